@@ -1,0 +1,230 @@
+"""Primitive mechanisms: Laplace, discrete Laplace, randomised response.
+
+Each sampler has an exact twin (``*_logpdf`` or ``*_pmf``). Privacy is checked on the twin; the
+sampler is only tied to it by tests.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from numbers import Rational
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+
+__all__ = [
+    "discrete_laplace_noise",
+    "discrete_laplace_pmf",
+    "laplace_logpdf",
+    "laplace_noise",
+    "randomized_response",
+    "randomized_response_pmf",
+]
+
+Size = int | tuple[int, ...]
+
+
+def laplace_noise(scale: float, size: Size, *, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw Laplace noise with density ``exp(-|x| / scale) / (2 scale)``.
+
+    Parameters
+    ----------
+    scale : float
+        Scale b > 0, in the unit of the statistic; the variance is 2 b^2.
+    size : int or tuple of int
+        Shape of the result.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of shape ``size``
+
+    Raises
+    ------
+    ValueError
+        If the scale is not a finite positive number.
+
+    Notes
+    -----
+    **Privacy.** Added to a statistic whose l1-sensitivity is D, the noise gives (D / b, 0)-DP, and
+    no smaller epsilon (Dwork, McSherry, Nissim, Smith 2006). Idealised sampler: floating point,
+    fine for simulation, unsafe for a release.
+    """
+    return check.generator(rng).laplace(scale=check.positive("scale", scale), size=size)
+
+
+def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
+    """Log-density of the Laplace law, the exact twin of `laplace_noise`.
+
+    Parameters
+    ----------
+    x : array
+        Points of evaluation, any shape.
+    scale : float
+        Scale b > 0.
+
+    Returns
+    -------
+    array of the shape of ``x``
+    """
+    b = check.positive("scale", scale)
+    return np.asarray(-np.abs(np.asarray(x, dtype=float)) / b - np.log(2 * b))
+
+
+def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> NDArray[np.float64]:
+    """Probabilities ``tanh(1 / (2 scale)) exp(-|x| / scale)`` of the discrete Laplace law.
+
+    Parameters
+    ----------
+    x : array of int
+        Points of evaluation, any shape.
+    scale : float or rational
+        Scale b > 0 in units of one count.
+
+    Returns
+    -------
+    array of the shape of ``x``
+    """
+    b = check.positive("scale", float(scale))
+    return np.asarray(np.tanh(0.5 / b) * np.exp(-np.abs(np.asarray(x, dtype=float)) / b))
+
+
+def discrete_laplace_noise(
+    scale: float | Rational, size: Size, *, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw discrete Laplace (two-sided geometric) noise by integer arithmetic only.
+
+    Parameters
+    ----------
+    scale : float or rational
+        Scale b > 0; a float stands for the dyadic fraction it holds. Numerator and denominator
+        must lie below 2**53, so that no product in the sampler overflows.
+    size : int or tuple of int
+        Shape of the result.
+    rng : numpy.random.Generator
+        Source of uniform integers.
+
+    Returns
+    -------
+    array of int, shape ``size``
+        P(X = x) is proportional to ``exp(-|x| / scale)``.
+
+    Raises
+    ------
+    ValueError
+        If the scale is not positive or its fraction has too large terms.
+
+    Notes
+    -----
+    **Privacy.** As for `laplace_noise`, for integer statistics. Exact sampler given a perfect
+    source of bits (Canonne, Kamath, Steinke 2020, Algorithms 1 and 2), vectorised by drawing
+    again for the rejected entries only. NumPy's generator is not a cryptographic source: a
+    release of real data goes through the opendp library.
+    """
+    check.positive("scale", float(scale))
+    fraction = Fraction(scale)
+    t, s = fraction.numerator, fraction.denominator
+    if max(t, s) >= 2**53:
+        raise ValueError(
+            f"scale = {scale!r}: allowed is a fraction with terms below 2**53, "
+            "for example fractions.Fraction(20, 3)"
+        )
+    check.generator(rng)
+    out = np.empty(size, dtype=np.int64)
+    flat, todo = out.reshape(-1), np.arange(out.size)
+    while todo.size:
+        draw, accepted = _discrete_laplace_attempt(t, s, todo.size, rng)
+        flat[todo[accepted]] = draw[accepted]
+        todo = todo[~accepted]
+    return out
+
+
+def randomized_response(
+    bits: ArrayLike, epsilon: float, *, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Report each bit truly with probability e^epsilon / (1 + e^epsilon), else flipped.
+
+    Parameters
+    ----------
+    bits : array of 0 and 1
+        True answers, any shape.
+    epsilon : float
+        Privacy parameter of one report, in nats, above 0.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of int, the shape of ``bits``
+
+    Raises
+    ------
+    ValueError
+        If a value is neither 0 nor 1, or epsilon is not positive.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0) locally for each bit, exactly (Warner 1965). A person who answers
+    q questions spends q * epsilon. Idealised sampler.
+    """
+    truth = np.asarray(bits)
+    if not np.isin(truth, (0, 1)).all():
+        raise ValueError("bits hold a value other than 0 and 1: allowed are 0 and 1")
+    lie = check.generator(rng).random(truth.shape) < randomized_response_pmf(epsilon)[0, 1]
+    return np.where(lie, 1 - truth, truth).astype(np.int64)
+
+
+def randomized_response_pmf(epsilon: float) -> NDArray[np.float64]:
+    """Channel matrix of `randomized_response`: rows are truths, columns reports.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter of one report, in nats, above 0.
+
+    Returns
+    -------
+    array, shape (2, 2)
+    """
+    lie = 1 / (1 + np.exp(check.positive("epsilon", epsilon)))
+    truth = 1 / (1 + np.exp(-float(epsilon)))
+    return np.array([[truth, lie], [lie, truth]])
+
+
+def _bernoulli_exp(
+    numerator: NDArray[np.int64], denominator: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Bernoulli(exp(-numerator / denominator)) for ratios in [0, 1], without a float."""
+    result = np.zeros(numerator.size, dtype=bool)
+    alive, k = np.arange(numerator.size), 1
+    while alive.size:
+        goes_on = rng.integers(0, denominator * k, size=alive.size) < numerator[alive]
+        result[alive[~goes_on]] = k % 2 == 1
+        alive, k = alive[goes_on], k + 1
+    return result
+
+
+def _geometric_exp(size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Number of successes of Bernoulli(exp(-1)) before the first failure."""
+    count = np.zeros(size, dtype=np.int64)
+    alive = np.arange(size)
+    while alive.size:
+        alive = alive[_bernoulli_exp(np.ones(alive.size, dtype=np.int64), 1, rng)]
+        count[alive] += 1
+    return count
+
+
+def _discrete_laplace_attempt(
+    t: int, s: int, size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """One round of proposals for scale t/s, and which of them are accepted."""
+    u = rng.integers(0, t, size=size)
+    accepted = _bernoulli_exp(u, t, rng)
+    magnitude = (u + t * _geometric_exp(size, rng)) // s
+    negative = rng.integers(0, 2, size=size) == 1
+    # Zero would otherwise be counted twice, once with each sign.
+    accepted &= ~(negative & (magnitude == 0))
+    return np.where(negative, -magnitude, magnitude), accepted

@@ -1,0 +1,317 @@
+"""Models of pairwise comparisons: link functions, winning probabilities, samplers.
+
+A model is a matrix ``rho`` of shape (n, n): ``rho[i, j]`` is the probability that item ``i`` beats
+item ``j``, ``rho + rho.T`` is 1 everywhere, so the diagonal is 1/2. Two designs decide which pairs
+are compared: *edge* (each pair at most once, with probability ``p``) and *individual* (``users``
+people who each compare ``per_user`` pairs drawn uniformly, with replacement).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from dpbook import _validation as check
+from dpbook.data import Comparisons
+
+__all__ = [
+    "LINKS",
+    "Link",
+    "average_win_probabilities",
+    "btl_probabilities",
+    "edge_comparisons",
+    "edge_wins",
+    "individual_comparisons",
+    "individual_wins",
+    "two_level_probabilities",
+    "win_difference_pmf",
+]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A symmetric distribution function that turns a difference of strengths into a probability.
+
+    Attributes
+    ----------
+    name : str
+        The field's name of the model.
+    cdf, pdf : callable
+        F and its derivative, elementwise on arrays.
+    """
+
+    name: str
+    cdf: Callable[[Array], Array]
+    pdf: Callable[[Array], Array]
+
+
+def _logistic_pdf(x: Array) -> Array:
+    return special.expit(x) * special.expit(-x)
+
+
+LINKS: dict[str, Link] = {
+    "logistic": Link("logistic", special.expit, _logistic_pdf),
+    "probit": Link("probit", special.ndtr, stats.norm.pdf),
+    "cauchit": Link("cauchit", stats.cauchy.cdf, stats.cauchy.pdf),
+    "student_t3": Link("student_t3", stats.t(df=3).cdf, stats.t(df=3).pdf),
+}
+
+
+def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
+    """Winning probabilities F(theta_i - theta_j).
+
+    Parameters
+    ----------
+    theta : array, shape (..., n)
+        Strengths on the scale of the link (log-odds for ``"logistic"``).
+    link : str
+        A key of `LINKS`; ``"logistic"`` is the Bradley-Terry-Luce model.
+
+    Returns
+    -------
+    array, shape (..., n, n)
+
+    Raises
+    ------
+    ValueError
+        If a strength is not finite or the link is unknown.
+
+    Notes
+    -----
+    CCW25, section 2.1.
+    """
+    strengths = check.finite_array("theta", theta)
+    check.choice("link", link, tuple(LINKS))
+    return np.asarray(LINKS[link].cdf(strengths[..., :, None] - strengths[..., None, :]))
+
+
+def average_win_probabilities(rho: ArrayLike) -> Array:
+    """Average winning probability tau_i = (1/n) sum_j rho_ij, the diagonal 1/2 included.
+
+    Parameters
+    ----------
+    rho : array, shape (..., n, n)
+        Winning probabilities.
+
+    Returns
+    -------
+    array, shape (..., n)
+
+    Notes
+    -----
+    CCW25, section 2.1.
+    """
+    return np.asarray(_probabilities(rho).mean(axis=-1))
+
+
+def two_level_probabilities(n_items: int, k: int, gap: float) -> Array:
+    """Items 0..k-1 beat each other item with probability 1/2 + gap; all else is a coin toss.
+
+    The average winning probabilities of the two groups then differ by exactly ``gap``.
+
+    Parameters
+    ----------
+    n_items, k : int
+        Number of items, and of items in the upper group, 1 <= k <= n_items - 1.
+    gap : float
+        In [0, 1/2].
+
+    Returns
+    -------
+    array, shape (n_items, n_items)
+
+    Notes
+    -----
+    The hard family of Shah and Wainwright (2017), used by CCW25 in the proof of Theorem 2.4.
+    """
+    n = check.integer("n_items", n_items, 2)
+    k = check.integer("k", k, 1, n - 1)
+    if not 0 <= gap <= 0.5:
+        raise ValueError(f"gap = {gap!r}: allowed is a number in [0, 1/2]")
+    rho = np.full((n, n), 0.5)
+    rho[:k, k:] += gap
+    rho[k:, :k] -= gap
+    return rho
+
+
+def win_difference_pmf(rho: ArrayLike, a: int, b: int, *, p: float) -> Array:
+    """Exact law of N_a - N_b, the difference of two items' wins in the edge design.
+
+    Parameters
+    ----------
+    rho : array, shape (n, n)
+        Winning probabilities.
+    a, b : int
+        Two different items.
+    p : float
+        Probability that a pair is compared, in (0, 1].
+
+    Returns
+    -------
+    array, shape (2 n - 1,)
+        Entry ``d + n - 1`` is the probability of the difference ``d``.
+
+    Notes
+    -----
+    A convolution of n - 1 independent steps in {-1, 0, 1} (CCW25, proof A.6). All terms are
+    positive, so each entry has a relative error of at most about 3 n rounding units.
+    """
+    matrix = _probabilities(rho)
+    n = matrix.shape[-1]
+    p = check.probability("p", p, zero=False)
+    a, b = check.integer("a", a, 0, n - 1), check.integer("b", b, 0, n - 1)
+    if a == b:
+        raise ValueError(f"b = {b}: allowed is an item other than a")
+    pmf = np.array([p * matrix[b, a], 1 - p, p * matrix[a, b]])
+    for j in set(range(n)) - {a, b}:
+        up, down = p * matrix[a, j], p * matrix[b, j]
+        step = [(1 - up) * down, up * down + (1 - up) * (1 - down), up * (1 - down)]
+        pmf = np.convolve(pmf, step)
+    return pmf
+
+
+def edge_wins(
+    rho: ArrayLike, *, p: float = 1.0, size: int = 1, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Sample win matrices of the edge design: each pair compared at most once.
+
+    Parameters
+    ----------
+    rho : array, shape (n, n)
+        Winning probabilities.
+    p : float
+        Probability that a pair is compared, in (0, 1].
+    size : int
+        Number of replicates.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of int, shape (size, n, n)
+        Entry ``[r, i, j]`` is 1 if ``i`` beat ``j`` in replicate ``r``.
+
+    Notes
+    -----
+    CCW25, section 2.1. Idealised sampler (floating-point uniforms).
+    """
+    matrix = _probabilities(rho)
+    p = check.probability("p", p, zero=False)
+    size = check.integer("size", size, 1)
+    check.generator(rng)
+    n = matrix.shape[-1]
+    i, j = np.triu_indices(n, 1)
+    first = rng.random((size, i.size)) < matrix[i, j]
+    seen = rng.random((size, i.size)) < p if p < 1 else np.ones_like(first)
+    wins = np.zeros((size, n, n), dtype=np.int64)
+    wins[:, i, j] = first & seen
+    wins[:, j, i] = ~first & seen
+    return wins
+
+
+def individual_wins(
+    rho: ArrayLike, *, users: int, per_user: int, size: int = 1, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Sample win matrices of the individual design, summed over users.
+
+    Parameters
+    ----------
+    rho : array, shape (n, n)
+        Winning probabilities.
+    users, per_user : int
+        Number of people m, and of comparisons L by each; pairs are drawn uniformly with
+        replacement.
+    size : int
+        Number of replicates.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of int, shape (size, n, n)
+        Entry ``[r, i, j]`` counts how often ``i`` beat ``j``; the total is ``users * per_user``.
+
+    Notes
+    -----
+    CCW25, section 3.1. All comparisons are independent, so the totals are multinomial over the
+    ordered pairs. Idealised sampler.
+    """
+    matrix = _probabilities(rho)
+    total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)
+    size = check.integer("size", size, 1)
+    check.generator(rng)
+    n = matrix.shape[-1]
+    i, j = np.nonzero(~np.eye(n, dtype=bool))
+    wins = np.zeros((size, n, n), dtype=np.int64)
+    wins[:, i, j] = rng.multinomial(total, matrix[i, j] / (n * (n - 1) / 2), size=size)
+    return wins
+
+
+def edge_comparisons(rho: ArrayLike, *, p: float = 1.0, rng: np.random.Generator) -> Comparisons:
+    """Sample one data set of the edge design.
+
+    Parameters
+    ----------
+    rho, p, rng
+        As for `edge_wins`.
+
+    Returns
+    -------
+    Comparisons
+
+    Raises
+    ------
+    ValueError
+        If no pair happens to be compared.
+    """
+    return Comparisons.from_win_matrix(edge_wins(rho, p=p, rng=rng)[0])
+
+
+def individual_comparisons(
+    rho: ArrayLike, *, users: int, per_user: int, rng: np.random.Generator
+) -> Comparisons:
+    """Sample one data set of the individual design, with the user of each comparison.
+
+    Parameters
+    ----------
+    rho, users, per_user, rng
+        As for `individual_wins`.
+
+    Returns
+    -------
+    Comparisons
+        ``users * per_user`` comparisons, ordered by user.
+    """
+    matrix = _probabilities(rho)
+    users = check.integer("users", users, 1)
+    per_user = check.integer("per_user", per_user, 1)
+    check.generator(rng)
+    i, j = np.triu_indices(matrix.shape[-1], 1)
+    pair = rng.integers(0, i.size, size=users * per_user)
+    first = rng.random(pair.size) < matrix[i, j][pair]
+    return Comparisons(
+        items=matrix.shape[-1],
+        winner=np.where(first, i[pair], j[pair]),
+        loser=np.where(first, j[pair], i[pair]),
+        user=np.repeat(np.arange(users), per_user),
+    )
+
+
+def _probabilities(rho: ArrayLike) -> Array:
+    """Validate a matrix (or a stack of matrices) of winning probabilities."""
+    matrix = check.finite_array("rho", rho, min_ndim=2)
+    n = matrix.shape[-1]
+    if matrix.shape[-2] != n or n < 2:
+        raise ValueError(f"rho of shape {matrix.shape}: allowed is (..., n, n) with n >= 2")
+    if matrix.min() < 0 or matrix.max() > 1:
+        raise ValueError("rho leaves [0, 1]: allowed are probabilities")
+    # Complementary entries that were computed in floating point may miss 1 by one rounding each.
+    if not np.allclose(matrix + np.swapaxes(matrix, -1, -2), 1.0, rtol=0, atol=4e-16):
+        raise ValueError("rho + rho.T differs from 1: allowed is rho[i, j] + rho[j, i] = 1")
+    return matrix

@@ -1,0 +1,233 @@
+r"""Exact laws of what a noisy sort releases: the top-k set and the full ranking.
+
+Item i has the score N_i + W_i with independent noise W_i. The line of scores is cut into cells on
+which each item's distribution function is one simple expression; every law is then a sum, over
+cells, of products of **positive** terms. Nothing cancels, so even probabilities of 1e-100 come out
+with full relative accuracy, which is what a privacy loss (a log-ratio) needs.
+
+* Laplace noise: cells end at the scores N_i and are cut further until no cell is wider than one
+  scale. Inside a cell each density is a constant times exp(+t) or exp(-t).
+* Discrete Laplace noise, ties broken uniformly at random: adding an independent uniform in (0, 1)
+  to each score breaks ties fairly and makes every distribution function linear on [t, t + 1).
+
+The set law integrates over the threshold that separates the set from the rest (Gauss-Legendre:
+exact for the polynomials of the discrete law, with the stated bound for the exponentials). The
+ranking law never integrates numerically: it carries, from cell to cell, the probability that the
+lowest j items lie below the cell's edge in the right order.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from math import exp
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+from dpbook.privacy._cells import geometric_cells, laplace_cells
+from dpbook.privacy._grid import NODES, threshold_grid
+
+__all__ = ["NOISES", "law_error_bound", "ranking_law", "rankings_of", "sets_of", "top_k_law"]
+
+Array = NDArray[np.float64]
+
+NOISES = ("laplace", "discrete_laplace")
+MAX_ITEMS_RANKING = 7
+MAX_SETS = 5000
+
+# Probabilities below this come near the subnormal floats and lose relative accuracy.
+_SMALLEST = 1e-290
+
+
+def sets_of(n_items: int, k: int) -> NDArray[np.int64]:
+    """All k-subsets of the items in lexicographic order, the outcome order of `top_k_law`.
+
+    Parameters
+    ----------
+    n_items, k : int
+        Number of items and size of the set, 1 <= k <= n_items - 1.
+
+    Returns
+    -------
+    array of int, shape (C(n_items, k), k)
+    """
+    n = check.integer("n_items", n_items, 2)
+    k = check.integer("k", k, 1, n - 1)
+    return np.array(list(combinations(range(n), k)), dtype=np.int64)
+
+
+def rankings_of(n_items: int) -> NDArray[np.int64]:
+    """All rankings, best item first, in lexicographic order: the outcomes of `ranking_law`.
+
+    Parameters
+    ----------
+    n_items : int
+        From 2 to 7.
+
+    Returns
+    -------
+    array of int, shape (n_items!, n_items)
+    """
+    n = check.integer("n_items", n_items, 2, MAX_ITEMS_RANKING)
+    return np.array(list(permutations(range(n))), dtype=np.int64)
+
+
+def top_k_law(
+    scores: ArrayLike, k: int, *, scale: float, noise: str = "laplace", underflow: str = "raise"
+) -> Array:
+    """Exact law of the k items with the largest noisy scores.
+
+    Parameters
+    ----------
+    scores : array, shape (n,)
+        Noiseless scores (win counts); integers for discrete noise.
+    k : int
+        Size of the released set, 1 <= k <= n - 1.
+    scale : float
+        Scale b of the noise, in the unit of the scores.
+    noise : {"laplace", "discrete_laplace"}
+        Law of the independent noise; ties of the discrete law are broken uniformly at random.
+    underflow : {"raise", "zero"}
+        What to do when a probability is too small for a float: refuse (a log-ratio would be
+        wrong), or return zero for it (an expectation would not notice).
+
+    Returns
+    -------
+    array, shape (C(n, k),)
+        Probabilities in the order of `sets_of`.
+
+    Raises
+    ------
+    ValueError
+        If k lies outside 1..n-1, the scale is not positive, scores are not finite (or not
+        integers, for discrete noise), there are more than 5000 sets, or a probability underflows.
+
+    Notes
+    -----
+    Relative error of each entry below `law_error_bound`.
+    """
+    values, b = _arguments(scores, scale, noise)
+    sets = sets_of(values.size, k)
+    if len(sets) > MAX_SETS:
+        raise ValueError(f"k = {k} of {values.size} items: allowed are at most {MAX_SETS} sets")
+    grid = threshold_grid(values, b, noise)
+    inside = np.zeros((len(sets), values.size), dtype=bool)
+    np.put_along_axis(inside, sets, True, axis=1)
+    # P(S) = integral over t of  d/dt prod_{j not in S} F_j(t)  *  prod_{i in S} (1 - F_i(t))
+    factors = np.where(inside[:, None, :], grid.survival, grid.cdf).prod(axis=-1)
+    rate = np.divide(grid.density, grid.cdf, out=np.zeros_like(grid.cdf), where=grid.cdf > 0)
+    law = (factors * (rate @ ~inside.T).T) @ grid.weights
+    return _refuse_underflow(law, values, b, underflow)
+
+
+def ranking_law(
+    scores: ArrayLike, *, scale: float, noise: str = "laplace", underflow: str = "raise"
+) -> Array:
+    """Exact law of the ranking of the noisy scores, best item first.
+
+    Parameters
+    ----------
+    scores : array, shape (n,)
+        Noiseless scores (win counts), n from 2 to 7; integers for discrete noise.
+    scale : float
+        Scale b of the noise, in the unit of the scores.
+    noise : {"laplace", "discrete_laplace"}
+        Law of the independent noise; ties of the discrete law are broken uniformly at random.
+    underflow : {"raise", "zero"}
+        What to do when a probability is too small for a float: refuse (a log-ratio would be
+        wrong), or return zero for it (an expectation would not notice).
+
+    Returns
+    -------
+    array, shape (n!,)
+        Probabilities in the order of `rankings_of`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 2 or more than 7 items, the scale is not positive, scores are not
+        finite (or not integers, for discrete noise), or a probability underflows.
+
+    Notes
+    -----
+    Closed form: products and sums of positive terms. Relative error of each entry below
+    `law_error_bound`.
+    """
+    values, b = _arguments(scores, scale, noise)
+    orders = rankings_of(values.size)[:, ::-1]  # lowest first
+    left, transitions, right = (
+        laplace_cells(values, b, orders)
+        if noise == "laplace"
+        else geometric_cells(values, b, orders)
+    )
+    n = values.size
+    below = left
+    for step in transitions:
+        # below[:, j] = P(the lowest j items lie below the cell, in order); step[:, j, l] =
+        # P(items j..l-1 fall into the cell in order).
+        below = np.stack(
+            [sum(below[:, j] * step[:, j, m] for j in range(m + 1)) for m in range(n + 1)], axis=1
+        )
+    law = np.asarray(sum(below[:, j] * right[:, j] for j in range(n + 1)))
+    return _refuse_underflow(law, values, b, underflow)
+
+
+def law_error_bound(n_items: int, *, cells: int = 16) -> float:
+    """Bound on the relative error of the entries of `top_k_law` and `ranking_law`.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items.
+    cells : int
+        Number of cells that the line of scores is cut into: about the range of the scores in
+        scales plus n_items for Laplace noise, the range of the counts plus 1 for discrete noise.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Two parts. *Quadrature* (set law, Laplace noise): on a cell of half-width r <= 1/2 scales the
+    integrand f is a product of n functions ``exp(z) / 2`` or ``1 - exp(-z) / 2``, so that
+    ``abs(f(z)) <= 3^n exp(n abs(z - x)) f(x)`` for real x in the cell. Inside the Bernstein
+    ellipse with parameter rho, ``abs(z - x) <= r ((rho + 1/rho) / 2 + 1)``, and Gauss-Legendre
+    with q nodes errs relatively by at most ``(32/15) M rho^(-2(q - 1)) / (1 - rho^-2)`` with M
+    that growth factor (Trefethen, Approximation Theory and Approximation Practice, Theorem
+    19.3); the bound is minimised over rho. *Rounding*: only positive numbers are multiplied and
+    added, at most 400 + 4 n operations per cell, each with a relative error of one rounding unit.
+    """
+    n = check.integer("n_items", n_items, 2)
+    cells = check.integer("cells", cells, 1)
+    quadrature = min(
+        (32 / 15)
+        * 3.0**n
+        * exp(min(700.0, n * 0.5 * ((rho + 1 / rho) / 2 + 1)))
+        * rho ** (-2.0 * (NODES - 1))
+        / (1 - rho**-2)
+        for rho in np.linspace(1.5, 60, 400)
+    )
+    return float(quadrature + cells * (400 + 4 * n) * np.finfo(float).eps / 2)
+
+
+def _refuse_underflow(law: Array, values: Array, b: float, underflow: str) -> Array:
+    check.choice("underflow", underflow, ("raise", "zero"))
+    if underflow == "raise" and law.min() < _SMALLEST:
+        raise ValueError(
+            f"scale = {b!r} with scores from {values.min():g} to {values.max():g}: allowed are "
+            f"laws whose probabilities exceed {_SMALLEST:g} (widen the scale, or pass "
+            "underflow='zero' if no log-ratio is taken)"
+        )
+    return law
+
+
+def _arguments(scores: ArrayLike, scale: float, noise: str) -> tuple[Array, float]:
+    values = check.finite_array("scores", scores)
+    if values.ndim != 1 or values.size < 2:
+        raise ValueError(f"scores of shape {values.shape}: allowed is (n,) with n >= 2")
+    check.choice("noise", noise, NOISES)
+    if noise == "discrete_laplace" and not np.array_equal(values, np.rint(values)):
+        raise ValueError("scores hold a fraction: allowed are integers with discrete noise")
+    return values, check.positive("scale", scale)

@@ -1,0 +1,321 @@
+"""Privacy loss, hockey-stick profiles, and the exact checker of finite mechanisms."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+
+__all__ = [
+    "MechanismReport",
+    "check_mechanism",
+    "discrete_laplace_profile",
+    "hockey_stick",
+    "laplace_profile",
+    "privacy_loss",
+    "worst_loss",
+]
+
+Array = NDArray[np.float64]
+Law = ArrayLike | Mapping[Hashable, float]
+
+# A law may miss total mass one by this much: the rounding of a few thousand additions.
+_MASS_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class MechanismReport:
+    """What the exact checker found.
+
+    Attributes
+    ----------
+    loss : float
+        The smallest epsilon for which the mechanism is (epsilon, 0)-DP over the listed pairs;
+        infinite if some outcome is possible on one side only.
+    pair : tuple
+        The two neighbouring data sets where it is attained.
+    outcome : hashable
+        The outcome where it is attained.
+    delta : float or None
+        Smallest delta at the epsilon asked about, over the listed pairs.
+    private : bool or None
+        Whether the mechanism satisfies the (epsilon, delta) asked about.
+    """
+
+    loss: float
+    pair: tuple[Any, Any]
+    outcome: Hashable
+    delta: float | None = None
+    private: bool | None = None
+
+
+def privacy_loss(p: ArrayLike, q: ArrayLike) -> float:
+    """Largest absolute log-ratio of two laws on the same finite set of outcomes.
+
+    Parameters
+    ----------
+    p, q : array, shape (outcomes,)
+        Probabilities.
+
+    Returns
+    -------
+    float
+        Infinite if an outcome has probability zero under exactly one of the laws.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, a probability is negative or not finite, or a law does not sum to one.
+    """
+    return float(_losses(*_laws(p, q)).max())
+
+
+def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
+    """Smallest delta such that the two laws are (epsilon, delta)-indistinguishable, both ways.
+
+    Parameters
+    ----------
+    p, q : array, shape (outcomes,)
+        Probabilities.
+    epsilons : array, shape (...)
+        Privacy parameters in nats, at least 0.
+
+    Returns
+    -------
+    array, shape (...)
+        max over both directions of sum of (p - e^epsilon q)_+.
+    """
+    p, q = _laws(p, q)
+    factor = np.exp(_epsilons(epsilons))[..., None]
+    return np.maximum(
+        np.maximum(p - factor * q, 0).sum(axis=-1), np.maximum(q - factor * p, 0).sum(axis=-1)
+    )
+
+
+def worst_loss(
+    law: Callable[[Any], Law], pairs: Iterable[tuple[Any, Any]], *, epsilon: float | None = None
+) -> MechanismReport:
+    """Exact loss of a mechanism over all listed pairs of neighbours; see `check_mechanism`."""
+    return check_mechanism(law, pairs, epsilon=epsilon)
+
+
+def check_mechanism(
+    mechanism: Callable[[Any], Law],
+    pairs: Iterable[tuple[Any, Any]],
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+) -> MechanismReport:
+    """Exact privacy of a finite mechanism, by comparing its laws on all pairs of neighbours.
+
+    Parameters
+    ----------
+    mechanism : callable
+        Maps a data set to the exact law of the output: a mapping from outcome to probability
+        (missing outcomes have probability zero) or an array of probabilities.
+    pairs : iterable of (dataset, dataset)
+        All pairs of neighbours; an array of shape (pairs, 2, ...) will do.
+    epsilon : float, optional
+        If given, the smallest delta at this epsilon is computed too.
+    delta : float
+        The delta that ``private`` is judged against.
+
+    Returns
+    -------
+    MechanismReport
+
+    Raises
+    ------
+    ValueError
+        If there is no pair, or a law is negative, not finite or does not sum to one.
+
+    Notes
+    -----
+    Each data set's law is computed once. ``private`` allows the loss to exceed epsilon by the
+    rounding of a log-ratio (1e-12), no more.
+    """
+    memory: dict[Hashable, Law] = {}
+
+    def law_of(dataset: Any) -> Law:
+        key = _key(dataset)
+        if key not in memory:
+            memory[key] = mechanism(dataset)
+        return memory[key]
+
+    worst: MechanismReport | None = None
+    largest_delta = 0.0
+    for x, y in pairs:
+        p, q, outcomes = _aligned(law_of(x), law_of(y))
+        losses = _losses(p, q)
+        at = int(losses.argmax())
+        if worst is None or losses[at] > worst.loss:
+            worst = MechanismReport(float(losses[at]), (x, y), outcomes[at])
+        if epsilon is not None:
+            largest_delta = max(largest_delta, float(hockey_stick(p, q, epsilon)))
+    if worst is None:
+        raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
+    if epsilon is None:
+        return worst
+    slack = 1e-12
+    private = largest_delta <= delta + slack if delta > 0 else worst.loss <= epsilon + slack
+    return MechanismReport(worst.loss, worst.pair, worst.outcome, largest_delta, private)
+
+
+def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Array:
+    """Profile delta(epsilon) of a vector released with Laplace noise, for one pair of neighbours.
+
+    Parameters
+    ----------
+    shift : array, shape (n,)
+        Difference of the statistic between the two sides; at most two entries may differ from 0.
+    scale : float
+        Scale b of the noise.
+    epsilons : array, shape (...)
+        Privacy parameters in nats, at least 0.
+
+    Returns
+    -------
+    array, shape (...)
+
+    Notes
+    -----
+    With a the absolute shift over b, the loss of one coordinate is +a with probability 1/2, -a with
+    probability exp(-a)/2, and has the density exp((x - a)/2)/4 between. One coordinate has the
+    closed form 1 - exp((epsilon - a)/2); the second is integrated by Gauss-Legendre on the
+    pieces where the first one's profile is a single exponential, 40 nodes each (error below
+    1e-14 for a <= 40).
+    """
+    b = check.positive("scale", scale)
+    ratio = np.abs(check.finite_array("shift", shift)).ravel() / b
+    ratio = np.sort(ratio[ratio > 0])
+    eps = _epsilons(epsilons)
+    if ratio.size == 0:
+        return np.zeros_like(eps)
+    if ratio.size > 2:
+        raise ValueError(
+            f"shift has {ratio.size} entries other than 0: allowed are at most 2 "
+            "(discrete_laplace_profile takes any number)"
+        )
+    if ratio.size == 1:
+        return _one_coordinate_profile(eps, ratio[0])
+    small, a = ratio
+    u, w = np.polynomial.legendre.leggauss(40)
+    total = 0.5 * _one_coordinate_profile(eps - a, small)
+    total += 0.5 * exp(-a) * _one_coordinate_profile(eps + a, small)
+    edges = [
+        np.full(eps.shape, -a),
+        *(np.clip(eps + s * small, -a, a) for s in (-1, 1)),
+        np.full(eps.shape, a),
+    ]
+    for low, high in itertools.pairwise(edges):
+        half = (high - low)[..., None] / 2
+        x = (low + high)[..., None] / 2 + half * u
+        inner = 0.25 * np.exp((x - a) / 2) * _one_coordinate_profile(eps[..., None] - x, small)
+        total = total + (half * w * inner).sum(axis=-1)
+    return np.asarray(total)
+
+
+def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Array:
+    """Profile delta(epsilon) of an integer vector released with discrete Laplace noise.
+
+    Parameters
+    ----------
+    shift : array of int, shape (n,)
+        Difference of the statistic between the two sides.
+    scale : float
+        Scale b of the noise.
+    epsilons : array, shape (...)
+        Privacy parameters in nats, at least 0.
+
+    Returns
+    -------
+    array, shape (...)
+
+    Notes
+    -----
+    The loss of a coordinate takes the values (d - 2 j) / b, j = 0..d, only; the losses of the
+    coordinates add up, so the law of the total is a finite convolution of positive terms: exact.
+    """
+    b = check.positive("scale", scale)
+    steps = np.abs(check.finite_array("shift", shift)).ravel()
+    if not np.array_equal(steps, np.rint(steps)):
+        raise ValueError("shift holds a fraction: allowed are integers")
+    pmf = np.ones(1)
+    for d in steps.astype(int):
+        pmf = np.convolve(pmf, _discrete_loss_pmf(int(d), b))
+    reach = int(steps.sum())
+    values = (reach - 2 * np.arange(reach + 1)) / b
+    gain = -np.expm1(np.minimum(_epsilons(epsilons)[..., None] - values, 0.0))
+    return np.asarray((pmf * gain).sum(axis=-1))
+
+
+def _discrete_loss_pmf(d: int, b: float) -> Array:
+    """Law of (|w + d| - |w|) / b on d/b, (d-2)/b, ..., -d/b for discrete Laplace w."""
+    z, tail = exp(-1 / b), 1 / (1 + exp(-1 / b))
+    pmf = (1 - z) * tail * z ** np.arange(d + 1.0)
+    pmf[0], pmf[d] = tail, tail * z**d
+    return pmf if d else np.ones(1)
+
+
+def _one_coordinate_profile(eps: Array, a: float) -> Array:
+    """E (1 - exp(eps - X))_+ for the loss X of one coordinate; eps may be negative here."""
+    inside = -np.expm1((np.clip(eps, -a, a) - a) / 2)
+    return np.where(eps >= a, 0.0, np.where(eps <= -a, -np.expm1(np.minimum(eps, 0.0)), inside))
+
+
+def _epsilons(epsilons: ArrayLike) -> Array:
+    eps = np.asarray(epsilons, dtype=float)
+    if np.isnan(eps).any() or (eps < 0).any():
+        raise ValueError(
+            "epsilons hold a negative number or NaN: allowed are numbers of at least 0"
+        )
+    return eps
+
+
+def _laws(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
+    first, second = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    if first.shape != second.shape or first.ndim != 1 or not first.size:
+        raise ValueError(
+            f"p and q of shapes {first.shape}, {second.shape}: allowed are equal shapes (outcomes,)"
+        )
+    for name, law in (("p", first), ("q", second)):
+        if not np.isfinite(law).all() or law.min() < 0:
+            raise ValueError(
+                f"{name} holds a negative or non-finite entry: allowed are probabilities"
+            )
+        if abs(law.sum() - 1) > _MASS_TOLERANCE:
+            raise ValueError(f"{name} sums to {law.sum()!r}: allowed is a total of 1")
+    return first, second
+
+
+def _losses(p: Array, q: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.abs(np.log(p) - np.log(q))
+    return np.where((p == 0) & (q == 0), 0.0, ratio)
+
+
+def _aligned(first: Law, second: Law) -> tuple[Array, Array, list[Hashable]]:
+    """Both laws as arrays over the union of their outcomes."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        outcomes = list(dict.fromkeys([*first, *second]))
+        p, q = _laws([first.get(o, 0.0) for o in outcomes], [second.get(o, 0.0) for o in outcomes])
+        return p, q, outcomes
+    if isinstance(first, Mapping) or isinstance(second, Mapping):
+        raise ValueError("mechanism returns a mapping and an array: allowed is one kind only")
+    p, q = _laws(first, second)
+    return p, q, list(range(p.size))
+
+
+def _key(dataset: Any) -> Hashable:
+    if isinstance(dataset, np.ndarray):
+        return (dataset.shape, dataset.dtype.str, dataset.tobytes())
+    if isinstance(dataset, list):
+        return tuple(_key(entry) for entry in dataset)
+    return dataset

@@ -1,0 +1,116 @@
+"""Sensitivity: how far a statistic can move between neighbours, by search and in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpbook import _validation as check
+from dpbook.privacy.neighbours import DESIGNS
+
+__all__ = ["Sensitivity", "count_sensitivity", "sensitivity"]
+
+NORMS = {"l1": 1, "l2": 2, "linf": np.inf}
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest change found, with the pair of data sets that attains it.
+
+    Attributes
+    ----------
+    value : float
+        Norm of the difference of the statistic.
+    pair : tuple
+        The two neighbouring data sets.
+    """
+
+    value: float
+    pair: tuple[Any, Any]
+
+
+def sensitivity(
+    pairs: Iterable[tuple[Any, Any]],
+    *,
+    norm: str = "l1",
+    statistic: Callable[[Any], ArrayLike] = np.asarray,
+) -> Sensitivity:
+    """Largest change of a statistic over all listed pairs of neighbours.
+
+    Parameters
+    ----------
+    pairs : iterable of (dataset, dataset)
+        All neighbouring pairs; an array of shape (pairs, 2, ...) will do.
+    norm : {"l1", "l2", "linf"}
+        Norm of the difference; the Laplace mechanism needs l1.
+    statistic : callable
+        Maps a data set to a vector; by default the data sets are vectors themselves.
+
+    Returns
+    -------
+    Sensitivity
+
+    Raises
+    ------
+    ValueError
+        If there is no pair or the norm is unknown.
+    """
+    check.choice("norm", norm, tuple(NORMS))
+    best: Sensitivity | None = None
+    for x, y in pairs:
+        difference = np.asarray(statistic(x), dtype=float) - np.asarray(statistic(y), dtype=float)
+        value = float(np.linalg.norm(difference.ravel(), ord=NORMS[norm]))
+        if best is None or value > best.value:
+            best = Sensitivity(value, (x, y))
+    if best is None:
+        raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
+    return best
+
+
+def count_sensitivity(
+    n_items: int,
+    *,
+    privacy: str = "individual",
+    design: str = "with_replacement",
+    per_user: int | None = None,
+) -> int:
+    """l1-sensitivity of the win counts, in closed form.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items n.
+    privacy : {"edge", "individual"}
+        One comparison protected, or everything one person says.
+    design : {"with_replacement", "each_pair_once", "each_pair_or_skip", "ranking"}
+        What a person answers (see `bundle_contributions`); ignored for edge privacy.
+    per_user : int, optional
+        Comparisons L of one person, for ``"with_replacement"`` only.
+
+    Returns
+    -------
+    int
+        Edge: 2. L comparisons of any pairs: 2 L. Every pair once, or a ranking: floor(n^2 / 2).
+        Every pair at most once: n (n - 1) / 2 + floor(n^2 / 4).
+
+    Notes
+    -----
+    One comparison moves at most one win away from an item and one to another: 2 each. For every
+    pair once, the counts of a person are majorised by (n-1, ..., 0) (Landau 1953), so the convex
+    l1 distance is largest between two opposite rankings. With skips, fix the signs s of the
+    difference: a pair of items with opposite signs adds up to 2, with equal signs up to 1 (one
+    side answers, the other skips), and the split into halves is best.
+    """
+    n = check.integer("n_items", n_items, 2)
+    if check.choice("privacy", privacy, ("edge", "individual")) == "edge":
+        return 2
+    check.choice("design", design, DESIGNS)
+    if design == "with_replacement":
+        return 2 * check.integer("per_user", per_user, 1)
+    if design == "each_pair_or_skip":
+        return n * (n - 1) // 2 + n**2 // 4
+    return n**2 // 2
