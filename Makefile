@@ -1,0 +1,53 @@
+# make book    build the book            make test    everything that must hold
+# Needs Python 3.11 or newer, its venv module, and make; the rest goes into .venv.
+
+PYTHON  ?= python3
+PROFILE ?= default
+ARGS    ?=
+
+VENV := .venv
+BIN  := $(VENV)/bin
+CODE := dpbook tests notebooks $(wildcard tools benchmarks)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help book test lint check-pages clean
+
+help:  ## show this help
+	@echo "make TARGET, where TARGET is"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | \
+	    awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@echo "book takes PROFILE=smoke|default|paper and ARGS=\"--only '03-*' -p epsilon 0.5\";"
+	@echo "every target takes PYTHON=python3.12, used when .venv is made."
+
+# The environment is made once, and brought up to date when the pins or the project change.
+$(VENV)/.made: requirements.txt $(wildcard constraints.txt) pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; \
+	    sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " \
+	    + v + "; say which: make ... PYTHON=python3.12")'
+	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+book: $(VENV)/.made  ## build the book: execute what changed, check the claims, write the HTML
+	$(BIN)/dpbook build --profile $(PROFILE) $(ARGS)
+
+lint: $(VENV)/.made  ## style of code and notebooks, types
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
+
+test: lint  ## everything: style, types, unit tests, each notebook at the smoke profile, links
+	$(BIN)/python -m pytest
+	$(BIN)/dpbook build --profile smoke --output _build/smoke
+	$(BIN)/python -m dpbook.book.linkcheck _build/smoke/html
+	@echo "make test: all passed"
+
+check-pages: $(VENV)/.made  ## what needs a browser: formulas, figures, no request to another host
+	test -f _build/html/index.html || $(MAKE) book
+	$(BIN)/python tools/check_pages.py
+
+clean:  ## delete what the build made (the environment stays: rm -r .venv)
+	rm -rf _build

@@ -1,0 +1,23 @@
+"""``python -m dpbook``, and the command ``dpbook``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Hand over to the book's command line; say what to install if it cannot start."""
+    try:
+        from dpbook.book.cli import main as run
+
+        return run()
+    except ModuleNotFoundError as error:
+        print(
+            f"dpbook: {error}; install the book's tools: pip install 'dpbook[book]'",
+            file=sys.stderr,
+        )
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,333 @@
+"""`check` a claim in a notebook, and `collect` what the notebooks found.
+
+A check writes a record into the output of its cell.  `collect` gathers the records of the executed
+notebooks and compares each with the ledger; every disagreement is one line, and any line fails the
+build.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpbook.book import report as _report
+from dpbook.book.ledger import Claim, LedgerError, find_ledger, load_ledger
+
+__all__ = [
+    "RECORD_MIME",
+    "Claim",
+    "ClaimError",
+    "LedgerError",
+    "check",
+    "collect",
+    "find_ledger",
+    "load_ledger",
+    "read_records",
+    "record_problems",
+]
+
+#: The type under which a record lies in the outputs of a notebook.
+RECORD_MIME = "application/vnd.dpbook.claim+json"
+
+#: The fields of a record, in the order of ``claims.json``.
+RECORD_FIELDS = (
+    "id",
+    "holds",
+    "repaired",
+    "applies",
+    "why",
+    "verdict",
+    "tier",
+    "report",
+    "control",
+    "notebook",
+    "parameters",
+)
+
+
+class ClaimError(ValueError):
+    """A check that cannot be recorded; the message names the claim and what is wrong."""
+
+
+def check(
+    claim_id: str,
+    *,
+    holds: Any,
+    tier: str,
+    report: Mapping[str, Any] | None = None,
+    control: Any = None,
+    repaired: Any = None,
+    applies: Any = True,
+    why: str | None = None,
+) -> None:
+    """Record how a claim came out, and show it.
+
+    Parameters
+    ----------
+    claim_id : str
+        The id in ``book/claims.yml``; the entry must have ``status: checked``.
+    holds : bool
+        Whether the claim as printed passes the test.
+    tier : {"exact", "certified", "statistical"}
+        Strength of the evidence, as in the ledger.
+    report : mapping of str to number or table, optional
+        Exactly the numbers that the ledger names, at the settings that their names state. A value
+        is a finite number, an array or list of them, or a table: a list of dicts, one per row.
+    control : bool, optional
+        True when the same test on a broken twin came out the other way. Required for every kind
+        of claim but definition, model and dataset.
+    repaired : bool, optional
+        Whether the repaired statement passes. Required for the verdict ``holds-repaired``.
+    applies : bool, optional
+        False when the parameters of the page leave the claim's hypotheses: then the check is
+        neither a success nor a failure, and `holds`, `control` and `repaired` may be None.
+    why : str, optional
+        Which hypothesis fails; required when `applies` is False, ignored otherwise.
+
+    Raises
+    ------
+    ClaimError
+        If the record is malformed, or the ledger does not know the claim in this form. A record
+        that contradicts its verdict does not raise: it is shown as a contradiction, and the build
+        fails when it is collected.
+    """
+    claim = _known_claim(claim_id, tier)
+    applied = _as_bool(claim_id, "applies", applies)
+    if not applied and not (isinstance(why, str) and why.strip()):
+        raise ClaimError(f"{claim_id}: applies=False needs why='...', which hypothesis fails")
+    record: dict[str, Any] = {
+        "id": claim_id,
+        "holds": _as_bool(claim_id, "holds", holds, optional=not applied),
+        "repaired": _as_bool(claim_id, "repaired", repaired, optional=True),
+        "applies": applied,
+        "why": None if applied else why,
+        "verdict": claim.verdict,
+        "tier": tier,
+        "report": {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()},
+        "control": _as_bool(claim_id, "control", control, optional=True),
+        "notebook": None,
+        "parameters": None,
+    }
+    if applied and claim.needs_control and control is None:
+        raise ClaimError(f"{claim_id}: needs control=..., the same test on a broken twin")
+    if applied and claim.verdict == "holds-repaired" and repaired is None:
+        raise ClaimError(f"{claim_id}: needs repaired=..., the test of the repaired statement")
+    names = _report_problems(record, claim)
+    if names:
+        raise ClaimError(f"{claim_id}: {'; '.join(names)}")
+    _show(record, claim)
+
+
+def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
+    """Everything in a record that contradicts its entry in the ledger.
+
+    Parameters
+    ----------
+    record : mapping
+        A record made by `check`.
+    claim : Claim
+        The entry with the same id.
+
+    Returns
+    -------
+    list of str
+        One phrase per contradiction; empty when the claim came out as recorded.
+    """
+    if not claim.checked:
+        return ["is pending in the ledger but has a record"]
+    problems = _report_problems(record, claim)
+    if record["tier"] != claim.tier:
+        problems.append(f"tier is {record['tier']}, the ledger says {claim.tier}")
+    if not record["applies"]:
+        return problems
+    if record["holds"] is not claim.expects_holds:
+        problems.append(
+            f"holds is {record['holds']}, but the verdict {claim.verdict} needs "
+            f"{claim.expects_holds}"
+        )
+    if claim.verdict == "holds-repaired" and record["repaired"] is None:
+        problems.append("the repaired statement was not tested")
+    elif record["repaired"] is False:
+        problems.append("the repaired statement fails")
+    if record["control"] is None and claim.needs_control:
+        problems.append("has no control")
+    elif record["control"] is False:
+        problems.append("the control was not caught: the check passes a broken twin")
+    return problems
+
+
+def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
+    """Gather the records of the executed notebooks and compare them with the ledger.
+
+    Writes ``<out>/claims.json``: all records found, sorted, the same bytes for the same findings.
+
+    Parameters
+    ----------
+    out : Path
+        The output directory of the build, which holds ``executed/notebooks/``.
+    root : Path
+        The root of the book, which holds ``notebooks/`` and ``book/claims.yml``.
+    pages : sequence of str, optional
+        Names of the pages to hold to account; every page, and the completeness of the whole
+        ledger, when None.
+
+    Returns
+    -------
+    list of str
+        One line per problem, naming the claim, the page and what is wrong.
+    """
+    out, root = Path(out), Path(root)
+    try:
+        ledger = load_ledger(root / "book" / "claims.yml")
+    except LedgerError as error:
+        return [f"book/claims.yml: {line}" for line in str(error).splitlines()]
+    records = []
+    for source in sorted((root / "notebooks").glob("*.ipynb")):
+        executed = out / "executed" / "notebooks" / source.name
+        if executed.is_file():
+            records += read_records(executed)
+    for record in records:
+        # The ledger may have been edited after the page ran; its word is the one published.
+        if record["id"] in ledger:
+            record["verdict"] = ledger[record["id"]].verdict
+    records.sort(key=lambda record: (record["id"], record["notebook"]))
+    text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "claims.json").write_text(text + "\n", encoding="utf-8")
+    return _ledger_problems(ledger, records, None if pages is None else set(pages))
+
+
+def read_records(executed: Path) -> list[dict[str, Any]]:
+    """The records in one executed notebook, with its name and its parameters filled in.
+
+    Parameters
+    ----------
+    executed : Path
+        An executed copy; its metadata may hold ``dpbook.parameters``.
+
+    Returns
+    -------
+    list of dict
+        In the order of the cells, with the fields of `RECORD_FIELDS`.
+    """
+    notebook = json.loads(executed.read_text(encoding="utf-8"))
+    parameters = notebook["metadata"].get("dpbook", {}).get("parameters", {})
+    filled = {"notebook": executed.stem, "parameters": parameters}
+    return [
+        {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
+        for record in _records_in(notebook)
+    ]
+
+
+def _records_in(notebook: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            record = output.get("data", {}).get(RECORD_MIME)
+            if record is not None:
+                yield record
+
+
+def _ledger_problems(
+    ledger: Mapping[str, Claim], records: Sequence[Mapping[str, Any]], pages: set[str] | None
+) -> list[str]:
+    """Compare all records with the ledger; only problems of `pages` (all when None) are listed."""
+
+    def wanted(page: str) -> bool:
+        return pages is None or page in pages
+
+    problems = []
+    for record in records:
+        name, page = record["id"], record["notebook"]
+        if not wanted(page):
+            continue
+        claim = ledger.get(name)
+        if claim is None:
+            problems.append(f"{name} ({page}): is not in the ledger")
+            continue
+        found = record_problems(record, claim)
+        if claim.notebook != page:
+            found.append(f"the ledger says it is checked on {claim.notebook}")
+        problems += [f"{name} ({page}): {problem}" for problem in found]
+    for name, count in Counter(record["id"] for record in records).items():
+        where = [record["notebook"] for record in records if record["id"] == name]
+        if count > 1 and any(map(wanted, where)):
+            problems.append(f"{name} ({', '.join(where)}): is checked {count} times")
+    recorded = {record["id"] for record in records}
+    for claim in ledger.values():
+        if claim.checked and claim.id not in recorded and wanted(claim.notebook):
+            problems.append(f"{claim.id} ({claim.notebook}): is checked but has no record")
+    return sorted(problems)
+
+
+def _report_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
+    given = set(record["report"])
+    problems = [f"does not report {name}" for name in claim.report if name not in given]
+    extra = [name for name in record["report"] if name not in claim.report]
+    return problems + [f"reports {name}, which the ledger does not name" for name in extra]
+
+
+def _known_claim(claim_id: str, tier: str) -> Claim:
+    """The entry of a claim that may be checked at this tier."""
+    claim = load_ledger(find_ledger()).get(claim_id)
+    if claim is None:
+        raise ClaimError(f"{claim_id}: is not in book/claims.yml")
+    if not claim.checked:
+        raise ClaimError(f"{claim_id}: is pending in book/claims.yml; give it a verdict first")
+    if tier != claim.tier:
+        raise ClaimError(f"{claim_id}: tier is {tier!r}, but book/claims.yml says {claim.tier!r}")
+    return claim
+
+
+def _as_bool(claim_id: str, name: str, value: Any, optional: bool = False) -> bool | None:
+    """A Python bool from a bool of Python or NumPy."""
+    if value is None and optional:
+        return None
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if not isinstance(value, bool):
+        raise ClaimError(f"{claim_id}: {name} must be True or False, got {value!r}")
+    return value
+
+
+def _as_plain(claim_id: str, name: str, value: Any) -> Any:
+    """A reported value as plain JSON: numbers, lists of them, rows of a table."""
+    if hasattr(value, "tolist"):  # a NumPy scalar or array
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_as_plain(claim_id, name, item) for item in value]
+    if isinstance(value, Mapping):
+        return {
+            str(key): _as_cell(claim_id, f"{name}[{key!r}]", item) for key, item in value.items()
+        }
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value):
+        raise ClaimError(
+            f"{claim_id}: {name} must be a finite number or rows of them, got {value!r}"
+        )
+    return value
+
+
+def _as_cell(claim_id: str, name: str, value: Any) -> Any:
+    """A cell of a reported table, which may also be a label, a bool or empty."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    return _as_plain(claim_id, name, value)
+
+
+def _show(record: dict[str, Any], claim: Claim) -> None:
+    problems = record_problems(record, claim)
+    bundle = {
+        "text/html": _report.card_html(record, claim, problems),
+        "text/plain": _report.card_text(record, claim, problems),
+        RECORD_MIME: record,
+    }
+    try:
+        from IPython.display import display
+    except ImportError:  # a plain Python script
+        print(bundle["text/plain"])
+        return
+    display(bundle, raw=True)

@@ -1,0 +1,219 @@
+"""The command ``dpbook``: build the book, run one page, list pages and claims, clean up."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpbook.book.pages import PageError, ParameterError, find_pages
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
+    """Run one command; return its exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process when None.
+    root : Path, optional
+        Root of the book; found from the working directory when None.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.command(arguments, (root or find_root()).resolve()))
+    except (ParameterError, PageError) as error:
+        print(f"dpbook: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "\ndpbook: interrupted; finished pages are kept, the rest is as before", file=sys.stderr
+        )
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone, as in `dpbook list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The root of the book: here, above here, or where the package lies.
+
+    Raises
+    ------
+    PageError
+        If there is none.
+    """
+    begin = (start or Path.cwd()).resolve()
+    for folder in (begin, *begin.parents, Path(__file__).resolve().parents[2]):
+        if (folder / "_config.yml").is_file() and (folder / "notebooks").is_dir():
+            return folder
+    raise PageError(f"no book in {begin} or above it: no folder with _config.yml and notebooks/")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="dpbook", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    build = commands.add_parser("build", help="bring the whole book up to date")
+    build.add_argument(
+        "--profile",
+        default="default",
+        metavar="P",
+        help="parameters from notebooks/profiles.yml (default: %(default)s)",
+    )
+    _add_parameters(build)
+    build.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="pages that -p is meant for; the others stay at the profile",
+    )
+    build.add_argument(
+        "--jobs",
+        type=_positive,
+        default=_cores(),
+        metavar="N",
+        help="pages executed at once (default: the cores, %(default)s)",
+    )
+    build.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="where everything goes (default: _build in the book)",
+    )
+    build.set_defaults(command=_build)
+
+    run = commands.add_parser("run", help="execute and render one page, beside the book")
+    run.add_argument("notebook", metavar="NOTEBOOK", help="a page, such as 03-noisy-counts")
+    _add_parameters(run)
+    run.set_defaults(command=_run)
+
+    pages = commands.add_parser("list", help="the pages and their parameters")
+    pages.add_argument("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
+    pages.set_defaults(command=_list)
+
+    claims = commands.add_parser("claims", help="the ledger of claims")
+    for field, example in (
+        ("paper", "CCW25"),
+        ("status", "pending"),
+        ("verdict", "refuted"),
+        ("tier", "exact"),
+        ("notebook", "03-noisy-counts"),
+    ):
+        claims.add_argument(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
+    claims.set_defaults(command=_claims)
+
+    clean = commands.add_parser("clean", help="delete _build")
+    clean.set_defaults(command=_clean)
+    return parser
+
+
+def _add_parameters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-p",
+        "--parameter",
+        dest="overrides",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="set a parameter; may be repeated",
+    )
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+# The heavy imports (papermill) happen in the commands that need them.
+
+
+def _build(arguments: argparse.Namespace, root: Path) -> int:
+    from dpbook.book import build
+
+    out = arguments.output.resolve() if arguments.output else root / "_build"
+    jobs = build.plan(
+        root,
+        out,
+        profile=arguments.profile,
+        overrides=arguments.overrides,
+        only=arguments.only,
+    )
+    if arguments.only and not arguments.overrides:
+        print("note: --only says which pages -p is meant for; every page is brought up to date")
+    return build.build_book(root, out, jobs, workers=arguments.jobs)
+
+
+def _run(arguments: argparse.Namespace, root: Path) -> int:
+    from dpbook.book.build import run_page
+
+    return run_page(root, arguments.notebook, arguments.overrides)
+
+
+def _list(arguments: argparse.Namespace, root: Path) -> int:
+    import fnmatch
+
+    pages = find_pages(root)
+    globs = arguments.only or ["*"]
+    shown = [page for page in pages if any(fnmatch.fnmatch(page.name, g) for g in globs)]
+    if not shown:
+        names = ", ".join(page.name for page in pages) or "(none)"
+        raise PageError(f"no page matches {' '.join(globs)}; the pages are {names}")
+    for page in shown:
+        print(f"{page.name}: {page.title}")
+        rows = [
+            (p.name, repr(p.default), p.unit, p.allowed, p.meaning)
+            for p in page.parameters.values()
+        ]
+        heads = [("parameter", "default", "unit", "allowed", "meaning")] if rows else []
+        widths = [max(map(len, column)) for column in zip(*heads, *rows, strict=True)]
+        for row in [*heads, *rows]:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            print("    " + "  ".join(cells).rstrip())
+        print()
+    return 0
+
+
+def _claims(arguments: argparse.Namespace, root: Path) -> int:
+    from dpbook.book.claims import LedgerError, load_ledger
+    from dpbook.book.report import ledger_text
+
+    try:
+        ledger = load_ledger(root / "book" / "claims.yml")
+    except LedgerError as error:
+        raise PageError(str(error)) from None
+    for field in ("paper", "status", "verdict", "tier", "notebook"):
+        wanted = getattr(arguments, field)
+        if wanted is None:
+            continue
+        known = sorted({str(getattr(claim, field)) for claim in ledger.values()} - {"None"})
+        if wanted not in known:
+            raise PageError(f"no claim with {field} {wanted!r}; there are {', '.join(known)}")
+        ledger = {key: c for key, c in ledger.items() if getattr(c, field) == wanted}
+    found = root / "_build" / "claims.json"
+    records = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else []
+    width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 10_000
+    print(ledger_text(ledger, records, width))
+    return 0
+
+
+def _clean(arguments: argparse.Namespace, root: Path) -> int:
+    shutil.rmtree(root / "_build", ignore_errors=True)
+    print(f"deleted {root / '_build'}")
+    return 0

@@ -1,0 +1,122 @@
+"""One look for every figure of the book: readable on light and dark pages, the same bytes each run.
+
+Figures keep a white background, so that they look the same on a light and on a dark page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Annotation
+
+__all__ = ["COLORS", "MARKERS", "label_line", "use_style"]
+
+#: The eight colours of Okabe and Ito (2002), told apart with every common form of colour blindness;
+#: in the order in which lines take them. Yellow comes last: on white it is for areas only.
+COLORS = {
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "green": "#009E73",
+    "purple": "#CC79A7",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "black": "#000000",
+    "yellow": "#F0E442",
+}
+
+#: Markers in the same order, for figures in which colour alone would have to tell series apart.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#444444",
+    "axes.grid": True,
+    "axes.labelsize": 11,
+    "axes.prop_cycle": cycler(color=list(COLORS.values())[:7]),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 12,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100,
+    "figure.figsize": (7.0, 4.0),
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
+    "font.size": 11,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.8,
+    "image.cmap": "viridis",
+    "legend.frameon": False,
+    "legend.fontsize": 10,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+    "savefig.dpi": 200,
+    "svg.hashsalt": "dpbook",  # otherwise the ids in an SVG are random
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    **{f"{part}.facecolor": "white" for part in ("figure", "axes", "savefig")},
+    "savefig.transparent": False,
+}
+
+
+def use_style() -> None:
+    """Set the book's style for all figures made afterwards.
+
+    In a notebook, figures become PNG at twice the resolution of a plain screen, with nothing in
+    them that changes from run to run.
+    """
+    mpl.rcdefaults()
+    mpl.rcParams.update(_STYLE)
+    try:
+        from IPython import get_ipython
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+    except ImportError:  # outside notebooks neither is needed
+        return
+    if get_ipython() is not None:
+        # No tight bounding box: figures of one size stay one size on the page.
+        set_matplotlib_formats("retina", bbox_inches=None)
+
+
+def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0.0) -> Annotation:
+    """Write the name of a line at its right end, in its colour, instead of a legend.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes that hold the line.
+    line : matplotlib.lines.Line2D
+        The line, with at least one finite point.
+    text : str
+        What to write.
+    dx, dy : float
+        Distance of the text from the last finite point, in points.
+
+    Returns
+    -------
+    matplotlib.text.Annotation
+
+    Raises
+    ------
+    ValueError
+        If no point of the line is finite.
+    """
+    points = np.asarray(line.get_xydata(), dtype=float)
+    finite = points[np.isfinite(points).all(axis=1)]
+    if len(finite) == 0:
+        raise ValueError(f"line has no finite point to label with {text!r}")
+    x, y = finite[np.argmax(finite[:, 0])]
+    return ax.annotate(
+        text,
+        (float(x), float(y)),
+        xytext=(dx, dy),
+        textcoords="offset points",
+        va="center",
+        color=line.get_color(),
+        annotation_clip=False,
+    )

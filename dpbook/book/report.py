@@ -1,0 +1,199 @@
+"""How a claim and the outcome of its check are shown: HTML, plain text, and the summary counts.
+
+Strings only: the notebook shows them through `dpbook.book.claims`, the built book through
+`dpbook.book.sphinx_ext`, a terminal through `ledger_text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from dpbook.book.ledger import VERDICTS, Claim
+
+Record = Mapping[str, Any]
+
+#: A mark and the words for every state of a claim; the words alone say everything.
+STATES = {
+    "holds": ("✓", "holds"),
+    "holds-loosely": ("≈", "holds loosely"),
+    "holds-repaired": ("↻", "holds once repaired"),
+    "refuted": ("✗", "refuted"),
+    "shape-only": ("~", "shape only"),
+    "definition": ("≡", "definition"),
+    "pending": ("…", "pending"),
+}
+_FINDINGS = {
+    "holds": "The printed claim passes this check.",
+    "holds-loosely": "The printed claim passes this check; its constant is not the true one.",
+    "holds-repaired": "The printed claim fails this check; the repaired statement passes it.",
+    "refuted": "The printed claim fails this check.",
+    "shape-only": "The shape passes this check; nothing more is claimed.",
+    "definition": "A definition: there is nothing to test.",
+}
+
+
+def state_words(claim: Claim) -> str:
+    """The state of a claim in words, with its tier: ``holds (exact)`` or ``pending``."""
+    words = STATES[claim.state][1]
+    return f"{words} ({claim.tier})" if claim.checked else words
+
+
+def run_words(claim: Claim, record: Record | None) -> str:
+    """What this build has to say on a claim, in a few words."""
+    if not claim.checked:
+        return "pending"
+    if record is None:
+        return "not run in this build"
+    if not record["applies"]:
+        return "outside its hypotheses at these parameters"
+    return "checked"
+
+
+def format_number(value: Any) -> str:
+    """A reported value for reading: six significant digits, tables by their size."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        if all(isinstance(item, (int, float)) for item in value) and len(value) <= 8:
+            return ", ".join(format_number(item) for item in value)
+        return f"{len(value)} rows"
+    return str(value)
+
+
+def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]:
+    """The outcome of a check in a few sentences.
+
+    Parameters
+    ----------
+    record : mapping
+        The record made by `dpbook.book.claims.check`.
+    claim : Claim
+        Its entry in the ledger.
+    problems : sequence of str
+        What in the record contradicts the entry, from `dpbook.book.claims.record_problems`.
+
+    Returns
+    -------
+    list of str
+    """
+    if problems:
+        return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
+    if not record["applies"]:
+        return [f"Not tested at these parameters: {str(record['why']).rstrip('.')}."]
+    lines = [_FINDINGS.get(claim.state, "")]
+    if record["control"]:
+        lines.append("The same check on a broken twin comes out the other way, as it must.")
+    return lines
+
+
+def card_html(
+    record: Record, claim: Claim, problems: Sequence[str] = (), href: str | None = None
+) -> str:
+    """The card that a reader sees below a check.
+
+    Parameters
+    ----------
+    record, claim, problems
+        As in `findings`.
+    href : str or None
+        Address of the claim's row in the ledger, if there is one to link to.
+
+    Returns
+    -------
+    str
+        HTML; its outermost element has the id ``claim-<ID>``.
+    """
+    name = escape(claim.id)
+    link = f'<a href="{escape(href)}">{name}</a>' if href else name
+    if problems:
+        state, tone = f"! recorded as {state_words(claim)}", "contradiction"
+    elif not record["applies"]:
+        state, tone = f"recorded as {state_words(claim)}", "outside"
+    else:
+        state, tone = f"{STATES[claim.state][0]} {state_words(claim)}", claim.state
+    parts = [
+        f'<div class="claim-card claim-{tone}" id="claim-{name}">',
+        f'<p><strong>{link}</strong>: <span class="claim-state">{escape(state)}</span></p>',
+        f"<p>{escape(' '.join(findings(record, claim, problems)))}</p>",
+    ]
+    numbers = {k: v for k, v in record["report"].items() if not _is_table(v)}
+    if numbers:
+        rows = "".join(
+            f"<dt><code>{escape(key)}</code></dt><dd>{escape(format_number(value))}</dd>"
+            for key, value in numbers.items()
+        )
+        parts.append(f"<dl>{rows}</dl>")
+    parts += [_table_html(k, v) for k, v in record["report"].items() if _is_table(v)]
+    return "\n".join([*parts, "</div>"])
+
+
+def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str:
+    """The same card as plain text; parameters as in `card_html`."""
+    lines = [f"{claim.id}: {state_words(claim)}", *findings(record, claim, problems)]
+    lines += [f"{key} = {format_number(value)}" for key, value in record["report"].items()]
+    return "\n  ".join(lines)
+
+
+def state_counts(claims: Iterable[Claim]) -> dict[str, int]:
+    """How many claims are in each state, in the order of `STATES`; states without any are 0."""
+    counts = dict.fromkeys((*VERDICTS, "pending"), 0)
+    for claim in claims:
+        counts[claim.state] += 1
+    return counts
+
+
+def ledger_text(
+    ledger: Mapping[str, Claim], records: Iterable[Record] = (), width: int = 100
+) -> str:
+    """The ledger for a terminal.
+
+    Parameters
+    ----------
+    ledger : mapping of str to Claim
+        From `dpbook.book.ledger.load_ledger`.
+    records : iterable of mapping
+        The records of the last build, from ``claims.json``.
+    width : int
+        Columns of the terminal.
+
+    Returns
+    -------
+    str
+        One line per claim, cut to `width`, and a line of counts.
+    """
+    by_id = {record["id"]: record for record in records}
+    rows = []
+    for claim in ledger.values():
+        run = run_words(claim, by_id.get(claim.id))
+        state = state_words(claim) if run in ("checked", "pending") else run
+        rows.append((claim.id, state, claim.notebook, " ".join(claim.says.split())))
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    lines = []
+    for *cells, says in rows:
+        head = "  ".join(cell.ljust(size) for cell, size in zip(cells, widths, strict=True))
+        line = f"{head}  {says}"
+        lines.append(line if len(line) <= width else line[: width - 1] + "…")
+    counts = state_counts(ledger.values())
+    summary = ", ".join(f"{counts[state]} {STATES[state][1]}" for state in counts if counts[state])
+    return "\n".join([*lines, "", f"{len(ledger)} claims: {summary or 'none'}"])
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _table_html(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """A reported table, folded."""
+    head = "".join(f'<th scope="col">{escape(str(key))}</th>' for key in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(format_number(row[key]))}</td>" for key in rows[0]) + "</tr>"
+        for row in rows
+    )
+    return (
+        f"<details><summary><code>{escape(name)}</code>: {len(rows)} rows</summary>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
+    )

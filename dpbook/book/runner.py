@@ -1,0 +1,315 @@
+"""Execute pages with papermill, several at once.
+
+Kernels run in threads of one process: jupyter_client hands out ports per process, so several
+processes race for the same ones.  A page is kept in memory while it runs and written in one step
+when all of it has run, so that a failed or interrupted page leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+from jupyter_client.manager import AsyncKernelManager
+from papermill.exceptions import PapermillExecutionError
+
+from dpbook.book.pages import Page
+
+CELL_TIMEOUT = 3600  # seconds; a cell that hangs must not hang a build for ever
+TRACEBACK_LINES = 12
+# What goes wrong in a kernel comes back as an exception, and is told once, there.
+logging.getLogger("papermill").setLevel(logging.CRITICAL)
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+# Kernels x BLAS threads must not exceed the cores; a fixed hash seed keeps set order, and with it
+# everything printed, the same from run to run.
+_KERNEL_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One page to execute.
+
+    Attributes
+    ----------
+    page : Page
+    parameters : dict
+        Effective value of every parameter of the page.
+    key : str
+        Hash of all that the outputs depend on; stored in the executed copy.
+    target : Path
+        Where the executed copy goes.
+    """
+
+    page: Page
+    parameters: dict[str, Any]
+    key: str
+    target: Path
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The parameters that differ from the defaults; only these are injected."""
+        known = self.page.parameters
+        return {n: v for n, v in self.parameters.items() if v != known[n].coerce(known[n].default)}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a page went: its job, its time in seconds, and the error in words if it failed."""
+
+    job: Job
+    seconds: float
+    error: str | None = None
+
+
+class Interrupted(Exception):
+    """A page was stopped because the whole run was."""
+
+
+class _Kernels:
+    """The kernels now alive, so that an interrupted run can end exactly those."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._managers: list[AsyncKernelManager] = []
+        self._stopped = False
+
+    def manager_class(self) -> type[AsyncKernelManager]:
+        """A kernel manager that signs in here when it starts a kernel."""
+        registry = self
+
+        class Manager(AsyncKernelManager):
+            async def _async_start_kernel(self, **options: Any) -> None:
+                registry._sign_in(self)
+                await super()._async_start_kernel(**options)
+                registry._end_if_stopped(self)
+
+            start_kernel = _async_start_kernel
+
+        return Manager
+
+    def _sign_in(self, manager: AsyncKernelManager) -> None:
+        with self._lock:
+            if self._stopped:
+                raise Interrupted
+            self._managers.append(manager)
+
+    def _end_if_stopped(self, manager: AsyncKernelManager) -> None:
+        if self._stopped:
+            _kill(manager)
+
+    def stop(self) -> None:
+        """End every kernel at once, and let no other start."""
+        with self._lock:
+            self._stopped = True
+            managers = list(self._managers)
+        for manager in managers:
+            _kill(manager)
+
+
+def _kill(manager: AsyncKernelManager) -> None:
+    process = getattr(manager.provisioner, "process", None)
+    if process is not None and process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            # a kernel leads its own session, so its group holds its children and nothing of ours
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def execute(
+    job: Job,
+    kernels: _Kernels | None = None,
+    on_cell: Callable[[], None] | None = None,
+) -> Outcome:
+    """Execute one page; write the executed copy if, and only if, every cell ran."""
+    start = time.perf_counter()
+    options: dict[str, Any] = {"record_timing": False}
+    if kernels is not None:
+        options["kernel_manager_class"] = kernels.manager_class()
+    if on_cell is not None:
+        options["on_cell_executed"] = lambda **_: on_cell()
+    try:
+        notebook = papermill.execute_notebook(
+            nbformat.read(job.page.path, as_version=4),
+            None,
+            parameters=job.overrides,
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+            start_timeout=120,
+            execution_timeout=CELL_TIMEOUT,
+            extra_arguments=["--log-level=50"],
+            **options,
+        )
+        seconds = time.perf_counter() - start
+        _tidy(notebook)
+        notebook.metadata["dpbook"] = {
+            "key": job.key,
+            "parameters": job.parameters,
+            "seconds": round(seconds, 3),
+        }
+        write_whole(job.target, nbformat.writes(notebook))
+    except PapermillExecutionError as error:
+        return Outcome(job, time.perf_counter() - start, _describe(job, error))
+    except Exception as error:
+        message = plain(f"{type(error).__name__}: {error}").strip()
+        return Outcome(job, time.perf_counter() - start, message)
+    return Outcome(job, seconds)
+
+
+def _tidy(notebook: nbformat.NotebookNode) -> None:
+    """Drop papermill's times, paths and random ids: the same run gives the same file."""
+    notebook.metadata.pop("papermill", None)
+    for cell in notebook.cells:
+        for entry in ("papermill", "execution"):
+            cell.metadata.pop(entry, None)
+        if cell.metadata.get("tags") == []:  # papermill adds the empty list
+            del cell.metadata["tags"]
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell["id"] = "injected-parameters"
+
+
+def _describe(job: Job, error: PapermillExecutionError) -> str:
+    """Say which cell failed, with what, counted as in the committed notebook."""
+    index = error.cell_index
+    if job.overrides:
+        cells = nbformat.read(job.page.path, as_version=4).cells
+        injected_at = 1 + next(
+            i for i, c in enumerate(cells) if "parameters" in c.metadata.get("tags", [])
+        )
+        index -= index >= injected_at
+    trace = plain("\n".join(error.traceback)).strip().splitlines()
+    summary = f"{error.ename}: {error.evalue}".strip().rstrip(":")
+    if trace and trace[-1].strip() == summary:
+        trace.pop()
+    shown = ["..."] * (len(trace) > TRACEBACK_LINES) + trace[-TRACEBACK_LINES:]
+    return "\n".join(
+        [
+            f"cell {index} (counted from 0) of {job.page.name}.ipynb:",
+            *("    " + line for line in error.source.splitlines()),
+            *("  | " + line for line in shown),
+            summary,
+        ]
+    )
+
+
+def plain(text: str) -> str:
+    """The text without colours and other terminal codes."""
+    return _ANSI.sub("", text)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def kernel_surroundings(root: Path) -> Iterator[None]:
+    """Set what kernels inherit, for the time of a run: environment and working directory.
+
+    The directory is changed once for all threads, since ``papermill(cwd=...)`` would change it
+    under the feet of the others.
+    """
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    changes = dict(_KERNEL_ENVIRONMENT, PYTHONPATH=os.pathsep.join(paths))
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        with contextlib.chdir(root / "notebooks"):
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+class Progress:
+    """One line per finished page; on a terminal also a bar that counts cells."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._total = len(jobs)
+        self._done = 0
+        self._bar: Any = None
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
+            self._bar = tqdm(total=cells, unit="cell", leave=False, dynamic_ncols=True)
+
+    def cell(self) -> None:
+        """Count one executed cell."""
+        if self._bar is not None:
+            self._bar.update()
+
+    def page(self, outcome: Outcome) -> None:
+        """Print the line of a finished page."""
+        self._done += 1
+        verdict = "FAILED" if outcome.error else "ok"
+        name = outcome.job.page.name
+        line = f"  [{self._done}/{self._total}] {name:<36} {verdict:>6} {outcome.seconds:7.1f} s"
+        if self._bar is not None:
+            self._bar.write(line)
+        else:
+            print(line, flush=True)
+
+    def close(self) -> None:
+        """Take the bar off the terminal."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def run_pages(jobs: Sequence[Job], *, root: Path, workers: int) -> list[Outcome]:
+    """Execute pages in `workers` threads; a page that fails does not keep the others from running.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C, after every kernel of this run has ended.
+    """
+    if not jobs:
+        return []
+    kernels, progress, outcomes = _Kernels(), Progress(jobs), []
+    with kernel_surroundings(root), ThreadPoolExecutor(max(1, workers)) as pool:
+        waiting: set[Future[Outcome]] = {
+            pool.submit(execute, job, kernels, progress.cell) for job in jobs
+        }
+        try:
+            while waiting:
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    outcomes.append(future.result())
+                    progress.page(outcomes[-1])
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            kernels.stop()  # the threads notice within a second and end
+            raise
+        finally:
+            progress.close()
+    return sorted(outcomes, key=lambda outcome: outcome.job.page.name)

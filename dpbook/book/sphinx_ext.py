@@ -1,0 +1,297 @@
+"""Sphinx extension: executed copies in place of the committed notebooks, badges, ledger, errata.
+
+``_toc.yml`` names the committed notebooks, which hold no outputs.  When Sphinx reads one, its
+executed copy takes its place, so that paths in warnings, links and downloads keep meaning the
+committed file.  The output directory of the build is ``DPBOOK_OUT``, or ``_build`` beside
+``_config.yml``.  With ``DPBOOK_PARTIAL=1`` a page that has not run is shown without outputs and
+without a warning.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from dpbook.book import report
+from dpbook.book.claims import RECORD_MIME, Claim, load_ledger, record_problems
+
+LEDGER_PAGE = "book/ledger"
+_log = logging.getLogger(__name__)
+
+
+def output_dir(srcdir: str | Path) -> Path:
+    """The output directory of the build: ``DPBOOK_OUT``, or ``_build`` under `srcdir`."""
+    return Path(srcdir, os.environ.get("DPBOOK_OUT") or "_build")
+
+
+def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
+    """On ``source-read``: replace the text of a notebook by that of its executed copy."""
+    path = Path(app.env.doc2path(docname))
+    if path.suffix != ".ipynb":
+        return
+    executed = output_dir(app.srcdir) / "executed" / path.relative_to(app.srcdir)
+    app.env.note_dependency(str(executed))
+    if not executed.is_file():
+        if os.environ.get("DPBOOK_PARTIAL") != "1":
+            _warn("has not been executed, so it is shown without outputs", docname, "missing")
+        return
+    notebook = json.loads(executed.read_text(encoding="utf-8"))
+    if _cells(notebook) != _cells(json.loads(source[0])):
+        _warn("was edited after it was executed; execute it again", docname, "stale")
+    _refresh_cards(app, docname, notebook)
+    source[0] = json.dumps(notebook)
+
+
+def _cells(notebook: dict[str, Any]) -> list[tuple[str, str]]:
+    """Kind and text of the cells, without the cell that papermill injects."""
+    return [
+        (cell["cell_type"], "".join(cell["source"]))
+        for cell in notebook["cells"]
+        if "injected-parameters" not in cell["metadata"].get("tags", [])
+    ]
+
+
+def _refresh_cards(app: Sphinx, docname: str, notebook: dict[str, Any]) -> None:
+    """Draw the cards of the checks anew: the ledger's verdict of today, with a link to its row."""
+    data = [
+        output.get("data", {}) for cell in notebook["cells"] for output in cell.get("outputs", ())
+    ]
+    ledger = _ledger(app) if any(RECORD_MIME in bundle for bundle in data) else {}
+    for bundle in data:
+        record = bundle.pop(RECORD_MIME, None)
+        claim = ledger.get(record["id"]) if record else None
+        if record and claim:
+            problems = record_problems(record, claim)
+            href = _uri(app, docname, LEDGER_PAGE, f"ledger-{claim.id}")
+            bundle["text/html"] = report.card_html(record, claim, problems, href)
+
+
+class BadgeRole(SphinxRole):
+    """``{badge}`CCW25-ALG2```: the state of a claim, linking to its row in the ledger."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Make the badge."""
+        name = self.text.strip()
+        claim = _ledger(self.env.app).get(name)
+        if claim is None:
+            message = self.inliner.reporter.warning(
+                f"badge: {name!r} is not in book/claims.yml", line=self.lineno
+            )
+            return [nodes.literal(text=name)], [message]
+        return [
+            _badge(claim, _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{name}"))
+        ], []
+
+
+class ClaimsDirective(SphinxDirective):
+    """What the ledger page and the errata page share: the claims and the records of the build."""
+
+    has_content = False
+
+    def load(self) -> tuple[dict[str, Claim], dict[str, dict[str, Any]]]:
+        """The ledger, and the records of this build by id."""
+        path = output_dir(self.env.srcdir) / "claims.json"
+        self.env.note_dependency(str(path))
+        if path.is_file():
+            records = json.loads(path.read_text(encoding="utf-8"))
+        else:
+            records = []
+            if os.environ.get("DPBOOK_PARTIAL") != "1":
+                _warn("no claims.json: execute the book first", self.env.docname, "missing")
+        return _ledger(self.env.app), {record["id"]: record for record in records}
+
+    def inline(self, text: str) -> list[nodes.Node]:
+        """Parse inline Markdown; ``*``, ``_`` and ``<`` outside math and code mean themselves."""
+        pieces = re.split(r"(\$[^$]+\$|`[^`]+`)", " ".join(text.split()))
+        plain = [re.sub(r"([*_<])", r"\\\1", p) if i % 2 == 0 else p for i, p in enumerate(pieces)]
+        children, messages = self.state.inline_text("".join(plain), self.lineno)
+        return [*children, *messages]
+
+    def evidence(self, claim: Claim, record: dict[str, Any] | None) -> list[nodes.Node]:
+        """Where the check of this claim stands: a link to its cell, or why there is none."""
+        words = report.run_words(claim, record)
+        if record is None:
+            text = f"{claim.notebook} ({words})" if claim.checked else f"planned: {claim.notebook}"
+            return [nodes.Text(text)]
+        page = record["notebook"]
+        uri = _uri(self.env.app, self.env.docname, f"notebooks/{page}", f"claim-{claim.id}")
+        link = nodes.reference("", page, refuri=uri, internal=True)
+        return [link] if words == "checked" else [link, nodes.Text(f" ({words})")]
+
+
+class LedgerDirective(ClaimsDirective):
+    """``{claims-ledger}``: counts, and one sortable table of all claims."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make the counts and the table."""
+        ledger, records = self.load()
+        head = ("Id", "Paper", "Where", "Kind", "Claim", "Verdict", "Evidence")
+        rows = [self.row(claim, records.get(claim.id)) for claim in ledger.values()]
+        table = _table(head, rows, classes=["claims-ledger"])
+        return [self.counts(list(ledger.values())), table]
+
+    def counts(self, claims: list[Claim]) -> nodes.table:
+        """How many claims of each paper are in each state."""
+        states = [state for state, count in report.state_counts(claims).items() if count]
+        papers = list(dict.fromkeys(claim.paper for claim in claims))
+        rows = []
+        for paper in [*papers, None]:
+            of_paper = [claim for claim in claims if paper in (claim.paper, None)]
+            counts = report.state_counts(of_paper)
+            texts = [paper or "All", *(str(counts[s]) for s in states), str(len(of_paper))]
+            rows.append(_row([[nodes.Text(text)] for text in texts]))
+        head = ("Paper", *(report.STATES[state][1] for state in states), "all")
+        return _table(head, rows, classes=["claims-counts"])
+
+    def row(self, claim: Claim, record: dict[str, Any] | None) -> nodes.row:
+        """One claim."""
+        name = nodes.literal(text=claim.id)
+        row = _row(
+            [
+                [name],
+                [nodes.Text(claim.paper)],
+                [nodes.Text(claim.where)],
+                [nodes.Text(claim.kind)],
+                self.inline(claim.says),
+                [_badge(claim, None, with_id=False)],
+                self.evidence(claim, record),
+            ]
+        )
+        # An id on the row itself is lost by the HTML writer; one inside the first cell is kept.
+        row[0][0].insert(0, nodes.target("", "", ids=[f"ledger-{claim.id}"]))
+        return row
+
+
+class ErrataDirective(ClaimsDirective):
+    """``{claims-errata}``: what is printed, what is wrong, the repair and a reproducer."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make one section for each claim that is not simply true."""
+        ledger, records = self.load()
+        errata = [claim for claim in ledger.values() if claim.is_erratum]
+        if not errata:
+            return [nodes.paragraph(text="No claim checked so far needs a correction.")]
+        return [self.section(claim, records.get(claim.id)) for claim in errata]
+
+    def section(self, claim: Claim, record: dict[str, Any] | None) -> nodes.section:
+        """One erratum."""
+        section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
+        section += nodes.title("", f"{claim.id} ({claim.where}): {report.STATES[claim.state][1]}")
+        for label, text in (
+            ("Printed", claim.printed),
+            ("What is wrong", claim.wrong),
+            ("Repair", claim.repair),
+        ):
+            section += nodes.paragraph(
+                "", "", nodes.strong(text=f"{label}. "), *self.inline(text or "")
+            )
+        uri = _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{claim.id}")
+        section += nodes.paragraph(
+            "",
+            "",
+            nodes.strong(text="Evidence. "),
+            _badge(claim, uri, with_id=False),
+            nodes.Text(" on "),
+            *self.evidence(claim, record),
+        )
+        section += nodes.paragraph("", "", nodes.strong(text="See it in a second."))
+        section += reproducer_block(claim.reproducer or "")
+        return section
+
+
+def reproducer_block(code: str) -> nodes.literal_block:
+    """A block of code, highlighted as Python if it is Python and as a command if not."""
+    try:
+        compile(code, "reproducer", "exec")
+        language = "python"
+    except SyntaxError:
+        language = "console" if code.startswith("$ ") else "bash"
+    return nodes.literal_block(code.strip(), code.strip(), language=language)
+
+
+def drop_repeated_scripts(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """On ``html-page-context``: keep one of each inline script.
+
+    Two extensions add the same scripts twice; the second declaration is an error in the browser.
+    """
+    seen: set[str] = set()
+    kept = []
+    for script in context.get("script_files", []):
+        body = getattr(script, "attributes", {}).get("body")
+        if body in seen:
+            continue
+        if body:
+            seen.add(body)
+        kept.append(script)
+    if "script_files" in context:
+        context["script_files"][:] = kept
+
+
+def share_html_visitors(app: Sphinx) -> None:
+    """On ``builder-inited``: give the other HTML builders the visitors registered for ``html``."""
+    handlers = app.registry.translation_handlers
+    for builder in ("singlehtml", "dirhtml"):
+        for node, visitors in handlers.get("html", {}).items():
+            handlers.setdefault(builder, {}).setdefault(node, visitors)
+
+
+def _ledger(app: Sphinx) -> dict[str, Claim]:
+    """The ledger, read once a build; the page being read depends on it."""
+    path = Path(app.srcdir, "book", "claims.yml")
+    app.env.note_dependency(str(path))
+    stamp = path.stat().st_mtime_ns if path.is_file() else None
+    cached = getattr(app, "_dpbook_ledger", None)
+    if cached is None or cached[0] != stamp:
+        cached = (stamp, load_ledger(path))
+        app._dpbook_ledger = cached  # type: ignore[attr-defined]
+    return cached[1]
+
+
+def _uri(app: Sphinx, here: str, there: str, anchor: str) -> str:
+    return f"{app.builder.get_relative_uri(here, there)}#{anchor}"
+
+
+def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element:
+    mark = report.STATES[claim.state][0]
+    words = f"{mark} {report.state_words(claim)}"
+    text = f"{claim.id} {words}" if with_id else words
+    classes = ["claim-badge", f"claim-{claim.state}"]
+    if uri is None:
+        return nodes.inline(text, text, classes=classes)
+    return nodes.reference("", text, refuri=uri, internal=True, classes=classes)
+
+
+def _row(cells: list[list[nodes.Node]]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
+
+
+def _table(head: tuple[str, ...], rows: list[nodes.row], classes: list[str]) -> nodes.table:
+    columns = [nodes.colspec(colwidth=1) for _ in head]
+    header = nodes.thead("", _row([[nodes.Text(text)] for text in head]))
+    group = nodes.tgroup("", *columns, header, nodes.tbody("", *rows), cols=len(head))
+    return nodes.table("", group, classes=[*classes, "colwidths-auto"])
+
+
+def _warn(message: str, docname: str, subtype: str) -> None:
+    _log.warning(message, location=docname, type="dpbook", subtype=subtype)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register everything with Sphinx."""
+    app.connect("source-read", swap_in_executed)
+    app.connect("html-page-context", drop_repeated_scripts, priority=900)
+    app.connect("builder-inited", share_html_visitors)
+    app.add_role("badge", BadgeRole())
+    app.add_directive("claims-ledger", LedgerDirective)
+    app.add_directive("claims-errata", ErrataDirective)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

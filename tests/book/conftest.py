@@ -1,0 +1,65 @@
+"""A tiny book in a temporary folder, for the tests of the machinery."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PARAMETERS = """\
+epsilon = 1.0  # privacy parameter | nats | (0, 10]
+n_items = 4  # number of items | items | [3, 7]
+"""
+
+
+def write_page(path: Path, *code: str, parameters: str = PARAMETERS, title: str = "A page") -> Path:
+    """Write a notebook: a title, the parameters cell, and one cell for each of `code`."""
+    cells: list[dict[str, object]] = [
+        {"cell_type": "markdown", "id": "title", "metadata": {}, "source": f"# {title}\n\nText."}
+    ]
+    for number, source in enumerate([parameters, *code]):
+        cells.append(
+            {
+                "cell_type": "code",
+                "id": f"cell-{number}",
+                "metadata": {"tags": ["parameters"]} if number == 0 else {},
+                "source": source,
+                "execution_count": None,
+                "outputs": [],
+            }
+        )
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def page_writer() -> Callable[..., Path]:
+    """`write_page`, for tests that make their own pages."""
+    return write_page
+
+
+@pytest.fixture
+def tiny_book(tmp_path: Path) -> Path:
+    """Root of a book with two pages, a package of one module and one table, and no claims."""
+    files = {
+        "_config.yml": "title: tiny\n",
+        "_toc.yml": "format: jb-book\nroot: book/index\n",
+        "requirements.txt": "",
+        "book/claims.yml": "[]\n",
+        "notebooks/profiles.yml": "default: {}\nsmoke:\n  01-one: {n_items: 3}\n",
+        "dpbook/__init__.py": "",
+        "dpbook/ranking.py": "NOISE = 1\n",
+        "dpbook/book/cli.py": "",
+        "dpbook/data/table.csv": "1,2\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    write_page(tmp_path / "notebooks" / "01-one.ipynb", "print(epsilon)", title="One")
+    write_page(tmp_path / "notebooks" / "02-two.ipynb", "x = 1", "x / (n_items - 5)", title="Two")
+    return tmp_path

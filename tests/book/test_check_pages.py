@@ -1,0 +1,148 @@
+"""`tools/check_pages.py` finds what it is there to find (needs Chromium)."""
+
+import base64
+import importlib.util
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+_spec = importlib.util.spec_from_file_location("check_pages", ROOT / "tools" / "check_pages.py")
+check_pages = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(check_pages)
+
+BROWSER = next(filter(None, map(shutil.which, check_pages.BROWSERS)), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
+
+OPAQUE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"
+)
+CLEAR = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+)
+PAGE = "<html><head><title>T</title></head><body><article>{}</article></body></html>"
+
+
+def write_book(folder, **bodies):
+    """A book of the given pages, with two pictures."""
+    folder.mkdir(exist_ok=True)
+    for name, data in (("opaque.png", OPAQUE), ("clear.png", CLEAR)):
+        (folder / name).write_bytes(base64.b64decode(data))
+    for name, body in bodies.items():
+        (folder / f"{name}.html").write_text(PAGE.format(body), encoding="utf-8")
+    return folder
+
+
+BAD = {
+    "formula": ('<span class="math">\\(x\\)</span>', "1 of 1 formulas are not rendered"),
+    "merror": (
+        '<span class="math"><mjx-container><mjx-merror>no</mjx-merror></mjx-container></span>',
+        "1 formulas have an error",
+    ),
+    "host": ('<script src="https://example.org/a.js"></script>', "asks another host: https://exa"),
+    "late": (
+        "<script>fetch('http://example.org/').catch(() => 0)</script>",
+        "asks another host: http://example.org/",
+    ),
+    "gone": ('<link rel="stylesheet" href="gone.css">', "gone.css answers 404"),
+    "throws": ("<script>nothing.at.all</script>", "script error: ReferenceError"),
+    "says": ("<script>console.error('oh', 3)</script>", "console error: oh 3"),
+    "picture": ('<img src="gone.png" alt="A dot.">', "figure gone.png is not loaded"),
+    "alt": ('<img src="opaque.png">', "figure opaque.png has no alternative text"),
+    "hash": (
+        f'<img src="opaque.png" alt="_images/{"0123456789abcdef" * 4}.png">',
+        "figure opaque.png has a file name for alternative text",
+    ),
+    "clear": ('<img src="clear.png" alt="A dot.">', "figure clear.png shows the page through"),
+    "dark": (
+        "<style>img {background: #fff} [data-theme=dark] img {background: #0000}</style>"
+        '<img src="clear.png" alt="A dot.">',
+        "figure clear.png shows the page through",
+    ),
+}
+
+
+@needs_browser
+def test_every_fault_is_found_and_nothing_else(tmp_path, capsys):
+    good = (
+        '<p>Fine</p><img src="opaque.png" alt="A dot.">'
+        '<img src="clear.png" alt="A dot." style="background: #fff">'
+        '<span class="math"><mjx-container>x</mjx-container></span>'
+        "<div style='height: 30000px'></div>"
+    )
+    bodies = {name: body for name, (body, _) in BAD.items()}
+    html = write_book(tmp_path / "html", a_good=good, **bodies)
+    (html / "index.html").write_text('<meta http-equiv="Refresh" content="0; url=a_good.html">')
+    total = check_pages.check_book(BROWSER, html, tmp_path / "screens")
+    lines = {}
+    for line in capsys.readouterr().out.splitlines():
+        if ".html " in line:
+            name = line.split(".html")[0].strip()
+        lines.setdefault(name, []).append(line)
+    assert "ok" in lines["a_good"][0] and "index" not in lines
+    for name, (_, problem) in BAD.items():
+        assert "FAILED" in lines[name][0]
+        assert any(problem in line for line in lines[name][1:]), lines[name]
+    assert total >= len(BAD)
+    pages = [*BAD, "a_good"]
+    screens = {path.name for path in (tmp_path / "screens").iterdir()}
+    assert screens == {f"{page}-{theme}.png" for page in pages for theme in ("light", "dark")}
+
+
+@needs_browser
+def test_the_ledger_is_sorted_by_mouse_and_by_keyboard(tmp_path):
+    rows = "".join(
+        f'<tr id="ledger-{name}"><td>{name}</td><td>{verdict}</td></tr>'
+        for name, verdict in (("A-10", "refuted"), ("A-9", "holds"), ("B-1", "pending"))
+    )
+    body = (
+        '<table class="claims-ledger"><thead><tr><th>Id</th><th>Verdict</th></tr></thead>'
+        f'<tbody>{rows}</tbody></table><script src="ledger.js"></script>'
+    )
+    html = write_book(tmp_path / "html", page=body)
+    shutil.copy(ROOT / "book" / "_static" / "ledger.js", html)
+    order = "[...document.querySelectorAll('tbody tr')].map(row => row.cells[0].textContent).join()"
+    state = "[...document.querySelectorAll('th')].map(th => th.getAttribute('aria-sort')).join()"
+    button = "document.querySelectorAll('th button')[{}]"
+    with check_pages.serve(html) as origin:
+        browser = check_pages.Browser(BROWSER, str(tmp_path / "profile"))
+        try:
+            watch = browser.on_event = check_pages.Watch(origin)
+            browser.send("Page.navigate", url=f"{origin}/page.html")
+            browser.wait_for(lambda: watch.loaded)
+            assert browser.evaluate(order) == "A-10,A-9,B-1"
+            browser.evaluate(button.format(1) + ".click()")
+            assert browser.evaluate(order) == "A-9,B-1,A-10"
+            assert browser.evaluate(state) == "none,ascending"
+            browser.evaluate(button.format(0) + ".focus()")
+            for expected in ("A-9,A-10,B-1", "B-1,A-10,A-9"):  # numbers count as numbers
+                for kind in ("keyDown", "keyUp"):
+                    browser.send(
+                        "Input.dispatchKeyEvent",
+                        type=kind,
+                        key="Enter",
+                        code="Enter",
+                        text="\r",
+                        windowsVirtualKeyCode=13,
+                    )
+                assert browser.evaluate(order) == expected
+            assert browser.evaluate(state) == "descending,none"
+            assert watch.problems == []
+        finally:
+            browser.close()
+
+
+@pytest.mark.parametrize(("ci", "status", "word"), [("true", 1, "failed"), ("", 0, "skipped")])
+def test_without_a_browser_it_says_how_to_get_one(tmp_path, monkeypatch, capsys, ci, status, word):
+    monkeypatch.setattr(check_pages.shutil, "which", lambda name: None)
+    monkeypatch.setenv("CI", ci)
+    write_book(tmp_path / "html", index="x")
+    assert check_pages.main(["--html", str(tmp_path / "html")]) == status
+    said = capsys.readouterr().err
+    assert "apt-get install chromium" in said and word in said
+
+
+def test_without_a_book_it_fails(tmp_path, capsys):
+    assert check_pages.main(["--html", str(tmp_path)]) == 2
+    assert "make book" in capsys.readouterr().err

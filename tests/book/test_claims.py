@@ -1,0 +1,447 @@
+"""The ledger, `check` and `collect`: what each accepts, and one line for everything it refuses."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import IPython.display
+import numpy as np
+import pytest
+import yaml
+
+from dpbook.book import claims
+from dpbook.book.claims import ClaimError, LedgerError, check, collect, find_ledger, load_ledger
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ERRATUM = {"printed": "p", "wrong": "w", "repair": "r", "reproducer": "print(1)"}
+
+
+def entry(name, **fields):
+    base = {
+        "id": name,
+        "paper": "P",
+        "where": "Thm 1",
+        "kind": "privacy",
+        "says": "It is private",
+        "notebook": "01-one",
+        "status": "checked",
+        "verdict": "holds",
+        "tier": "exact",
+    }
+    return {key: value for key, value in (base | fields).items() if value is not ...}
+
+
+LEDGER = [
+    entry("HOLDS", report=["loss", "table"]),
+    entry("LOOSE", verdict="holds-loosely", **ERRATUM),
+    entry("REPAIRED", verdict="holds-repaired", **ERRATUM),
+    entry("REFUTED", verdict="refuted", notebook="02-two", **ERRATUM),
+    entry("SHAPE", verdict="shape-only", tier="statistical", notebook="02-two", **ERRATUM),
+    entry("DEF", kind="definition", verdict="definition", notebook="02-two"),
+    entry("LATER", status="pending", verdict=..., tier=..., notebook="03-three"),
+]
+# What each check must say for the book to be right; every test below breaks one of these.
+GOOD = {
+    "HOLDS": {"holds": True, "control": True, "report": {"loss": 0.5, "table": [{"a": 1}]}},
+    "LOOSE": {"holds": True, "control": True},
+    "REPAIRED": {"holds": False, "repaired": True, "control": True},
+    "REFUTED": {"holds": False, "control": True},
+    "SHAPE": {"holds": True, "control": True, "tier": "statistical"},
+    "DEF": {"holds": True},
+}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with a ledger and two pages, which is also the working directory."""
+    (tmp_path / "book").mkdir()
+    (tmp_path / "notebooks").mkdir()
+    for page in ("01-one", "02-two"):
+        (tmp_path / "notebooks" / f"{page}.ipynb").write_text("{}")
+    write_ledger(tmp_path, LEDGER)
+    monkeypatch.chdir(tmp_path / "notebooks")
+    return tmp_path
+
+
+def write_ledger(root, entries):
+    (root / "book" / "claims.yml").write_text(yaml.safe_dump(entries), encoding="utf-8")
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The bundles that `check` displays."""
+    bundles = []
+    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: bundles.append(bundle))
+    return bundles
+
+
+def run(name, **fields):
+    check(name, **{"tier": "exact", **GOOD[name], **fields})
+
+
+def record_of(shown, name, **fields):
+    run(name, **fields)
+    return shown.pop()[claims.RECORD_MIME]
+
+
+def write_page(root, page, records, parameters=None):
+    cells = [{"cell_type": "markdown", "source": "# T", "metadata": {}}]
+    for record in records:
+        stream = {"output_type": "stream", "name": "stdout", "text": "x"}
+        output = {"output_type": "display_data", "data": {claims.RECORD_MIME: record}}
+        cells.append({"cell_type": "code", "outputs": [stream, output], "metadata": {}})
+    metadata = {"dpbook": {"parameters": parameters or {}}}
+    path = root / "_build" / "executed" / "notebooks" / f"{page}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"cells": cells, "metadata": metadata}))
+
+
+@pytest.fixture
+def records(project, shown):
+    """The good records, by id."""
+    return {name: record_of(shown, name) for name in GOOD}
+
+
+def problems_of(root, records, pages=None):
+    where = {item["id"]: item["notebook"] for item in LEDGER}
+    by_page = {"01-one": [], "02-two": []}
+    for record in records:
+        by_page[where.get(record["id"], "01-one")].append(record)
+    for page, found in by_page.items():
+        write_page(root, page, found, {"seed": 1})
+    return collect(root / "_build", root, pages)
+
+
+# --- the ledger -----------------------------------------------------------------------------------
+
+
+def test_the_ledger_is_read_in_order(project):
+    ledger = load_ledger(project / "book" / "claims.yml")
+    assert list(ledger) == [item["id"] for item in LEDGER]
+    assert ledger["HOLDS"].report == ("loss", "table")
+    assert ledger["LATER"].state == "pending" and not ledger["LATER"].checked
+    assert [c.id for c in ledger.values() if c.is_erratum] == [
+        "LOOSE",
+        "REPAIRED",
+        "REFUTED",
+        "SHAPE",
+    ]
+    assert [c.id for c in ledger.values() if not c.expects_holds] == ["REPAIRED", "REFUTED"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (entry("X", colour="red"), "X: unknown field 'colour'"),
+        (entry("X", says=...), "X: needs says, a text"),
+        (entry("X", where=3), "X: needs where, a text"),
+        (entry("X", kind="theorem"), "X: kind is 'theorem', must be one of definition"),
+        (entry("X", status="done"), "X: status is 'done', must be one of checked, pending"),
+        (entry("X", verdict="true"), "X: verdict is 'true', must be one of holds"),
+        (entry("X", verdict=...), "X: verdict is None"),
+        (entry("X", tier="sure"), "X: tier is 'sure', must be one of exact"),
+        (entry("X", status="pending"), "X: is pending, so it cannot have a verdict yet"),
+        (entry("X", report="loss"), "X: report must be a list of names, got 'loss'"),
+        (entry("X", report=["a", "a"]), "X: report names a number twice"),
+        (entry("X", verdict="refuted"), "X: has verdict refuted, so it needs printed, a text"),
+        (
+            entry("X", verdict="shape-only", **(ERRATUM | {"repair": " "})),
+            "X: has verdict shape-only, so it needs repair, a text",
+        ),
+        (entry("HOLDS"), "HOLDS: the id occurs twice"),
+        ({"paper": "P"}, "needs an id"),
+        ("text", "needs an id"),
+    ],
+)
+def test_every_broken_rule_of_the_ledger_is_one_line(project, broken, message):
+    write_ledger(project, [*LEDGER, broken, entry("Y", tier="none")])
+    with pytest.raises(LedgerError) as caught:
+        load_ledger(project / "book" / "claims.yml")
+    lines = str(caught.value).splitlines()
+    assert any(message in line for line in lines)
+    assert any(line.startswith("Y: tier is 'none'") for line in lines)  # the others go on
+    assert any("book/claims.yml" in line for line in collect(project / "_build", project))
+
+
+@pytest.mark.parametrize("text", ["a: 1", "[", ""])
+def test_a_ledger_that_is_no_list_is_refused(tmp_path, text):
+    (tmp_path / "claims.yml").write_text(text)
+    with pytest.raises(LedgerError, match=r"claims\.yml"):
+        load_ledger(tmp_path / "claims.yml")
+
+
+def test_finding_the_ledger(project, tmp_path):
+    assert find_ledger() == project / "book" / "claims.yml"
+    deep = project / "a" / "b"
+    deep.mkdir(parents=True)
+    assert find_ledger(deep) == project / "book" / "claims.yml"
+    with pytest.raises(LedgerError, match="no ledger at"):
+        load_ledger(tmp_path / "nowhere.yml")
+
+
+# --- check ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_check_makes_a_record_and_a_card(project, shown, name):
+    run(name)
+    (bundle,) = shown
+    record = bundle[claims.RECORD_MIME]
+    assert tuple(record) == claims.RECORD_FIELDS
+    assert record["holds"] is GOOD[name]["holds"] and record["applies"] is True
+    assert f'id="claim-{name}"' in bundle["text/html"]
+    assert "Not as recorded" not in bundle["text/plain"]
+    json.dumps(record, allow_nan=False)
+
+
+def test_numpy_values_become_plain(project, shown):
+    record = record_of(
+        shown,
+        "HOLDS",
+        holds=np.bool_(True),
+        control=np.array([3.0]).all(),
+        report={
+            "loss": np.float64(0.1) + 0.2,
+            "table": [{"n": np.int64(3), "x": np.array([1.0, 2.0]), "name": "inf", "none": None}],
+        },
+    )
+    assert record["holds"] is True and record["control"] is True
+    assert record["report"]["loss"] == 0.1 + 0.2 and type(record["report"]["loss"]) is float
+    assert record["report"]["table"] == [{"n": 3, "x": [1.0, 2.0], "name": "inf", "none": None}]
+    assert type(record["report"]["table"][0]["n"]) is int
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "message"),
+    [
+        ("HOLDS", {"tier": "certified"}, "HOLDS: tier is 'certified', but .* says 'exact'"),
+        ("HOLDS", {"control": None}, "HOLDS: needs control="),
+        ("REPAIRED", {"repaired": None}, "REPAIRED: needs repaired="),
+        ("HOLDS", {"holds": None}, "HOLDS: holds must be True or False, got None"),
+        ("HOLDS", {"holds": float("nan")}, "HOLDS: holds must be True or False, got nan"),
+        ("HOLDS", {"holds": 1}, "HOLDS: holds must be True or False, got 1"),
+        ("HOLDS", {"holds": np.array([True, True])}, "HOLDS: holds must be True or False"),
+        ("HOLDS", {"control": "yes"}, "HOLDS: control must be True or False, got 'yes'"),
+        ("HOLDS", {"applies": None}, "HOLDS: applies must be True or False"),
+        ("HOLDS", {"applies": False}, "HOLDS: applies=False needs why="),
+        ("HOLDS", {"applies": False, "why": " "}, "HOLDS: applies=False needs why="),
+        ("HOLDS", {"report": {"loss": 1}}, "HOLDS: does not report table"),
+        (
+            "HOLDS",
+            {"applies": False, "why": "w", "report": {}},
+            "HOLDS: does not report loss; does not report table",
+        ),
+        ("LOOSE", {"report": {"extra": 1}}, "LOOSE: reports extra, which the ledger does not"),
+        (
+            "HOLDS",
+            {"report": {"loss": np.nan, "table": [{"a": 1}]}},
+            "HOLDS: loss must be a finite number .* got nan",
+        ),
+        (
+            "HOLDS",
+            {"report": {"loss": 1, "table": [{"a": np.inf}]}},
+            r"HOLDS: table\['a'\] must be a finite number .* got inf",
+        ),
+        ("HOLDS", {"report": {"loss": True, "table": []}}, "loss must be a finite number"),
+        ("HOLDS", {"report": {"loss": "1", "table": []}}, "loss must be a finite number"),
+        ("HOLDS", {"report": {"loss": 1j, "table": []}}, "loss must be a finite number"),
+    ],
+)
+def test_what_a_check_refuses(project, shown, name, fields, message):
+    with pytest.raises(ClaimError, match=message):
+        run(name, **fields)
+    assert shown == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("NONE", "NONE: is not in"), ("LATER", "LATER: is pending in")]
+)
+def test_unknown_and_pending_claims_cannot_be_checked(project, shown, name, message):
+    with pytest.raises(ClaimError, match=message):
+        check(name, holds=True, tier="exact", control=True)
+    assert shown == []
+
+
+def test_outside_its_hypotheses_a_claim_is_neither_true_nor_false(project, shown):
+    report = GOOD["HOLDS"]["report"]
+    run("HOLDS", applies=np.bool_(False), why="needs epsilon < 1", holds=None, control=None)
+    record = shown[0][claims.RECORD_MIME]
+    assert (record["applies"], record["holds"], record["why"]) == (False, None, "needs epsilon < 1")
+    assert record["report"] == report
+    assert "Not tested at these parameters: needs epsilon &lt; 1." in shown[0]["text/html"]
+    assert "recorded as holds" in shown[0]["text/html"]
+    assert "claim-holds" not in shown[0]["text/html"]
+    # where it applies, the reason is not recorded
+    assert record_of(shown, "HOLDS", applies=True, why="needs epsilon < 1")["why"] is None
+
+
+def test_a_contradiction_is_shown_and_does_not_raise(project, shown):
+    run("HOLDS", holds=False)
+    assert "Not as recorded in the ledger" in shown[0]["text/html"]
+    assert "holds is False" in shown[0]["text/plain"]
+
+
+# --- collect --------------------------------------------------------------------------------------
+
+
+def test_good_records_give_no_problem_and_the_whole_file(project, records):
+    assert problems_of(project, records.values()) == []
+    collected = json.loads((project / "_build" / "claims.json").read_text())
+    assert [record["id"] for record in collected] == sorted(GOOD)
+    for record in collected:
+        assert tuple(record) == claims.RECORD_FIELDS
+        assert record["parameters"] == {"seed": 1}
+    assert collected[0]["notebook"] == "02-two"  # DEF
+
+
+def test_the_file_is_the_same_bytes_in_any_order(project, records):
+    records["HOLDS"]["report"]["loss"] = 0.1 + 0.2
+    problems_of(project, records.values())
+    first = (project / "_build" / "claims.json").read_bytes()
+    problems_of(project, reversed(records.values()))
+    assert (project / "_build" / "claims.json").read_bytes() == first
+    assert b"0.30000000000000004" in first
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "line"),
+    [
+        ("HOLDS", {"holds": False}, "holds is False, but the verdict holds needs True"),
+        ("HOLDS", {"holds": None}, "holds is None, but the verdict holds needs True"),
+        ("LOOSE", {"holds": False}, "holds is False, but the verdict holds-loosely needs True"),
+        ("SHAPE", {"holds": False}, "holds is False, but the verdict shape-only needs True"),
+        ("DEF", {"holds": False}, "holds is False, but the verdict definition needs True"),
+        ("REFUTED", {"holds": True}, "holds is True, but the verdict refuted needs False"),
+        ("REPAIRED", {"holds": True}, "holds is True, but the verdict holds-repaired needs False"),
+        ("REPAIRED", {"repaired": False}, "the repaired statement fails"),
+        ("REPAIRED", {"repaired": None}, "the repaired statement was not tested"),
+        ("REFUTED", {"repaired": False}, "the repaired statement fails"),
+        ("HOLDS", {"tier": "statistical"}, "tier is statistical, the ledger says exact"),
+        ("HOLDS", {"control": False}, "the control was not caught"),
+        ("DEF", {"control": False}, "the control was not caught"),
+        ("REFUTED", {"control": None}, "has no control"),
+        ("HOLDS", {"report": {"loss": 1.0}}, "does not report table"),
+        ("DEF", {"report": {"x": 1.0}}, "reports x, which the ledger does not name"),
+        (
+            "HOLDS",
+            {"applies": False, "report": {"loss": 1.0}},
+            "does not report table",
+        ),
+        ("HOLDS", {"id": "NONE"}, "is not in the ledger"),
+        ("HOLDS", {"id": "LATER"}, "is pending in the ledger but has a record"),
+    ],
+)
+def test_every_contradiction_is_one_line(project, records, name, change, line):
+    changed = records[name] | change
+    others = [record for key, record in records.items() if key != name]
+    page = {item["id"]: item["notebook"] for item in LEDGER}[name]
+    for where in ("01-one", "02-two"):
+        here = [
+            r for r in others if next(e for e in LEDGER if e["id"] == r["id"])["notebook"] == where
+        ]
+        write_page(project, where, here + ([changed] if where == page else []))
+    problems = collect(project / "_build", project)
+    mine = [problem for problem in problems if line in problem]
+    assert len(mine) == 1, problems
+    assert mine[0].startswith(f"{changed['id']} ({page}): ")
+    if "id" not in change:
+        assert problems == mine  # nothing else is wrong
+
+
+def test_missing_repeated_and_misplaced_records(project, records):
+    without = [record for name, record in records.items() if name != "SHAPE"]
+    assert problems_of(project, without) == ["SHAPE (02-two): is checked but has no record"]
+
+    assert problems_of(project, [*records.values(), records["SHAPE"]]) == [
+        "SHAPE (02-two, 02-two): is checked 2 times"
+    ]
+
+    problems_of(project, without)
+    write_page(project, "01-one", [records[n] for n in ("HOLDS", "LOOSE", "REPAIRED", "SHAPE")])
+    assert collect(project / "_build", project) == [
+        "SHAPE (01-one): the ledger says it is checked on 02-two"
+    ]
+
+    problems_of(project, records.values())
+    write_page(project, "01-one", [records[n] for n in ("HOLDS", "LOOSE", "REPAIRED", "SHAPE")])
+    assert collect(project / "_build", project) == [
+        "SHAPE (01-one): the ledger says it is checked on 02-two",
+        "SHAPE (01-one, 02-two): is checked 2 times",
+    ]
+
+
+def test_a_page_that_never_ran_and_a_page_that_is_gone(project, records):
+    problems_of(project, records.values())
+    (project / "_build" / "executed" / "notebooks" / "02-two.ipynb").unlink()
+    write_page(project, "99-gone", [records["HOLDS"]])  # no such page in notebooks/
+    assert collect(project / "_build", project) == [
+        f"{name} (02-two): is checked but has no record" for name in ("DEF", "REFUTED", "SHAPE")
+    ]
+
+
+def test_only_the_named_pages_are_held_to_account(project, records):
+    bad = [record | {"control": False} for record in records.values() if record["id"] != "SHAPE"]
+    assert len(problems_of(project, bad)) == 6
+    problems = collect(project / "_build", project, pages=["01-one"])
+    assert [p.split()[0] for p in problems] == ["HOLDS", "LOOSE", "REPAIRED"]
+    assert collect(project / "_build", project, pages=[]) == []
+    problems = collect(project / "_build", project, pages=["02-two"])
+    assert "SHAPE (02-two): is checked but has no record" in problems
+
+
+def test_outside_its_hypotheses_nothing_is_contradicted(project, records):
+    outside = {"applies": False, "holds": None, "control": None, "repaired": None, "why": "w"}
+    assert problems_of(project, [record | outside for record in records.values()]) == []
+
+
+def test_the_verdict_of_the_file_is_that_of_the_ledger_now(project, records):
+    edited = [
+        e | {"verdict": "holds-loosely", **ERRATUM} if e["id"] == "HOLDS" else e for e in LEDGER
+    ]
+    write_ledger(project, edited)
+    assert problems_of(project, records.values()) == []
+    collected = json.loads((project / "_build" / "claims.json").read_text())
+    assert {r["id"]: r["verdict"] for r in collected}["HOLDS"] == "holds-loosely"
+
+
+# --- the book's own ledger ------------------------------------------------------------------------
+
+
+def own_ledger():
+    path = ROOT / "book" / "claims.yml"
+    return load_ledger(path) if path.is_file() else {}
+
+
+def test_the_ledger_of_the_book_is_valid():
+    ledger = own_ledger()
+    assert ledger
+    for claim in ledger.values():
+        page = ROOT / "notebooks" / f"{claim.notebook}.ipynb"
+        assert not claim.checked or page.is_file(), f"{claim.id}: no page {claim.notebook}"
+
+
+@pytest.mark.parametrize(
+    "claim", [c for c in own_ledger().values() if c.is_erratum], ids=lambda claim: claim.id
+)
+def test_every_reproducer_of_an_erratum_runs(claim):
+    code = claim.reproducer.strip()
+    try:
+        compile(code, claim.id, "exec")
+        command = [sys.executable, "-W", "error", "-c", code]
+        options = {"cwd": ROOT}
+    except SyntaxError:
+        if not code.startswith(("python -m dpbook", "dpbook", "python -c")):
+            pytest.fail(
+                f"{claim.id}: the reproducer is neither Python nor a dpbook command: {code}"
+            )
+        if "-c" not in code:
+            return  # whole pages are run elsewhere
+        command = code.replace("python -c", f"{sys.executable} -c", 1)
+        options = {"cwd": ROOT, "shell": True}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, **options
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip(), f"{claim.id}: the reproducer shows nothing"

@@ -1,0 +1,223 @@
+"""The command line: what it refuses, what it prints, and the status it ends with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpbook.book import build, rendering
+from dpbook.book.cli import find_root, main
+from dpbook.book.pages import PageError
+from dpbook.book.runner import Job, Outcome, write_whole
+
+LEDGER = """\
+- {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,
+   status: checked, verdict: definition, tier: exact}
+- {id: B-2, paper: Q, where: there, kind: privacy, says: second thing, notebook: 02-two,
+   status: pending}
+"""
+
+
+@pytest.fixture
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail the test if a page is executed."""
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a page was executed")
+
+    monkeypatch.setattr(build, "run_pages", refuse)
+
+
+@pytest.mark.usefixtures("nothing_runs")
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("build -p epsilon 11", "page 01-one: epsilon = 11 is outside the allowed values"),
+        ("build -p n_items 4.5", "page 01-one: n_items = 4.5 has the wrong type, float"),
+        ("build -p epsilom 1", "no parameter 'epsilom' on any page; there are epsilon, n_items"),
+        ("build --only 02* -p x 1", "no parameter 'x' on 02-two; there are epsilon, n_items"),
+        ("build --only 09*", "--only '09*' matches no page; the pages are 01-one, 02-two"),
+        ("build --profile big", "no profile 'big'; notebooks/profiles.yml has default, smoke"),
+        ("run 09-nine", "no page '09-nine'; the pages are 01-one, 02-two"),
+        ("run 01-one -p epsilon 0", "page 01-one: epsilon = 0 is outside"),
+        ("run 01-one -p eps 1", "page 01-one: no parameter 'eps'"),
+        ("list 09*", "no page matches 09*; the pages are 01-one, 02-two"),
+        ("claims --paper Z", "no claim with paper 'Z'; there are P, Q"),
+    ],
+)
+def test_refused_before_anything_runs(
+    tiny_book: Path, capsys: pytest.CaptureFixture[str], command: str, complaint: str
+) -> None:
+    (tiny_book / "book/claims.yml").write_text(LEDGER)
+    assert main(command.split(), tiny_book) == 2
+    assert complaint in capsys.readouterr().err
+    assert not (tiny_book / "_build").exists()
+
+
+@pytest.mark.usefixtures("nothing_runs")
+@pytest.mark.parametrize(
+    ("profiles", "complaint"),
+    [
+        ("smoke: {01-one: {n_items: 9}}", "page 01-one: n_items = 9 is outside"),
+        ("smoke: {01-one: {items: 3}}", "page 01-one: no parameter 'items'"),
+        ("smoke: {05-five: {n_items: 3}}", "names a page that does not exist: 05-five"),
+    ],
+)
+def test_a_profile_is_held_to_the_same_rules(
+    tiny_book: Path, capsys: pytest.CaptureFixture[str], profiles: str, complaint: str
+) -> None:
+    (tiny_book / "notebooks/profiles.yml").write_text(profiles)
+    assert main(["build", "--profile", "smoke"], tiny_book) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "two", "1.5"])
+def test_jobs_is_a_whole_number(
+    tiny_book: Path, capsys: pytest.CaptureFixture[str], jobs: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["build", "--jobs", jobs], tiny_book)
+    assert "--jobs" in capsys.readouterr().err
+
+
+def test_overrides_reach_the_selected_pages_only(tiny_book: Path) -> None:
+    jobs = build.plan(
+        tiny_book,
+        tiny_book / "_build",
+        profile="smoke",
+        overrides=[("epsilon", "0.5")],
+        only=["01*"],
+    )
+    assert {job.page.name: job.parameters for job in jobs} == {
+        "01-one": {"epsilon": 0.5, "n_items": 3},
+        "02-two": {"epsilon": 1.0, "n_items": 4},
+    }
+    assert [job.overrides for job in jobs] == [{"epsilon": 0.5, "n_items": 3}, {}]
+
+
+def test_the_command_line_wins_over_the_profile(tiny_book: Path) -> None:
+    jobs = build.plan(
+        tiny_book, tiny_book / "_build", profile="smoke", overrides=[("n_items", "6")]
+    )
+    assert [job.parameters["n_items"] for job in jobs] == [6, 6]
+
+
+def test_list(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"], tiny_book) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "01-one: One"
+    assert lines[1].split() == ["parameter", "default", "unit", "allowed", "meaning"]
+    assert lines[2].split() == ["epsilon", "1.0", "nats", "(0,", "10]", "privacy", "parameter"]
+    assert main(["list", "02*"], tiny_book) == 0
+    assert capsys.readouterr().out.startswith("02-two: Two")
+
+
+def test_claims(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tiny_book / "book/claims.yml").write_text(LEDGER)
+    assert main(["claims"], tiny_book) == 0
+    shown = capsys.readouterr().out
+    assert "A-1" in shown and "B-2" in shown and "pending" in shown
+    assert main(["claims", "--paper", "Q"], tiny_book) == 0
+    shown = capsys.readouterr().out
+    assert "A-1" not in shown and "B-2" in shown
+    (tiny_book / "book/claims.yml").write_text("- {id: A-1}")
+    assert main(["claims"], tiny_book) == 2
+    assert "A-1: needs paper" in capsys.readouterr().err
+
+
+def test_clean_deletes_the_build_and_nothing_else(tiny_book: Path) -> None:
+    (tiny_book / "_build/html").mkdir(parents=True)
+    before = sorted(p for p in tiny_book.rglob("*") if "_build" not in p.parts)
+    assert main(["clean"], tiny_book) == 0
+    assert sorted(tiny_book.rglob("*")) == before
+    assert main(["clean"], tiny_book) == 0
+
+
+@pytest.mark.parametrize("name", ["01-one", "01-one.ipynb", "notebooks/01-one.ipynb"])
+@pytest.mark.parametrize("problems", [[], ["A-1 (01-one): holds is False"]])
+def test_run_writes_the_page_beside_its_notebook(
+    tiny_book: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    problems: list[str],
+) -> None:
+    def pretend(jobs: list[Job], *, root: Path, workers: int) -> list[Outcome]:
+        write_whole(jobs[0].target, str(jobs[0].parameters))
+        return [Outcome(jobs[0], 1.0)]
+
+    def render(root: Path, out: Path, *, strict: bool) -> bool:
+        assert not strict, "other pages may be missing"
+        links = (
+            '<a href="../_static/a.css?v=1"><a href="02-two.html#x"><a href="#here">'
+            '<a href="https://example.org/b"><a href="/c"><html data-content_root="../">'
+        )
+        write_whole(out / "html/notebooks/01-one.html", links)
+        return True
+
+    monkeypatch.setattr(build, "run_pages", pretend)
+    monkeypatch.setattr(build, "render", render)
+    monkeypatch.setattr(build, "collect", lambda out, root, pages: problems)
+    status = main(["run", name, "-p", "epsilon", "0.25"], tiny_book)
+    told = capsys.readouterr()
+    assert status == (1 if problems else 0)
+    assert ("A-1" in told.err) is bool(problems)
+    folder = tiny_book / "_build/run/01-one"
+    assert (folder / "01-one.ipynb").read_text() == "{'epsilon': 0.25, 'n_items': 4}"
+    assert (folder / "01-one.html").read_text() == (
+        '<a href="html/_static/a.css?v=1"><a href="html/notebooks/02-two.html#x"><a href="#here">'
+        '<a href="https://example.org/b"><a href="/c"><html data-content_root="html/">'
+    )
+    for suffix in ("ipynb", "html"):
+        assert str(folder / f"01-one.{suffix}") in told.out
+
+
+def test_rendering_that_fails_keeps_the_old_book(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tiny_book / "_build"
+    write_whole(out / "html/index.html", "old")
+    failed = subprocess.CompletedProcess(
+        [], 1, stdout="fine\n\x1b[91mbook/a.md:3: WARNING: no such label\x1b[0m\n"
+    )
+    monkeypatch.setattr(rendering.subprocess, "run", lambda *args, **options: failed)
+    assert not rendering.render(tiny_book, out, strict=True)
+    told = capsys.readouterr().err
+    assert "book/a.md:3: WARNING: no such label\n" in told and "fine" not in told
+    assert (out / "html/index.html").read_text() == "old"
+    assert not (out / "staging").exists()
+
+
+def test_the_root_is_found_from_below(tiny_book: Path) -> None:
+    assert find_root(tiny_book / "notebooks") == tiny_book
+
+
+def test_no_book_is_said_plainly(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (tiny_book / "notebooks").glob("*.ipynb"):
+        path.unlink()
+    assert main(["build"], tiny_book) == 2
+    assert "there are no pages" in capsys.readouterr().err
+
+
+def test_the_module_is_a_command(tiny_book: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dpbook", "build", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    for option in ("--profile", "-p NAME VALUE", "--only", "--jobs", "--output"):
+        assert option in done.stdout
+
+
+def test_find_root_has_a_last_resort_or_says_so(tmp_path: Path) -> None:
+    try:
+        root = find_root(tmp_path)
+    except PageError as error:
+        assert str(tmp_path) in str(error)
+    else:
+        assert root == Path(build.__file__).parents[2]

@@ -1,0 +1,98 @@
+"""The look of the figures: legible on any ground, told apart without colour sense, reproducible."""
+
+import io
+import itertools
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("agg")
+
+import matplotlib.pyplot as plt
+
+from dpbook.book import figures
+
+
+@pytest.fixture(autouse=True)
+def style():
+    with mpl.rc_context():
+        figures.use_style()
+        yield
+        plt.close("all")
+
+
+def draw(form):
+    fig, ax = plt.subplots()
+    (line,) = ax.plot([0, 1, 2], [1, 3, 2], label="x")
+    ax.set(xlabel=r"$\varepsilon$", title="A title")
+    figures.label_line(ax, line, "measured")
+    stream = io.BytesIO()
+    fig.savefig(stream, format=form, metadata={"Date": None} if form == "svg" else None)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_the_same_figure_is_the_same_bytes(form):
+    assert draw(form) == draw(form)
+
+
+def test_the_background_is_opaque_white():
+    pixels = plt.imread(io.BytesIO(draw("png")))
+    assert np.all(pixels[0, 0, :3] == 1)
+    assert pixels.shape[2] == 3 or np.all(pixels[..., 3] == 1)
+
+
+def test_the_style_does_not_depend_on_what_was_set_before():
+    first = dict(mpl.rcParams)
+    mpl.rcParams["figure.facecolor"] = "none"
+    mpl.rcParams["lines.linestyle"] = ":"
+    figures.use_style()
+    assert dict(mpl.rcParams) == first
+
+
+def luminance(colour):
+    channels = np.array(mpl.colors.to_rgb(colour))
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+# Viénot, Brettel and Mollon (1999): linear RGB as seen without the long or the middle cones.
+BLIND = {
+    "protan": [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]],
+    "deutan": [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]],
+}
+
+
+@pytest.mark.parametrize("kind", BLIND)
+def test_colours_are_told_apart_without_red_or_green_cones(kind):
+    seen = {
+        name: np.array(BLIND[kind]) @ np.array(mpl.colors.to_rgb(colour)) ** 2.2
+        for name, colour in figures.COLORS.items()
+    }
+    for one, other in itertools.combinations(seen, 2):
+        assert np.abs(seen[one] - seen[other]).max() > 0.07, (one, other)
+    # the test can fail: a plain red and a plain green of the same strength
+    red, green = (
+        np.array(BLIND["deutan"]) @ np.array(c) ** 2.2 for c in ([0.8, 0.3, 0.1], [0.55, 0.55, 0.1])
+    )
+    assert np.abs(red - green).max() < 0.07
+
+
+def test_the_first_four_lines_are_dark_enough_on_white():
+    cycle = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
+    assert cycle[0] == figures.COLORS["blue"] and figures.COLORS["yellow"] not in cycle
+    for colour in cycle[:3]:
+        assert 1.05 / (luminance(colour) + 0.05) > 3  # enough for lines and large text
+    assert len(figures.MARKERS) == len(figures.COLORS)
+
+
+def test_a_line_is_labelled_at_its_right_end():
+    _, ax = plt.subplots()
+    (line,) = ax.plot([3, 1, 2, 4], [5, 6, 7, np.nan])
+    label = figures.label_line(ax, line, "theory")
+    assert label.xy == (3.0, 5.0)
+    assert label.get_color() == line.get_color()
+    (empty,) = ax.plot([1.0], [np.nan])
+    with pytest.raises(ValueError, match="no finite point"):
+        figures.label_line(ax, empty, "x")

@@ -1,0 +1,202 @@
+"""The parameters cell: its grammar, the values it lets through, and what is said to the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbook.book.pages import (
+    PageError,
+    Parameter,
+    ParameterError,
+    find_pages,
+    load_profile,
+    parse_parameters,
+    validate,
+)
+
+ALL_KINDS = """\
+# what the reader may change
+epsilon = 1.0  # privacy parameter | nats | (0, 10]
+n_items = 4  # number of items | items | [3, 7]
+epsilons = [0.5, 1.0, 2]  # grid of privacy levels | nats | each in (0, 10]
+edition = "corrected"  # edition of the survey # 1 | - | {"corrected", "1998"}
+private = True  # whether noise is added | - | {True, False}
+names = ["a", "b"]  # items to show | - | each in {"a", "b", "c"}
+shift = -1.5  # shift of the scores | - | (-inf, inf)
+"""
+
+
+def one(line: str) -> Parameter:
+    (parameter,) = parse_parameters(line).values()
+    return parameter
+
+
+def test_every_kind_of_parameter_is_read() -> None:
+    parameters = parse_parameters(ALL_KINDS)
+    assert list(parameters) == [
+        "epsilon", "n_items", "epsilons", "edition", "private", "names", "shift",
+    ]  # fmt: skip
+    assert parameters["epsilon"] == Parameter(
+        "epsilon", 1.0, "privacy parameter", "nats", "(0, 10]"
+    )
+    assert parameters["edition"].meaning == "edition of the survey # 1"
+    assert [p.kind for p in parameters.values()] == [
+        "float", "int", "list of float", "str", "bool", "list of str", "float",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cell", "complaint"),
+    [
+        ("epsilon = 1.0", "needs a comment"),
+        ("epsilon = 1.0  # privacy | nats", "needs a comment"),
+        ("epsilon = 1.0  # privacy | | (0, 1]", "needs a comment"),
+        ("epsilon = x  # privacy | nats | (0, 1]", "not a literal"),
+        ("epsilon = 0.0  # privacy | nats | (0, 1]", "default 0.0 is outside"),
+        ("epsilon = 1.0  # privacy | nats | (0 to 1]", "unreadable range '(0 to 1]'"),
+        ("epsilon = 1.0  # privacy | nats | (1, 0]", "unreadable range"),
+        ("epsilon = 1.0  # privacy | nats | {1.0: 2}", "unreadable range"),
+        ("epsilon = [1.0]  # privacy | nats | (0, 1]", "'each in'"),
+        ("epsilon = 1.0  # privacy | nats | each in (0, 1]", "'each in'"),
+        ("epsilon = []  # privacy | nats | each in (0, 1]", "non-empty list"),
+        ("epsilon = None  # privacy | nats | (0, 1]", "is not a bool"),
+        ("a = b = 1  # privacy | nats | [0, 1]", "not of the form"),
+        ("import numpy", "not of the form"),
+        ("epsilon = ", "not valid Python"),
+        ("a = 1  # x | - | [0, 1]\na = 1  # x | - | [0, 1]", "assigned twice"),
+    ],
+)
+def test_malformed_cells_are_refused(cell: str, complaint: str) -> None:
+    with pytest.raises(PageError) as caught:
+        parse_parameters(cell)
+    assert complaint in str(caught.value)
+
+
+@given(
+    low=st.integers(-50, 50),
+    width=st.integers(0, 50),
+    value=st.floats(allow_nan=True, allow_infinity=True) | st.integers(-120, 120).map(float),
+    left=st.sampled_from("(["),
+    right=st.sampled_from(")]"),
+)
+def test_intervals_mean_what_they_say(
+    low: int, width: int, value: float, left: str, right: str
+) -> None:
+    high = low + width
+    parameter = Parameter("x", 0.0, "x", "-", f"{left}{low}, {high}{right}")
+    expected = (low < value or (left == "[" and value == low)) and (
+        value < high or (right == "]" and value == high)
+    )
+    assert parameter.contains(value) is expected
+    assert not parameter.contains(math.nan)
+
+
+@given(value=st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans())
+def test_text_on_the_command_line_means_the_same_as_in_python(value: float) -> None:
+    allowed = "{True, False}" if isinstance(value, bool) else "(-inf, inf)"
+    parameter = Parameter("x", value, "x", "-", allowed)
+    read = parameter.parse(repr(value))
+    assert type(read) is type(value) and read == value
+    assert parameter.coerce(read) == value
+
+
+@given(st.text())
+def test_any_text_is_read_without_a_crash(text: str) -> None:
+    for default in (1.0, 1, True, [1.0], ["a"]):
+        Parameter("x", default, "x", "-", "(0, 1]").parse(text)
+    assert isinstance(Parameter("x", "a", "x", "-", '{"a"}').parse(text), str | list | dict)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("epsilon", "2", 2.0),
+        ("epsilon", "1e-3", 0.001),
+        ("epsilons", "[1, 0.5]", [1.0, 0.5]),
+        ("epsilons", "1, 0.5", [1.0, 0.5]),
+        ("edition", "1998", "1998"),
+        ("edition", "'1998'", "1998"),
+        ("private", "false", False),
+        ("names", "[a, c]", ["a", "c"]),
+        ("shift", "-2", -2.0),
+    ],
+)
+def test_values_from_the_command_line(name: str, text: str, value: object) -> None:
+    parameter = parse_parameters(ALL_KINDS)[name]
+    read = parameter.coerce(parameter.parse(text))
+    assert read == value and type(read) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("epsilon", 0, "epsilon = 0 is outside the allowed values; allowed: float, (0, 10]"),
+        ("epsilon", 10.5, "epsilon = 10.5 is outside"),
+        ("epsilon", math.nan, "epsilon = nan is outside"),
+        ("epsilon", math.inf, "epsilon = inf is outside"),
+        ("epsilon", True, "epsilon = True has the wrong type, bool; allowed: float, (0, 10]"),
+        ("epsilon", "1", "epsilon = '1' has the wrong type, str"),
+        ("epsilon", 10**400, "too large for a float"),
+        ("n_items", 4.0, "n_items = 4.0 has the wrong type, float; allowed: int, [3, 7]"),
+        ("n_items", 8, "n_items = 8 is outside"),
+        ("n_items", None, "has the wrong type, NoneType"),
+        ("epsilons", 1.0, "epsilons = 1.0 is not a list"),
+        ("epsilons", [], "epsilons = [] is not a list with at least one element"),
+        ("epsilons", [1.0, 0.0], "is outside the allowed values; allowed: list of float, each in"),
+        ("edition", "1999", "edition = '1999' is outside"),
+        ("eps", 1.0, "no parameter 'eps'; its parameters are epsilon, n_items"),
+    ],
+)
+def test_refusals_name_page_parameter_value_and_what_is_allowed(
+    tmp_path: Path, page_writer: Callable[..., Path], name: str, value: object, complaint: str
+) -> None:
+    page_writer(tmp_path / "notebooks" / "03-x.ipynb", parameters=ALL_KINDS)
+    (page,) = find_pages(tmp_path)
+    with pytest.raises(ParameterError) as caught:
+        validate(page, {name: value})
+    assert str(caught.value).startswith("page 03-x: ")
+    assert complaint in str(caught.value)
+
+
+def test_effective_parameters_are_the_defaults_with_the_given_values_on_top(
+    tiny_book: Path,
+) -> None:
+    page = find_pages(tiny_book)[0]
+    assert validate(page, {}) == {"epsilon": 1.0, "n_items": 4}
+    effective = validate(page, {"epsilon": 2})
+    assert effective == {"epsilon": 2.0, "n_items": 4}
+    assert type(effective["epsilon"]) is float
+    assert page.title == "One"
+    assert page.code_cells[1:] == ("print(epsilon)",)
+
+
+def test_a_page_needs_exactly_one_parameters_cell(
+    tmp_path: Path, page_writer: Callable[..., Path]
+) -> None:
+    path = page_writer(tmp_path / "notebooks" / "03-x.ipynb", "y = 1")
+    path.write_text(path.read_text().replace('["parameters"]', "[]"))
+    with pytest.raises(PageError, match="page 03-x: 0 cells are tagged 'parameters'"):
+        find_pages(tmp_path)
+    path.write_text("not json")
+    with pytest.raises(PageError, match="page 03-x: not a readable notebook"):
+        find_pages(tmp_path)
+
+
+def test_profiles(tiny_book: Path) -> None:
+    assert load_profile(tiny_book, "default") == {}
+    assert load_profile(tiny_book, "smoke") == {"01-one": {"n_items": 3}}
+    with pytest.raises(PageError, match=r"no profile 'big'; .* has default, smoke"):
+        load_profile(tiny_book, "big")
+    profiles = tiny_book / "notebooks" / "profiles.yml"
+    profiles.write_text("smoke:\n  01-one: 3\n")
+    with pytest.raises(PageError, match="mapping of parameter to value"):
+        load_profile(tiny_book, "smoke")
+    profiles.unlink()
+    with pytest.raises(PageError, match=r"profiles\.yml cannot be read"):
+        load_profile(tiny_book, "default")

@@ -1,0 +1,130 @@
+"""How claims are shown: every state says in words what it is, and text cannot break the page."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dpbook.book import report
+from dpbook.book.ledger import VERDICTS, Claim
+
+
+def claim(**fields):
+    base = {
+        "id": "P-1",
+        "paper": "P",
+        "where": "Thm 1",
+        "kind": "privacy",
+        "says": "It is private",
+        "notebook": "01-one",
+        "status": "checked",
+        "verdict": "holds",
+        "tier": "exact",
+    }
+    return Claim(**(base | fields))
+
+
+PENDING = claim(id="P-2", status="pending", verdict=None, tier=None, notebook="09-later")
+
+
+def record(**fields):
+    base = {"id": "P-1", "applies": True, "why": None, "control": True, "report": {}}
+    return base | fields
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_every_verdict_is_named_in_words(verdict):
+    words = report.state_words(claim(verdict=verdict))
+    assert words == f"{report.STATES[verdict][1]} (exact)"
+    html = report.card_html(record(), claim(verdict=verdict))
+    assert words in html and f"claim-{verdict}" in html and 'id="claim-P-1"' in html
+
+
+def test_pending_is_pending_whatever_was_run():
+    assert report.state_words(PENDING) == "pending"
+    assert report.run_words(PENDING, record()) == "pending"
+    assert report.run_words(claim(), None) == "not run in this build"
+    assert report.run_words(claim(), record(applies=False)).startswith("outside its hypotheses")
+    assert report.run_words(claim(), record()) == "checked"
+
+
+def test_a_contradiction_outweighs_everything():
+    html = report.card_html(record(), claim(), ["holds is False"])
+    assert "claim-contradiction" in html and "claim-holds" not in html
+    assert "Not as recorded in the ledger: holds is False." in html
+    assert "passes this check" not in html
+
+
+def test_the_control_is_mentioned_only_when_it_was_caught():
+    assert "broken twin" in report.card_text(record(), claim())
+    assert "broken twin" not in report.card_text(record(control=None), claim())
+
+
+def test_numbers_and_tables_are_shown():
+    table = [{"n": 2, "x": 0.25, "eps": "inf"}, {"n": 3, "x": 1e-9, "eps": None}]
+    values = {"loss": 1 / 3, "n": 12, "grid": [1, 2.5], "long": list(range(20)), "table": table}
+    html = report.card_html(record(report=values), claim(), href="../book/ledger.html#ledger-P-1")
+    for text in ("0.333333", ">12<", "1, 2.5", "20 rows", "table</code>: 2 rows", "1e-09", "inf"):
+        assert text in html
+    assert '<a href="../book/ledger.html#ledger-P-1">P-1</a>' in html
+    assert html.count("<tr>") == 3
+    text = report.card_text(record(report=values), claim())
+    assert "loss = 0.333333" in text and "table = 2 rows" in text
+
+
+def test_text_is_escaped():
+    html = report.card_html(
+        record(applies=False, why="a < b & <script>", report={"<i>": 1, "t": [{"<u>": "<b>"}]}),
+        claim(),
+        href='"><script>',
+    )
+    for tag in ("<script>", "<i>", "<u>", "<b>"):
+        assert tag not in html
+    assert "a &lt; b &amp;" in html
+
+
+def test_counts_add_up():
+    counts = report.state_counts([claim(), claim(verdict="refuted"), claim(), PENDING])
+    assert counts["holds"] == 2 and counts["refuted"] == 1 and counts["pending"] == 1
+    assert counts["shape-only"] == 0 and sum(counts.values()) == 4
+
+
+def test_the_ledger_in_a_terminal():
+    ledger = {c.id: c for c in (claim(), PENDING, claim(id="P-3", says="x " * 200))}
+    text = report.ledger_text(ledger, [record()], width=90)
+    lines = text.splitlines()
+    assert all(len(line) <= 90 for line in lines)
+    assert "holds (exact)" in lines[0]
+    assert "pending" in lines[1] and "holds" not in lines[1]
+    assert "not run in this build" in lines[2] and "holds (exact)" not in lines[2]
+    assert lines[-1] == "3 claims: 2 holds, 1 pending"
+    assert report.ledger_text({}).endswith("0 claims: none")
+
+
+def contrast(one, other):
+    """Contrast of two colours as WCAG 2 defines it."""
+
+    def luminance(colour):
+        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_badges_are_legible_in_light_and_dark():
+    css = Path(__file__).resolve().parents[2] / "book" / "_static" / "custom.css"
+    colours = re.findall(r"--claim-(\w+)(-ground)?: (#\w{6});", css.read_text(encoding="utf-8"))
+    assert len(colours) == 16  # four tones, ink and ground, light and dark
+    for (tone, _, ink), (again, ground, paper) in zip(colours[::2], colours[1::2], strict=True):
+        assert tone == again and ground
+        assert contrast(ink, paper) > 7, tone
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_every_state_has_a_colour():
+    css = (Path(__file__).resolve().parents[2] / "book" / "_static" / "custom.css").read_text()
+    plain = {"definition", "pending"}  # these keep the colour of .claim-badge itself
+    assert {state for state in report.STATES if f".claim-{state}" in css} >= {*VERDICTS} - plain

@@ -1,0 +1,237 @@
+"""Executing pages, and executing only those that need it.
+
+Starting a kernel costs a second, so what can be tested without one is: `stub_kernels` stands in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dpbook.book import build
+from dpbook.book.cli import main
+from dpbook.book.keys import page_key
+from dpbook.book.pages import find_pages
+from dpbook.book.runner import Job, Outcome, run_pages, write_whole
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Replace the rendering of the HTML; gives the list of output folders rendered."""
+    calls: list[Path] = []
+
+    def render(root: Path, out: Path, *, strict: bool) -> bool:
+        calls.append(out)
+        write_whole(out / "html" / "index.html", f"build {len(calls)}")
+        return True
+
+    monkeypatch.setattr(build, "render", render)
+    return calls
+
+
+@pytest.fixture
+def stub_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replace the execution by writing the stamp; gives the list of pages executed."""
+    executed: list[str] = []
+
+    def pretend(jobs: list[Job], *, root: Path, workers: int) -> list[Outcome]:
+        for job in jobs:
+            executed.append(job.page.name)
+            stamp = {"key": job.key, "parameters": job.parameters, "seconds": 1.0}
+            notebook = json.loads(job.page.path.read_text())
+            notebook["metadata"]["dpbook"] = stamp
+            write_whole(job.target, json.dumps(notebook))
+        return [Outcome(job, 1.0) for job in jobs]
+
+    monkeypatch.setattr(build, "run_pages", pretend)
+    return executed
+
+
+def executed_by(root: Path, executed: list[str], *arguments: str) -> list[str]:
+    """Names of the pages that one successful ``dpbook build`` executes."""
+    executed.clear()
+    assert main(["build", *arguments], root) == 0
+    return sorted(executed)
+
+
+def test_only_what_changed_is_executed_again(
+    tiny_book: Path, stub_kernels: list[str], rendered: list[Path]
+) -> None:
+    def pages(*arguments: str) -> list[str]:
+        return executed_by(tiny_book, stub_kernels, *arguments)
+
+    both = ["01-one", "02-two"]
+    assert pages() == both
+    assert pages() == []
+    assert len(rendered) == 1, "nothing changed, so the HTML is not rendered again"
+
+    assert pages("--profile", "smoke") == ["01-one"]
+    assert pages() == ["01-one"]
+    assert pages("--only", "02*", "-p", "epsilon", "2") == ["02-two"]
+    assert pages("--only", "02*", "-p", "epsilon", "2.0") == []
+    assert pages() == ["02-two"]
+
+    for change in ("dpbook/ranking.py", "dpbook/data/table.csv", "requirements.txt"):
+        path = tiny_book / change
+        path.write_text(path.read_text() + "# 3\n")
+        assert pages() == both, change
+    (tiny_book / "dpbook/data/more.csv").write_text("5")
+    assert pages() == both
+    (tiny_book / "dpbook/book/cli.py").write_text("# the machinery is not an input")
+    assert pages() == []
+
+    notebook = tiny_book / "notebooks/02-two.ipynb"
+    notebook.write_text(notebook.read_text().replace("x = 1", "x = 2"))
+    assert pages() == ["02-two"]
+    notebook.write_text(notebook.read_text().replace('"metadata": {}', '"metadata": {"a": 1}', 1))
+    assert pages() == ["02-two"]
+    (tiny_book / "_build/executed/notebooks/01-one.ipynb").write_text("torn")
+    assert pages() == ["01-one"]
+
+
+def test_what_the_ledger_asks_of_a_page_is_part_of_its_key(tiny_book: Path) -> None:
+    page, other = find_pages(tiny_book)
+
+    def keys() -> tuple[str, str]:
+        return tuple(page_key(p, {}, "", tiny_book) for p in (page, other))  # type: ignore[return-value]
+
+    ledger = tiny_book / "book" / "claims.yml"
+    ledger.write_text("- {id: A, notebook: 01-one, verdict: holds, says: x}")
+    before = keys()
+    ledger.write_text("- {id: A, notebook: 01-one, verdict: holds, says: in other words}")
+    assert keys() == before
+    ledger.write_text("- {id: A, notebook: 01-one, verdict: refuted, says: x}")
+    assert keys()[0] != before[0]
+    assert keys()[1] == before[1]
+
+
+def test_a_page_that_left_the_book_leaves_no_executed_copy(
+    tiny_book: Path, stub_kernels: list[str], rendered: list[Path]
+) -> None:
+    assert main(["build"], tiny_book) == 0
+    (tiny_book / "notebooks/02-two.ipynb").unlink()
+    assert main(["build"], tiny_book) == 0
+    copies = [path.name for path in (tiny_book / "_build/executed/notebooks").iterdir()]
+    assert copies == ["01-one.ipynb"]
+    assert len(rendered) == 2
+
+
+def test_a_claim_not_as_recorded_fails_the_build_and_keeps_the_book(
+    tiny_book: Path,
+    stub_kernels: list[str],
+    rendered: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["build"], tiny_book) == 0
+    monkeypatch.setattr(build, "collect", lambda out, root: ["A-1 (01-one): no record"])
+    assert main(["build", "-p", "epsilon", "2"], tiny_book) == 1
+    assert "A-1 (01-one): no record" in capsys.readouterr().err
+    assert (tiny_book / "_build/html/index.html").read_text() == "build 1"
+
+
+@pytest.fixture
+def keep_directory(monkeypatch: pytest.MonkeyPatch, tiny_book: Path) -> Path:
+    """A working directory whose change by a run would be noticed."""
+    monkeypatch.chdir(tiny_book)
+    return tiny_book
+
+
+def test_a_failing_page_is_explained_and_nothing_else_is_lost(
+    tiny_book: Path,
+    keep_directory: Path,
+    rendered: list[Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With real kernels: the second page divides by zero when there are five items."""
+    assert main(["build"], tiny_book) == 0
+    folder = tiny_book / "_build/executed/notebooks"
+    before = (folder / "02-two.ipynb").read_text()
+    capsys.readouterr()
+
+    assert main(["build", "-p", "n_items", "5"], tiny_book) == 1
+
+    told = capsys.readouterr()
+    assert "02-two" in told.out and "FAILED" in told.out
+    for part in (
+        "FAILED 02-two",
+        "cell 3 (counted from 0) of 02-two.ipynb",
+        "    x / (n_items - 5)",
+        "ZeroDivisionError: division by zero",
+        "run 02-two -p n_items 5",
+        "The previous book is unchanged",
+    ):
+        assert part in told.err
+    assert "\x1b" not in told.err
+    assert (folder / "02-two.ipynb").read_text() == before
+    other = json.loads((folder / "01-one.ipynb").read_text())
+    assert other["metadata"]["dpbook"]["parameters"] == {"epsilon": 1.0, "n_items": 5}
+    assert [path.name for path in sorted(folder.iterdir())] == ["01-one.ipynb", "02-two.ipynb"]
+    assert (tiny_book / "_build/html/index.html").read_text() == "build 1"
+    assert len(rendered) == 1
+    assert Path.cwd() == tiny_book
+    assert "papermill" not in json.dumps(other), "times and paths would differ from run to run"
+
+
+def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
+    tiny_book: Path, page_writer: Callable[..., Path]
+) -> None:
+    started = tiny_book / "started"
+    wait = f"import os, time, pathlib\npathlib.Path({str(started)!r}).write_text(str(os.getpid()))"
+    for path in (tiny_book / "notebooks").glob("*.ipynb"):
+        path.unlink()
+    page_writer(tiny_book / "notebooks" / "01-one.ipynb", wait, "time.sleep(600)")
+    code = "import sys, pathlib; from dpbook.book.cli import main; "
+    code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tiny_book)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # a background shell may have told its children to ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 60
+    while not (started.is_file() and started.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    kernel = int(started.read_text())
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130, out
+    assert "interrupted" in out and "Traceback" not in out
+    with pytest.raises(ProcessLookupError):
+        os.kill(kernel, 0)
+    assert not list((tiny_book / "_build").rglob("*.ipynb"))
+
+
+def test_no_jobs_start_nothing(tiny_book: Path) -> None:
+    assert run_pages([], root=tiny_book, workers=2) == []
+
+
+def test_the_rerun_command_reads_back(
+    tmp_path: Path, page_writer: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = (
+        'edition = "a b"  # edition | - | {"a b", "1998", "[x]"}\n'
+        "levels = [1.0]  # levels | nats | each in (0, 9]\n"
+    )
+    page_writer(tmp_path / "notebooks" / "01-one.ipynb", parameters=parameters)
+    (page,) = find_pages(tmp_path)
+    monkeypatch.setattr(build.shutil, "which", lambda name: "/bin/dpbook")
+    job = Job(page, {"edition": "[x]", "levels": [0.5, 2.0]}, "", tmp_path / "x")
+    command = build.rerun_command(job)
+    assert command == "dpbook run 01-one -p edition '[x]' -p levels '[0.5, 2.0]'"
+    words = shlex.split(command)
+    for name, text in ((words[4], words[5]), (words[7], words[8])):
+        assert page.parameters[name].parse(text) == job.parameters[name]
+    unchanged = Job(page, {"edition": "a b", "levels": [1.0]}, "", tmp_path / "x")
+    assert build.rerun_command(unchanged) == "dpbook run 01-one"

@@ -1,0 +1,330 @@
+"""The Sphinx extension and `_config.yml`, on a book of two tiny notebooks."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import jupyter_book
+import pytest
+import yaml
+
+from dpbook.book import linkcheck
+from dpbook.book.claims import RECORD_MIME, collect
+from dpbook.book.sphinx_ext import reproducer_block
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LEDGER = [
+    {
+        "id": "P-GOOD",
+        "paper": "P",
+        "where": "Thm 1",
+        "kind": "privacy",
+        "says": "A * B_1 < $x_1$ for `a_b`",
+        "notebook": "01-one",
+        "status": "checked",
+        "verdict": "holds",
+        "tier": "exact",
+        "report": ["loss"],
+    },
+    {
+        "id": "P-BAD",
+        "paper": "P",
+        "where": "Thm 2",
+        "kind": "utility",
+        "says": "Too good",
+        "notebook": "02-two",
+        "status": "checked",
+        "verdict": "refuted",
+        "tier": "exact",
+        "report": [],
+        "printed": "It is 1.",
+        "wrong": "It is not 1.",
+        "repair": "It is $2$.",
+        "reproducer": "print(1 + 1)",
+    },
+    {
+        "id": "Q-LATER",
+        "paper": "Q",
+        "where": "Thm 3",
+        "kind": "utility",
+        "says": "Later",
+        "notebook": "03-three",
+        "status": "pending",
+    },
+]
+# One white pixel: enough of a figure for the structure of the page.
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"
+)
+
+
+def record(claim, holds, report=None):
+    return {
+        "id": claim["id"],
+        "holds": holds,
+        "repaired": None,
+        "applies": True,
+        "why": None,
+        "verdict": claim["verdict"],
+        "tier": claim["tier"],
+        "report": report or {},
+        "control": True,
+        "notebook": None,
+        "parameters": None,
+    }
+
+
+def cell(kind, source, outputs=(), **metadata):
+    made = {"cell_type": kind, "id": f"c{abs(hash(source)) % 10**8}", "metadata": metadata}
+    made["source"] = source
+    if kind == "code":
+        made |= {"execution_count": None, "outputs": list(outputs)}
+    return made
+
+
+def display(data):
+    return {"output_type": "display_data", "metadata": {}, "data": data}
+
+
+def notebook(*cells):
+    return {
+        "cells": list(cells),
+        "metadata": {
+            "kernelspec": {"name": "python3", "language": "python", "display_name": "Python 3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def one(executed):
+    card = {
+        "text/html": "<b>old card</b>",
+        "text/plain": "old card",
+        RECORD_MIME: record(LEDGER[0], True, {"loss": 1.25}),
+    }
+    figure = {"figure": {"name": "fig-a", "caption": "A $x$."}, "image": {"alt": "A white dot."}}
+    return notebook(
+        cell("markdown", "# One\n\n{badge}`P-GOOD` says $x$; see {numref}`fig-a`."),
+        cell("code", "a = 1", tags=["parameters"]),
+        cell("code", "check()", [display(card)] if executed else []),
+        cell("code", "plot()", [display({"image/png": PIXEL})] if executed else [], mystnb=figure),
+        cell(
+            "markdown",
+            "```{prf:theorem} T\n:label: thm-t\n\nTrue:\n\n$$\nx = 1\n$$ (eq-t)\n```\n\n"
+            "```{exercise} E\n:label: ex-e\n\nWhy?\n```\n\n"
+            "```{solution-start} ex-e\n:label: sol-e\n:class: dropdown\n```",
+        ),
+        cell("code", "1 + 1"),
+        cell("markdown", "```{solution-end}\n```"),
+    )
+
+
+def two(executed):
+    card = {"text/html": "<b>old card</b>", RECORD_MIME: record(LEDGER[1], False)}
+    return notebook(
+        cell("markdown", "# Two\n\n[One](01-one.ipynb), {prf:ref}`thm-t`, {badge}`Q-LATER`."),
+        cell("code", "b = 1", tags=["parameters"]),
+        cell("code", "check()", [display(card)] if executed else []),
+    )
+
+
+def write_json(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A book with the real configuration and two executed pages."""
+    root = tmp_path / "project"
+    (root / "book").mkdir(parents=True)
+    for name in ("_config.yml", "book/_static", "book/ledger.md", "book/errata.md"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, root / name)
+    (root / "book" / "claims.yml").write_text(yaml.safe_dump(LEDGER), encoding="utf-8")
+    (root / "book" / "references.bib").write_text(
+        "@book{knuth1997, author={Knuth, Donald}, title={T}, year={1997}, publisher={P}}\n"
+    )
+    (root / "book" / "index.md").write_text(
+        "# Index\n\n{cite:p}`knuth1997`\n\n```{bibliography}\n```\n\n"
+        "```{eval-rst}\n.. autofunction:: dpbook.book.claims.check\n"
+        ".. autoclass:: dpbook.book.ledger.Claim\n   :members:\n"
+        ".. autofunction:: dpbook.book.figures.label_line\n```\n"
+    )
+    chapters = ["notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"]
+    toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": f} for f in chapters]}
+    (root / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
+    for name, make in (("01-one", one), ("02-two", two)):
+        write_json(root / "notebooks" / f"{name}.ipynb", make(False))
+        write_json(root / "_build" / "executed" / "notebooks" / f"{name}.ipynb", make(True))
+    assert collect(root / "_build", root) == []
+    return root
+
+
+def build(root, **environment):
+    """Run Jupyter Book with warnings as errors; give the exit status and the log."""
+    main = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", main, "build", str(root), "--all", "-n", "-W", "--keep-going"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    env = {key: value for key, value in env.items() if not key.startswith("DPBOOK_")} | environment
+    done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=root, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def page(root, name):
+    return (root / "_build" / "html" / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
+    status, log = build(project)
+    assert status == 0, log
+    assert "WARNING" not in log
+
+    first = page(project, "notebooks/01-one")
+    assert 'id="claim-P-GOOD"' in first
+    assert "old card" not in first  # drawn anew, with the link to the ledger
+    assert "../book/ledger.html#ledger-P-GOOD" in first
+    assert re.search(r'class="claim-badge claim-holds[^"]*"[^>]*>P-GOOD ✓ holds \(exact\)<', first)
+    assert 'alt="A white dot."' in first
+    assert "Fig. 1" in first
+
+    ledger = page(project, "book/ledger")
+    assert ledger.count('id="ledger-') == 3
+    assert "../notebooks/01-one.html#claim-P-GOOD" in ledger
+    assert 'A * B_1 &lt; <span class="math' in ledger  # text is text, math is math
+    row = ledger[ledger.index('id="ledger-Q-LATER"') :]
+    row = row[: row.index("</tr>")]
+    assert "pending" in row and "checked" not in row and "href" not in row
+
+    errata = page(project, "book/errata")
+    assert "erratum-P-BAD" in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
+    for text in ("It is 1.", "It is not 1.", "Repair.", "../notebooks/02-two.html#claim-P-BAD"):
+        assert text in errata
+
+    for name in ("notebooks/01-one", "notebooks/02-two", "book/ledger"):
+        scripts = re.findall(r"<script>(.+?)</script>", page(project, name), re.DOTALL)
+        assert len(scripts) == len(set(scripts)), "an inline script is repeated"
+        assert page(project, name).count("_static/ledger.js") == 1
+    assert linkcheck.check_tree(project / "_build" / "html").problems == []
+
+
+def test_another_output_directory_is_used(project, tmp_path):
+    (project / "_build").rename(tmp_path / "elsewhere")
+    status, log = build(project, DPBOOK_OUT=str(tmp_path / "elsewhere"))
+    assert status == 0, log
+    assert 'id="claim-P-GOOD"' in page(project, "notebooks/01-one")
+
+
+@pytest.mark.parametrize("name", ["executed/notebooks/01-one.ipynb", "claims.json"])
+def test_what_has_not_run_fails_the_build_unless_it_is_partial(project, name):
+    (project / "_build" / name).unlink()
+    status, log = build(project)
+    assert status != 0
+    assert "execute" in log
+    status, log = build(project, DPBOOK_PARTIAL="1")
+    assert "has not been executed" not in log and "no claims.json" not in log
+    if name == "claims.json":
+        assert status == 0, log
+        assert "not run in this build" in page(project, "book/ledger")
+
+
+def test_a_stale_copy_a_bad_badge_and_stderr_fail_the_build(project):
+    source = project / "notebooks" / "02-two.ipynb"
+    good = source.read_text()
+    source.write_text(good.replace("b = 1", "b = 2"))
+    executed = project / "_build" / "executed" / "notebooks" / "01-one.ipynb"
+    changed = json.loads(executed.read_text())
+    changed["cells"][1]["outputs"] = [{"output_type": "stream", "name": "stderr", "text": "Oh"}]
+    write_json(executed, changed)
+    errata = project / "book" / "errata.md"
+    errata.write_text(errata.read_text() + "\n{badge}`P-NONE`\n")
+    status, log = build(project)
+    assert status != 0
+    assert "was edited after it was executed" in log
+    assert "stderr was found" in log
+    assert "'P-NONE' is not in book/claims.yml" in log
+
+
+def test_an_injected_parameters_cell_is_not_staleness(project):
+    executed = project / "_build" / "executed" / "notebooks" / "02-two.ipynb"
+    changed = json.loads(executed.read_text())
+    changed["cells"].insert(2, cell("code", "b = 7", tags=["injected-parameters"]))
+    write_json(executed, changed)
+    status, log = build(project)
+    assert status == 0, log
+    assert "tag_injected-parameters" in page(project, "notebooks/02-two")
+
+
+KNOWN_TO_SPHINX = """
+import json, sys
+from pathlib import Path
+from jupyter_book.config import get_final_config
+from sphinx.application import Sphinx
+
+root = Path(sys.argv[1])
+options = {"external_toc_path": str(root / "_toc.yml"), "latex_individualpages": False}
+config, _ = get_final_config(user_yaml=root / "_config.yml", sourcedir=root, cli_config=options)
+app = Sphinx(root, None, root / "o", root / "d", "html", confoverrides=config, status=None)
+given = json.loads(sys.argv[2])
+print(json.dumps([name for name in given if name not in app.config]))
+"""
+
+
+def unknown_to_sphinx(root, names):
+    """Which of these settings no part of Sphinx knows; it ignores them in silence."""
+    command = [sys.executable, "-c", KNOWN_TO_SPHINX, str(root), json.dumps(names)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def unknown_keys(config):
+    """Keys of `_config.yml` that Jupyter Book does not know; it ignores them in silence."""
+    package = Path(jupyter_book.__file__).parent
+    schema = json.loads((package / "config_schema.json").read_text(encoding="utf-8"))["properties"]
+    defaults = yaml.safe_load((package / "default_config.yml").read_text(encoding="utf-8"))
+    unknown = []
+    for key, value in config.items():
+        if key not in schema and key not in defaults:
+            unknown.append(key)
+        elif isinstance(value, dict):
+            known = {*schema.get(key, {}).get("properties", {}), *(defaults.get(key) or {})}
+            unknown += [f"{key}.{inner}" for inner in value if inner not in known]
+    return unknown
+
+
+def test_every_setting_is_known_to_somebody(project):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert unknown_keys(config) == []
+    assert unknown_keys({"titel": "x", "html": {"use_buttons": 1}}) == ["titel", "html.use_buttons"]
+    names = [*config["sphinx"]["config"], "html_css_fils"]
+    assert unknown_to_sphinx(project, names) == ["html_css_fils"]
+
+
+def test_nothing_in_the_configuration_is_fetched_or_launched(project):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert config["execute"]["execute_notebooks"] == "off"
+    assert config["execute"]["stderr_output"] == "warn"
+    assert not any(config["launch_buttons"].values())
+    assert "sphinx-mathjax-offline" in config["sphinx"]["extra_extensions"]
+    for name in (".*", "_build", "README.md", "tests", "tools", "benchmarks"):
+        assert name in config["exclude_patterns"]
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [
+        ("import math\nprint(math.pi)", "python"),
+        ("dpbook run 03-noisy-counts -p epsilon 0.5", "bash"),
+        ("$ dpbook claims", "console"),
+    ],
+)
+def test_language_of_a_reproducer(code, language):
+    assert reproducer_block(code)["language"] == language

@@ -1,0 +1,361 @@
+"""Open every page of the built book in a browser, without a network, and look at it.
+
+    python tools/check_pages.py [--html _build/html] [--screens _build/screens]
+
+Fails if a formula is not rendered, a page asks another host for anything, the console shows an
+error, or a figure is missing, has no alternative text, or shows the page through its background.
+Keeps a screenshot of every page, light and dark.  Needs Chromium and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import fcntl
+import functools
+import http.server
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",  # Chromium refuses to run as root with it, as it does in a container
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--force-color-profile=srgb",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # there is no other host
+    "--remote-debugging-pipe",
+)
+WIDTH, HEIGHT = 1280, 900
+TALLEST = 16000  # pixels; Chromium draws nothing beyond
+PATIENCE = 60.0  # seconds for one command
+
+# Runs in the page once it has loaded; returns one line per problem.
+LOOK = r"""
+(async () => {
+  const problems = [];
+  const article = document.querySelector("article") || document.body;
+  const formulas = [...document.querySelectorAll(".math")];
+  if (formulas.length) {
+    // The load event waits for MathJax's script, so by now it is there or will never be.
+    await window.MathJax?.startup?.promise;
+    const bare = formulas.filter(math => !math.querySelector("mjx-container"));
+    if (bare.length)
+      problems.push(`${bare.length} of ${formulas.length} formulas are not rendered, first: `
+        + bare[0].textContent.trim().slice(0, 80));
+    const wrong = [...document.querySelectorAll("mjx-merror, [data-mjx-error]")];
+    if (wrong.length)
+      problems.push(`${wrong.length} formulas have an error, first: `
+        + (wrong[0].getAttribute("data-mjx-error") || wrong[0].textContent).slice(0, 80));
+  }
+  const opaque = colour => !/^transparent$|,\s*0(\.\d+)?\)$|\/\s*0?(\.\d+)?\)$/.test(colour);
+  const figures = [...article.querySelectorAll("img")];
+  for (const image of figures) {
+    image.loading = "eager";
+    try { await image.decode(); } catch (error) { /* reported below as not loaded */ }
+    const name = (image.getAttribute("src") || "").split("/").pop().slice(0, 24);
+    const alt = image.getAttribute("alt") || "";
+    if (!image.naturalWidth) { problems.push(`figure ${name} is not loaded`); continue; }
+    if (!alt.trim()) problems.push(`figure ${name} has no alternative text`);
+    else if (/[0-9a-f]{16,}|\.(png|svg|jpe?g)$/i.test(alt))
+      problems.push(`figure ${name} has a file name for alternative text: ${alt.slice(0, 60)}`);
+    if (opaque(getComputedStyle(image).backgroundColor)) continue;
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+    const brush = canvas.getContext("2d");
+    brush.drawImage(image, 0, 0);
+    const corners = [[0, 0], [canvas.width - 1, 0], [0, canvas.height - 1],
+      [canvas.width - 1, canvas.height - 1]];
+    if (corners.some(([x, y]) => brush.getImageData(x, y, 1, 1).data[3] < 255))
+      problems.push(`figure ${name} shows the page through its background`);
+  }
+  return JSON.stringify({problems, formulas: formulas.length, figures: figures.length,
+    height: Math.ceil(document.documentElement.scrollHeight)});
+})()
+"""
+SET_THEME = """
+document.documentElement.dataset.mode = document.documentElement.dataset.theme = "{theme}";
+new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+"""
+
+
+class BrowserError(RuntimeError):
+    """The browser did not do what it was told."""
+
+
+class Browser:
+    """Chromium, spoken to over a pair of pipes in its own DevTools protocol."""
+
+    def __init__(self, binary: str, profile: str) -> None:
+        to_read, self._write = os.pipe()
+        self._read, to_write = os.pipe()
+        # The child wants the pipes as file descriptors 3 and 4; move ours out of the way first.
+        ours = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (to_read, to_write)]
+
+        def place() -> None:
+            os.dup2(ours[0], 3)
+            os.dup2(ours[1], 4)
+
+        self._process = subprocess.Popen(
+            [binary, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=place,
+            pass_fds=(3, 4),
+        )
+        for fd in (to_read, to_write, *ours):
+            os.close(fd)
+        self._ids = itertools.count(1)
+        self._buffer = b""
+        self.on_event: Callable[[str, dict[str, Any]], None] = lambda method, params: None
+        self._session: str | None = None
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+
+    def send(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send one command and wait for its answer; events on the way go to `on_event`."""
+        number = next(self._ids)
+        message: dict[str, Any] = {"id": number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            answer = self._receive(deadline)
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise BrowserError(f"{method}: {answer['error']['message']}")
+                return dict(answer["result"])
+
+    def wait_for(self, happened: Callable[[], bool]) -> None:
+        """Receive events until something has happened."""
+        deadline = time.monotonic() + PATIENCE
+        while not happened():
+            self._receive(deadline)
+
+    def evaluate(self, script: str) -> Any:
+        """The value of a script in the page, waited for if it is a promise."""
+        done = self.send(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
+        if "exceptionDetails" in done:
+            raise BrowserError(str(done["exceptionDetails"].get("exception", done)))
+        return done["result"].get("value")
+
+    def close(self) -> None:
+        """End the browser."""
+        try:
+            self._session = None
+            self.send("Browser.close")
+        except (BrowserError, OSError):
+            self._process.terminate()
+        for fd in (self._read, self._write):
+            os.close(fd)
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _receive(self, deadline: float) -> dict[str, Any]:
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._read], [], [], max(0.0, deadline - time.monotonic()))
+            chunk = os.read(self._read, 1 << 20) if ready else b""
+            if not chunk:
+                raise BrowserError("no answer from the browser" if not ready else "it has ended")
+            self._buffer += chunk
+        line, self._buffer = self._buffer.split(b"\0", 1)
+        message: dict[str, Any] = json.loads(line)
+        if "method" in message:
+            self.on_event(message["method"], message.get("params", {}))
+        return message
+
+
+class Watch:
+    """Listens to the events of one page and keeps what must not happen."""
+
+    def __init__(self, origin: str) -> None:
+        self.problems: list[str] = []
+        self.loaded = False
+        self._origin = origin
+
+    def __call__(self, method: str, params: dict[str, Any]) -> None:
+        """Take one event."""
+        if method == "Page.loadEventFired":
+            self.loaded = True
+        elif method == "Network.requestWillBeSent":
+            self._request(params["request"]["url"])
+        elif method == "Network.responseReceived" and params["response"]["status"] >= 400:
+            response = params["response"]
+            self.problems.append(f"{response['url']} answers {response['status']}")
+        elif method == "Network.webSocketCreated":
+            self._request(params["url"])
+        elif method == "Runtime.exceptionThrown":
+            details = params["exceptionDetails"]
+            text = details.get("exception", {}).get("description") or details.get("text", "")
+            self.problems.append(f"script error: {text.splitlines()[0] if text else details}")
+        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
+            said = [str(a.get("value", a.get("description", ""))) for a in params["args"]]
+            self.problems.append(f"console error: {' '.join(said)}")
+        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+            entry = params["entry"]
+            self.problems.append(f"console error: {entry['text']} {entry.get('url', '')}".strip())
+
+    def _request(self, url: str) -> None:
+        local = (self._origin + "/", "data:", "blob:" + self._origin, "about:")
+        if not url.startswith(local):
+            self.problems.append(f"asks another host: {url}")
+
+
+def check_page(browser: Browser, origin: str, name: str, screens: Path) -> tuple[list[str], str]:
+    """Look at one page, in light and in dark.
+
+    Parameters
+    ----------
+    browser : Browser
+    origin : str
+        Where the book is served.
+    name : str
+        Path of the page in the book, ``notebooks/03-noisy-counts.html``.
+    screens : Path
+        Folder of the screenshots.
+
+    Returns
+    -------
+    problems : list of str
+    summary : str
+        What was seen.
+    """
+    watch = Watch(origin)
+    browser.on_event = watch
+    browser.send("Page.navigate", url=f"{origin}/{name}")
+    browser.wait_for(lambda: watch.loaded)
+    problems: list[str] = []
+    seen: dict[str, Any] = {}
+    for theme in ("light", "dark"):
+        browser.evaluate(SET_THEME.replace("{theme}", theme))
+        seen = json.loads(browser.evaluate(LOOK))
+        problems += [line for line in seen["problems"] if line not in problems]
+        stem = name.removesuffix(".html").replace("/", "-")
+        (screens / f"{stem}-{theme}.png").write_bytes(_screenshot(browser, seen["height"]))
+    summary = f"{seen['formulas']} formulas, {seen['figures']} figures"
+    return list(dict.fromkeys([*watch.problems, *problems])), summary
+
+
+def _screenshot(browser: Browser, height: int) -> bytes:
+    clip = {"x": 0, "y": 0, "width": WIDTH, "height": min(max(height, HEIGHT), TALLEST), "scale": 1}
+    taken = browser.send(
+        "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+    )
+    return base64.b64decode(taken["data"])
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder on this machine only; gives the address."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            if self.path == "/favicon.ico":  # browsers ask for it by themselves
+                self.send_response(204)
+                self.end_headers()
+                return
+            super().do_GET()
+
+    handler = functools.partial(Handler, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def pages_of(html: Path) -> list[str]:
+    """The pages of the book; not the theme's fragments, nor pages that only lead to another."""
+    names = []
+    for path in sorted(html.rglob("*.html")):
+        inside = path.relative_to(html)
+        redirects = 'http-equiv="refresh"' in path.read_text(encoding="utf-8").lower()
+        if "_static" not in inside.parts and not redirects:
+            names.append(inside.as_posix())
+    return names
+
+
+def check_book(binary: str, html: Path, screens: Path) -> int:
+    """Look at every page; print one line each, return how many problems there are."""
+    shutil.rmtree(screens, ignore_errors=True)
+    screens.mkdir(parents=True)
+    total = 0
+    start = time.monotonic()
+    with serve(html) as origin, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = Browser(binary, profile)
+        try:
+            browser.send(
+                "Emulation.setDeviceMetricsOverride",
+                width=WIDTH,
+                height=HEIGHT,
+                deviceScaleFactor=1,
+                mobile=False,
+            )
+            for name in pages_of(html):
+                problems, summary = check_page(browser, origin, name, screens)
+                print(f"  {name:<48} {'FAILED' if problems else 'ok':>6}  {summary}", flush=True)
+                for problem in problems:
+                    print(f"      {problem}")
+                total += len(problems)
+        finally:
+            browser.close()
+    print(f"{len(pages_of(html))} pages in {time.monotonic() - start:.1f} s, {total} problems")
+    print(f"screenshots: {screens}")
+    return total
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description="Look at every page of the built book.")
+    parser.add_argument("--html", type=Path, default=Path("_build/html"))
+    parser.add_argument("--screens", type=Path, help="default: screens/ beside the HTML")
+    given = parser.parse_args(arguments)
+    if not (given.html / "index.html").is_file():
+        print(f"no book at {given.html}; run `make book` first", file=sys.stderr)
+        return 2
+    binary = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if binary is None:
+        in_ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+        print("Chromium is not installed: apt-get install chromium", file=sys.stderr)
+        print("failed" if in_ci else "skipped: no page was looked at", file=sys.stderr)
+        return 1 if in_ci else 0
+    screens = given.screens or given.html.parent / "screens"
+    return 1 if check_book(binary, given.html.resolve(), screens) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
