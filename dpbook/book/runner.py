@@ -85,6 +85,9 @@ class Interrupted(Exception):
     """A page was stopped because the whole run was."""
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
 class _Kernels:
     """The kernels now alive, so that an interrupted run can end exactly those."""
 
@@ -176,9 +179,13 @@ def execute(
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:
-    """Drop papermill's times, paths and random ids: the same run gives the same file."""
+    """Drop times, paths, random ids and addresses: the same run gives the same file."""
     notebook.metadata.pop("papermill", None)
     for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "text/plain" in data:  # for example the repr of a table's styler
+                data["text/plain"] = _ADDRESS.sub("", data["text/plain"])
         for entry in ("papermill", "execution"):
             cell.metadata.pop(entry, None)
         if cell.metadata.get("tags") == []:  # papermill adds the empty list

@@ -12,7 +12,6 @@ from dpbook.privacy.loss import (
     hockey_stick,
     laplace_profile,
     privacy_loss,
-    worst_loss,
 )
 from dpbook.privacy.neighbours import (
     bundle_contributions,
@@ -20,6 +19,7 @@ from dpbook.privacy.neighbours import (
     count_neighbours_individual,
     edge_datasets,
     edge_neighbours,
+    outcome_counts,
 )
 from dpbook.privacy.sensitivity import Sensitivity, count_sensitivity, sensitivity
 
@@ -40,11 +40,11 @@ __all__ = [
     "hockey_stick",
     "laplace_profile",
     "law_error_bound",
+    "outcome_counts",
     "privacy_loss",
     "ranking_law",
     "rankings_of",
     "sensitivity",
     "sets_of",
     "top_k_law",
-    "worst_loss",
 ]

@@ -20,7 +20,6 @@ __all__ = [
     "hockey_stick",
     "laplace_profile",
     "privacy_loss",
-    "worst_loss",
 ]
 
 Array = NDArray[np.float64]
@@ -97,13 +96,6 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
     return np.maximum(
         np.maximum(p - factor * q, 0).sum(axis=-1), np.maximum(q - factor * p, 0).sum(axis=-1)
     )
-
-
-def worst_loss(
-    law: Callable[[Any], Law], pairs: Iterable[tuple[Any, Any]], *, epsilon: float | None = None
-) -> MechanismReport:
-    """Exact loss of a mechanism over all listed pairs of neighbours; see `check_mechanism`."""
-    return check_mechanism(law, pairs, epsilon=epsilon)
 
 
 def check_mechanism(

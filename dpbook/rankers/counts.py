@@ -1,4 +1,4 @@
-"""The papers' private rankers, built from mechanisms and estimators.
+"""Ranking by noisy win counts.
 
 Noisy counts release the win counts plus independent noise; the top-k set or the ranking is read
 off the noisy counts. Every sampler has an exact twin.
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
-from dpbook.estimators import ridge_mle, win_counts
+from dpbook.estimators import win_counts
 from dpbook.mechanisms import (
     discrete_laplace_noise,
     discrete_laplace_pmf,
@@ -27,7 +27,6 @@ __all__ = [
     "noisy_counts_logpdf",
     "noisy_counts_ranking_pmf",
     "noisy_counts_top_k_pmf",
-    "perturbed_mle",
 ]
 
 Array = NDArray[np.float64]
@@ -216,51 +215,6 @@ def noisy_counts_ranking_pmf(counts: ArrayLike, *, scale: float, noise: str = "l
         In the order of `dpbook.privacy.rankings_of`.
     """
     return ranking_law(counts, scale=scale, noise=noise)
-
-
-def perturbed_mle(
-    data: Comparisons | ArrayLike,
-    *,
-    gamma: float,
-    scale: float,
-    size: int = 1,
-    rng: np.random.Generator,
-) -> Array:
-    """Perturbed maximum-likelihood estimates of Bradley-Terry strengths.
-
-    Parameters
-    ----------
-    data : Comparisons, or array of int, shape (n, n)
-        Comparisons, or their win matrix.
-    gamma : float
-        Ridge parameter, above 0.
-    scale : float
-        Scale lambda of the Laplace noise on the score.
-    size : int
-        Number of independent releases.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array, shape (size, n)
-        Each row solves its score equation to a sup-norm of 1e-8.
-
-    Notes
-    -----
-    CCW25, Algorithm 1 and (3.2), logistic link; objective perturbation.
-
-    **Privacy.** CCW25 claims (epsilon, 0)-DP for scale >= 8 / epsilon and gamma >= 1 / epsilon
-    (edge; kappa_1 = 1, kappa_2 = 1/4), and for 8 L / epsilon and 2 L / epsilon (individual).
-    Proved here for people who answer each pair once: the Hessian does not depend on the answers,
-    so the loss is exactly floor(n^2 / 2) / scale; if answers may be skipped it is at most that
-    plus (n - 1) log(1 + n / (4 gamma)).
-    """
-    gamma = check.positive("gamma", gamma)
-    wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
-    n = wins.shape[-1]
-    noise = laplace_noise(scale, (check.integer("size", size, 1), n), rng=rng)
-    return ridge_mle(wins, gamma=gamma, linear=noise).theta
 
 
 def _check_bundles(data: Comparisons, design: str, per_user: int | None) -> None:
