@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 import operator
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-def positive(name: str, value: float) -> float:
+def positive(name: str, value: float | Rational) -> float:
     """Return ``value`` as a float if it is finite and above zero."""
     number = _real(name, value, "a finite number above 0")
     if not (math.isfinite(number) and number > 0):

@@ -88,7 +88,7 @@ def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> NDArray[np.fl
     -------
     array of the shape of ``x``
     """
-    b = check.positive("scale", float(scale))
+    b = check.positive("scale", scale)
     return np.asarray(np.tanh(0.5 / b) * np.exp(-np.abs(np.asarray(x, dtype=float)) / b))
 
 
@@ -101,7 +101,7 @@ def discrete_laplace_noise(
     ----------
     scale : float or rational
         Scale b > 0; a float stands for the dyadic fraction it holds. Numerator and denominator
-        must lie below 2**53, so that no product in the sampler overflows.
+        must lie below 2**53 and 2**62, so that no product in the sampler overflows.
     size : int or tuple of int
         Shape of the result.
     rng : numpy.random.Generator
@@ -124,12 +124,12 @@ def discrete_laplace_noise(
     again for the rejected entries only. NumPy's generator is not a cryptographic source: a
     release of real data goes through the opendp library.
     """
-    check.positive("scale", float(scale))
+    check.positive("scale", scale)
     fraction = Fraction(scale)
     t, s = fraction.numerator, fraction.denominator
-    if max(t, s) >= 2**53:
+    if t >= 2**53 or s >= 2**62:
         raise ValueError(
-            f"scale = {scale!r}: allowed is a fraction with terms below 2**53, "
+            f"scale = {scale!r}: allowed is a fraction with terms below 2**53 and 2**62, "
             "for example fractions.Fraction(20, 3)"
         )
     check.generator(rng)

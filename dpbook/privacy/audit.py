@@ -53,7 +53,7 @@ def clopper_pearson(
     lower, upper : array
         Each side misses with probability at most (1 - confidence) / 2 (Clopper, Pearson 1934).
     """
-    x, n = np.broadcast_arrays(np.asarray(successes), np.asarray(trials))
+    x, n = np.broadcast_arrays(_whole("successes", successes), _whole("trials", trials))
     if (n < 1).any() or (x < 0).any() or (x > n).any():
         raise ValueError("successes, trials: allowed is 0 <= successes <= trials, trials >= 1")
     tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
@@ -81,14 +81,23 @@ def audit_sampler(
     -------
     SamplerAudit
     """
-    counts, law = np.asarray(outcome_counts), np.asarray(pmf, dtype=float)
+    counts, law = _whole("outcome_counts", outcome_counts), np.asarray(pmf, dtype=float)
     if counts.shape != law.shape or counts.ndim != 1 or counts.sum() < 1:
         raise ValueError(
             f"outcome_counts, pmf of shapes {counts.shape}, {law.shape}: allowed are equal shapes "
             "(outcomes,) with at least one draw"
         )
+    if not np.isfinite(law).all() or law.min() < 0 or abs(law.sum() - 1) > 1e-9:
+        raise ValueError(f"pmf sums to {law.sum():.12g}: allowed are probabilities with total 1")
     check.probability("confidence", confidence, zero=False, one=False)
     level = 1 - (1 - confidence) / law.size
     lower, upper = clopper_pearson(counts, counts.sum(), confidence=level)
     outliers = np.flatnonzero((law < lower) | (law > upper))
     return SamplerAudit(not outliers.size, lower, upper, outliers)
+
+
+def _whole(name: str, value: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(value, dtype=float)
+    if not np.isfinite(array).all() or not np.array_equal(array, np.rint(array)):
+        raise ValueError(f"{name}: allowed are whole numbers")
+    return array.astype(np.int64)

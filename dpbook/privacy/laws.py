@@ -19,7 +19,7 @@ lowest j items lie below the cell's edge in the right order.
 from __future__ import annotations
 
 from itertools import combinations, permutations
-from math import exp
+from math import comb, exp
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,7 @@ Array = NDArray[np.float64]
 NOISES = ("laplace", "discrete_laplace")
 MAX_ITEMS_RANKING = 7
 MAX_SETS = 5000
+MAX_DISCRETE_SCALE = 2000
 
 # Probabilities below this come near the subnormal floats and lose relative accuracy.
 _SMALLEST = 1e-290
@@ -108,9 +109,12 @@ def top_k_law(
     Relative error of each entry below `law_error_bound`.
     """
     values, b = _arguments(scores, scale, noise)
+    number = comb(values.size, check.integer("k", k, 1, values.size - 1))
+    if number > MAX_SETS:
+        raise ValueError(
+            f"k = {k} of {values.size} items gives {number} sets: allowed are at most {MAX_SETS}"
+        )
     sets = sets_of(values.size, k)
-    if len(sets) > MAX_SETS:
-        raise ValueError(f"k = {k} of {values.size} items: allowed are at most {MAX_SETS} sets")
     grid = threshold_grid(values, b, noise)
     inside = np.zeros((len(sets), values.size), dtype=bool)
     np.put_along_axis(inside, sets, True, axis=1)
@@ -230,4 +234,10 @@ def _arguments(scores: ArrayLike, scale: float, noise: str) -> tuple[Array, floa
     check.choice("noise", noise, NOISES)
     if noise == "discrete_laplace" and not np.array_equal(values, np.rint(values)):
         raise ValueError("scores hold a fraction: allowed are integers with discrete noise")
-    return values, check.positive("scale", scale)
+    b = check.positive("scale", scale)
+    if noise == "discrete_laplace" and b > MAX_DISCRETE_SCALE:
+        raise ValueError(
+            f"scale = {scale!r}: allowed is at most {MAX_DISCRETE_SCALE} with discrete noise, "
+            "whose law is summed count by count"
+        )
+    return values, b

@@ -28,6 +28,9 @@ Law = ArrayLike | Mapping[Hashable, float]
 # A law may miss total mass one by this much: the rounding of a few thousand additions.
 _MASS_TOLERANCE = 1e-9
 
+# Up to this many scales the quadrature of `laplace_profile` keeps its stated error.
+_LARGEST_RATIO = 40
+
 
 @dataclass(frozen=True)
 class MechanismReport:
@@ -92,10 +95,15 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
         max over both directions of sum of (p - e^epsilon q)_+.
     """
     p, q = _laws(p, q)
-    factor = np.exp(_epsilons(epsilons))[..., None]
-    return np.maximum(
-        np.maximum(p - factor * q, 0).sum(axis=-1), np.maximum(q - factor * p, 0).sum(axis=-1)
-    )
+    with np.errstate(over="ignore"):
+        factor = np.exp(_epsilons(epsilons))[..., None]
+
+    def excess(x: Array, y: Array) -> Array:
+        # Where y is 0 the product is 0, also when the factor has overflowed to infinity.
+        scaled = np.multiply(factor, y, out=np.zeros_like(factor * x), where=y > 0)
+        return np.asarray(np.maximum(x - scaled, 0).sum(axis=-1))
+
+    return np.maximum(excess(p, q), excess(q, p))
 
 
 def check_mechanism(
@@ -126,17 +134,21 @@ def check_mechanism(
     Raises
     ------
     ValueError
-        If there is no pair, or a law is negative, not finite or does not sum to one.
+        If there is no pair, epsilon or delta is out of range, or a law is negative, not finite or
+        does not sum to one.
 
     Notes
     -----
-    Each data set's law is computed once. ``private`` allows the loss to exceed epsilon by the
-    rounding of a log-ratio (1e-12), no more.
+    Each data set's law is computed once, if the data set can serve as a key. ``private`` allows
+    the loss to exceed epsilon by the rounding of a log-ratio (1e-12), no more.
     """
+    check.probability("delta", delta, one=False)
     memory: dict[Hashable, Law] = {}
 
     def law_of(dataset: Any) -> Law:
         key = _key(dataset)
+        if key is None:
+            return mechanism(dataset)
         if key not in memory:
             memory[key] = mechanism(dataset)
         return memory[key]
@@ -195,12 +207,16 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
             f"shift has {ratio.size} entries other than 0: allowed are at most 2 "
             "(discrete_laplace_profile takes any number)"
         )
+    if ratio.max() > _LARGEST_RATIO:
+        raise ValueError(
+            f"shift exceeds {_LARGEST_RATIO} scales of {b!r}: allowed are smaller shifts"
+        )
     if ratio.size == 1:
         return _one_coordinate_profile(eps, ratio[0])
     small, a = ratio
     u, w = np.polynomial.legendre.leggauss(40)
+    # The atom of the second loss at -a adds nothing: eps + a exceeds every loss of the first.
     total = 0.5 * _one_coordinate_profile(eps - a, small)
-    total += 0.5 * exp(-a) * _one_coordinate_profile(eps + a, small)
     edges = [
         np.full(eps.shape, -a),
         *(np.clip(eps + s * small, -a, a) for s in (-1, 1)),
@@ -283,7 +299,7 @@ def _laws(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
                 f"{name} holds a negative or non-finite entry: allowed are probabilities"
             )
         if abs(law.sum() - 1) > _MASS_TOLERANCE:
-            raise ValueError(f"{name} sums to {law.sum()!r}: allowed is a total of 1")
+            raise ValueError(f"{name} sums to {law.sum():.12g}: allowed is a total of 1")
     return first, second
 
 
@@ -308,6 +324,8 @@ def _aligned(first: Law, second: Law) -> tuple[Array, Array, list[Hashable]]:
 def _key(dataset: Any) -> Hashable:
     if isinstance(dataset, np.ndarray):
         return (dataset.shape, dataset.dtype.str, dataset.tobytes())
-    if isinstance(dataset, list):
-        return tuple(_key(entry) for entry in dataset)
+    try:
+        hash(dataset)
+    except TypeError:
+        return None
     return dataset

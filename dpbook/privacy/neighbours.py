@@ -95,9 +95,10 @@ def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
     CCW25, section 2.1. The number of comparisons is the same on both sides, so this notion does
     not protect it.
     """
-    row = np.asarray(dataset, dtype=np.int64)
+    row = np.asarray(dataset)
     if row.ndim != 1 or not np.isin(row, (-1, 0, 1)).all():
         raise ValueError("dataset: allowed is a row of entries -1, 0, 1")
+    row = row.astype(np.int64)
     check.choice("kind", kind, EDGE_KINDS)
     present, absent = np.flatnonzero(row), np.flatnonzero(row == 0)
     found = []
@@ -125,7 +126,8 @@ def count_neighbours_edge(n_items: int, *, complete: bool = True, kind: str = "b
     Returns
     -------
     array of int, shape (classes, 2, n_items)
-        Win counts of the two sides. Pairs that differ by a renaming of the items are listed once.
+        Win counts of the two sides. Pairs that differ by a renaming of the items are listed once,
+        which is enough for mechanisms that treat all items alike, and for no others.
     """
     data = edge_datasets(n_items, complete=complete)
     check.choice("kind", kind, EDGE_KINDS)
@@ -208,14 +210,15 @@ def count_neighbours_individual(bundles: ArrayLike, users: int) -> Ints:
     -----
     CCW25, section 3.1, with the replacement ranging over everything the person could have said.
     """
-    contributions = np.asarray(bundles, dtype=np.int64)
-    if contributions.ndim != 2 or not len(contributions):
-        raise ValueError(f"bundles of shape {contributions.shape}: allowed is (vectors, n_items)")
+    given = check.finite_array("bundles", bundles, min_ndim=2)
+    if given.ndim != 2 or given.min() < 0 or not np.array_equal(given, np.rint(given)):
+        raise ValueError("bundles: allowed are counts >= 0 of shape (vectors, n_items)")
+    contributions = np.unique(given.astype(np.int64), axis=0)
     users = check.integer("users", users, 1)
     others = _sumset([contributions] * (users - 1), contributions.shape[1])
-    # Renaming the items so that the others' counts descend loses nothing: bundles are closed
-    # under renaming in every design.
-    others = np.unique(-np.sort(-others, axis=1), axis=0)
+    if _closed_under_renaming(contributions):
+        # Then renaming the items so that the others' counts descend loses nothing.
+        others = np.unique(-np.sort(-others, axis=1), axis=0)
     a, b = np.triu_indices(len(contributions), 1)
     before = (others[:, None, :] + contributions[None, a, :]).reshape(-1, contributions.shape[1])
     after = (others[:, None, :] + contributions[None, b, :]).reshape(-1, contributions.shape[1])
@@ -235,6 +238,16 @@ def _sumset(steps: list[Ints], n: int) -> Ints:
     for step in steps:
         total = np.unique((total[:, None, :] + step[None, :, :]).reshape(-1, n), axis=0)
     return total
+
+
+def _closed_under_renaming(vectors: Ints) -> bool:
+    """Whether exchanging any two neighbouring items maps the distinct rows onto themselves."""
+    for i in range(vectors.shape[1] - 1):
+        order = np.arange(vectors.shape[1])
+        order[[i, i + 1]] = i + 1, i
+        if not np.array_equal(np.unique(vectors[:, order], axis=0), vectors):
+            return False
+    return True
 
 
 def _classes(before: Ints, after: Ints) -> Ints:

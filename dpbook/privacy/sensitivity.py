@@ -64,6 +64,8 @@ def sensitivity(
     for x, y in pairs:
         difference = np.asarray(statistic(x), dtype=float) - np.asarray(statistic(y), dtype=float)
         value = float(np.linalg.norm(difference.ravel(), ord=NORMS[norm]))
+        if not np.isfinite(value):
+            raise ValueError("statistic returns NaN or infinity: allowed are finite vectors")
         if best is None or value > best.value:
             best = Sensitivity(value, (x, y))
     if best is None:
@@ -109,6 +111,8 @@ def count_sensitivity(
     if check.choice("privacy", privacy, ("edge", "individual")) == "edge":
         return 2
     check.choice("design", design, DESIGNS)
+    if design != "with_replacement" and per_user is not None:
+        raise ValueError(f"per_user = {per_user!r} with design {design!r}: allowed is None")
     if design == "with_replacement":
         return 2 * check.integer("per_user", per_user, 1)
     if design == "each_pair_or_skip":

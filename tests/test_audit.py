@@ -1,0 +1,96 @@
+"""Clopper-Pearson intervals and the audit that ties a sampler to its twin."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpbook.privacy import audit_sampler, clopper_pearson
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 400), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.999]))
+def test_the_interval_is_scipys_exact_interval(trials, share, confidence):
+    successes = round(trials * share)
+    exact = stats.binomtest(successes, trials).proportion_ci(confidence, method="exact")
+    lower, upper = clopper_pearson(successes, trials, confidence=confidence)
+    assert float(lower) == pytest.approx(exact.low, rel=1e-9, abs=1e-12)
+    assert float(upper) == pytest.approx(exact.high, rel=1e-9, abs=1e-12)
+
+
+def test_the_interval_covers_at_least_as_often_as_it_says():
+    trials = 25
+    lower, upper = clopper_pearson(np.arange(trials + 1), trials, confidence=0.9)
+    for p in np.linspace(0, 1, 101):
+        covered = (lower <= p) & (p <= upper)
+        assert stats.binom.pmf(np.arange(trials + 1), trials, p)[covered].sum() >= 0.9 - 1e-12
+
+
+def test_the_ends_and_broadcasting():
+    lower, upper = clopper_pearson([0, 10], [[10], [20]])
+    assert lower.shape == upper.shape == (2, 2)
+    assert lower[0, 0] == 0 and upper[0, 1] == 1
+    assert upper[0, 0] == pytest.approx(1 - 0.025 ** (1 / 10))
+
+
+def test_a_faithful_sampler_passes_and_a_wrong_one_does_not():
+    rng = np.random.default_rng(2)
+    law = np.array([0.5, 0.3, 0.15, 0.05, 0.0])
+    tallies = rng.multinomial(5000, law, size=300)
+    passed = sum(audit_sampler(tally, law, confidence=0.99).passed for tally in tallies)
+    assert passed >= 290  # a binomial with success probability of at least 0.99
+    other = audit_sampler(rng.multinomial(5000, [0.5, 0.25, 0.2, 0.05, 0]), law)
+    assert not other.passed and set(other.outliers) == {1, 2}
+
+
+def test_one_draw_of_an_impossible_outcome_is_enough():
+    audit = audit_sampler([10_000, 1], [1.0, 0.0])
+    assert not audit.passed and 1 in audit.outliers
+    assert audit.lower.shape == audit.upper.shape == (2,)
+    assert audit_sampler([10_000, 0], [1.0, 0.0]).passed
+
+
+def test_an_audit_does_not_see_what_was_never_drawn():
+    assert audit_sampler([9_999, 0], [1 - 1e-6, 1e-6]).passed
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: clopper_pearson(5, 4), "successes, trials"),
+        (lambda: clopper_pearson(-1, 4), "successes, trials"),
+        (lambda: clopper_pearson(0, 0), "successes, trials"),
+        (lambda: clopper_pearson(1, 4, confidence=1.0), "confidence"),
+        (lambda: clopper_pearson(1, 4, confidence=math.nan), "confidence"),
+        (lambda: audit_sampler([1, 2], [0.5, 0.3, 0.2]), "outcome_counts, pmf"),
+        (lambda: audit_sampler([[1, 2]], [[0.5, 0.5]]), "outcome_counts, pmf"),
+        (lambda: audit_sampler([0, 0], [0.5, 0.5]), "outcome_counts, pmf"),
+        (lambda: audit_sampler([1, 2], [0.5, 0.5], confidence=0.0), "confidence"),
+    ],
+)
+def test_what_is_no_tally_is_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=rf"^{name}\b"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("counts", "pmf", "named"),
+    [
+        ([5, 5], [np.nan, 0.5], "pmf"),
+        ([50, 50], [0.45, 0.45], "pmf sums to 0.9"),
+        ([0.5, 5], [0.5, 0.5], "outcome_counts"),
+    ],
+)
+def test_audit_names_arguments_that_are_no_law_or_no_counts(counts, pmf, named):
+    with pytest.raises(ValueError, match=named):
+        audit_sampler(counts, pmf)
+
+
+def test_clopper_pearson_refuses_nan():
+    with pytest.raises(ValueError, match="successes"):
+        clopper_pearson(np.nan, 5)

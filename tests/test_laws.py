@@ -1,0 +1,337 @@
+"""Exact laws of noisy sorts, against integrals and lattice sums written independently."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, pairwise, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from dpbook.privacy import law_error_bound, ranking_law, rankings_of, sets_of, top_k_law
+
+NOISES = ("laplace", "discrete_laplace")
+
+
+# ------------------------------------------------------------------ references
+
+
+def density(x: float) -> float:
+    return 0.5 * math.exp(-abs(x))
+
+
+def below(x: float) -> float:
+    return 0.5 * math.exp(x) if x < 0 else 1 - 0.5 * math.exp(-x)
+
+
+def integrate(f, corners, low=-math.inf, high=math.inf) -> float:
+    """Integral of f over (low, high), cut at the corners; relative accuracy, no absolute one."""
+    cuts = [low, *sorted({c for c in corners if low < c < high}), high]
+    return sum(quad(f, a, b, epsabs=0, epsrel=1e-11, limit=200)[0] for a, b in pairwise(cuts))
+
+
+def laplace_ranking(order, scores, scale) -> float:
+    """P(noisy scores come in this order) for 2 to 4 items, by quadrature over the middle items."""
+    z = [scores[i] / scale for i in order]
+    if len(z) == 2:
+        return integrate(lambda t: density(t - z[0]) * below(t - z[1]), z)
+    if len(z) == 3:
+        return integrate(lambda t: below(z[0] - t) * density(t - z[1]) * below(t - z[2]), z)
+
+    def upper(s: float) -> float:
+        inner = integrate(lambda t: density(t - z[2]) * below(t - z[3]), z, high=s)
+        return below(z[0] - s) * density(s - z[1]) * inner
+
+    return integrate(upper, z)
+
+
+def laplace_winner(item, scores, scale) -> float:
+    z = [s / scale for s in scores]
+
+    def f(t: float) -> float:
+        return density(t - z[item]) * math.prod(below(t - z[j]) for j in range(len(z)) if j != item)
+
+    return integrate(f, z)
+
+
+def lattice(scores, scale):
+    """All points of a box of noisy scores with their probabilities."""
+    n, reach = len(scores), math.ceil(33 * scale)  # beyond lies a mass of e^-33
+    axis = np.arange(min(scores) - reach, max(scores) + reach + 1)
+    weight = np.exp(-np.abs(np.arange(-3000, 3001)) / scale).sum()
+    marginals = [np.exp(-np.abs(axis - s) / scale) / weight for s in scores]
+    points = np.stack(np.meshgrid(*[axis] * n, indexing="ij"), axis=-1).reshape(-1, n)
+    mass = marginals[0]
+    for other in marginals[1:]:
+        mass = np.multiply.outer(mass, other)
+    return points, mass.ravel()
+
+
+def lattice_rankings(scores, scale):
+    """Law of the ranking; a tie is shared equally among the orders that agree with it."""
+    points, mass = lattice(scores, scale)
+    orders = list(permutations(range(len(scores))))
+    agree = np.array([(np.diff(points[:, order], axis=1) <= 0).all(axis=1) for order in orders])
+    return (agree * (mass / agree.sum(axis=0))).sum(axis=1)
+
+
+def lattice_sets(scores, k, scale):
+    points, mass = lattice(scores, scale)
+    sets = list(combinations(range(len(scores)), k))
+    rest = [[j for j in range(len(scores)) if j not in s] for s in sets]
+    agree = np.array(
+        [
+            points[:, s].min(axis=1) >= points[:, r].max(axis=1)
+            for s, r in zip(sets, rest, strict=True)
+        ]
+    )
+    return (agree * (mass / agree.sum(axis=0))).sum(axis=1)
+
+
+# ------------------------------------------------------------------ outcomes
+
+
+def test_outcomes_are_listed_in_lexicographic_order():
+    assert sets_of(4, 2).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    assert rankings_of(3).tolist() == [list(order) for order in permutations(range(3))]
+    assert sets_of(5, 4).shape == (5, 4) and rankings_of(7).shape == (5040, 7)
+
+
+# ------------------------------------------------------------------ against references
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-3, 0.7, 1.0, 2.0, 25.0])
+@pytest.mark.parametrize("scale", [0.5, 1.0, 6.0])
+def test_two_items_have_the_textbook_probability(gap, scale):
+    x = gap / scale
+    behind = math.exp(-x) * (1 + x / 2) / 2
+    expected = pytest.approx([1 - behind, behind], rel=1e-12)
+    assert top_k_law([3 + gap, 3.0], 1, scale=scale) == expected
+    assert ranking_law([3 + gap, 3.0], scale=scale) == expected
+
+
+@pytest.mark.parametrize(
+    ("scores", "scale"), [((2, 1, 0), 1.0), ((1, 1, 1), 2.0), ((5, 0, 4), 0.6), ((0.3, 2.7, 1), 3)]
+)
+def test_three_items_with_laplace_noise_match_quadrature(scores, scale):
+    law = ranking_law(scores, scale=scale)
+    expected = [laplace_ranking(order, scores, scale) for order in permutations(range(3))]
+    assert law == pytest.approx(expected, rel=1e-9)
+    winners = [laplace_winner(i, scores, scale) for i in range(3)]
+    assert top_k_law(scores, 1, scale=scale) == pytest.approx(winners, rel=1e-9)
+    # the set of the best two leaves out the last: the winner of the negated scores
+    losers = [laplace_winner(i, [-s for s in scores], scale) for i in (2, 1, 0)]
+    assert top_k_law(scores, 2, scale=scale) == pytest.approx(losers, rel=1e-9)
+    # the same comparison notices half the noise
+    assert ranking_law(scores, scale=scale / 2) != pytest.approx(expected, rel=1e-3) or (
+        len(set(scores)) == 1
+    )
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
+def test_four_items_with_laplace_noise_match_nested_quadrature(order):
+    scores, scale = (3, 2, 1, 0), 1.5
+    at = rankings_of(4).tolist().index(list(order))
+    expected = laplace_ranking(order, scores, scale)
+    assert ranking_law(scores, scale=scale)[at] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("scores", "scale"),
+    [((1, 0), 2.0), ((2, 2), 0.5), ((2, 1, 0), 1.0), ((1, 1, 1), 0.7), ((4, 0, 0), 1.2)],
+)
+def test_discrete_noise_with_fair_ties_matches_the_lattice_sum(scores, scale):
+    law = ranking_law(scores, scale=scale, noise="discrete_laplace")
+    assert law == pytest.approx(lattice_rankings(scores, scale), rel=1e-10)
+    for k in range(1, len(scores)):
+        law = top_k_law(scores, k, scale=scale, noise="discrete_laplace")
+        assert law == pytest.approx(lattice_sets(scores, k, scale), rel=1e-10)
+
+
+def test_the_lattice_reference_notices_half_the_noise():
+    law = ranking_law((2, 1, 0), scale=0.5, noise="discrete_laplace")
+    assert law != pytest.approx(lattice_rankings((2, 1, 0), 1.0), rel=1e-2)
+
+
+# ------------------------------------------------------------------ properties
+
+
+@st.composite
+def settings_of_a_sort(draw):
+    n = draw(st.integers(2, 5))
+    scores = draw(st.lists(st.integers(-6, 12), min_size=n, max_size=n))
+    scale = draw(st.floats(0.4, 15))
+    return np.array(scores), scale, draw(st.sampled_from(NOISES))
+
+
+@settings(max_examples=60, deadline=None)
+@given(settings_of_a_sort(), st.randoms(use_true_random=False))
+def test_laws_are_laws_and_agree_with_each_other(case, random):
+    scores, scale, noise = case
+    n = scores.size
+    rankings = rankings_of(n)
+    law = ranking_law(scores, scale=scale, noise=noise)
+    assert law.min() > 0
+    assert law.sum() == pytest.approx(1, rel=1e-12)
+    for k in range(1, n):
+        sets = [tuple(sorted(order)) for order in rankings[:, :k].tolist()]
+        marginal = [law[[s == tuple(t) for s in sets]].sum() for t in sets_of(n, k).tolist()]
+        found = top_k_law(scores, k, scale=scale, noise=noise)
+        assert found == pytest.approx(marginal, rel=2 * law_error_bound(n))
+    # renaming the items renames the rankings; adding a constant changes nothing
+    names = list(range(n))
+    random.shuffle(names)
+    at = {tuple(order): i for i, order in enumerate(rankings.tolist())}
+    renamed = [at[tuple(names.index(i) for i in order)] for order in rankings.tolist()]
+    moved = ranking_law(scores[names] + 17, scale=scale, noise=noise)
+    assert moved[renamed] == pytest.approx(law, rel=1e-10)
+    # turning the scores round turns the rankings round
+    turned = [at[tuple(order[::-1])] for order in rankings.tolist()]
+    assert ranking_law(-scores, scale=scale, noise=noise)[turned] == pytest.approx(law, rel=1e-10)
+
+
+@settings(max_examples=30, deadline=None)
+@given(settings_of_a_sort())
+def test_a_better_score_gives_a_better_chance(case):
+    scores, scale, noise = case
+    for k in range(1, scores.size):
+        law = top_k_law(scores, k, scale=scale, noise=noise)
+        inside = np.array(
+            [law[(sets_of(scores.size, k) == i).any(axis=1)].sum() for i in range(scores.size)]
+        )
+        better = scores[:, None] > scores
+        assert (inside[:, None] - inside)[better].min(initial=1) > 0
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_equal_scores_make_all_outcomes_equally_likely(noise):
+    assert ranking_law([4] * 5, scale=3.0, noise=noise) == pytest.approx([1 / 120] * 120)
+    assert top_k_law([4] * 8, 3, scale=3.0, noise=noise) == pytest.approx([1 / 56] * 56)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_seven_items(noise):
+    scores = [6, 5, 4, 3, 2, 1, 0]
+    law = ranking_law(scores, scale=2.0, noise=noise)
+    assert law.size == 5040 and law.argmax() == 0 and law.argmin() == 5039
+    assert law.sum() == pytest.approx(1, rel=1e-12)
+    first_three = np.sort(rankings_of(7)[:, :3], axis=1) @ [49, 7, 1]
+    marginal = [law[first_three == code].sum() for code in sets_of(7, 3) @ [49, 7, 1]]
+    found = top_k_law(scores, 3, scale=2.0, noise=noise)
+    assert found == pytest.approx(marginal, rel=law_error_bound(7))
+
+
+# ------------------------------------------------------------------ tiny probabilities
+
+
+@pytest.mark.parametrize("x", [50, 300, 600])
+def test_tiny_probabilities_keep_their_relative_accuracy(x):
+    behind = math.exp(-x) * (1 + x / 2) / 2
+    assert top_k_law([x, 0], 1, scale=1.0)[1] == pytest.approx(behind, rel=1e-12)
+    assert ranking_law([x, 0], scale=1.0)[1] == pytest.approx(behind, rel=1e-12)
+    # discrete: the difference of two noises is at least x, a tie at exactly x counted half
+    z = math.exp(-1)
+    tie = ((1 - z) / (1 + z)) ** 2 * z**x * (x + 1 + 2 * z**2 / (1 - z**2))
+    above = sum(
+        ((1 - z) / (1 + z)) ** 2 * z**m * (m + 1 + 2 * z**2 / (1 - z**2))
+        for m in range(x + 1, x + 80)
+    )
+    for found in (
+        top_k_law([x, 0], 1, scale=1.0, noise="discrete_laplace")[1],
+        ranking_law([x, 0], scale=1.0, noise="discrete_laplace")[1],
+    ):
+        assert found == pytest.approx(above + tie / 2, rel=1e-11)
+
+
+def test_the_least_likely_of_six_rankings_is_right_at_1e_minus_70():
+    scores, scale = (160, 80, 0), 1.0
+    law = ranking_law(scores, scale=scale)
+    assert law[5] < 1e-68
+    # The middle item has to stay near its place; outside, the integrand is smaller by e^-60.
+    z = [0.0, 80.0, 160.0]
+    expected = integrate(
+        lambda t: below(z[0] - t) * density(t - z[1]) * below(t - z[2]), z, low=-60, high=220
+    )
+    assert law[5] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_probabilities_too_small_for_a_float_are_refused_unless_asked_for(noise):
+    for call in (
+        lambda **kw: top_k_law([2000, 0], 1, scale=1.0, noise=noise, **kw),
+        lambda **kw: ranking_law([2000, 0], scale=1.0, noise=noise, **kw),
+    ):
+        with pytest.raises(ValueError, match=r"scale = 1\.0 .*underflow='zero'"):
+            call()
+        assert call(underflow="zero") == pytest.approx([1, 0], abs=1e-15)
+        with pytest.raises(ValueError, match="underflow = 'ignore'"):
+            call(underflow="ignore")
+
+
+# ------------------------------------------------------------------ the stated bound
+
+
+def test_the_error_bound_is_small_and_grows_with_the_items():
+    bounds = [law_error_bound(n) for n in range(2, 30)]
+    assert bounds == sorted(bounds)
+    assert law_error_bound(7) < 1e-11
+
+
+def test_the_two_algorithms_stay_within_the_bound():
+    rng = np.random.default_rng(11)
+    for n in (2, 3, 4, 5, 6):
+        for scale in (0.5, 1.7, 9.0):
+            scores = rng.integers(0, 3 * n, size=n)
+            law = ranking_law(scores, scale=scale)
+            winners = [law[rankings_of(n)[:, 0] == i].sum() for i in range(n)]
+            found = top_k_law(scores, 1, scale=scale)
+            assert np.abs(found / winners - 1).max() <= 2 * law_error_bound(n)
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: sets_of(1, 1), "n_items"),
+        (lambda: sets_of(4, 0), "k"),
+        (lambda: sets_of(4, 4), "k"),
+        (lambda: sets_of(4, 1.5), "k"),
+        (lambda: rankings_of(8), "n_items"),
+        (lambda: rankings_of(True), "n_items"),
+        (lambda: law_error_bound(1), "n_items"),
+        (lambda: top_k_law([1, 2, 3], 3, scale=1.0), "k"),
+        (lambda: top_k_law([1, 2, 3], 0, scale=1.0), "k"),
+        (lambda: top_k_law(range(20), 10, scale=1.0), "k"),
+        (lambda: top_k_law([1, 2], 1, scale=0.0), "scale"),
+        (lambda: top_k_law([1, 2], 1, scale=math.nan), "scale"),
+        (lambda: top_k_law([1, math.nan], 1, scale=1.0), "scores"),
+        (lambda: top_k_law([1], 1, scale=1.0), "scores"),
+        (lambda: top_k_law([[1, 2], [3, 4]], 1, scale=1.0), "scores"),
+        (lambda: top_k_law([1, 2.5], 1, scale=1.0, noise="discrete_laplace"), "scores"),
+        (lambda: top_k_law([1, 2], 1, scale=1.0, noise="gauss"), "noise"),
+        (lambda: ranking_law(range(8), scale=1.0), "n_items"),
+        (lambda: ranking_law([1, 2], scale=-1.0), "scale"),
+        (lambda: ranking_law([1, math.inf], scale=1.0), "scores"),
+        (lambda: ranking_law([], scale=1.0), "scores"),
+        (lambda: ranking_law([0.5, 1], scale=1.0, noise="discrete_laplace"), "scores"),
+        (lambda: ranking_law([1, 2], scale=1.0, noise=""), "noise"),
+    ],
+)
+def test_what_is_no_sort_is_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=rf"^{name}\b"):
+        call()
+
+
+def test_too_many_sets_are_refused_before_they_are_listed():
+    with pytest.raises(ValueError, match="allowed are at most"):
+        top_k_law(range(60), 30, scale=1.0)
+
+
+def test_too_wide_discrete_noise_is_refused():
+    with pytest.raises(ValueError, match="scale"):
+        top_k_law([1, 0], 1, scale=1e6, noise="discrete_laplace")

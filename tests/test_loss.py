@@ -1,0 +1,284 @@
+"""Losses, profiles and the exact checker, against the definitions written out."""
+
+from __future__ import annotations
+
+import math
+from itertools import chain, combinations, pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from dpbook.privacy import (
+    check_mechanism,
+    discrete_laplace_profile,
+    hockey_stick,
+    laplace_profile,
+    privacy_loss,
+)
+
+GRID = np.array([0.0, 0.1, 0.35, 0.8, 1.0, 1.5, 2.0, 3.0])
+
+
+def all_events(size):
+    return chain.from_iterable(combinations(range(size), r) for r in range(size + 1))
+
+
+def delta_by_definition(p, q, epsilon):
+    """The largest P(S) - e^epsilon Q(S) over all events, both ways round."""
+    return max(
+        max(
+            sum(p[i] for i in event) - math.exp(epsilon) * sum(q[i] for i in event),
+            sum(q[i] for i in event) - math.exp(epsilon) * sum(p[i] for i in event),
+        )
+        for event in all_events(len(p))
+    )
+
+
+@st.composite
+def two_laws(draw):
+    size = draw(st.integers(2, 6))
+    weights = st.lists(st.integers(0, 20), min_size=size, max_size=size).filter(any)
+    p, q = np.array(draw(weights), float), np.array(draw(weights), float)
+    return p / p.sum(), q / q.sum()
+
+
+# ------------------------------------------------------------------ loss and hockey stick
+
+
+def test_the_loss_is_the_largest_log_ratio():
+    assert privacy_loss([0.5, 0.3, 0.2], [0.4, 0.3, 0.3]) == pytest.approx(math.log(1.5))
+    assert privacy_loss([0.75, 0.25], [0.25, 0.75]) == pytest.approx(math.log(3))
+    assert privacy_loss([0.5, 0.5, 0], [0.5, 0.5, 0]) == 0
+    assert privacy_loss([0.5, 0.5, 0], [0.5, 0.25, 0.25]) == math.inf
+    assert privacy_loss([1e-300, 1], [3e-300, 1]) == pytest.approx(math.log(3))
+
+
+@settings(max_examples=80, deadline=None)
+@given(two_laws(), st.floats(0, 4))
+def test_the_hockey_stick_is_the_worst_event(laws, epsilon):
+    p, q = laws
+    assert hockey_stick(p, q, epsilon) == pytest.approx(
+        delta_by_definition(p, q, epsilon), abs=1e-13
+    )
+    assert privacy_loss(p, q) == privacy_loss(q, p)
+    loss = privacy_loss(p, q)
+    if math.isfinite(loss):
+        assert hockey_stick(p, q, loss) == pytest.approx(0, abs=1e-13)
+        if loss > 1e-6:
+            assert hockey_stick(p, q, loss * 0.999) > 0
+
+
+def test_the_hockey_stick_at_zero_is_the_total_variation_and_never_rises():
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
+    curve = hockey_stick(p, q, GRID)
+    assert curve[0] == pytest.approx(0.4)
+    assert (np.diff(curve) <= 0).all()
+    assert hockey_stick(p, q, GRID.reshape(2, 4)).shape == (2, 4)
+
+
+# ------------------------------------------------------------------ profiles of noisy vectors
+
+
+def lattice_profile(shift, scale, epsilons):
+    """Sum of (p - e^eps q)_+ over a box of outcomes, with weights normalised here."""
+    reach = math.ceil(40 * scale)
+    axis = np.arange(-reach - 5, reach + 6)
+    total = np.exp(-np.abs(axis) / scale).sum()
+    p, q = np.ones(1), np.ones(1)
+    for d in shift:
+        p = np.multiply.outer(p, np.exp(-np.abs(axis) / scale) / total).ravel()
+        q = np.multiply.outer(q, np.exp(-np.abs(axis - d) / scale) / total).ravel()
+    return [np.maximum(p - math.exp(e) * q, 0).sum() for e in epsilons]
+
+
+def plane_profile(shift, scale, epsilon):
+    """Integral of (p - e^eps q)_+ over the plane, each cut where the integrand has a corner."""
+    a, c = np.abs(shift) / scale
+
+    def density(x):
+        return math.exp(-abs(x)) / 2
+
+    def inner(x):
+        rest = epsilon - (abs(x - a) - abs(x))
+        corner = min(max((c - rest) / 2, 0.0), c)
+
+        def gap(y):
+            return max(density(y) - math.exp(rest) * density(y - c), 0.0)
+
+        cuts = [-45.0, *sorted({0.0, corner, c}), c + 45.0]
+        return density(x) * sum(quad(gap, u, v, epsabs=1e-13)[0] for u, v in pairwise(cuts))
+
+    corners = np.clip([0, a, (a - epsilon - c) / 2, (a - epsilon + c) / 2], 0, a)
+    cuts = [-45.0, *np.unique(corners), a + 45.0]
+    return sum(quad(inner, u, v, epsabs=1e-12)[0] for u, v in pairwise(cuts))
+
+
+@pytest.mark.parametrize(
+    ("shift", "scale"), [((1,), 0.7), ((3,), 2.0), ((1, -1), 2.0), ((2, -1), 1.0), ((0, 2), 1.3)]
+)
+def test_the_discrete_profile_is_the_sum_over_the_lattice(shift, scale):
+    found = discrete_laplace_profile(shift, scale, GRID)
+    assert found == pytest.approx(lattice_profile(shift, scale, GRID), abs=1e-13)
+    assert discrete_laplace_profile(shift, scale / 2, GRID) != pytest.approx(found, rel=0.01)
+
+
+def test_the_discrete_profile_of_three_counts():
+    shift, scale = (1, -2, 1), 0.6
+    expected = lattice_profile(shift, scale, GRID)
+    assert discrete_laplace_profile(shift, scale, GRID) == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize("a", [0.2, 1.0, 3.0])
+def test_the_profile_of_one_laplace_count_has_its_textbook_form(a):
+    grid = np.linspace(0, a, 7)
+    expected = 1 - np.exp((grid - a) / 2)
+    assert laplace_profile([2 * a], 2.0, grid) == pytest.approx(expected, abs=1e-14)
+    assert laplace_profile([0, -2 * a, 0], 2.0, grid) == pytest.approx(expected, abs=1e-14)
+    assert laplace_profile([2 * a], 2.0, [a, a + 1]).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("shift", "scale"), [((1, -1), 2.0), ((2, 1), 1.0), ((1, 5), 1.5)])
+def test_the_profile_of_two_laplace_counts_is_the_integral_over_the_plane(shift, scale):
+    grid = [0.0, 0.3, 0.9, 1.4]
+    expected = [plane_profile(shift, scale, e) for e in grid]
+    assert laplace_profile(shift, scale, grid) == pytest.approx(expected, abs=1e-10)
+    assert laplace_profile(shift, scale / 2, grid) != pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("profile", [laplace_profile, discrete_laplace_profile])
+def test_a_profile_falls_to_zero_exactly_at_the_loss(profile):
+    shift, scale = (2, -1), 1.5
+    loss = 3 / scale
+    assert profile(shift, scale, loss) == pytest.approx(0, abs=1e-15)
+    assert profile(shift, scale, loss + 1) == 0
+    assert profile(shift, scale, loss - 1e-3) > 1e-7
+    assert (np.diff(profile(shift, scale, np.linspace(0, loss, 50))) < 0).all()
+    assert profile((0, 0), scale, GRID).tolist() == [0] * GRID.size
+    assert profile(shift, scale, GRID.reshape(4, 2)).shape == (4, 2)
+
+
+def test_the_discrete_profile_tends_to_the_smooth_one_on_a_fine_lattice():
+    fine = discrete_laplace_profile((400, -800), 600.0, GRID)
+    assert laplace_profile((1, -2), 1.5, GRID) == pytest.approx(fine, abs=2e-3)
+
+
+# ------------------------------------------------------------------ the checker
+
+
+def response(truth_probability):
+    def law(bit):
+        return {bit: truth_probability, 1 - bit: 1 - truth_probability}
+
+    return law
+
+
+def test_the_checker_finds_the_loss_of_randomised_response():
+    report = check_mechanism(response(0.75), [(0, 1)], epsilon=math.log(3))
+    assert report.loss == pytest.approx(math.log(3), rel=1e-14)
+    assert report.pair == (0, 1) and report.outcome in (0, 1)
+    assert report.private is True and report.delta == pytest.approx(0, abs=1e-15)
+    broken = check_mechanism(response(0.8), [(0, 1)], epsilon=math.log(3))
+    assert broken.private is False
+    assert broken.delta == pytest.approx(0.8 - 3 * 0.2)
+    assert check_mechanism(response(0.8), [(0, 1)]).private is None
+
+
+def test_the_checker_names_the_worst_pair_and_outcome():
+    laws = {"a": [0.5, 0.5], "b": [0.4, 0.6], "c": [0.1, 0.9]}
+    report = check_mechanism(laws.get, [("a", "b"), ("b", "c"), ("a", "a")])
+    assert report.pair == ("b", "c") and report.outcome == 0
+    assert report.loss == pytest.approx(math.log(4))
+
+
+def test_an_outcome_possible_on_one_side_only_costs_everything():
+    def law(x):
+        return {"usual": 1.0} if x == 0 else {"usual": 1 - 1e-6, "leak": 1e-6}
+
+    report = check_mechanism(law, [(0, 1)], epsilon=1.0)
+    assert report.loss == math.inf and report.outcome == "leak"
+    assert report.delta == pytest.approx(1e-6) and report.private is False
+    assert check_mechanism(law, [(0, 1)], epsilon=1.0, delta=1e-5).private is True
+    assert check_mechanism(law, [(0, 1)], epsilon=1.0, delta=1e-7).private is False
+
+
+def test_delta_is_the_worst_over_pairs_and_not_that_of_the_worst_loss():
+    def law(x):
+        return [[0.5, 0.5, 0.0], [0.499, 0.5, 0.001], [0.1, 0.9, 0.0]][x]
+
+    for pairs in ([(0, 1), (0, 2)], [(0, 2), (0, 1)]):
+        report = check_mechanism(law, pairs, epsilon=0.1)
+        assert report.pair == (0, 1) and report.loss == math.inf
+        assert report.delta == pytest.approx(0.5 - math.exp(0.1) * 0.1)
+
+
+def test_each_law_is_computed_once_and_datasets_may_be_arrays():
+    asked = []
+
+    def law(counts):
+        asked.append(tuple(counts))
+        return np.array([0.5, 0.5])
+
+    data = [np.array(x) for x in product((0, 1), repeat=2)]
+    assert check_mechanism(law, list(combinations(data, 2))).loss == 0
+    assert sorted(asked) == sorted({tuple(x) for x in data})
+    assert check_mechanism(lambda x: [1.0], [([1, [2]], [2, [1]])]).loss == 0
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: privacy_loss([0.5, 0.5], [1.0]), "p and q"),
+        (lambda: privacy_loss([], []), "p and q"),
+        (lambda: privacy_loss([[0.5, 0.5]], [[0.5, 0.5]]), "p and q"),
+        (lambda: privacy_loss([0.5, 0.4], [0.5, 0.5]), "p sums"),
+        (lambda: privacy_loss([0.5, 0.5], [0.5, 0.6]), "q sums"),
+        (lambda: privacy_loss([1.5, -0.5], [0.5, 0.5]), "p holds"),
+        (lambda: privacy_loss([0.5, 0.5], [math.nan, 0.5]), "q holds"),
+        (lambda: hockey_stick([1.0], [1.0], -0.1), "epsilons"),
+        (lambda: hockey_stick([1.0], [1.0], math.nan), "epsilons"),
+        (lambda: laplace_profile([1, 1, 1], 1.0, 1.0), "shift"),
+        (lambda: laplace_profile([math.nan], 1.0, 1.0), "shift"),
+        (lambda: laplace_profile([1], 0.0, 1.0), "scale"),
+        (lambda: laplace_profile([1], 1.0, [0.5, -1]), "epsilons"),
+        (lambda: discrete_laplace_profile([0.5], 1.0, 1.0), "shift"),
+        (lambda: discrete_laplace_profile([1], -1.0, 1.0), "scale"),
+        (lambda: discrete_laplace_profile([1], 1.0, math.nan), "epsilons"),
+        (lambda: check_mechanism(response(0.7), []), "pairs"),
+        (lambda: check_mechanism(response(0.7), [(0, 1)], epsilon=-1), "epsilons"),
+        (lambda: check_mechanism(lambda x: {x: 0.9}, [(0, 1)]), "p sums"),
+        (lambda: check_mechanism(lambda x: {0: 2.0, 1: -1.0}, [(0, 1)]), "p holds"),
+        (lambda: check_mechanism(lambda x: [{0: 1.0}, [1.0]][x], [(0, 1)]), "mechanism"),
+    ],
+)
+def test_what_is_no_law_is_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=rf"^{name}\b"):
+        call()
+
+
+@pytest.mark.parametrize("epsilon", [800.0, np.inf])
+def test_huge_epsilon_does_not_hide_disjoint_laws(epsilon):
+    assert hockey_stick([0.5, 0.5], [1.0, 0.0], epsilon) == 0.5
+    report = check_mechanism(lambda x: [[1, 0], [0, 1]][x], [(0, 1)], epsilon=epsilon, delta=1e-9)
+    assert report.delta == 1 and report.private is False
+
+
+@pytest.mark.parametrize("delta", [-0.5, np.nan, 1.0])
+def test_check_mechanism_refuses_a_delta_out_of_range(delta):
+    with pytest.raises(ValueError, match="delta"):
+        check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=delta)
+
+
+def test_data_sets_that_cannot_be_keys_are_allowed():
+    law = lambda data: {"yes": 0.25 + 0.5 * data["bit"], "no": 0.75 - 0.5 * data["bit"]}  # noqa: E731
+    assert check_mechanism(law, [({"bit": 0}, {"bit": 1})]).loss == pytest.approx(np.log(3))
+
+
+def test_laplace_profile_refuses_shifts_beyond_its_stated_error():
+    with pytest.raises(ValueError, match="shift exceeds"):
+        laplace_profile([3000, 3000], 1.0, 0.0)

@@ -1,0 +1,205 @@
+"""Mechanisms: each sampler against its exact twin, each twin against an independent reference."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+
+from dpbook.mechanisms import (
+    discrete_laplace_noise,
+    discrete_laplace_pmf,
+    laplace_logpdf,
+    laplace_noise,
+    randomized_response,
+    randomized_response_pmf,
+)
+from dpbook.privacy import audit_sampler
+
+DRAWS = 40_000
+BAD_SCALES = [0, -1, math.nan, math.inf, "wide", None]
+
+
+class IntegersOnly(np.random.Generator):
+    """A generator that refuses to hand out anything but uniform integers."""
+
+    def _refuse(self, *args: object, **kwargs: object) -> None:
+        raise AssertionError("a floating-point draw in an integer sampler")
+
+    random = uniform = laplace = geometric = exponential = standard_exponential = normal = _refuse
+
+
+def frequencies(draws: np.ndarray, reach: int) -> np.ndarray:
+    """How often -reach, ..., reach were drawn; everything beyond counts as the last outcome."""
+    inside = np.abs(draws) <= reach
+    return np.append(
+        np.bincount(draws[inside] + reach, minlength=2 * reach + 1), np.count_nonzero(~inside)
+    )
+
+
+def clipped_law(scale: float | Fraction, reach: int) -> np.ndarray:
+    """The law of those outcomes, from weights that are normalised here and not by the package."""
+    weights = np.exp(-np.abs(np.arange(-4000, 4001)) / float(scale))
+    law = weights[4000 - reach : 4001 + reach] / weights.sum()
+    return np.append(law, max(0.0, 1 - law.sum()))
+
+
+# ------------------------------------------------------------------ Laplace
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 7.5])
+def test_laplace_density_has_mass_one_and_the_stated_scale(scale):
+    def density(x):
+        return math.exp(laplace_logpdf(x, scale))
+
+    mass = 2 * quad(density, 0, 60 * scale, epsabs=1e-13)[0]
+    spread = 2 * quad(lambda x: x * density(x), 0, 60 * scale, epsabs=1e-13)[0]
+    assert mass == pytest.approx(1, rel=1e-10)
+    assert spread == pytest.approx(scale, rel=1e-10)  # E|x| = b
+    grid = np.linspace(-9, 9, 31)
+    assert laplace_logpdf(grid, scale) == pytest.approx(stats.laplace(scale=scale).logpdf(grid))
+
+
+@pytest.mark.parametrize("scale", [0.4, 2.0])
+def test_laplace_sampler_follows_its_density_and_half_the_scale_does_not(scale):
+    draws = laplace_noise(scale, DRAWS, rng=np.random.default_rng(1))
+    assert stats.kstest(draws, stats.laplace(scale=scale).cdf).pvalue > 1e-3
+    assert stats.kstest(draws, stats.laplace(scale=scale / 2).cdf).pvalue < 1e-12
+
+
+def test_the_loss_of_one_released_number_is_the_shift_over_the_scale():
+    x = np.linspace(-5, 8, 1001)
+    ratio = laplace_logpdf(x, 2.0) - laplace_logpdf(x - 3, 2.0)
+    assert np.abs(ratio).max() == pytest.approx(1.5, rel=1e-12)
+
+
+# ------------------------------------------------------------------ discrete Laplace
+
+
+@pytest.mark.parametrize("scale", [0.25, 1.0, Fraction(20, 3), 40.0])
+def test_discrete_laplace_pmf_sums_to_one_and_decays_by_one_scale(scale):
+    pmf = discrete_laplace_pmf(np.arange(-2000, 2001), scale)
+    assert pmf.sum() == pytest.approx(1, rel=1e-12)
+    assert pmf == pytest.approx(pmf[::-1])
+    assert np.log(pmf[2000] / pmf[2001]) == pytest.approx(1 / float(scale), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 3), Fraction(1, 2), 1, 2.0, Fraction(20, 3), 1 / 0.3, 25]
+)
+def test_discrete_laplace_sampler_follows_its_pmf_and_half_the_scale_does_not(scale):
+    rng = IntegersOnly(np.random.PCG64(7))
+    draws = discrete_laplace_noise(scale, DRAWS, rng=rng)
+    assert draws.dtype == np.int64
+    reach = max(2, math.ceil(3 * float(scale)))
+    seen, law = frequencies(draws, reach), clipped_law(scale, reach)
+    twin = discrete_laplace_pmf(np.arange(-reach, reach + 1), scale)
+    assert twin == pytest.approx(law[:-1], rel=1e-12)
+    assert audit_sampler(seen, law).passed
+    assert not audit_sampler(seen, clipped_law(Fraction(scale) / 2, reach)).passed
+
+
+def test_discrete_laplace_sampler_takes_large_terms_and_any_shape():
+    rng = np.random.default_rng(3)
+    assert discrete_laplace_noise(2**53 - 1, (2, 3), rng=rng).shape == (2, 3)
+    assert discrete_laplace_noise(Fraction(1, 2**53 - 1), 5, rng=rng).tolist() == [0] * 5
+    assert discrete_laplace_noise(1.5, 0, rng=rng).shape == (0,)
+
+
+@pytest.mark.parametrize("scale", [0.1, Fraction(1, 2**53), Fraction(2**53, 3), 2.0**60])
+def test_discrete_laplace_sampler_refuses_terms_that_could_overflow(scale):
+    with pytest.raises(ValueError, match=r"scale = .*2\*\*53"):
+        discrete_laplace_noise(scale, 3, rng=np.random.default_rng(0))
+
+
+# ------------------------------------------------------------------ randomised response
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, math.log(3), 8.0, 50.0])
+def test_randomized_response_channel_loses_epsilon_exactly(epsilon):
+    channel = randomized_response_pmf(epsilon)
+    assert channel.sum(axis=1) == pytest.approx([1, 1], rel=1e-15)
+    assert (channel == channel.T).all() and channel[0, 0] == channel[1, 1]
+    assert np.log(channel[0] / channel[1]) == pytest.approx([epsilon, -epsilon], rel=1e-9)
+
+
+def test_randomized_response_tells_the_truth_three_times_in_four_at_log_three():
+    assert randomized_response_pmf(math.log(3))[1, 1] == pytest.approx(0.75, rel=1e-15)
+
+
+@pytest.mark.parametrize("truth", [0, 1])
+def test_randomized_response_sampler_follows_its_channel(truth):
+    rng = np.random.default_rng(5)
+    reports = randomized_response(np.full((DRAWS // 2, 2), truth), 1.0, rng=rng)
+    assert reports.shape == (DRAWS // 2, 2)
+    seen = np.bincount(reports.ravel(), minlength=2)
+    assert audit_sampler(seen, randomized_response_pmf(1.0)[truth]).passed
+    assert not audit_sampler(seen, randomized_response_pmf(2.0)[truth]).passed
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize("scale", BAD_SCALES)
+def test_a_scale_that_is_no_scale_is_refused(scale):
+    rng = np.random.default_rng(0)
+    calls = [
+        lambda: laplace_noise(scale, 2, rng=rng),
+        lambda: laplace_logpdf([0.0], scale),
+    ]
+    if not isinstance(scale, str) and scale is not None:
+        calls += [
+            lambda: discrete_laplace_pmf([0], scale),
+            lambda: discrete_laplace_noise(scale, 2, rng=rng),
+        ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"scale = .*above 0"):
+            call()
+
+
+@pytest.mark.parametrize("rng", [None, 0, np.random.RandomState(0)])
+def test_chance_comes_from_a_generator_only(rng):
+    for call in (
+        lambda: laplace_noise(1.0, 2, rng=rng),
+        lambda: discrete_laplace_noise(1.0, 2, rng=rng),
+        lambda: randomized_response([0, 1], 1.0, rng=rng),
+    ):
+        with pytest.raises(ValueError, match=r"rng = .*numpy\.random\.Generator"):
+            call()
+
+
+@pytest.mark.parametrize("bits", [[0, 2], [-1], [0.5], [math.nan]])
+def test_randomized_response_takes_bits_only(bits):
+    with pytest.raises(ValueError, match="bits hold"):
+        randomized_response(bits, 1.0, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf])
+def test_randomized_response_takes_a_positive_epsilon_only(epsilon):
+    with pytest.raises(ValueError, match="epsilon = "):
+        randomized_response_pmf(epsilon)
+    with pytest.raises(ValueError, match="epsilon = "):
+        randomized_response([1], epsilon, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("scale", [2 / 5, 0.1])
+def test_discrete_laplace_takes_small_float_scales(scale):
+    draws = discrete_laplace_noise(scale, 20_000, rng=np.random.default_rng(3))
+    values = np.arange(-60, 61)
+    counts = np.array([(draws == v).sum() for v in values])
+    pmf = discrete_laplace_pmf(values, scale)
+    assert audit_sampler(counts, pmf / pmf.sum()).passed
+
+
+@pytest.mark.parametrize("scale", [None, "wide"])
+def test_a_scale_that_is_no_number_is_named(scale):
+    for call in (
+        lambda: discrete_laplace_noise(scale, 2, rng=np.random.default_rng(0)),
+        lambda: discrete_laplace_pmf([0], scale),
+    ):
+        with pytest.raises(ValueError, match="scale"):
+            call()
