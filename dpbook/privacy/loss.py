@@ -100,7 +100,8 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
 
     def excess(x: Array, y: Array) -> Array:
         # Where y is 0 the product is 0, also when the factor has overflowed to infinity.
-        scaled = np.multiply(factor, y, out=np.zeros_like(factor * x), where=y > 0)
+        shape = np.broadcast_shapes(factor.shape, y.shape)
+        scaled = np.multiply(factor, y, out=np.zeros(shape), where=y > 0)
         return np.asarray(np.maximum(x - scaled, 0).sum(axis=-1))
 
     return np.maximum(excess(p, q), excess(q, p))
