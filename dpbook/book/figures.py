@@ -5,18 +5,21 @@ Figures keep a white background, so that they look the same on a light and on a 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 from cycler import cycler
+from matplotlib.transforms import Bbox
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+    from matplotlib.table import Table
     from matplotlib.text import Annotation
 
-__all__ = ["COLORS", "MARKERS", "label_line", "use_style"]
+__all__ = ["COLORS", "MARKERS", "draw_table", "label_line", "use_style"]
 
 #: The eight colours of Okabe and Ito (2002), told apart with every common form of colour blindness;
 #: in the order in which lines take them. Yellow comes last: on white it is for areas only.
@@ -120,3 +123,61 @@ def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0
         color=line.get_color(),
         annotation_clip=False,
     )
+
+
+def draw_table(
+    ax: Axes,
+    cells: Sequence[Sequence[str]],
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    filled: Collection[tuple[int, int]] = (),
+    color: str = COLORS["orange"],
+) -> Table:
+    """Fill the axes with a small table, some of whose cells are filled with a pale colour.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Empty axes; their frame and ticks are switched off.
+    cells : sequence of sequences of str, shape (rows, columns)
+        What stands in the cells.
+    rows, columns : sequence of str
+        Names of the rows, left of the table, and of the columns, above it.
+    filled : collection of (int, int)
+        Row and column, from 0, of the cells to fill.
+    color : str
+        Colour of the filled cells, before it is made pale.
+
+    Returns
+    -------
+    matplotlib.table.Table
+
+    Raises
+    ------
+    ValueError
+        If ``cells`` does not fit the names, or a filled cell lies outside the table.
+    """
+    widths = [len(row) for row in cells]
+    if widths != [len(columns)] * len(rows):
+        raise ValueError(
+            f"cells has rows of lengths {widths}: "
+            f"allowed are {len(rows)} rows of length {len(columns)}"
+        )
+    grid = [(row, column) for row in range(len(rows)) for column in range(len(columns))]
+    if outside := sorted(set(filled) - set(grid)):
+        raise ValueError(
+            f"filled holds {outside}: allowed are cells of a {len(rows)} x {len(columns)} table"
+        )
+    table = ax.table(cells, rowLabels=rows, colLabels=columns, cellLoc="center", bbox=Bbox.unit())
+    table.auto_set_font_size(False)
+    table.set_fontsize(10)
+    for (row, column), cell in table.get_celld().items():
+        # matplotlib counts the names of the columns as row 0 and those of the rows as column -1
+        cell.set_edgecolor("#999999")
+        if row == 0 or column < 0:
+            cell.visible_edges = ""
+        elif (row - 1, column) in filled:
+            cell.set_facecolor(mpl.colors.to_rgba(color, 0.45))
+    ax.axis("off")
+    return table

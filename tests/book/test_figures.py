@@ -96,3 +96,44 @@ def test_a_line_is_labelled_at_its_right_end():
     (empty,) = ax.plot([1.0], [np.nan])
     with pytest.raises(ValueError, match="no finite point"):
         figures.label_line(ax, empty, "x")
+
+
+def test_a_table_shows_its_cells_and_fills_the_right_ones():
+    fig, ax = plt.subplots(figsize=(4, 2))
+    blue = figures.COLORS["blue"]
+    table = figures.draw_table(
+        ax,
+        [["a", "b", "c"], ["d", "e", "f"]],
+        rows=["one", "two"],
+        columns=["x", "y", "z"],
+        filled={(1, 0), (1, 2)},
+        color=blue,
+    )
+    words = {at: cell.get_text().get_text() for at, cell in table.get_celld().items()}
+    assert [words[0, column] for column in range(3)] == ["x", "y", "z"]
+    assert [words[row, -1] for row in (1, 2)] == ["one", "two"]
+    assert [words[2, column] for column in range(3)] == ["d", "e", "f"]
+    # What is seen, not what was set: the colour in a corner of each cell, away from the text.
+    fig.canvas.draw()
+    pixels = np.asarray(fig.canvas.buffer_rgba())[::-1, :, :3] / 255
+    pale = 0.45 * np.array(mpl.colors.to_rgb(blue)) + 0.55
+    for (row, column), cell in table.get_celld().items():
+        box = cell.get_window_extent(fig.canvas.get_renderer())
+        seen = pixels[int(box.y0) + 5, int(box.x0) + 5]
+        ground = pale if (row, column) in {(2, 0), (2, 2)} else np.ones(3)
+        assert np.abs(seen - ground).max() < 0.01, (row, column)
+    assert not ax.axison
+
+
+@pytest.mark.parametrize(
+    ("cells", "filled", "message"),
+    [
+        ([["a", "b"], ["c"]], [], r"cells has rows of lengths \[2, 1\]: allowed are 2 rows"),
+        ([["a", "b"]], [], r"cells has rows of lengths \[2\]"),
+        ([["a", "b"], ["c", "d"]], [(0, 0), (0, 2)], r"filled holds \[\(0, 2\)\]"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(cells, filled, message):
+    _, ax = plt.subplots()
+    with pytest.raises(ValueError, match=message):
+        figures.draw_table(ax, cells, rows=["1", "2"], columns=["x", "y"], filled=filled)
