@@ -8,15 +8,12 @@ people who each compare ``per_user`` pairs drawn uniformly, with replacement).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
+from dpbook.links import LINKS, Link
 
 __all__ = [
     "LINKS",
@@ -32,35 +29,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Link:
-    """A symmetric distribution function that turns a difference of strengths into a probability.
-
-    Attributes
-    ----------
-    name : str
-        The field's name of the model.
-    cdf, pdf : callable
-        F and its derivative, elementwise on arrays.
-    """
-
-    name: str
-    cdf: Callable[[Array], Array]
-    pdf: Callable[[Array], Array]
-
-
-def _logistic_pdf(x: Array) -> Array:
-    return special.expit(x) * special.expit(-x)
-
-
-LINKS: dict[str, Link] = {
-    "logistic": Link("logistic", special.expit, _logistic_pdf),
-    "probit": Link("probit", special.ndtr, stats.norm.pdf),
-    "cauchit": Link("cauchit", stats.cauchy.cdf, stats.cauchy.pdf),
-    "student_t3": Link("student_t3", stats.t(df=3).cdf, stats.t(df=3).pdf),
-}
 
 
 def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:

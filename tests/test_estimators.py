@@ -1,11 +1,26 @@
-"""Estimators against closed forms and against another optimiser."""
+"""Estimators against closed forms, against another optimiser, and one route against another."""
+
+import itertools
+import math
+import tracemalloc
 
 import numpy as np
 import pytest
-from scipy import optimize, special
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, sparse, special, stats
 
 from dpbook.data import Comparisons
-from dpbook.estimators import ranks_from_scores, ridge_mle, top_k_mask, win_counts
+from dpbook.estimators import (
+    _dense,
+    _sparse,
+    ranks_from_scores,
+    ridge_mle,
+    ridge_mle_complete,
+    top_k_mask,
+    win_counts,
+)
+from dpbook.models import LINKS, btl_probabilities, edge_wins
 
 WINS = np.array([[0, 7, 9, 4], [3, 0, 6, 5], [1, 4, 0, 2], [2, 6, 8, 0]])
 
@@ -69,6 +84,311 @@ def test_residual_certifies_the_score_equation():
         assert abs(slope) < 1e-6 + 1e-7  # tolerance of the fit plus that of the difference
 
 
+def pair_score(theta, wins, gamma, linear, link="logistic"):
+    """Score item by item, with scipy.stats laws: written without the package's formulas."""
+    law = {
+        "logistic": stats.logistic,
+        "probit": stats.norm,
+        "cauchit": stats.cauchy,
+        "student_t3": stats.t(3),
+    }[link]
+    n = len(theta)
+    score = gamma * theta + linear
+    for i, j in itertools.permutations(range(n), 2):
+        slope = wins[i, j] * np.exp(
+            law.logpdf(theta[i] - theta[j]) - law.logcdf(theta[i] - theta[j])
+        )
+        score[i] -= slope
+        score[j] += slope
+    return score
+
+
+def solve(wins, gamma, linear, link="logistic"):
+    found = optimize.root(
+        lambda t: pair_score(t, wins, gamma, linear, link), np.zeros(len(wins)), tol=1e-12
+    )
+    return found.x, float(np.abs(found.fun).max())
+
+
+def random_wins(n, p, seed, most=3):
+    rng = np.random.default_rng(seed)
+    wins = rng.integers(0, most + 1, (n, n)) * (rng.random((n, n)) < p)
+    np.fill_diagonal(wins, 0)
+    return wins
+
+
+def slack(fit, gamma, other=0.0):
+    """Distance allowed between two points with certified residuals, by strong convexity."""
+    n = fit.theta.shape[-1]
+    return math.sqrt(n) * (float(np.max(fit.residual)) + other) / gamma * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("method", ["dense", "sparse"])
+@pytest.mark.parametrize("link", ["logistic", "probit"])
+@pytest.mark.parametrize("size", [0.0, 30.0])
+def test_both_general_routes_agree_with_another_solver(method, link, size):
+    wins, gamma = random_wins(9, 0.5, 3), 0.2
+    linear = np.random.default_rng(4).laplace(scale=size + 1e-300, size=9)
+    fit = ridge_mle(wins, gamma=gamma, linear=linear, link=link, method=method)
+    other, error = solve(wins, gamma, linear, link)
+    assert fit.method == method and error < 1e-7
+    np.testing.assert_allclose(fit.theta, other, rtol=0, atol=slack(fit, gamma, error))
+
+
+def test_links_that_are_not_log_concave_need_a_large_ridge():
+    wins = random_wins(6, 0.8, 1)
+    with pytest.raises(ValueError, match=r"gamma = 0.1 with link = 'cauchit'.*allowed is gamma >"):
+        ridge_mle(wins, gamma=0.1, link="cauchit")
+    for link, method in itertools.product(["cauchit", "student_t3"], ["dense", "sparse"]):
+        fit = ridge_mle(wins, gamma=20.0, link=link, method=method)
+        other, error = solve(wins, 20.0, np.zeros(6), link)
+        np.testing.assert_allclose(fit.theta, other, rtol=0, atol=1e-8 + error)
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_derivatives_of_log_cdf_hold_out_to_the_tails(name):
+    link = LINKS[name]
+    law = {"logistic": stats.logistic, "probit": stats.norm, "cauchit": stats.cauchy}.get(
+        name, stats.t(3)
+    )
+    x = np.linspace(-30, 5, 71)
+    slope = np.exp(law.logpdf(x) - law.logcdf(x))
+    np.testing.assert_allclose(link.log_slope(x), slope, rtol=1e-10)
+    h = 1e-4
+    curvature = (link.log_slope(x - h) - link.log_slope(x + h)) / (2 * h)
+    # Central differences of slopes up to 30, whose third derivatives stay below 3.
+    np.testing.assert_allclose(link.log_curvature(x), curvature, rtol=0, atol=1e-7)
+    far = np.array([-1e3, -1e6, -1e9, 1e3, 1e9])
+    assert np.isfinite(link.log_slope(far)).all() and np.isfinite(link.log_curvature(far)).all()
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_least_curvature_is_a_bound_and_nearly_attained(name):
+    values = LINKS[name].log_curvature(np.linspace(-60, 60, 240_001))
+    least = LINKS[name].least_curvature
+    assert values.min() >= least
+    assert values.min() <= least + 2e-4
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(2, 9),
+    p=st.floats(0, 1),
+    gamma=st.floats(1e-3, 10),
+    size=st.sampled_from([0.0, 1.0, 10.0, 100.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_routes_agree_within_the_certified_bound(n, p, gamma, size, seed):
+    wins = random_wins(n, p, seed)
+    linear = size * np.random.default_rng(seed).laplace(size=n)
+    fits = [ridge_mle(wins, gamma=gamma, linear=linear, method=m) for m in ("dense", "sparse")]
+    fits.append(ridge_mle(sparse.csr_array(wins), gamma=gamma, linear=linear))
+    for fit in fits:
+        own = np.abs(pair_score(fit.theta, wins, gamma, linear)).max()
+        # Rounding: a few units of the largest term.
+        assert own <= 1e-8 + 1e-14 * (size * 100 + wins.sum())
+        between = slack(fit, gamma) + slack(fits[0], gamma)
+        np.testing.assert_allclose(fit.theta, fits[0].theta, rtol=1e-12, atol=between)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(2, 40),
+    per_pair=st.sampled_from([1, 2.5, 40]),
+    gamma=st.floats(1e-3, 10),
+    size=st.sampled_from([0.0, 1.0, 30.0, 300.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_complete_graph_agrees_with_the_dense_route(n, per_pair, gamma, size, seed):
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.random((n, n)) * per_pair, 1)
+    wins = upper + np.tril((per_pair - upper.T), -1)
+    linear = size * rng.laplace(size=n)
+    low_rank = ridge_mle_complete(wins.sum(axis=1), per_pair=per_pair, gamma=gamma, linear=linear)
+    dense = ridge_mle(wins, gamma=gamma, linear=linear, method="dense")
+    assert low_rank.method == "complete"
+    np.testing.assert_allclose(
+        low_rank.theta,
+        dense.theta,
+        rtol=1e-12,
+        atol=slack(low_rank, gamma) + slack(dense, gamma),
+    )
+
+
+def test_plain_estimates_of_all_routes_agree():
+    rng = np.random.default_rng(8)
+    rho = btl_probabilities(rng.uniform(-1, 1, 60))
+    every, some = edge_wins(rho, rng=rng)[0], edge_wins(rho, p=0.4, rng=rng)[0]
+    for wins, methods in ((every, ("complete", "dense", "sparse")), (some, ("dense", "sparse"))):
+        fits = [ridge_mle(wins, gamma=0, method=m) for m in methods]
+        for fit in fits:
+            assert np.abs(pair_score(fit.theta, wins, 0, np.zeros(60))).max() <= 1.1e-8
+            assert abs(fit.theta.sum()) < 1e-10
+            # Curvature at least (weights at these strengths) x (connectivity): above 0.1.
+            np.testing.assert_allclose(fit.theta, fits[0].theta, rtol=0, atol=2e-7)
+
+
+def test_auto_takes_the_route_that_suits_the_data():
+    rng = np.random.default_rng(2)
+    every = Comparisons.from_win_matrix(edge_wins(np.full((150, 150), 0.5), rng=rng)[0])
+    thin = Comparisons.from_win_matrix(edge_wins(np.full((150, 150), 0.5), p=0.1, rng=rng)[0])
+    assert ridge_mle(every, gamma=1).method == "complete"
+    assert ridge_mle(thin, gamma=1).method == "sparse"
+    assert ridge_mle(thin.win_matrix(), gamma=1).method == "sparse"
+    assert ridge_mle(WINS, gamma=1).method == "dense"
+    assert ridge_mle(every, gamma=1, link="probit").method == "dense"
+
+
+def test_order_and_repetition_of_comparisons_do_not_matter():
+    wins = random_wins(30, 0.1, 5)
+    data = Comparisons.from_win_matrix(wins)
+    shuffled = np.random.default_rng(6).permutation(len(data))
+    mixed = Comparisons(30, data.winner[shuffled], data.loser[shuffled])
+    dense = ridge_mle(wins, gamma=0.5, method="dense")
+    for other in (data, mixed):
+        fit = ridge_mle(other, gamma=0.5, method="sparse")
+        np.testing.assert_allclose(
+            fit.theta, dense.theta, rtol=0, atol=slack(fit, 0.5) + slack(dense, 0.5)
+        )
+
+
+@pytest.mark.parametrize("link", ["logistic", "probit"])
+def test_a_batch_of_matrices_equals_single_fits(link):
+    batch = np.stack([random_wins(7, 0.7, seed) for seed in range(6)]).reshape(2, 3, 7, 7)
+    linear = np.random.default_rng(1).laplace(scale=5, size=(3, 7))
+    together = ridge_mle(batch, gamma=0.3, linear=linear, link=link)
+    assert together.theta.shape == (2, 3, 7) and together.residual.shape == (2, 3)
+    for a, b in np.ndindex(2, 3):
+        alone = ridge_mle(batch[a, b], gamma=0.3, linear=linear[b], link=link)
+        np.testing.assert_allclose(
+            together.theta[a, b], alone.theta, atol=slack(together, 0.3) + slack(alone, 0.3)
+        )
+
+
+def test_a_batch_of_win_counts_equals_single_fits():
+    rng = np.random.default_rng(11)
+    wins = edge_wins(btl_probabilities(rng.uniform(-1, 1, 25)), size=120, rng=rng)
+    together = ridge_mle_complete(wins.sum(axis=-1), gamma=0)
+    assert together.theta.shape == (120, 25)
+    for matrix, theta in list(zip(wins, together.theta, strict=True))[::17]:
+        alone = ridge_mle(matrix, gamma=0, method="dense").theta
+        np.testing.assert_allclose(theta, alone, rtol=0, atol=1e-7)
+
+
+def test_one_wide_replicate_does_not_spoil_its_block():
+    rng = np.random.default_rng(12)
+    wins = edge_wins(btl_probabilities(rng.uniform(-1, 1, 10)), size=4, rng=rng).sum(axis=-1)
+    linear = np.zeros((4, 10))
+    linear[2, :2] = 900, -900
+    fit = ridge_mle_complete(wins, gamma=0.5, linear=linear)
+    assert np.ptp(fit.theta[2]) > 3000 and (fit.residual <= 1e-8).all()
+
+
+@pytest.mark.parametrize("method", ["dense", "sparse"])
+def test_strengths_beyond_the_range_of_exp(method):
+    wins, linear = random_wins(8, 0.6, 9), np.linspace(-1, 1, 8) ** 3
+    with np.errstate(all="raise", under="ignore"):
+        fit = ridge_mle(wins, gamma=0.01, linear=3000 * linear, method=method)
+    assert np.ptp(fit.theta) > 2e5
+    # Every comparison is decided by then: expected wins are 0 or 1 each.
+    order = np.argsort(-fit.theta)
+    totals = (wins + wins.T)[np.ix_(order, order)]
+    sure = np.triu(totals).sum(axis=1)
+    exact = (wins.sum(axis=1)[order] - 3000 * linear[order] - sure) / 0.01
+    np.testing.assert_allclose(fit.theta[order], exact, rtol=1e-12, atol=slack(fit, 0.01))
+
+
+@pytest.mark.parametrize("scale", [1, 20, 100])
+@pytest.mark.parametrize("gamma", [0.1, 1.0])
+def test_large_noise_needs_few_steps(scale, gamma):
+    wins = edge_wins(np.full((60, 60), 0.5), p=0.5, rng=np.random.default_rng(1))[0]
+    linear = np.random.default_rng(2).laplace(scale=scale, size=60)
+    assert ridge_mle(wins, gamma=gamma, linear=linear).iterations <= 20
+
+
+@pytest.mark.parametrize("method", ["dense", "sparse"])
+def test_the_certificate_is_computed_from_the_returned_point(method, monkeypatch):
+    """A solver that believes it has converged, as when it compares an array with itself."""
+
+    def stops_at_once(problem, theta, settings):
+        score = problem.score(theta)
+        score -= score  # the alias: "no change" since the last sweep
+        return theta, 1
+
+    monkeypatch.setattr(_dense, "minimise", stops_at_once)
+    monkeypatch.setattr(_sparse, "minimise", stops_at_once)
+    with pytest.raises(RuntimeError, match=r"score residual of .* > tol") as caught:
+        ridge_mle(WINS, gamma=0.5, method=method)
+    assert "after 1 steps" in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["dense", "sparse", "complete"])
+def test_the_residual_returned_is_that_of_the_returned_theta(method):
+    wins = edge_wins(np.full((12, 12), 0.5), rng=np.random.default_rng(3))[0]
+    for tol in (1e-2, 1e-5, 1e-8):
+        fit = ridge_mle(wins, gamma=0.2, method=method, tol=tol, linear=np.arange(12.0))
+        own = np.abs(pair_score(fit.theta, wins, 0.2, np.arange(12.0))).max()
+        assert float(fit.residual) == pytest.approx(own, rel=1e-6, abs=1e-12)
+        assert fit.residual <= tol
+
+
+def test_weights_need_not_be_integers():
+    wins = WINS * 0.37
+    doubled = ridge_mle(2 * wins, gamma=1.0)
+    single = ridge_mle(wins, gamma=0.5)
+    np.testing.assert_allclose(doubled.theta, single.theta, rtol=0, atol=1e-7)
+    assert win_counts(Comparisons.from_win_matrix(WINS)).dtype == np.int64
+
+
+def test_items_without_comparisons_follow_ridge_and_noise_alone():
+    wins = np.zeros((5, 5))
+    wins[0, 1] = 3
+    linear = np.array([0, 0, 1.0, -2.0, 0])
+    for method in ("dense", "sparse"):
+        theta = ridge_mle(wins, gamma=0.5, linear=linear, method=method).theta
+        np.testing.assert_allclose(theta[2:], [-2.0, 4.0, 0.0], atol=1e-7)
+
+
+def always_ahead(n):
+    """Win counts in which the first item wins everything, the others draw among themselves."""
+    return np.r_[n - 1, np.full(n - 1, (n - 2) / 2)]
+
+
+@pytest.mark.parametrize("method", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    "wins",
+    [
+        np.kron(np.eye(2, dtype=int), [[0, 1], [1, 0]]),  # two pairs never compared
+        [[0, 2, 2], [0, 0, 1], [0, 1, 0]],  # one item always ahead
+        [[0, 1, 0], [1, 0, 0], [0, 0, 0]],  # one item never compared
+    ],
+)
+def test_plain_estimates_that_do_not_exist_are_refused(wins, method):
+    with pytest.raises(ValueError, match=r"gamma = 0 with wins that split the items into 2 groups"):
+        ridge_mle(wins, gamma=0, method=method)
+    assert ridge_mle(wins, gamma=0.01, method=method).residual <= 1e-8
+
+
+def test_a_plain_estimate_far_out_is_not_refused():
+    # Odds of a million to one, twice: near the edge, yet reached by wins both ways.
+    wins = np.array([[0, 10**6, 0], [1, 0, 10**6], [0, 1, 0]])
+    theta = ridge_mle(wins, gamma=0).theta
+    np.testing.assert_allclose(theta, np.log(1e6) * np.array([1, 0, -1]), rtol=0, atol=1e-7)
+
+
+def test_large_sparse_data_never_form_a_matrix():
+    n = 40_000  # a matrix of bytes would take 1.6 GB
+    rng = np.random.default_rng(1)
+    first = rng.integers(0, n, 5 * n)
+    data = Comparisons(n, first, (first + rng.integers(1, n, first.size)) % n)
+    tracemalloc.start()
+    fit = ridge_mle(data, gamma=0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert fit.residual <= 1e-8 and peak < 1e8
+    assert win_counts(data).sum() == 5 * n
+
+
 def test_ranks_and_sets():
     assert ranks_from_scores([3.0, 9.0, 3.0, 5.0]).tolist() == [2, 0, 3, 1]
     assert top_k_mask([[3.0, 9.0, 3.0, 5.0]], 2).tolist() == [[False, True, False, True]]
@@ -91,6 +411,20 @@ def test_ties_are_broken_fairly_with_a_generator():
         (lambda: ridge_mle(np.eye(3), gamma=1), "diagonal"),
         (lambda: ridge_mle([[0, -1], [1, 0]], gamma=1), "data"),
         (lambda: win_counts([1, 2]), "data"),
+        (lambda: ridge_mle(WINS, gamma=1, link="loglog"), "link = 'loglog'"),
+        (lambda: ridge_mle(WINS, gamma=1, method="fast"), "method = 'fast'"),
+        (lambda: ridge_mle(WINS, gamma=1, method="complete"), "method = 'complete'"),
+        (lambda: ridge_mle([WINS, WINS], gamma=1, method="sparse"), "method = 'sparse'"),
+        (lambda: ridge_mle(WINS, gamma=1, tol=0), "tol"),
+        (lambda: ridge_mle(WINS, gamma=1, max_iterations=0), "max_iterations"),
+        (lambda: ridge_mle(sparse.csr_array(-WINS), gamma=1), "data holds a negative"),
+        (lambda: ridge_mle(sparse.eye_array(3).tocsr(), gamma=1), "diagonal"),
+        (lambda: ridge_mle(sparse.csr_array((2, 3)), gamma=1), "data of shape"),
+        (lambda: ridge_mle(WINS, gamma=0, linear=[900.0, -900, 0, 0]), "linear is too large"),
+        (lambda: ridge_mle_complete([1.0, 1.0, 2.0], gamma=1), "wins of shape"),
+        (lambda: ridge_mle_complete([2.0, 1.0, 0.0], gamma=0), "gamma = 0 with wins that split"),
+        (lambda: ridge_mle_complete(always_ahead(6), gamma=0), "gamma = 0 with wins that split"),
+        (lambda: ridge_mle_complete([1.0, 1.0, 1.0], per_pair=0, gamma=0), "per_pair"),
         (lambda: top_k_mask([1.0, 2.0], 2), "k = 2"),
         (lambda: ranks_from_scores([1.0, np.nan]), "scores"),
     ],

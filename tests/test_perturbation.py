@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from dpbook.data import Comparisons
-from dpbook.rankers import perturbed_mle, perturbed_mle_logpdf
+from dpbook.rankers import objective_perturbation, perturbed_mle_logpdf
 
 WINS = np.array([[0, 3, 1], [2, 0, 4], [1, 0, 0]])
 
@@ -61,7 +61,7 @@ def test_integrates_to_one():
 def test_the_sampler_follows_the_density():
     """E q / f(theta) = 1 for a normal density q, if theta has the density f."""
     gamma, scale = 2.0, 0.6
-    theta = perturbed_mle(
+    theta = objective_perturbation(
         WINS, gamma=gamma, scale=scale, size=40_000, rng=np.random.default_rng(11)
     )
     q = stats.norm(theta.mean(axis=0), 0.5 * theta.std(axis=0)).logpdf(theta).sum(axis=1)

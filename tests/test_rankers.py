@@ -21,7 +21,7 @@ from dpbook.rankers import (
     noisy_counts_logpdf,
     noisy_counts_ranking_pmf,
     noisy_counts_top_k_pmf,
-    perturbed_mle,
+    objective_perturbation,
 )
 
 WINS = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
@@ -109,7 +109,7 @@ def test_released_values_have_the_stated_density():
 
 def test_perturbed_mle_solves_its_score_equation():
     wins = np.array([[0, 5, 6], [2, 0, 4], [1, 3, 0]])
-    theta = perturbed_mle(wins, gamma=2.0, scale=3.0, size=4, rng=np.random.default_rng(9))
+    theta = objective_perturbation(wins, gamma=2.0, scale=3.0, size=4, rng=np.random.default_rng(9))
     noise = np.random.default_rng(9).laplace(scale=3.0, size=(4, 3))
     totals = wins + wins.T
 
@@ -161,8 +161,8 @@ def bundles(user, winner, loser, n=3):
             ),
             "user",
         ),
-        (lambda rng: perturbed_mle(WINS, gamma=0, scale=1, rng=rng), "gamma"),
-        (lambda rng: perturbed_mle(WINS, gamma=1, scale=-1, rng=rng), "scale"),
+        (lambda rng: objective_perturbation(WINS, gamma=0, scale=1, rng=rng), "gamma"),
+        (lambda rng: objective_perturbation(WINS, gamma=1, scale=-1, rng=rng), "scale"),
         (
             lambda rng: noisy_counts_logpdf([0.5, 1], [0, 1], scale=1, noise="discrete_laplace"),
             "values",

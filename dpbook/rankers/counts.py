@@ -130,7 +130,7 @@ def noisy_counts(
     `count_noise_scale`. Laplace noise is an idealised sampler (see `laplace_noise`).
     """
     if privacy == "individual" and isinstance(data, Comparisons):
-        _check_bundles(data, design, per_user)
+        check_bundles(data, design, per_user)
     counts = win_counts(data)
     b = count_noise_scale(
         counts.shape[-1],
@@ -217,7 +217,7 @@ def noisy_counts_ranking_pmf(counts: ArrayLike, *, scale: float, noise: str = "l
     return ranking_law(counts, scale=scale, noise=noise)
 
 
-def _check_bundles(data: Comparisons, design: str, per_user: int | None) -> None:
+def check_bundles(data: Comparisons, design: str, per_user: int | None) -> None:
     """Refuse data in which a person said more than the calibration assumes."""
     if data.user is None:
         raise ValueError(

@@ -14,8 +14,10 @@ from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.estimators import ridge_mle
 from dpbook.mechanisms import laplace_logpdf, laplace_noise
+from dpbook.rankers.calibration import mle_calibration
+from dpbook.rankers.counts import check_bundles
 
-__all__ = ["perturbed_mle", "perturbed_mle_logpdf"]
+__all__ = ["objective_perturbation", "perturbed_mle", "perturbed_mle_logpdf"]
 
 Array = NDArray[np.float64]
 
@@ -23,16 +25,73 @@ Array = NDArray[np.float64]
 def perturbed_mle(
     data: Comparisons | ArrayLike,
     *,
+    epsilon: float,
+    privacy: str = "edge",
+    design: str = "with_replacement",
+    per_user: int | None = None,
+    calibration: str = "tight",
+    gamma: float | None = None,
+    centre: bool = True,
+    rng: np.random.Generator,
+) -> Array:
+    """Perturbed maximum-likelihood estimate of Bradley-Terry strengths.
+
+    Parameters
+    ----------
+    data : Comparisons, or array, shape (..., n, n)
+        Comparisons, or win matrices (one per replicate).
+    epsilon, privacy, design, per_user, calibration, gamma
+        As for `mle_calibration`.
+    centre : bool
+        Subtract the mean of the estimate, a post-processing. The raw mean is ``-mean(w) / gamma``:
+        pure noise.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array, shape (..., n)
+        Each row solves its score equation to a sup-norm of 1e-8.
+
+    Notes
+    -----
+    CCW25, Algorithm 1 and (3.2), logistic link; objective perturbation (Chaudhuri, Monteleoni,
+    Sarwate 2011).
+
+    **Privacy.** As stated in `mle_calibration`. Floating-point noise and an iterative solver:
+    idealised, unsafe for a release.
+    """
+    n = data.n_items if isinstance(data, Comparisons) else np.asarray(data).shape[-1]
+    if privacy == "individual" and isinstance(data, Comparisons):
+        check_bundles(data, design, per_user)
+    plan = mle_calibration(
+        n,
+        epsilon=epsilon,
+        privacy=privacy,
+        design=design,
+        per_user=per_user,
+        calibration=calibration,
+        gamma=gamma,
+    )
+    shape = (n,) if isinstance(data, Comparisons) else np.asarray(data).shape[:-1]
+    noise = laplace_noise(plan.scale, shape, rng=rng)
+    theta = ridge_mle(data, gamma=plan.gamma, linear=noise).theta
+    return theta - theta.mean(axis=-1, keepdims=True) if centre else theta
+
+
+def objective_perturbation(
+    data: Comparisons | ArrayLike,
+    *,
     gamma: float,
     scale: float,
     size: int = 1,
     rng: np.random.Generator,
 ) -> Array:
-    """Perturbed maximum-likelihood estimates of Bradley-Terry strengths.
+    """Independent raw releases of the perturbed estimate of one data set, at a given noise.
 
     Parameters
     ----------
-    data : Comparisons, or array of int, shape (n, n)
+    data : Comparisons, or array, shape (n, n)
         Comparisons, or their win matrix.
     gamma : float
         Ridge parameter, above 0.
@@ -46,17 +105,12 @@ def perturbed_mle(
     Returns
     -------
     array, shape (size, n)
-        Each row solves its score equation to a sup-norm of 1e-8.
+        Each row solves its score equation to a sup-norm of 1e-8; not centred.
 
     Notes
     -----
-    CCW25, Algorithm 1 and (3.2), logistic link; objective perturbation.
-
-    **Privacy.** CCW25 claims (epsilon, 0)-DP for scale >= 8 / epsilon and gamma >= 1 / epsilon
-    (edge; kappa_1 = 1, kappa_2 = 1/4), and for 8 L / epsilon and 2 L / epsilon (individual).
-    Proved here for people who answer each pair once: the Hessian does not depend on the answers,
-    so the loss is exactly floor(n^2 / 2) / scale; if answers may be skipped it is at most that
-    plus (n - 1) log(1 + n / (4 gamma)).
+    **Privacy.** The loss of one release is `perturbed_mle_loss`; `perturbed_mle` chooses the
+    noise for a given epsilon.
     """
     gamma = check.positive("gamma", gamma)
     wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
@@ -68,7 +122,7 @@ def perturbed_mle(
 def perturbed_mle_logpdf(
     theta: ArrayLike, data: Comparisons | ArrayLike, *, gamma: float, scale: float
 ) -> NDArray[np.float64]:
-    """Log-density of the perturbed maximum-likelihood estimate: twin of `perturbed_mle`.
+    """Log-density of the perturbed maximum-likelihood estimate: twin of `objective_perturbation`.
 
     Parameters
     ----------

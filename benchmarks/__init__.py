@@ -1,0 +1,1 @@
+"""Speed of the estimators against other packages, at the same accuracy."""

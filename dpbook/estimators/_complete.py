@@ -1,0 +1,144 @@
+"""Fits on the complete graph with equal counts, from win counts, without touching the pairs.
+
+F(x - y) is a smooth function of two variables: a few products of Chebyshev polynomials represent
+it to rounding. Sums over opponents then cost O(n m) instead of O(n^2), and the Hessian is diagonal
+plus low rank.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpbook.estimators._newton import Settings, centred, logistic_start, minimise
+
+Array = NDArray[np.float64]
+
+# Strengths that spread more than this from the middle need too many polynomials.
+WIDEST = 10.0
+# Relative accuracy of the Hessian: it slows Newton's method down by this factor per step at most.
+HESSIAN_ACCURACY = 1e-5
+
+
+class TooWideError(Exception):
+    """The strengths spread beyond `WIDEST`: another route is needed."""
+
+
+@lru_cache(maxsize=64)
+def _coefficients(width: float, terms: int, slope: bool) -> Array:
+    """Chebyshev coefficients of F(x - y), or of F'(x - y), for x and y in [-width, width]."""
+    angles = (np.arange(terms) + 0.5) * np.pi / terms
+    nodes = width * np.cos(angles)
+    gaps = nodes[:, None] - nodes
+    values = special.expit(gaps)
+    if slope:
+        values = values * special.expit(-gaps)
+    transform = np.cos(np.outer(np.arange(terms), angles)) * (2 / terms)
+    transform[0] /= 2
+    return transform @ values @ transform.T
+
+
+class CompleteWins:
+    """Score and Newton steps; ``target`` has shape (replicates, n)."""
+
+    def __init__(self, target: Array, per_pair: float, gamma: float, tol: float) -> None:
+        self.target, self.per_pair, self.gamma = target, per_pair, gamma
+        self._log_digits = math.log(20 * max(1.0, per_pair * target.shape[-1]) / tol)
+
+    def score(self, theta: Array) -> Array:
+        """Return per_pair * sum over j != i of F(theta_i - theta_j) - target_i + gamma theta_i."""
+        low, high = theta.min(axis=-1, keepdims=True), theta.max(axis=-1, keepdims=True)
+        spread = (high - low).max()
+        if not spread <= 2 * WIDEST:
+            raise TooWideError
+        width = max(1, math.ceil(spread)) / 2
+        # F is analytic up to its pole at pi i: coefficients fall like rate^-k.
+        rate = math.pi / width + math.hypot(1, math.pi / width)
+        terms = math.ceil(self._log_digits / math.log(rate)) + 2
+        self._rank = math.ceil(-math.log(HESSIAN_ACCURACY) / math.log(rate)) + 1
+        self._slopes = _coefficients(width, terms, True)
+        self._powers = _polynomials((theta - (low + high) / 2) / width, terms)
+        self._sums = self._powers @ np.ones(theta.shape[-1])
+        expected = self._expand(self._sums @ _coefficients(width, terms, False).T)
+        # The sum over all j counts i itself, with F(0) = 1/2.
+        return self.per_pair * (expected - 0.5) - self.target + self.gamma * theta
+
+    def _expand(self, coefficients: Array) -> Array:
+        return (coefficients[:, None, :] @ self._powers)[:, 0]
+
+    def direction(self, score: Array, tol: float) -> Array:
+        """Newton step, by Woodbury's formula for a diagonal minus a matrix of rank `_rank`."""
+        rank = self._rank
+        diagonal = self.per_pair * self._expand(self._sums @ self._slopes.T) + self.gamma
+        inner = np.broadcast_to(
+            self.per_pair * self._slopes[:rank, :rank], (len(score), rank, rank)
+        )
+        if self.gamma == 0:
+            # Constants are free: pin the mean, at the scale of the other eigenvalues.
+            score = centred(score)
+            inner = inner.copy()
+            inner[:, 0, 0] -= diagonal.mean(axis=-1) / score.shape[-1]
+        powers = self._powers[:, :rank]
+        scaled = powers / diagonal[:, None, :]
+        system = np.eye(rank) - inner @ (scaled @ np.swapaxes(powers, 1, 2))
+        side = inner @ (scaled @ score[..., None])
+        correction = np.linalg.solve(system, side)[..., 0]
+        step = -(score + (correction[:, None, :] @ powers)[:, 0]) / diagonal
+        return centred(step) if self.gamma == 0 else step
+
+
+def _polynomials(x: Array, terms: int) -> Array:
+    """T_0, ..., T_(terms - 1) at each entry of ``x``: (replicates, n) to (replicates, terms, n)."""
+    values = np.empty((terms, *x.shape))
+    values[0], values[1] = 1.0, x
+    twice = 2 * x
+    for k in range(2, terms):
+        np.multiply(twice, values[k - 1], out=values[k])
+        values[k] -= values[k - 2]
+    return np.swapaxes(values, 0, 1)
+
+
+def fit_complete(
+    wins: Array, linear: Array, per_pair: float, settings: Settings
+) -> tuple[Array, int]:
+    """Fit a block of replicates; ``wins`` and ``linear`` have shape (replicates, n).
+
+    Raises `TooWideError` when the strengths spread too far for this route.
+    """
+    target, gamma = wins - linear, settings.gamma
+    degree = np.full_like(wins, per_pair * (wins.shape[-1] - 1))
+    problem = CompleteWins(target, per_pair, gamma, settings.inner_tol)
+    return minimise(problem, logistic_start(wins, degree, target, gamma), settings)
+
+
+def complete_residual(
+    wins: Array, linear: Array, theta: Array, per_pair: float, gamma: float
+) -> Array:
+    """Sup-norm of the score by summing over all pairs, without polynomials: O(n^2) time."""
+    e = np.exp(theta - theta.mean(axis=-1, keepdims=True))
+    score = per_pair * (e * _inverse_sums(e) - 0.5) - wins + linear + gamma * theta
+    return np.abs(score).max(axis=-1)
+
+
+def _inverse_sums(e: Array) -> Array:
+    """Sums over j of 1 / (e_i + e_j), a block of rows at a time, each unordered pair once."""
+    n = e.shape[-1]
+    rows = max(8, min(n // 2, 2**16 // n))
+    work, ones, sums = np.empty(rows * n), np.ones(n), np.zeros_like(e)
+    left, right = np.ones((n, 2)), np.ones((2, n))
+    for values, total in zip(e, sums, strict=True):
+        left[:, 0] = right[1] = values
+        for first in range(0, n, rows):
+            last = min(first + rows, n)
+            block = work[: (last - first) * (n - first)].reshape(last - first, n - first)
+            # e_i * 1 + 1 * e_j: as a product of matrices, faster than adding a row to a column.
+            np.matmul(left[first:last], right[:, first:], out=block)
+            np.divide(1.0, block, out=block)
+            total[first:last] += block @ ones[first:]
+            if last < n:
+                total[last:] += ones[first:last] @ block[:, last - first :]
+    return sums

@@ -1,0 +1,156 @@
+"""Damped inexact Newton for smooth convex problems, many at once along leading axes.
+
+Arrays have shape (..., n); whatever is computed per problem keeps a last axis of length 1, so that
+one code serves a single fit and a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbook.links import Link
+
+Array = NDArray[np.float64]
+
+TINY = np.finfo(float).tiny
+# Inner iterations of one Newton step; more would be wasted far from the minimiser.
+INNER_LIMIT = 500
+# A trial point is taken unless the slope along the step has turned up by more than this share.
+OVERSHOOT = 0.5
+LINE_LIMIT = 40
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every solver is told: ``tol`` bounds the sup-norm of the certified score residual."""
+
+    gamma: float
+    link: Link
+    tol: float
+    limit: int
+
+    @property
+    def inner_tol(self) -> float:
+        """Tolerance of the solver; the rest is left to rounding between the two formulas."""
+        return self.tol / 2
+
+
+class Problem(Protocol):
+    """What `minimise` needs to know of a problem."""
+
+    def score(self, theta: Array) -> Array:
+        """Gradient at ``theta``, which `direction` then refers to."""
+        ...
+
+    def direction(self, score: Array, tol: float) -> Array:
+        """Approximate Newton step from the last point scored: always a descent direction."""
+        ...
+
+
+def dot(a: Array, b: Array) -> Any:
+    """Inner products along the last axis."""
+    return a @ b if a.ndim == 1 else np.einsum("...i,...i->...", a, b)[..., None]
+
+
+def sup(a: Array) -> Any:
+    """Sup-norms along the last axis."""
+    return np.abs(a).max() if a.ndim == 1 else np.abs(a).max(axis=-1, keepdims=True)
+
+
+def centred(a: Array) -> Array:
+    """Subtract the means along the last axis."""
+    return np.asarray(a - a.sum(axis=-1, keepdims=True) / a.shape[-1])
+
+
+def minimise(problem: Problem, theta: Array, settings: Settings) -> tuple[Array, int]:
+    """Lower the sup-norm of the gradient to ``inner_tol``, in at most ``limit`` steps.
+
+    Returns the last point and the number of steps; the caller certifies the point.
+    """
+    score, tol = problem.score(theta), settings.inner_tol
+    for iteration in range(settings.limit):
+        residual = sup(score)
+        if (residual <= tol).all():
+            return theta, iteration
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            step = problem.direction(score, tol)
+        if not np.isfinite(step).all():
+            # No minimiser: the strengths run away until the Hessian vanishes.
+            return theta, iteration
+        if step.ndim > 1:  # a finished replicate of the batch stays where it is
+            step = np.where(residual <= tol, 0.0, step)
+        theta, score = _advance(problem, theta, step, score, tol)
+    return theta, settings.limit
+
+
+def _advance(
+    problem: Problem, theta: Array, step: Array, score: Array, tol: float
+) -> tuple[Array, Array]:
+    """Take the step, shortened where it overshoots.
+
+    The slope along a step rises from its negative start, by convexity. Where it is still negative
+    at the trial point, the objective fell all the way; where it has turned up too far, the secant
+    through the two slopes says how much shorter the step should be. No objective is computed.
+    """
+    start = -dot(score, step)
+    length: Any = np.ones_like(start)
+    for _ in range(LINE_LIMIT):
+        trial = theta + length * step
+        new = problem.score(trial)
+        slope = dot(new, step)
+        good = (slope <= OVERSHOOT * start) | (sup(new) <= tol)
+        if good.all():
+            break
+        shorter = length * np.clip(start / np.maximum(start + slope, TINY), 0.1, 0.6)
+        length = np.where(good, length, shorter)
+    return trial, new
+
+
+def newton_step(
+    apply: Callable[[Array], Array], diagonal: Array, score: Array, *, stop: Any, centre: bool
+) -> Array:
+    """Solve H x = -score to a sup-norm of ``stop`` by CG, preconditioned by the diagonal of H.
+
+    With ``centre``, H is blind to constants, and the solution is centred.
+    """
+    residual = centred(-score) if centre else -score
+    diagonal = np.maximum(diagonal, TINY)
+    direction = residual / diagonal
+    solution = np.zeros_like(score)
+    decrease = dot(residual, direction)
+    for _ in range(INNER_LIMIT):
+        image = apply(direction)
+        length = decrease / np.maximum(dot(direction, image), TINY)
+        solution += length * direction
+        residual -= length * image
+        if (sup(residual) <= stop).all():
+            break
+        scaled = residual / diagonal
+        before, decrease = decrease, dot(residual, scaled)
+        direction *= decrease / np.maximum(before, TINY)
+        direction += scaled
+    return centred(solution) if centre else solution
+
+
+def inner_stop(score: Array, mean_degree: Any, tol: float) -> Any:
+    """How exactly a Newton system deserves to be solved: better as the gradient shrinks."""
+    size = sup(score)
+    return np.maximum(tol / 2, size * np.minimum(0.1, size / mean_degree))
+
+
+def logistic_start(wins: Array, degree: Array, target: Array, gamma: float) -> Array:
+    """First guess: log-odds of the share of wins, shrunk, inside the known bounds.
+
+    Every minimiser solves gamma theta = target - (expected wins), and 0 <= expected wins <=
+    degree: with a large linear term, these bounds are nearly the solution.
+    """
+    share = np.clip(wins / np.maximum(degree, TINY), 0.02, 0.98)
+    theta = np.log(share / (1 - share)) * (degree / np.maximum(degree + 4 * gamma, TINY))
+    if gamma > 0:
+        theta = np.clip(theta, (target - degree) / gamma, target / gamma)
+    return centred(theta) if gamma == 0 else theta

@@ -1,0 +1,113 @@
+"""Link functions: from a difference of strengths to the probability of winning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+__all__ = ["LINKS", "Link"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A symmetric distribution function that turns a difference of strengths into a probability.
+
+    Attributes
+    ----------
+    name : str
+        The field's name of the model.
+    cdf, pdf : callable
+        F and its derivative, elementwise on arrays.
+    log_slope : callable
+        (log F)' = F' / F, accurate in both tails.
+    log_curvature : callable
+        -(log F)'', the weight of a win in a Hessian.
+    least_curvature : float
+        A lower bound of ``log_curvature``; 0 says that F is log-concave, so that the negative
+        log-likelihood is convex.
+    """
+
+    name: str
+    cdf: Callable[[Array], Array]
+    pdf: Callable[[Array], Array]
+    log_slope: Callable[[Array], Array]
+    log_curvature: Callable[[Array], Array]
+    least_curvature: float = 0.0
+
+
+# With s = F'/F, differentiating once more gives -(log F)'' = s (s - F''/F'); each F''/F' is
+# elementary.
+
+
+def _logistic_pdf(x: Array) -> Array:
+    return special.expit(x) * special.expit(-x)
+
+
+def _logistic_slope(x: Array) -> Array:
+    return special.expit(-x)
+
+
+def _probit_slope(x: Array) -> Array:
+    # F(x) = erfcx(-x / sqrt 2) exp(-x^2 / 2) / 2: the exponentials cancel, no tail underflows.
+    return math.sqrt(2 / math.pi) / special.erfcx(-x / math.sqrt(2))
+
+
+def _probit_curvature(x: Array) -> Array:
+    slope = _probit_slope(x)
+    # Below -1e4 the sum cancels; the curvature is 1 there, to within 1 / x^2.
+    return np.where(x < -1e4, 1.0, slope * (slope + x))
+
+
+def _cauchit_cdf(x: Array) -> Array:
+    return np.arctan2(1.0, -x) / np.pi
+
+
+def _cauchit_slope(x: Array) -> Array:
+    return 1 / ((1 + x * x) * np.arctan2(1.0, -x))
+
+
+def _cauchit_curvature(x: Array) -> Array:
+    slope = _cauchit_slope(x)
+    return slope * (slope + 2 * x / (1 + x * x))
+
+
+def _student_t3_cdf(x: Array) -> Array:
+    return special.stdtr(3, x)
+
+
+def _student_t3_pdf(x: Array) -> Array:
+    return 2 / (math.sqrt(3) * math.pi) / (1 + x * x / 3) ** 2
+
+
+def _student_t3_slope(x: Array) -> Array:
+    return _student_t3_pdf(x) / _student_t3_cdf(x)
+
+
+def _student_t3_curvature(x: Array) -> Array:
+    slope = _student_t3_slope(x)
+    return slope * (slope + 4 * x / (3 + x * x))
+
+
+LINKS: dict[str, Link] = {
+    "logistic": Link("logistic", special.expit, _logistic_pdf, _logistic_slope, _logistic_pdf),
+    "probit": Link("probit", special.ndtr, stats.norm.pdf, _probit_slope, _probit_curvature),
+    # The least curvatures were found by scalar minimisation and rounded down; tested.
+    "cauchit": Link(
+        "cauchit", _cauchit_cdf, stats.cauchy.pdf, _cauchit_slope, _cauchit_curvature, -0.2344
+    ),
+    "student_t3": Link(
+        "student_t3",
+        _student_t3_cdf,
+        _student_t3_pdf,
+        _student_t3_slope,
+        _student_t3_curvature,
+        -0.177,
+    ),
+}
