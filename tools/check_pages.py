@@ -3,7 +3,8 @@
     python tools/check_pages.py [--html _build/html] [--screens _build/screens]
 
 Fails if a formula is not rendered, a page asks another host for anything, the console shows an
-error, or a figure is missing, has no alternative text, or shows the page through its background.
+error, a page is wider than the window of a desk or a phone, or a figure is missing, has no
+alternative text, shows the page through its background, or is recoloured by a filter.
 Keeps a screenshot of every page, light and dark.  Needs Chromium and nothing else.
 """
 
@@ -46,6 +47,7 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 WIDTH, HEIGHT = 1280, 900
+PHONE = 390
 TALLEST = 16000  # pixels; Chromium draws nothing beyond
 PATIENCE = 60.0  # seconds for one command
 
@@ -78,7 +80,9 @@ LOOK = r"""
     if (!alt.trim()) problems.push(`figure ${name} has no alternative text`);
     else if (/[0-9a-f]{16,}|\.(png|svg|jpe?g)$/i.test(alt))
       problems.push(`figure ${name} has a file name for alternative text: ${alt.slice(0, 60)}`);
-    if (opaque(getComputedStyle(image).backgroundColor)) continue;
+    const style = getComputedStyle(image);
+    if (style.filter !== "none") problems.push(`figure ${name} is filtered: ${style.filter}`);
+    if (opaque(style.backgroundColor)) continue;
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
     const brush = canvas.getContext("2d");
@@ -92,9 +96,29 @@ LOOK = r"""
     height: Math.ceil(document.documentElement.scrollHeight)});
 })()
 """
+# A page must not scroll sideways; a wide formula or table scrolls in a box of its own.
+TOO_WIDE = r"""
+(() => {
+  const root = document.documentElement;
+  if (root.scrollWidth <= innerWidth) return null;
+  const boxed = e => e && e !== document.body
+    && (getComputedStyle(e).overflowX !== "visible" || boxed(e.parentElement));
+  const out = [...document.querySelectorAll("body *")].find(
+    e => e.getBoundingClientRect().right > innerWidth + 1 && !boxed(e));
+  return `is ${root.scrollWidth} px wide in a window of ${innerWidth} px`
+    + (out ? `, first: <${out.tagName.toLowerCase()}> ${out.textContent.trim().slice(0, 40)}` : "");
+})()
+"""
 SET_THEME = """
-document.documentElement.dataset.mode = document.documentElement.dataset.theme = "{theme}";
-new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+document.documentElement.dataset.mode = document.documentElement.dataset.theme = "{theme}"; 0
+"""
+# Top left corner, fonts there, and two frames drawn since.
+SETTLE = """
+(async () => {
+  window.scrollTo(0, 0);
+  await document.fonts.ready;
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+})()
 """
 
 
@@ -251,25 +275,43 @@ def check_page(browser: Browser, origin: str, name: str, screens: Path) -> tuple
     """
     watch = Watch(origin)
     browser.on_event = watch
+    _set_window(browser, WIDTH, HEIGHT)
     browser.send("Page.navigate", url=f"{origin}/{name}")
     browser.wait_for(lambda: watch.loaded)
     problems: list[str] = []
     seen: dict[str, Any] = {}
     for theme in ("light", "dark"):
         browser.evaluate(SET_THEME.replace("{theme}", theme))
+        _set_window(browser, WIDTH, HEIGHT)
+        browser.evaluate(SETTLE)
         seen = json.loads(browser.evaluate(LOOK))
         problems += [line for line in seen["problems"] if line not in problems]
         stem = name.removesuffix(".html").replace("/", "-")
         (screens / f"{stem}-{theme}.png").write_bytes(_screenshot(browser, seen["height"]))
+    for width in (WIDTH, PHONE):
+        _set_window(browser, width, HEIGHT)
+        browser.evaluate(SETTLE)
+        problems += filter(None, [browser.evaluate(TOO_WIDE)])
     summary = f"{seen['formulas']} formulas, {seen['figures']} figures"
     return list(dict.fromkeys([*watch.problems, *problems])), summary
 
 
-def _screenshot(browser: Browser, height: int) -> bytes:
-    clip = {"x": 0, "y": 0, "width": WIDTH, "height": min(max(height, HEIGHT), TALLEST), "scale": 1}
-    taken = browser.send(
-        "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+def _set_window(browser: Browser, width: int, height: int) -> None:
+    browser.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=height,
+        deviceScaleFactor=1,
+        mobile=False,
     )
+
+
+def _screenshot(browser: Browser, height: int) -> bytes:
+    # The window is made as tall as the page. To capture beyond the window instead would squeeze the
+    # page into one pixel and back, and the picture sometimes shows it on its way.
+    _set_window(browser, WIDTH, min(max(height, HEIGHT), TALLEST))
+    browser.evaluate(SETTLE)
+    taken = browser.send("Page.captureScreenshot", format="png")
     return base64.b64decode(taken["data"])
 
 
@@ -318,13 +360,6 @@ def check_book(binary: str, html: Path, screens: Path) -> int:
     with serve(html) as origin, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(binary, profile)
         try:
-            browser.send(
-                "Emulation.setDeviceMetricsOverride",
-                width=WIDTH,
-                height=HEIGHT,
-                deviceScaleFactor=1,
-                mobile=False,
-            )
             for name in pages_of(html):
                 problems, summary = check_page(browser, origin, name, screens)
                 print(f"  {name:<48} {'FAILED' if problems else 'ok':>6}  {summary}", flush=True)

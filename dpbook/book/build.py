@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpbook.book import reproducers
 from dpbook.book.claims import collect
 from dpbook.book.keys import html_key, page_key, stamp_of, surroundings_digest
 from dpbook.book.pages import (
@@ -214,6 +215,8 @@ def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]]) -> int
     for other in (root / "_build" / "executed" / "notebooks").glob("*.ipynb"):
         if other.name != job.target.name:  # the pages that this one links to
             shutil.copy2(other, job.target.parent)
+    if (kept := root / "_build" / reproducers.CACHE).is_file():
+        shutil.copy2(kept, out)
     problems = collect(out, root, pages=[page.name])
     for problem in problems:
         print(f"  claim not as recorded: {problem}", file=sys.stderr)

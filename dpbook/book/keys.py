@@ -30,6 +30,7 @@ _MACHINERY = {
         "parameters",
         "rendering",
         "report",
+        "reproducers",
         "runner",
         "sphinx_ext",
     )

@@ -36,7 +36,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 # Kernels x BLAS threads must not exceed the cores; a fixed hash seed keeps set order, and with it
 # everything printed, the same from run to run.
-_KERNEL_ENVIRONMENT = {
+FIXED_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -242,7 +242,7 @@ def kernel_surroundings(root: Path) -> Iterator[None]:
     under the feet of the others.
     """
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    changes = dict(_KERNEL_ENVIRONMENT, PYTHONPATH=os.pathsep.join(paths))
+    changes = dict(FIXED_ENVIRONMENT, PYTHONPATH=os.pathsep.join(paths))
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:

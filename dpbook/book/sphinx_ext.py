@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from dpbook.book import report
+from dpbook.book import report, reproducers
 from dpbook.book.claims import RECORD_MIME, Claim, load_ledger, record_problems
 
 LEDGER_PAGE = "book/ledger"
@@ -179,9 +179,27 @@ class ErrataDirective(ClaimsDirective):
         errata = [claim for claim in ledger.values() if claim.is_erratum]
         if not errata:
             return [nodes.paragraph(text="No claim checked so far needs a correction.")]
-        return [self.section(claim, records.get(claim.id)) for claim in errata]
+        printed = self.printed(errata)
+        return [self.section(c, records.get(c.id), printed.get(c.id)) for c in errata]
 
-    def section(self, claim: Claim, record: dict[str, Any] | None) -> nodes.section:
+    def printed(self, errata: list[Claim]) -> dict[str, str]:
+        """What the reproducers print; one that fails, or prints nothing, is a warning."""
+        root, out = Path(self.env.srcdir), output_dir(self.env.srcdir)
+        codes = {claim.id: claim.reproducer or "" for claim in errata}
+        snippets = {name: code for name, code in codes.items() if reproducers.is_python(code)}
+        if os.environ.get("DPBOOK_PARTIAL") == "1":
+            found = reproducers.cached(snippets, root, out) or {}
+        else:
+            found = reproducers.results(snippets, root, out)
+        for name, result in found.items():
+            if result.error:
+                message = f"the reproducer of {name} fails: {result.error}"
+                _warn(message, self.env.docname, "reproducer")
+        return {name: result.output for name, result in found.items()}
+
+    def section(
+        self, claim: Claim, record: dict[str, Any] | None, printed: str | None
+    ) -> nodes.section:
         """One erratum."""
         section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
         section += nodes.title("", f"{claim.id} ({claim.where}): {report.STATES[claim.state][1]}")
@@ -204,15 +222,17 @@ class ErrataDirective(ClaimsDirective):
         )
         section += nodes.paragraph("", "", nodes.strong(text="See it in a second."))
         section += reproducer_block(claim.reproducer or "")
+        if printed:
+            section += nodes.paragraph("", "", nodes.strong(text="It prints"))
+            section += nodes.literal_block(printed.rstrip(), printed.rstrip(), language="none")
         return section
 
 
 def reproducer_block(code: str) -> nodes.literal_block:
     """A block of code, highlighted as Python if it is Python and as a command if not."""
-    try:
-        compile(code, "reproducer", "exec")
+    if reproducers.is_python(code):
         language = "python"
-    except SyntaxError:
+    else:
         language = "console" if code.startswith("$ ") else "bash"
     return nodes.literal_block(code.strip(), code.strip(), language=language)
 

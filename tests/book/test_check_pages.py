@@ -60,6 +60,16 @@ BAD = {
         '<img src="clear.png" alt="A dot.">',
         "figure clear.png shows the page through",
     ),
+    "grey": (
+        "<style>[data-theme=dark] img {filter: brightness(.8)}</style>"
+        '<img src="opaque.png" alt="A dot.">',
+        "figure opaque.png is filtered: brightness(0.8)",
+    ),
+    "wide": (
+        '<table><tr><td style="min-width: 1400px">Far</td></tr></table>',
+        "px wide in a window of 1280 px, first: <table> Far",
+    ),
+    "phone": ('<p style="min-width: 500px">Long</p>', "px wide in a window of 390 px, first: <p>"),
 }
 
 
@@ -69,6 +79,7 @@ def test_every_fault_is_found_and_nothing_else(tmp_path, capsys):
         '<p>Fine</p><img src="opaque.png" alt="A dot.">'
         '<img src="clear.png" alt="A dot." style="background: #fff">'
         '<span class="math"><mjx-container>x</mjx-container></span>'
+        "<div style='overflow-x: auto'><p style='width: 3000px'>Wide</p></div>"
         "<div style='height: 30000px'></div>"
     )
     bodies = {name: body for name, (body, _) in BAD.items()}

@@ -45,7 +45,7 @@ LEDGER = [
         "printed": "It is 1.",
         "wrong": "It is not 1.",
         "repair": "It is $2$.",
-        "reproducer": "print(1 + 1)",
+        "reproducer": "print(6 * 7)",
     },
     {
         "id": "Q-LATER",
@@ -207,6 +207,8 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert "erratum-P-BAD" in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
     for text in ("It is 1.", "It is not 1.", "Repair.", "../notebooks/02-two.html#claim-P-BAD"):
         assert text in errata
+    after = errata[errata.index("It prints") :]
+    assert re.search(r"<pre>(<span></span>)?42\n</pre>", after), "the output of the reproducer"
 
     for name in ("notebooks/01-one", "notebooks/02-two", "book/ledger"):
         scripts = re.findall(r"<script>(.+?)</script>", page(project, name), re.DOTALL)
@@ -245,11 +247,14 @@ def test_a_stale_copy_a_bad_badge_and_stderr_fail_the_build(project):
     write_json(executed, changed)
     errata = project / "book" / "errata.md"
     errata.write_text(errata.read_text() + "\n{badge}`P-NONE`\n")
+    ledger = project / "book" / "claims.yml"
+    ledger.write_text(ledger.read_text().replace("print(6 * 7)", "print(6 / 0)"))
     status, log = build(project)
     assert status != 0
     assert "was edited after it was executed" in log
     assert "stderr was found" in log
     assert "'P-NONE' is not in book/claims.yml" in log
+    assert "the reproducer of P-BAD fails: line 1: ZeroDivisionError" in log
 
 
 def test_an_injected_parameters_cell_is_not_staleness(project):
