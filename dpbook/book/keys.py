@@ -33,6 +33,7 @@ _MACHINERY = {
         "reproducers",
         "runner",
         "sphinx_ext",
+        "performance",
     )
 } | {"dpbook/__main__.py"}
 # What a cell can see of its claims; the other fields are only shown.
@@ -103,7 +104,7 @@ def html_key(root: Path, out: Path) -> str:
     digest = hashlib.sha256(platform.python_version().encode())
     folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
     paths = [path for folder, glob in folders for path in folder.rglob(glob)]
-    paths += [root / name for name in ("_config.yml", "_toc.yml", *_PINS)]
+    paths += [root / name for name in ("_config.yml", "_toc.yml", "_build/bench.json", *_PINS)]
     paths += [*(out / "executed").rglob("*.ipynb"), out / "claims.json"]
     _add_files(digest, root, paths)
     return digest.hexdigest()

@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import report, reproducers
 from dpbook.book.claims import RECORD_MIME, Claim, load_ledger, record_problems
+from dpbook.book.performance import BenchDirective
 
 LEDGER_PAGE = "book/ledger"
 _log = logging.getLogger(__name__)
@@ -314,4 +315,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("badge", BadgeRole())
     app.add_directive("claims-ledger", LedgerDirective)
     app.add_directive("claims-errata", ErrataDirective)
+    app.add_directive("bench-table", BenchDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
