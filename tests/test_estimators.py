@@ -437,3 +437,24 @@ def test_bad_arguments_are_named(call, named):
 def test_non_convergence_says_how_far_it_came():
     with pytest.raises(RuntimeError, match=r"score residual of .* > tol"):
         ridge_mle(WINS, gamma=0.1, linear=[500.0, 0, 0, 0], max_iterations=1)
+
+
+def test_a_replicate_that_converges_early_does_not_spoil_the_batch():
+    wins = np.array(
+        [
+            [[0, 5, 2.5, 3.5], [1, 0, 1, 3], [3.5, 4, 0, 3.5], [1.5, 1, 2.5, 0]],
+            [[0, 5.5, 4.5, 4.5], [1.5, 0, 4.5, 4.5], [4.5, 9.5, 0, 8], [2.5, 1.5, 3, 0]],
+        ]
+    )
+    batch = ridge_mle(wins, gamma=0)
+    assert (batch.residual <= 1e-8).all()
+    for theta, matrix in zip(batch.theta, wins, strict=True):
+        np.testing.assert_allclose(theta, ridge_mle(matrix, gamma=0).theta, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-6, 0.1])
+def test_many_small_random_batches_converge(gamma):
+    rng = np.random.default_rng(21)
+    wins = rng.integers(0, 12, size=(600, 5, 5)) / 2 + 0.5
+    wins[:, np.arange(5), np.arange(5)] = 0
+    assert (ridge_mle(wins, gamma=gamma).residual <= 1e-8).all()

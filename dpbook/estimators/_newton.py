@@ -126,6 +126,9 @@ def newton_step(
     for _ in range(INNER_LIMIT):
         image = apply(direction)
         length = decrease / np.maximum(dot(direction, image), TINY)
+        if score.ndim > 1:
+            # A replicate that is done waits: driven further, it would divide rounding by rounding.
+            length = np.where(sup(residual) > stop, length, 0.0)
         solution += length * direction
         residual -= length * image
         if (sup(residual) <= stop).all():

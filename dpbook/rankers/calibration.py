@@ -58,7 +58,7 @@ def perturbed_mle_loss(
     ridge fixes all signs. A removed comparison with u = abs(F - y) has curvature u (1 - u): it
     moves the score by at most 2 u and multiplies the determinant by at most 1 + 2 u (1 - u) /
     gamma. An added comparison moves the score by at most 2, at u = 1, where it adds no curvature;
-    elsewhere it only lowers the ratio of determinants. It is the supremum over all
+    elsewhere it only lowers the ratio of determinants. The value is the supremum over all
     data and outputs: reached with finitely many items (2 comparisons + 2, or more if the ridge is
     large) when u < 1, approached as n grows when u = 1; for smaller n it is an upper bound. When
     gamma >= scale the maximum is at u = 1, and the loss is 4 * comparisons / scale.

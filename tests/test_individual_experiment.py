@@ -1,0 +1,218 @@
+"""Experiments on private people: against direct computation, limits, and broken twins."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+from scipy.special import expit
+
+from dpbook.data import survey_table
+from dpbook.simulation import log_relative_error, top_k_error
+from dpbook.simulation.individual import (
+    centred,
+    edge_errors,
+    individual_errors,
+    paper_strengths,
+    privacy_levels,
+)
+from dpbook.simulation.subsampled import survey_distances
+from dpbook.simulation.trends import trend
+
+NAMES = {"mle l2", "mle linf", "mle top-k", "counts top-k"}
+TWINS = {"raw l2", "raw linf", "uncentred l2", "uncentred linf", "partial top-k"}
+
+
+def test_strengths_have_k_zeros_first_and_the_range_of_the_paper():
+    theta = paper_strengths(14, size=500, rng=np.random.default_rng(0))
+    k = round(14 / 4)
+    assert (theta[:, :k] == 0).all()
+    rest = np.exp(theta[:, k:])
+    assert 0.2 < rest.min() < 0.21 and 0.69 < rest.max() < 0.7
+    assert rest.mean() == pytest.approx(0.45, abs=0.01)
+
+
+def direct_errors(seed, n, m, L, epsilon):
+    """One replicate redone: a general optimiser, and the public metrics."""
+    rng = np.random.default_rng(seed)
+    theta = paper_strengths(n, rng=rng)
+    noise, count_noise, _ = rng.laplace(size=(3, 1, n))[:, 0]
+    i, j = np.nonzero(~np.eye(n, dtype=bool))
+    p = expit(theta[0][i] - theta[0][j]) / (n * (n - 1) / 2)
+    wins = np.zeros((n, n))
+    wins[i, j] = rng.multinomial(m * L, p)
+    gamma, w = 2 * L / epsilon, 8 * L / epsilon * noise
+
+    def objective(t):
+        gap = t[:, None] - t
+        return (wins * np.logaddexp(0, -gap)).sum() + gamma / 2 * t @ t + w @ t
+
+    raw = optimize.minimize(objective, np.zeros(n), tol=1e-12).x
+    k, truth = round(n / 4), theta[0] - theta[0].mean()
+    top = np.arange(n) < k
+    return {
+        "mle l2": log_relative_error(raw - raw.mean(), truth),
+        "mle linf": log_relative_error(raw - raw.mean(), truth, "linf"),
+        "raw l2": log_relative_error(raw, truth),
+        "uncentred linf": log_relative_error(raw - raw.mean(), theta[0], "linf"),
+        "mle top-k": top_k_error(raw, top, k),
+        "counts top-k": top_k_error(wins.sum(axis=1) + L / epsilon * count_noise, top, k),
+    }
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_one_replicate_against_direct_computation(seed):
+    rng = np.random.default_rng(seed)
+    truth = paper_strengths(9, rng=rng)
+    found = individual_errors(truth, users=[60], per_user=3, epsilons=[1.5], rng=rng)
+    assert set(found) == NAMES | TWINS
+    for name, value in direct_errors(seed, 9, 60, 3, 1.5).items():
+        assert found[name][0, 0, 0] == pytest.approx(float(value), abs=2e-4), name
+
+
+def test_the_raw_mean_is_noise_that_no_crowd_removes():
+    """Its log l2 share tends to log(4 sqrt 2) + E log|Z| - log norm(truth)."""
+    rng = np.random.default_rng(4)
+    truth = paper_strengths(16, size=3000, rng=rng)
+    found = individual_errors(truth, users=[10**7], per_user=5, epsilons=[2.5], rng=rng)
+    norm = np.log(np.linalg.norm(centred(truth), axis=1)).mean()
+    limit = np.log(4 * np.sqrt(2)) - (np.euler_gamma + np.log(2)) / 2 - norm
+    # A sum of 16 Laplace variables is not quite normal: hence the tolerance.
+    assert found["raw l2"].mean() == pytest.approx(limit, abs=0.08)
+    assert found["mle l2"].mean() < -4
+    offset = np.abs(truth.mean(axis=1)) * 4 / np.linalg.norm(truth, axis=1)
+    assert found["uncentred l2"].mean() == pytest.approx(np.log(offset).mean(), abs=1e-3)
+
+
+def test_partial_sort_misses_what_a_random_choice_misses():
+    rng = np.random.default_rng(5)
+    truth = paper_strengths(12, size=4000, rng=rng)
+    found = individual_errors(truth, users=[10**6], per_user=5, epsilons=[np.inf], rng=rng)
+    assert found["mle top-k"].mean() == 0
+    assert found["partial top-k"].mean() == pytest.approx(1 - 3 / 8, abs=0.02)
+
+
+def test_private_counts_at_epsilon_are_printed_counts_at_half_of_it():
+    truth = paper_strengths(12, size=50, rng=np.random.default_rng(6))
+    options = {"users": [200, 300], "per_user": 5}
+    private, printed = (
+        individual_errors(
+            truth, epsilons=[e], calibration=c, rng=np.random.default_rng(7), **options
+        )
+        for e, c in ((1.0, "private"), (0.5, "printed"))
+    )
+    np.testing.assert_array_equal(private["counts top-k"], printed["counts top-k"])
+    assert not np.array_equal(private["mle l2"], printed["mle l2"])
+
+
+def test_ties_between_counts_are_not_broken_in_favour_of_the_truth():
+    """One comparison, twelve items: the top set is all but a guess."""
+    rng = np.random.default_rng(8)
+    truth = paper_strengths(12, size=4000, rng=rng)
+    found = individual_errors(truth, users=[1], per_user=1, epsilons=[np.inf], rng=rng)
+    assert found["counts top-k"].mean() > 0.68  # a guess misses 0.75; by position it is 0.05
+    level = np.where(np.arange(12) < 3, 0, -1e-9) * np.ones((2000, 1))
+    flat = edge_errors(level, epsilons=[np.inf], rng=rng)
+    for name in ("mle top-k", "counts top-k"):
+        assert flat[name].mean() == pytest.approx(0.75, abs=0.02)
+
+
+def test_edge_rankers_agree_without_privacy():
+    rng = np.random.default_rng(9)
+    found = edge_errors(
+        paper_strengths(40, size=60, rng=rng), epsilons=privacy_levels([0.5, np.inf]), rng=rng
+    )
+    assert set(found) == NAMES
+    assert found["mle l2"].shape == (2, 60)
+    # On the complete graph both orders are that of the wins; ties go by different lots.
+    assert found["mle top-k"][1].mean() == pytest.approx(found["counts top-k"][1].mean(), abs=0.05)
+    assert found["mle l2"][0].mean() > found["mle l2"][1].mean()
+
+
+def test_survey_distances_in_the_limits():
+    table = survey_table("cems_1998")
+    rng = np.random.default_rng(10)
+    options = {"fractions": [1.0, 0.3], "epsilons": [1.0, 1e7], "size": 200}
+    found = survey_distances(table, calibration="private", rng=rng, **options)
+    assert found["l2"].shape == (2, 2, 200)
+    assert found["l2"][:, 1].max() < 1e-4  # no noise, no ridge to speak of
+    assert found["hamming"][:, 1].max() == 0
+    np.testing.assert_array_equal(found["hamming"][0], found["hamming to full"][0])
+    assert found["hamming to full"][1, 1].mean() > 0.01
+    assert (found["linf"] <= found["l2"] + 1e-12).all()
+    printed = survey_distances(table, rng=rng, **options)
+    assert printed["l2"][:, 1].min() > 0.01  # here the ridge does not shrink with epsilon
+
+
+def test_subsamples_keep_the_right_share_of_answers():
+    """A huge epsilon makes the private estimate that of the subsample: its spread shows p."""
+    table = survey_table("cems")
+    rng = np.random.default_rng(11)
+    found = survey_distances(
+        table,
+        fractions=[0.8, 0.2],
+        epsilons=[4.0],
+        calibration="private",
+        size=3000,
+        rng=rng,
+    )
+    # Small noise: the distance is inversely proportional to the number of answers.
+    ratio = found["l2"][1].mean() / found["l2"][0].mean()
+    assert ratio == pytest.approx(4, rel=0.05)
+
+
+def test_trend_tells_rising_flat_and_falling_apart():
+    rng = np.random.default_rng(12)
+    x = [1, 2, 4, 8]
+    noise = rng.normal(size=(4, 300))
+    up = trend(x, np.log(x)[:, None] + 0.3 * noise)
+    assert up.rises() and up.rises(0.8) and not up.rises(1.1) and not up.falls()
+    assert up.slope == pytest.approx(1, abs=0.1) and up.low < up.slope < up.high
+    assert up.up == 3 and up.down == 0
+    down = trend(x, -np.log(x)[:, None] + 0.3 * noise)
+    assert down.falls(0.8) and not down.rises()
+    flat = trend(x, 0 * noise)
+    assert not flat.rises() and not flat.falls()
+    dent = trend(x, np.array([0, 1, 0.5, 3])[:, None] + 0.3 * noise)
+    assert dent.low > 0 and dent.down == 1 and not dent.rises()
+
+
+def test_trend_intervals_cover():
+    rng = np.random.default_rng(13)
+    inside = 0
+    for _ in range(1000):
+        t = trend([1, 3, 9], rng.normal(size=(3, 40)), confidence=0.9)
+        inside += t.low <= 0 <= t.high
+    assert 0.87 <= inside / 1000 <= 0.93
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"users": [10, 10]}, "users"),
+        ({"users": []}, "users"),
+        ({"per_user": 0}, "per_user"),
+        ({"epsilons": [0.0]}, "epsilons"),
+        ({"calibration": "tight"}, "calibration"),
+        ({"truth": np.full((1, 8), np.nan)}, "truth"),
+        ({"truth": np.full((1, 8), 2.0)}, "truth"),
+    ],
+)
+def test_bad_arguments_are_named(change, name):
+    good = {"truth": np.arange(8.0)[None], "users": [10], "per_user": 2, "epsilons": [1.0]}
+    with pytest.raises(ValueError, match=name):
+        individual_errors(**(good | change), rng=np.random.default_rng(0))
+
+
+def test_bad_arguments_of_the_others():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="fractions"):
+        survey_distances(survey_table("cems"), fractions=[0.5, 1], epsilons=[1], size=2, rng=rng)
+    with pytest.raises(ValueError, match="calibration"):
+        survey_distances(
+            survey_table("cems"), fractions=[1], epsilons=[1], calibration="x", size=2, rng=rng
+        )
+    with pytest.raises(ValueError, match="n_items"):
+        paper_strengths(3, rng=rng)
+    with pytest.raises(ValueError, match="curve"):
+        trend([1, 2, 3], np.zeros((2, 5)))
+    with pytest.raises(ValueError, match="confidence"):
+        trend([1, 2], np.zeros((2, 5)), confidence=1.0)
