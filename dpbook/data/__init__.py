@@ -2,11 +2,13 @@
 
 `survey_table` gives the small aggregate tables that come with the book.  `load_comparisons` gives
 the answers person by person, which do not: it takes them from a local folder, from the cache, or
-from the official source, and checks their SHA-256.
+from the official source, and checks their SHA-256.  `reference_table` holds published simulation
+results.
 """
 
 from dpbook.data.answers import SurveyAnswers
 from dpbook.data.loader import DatasetError, load_comparisons
+from dpbook.data.reference import reference_table
 from dpbook.data.surveys import SURVEY_NAMES, survey_table
 from dpbook.data.types import Comparisons, PairTable
 
@@ -17,5 +19,6 @@ __all__ = [
     "PairTable",
     "SurveyAnswers",
     "load_comparisons",
+    "reference_table",
     "survey_table",
 ]

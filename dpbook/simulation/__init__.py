@@ -1,5 +1,38 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
+from dpbook.simulation.edge import (
+    edge_experiment,
+    edge_ridge,
+    edge_truth,
+    edge_win_counts,
+    summary_rows,
+)
 from dpbook.simulation.gaps import critical_gaps, quantile_interval
+from dpbook.simulation.metrics import log_relative_error, top_k_error
+from dpbook.simulation.oneshot import oneshot_scale, spectral_scores
+from dpbook.simulation.rates import (
+    ErrorParts,
+    LeaveOneOutPath,
+    error_parts,
+    leave_one_out_path,
+    log_slopes,
+)
 
-__all__ = ["critical_gaps", "quantile_interval"]
+__all__ = [
+    "ErrorParts",
+    "LeaveOneOutPath",
+    "critical_gaps",
+    "edge_experiment",
+    "edge_ridge",
+    "edge_truth",
+    "edge_win_counts",
+    "error_parts",
+    "leave_one_out_path",
+    "log_relative_error",
+    "log_slopes",
+    "oneshot_scale",
+    "quantile_interval",
+    "spectral_scores",
+    "summary_rows",
+    "top_k_error",
+]

@@ -1,0 +1,139 @@
+"""Error parts, slopes and leave-one-out paths against direct computation."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from dpbook.estimators import ridge_mle
+from dpbook.models import btl_probabilities, edge_wins
+from dpbook.simulation import error_parts, leave_one_out_path, log_slopes
+
+N, P, GAMMA = 7, 0.6, 1.3
+TRUTH = np.linspace(-1, 1, N)
+EXPECTED = P * np.where(np.eye(N, dtype=bool), 0, btl_probabilities(TRUTH))
+
+
+def objective(theta, wins, gamma, linear):
+    gap = theta[:, None] - theta
+    return (wins * np.logaddexp(0, -gap)).sum() + gamma / 2 * theta @ theta + linear @ theta
+
+
+def sample(seed, size=3):
+    rng = np.random.default_rng(seed)
+    wins = edge_wins(btl_probabilities(TRUTH), p=P, size=size, rng=rng)
+    return wins, rng.laplace(scale=0.8, size=(size, N))
+
+
+def test_parts_add_up_and_match_a_general_minimiser():
+    wins, noise = sample(1)
+    parts = error_parts(TRUTH, wins, EXPECTED, gamma=GAMMA, linear=noise)
+    zero = np.zeros(N)
+
+    def fit(table, linear):
+        options = {"gtol": 1e-9}
+        return minimize(objective, zero, args=(table, GAMMA, linear), options=options).x
+
+    np.testing.assert_allclose(parts.bias, fit(EXPECTED, zero) - TRUTH, atol=1e-5)
+    for r in range(3):
+        np.testing.assert_allclose(parts.total[r], fit(wins[r], noise[r]) - TRUTH, atol=1e-5)
+        gap = fit(wins[r], noise[r]) - fit(wins[r], zero)
+        np.testing.assert_allclose(parts.noise[r], gap, atol=1e-5)
+
+
+def test_the_raw_mean_of_the_noise_part_is_the_mean_noise_over_gamma():
+    wins, noise = sample(2)
+    parts = error_parts(TRUTH, wins, EXPECTED, gamma=GAMMA, linear=noise)
+    np.testing.assert_allclose(parts.noise.mean(axis=1), -noise.mean(axis=1) / GAMMA, atol=1e-8)
+    assert abs(parts.bias.mean()) < 1e-8 and np.abs(parts.sampling.mean(axis=1)).max() < 1e-8
+
+
+def test_slopes_of_an_exact_power_law():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(1, 9, size=(8, 2))
+    y = 3 * x[:, :1] ** 1.5 * x[:, 1:] ** -0.5 * np.ones(4)
+    np.testing.assert_allclose(log_slopes(x, y), [[1.5] * 3, [-0.5] * 3], atol=1e-12)
+
+
+def test_slope_interval_covers_at_the_stated_rate():
+    rng = np.random.default_rng(4)
+    x = np.array([1.0, 2, 4, 8])
+    runs = 2000
+    noise = np.exp(rng.normal(size=(runs, 4, 6)))
+    slopes = np.array([log_slopes(x, x[:, None] ** 0.7 * e)[0] for e in noise])
+    hits = int(((slopes[:, 1] <= 0.7) & (0.7 <= slopes[:, 2])).sum())
+    assert stats.binomtest(hits, runs, 0.95).pvalue > 1e-4
+
+
+def test_leave_one_out_path_against_gradients_by_hand():
+    wins, noise = sample(5, size=1)
+    wins, noise, step = wins[0].astype(float), noise[0], 0.05
+    kwargs = {"weight": P, "gamma": GAMMA, "linear": noise, "step": step}
+    path = leave_one_out_path(TRUTH, wins, steps=2, **kwargs)
+
+    def descend(table):  # expected wins enter as fractional wins
+        x = TRUTH.copy()
+        for _ in range(2):
+            slope = ((table + table.T) * expit(x[:, None] - x)).sum(1) - table.sum(1)
+            x = x - step * (slope + GAMMA * x + noise)
+        return x
+
+    full, twins = descend(wins), []
+    for m in range(N):
+        table = wins.copy()
+        table[m], table[:, m] = EXPECTED[m], EXPECTED[:, m]
+        twins.append(descend(table))
+    twins = np.array(twins)
+    assert path.linf[-1] == pytest.approx(np.abs(full - TRUTH).max(), abs=1e-12)
+    assert path.l2[-1] == pytest.approx(np.linalg.norm(full - TRUTH), abs=1e-12)
+    assert path.left_out[-1] == pytest.approx(np.abs(np.diagonal(twins) - TRUTH).max(), abs=1e-12)
+    assert path.twin_distance[-1] == pytest.approx(
+        np.linalg.norm(twins - full, axis=1).max(), abs=1e-12
+    )
+    assert path.sums[-1] == pytest.approx(full.sum(), abs=1e-12) and path.l2[0] == 0
+
+
+def test_the_path_ends_at_the_estimate_and_all_sums_agree():
+    wins, noise = sample(6, size=1)
+    path = leave_one_out_path(
+        TRUTH, wins[0], weight=P, gamma=GAMMA, linear=noise[0], step=0.15, steps=300
+    )
+    theta = ridge_mle(wins[0], gamma=GAMMA, linear=noise[0]).theta
+    assert path.linf[-1] == pytest.approx(np.abs(theta - TRUTH).max(), abs=1e-7)
+    assert path.sum_gap.max() < 1e-12
+    t = np.arange(301)
+    theory = -(1 - (1 - 0.15 * GAMMA) ** t) * noise[0].sum() / GAMMA
+    np.testing.assert_allclose(path.sums, theory, atol=1e-12)
+
+
+def test_twins_that_miss_the_noise_drift_apart():
+    wins, noise = sample(7, size=1)
+    kwargs = {"weight": P, "gamma": GAMMA, "linear": noise[0], "step": 0.15, "steps": 100}
+    same = leave_one_out_path(TRUTH, wins[0], **kwargs)
+    other = leave_one_out_path(TRUTH, wins[0], twin_linear=np.zeros(N), **kwargs)
+    assert other.twin_distance[-1] > same.twin_distance[-1]
+    assert other.sum_gap[-1] > 0.01
+
+
+@pytest.mark.parametrize(
+    "call, named",
+    [
+        (lambda: error_parts(TRUTH, np.zeros((2, 3, 3)), EXPECTED, gamma=1, linear=0), "wins"),
+        (lambda: error_parts(TRUTH, EXPECTED, EXPECTED, gamma=0, linear=TRUTH), "gamma"),
+        (lambda: log_slopes([1, 2], [[1, 2]]), "values"),
+        (lambda: log_slopes([1, 2, 3], np.zeros((3, 2))), "positive"),
+        (lambda: log_slopes([2, 2, 2], np.ones((3, 2))), "predictors"),
+    ],
+)
+def test_bad_arguments_are_named(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
+
+
+def test_bad_path_arguments_are_named():
+    kwargs = {"weight": P, "gamma": GAMMA, "linear": TRUTH, "step": 0.1, "steps": 1}
+    with pytest.raises(ValueError, match="wins"):
+        leave_one_out_path(TRUTH, np.zeros((3, 3)), **kwargs)
+    with pytest.raises(ValueError, match="steps"):
+        leave_one_out_path(TRUTH, EXPECTED, **{**kwargs, "steps": 0})
