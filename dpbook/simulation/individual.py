@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.estimators import ranks_from_scores, ridge_mle, ridge_mle_complete, top_k_mask
+from dpbook.estimators import ranks_from_scores, ridge_mle, ridge_mle_complete
 from dpbook.models import btl_probabilities
 from dpbook.rankers import count_noise_scale, mle_calibration
+from dpbook.simulation.metrics import log_relative_error, top_k_error
 
 __all__ = ["edge_errors", "individual_errors", "paper_strengths"]
 
@@ -188,36 +189,25 @@ def _individual_noise(
 
 
 def _all_errors(raw: Array, counts: Array, theta: Array, lots: Array) -> dict[str, Array]:
-    k = round(theta.shape[-1] / 4)
+    n = theta.shape[-1]
+    k = round(n / 4)
+    best = np.arange(n) < k
     right, truth = centred(raw), centred(theta)
     versions = {"mle": (right, truth), "raw": (raw, truth), "uncentred": (right, theta)}
     found = {
-        f"{name} {norm}": _log_error(estimate, target, order)
+        f"{name} {norm}": log_relative_error(estimate, target, norm)
         for name, (estimate, target) in versions.items()
-        for norm, order in (("l2", 2), ("linf", np.inf))
+        for norm in ("l2", "linf")
     }
     # Equal counts on the complete graph give equal estimates, up to the solver's 1e-9.
-    found["mle top-k"] = _missed(right + 1e-7 * lots, k)
-    found["counts top-k"] = _missed(counts, k)
+    found["mle top-k"] = top_k_error(right + 1e-7 * lots, best, k)
+    found["counts top-k"] = top_k_error(counts, best, k)
     # argpartition(x, k) puts the k + 1 smallest first, and the others behind in any order.
-    behind = ranks_from_scores(right) < right.shape[-1] - k - 1
-    found["partial top-k"] = _missed(np.where(behind, lots, lots.min() - 1), k)
+    behind = ranks_from_scores(right) < n - k - 1
+    found["partial top-k"] = top_k_error(np.where(behind, lots, lots.min() - 1), best, k)
     return found
 
 
 def centred(values: Array) -> Array:
     """Subtract the mean along the last axis."""
     return np.asarray(values - values.mean(axis=-1, keepdims=True))
-
-
-def _log_error(estimate: Array, truth: Array, order: float) -> Array:
-    """`log_relative_error` with a truth of its own for each replicate."""
-    size = np.linalg.norm(truth, order, axis=-1)
-    if not size.all():
-        raise ValueError("truth has a row of equal strengths: allowed are rows that differ")
-    return np.asarray(np.log(np.linalg.norm(estimate - truth, order, axis=-1) / size))
-
-
-def _missed(scores: Array, k: int) -> Array:
-    """`top_k_error` when the true set is the first k items."""
-    return np.asarray(1 - top_k_mask(scores, k)[:, :k].mean(axis=-1))

@@ -22,8 +22,8 @@ def log_relative_error(
     ----------
     estimate : array, shape (..., n)
         Estimated strengths, taken as they are: centre both arguments or neither.
-    truth : array, shape (n,)
-        True strengths, not all zero.
+    truth : array, shape (..., n)
+        True strengths, not all zero; broadcast against ``estimate``.
     norm : {"l2", "linf"}
         Euclidean norm, or largest absolute entry.
 
@@ -43,12 +43,12 @@ def log_relative_error(
     """
     order = _ORDERS[check.choice("norm", norm, tuple(_ORDERS))]
     values, target = check.finite_array("estimate", estimate), check.finite_array("truth", truth)
-    if target.ndim != 1 or values.shape[-1] != target.size:
+    if values.shape[-1] != target.shape[-1]:
         raise ValueError(
-            f"truth of shape {target.shape}: allowed is ({values.shape[-1]},), as estimate asks"
+            f"truth of shape {target.shape}: allowed is (..., {values.shape[-1]}), as estimate asks"
         )
-    size = np.linalg.norm(target, order)
-    if size == 0:
+    size = np.linalg.norm(target, order, axis=-1)
+    if not np.all(size):
         raise ValueError("truth is zero: allowed are strengths that are not all zero")
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.linalg.norm(values - target, order, axis=-1) / size))
