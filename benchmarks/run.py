@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import optimum
 from benchmarks.cases import ACCURACY, CASES, LEFT_OUT, Case, draw, residual
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
@@ -39,6 +40,9 @@ def main() -> int:
     rows = []
     for position, case in enumerate(CASES):
         rows.append(measure(position, case, options.rounds))
+        print(line(rows[-1]), flush=True)
+    for program in optimum.PROGRAMS:
+        rows.append(optimum.measure(program))
         print(line(rows[-1]), flush=True)
     print("\nleft out:")
     for name, reason in LEFT_OUT.items():

@@ -1,0 +1,108 @@
+"""The optimal mechanism by the reduced program, against the unreduced one or a time limit.
+
+As a process, ``python -m benchmarks.optimum N K WHO``, it solves one program and prints JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+ACCURACY = 1e-8  # largest gap between mechanism and dual bound, and between the two programs
+DELTA, EPSILON = 0.3, 1.0
+PEER, LIMIT = "unreduced program", "time limit"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One line of the table: a target ratio to the unreduced program, or a limit in seconds."""
+
+    n_items: int
+    k: int
+    peer: str
+    target: float
+    limit_s: float
+    rounds: int
+
+
+PROGRAMS = (
+    Program(5, 2, PEER, 100, 0.0, 5),
+    Program(6, 3, LIMIT, 1, 5.0, 3),
+    Program(7, 3, LIMIT, 1, 180.0, 1),
+)
+
+
+def measure(program: Program) -> dict[str, Any]:
+    """Time ours in separate processes, the unreduced program once; return a row of the table."""
+    ours = [work(program, "ours") for _ in range(program.rounds)]
+    seconds = statistics.median(found["seconds"] for found in ours)
+    gap = max(found["gap"] for found in ours)
+    peer_s, apart = program.limit_s, 0.0
+    if program.peer == PEER:
+        peer = work(program, "peer")
+        peer_s = peer["seconds"]
+        apart = max(abs(found["value"] - peer["value"]) for found in ours)
+    return {
+        "case": f"optimal mechanism, n = {program.n_items}, k = {program.k}",
+        "peer": program.peer,
+        "ours_s": seconds,
+        "peer_s": peer_s,
+        "ratio": peer_s / seconds,
+        "accuracy": max(gap, apart),
+        "accuracy_ours": gap,
+        "accuracy_peer": apart,
+        "target": program.target,
+        "peak_mb": max(found["peak_mb"] for found in ours),
+        "peak_mb_limit": None,
+        "passed": bool(peer_s / seconds >= program.target and max(gap, apart) <= ACCURACY),
+    }
+
+
+def work(program: Program, who: str) -> dict[str, float]:
+    """Run one process; return what it printed."""
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    command = [sys.executable, "-m", "benchmarks.optimum", str(program.n_items), str(program.k)]
+    done = subprocess.run(
+        [*command, who],
+        env={**os.environ, **dict.fromkeys(threads, "1")},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def main() -> None:
+    """Solve one program."""
+    from dpbook.lower_bounds.optimum import optimal_mechanism, unreduced_risk
+    from dpbook.lower_bounds.planted import planted_set
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("n_items", type=int)
+    parser.add_argument("k", type=int)
+    parser.add_argument("who", choices=("ours", "peer"))
+    options = parser.parse_args()
+    rho = planted_set(options.n_items, options.k, DELTA)
+    optimal_mechanism(planted_set(3, 1, DELTA), 1, epsilon=EPSILON)  # warm-up
+    start = time.perf_counter()
+    if options.who == "ours":
+        best = optimal_mechanism(rho, options.k, epsilon=EPSILON)
+        value, gap = best.lower, best.risk - best.lower
+    else:
+        value, gap = unreduced_risk(rho, options.k, epsilon=EPSILON), 0.0
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"seconds": seconds, "value": value, "gap": gap, "peak_mb": peak}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""Packings: many top-k sets that are pairwise far apart, and the matrices that hide them.
+
+A code is a boolean array of shape (words, length), each row a set of ``weight`` items; distances
+are Hamming distances (symmetric differences).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from math import ceil, comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+from dpbook.models import two_level_probabilities
+
+__all__ = [
+    "constant_weight_code",
+    "gilbert_varshamov",
+    "johnson_bound",
+    "minimum_distance",
+    "set_probabilities",
+]
+
+Words = NDArray[np.bool_]
+
+_MOST_WORDS = 300_000
+
+
+def constant_weight_code(
+    length: int,
+    weight: int,
+    distance: int,
+    *,
+    method: str = "lexicographic",
+    draws: int = 2000,
+    rng: np.random.Generator | None = None,
+) -> Words:
+    """Build sets of equal size that differ pairwise in at least ``distance`` places.
+
+    Words are looked at one after the other, and kept if they are far from all that were kept.
+
+    Parameters
+    ----------
+    length, weight, distance : int
+        Size of the ground set, of each set, and the least Hamming distance wanted.
+    method : {"lexicographic", "greedy", "random"}
+        All words in lexicographic order, all words in random order, or ``draws`` random words.
+    draws : int
+        Number of words tried by ``"random"``.
+    rng : numpy.random.Generator, optional
+        Needed by ``"greedy"`` and ``"random"``.
+
+    Returns
+    -------
+    array of bool, shape (words, length)
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or there are more than 300000 words to look at.
+
+    Notes
+    -----
+    The first two methods leave no word that could be added, so they meet the guarantee of
+    `gilbert_varshamov`.
+    """
+    length, weight = _sizes(length, weight)
+    distance = check.integer("distance", distance, 1)
+    check.choice("method", method, ("lexicographic", "greedy", "random"))
+    if method != "lexicographic":
+        check.generator(rng)
+    if method == "random":
+        assert rng is not None
+        draws = check.integer("draws", draws, 1)
+        words = np.argsort(rng.random((draws, length)), axis=1)[:, :weight]
+    else:
+        if comb(length, weight) > _MOST_WORDS:
+            raise ValueError(
+                f"length = {length}, weight = {weight}: allowed are at most {_MOST_WORDS} words; "
+                "use method='random'"
+            )
+        words = np.array(list(combinations(range(length), weight)))
+        if method == "greedy":
+            assert rng is not None
+            words = rng.permutation(words)
+    rows = np.zeros((len(words), length), dtype=bool)
+    np.put_along_axis(rows, words, True, axis=1)
+    return _keep(rows, weight - distance / 2)
+
+
+def minimum_distance(code: ArrayLike) -> int:
+    """Smallest Hamming distance between two rows of a code.
+
+    Parameters
+    ----------
+    code : array of bool, shape (words, length)
+        At least two words.
+
+    Returns
+    -------
+    int
+    """
+    rows = np.asarray(code).astype(np.int64)
+    if rows.ndim != 2 or len(rows) < 2:
+        raise ValueError(f"code of shape {rows.shape}: allowed is (words, length), 2 words or more")
+    sizes = rows.sum(axis=1)
+    far = sizes[:, None] + sizes - 2 * rows @ rows.T
+    return int(far[np.triu_indices(len(rows), 1)].min())
+
+
+def gilbert_varshamov(length: int, weight: int, distance: int) -> int:
+    """Size that a constant-weight code of this distance can always be given.
+
+    Parameters
+    ----------
+    length, weight, distance : int
+        As for `constant_weight_code`.
+
+    Returns
+    -------
+    int
+        All words, divided by the words that one kept word rules out, rounded up.
+
+    Notes
+    -----
+    Two words of equal weight differ in an even number 2h of places, and ``comb(weight, h) *
+    comb(length - weight, h)`` words lie at that distance from a given one.
+    """
+    length, weight = _sizes(length, weight)
+    distance = check.integer("distance", distance, 1)
+    ball = sum(
+        comb(weight, h) * comb(length - weight, h) for h in range(weight + 1) if 2 * h < distance
+    )
+    return ceil(Fraction(comb(length, weight), ball))
+
+
+def johnson_bound(length: int, weight: int, distance: int) -> int:
+    """Size that no constant-weight code of this distance exceeds.
+
+    Parameters
+    ----------
+    length, weight, distance : int
+        As for `constant_weight_code`.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    Johnson's recursion A(n, w) <= n/w A(n-1, w-1): count the words through each item. It ends
+    where two words of the weight cannot be that far apart.
+    """
+    length, weight = _sizes(length, weight)
+    distance = check.integer("distance", distance, 1)
+    if 2 * weight < distance:
+        return 1
+    shortest = (distance + 1) // 2  # the smallest weight at which two words fit
+    bound = 1
+    for w in range(shortest, weight + 1):
+        bound = (length - weight + w) * bound // w
+    return bound
+
+
+def set_probabilities(n_items: int, members: ArrayLike, gap: float) -> NDArray[np.float64]:
+    """Matrix of the Shah-Wainwright family whose upper group is a given set.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items.
+    members : array of int
+        Items of the upper group, without repetition.
+    gap : float
+        In [0, 1/2]: members beat all others with probability 1/2 + gap.
+
+    Returns
+    -------
+    array, shape (n_items, n_items)
+
+    Notes
+    -----
+    Shah and Wainwright (2017), section 5.3.2; CCW25, proof A.7.
+    """
+    n = check.integer("n_items", n_items, 2)
+    upper = np.asarray(members)
+    if (
+        upper.ndim != 1
+        or not np.issubdtype(upper.dtype, np.integer)
+        or len(np.unique(upper)) != len(upper)
+        or not ((upper >= 0) & (upper < n)).all()
+    ):
+        raise ValueError(f"members = {members!r}: allowed are different items from 0 to {n - 1}")
+    order = np.concatenate([upper, np.setdiff1d(np.arange(n), upper)])
+    rho = np.empty((n, n))
+    rho[np.ix_(order, order)] = two_level_probabilities(n, len(upper), gap)
+    return rho
+
+
+def _sizes(length: int, weight: int) -> tuple[int, int]:
+    length = check.integer("length", length, 1)
+    return length, check.integer("weight", weight, 1, length)
+
+
+def _keep(rows: Words, most_shared: float) -> Words:
+    """Keep each row that shares at most so many items with every row kept before."""
+    kept = np.zeros((min(len(rows), 64), rows.shape[1]), dtype=np.int16)
+    size = 0
+    for row in rows:
+        if size and (kept[:size] @ row.astype(np.int16)).max() > most_shared:
+            continue
+        if size == len(kept):
+            kept = np.concatenate([kept, np.zeros_like(kept)])
+        kept[size] = row
+        size += 1
+    return kept[:size].astype(bool)

@@ -1,0 +1,246 @@
+"""The optimal mechanism against programs written out by hand, closed forms and reference values."""
+
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.special import expit
+
+from dpbook.lower_bounds.optimum import (
+    optimal_mechanism,
+    relabel,
+    tournament_law,
+    unreduced_risk,
+)
+from dpbook.lower_bounds.planted import (
+    exponential_law,
+    fano_bound,
+    free_optimum_risk,
+    permute_and_flip_law,
+    planted_set,
+    randomised_response_risk,
+    rule_risk,
+    sharp_packing_bound,
+    tournament_wins,
+)
+from dpbook.privacy import check_mechanism, sets_of, top_k_law
+
+
+def by_hand(n, k, delta, epsilon):
+    """Minimax risk for k-sets from a dense program with one variable per tournament and set."""
+    edges, sets = list(combinations(range(n), 2)), list(combinations(range(n), k))
+    data = list(product((0, 1), repeat=len(edges)))
+    at = {(d, s): x for x, (d, s) in enumerate(product(data, sets))}
+    size = len(at) + 1
+    upper, equal = [], []
+    for s in sets:
+        row = np.zeros(size)
+        row[-1] = 1
+        for d in data:
+            p = 1.0
+            for (i, j), won in zip(edges, d, strict=True):
+                chance = 0.5 + delta * ((i in s) - (j in s))
+                p *= chance if won else 1 - chance
+            row[at[d, s]] = -p
+        upper.append(row)
+    for d in data:
+        equal.append(np.zeros(size))
+        for s in sets:
+            equal[-1][at[d, s]] = 1
+            for e in range(len(edges)):
+                flipped = (*d[:e], 1 - d[e], *d[e + 1 :])
+                upper.append(np.zeros(size))
+                upper[-1][at[d, s]], upper[-1][at[flipped, s]] = 1, -np.exp(epsilon)
+    cost = np.zeros(size)
+    cost[-1] = -1
+    found = linprog(cost, upper, np.zeros(len(upper)), equal, np.ones(len(equal)), method="highs")
+    return 1 + found.fun
+
+
+def flips(n):
+    edges = n * (n - 1) // 2
+    return [(d, d | 1 << e) for d in range(2**edges) for e in range(edges) if not d >> e & 1]
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+@pytest.mark.parametrize("delta", [0.1, 0.4])
+def test_two_items_is_randomised_response(epsilon, delta):
+    best = optimal_mechanism(planted_set(2, 1, delta), 1, epsilon=epsilon)
+    closed = 0.5 - delta * np.tanh(epsilon / 2)
+    assert best.lower == pytest.approx(closed, abs=1e-14)
+    assert best.risk == pytest.approx(closed, abs=1e-9)
+    assert randomised_response_risk(2, 1, delta, epsilon) == pytest.approx(closed, abs=1e-14)
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (3, 2), (4, 1), (4, 2)])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_reduced_equals_unreduced(n, k, epsilon):
+    rho = planted_set(n, k, 0.4)
+    best = optimal_mechanism(rho, k, epsilon=epsilon)
+    assert best.lower == pytest.approx(unreduced_risk(rho, k, epsilon=epsilon), abs=1e-10)
+    assert 0 <= best.risk - best.lower < 1e-8
+    if n == 3:
+        assert best.lower == pytest.approx(by_hand(n, k, 0.4, epsilon), abs=1e-10)
+
+
+def test_rankings_equal_unreduced():
+    rho = expit(0.7 * (np.arange(3) - np.arange(3)[:, None]))
+    best = optimal_mechanism(rho, epsilon=1.0)
+    assert best.k is None
+    assert best.lower == pytest.approx(unreduced_risk(rho, epsilon=1.0), abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "value"),
+    [
+        (3, 1, 0.617656),
+        (3, None, 0.457388),
+        (4, 2, 0.439428),
+        (4, None, 0.438875),
+        (5, 2, 0.499462),
+    ],
+)
+def test_reference_values_for_evenly_spaced_strengths(n, k, value):
+    # Average loss, epsilon = 1, the worst of four spacings and all orders: solved independently.
+    gaps = np.arange(n) - np.arange(n)[:, None]
+    rho = np.stack([expit(spacing * gaps) for spacing in (0.25, 0.5, 1, 2)])
+    best = optimal_mechanism(rho, k, epsilon=1.0, loss="average")
+    assert best.lower == pytest.approx(value, abs=6e-7)
+    assert best.risk == pytest.approx(value, abs=6e-7)
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 2), (3, None), (4, None)])
+def test_the_published_mechanism_is_strictly_private(n, k):
+    rho = planted_set(n, k or 1, 0.3)
+    best = optimal_mechanism(rho, k, epsilon=1.0)
+    table = best.table()
+    report = check_mechanism(lambda d: table[d], flips(n), epsilon=1.0)
+    assert report.loss <= 1.0
+    assert report.loss == pytest.approx(best.loss, abs=1e-15)
+    assert report.loss == pytest.approx(1.0, abs=1e-6)  # and it spends all of it
+    assert table.min() > 0
+    assert np.abs(table.sum(axis=1) - 1).max() < 1e-14
+    loose = optimal_mechanism(rho, k, epsilon=1.001).table()
+    assert not check_mechanism(lambda d: loose[d], flips(n), epsilon=1.0).private
+
+
+def test_the_table_attains_the_risk_at_every_hypothesis():
+    best, sets = optimal_mechanism(planted_set(4, 2, 0.3), 2, epsilon=1.0), sets_of(4, 2)
+    for column, members in enumerate(sets):
+        inside = np.isin(np.arange(4), members)
+        law = tournament_law(0.5 + 0.3 * (inside[:, None].astype(float) - inside))
+        assert 1 - law @ best.table()[:, column] == pytest.approx(best.risk, abs=1e-13)
+
+
+def test_relabelling_is_a_group_action_that_moves_the_wins():
+    wins = tournament_wins(4)
+    for pi in permutations(range(4)):
+        image = relabel(pi)
+        assert (wins[image][:, list(pi)] == wins).all()
+        assert (image[relabel(np.argsort(pi))] == np.arange(64)).all()
+    first, second = np.array([1, 2, 0, 3]), np.array([0, 3, 2, 1])
+    assert (relabel(first)[relabel(second)] == relabel(first[second])).all()
+
+
+def test_seven_items_are_relabelled_right():
+    rng = np.random.default_rng(1)
+    pi = rng.permutation(7)
+    codes, edges = rng.integers(0, 2**21, 20), list(combinations(range(7), 2))
+    image = relabel(pi)
+    for d in codes:
+        for e, (i, j) in enumerate(edges):
+            winner, loser = (i, j) if d >> e & 1 else (j, i)
+            a, b = pi[winner], pi[loser]
+            assert (image[d] >> edges.index((min(a, b), max(a, b))) & 1) == (a < b)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 2), (5, 2)])
+def test_the_optimum_lies_between_the_bounds_and_the_rules(n, k, epsilon):
+    delta = 0.3
+    best = optimal_mechanism(planted_set(n, k, delta), k, epsilon=epsilon)
+    below = [
+        sharp_packing_bound(n, k, delta, epsilon),
+        fano_bound(n, k, delta, epsilon),
+        free_optimum_risk(n, k, delta),
+    ]
+    rules = [
+        lambda w: top_k_law(w, k, scale=2 / epsilon),
+        lambda w: top_k_law(w, k, scale=2 / epsilon, noise="discrete_laplace"),
+        lambda w: exponential_law(w, k, epsilon / 2),
+        lambda w: permute_and_flip_law(w, k, epsilon / 2),
+    ]
+    above = [rule_risk(rule, n, k, delta) for rule in rules]
+    above.append(randomised_response_risk(n, k, delta, epsilon))
+    assert max(below) <= best.lower + 1e-12
+    assert best.risk <= min(above) + 1e-9
+
+
+def test_half_the_noise_falls_below_the_optimum():
+    best = optimal_mechanism(planted_set(5, 2, 0.3), 2, epsilon=1.0)
+    assert rule_risk(lambda w: top_k_law(w, 2, scale=1.0), 5, 2, 0.3) < best.lower - 0.01
+
+
+def test_rules_against_their_definitions():
+    wins, rate = np.array([2.0, 1, 0]), 0.6
+    accept = np.exp(rate * (wins - 2))
+    assert exponential_law(wins, 1, rate) == pytest.approx(accept / accept.sum(), abs=1e-15)
+    law = np.zeros(3)
+    for order in permutations(range(3)):
+        left = 1 / 6
+        for item in order:
+            law[item] += left * accept[item]
+            left *= 1 - accept[item]
+    assert permute_and_flip_law(wins, 1, rate) == pytest.approx(law, abs=1e-15)
+    wins, chances = tournament_wins(4), tournament_law(planted_set(4, 2, 0.2))
+    right = [exponential_law(row, 2, 0.5)[0] for row in wins]
+    risk = rule_risk(lambda w: exponential_law(w, 2, 0.5), 4, 2, 0.2)
+    assert risk == pytest.approx(1 - chances @ right, abs=1e-14)
+
+
+def test_free_optimum_is_the_largest_likelihood():
+    laws = []
+    for members in sets_of(4, 2):
+        inside = np.isin(np.arange(4), members)
+        laws.append(tournament_law(0.5 + 0.3 * (inside[:, None].astype(float) - inside)))
+    assert free_optimum_risk(4, 2, 0.3) == pytest.approx(1 - np.max(laws, axis=0).sum() / 6)
+
+
+def test_packing_bound_of_two_items_is_the_optimum():
+    # One bit: the packing bound is 1 - 1 / (1 + (1 + q x) / (1 + p x)), x = e^eps - 1.
+    value = 1 - 1 / (1 + (1 + 0.2 * np.expm1(1.0)) / (1 + 0.8 * np.expm1(1.0)))
+    assert sharp_packing_bound(2, 1, 0.3, 1.0) == pytest.approx(value, abs=1e-14)
+    assert value == pytest.approx(0.5 - 0.3 * np.tanh(0.5), abs=1e-14)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("delta", [0.05, 0.3, 0.45])
+def test_three_items_have_a_closed_form(epsilon, delta):
+    a = np.exp(-epsilon)
+    last, first = a / 3, (1 - a / 3) / (1 + a)
+    chances = (0.5 + delta) ** 2, 0.25 - delta**2, (0.5 - delta) ** 2
+    right = chances[0] * first + chances[1] * (a * first + 1 / 3) + chances[2] * last
+    best = optimal_mechanism(planted_set(3, 1, delta), 1, epsilon=epsilon)
+    assert best.lower == pytest.approx(1 - right, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: optimal_mechanism(np.full((8, 8), 0.5), 2, epsilon=1), "rho"),
+        (lambda: optimal_mechanism(np.full((7, 7), 0.5), epsilon=1), "rho"),
+        (lambda: optimal_mechanism(np.full((3, 3), 0.5), 3, epsilon=1), "k"),
+        (lambda: optimal_mechanism(np.full((3, 3), 0.5), 1, epsilon=0), "epsilon"),
+        (lambda: optimal_mechanism(np.full((3, 3), 0.5), 1, epsilon=11), "epsilon"),
+        (lambda: optimal_mechanism(np.full((3, 3), 0.6), 1, epsilon=1), "rho"),
+        (lambda: optimal_mechanism(np.full((3, 3), 0.5), 1, epsilon=1, loss="l2"), "loss"),
+        (lambda: unreduced_risk(np.full((6, 6), 0.5), 3, epsilon=1), "privacy rows"),
+        (lambda: relabel([0, 0, 1]), "pi"),
+        (lambda: tournament_law(np.ones(3)), "rho"),
+        (lambda: planted_set(3, 1, 0.6), "delta"),
+    ],
+)
+def test_arguments_out_of_range_are_named(call, word):
+    with pytest.raises(ValueError, match=word):
+        call()
