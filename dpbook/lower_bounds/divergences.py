@@ -40,7 +40,7 @@ def edge_coupling_distance(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) 
     Returns
     -------
     float
-        p times the sum of |rho_ij - other_ij| over pairs.
+        p times the sum of ``abs(rho_ij - other_ij)`` over pairs.
 
     Notes
     -----
