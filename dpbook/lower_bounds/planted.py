@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
-from math import comb, exp, log
+from math import comb, exp
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.lower_bounds._reduction import tournament_law
-from dpbook.lower_bounds.fano import product_log_ratio
+from dpbook.lower_bounds.fano import fano_error, product_log_ratio
 from dpbook.privacy import sets_of
 
 __all__ = [
@@ -183,7 +183,8 @@ def fano_bound(n_items: int, k: int, delta: float, epsilon: float) -> float:
     eps = check.positive("epsilon", epsilon)
     hypotheses = _all_hypotheses(n_items, k, delta)
     distance = np.abs(hypotheses - hypotheses[0]).sum(axis=1).mean()
-    return max(0.0, 1 - (eps * float(distance) + log(2)) / log(len(hypotheses)))
+    # Privacy bounds the divergence of two outputs by epsilon times that distance.
+    return fano_error(len(hypotheses), eps * float(distance))
 
 
 def _all_hypotheses(n_items: int, k: int, delta: float) -> Array:
