@@ -530,12 +530,23 @@ def test_unknown_dataset_lists_the_names(cache: Path) -> None:
         load_comparisons("elections")
 
 
-def test_every_survey_is_registered_at_a_pinned_address() -> None:
-    assert set(loader.DATASETS) == set(SURVEY_NAMES)
-    for dataset in loader.DATASETS.values():
-        assert dataset.url.startswith("https://raw.githubusercontent.com/cran/")
-        assert len(dataset.url.split("/")[5]) == 40  # a commit, not a branch
+def test_every_data_set_is_registered_at_a_pinned_address() -> None:
+    kinds = {name: dataset.kind for name, dataset in loader.DATASETS.items()}
+    assert {name for name, kind in kinds.items() if kind == "comparisons"} == {
+        *SURVEY_NAMES,
+        "llmfao",
+    }
+    # The archives of these two sources have no versions; the digest alone pins them.
+    unversioned = {"http://www.kamishima.net/", "https://files.grouplens.org/"}
+    for name, dataset in loader.DATASETS.items():
+        for url in dataset.urls:
+            if name == "sushi" or name.startswith("movielens"):
+                assert any(url.startswith(start) for start in unversioned)
+                continue
+            assert url.startswith("https://raw.githubusercontent.com/")
+            assert len(url.split("/")[5]) == 40  # a commit, not a branch
         assert len(dataset.sha256) == 64
+        assert dataset.source and dataset.licence
 
 
 @needs_full_data

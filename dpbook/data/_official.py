@@ -1,21 +1,29 @@
 """Converters from the files of the official sources to the canonical CSV of this package.
 
-The canonical CSV is UTF-8 with LF line ends, header ``respondent,item_a,item_b,outcome``, one line
-per question in the source's own order, outcomes ``a`` (item_a preferred), ``b``, ``tie`` and
-``missing``.  Nothing else about a respondent is taken over: the sources also hold sex, age,
-nationality or language skills, and some people are unique on these.
+The canonical CSV is UTF-8 with LF line ends.  That of paired comparisons has the header
+``respondent,item_a,item_b,outcome``, one line per question in the source's own order, outcomes
+``a`` (item_a preferred), ``b``, ``tie`` and ``missing``; rankings and ratings have their own
+columns, named at their converters.  Nothing else about a respondent is taken over: the sources also
+hold sex, age, nationality or language skills, and some people are unique on these.
 
-The converters follow the published format descriptions of the R packages BradleyTerry2 and prefmod.
-They could be tested only on stand-ins with the structure of the official files: files that R itself
-wrote from the real answers, and smaller ones in the tests.  The digest of the result
-guards the rest.
+The converters follow the published format descriptions of the R packages BradleyTerry2 and
+prefmod, of MovieLens and SUSHI, and the layout of the files of PrefLib and LLMFAO as seen in public
+copies.  They could be tested only on stand-ins with the structure of the official files: files that
+R itself wrote from the real answers, archives and text files that the tests write from the
+canonical CSV, and smaller ones made up.  So the tests show a round trip, no more; the digest of
+the result guards the rest.
 """
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
 import math
 import re
+import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -128,3 +136,111 @@ def _read_rdata(raw: bytes) -> dict[str, Any]:
         # The parser raises many unrelated types on a damaged file.
         raise ConversionError(f"not a readable .RData file ({error})") from error
     return objects
+
+
+def from_llmfao(raw: bytes) -> str:
+    """Convert ``crowd-comparisons.csv`` of LLMFAO; the canonical form has a column `prompt` more.
+
+    Columns used: worker, prompt, left, right (the two models), winner (left, right or tie).
+    """
+    words = {"left": "a", "right": "b", "tie": "tie"}
+    rows = []
+    for row in _table(raw, ("worker", "prompt", "left", "right", "winner")):
+        if row["winner"] not in words:
+            raise ConversionError(f"winner = {row['winner']!r}; expected one of {list(words)}")
+        rows.append((row["worker"], row["prompt"], row["left"], row["right"], words[row["winner"]]))
+    return _csv_text(("respondent", "prompt", "item_a", "item_b", "outcome"), rows)
+
+
+def from_sushi(raw: bytes) -> str:
+    """Convert ``sushi3-2016.zip``: its member ``sushi3a.5000.10.order``.
+
+    The first line holds the number of items; every other line is the unused number 0, the length of
+    the order, and the item ids, the most preferred first.
+    """
+    head, *lines = _member(raw, "sushi3a.5000.10.order").decode("utf-8").splitlines()
+    n = int(head.split()[0])
+    orders = [line.split()[2:] for line in lines if line.strip()]
+    if any(len(set(order)) != n or len(order) != n for order in orders):
+        raise ConversionError(f"a line of sushi3a.5000.10.order is not an order of {n} items")
+    header = ("respondent", *(f"pos{k + 1}" for k in range(n)))
+    return _csv_text(header, [(str(k), *order) for k, order in enumerate(orders, start=1)])
+
+
+def from_preflib(*raws: bytes) -> str:
+    """Convert PrefLib's ``.soc`` files, one set of four items each.
+
+    Lines that begin with ``#`` describe the file; the others are ``count: first,second,...`` with
+    the numbers of the alternatives.
+    """
+    rows = []
+    for raw in raws:
+        lines = raw.decode("utf-8").splitlines()
+        about = dict(line[1:].strip().split(":", 1) for line in lines if line.startswith("#"))
+        about = {key: value.strip() for key, value in about.items()}
+        missing = {"FILE NAME", "TITLE", "NUMBER VOTERS", "ALTERNATIVE NAME 4"} - set(about)
+        if missing:
+            raise ConversionError(f"no line `# {min(missing)}:` in a .soc file")
+        file, voters = about["FILE NAME"].removesuffix(".soc"), 0
+        for line in lines:
+            if line.startswith("#") or not line.strip():
+                continue
+            count, order = line.split(":")
+            if sorted(order.strip().split(",")) != list("1234"):
+                raise ConversionError(f"{line!r} of {file} is not an order of 4 alternatives")
+            names = (about[f"ALTERNATIVE NAME {k}"] for k in order.strip().split(","))
+            rows.append((file, about["TITLE"], count, *names))
+            voters += int(count)
+        if voters != int(about["NUMBER VOTERS"]):
+            raise ConversionError(f"{voters} rankings in {file}; it names {about['NUMBER VOTERS']}")
+    header = ("file_id", "title", "multiplicity", *(f"pos{k}" for k in range(1, 5)))
+    return _csv_text(header, rows)
+
+
+def from_movielens(raw: bytes, *, films: int = 40) -> str:
+    """Convert ``ml-latest-small.zip``: the lines of ``ratings.csv`` on the most rated films."""
+    columns = ("userId", "movieId", "rating")
+    ratings = _table(_member(raw, "ratings.csv"), columns)
+    kept = dict(_most_rated(ratings, films))
+    rows = [tuple(row[c] for c in columns) for row in ratings if row["movieId"] in kept]
+    return _csv_text(columns, rows)
+
+
+def movielens_titles(raw: bytes, *, films: int = 40) -> str:
+    """Convert ``ml-latest-small.zip``: the most rated films, with counts and titles."""
+    ratings = _table(_member(raw, "ratings.csv"), ("userId", "movieId", "rating"))
+    movies = _table(_member(raw, "movies.csv"), ("movieId", "title"))
+    titles = {row["movieId"]: row["title"] for row in movies}
+    rows = [(film, str(n), titles.get(film, "")) for film, n in _most_rated(ratings, films)]
+    return _csv_text(("movieId", "n_ratings", "title"), rows)
+
+
+def _most_rated(ratings: list[dict[str, str]], films: int) -> list[tuple[str, int]]:
+    counts = Counter(row["movieId"] for row in ratings)
+    return sorted(counts.items(), key=lambda pair: (-pair[1], int(pair[0])))[:films]
+
+
+def _member(raw: bytes, name: str) -> bytes:
+    """Return a file of a zip archive, in whatever folder it lies."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            for member in archive.namelist():
+                if member.rsplit("/", 1)[-1] == name and not member.startswith("__MACOSX"):
+                    return archive.read(member)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ConversionError(f"not a readable zip archive ({error})") from error
+    raise ConversionError(f"no file {name} in the archive")
+
+
+def _table(raw: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline="")))
+    absent = [c for c in columns if not rows or rows[0].get(c) is None]
+    if absent:
+        raise ConversionError(f"no column `{absent[0]}` in the file")
+    return rows
+
+
+def _csv_text(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([header, *rows])
+    return stream.getvalue()

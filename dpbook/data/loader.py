@@ -1,101 +1,37 @@
-"""Respondent-level surveys: find, fetch, verify, read.
+"""Respondent-level data: answers, rankings and ratings, person by person.
 
-Nothing respondent-level is part of this project.  `load_comparisons` looks for a survey in the
-folder named by the environment variable ``DPBOOK_DATA``, then in the user's cache, and else fetches
-it from its official source.  Whatever the way, the SHA-256 of the canonical CSV is checked.
-
-What could be tested only with a local stand-in of the official servers: the download itself, and
-the conversion of the official files (see `dpbook.data._official`).  Reading a folder of canonical
-CSVs is tested on the real answers, digests included.
+Nothing respondent-level is part of this project.  The loader looks for a data set in the folder
+named by the environment variable ``DPBOOK_DATA``, then in the user's cache, and else fetches it
+from its official source.  Whatever the way, the SHA-256 of the canonical CSV is checked (see
+`dpbook.data._fetch`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import http.client
+import csv
 import os
-import tempfile
-import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
-from dpbook._validation import choice
-from dpbook.data import _official
+import numpy as np
+
+from dpbook import _validation as check
+from dpbook.data._fetch import DatasetError, dataset_text, has_dataset
+from dpbook.data._registry import DATASETS, Dataset
 from dpbook.data.answers import SurveyAnswers
+from dpbook.data.rankings import Rankings
+from dpbook.data.ratings import RatingTable
+from dpbook.data.tables import SUSHI_ITEMS
 
-__all__ = ["DATASETS", "Dataset", "DatasetError", "dataset_text", "load_comparisons"]
-
-
-class DatasetError(RuntimeError):
-    """A data set cannot be had, or is not the one expected."""
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """One line of the registry.
-
-    Parameters
-    ----------
-    url : str
-        The official file, pinned to one version.
-    sha256 : str
-        Digest of the canonical CSV (not of the official file).
-    convert : callable
-        From the bytes of the official file to the canonical CSV.
-    source, licence : str
-        Citation, and terms.
-    """
-
-    url: str
-    sha256: str
-    convert: Callable[[bytes], str]
-    source: str
-    licence: str
-
-
-_GITHUB = "https://raw.githubusercontent.com/cran"
-_BRADLEYTERRY2 = f"{_GITHUB}/BradleyTerry2/a6ce24eeadb1eafe36c336c27567a47e9d8e2e7a/data"
-_PREFMOD = f"{_GITHUB}/prefmod/33d8401d754373640426cdb04d1ca004e1989b43/data"
-_UNIVERSITIES = ("London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm")
-_STATEMENTS = ("crimRate", "position", "socBurd", "culture")
-
-DATASETS: dict[str, Dataset] = {
-    "cems": Dataset(
-        url=f"{_BRADLEYTERRY2}/CEMS.R",
-        sha256="a06a8b551aafa1ed0e1841cc9b45b5ea33b1f7f5a26675f8dc4c304f990c60c8",
-        convert=_official.from_bradleyterry2,
-        source="Dittrich, Hatzinger and Katzenbeisser (1998, 2001), R package BradleyTerry2 1.1.3",
-        licence="GPL (>= 2)",
-    ),
-    "cems_1998": Dataset(
-        url=f"{_PREFMOD}/cemspc.RData",
-        sha256="eaa7e85f871dc88a51ebdb8aa1fd66321a7aedb3122f1fb63f57115f858fc9e0",
-        convert=partial(
-            _official.from_prefmod,
-            name="cemspc",
-            items=_UNIVERSITIES,
-            codes={0: "a", 1: "tie", 2: "b"},
-        ),
-        source="Dittrich, Hatzinger and Katzenbeisser (1998), R package prefmod 0.8-36",
-        licence="GPL (>= 2)",
-    ),
-    "immigration": Dataset(
-        url=f"{_PREFMOD}/immig.RData",
-        sha256="8b157714bea36d88a6d3a1bff12da150e137e3dd43b3141c30515737cb081811",
-        convert=partial(
-            _official.from_prefmod,
-            name="immig",
-            items=_STATEMENTS,
-            codes={1: "a", 0: "tie", -1: "b"},
-        ),
-        source="Weber and Hatzinger (2011), R package prefmod 0.8-36",
-        licence="GPL (>= 2)",
-    ),
-}
-"""Known respondent-level data sets by name."""
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "DatasetError",
+    "dataset_text",
+    "has_dataset",
+    "load_comparisons",
+    "load_rankings",
+    "load_ratings",
+]
 
 
 def load_comparisons(
@@ -104,11 +40,11 @@ def load_comparisons(
     path: str | os.PathLike[str] | None = None,
     opener: Callable[[str], bytes] | None = None,
 ) -> SurveyAnswers:
-    """Load the answers of every respondent of a survey.
+    """Load the answers of every respondent of a paired-comparison survey.
 
     Parameters
     ----------
-    name : {"cems", "cems_1998", "immigration"}
+    name : {"cems", "cems_1998", "immigration", "llmfao"}
         Name of the survey.
     path : path-like, optional
         Folder to use instead of the one in ``DPBOOK_DATA``.
@@ -118,7 +54,8 @@ def load_comparisons(
     Returns
     -------
     SurveyAnswers
-        `comparisons` holds the decided answers, `table()` the aggregate.
+        `comparisons` holds the decided answers, `table()` the aggregate.  In "llmfao" nobody was
+        asked about every pair, so that it has no `table()`; the prompts are left out.
 
     Raises
     ------
@@ -130,117 +67,112 @@ def load_comparisons(
     Notes
     -----
     Places searched: the folder, the cache (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``), the
-    official source.  A folder may hold the canonical ``<name>.csv`` or the official file under its
-    own name; with `path` no other place is searched.  Sources: Dittrich, Hatzinger and
-    Katzenbeisser (1998, 2001); Weber and Hatzinger (2011).
+    official source.  A folder may hold the canonical ``<name>.csv`` or the official files under
+    their own names; with `path` no other place is searched.  Sources: Dittrich, Hatzinger and
+    Katzenbeisser (1998, 2001); Weber and Hatzinger (2011); Ustalov (2023).
     """
+    check.choice("name", name, _names("comparisons"))
     text = dataset_text(name, path=path, opener=opener)
     dataset = DATASETS[name]
+    if name == "llmfao":
+        text = _without(text, "prompt")
     return SurveyAnswers.from_csv(text, source=dataset.source, licence=dataset.licence)
 
 
-def dataset_text(
+def load_rankings(
+    name: str,
+    *,
+    part: int = 1,
+    path: str | os.PathLike[str] | None = None,
+    opener: Callable[[str], bytes] | None = None,
+) -> Rankings:
+    """Load whole rankings, one row for one person.
+
+    Parameters
+    ----------
+    name : {"sushi", "turkdots", "turkpuzzle"}
+        "sushi": 5000 people, 10 kinds of sushi.  The other two: about 795 rankings of 4 items.
+    part : int
+        Which of the four files of "turkdots" and "turkpuzzle"; 1 is the one that YLL use (795 and
+        793 rankings).  "sushi" has part 1 only.
+    path, opener : optional
+        As in `load_comparisons`.
+
+    Returns
+    -------
+    Rankings
+        The items of "sushi" carry the names of the original source, in the order of its ids; those
+        of the other two are the numbers of dots, or of moves to the solution, in the true order.
+
+    Raises
+    ------
+    ValueError
+        If `name` or `part` is unknown.
+    DatasetError
+        If the data cannot be fetched, cannot be converted, or have another digest.
+
+    Notes
+    -----
+    Sources: Kamishima (2003); Mao, Procaccia and Chen (2013), through PrefLib.  The Turk files
+    count rankings and name no worker: one worker may stand behind several rows.
+    """
+    check.choice("name", name, _names("rankings"))
+    part = check.integer("part", part, 1, len(DATASETS[name].urls))
+    rows = list(csv.reader(dataset_text(name, path=path, opener=opener).splitlines()))[1:]
+    if name == "sushi":
+        return Rankings.from_orders(np.array(rows, dtype=np.int64)[:, 1:], SUSHI_ITEMS)
+    kept = [row for row in rows if row[0].endswith(f"-{part:08d}")]
+    values = np.array([row[3:] for row in kept], dtype=np.int64)
+    items = np.unique(values)
+    counts = [int(row[2]) for row in kept]
+    orders = np.repeat(np.searchsorted(items, values), counts, axis=0)
+    return Rankings.from_orders(orders, items.tolist())
+
+
+def load_ratings(
     name: str,
     *,
     path: str | os.PathLike[str] | None = None,
     opener: Callable[[str], bytes] | None = None,
-) -> str:
-    """Return the verified canonical CSV of a data set; see `load_comparisons`."""
-    choice("name", name, tuple(DATASETS))
-    given = path if path is not None else os.environ.get("DPBOOK_DATA") or None
-    if given is not None:
-        text = _from_folder(name, Path(given))
-        if text is not None:
-            return text
-        if path is not None:
-            raise DatasetError(
-                f"{Path(given)} holds neither {name}.csv nor {_official_name(name)}, "
-                f"which is at {DATASETS[name].url}"
-            )
-    cached = _cache_folder() / f"{name}.csv"
-    if cached.is_file():
-        return _verified(name, cached.read_bytes(), f"{cached} (delete it to fetch it again)")
-    return _fetch(name, cached, opener or _download)
+) -> RatingTable:
+    """Load ratings, one row for one person.
+
+    Parameters
+    ----------
+    name : {"movielens_top40"}
+        The 40 most rated films of MovieLens latest-small (not of MovieLens 100K).
+    path, opener : optional
+        As in `load_comparisons`.
+
+    Returns
+    -------
+    RatingTable
+        580 rows: 30 of the 610 users of the full data rated none of the 40 films.
+
+    Raises
+    ------
+    ValueError
+        If `name` is unknown.
+    DatasetError
+        If the data cannot be fetched, cannot be converted, or have another digest.
+
+    Notes
+    -----
+    Source: Harper and Konstan (2015); XSC, Section 5.4.
+    """
+    check.choice("name", name, _names("ratings"))
+    films = dataset_text(f"{name}_titles", path=path, opener=opener)
+    text = dataset_text(name, path=path, opener=opener)
+    dataset = DATASETS[name]
+    return RatingTable.from_csv(text, films, source=dataset.source, licence=dataset.licence)
 
 
-def _official_name(name: str) -> str:
-    return DATASETS[name].url.rsplit("/", 1)[1]
+def _names(kind: str) -> tuple[str, ...]:
+    return tuple(name for name, dataset in DATASETS.items() if dataset.kind == kind)
 
 
-def _from_folder(name: str, folder: Path) -> str | None:
-    """Read a data set from a folder; None when the folder does not hold it."""
-    if not folder.is_dir():
-        raise DatasetError(f"{folder} (path, or DPBOOK_DATA) is not a folder")
-    canonical, official = folder / f"{name}.csv", folder / _official_name(name)
-    if canonical.is_file():
-        return _verified(name, canonical.read_bytes(), str(canonical))
-    if official.is_file():
-        return _converted(name, official.read_bytes(), str(official))
-    return None
-
-
-def _fetch(name: str, cached: Path, opener: Callable[[str], bytes]) -> str:
-    """Download, convert, verify and cache a data set."""
-    url = DATASETS[name].url
-    try:
-        raw = opener(url)
-    except (OSError, http.client.HTTPException) as error:
-        raise DatasetError(
-            f"cannot fetch {url} ({error}). Without a network: put that file, or {name}.csv, "
-            "into a folder and name the folder in the environment variable DPBOOK_DATA"
-        ) from error
-    text = _converted(name, raw, url)
-    _store(cached, text)
-    return text
-
-
-def _converted(name: str, raw: bytes, where: str) -> str:
-    """Convert an official file and verify the result."""
-    try:
-        text = DATASETS[name].convert(raw)
-    except ModuleNotFoundError as error:
-        raise DatasetError(
-            f"reading {where} needs the package {error.name}: pip install 'dpbook[data]'"
-        ) from error
-    except (ValueError, IndexError) as error:
-        raise DatasetError(f"{where} does not have the expected layout: {error}") from error
-    return _verified(name, text.encode(), f"{name}.csv converted from {where}")
-
-
-def _verified(name: str, content: bytes, where: str) -> str:
-    """Return the text of a canonical CSV whose digest is the registered one."""
-    expected, got = DATASETS[name].sha256, hashlib.sha256(content).hexdigest()
-    if got != expected:
-        raise DatasetError(f"SHA-256 of {where} is {got}; expected {expected}")
-    return content.decode("utf-8")
-
-
-def _cache_folder() -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The XDG rules say to ignore a relative path.
-    return (base if base.is_absolute() else Path.home() / ".cache") / "dpbook"
-
-
-def _store(target: Path, text: str) -> None:
-    """Write a file in one step, so that an interruption never leaves half of it."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(text.encode())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise DatasetError(
-            f"cannot write the cache file {target} ({error}); XDG_CACHE_HOME can name another place"
-        ) from error
-
-
-def _download(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=30) as response:
-        content: bytes = response.read()
-    return content
+def _without(text: str, column: str) -> str:
+    """Drop a column of a CSV text in which nothing is quoted."""
+    lines = [line.split(",") for line in text.splitlines()]
+    gone = lines[0].index(column)
+    return "".join(",".join(line[:gone] + line[gone + 1 :]) + "\n" for line in lines)
