@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import optimum
+from benchmarks import aggregation, optimum
 from benchmarks.cases import ACCURACY, CASES, LEFT_OUT, Case, draw, residual
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-PACKAGES = ("numpy", "scipy", "evalica", "scikit-learn")
+PACKAGES = ("numpy", "scipy", "evalica", "scikit-learn", "corankco", "prefsampling")
 
 
 def main() -> int:
@@ -43,6 +43,9 @@ def main() -> int:
         print(line(rows[-1]), flush=True)
     for program in optimum.PROGRAMS:
         rows.append(optimum.measure(program))
+        print(line(rows[-1]), flush=True)
+    for task in aggregation.TASKS:
+        rows.append(aggregation.measure(task))
         print(line(rows[-1]), flush=True)
     print("\nleft out:")
     for name, reason in LEFT_OUT.items():

@@ -1,13 +1,45 @@
-"""Non-private estimators: win counts, orders, and the ridge maximum-likelihood estimator."""
+"""Non-private estimators: win counts, orders, ridge maximum likelihood, rank aggregation."""
 
+from dpbook.estimators.kemeny import KemenyFit, kemeny_ranking
+from dpbook.estimators.kwiksort import kwiksort_comparisons, kwiksort_ranking, kwiksort_rankings
+from dpbook.estimators.kwiksort_laws import (
+    comparisons_pmf,
+    comparisons_pmf_tournament,
+    kwiksort_pmf,
+)
+from dpbook.estimators.local_search import local_search_ranking
 from dpbook.estimators.orders import ranks_from_scores, top_k_mask, win_counts
+from dpbook.estimators.pairwise import pairwise_counts
+from dpbook.estimators.positional import borda_ranking, copeland_ranking
+from dpbook.estimators.rank_distances import (
+    footrule_distance,
+    kemeny_score,
+    kendall_distance,
+    top_k_distance,
+)
 from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
 
 __all__ = [
+    "KemenyFit",
     "RidgeFit",
+    "borda_ranking",
+    "comparisons_pmf",
+    "comparisons_pmf_tournament",
+    "copeland_ranking",
+    "footrule_distance",
+    "kemeny_ranking",
+    "kemeny_score",
+    "kendall_distance",
+    "kwiksort_comparisons",
+    "kwiksort_pmf",
+    "kwiksort_ranking",
+    "kwiksort_rankings",
+    "local_search_ranking",
+    "pairwise_counts",
     "ranks_from_scores",
     "ridge_mle",
     "ridge_mle_complete",
+    "top_k_distance",
     "top_k_mask",
     "win_counts",
 ]

@@ -1,0 +1,33 @@
+"""Our rank aggregation, from arrays of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.aggregation import ITEMS, PHI, USERS
+from dpbook.estimators import kemeny_ranking, pairwise_counts
+from dpbook.models import mallows_rankings
+from dpbook.rankers import ldp_kwiksort
+
+
+def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
+    """Return the task; data has shape (profiles, users, items)."""
+    rng = np.random.default_rng(1)
+    if kind == "sample":
+        return lambda: mallows_rankings(USERS, ITEMS, phi=PHI, rng=rng)
+    if kind == "count":
+        return lambda: pairwise_counts(data[0])
+    if kind == "local":
+        return lambda: ldp_kwiksort(data[0], epsilon=1.0, queries=1, rng=rng)
+    if kind == "kemeny":
+        return lambda: [kemeny_ranking(pairwise_counts(profile)).cost for profile in data]
+
+    def certified() -> list[tuple[float, float]]:
+        fits = [kemeny_ranking(pairwise_counts(profile)) for profile in data]
+        return [(fit.cost, fit.lower) for fit in fits]
+
+    return certified

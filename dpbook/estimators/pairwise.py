@@ -1,0 +1,123 @@
+"""Pairwise counts: how many users place one item before another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+from dpbook.data import Rankings
+
+__all__ = ["pairwise_counts"]
+
+_WORDS = 255  # most words whose bytes, each 0 or 1, can be added without a carry
+_BLOCK = 16 * 8 * _WORDS  # users counted together
+
+
+def pairwise_counts(
+    positions: Rankings | ArrayLike, *, weights: ArrayLike | None = None
+) -> NDArray[Any]:
+    """Number (or weight) of users who place item i before item j.
+
+    Parameters
+    ----------
+    positions : Rankings, or array of int, shape (users, n)
+        Every row is a permutation of 0..n-1, entry i the place of item i.
+    weights : array, shape (users,), optional
+        Non-negative weight of each row, say how many people gave it; 1 when left out.
+
+    Returns
+    -------
+    array of int (of float for float weights), shape (n, n)
+        Zero on the diagonal; entry [i, j] + entry [j, i] is the number of users.
+
+    Raises
+    ------
+    ValueError
+        If a row is not a permutation, or a weight is negative.
+
+    Notes
+    -----
+    AGKM, Background: the entry [i, j] is n w_ij, n users. The comparisons of eight users are one
+    64-bit word, a byte for each user, so that up to 255 words can be added at once.
+    """
+    table = positions.positions if isinstance(positions, Rankings) else np.asarray(positions)
+    columns = _columns(table)
+    if not isinstance(positions, Rankings):
+        _check_permutations(table, columns)
+    n, users = columns.shape
+    if weights is not None:
+        return _weighted(columns, _weights(weights, users))
+    ahead = np.zeros((n, n), dtype=np.int64)
+    for begin in range(0, users, _BLOCK):
+        _add_block(ahead, columns[:, begin : begin + _BLOCK])
+    lower = np.tril_indices(n, -1)
+    ahead[lower] = users - ahead.T[lower]
+    return ahead
+
+
+def _weighted(columns: NDArray[Any], masses: NDArray[Any]) -> NDArray[Any]:
+    ahead = np.zeros((len(columns),) * 2, dtype=masses.dtype)
+    for i, places in enumerate(columns):
+        # Both orientations are summed: a difference from the total could end below zero.
+        ahead[i] = (places < columns) @ masses
+    return ahead
+
+
+def _add_block(ahead: NDArray[np.int64], columns: NDArray[Any]) -> None:
+    """Add the counts of some users above the diagonal."""
+    n, users = columns.shape
+    groups = -(-users // (8 * _WORDS))
+    width = 8 * -(-users // (8 * groups))
+    padded = np.zeros((n, groups * width), dtype=columns.dtype)  # equal places count for nobody
+    padded[:, :users] = columns
+    buffer = np.empty((n - 1, groups * width), dtype=bool)
+    for i in range(n - 1):
+        before = np.less(padded[i], padded[i + 1 :], out=buffer[i:])
+        sums = before.view(np.uint64).reshape(n - 1 - i, groups, width // 8).sum(axis=2)
+        ahead[i, i + 1 :] += sums.view(np.uint8).sum(axis=1, dtype=np.int64)
+
+
+def _columns(table: NDArray[Any]) -> NDArray[Any]:
+    """Places by item, shape (n, users), in the smallest type."""
+    if table.ndim != 2 or not len(table) or table.shape[1] < 2:
+        raise ValueError(
+            f"positions of shape {table.shape}: allowed is (users, n), at least one user and "
+            "two items"
+        )
+    if not np.issubdtype(table.dtype, np.integer):
+        raise ValueError(f"positions of type {table.dtype}: allowed are integers")
+    n = table.shape[1]
+    small = np.uint8 if n <= 256 else np.uint16 if n <= 65536 else np.uint32
+    return np.ascontiguousarray(table.astype(small).T)
+
+
+def _check_permutations(table: NDArray[Any], columns: NDArray[Any]) -> None:
+    """Places in 0..n-1 and no two alike; one bit of a word for each place, up to 64 of them."""
+    n = len(columns)
+    good = table.min() >= 0 and table.max() < n
+    if good and n <= 64:
+        seen = np.zeros(len(table), dtype=np.uint64)
+        for places in columns:
+            seen |= np.left_shift(np.uint64(1), places, dtype=np.uint64)
+        good = bool((seen == np.uint64(2**n - 1)).all())
+    elif good:
+        good = bool((np.sort(columns, axis=0) == np.arange(n)[:, None]).all())
+    if not good:
+        wrong = (np.sort(table, axis=1) != np.arange(n)).any(axis=1)
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"positions[{row}] = {table[row].tolist()}: allowed is a permutation of 0..{n - 1}"
+        )
+
+
+def _weights(weights: ArrayLike, users: int) -> NDArray[Any]:
+    masses = np.asarray(weights)
+    if masses.shape != (users,):
+        raise ValueError(f"weights of shape {masses.shape}: allowed is ({users},)")
+    check.finite_array("weights", masses)
+    if masses.min() < 0:
+        raise ValueError(f"weights holds {masses.min()}: allowed are weights >= 0")
+    return masses.astype(np.int64 if np.issubdtype(masses.dtype, np.integer) else float)

@@ -1,0 +1,161 @@
+"""Distances between rankings, and the average distance to a profile of rankings."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+
+__all__ = ["footrule_distance", "kemeny_score", "kendall_distance", "top_k_distance"]
+
+Ints = NDArray[np.int64]
+
+
+def kendall_distance(a: ArrayLike, b: ArrayLike) -> Ints:
+    """Number of pairs of items that two rankings order differently.
+
+    Parameters
+    ----------
+    a, b : array of int, shape (..., n)
+        Positions; leading axes broadcast.
+
+    Returns
+    -------
+    array of int, shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the numbers of items differ.
+
+    Notes
+    -----
+    AGKM, Background. YLL, section 2.1, print one of the two orientations only.
+    """
+    first, second = _two_rankings(a, b)
+    total = np.zeros(np.broadcast_shapes(first.shape[:-1], second.shape[:-1]), dtype=np.int64)
+    for i in range(first.shape[-1] - 1):
+        before = first[..., i : i + 1] < first[..., i + 1 :]
+        total += (before != (second[..., i : i + 1] < second[..., i + 1 :])).sum(axis=-1)
+    return np.asarray(total)
+
+
+def footrule_distance(a: ArrayLike, b: ArrayLike) -> Ints:
+    """Sum over items of the distance between their two places.
+
+    Parameters
+    ----------
+    a, b : array of int, shape (..., n)
+        Positions; leading axes broadcast.
+
+    Returns
+    -------
+    array of int, shape (...)
+
+    Notes
+    -----
+    Diaconis and Graham (1977): between one and two times the Kendall distance.
+    """
+    first, second = _two_rankings(a, b)
+    return np.asarray(np.abs(first - second).sum(axis=-1))
+
+
+def top_k_distance(
+    a: ArrayLike, b: ArrayLike, k: int, *, penalty: float = 0.5
+) -> NDArray[np.float64]:
+    """Kendall distance of two lists of k items, each the top of a ranking.
+
+    Parameters
+    ----------
+    a, b : array of int, shape (..., n)
+        Positions; leading axes broadcast. Only places below k are looked at.
+    k : int
+        Length of the lists, from 1 to n.
+    penalty : float
+        Cost in [0, 1] of a pair that one list orders and the other leaves out altogether.
+
+    Returns
+    -------
+    array, shape (...)
+
+    Notes
+    -----
+    Fagin, Kumar and Sivakumar (2003), K^(p), over the pairs of items that are in one of the
+    lists: items outside a list stand behind it, in an unknown order. With k = n it is the Kendall
+    distance.
+    """
+    first, second = _two_rankings(a, b)
+    k = check.integer("k", k, 1, first.shape[-1])
+    penalty = check.probability("penalty", penalty)
+    first, second = np.minimum(first, k), np.minimum(second, k)
+    total = np.zeros(np.broadcast_shapes(first.shape[:-1], second.shape[:-1]))
+    for i in range(first.shape[-1] - 1):
+        one, inside_one = _compare(first, i, k)
+        two, inside_two = _compare(second, i, k)
+        unknown = ((one == 0) & inside_two) | ((two == 0) & inside_one)
+        total += (one * two < 0).sum(axis=-1) + penalty * unknown.sum(axis=-1)
+    return np.asarray(total)
+
+
+def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64]:
+    """Average Kendall distance of a ranking to a profile of rankings.
+
+    Parameters
+    ----------
+    ranking : array of int, shape (..., n)
+        Positions.
+    fractions : array, shape (..., n, n)
+        Entry [i, j] is the fraction of users who place i before j (`pairwise_counts` divided by
+        the number of users; undivided counts give the total distance). Leading axes broadcast.
+
+    Returns
+    -------
+    array, shape (...)
+
+    Notes
+    -----
+    AGKM, Background. The sum over pairs placed i before j of the fraction who disagree; the
+    diagonal is not looked at, and noisy fractions are allowed.
+    """
+    places = check_rankings("ranking", ranking)
+    shares = check.finite_array("fractions", fractions, min_ndim=2)
+    if shares.shape[-2:] != (places.shape[-1],) * 2:
+        raise ValueError(
+            f"fractions of shape {shares.shape}: allowed is (..., n, n) with n = "
+            f"{places.shape[-1]}, the items of the ranking"
+        )
+    total = np.zeros(np.broadcast_shapes(places.shape[:-1], shares.shape[:-2]))
+    for i in range(places.shape[-1]):
+        behind = places[..., i : i + 1] < places
+        total += (behind * shares[..., :, i]).sum(axis=-1)
+    return np.asarray(total)
+
+
+def _compare(places: Ints, i: int, k: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """Order of item i and each later one (0 if both are outside), and whether both are inside."""
+    here, later = places[..., i : i + 1], places[..., i + 1 :]
+    return np.sign(here - later), (here < k) & (later < k)
+
+
+def _two_rankings(a: ArrayLike, b: ArrayLike) -> tuple[Ints, Ints]:
+    first, second = check_rankings("a", a), check_rankings("b", b)
+    if first.shape[-1] != second.shape[-1]:
+        raise ValueError(
+            f"b ranks {second.shape[-1]} items: allowed are the {first.shape[-1]} of a"
+        )
+    return first, second
+
+
+def check_rankings(name: str, values: ArrayLike) -> Ints:
+    """Positions as signed integers; small unsigned types would wrap around in differences."""
+    places = np.asarray(values)
+    if places.ndim < 1 or places.shape[-1] < 2 or not np.issubdtype(places.dtype, np.integer):
+        raise ValueError(
+            f"{name} of shape {places.shape} and type {places.dtype}: allowed are integer "
+            "positions (..., n), n >= 2"
+        )
+    n = places.shape[-1]
+    if (np.sort(places, axis=-1) != np.arange(n)).any():
+        raise ValueError(f"{name} holds a row that is none: allowed are permutations of 0..{n - 1}")
+    return places.astype(np.int64, copy=False)

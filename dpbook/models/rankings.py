@@ -1,0 +1,246 @@
+"""Models of whole rankings: Mallows and Plackett-Luce.
+
+A ranking is an array of positions: entry ``i`` is the place of item ``i``, 0 for the first.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+
+__all__ = [
+    "mallows_expected_distance",
+    "mallows_pair_probabilities",
+    "mallows_pmf",
+    "mallows_rankings",
+    "plackett_luce_pmf",
+    "plackett_luce_rankings",
+]
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_BLOCK = 2048  # users sampled together: their places stay in the cache
+_ENUMERATED = 8  # most items whose rankings are listed
+
+
+def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Generator) -> Ints:
+    """Sample rankings with probability proportional to phi^(Kendall distance to the identity).
+
+    Parameters
+    ----------
+    users, n_items : int
+        Number of rankings, and of items.
+    phi : float
+        Spread in [0, 1]: 0 puts all mass on the identity, 1 is uniform. YLL write theta = 1 - phi.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of int, shape (users, n_items)
+        Positions; item 0 comes first in the centre.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Mallows (1957), as used in YLL, section 4.2.1. Repeated insertion: item j enters the list of
+    its j predecessors v places before the end with probability proportional to phi^v, v = 0..j,
+    which makes v inversions. Idealised sampler (floating-point uniforms).
+    """
+    users, n = check.integer("users", users, 1), check.integer("n_items", n_items, 2)
+    phi = check.probability("phi", phi)
+    check.generator(rng)
+    # One row for an item: all users move at once, and places fit into one or two bytes.
+    small = np.uint8 if n <= 255 else np.uint16 if n <= 65535 else np.uint32
+    positions = np.empty((users, n), dtype=np.int64)
+    for begin in range(0, users, _BLOCK):
+        block = min(_BLOCK, users - begin)
+        places = _inversions(n, block, phi, rng).astype(small)
+        np.subtract(np.arange(n, dtype=small)[:, None], places, out=places)
+        behind = np.empty(places.shape, dtype=bool)
+        for j in range(1, n):
+            before = np.greater_equal(places[:j], places[j], out=behind[:j])
+            np.add(places[:j], before.view(np.uint8), out=places[:j])
+        positions[begin : begin + block] = places.T
+    return positions
+
+
+def _inversions(n: int, users: int, phi: float, rng: np.random.Generator) -> Array:
+    """Row j: whole numbers v = 0..j with probability proportional to phi^v, one per user."""
+    choices = np.arange(1.0, n + 1)[:, None]
+    if phi == 0:
+        return np.zeros((n, users))
+    draws = rng.random((n, users))
+    if phi == 1:
+        draws *= choices
+    else:  # invert the distribution function (1 - phi^v)/(1 - phi^(j+1))
+        draws *= np.expm1(choices * np.log(phi))
+        np.log1p(draws, out=draws)
+        draws /= np.log(phi)
+    # Rounding may reach the open end of the range.
+    return np.asarray(np.minimum(draws, choices - 0.5, out=draws))
+
+
+def mallows_pmf(n_items: int, phi: float) -> tuple[Ints, Array]:
+    """Exact law of a Mallows ranking with the identity as its centre.
+
+    Parameters
+    ----------
+    n_items : int
+        From 2 to 8.
+    phi : float
+        Spread in [0, 1].
+
+    Returns
+    -------
+    rankings : array of int, shape (n!, n_items)
+        Positions, in lexicographic order.
+    probabilities : array, shape (n!,)
+
+    Notes
+    -----
+    The exact twin of `mallows_rankings`.
+    """
+    rankings = _all_rankings(check.integer("n_items", n_items, 2, _ENUMERATED))
+    phi = check.probability("phi", phi)
+    i, j = np.triu_indices(n_items, 1)
+    weights = np.power(phi, (rankings[:, i] > rankings[:, j]).sum(axis=1), dtype=float)
+    return rankings, weights / weights.sum()
+
+
+def mallows_pair_probabilities(n_items: int, phi: float) -> Array:
+    """Probability that item i is placed before item j, for every pair.
+
+    Parameters
+    ----------
+    n_items : int
+        At least 2.
+    phi : float
+        Spread in [0, 1].
+
+    Returns
+    -------
+    array, shape (n_items, n_items)
+        A matrix of winning probabilities: entry [i, j] + entry [j, i] is 1, the diagonal 1/2.
+
+    Notes
+    -----
+    Only d = j - i matters. For i < j the probability is
+    h(d) = (d+1)/(1-phi^(d+1)) - d/(1-phi^d) = sum_{s<d} (s+1) phi^s / (Z_d Z_{d+1}) with
+    Z_k = 1 + phi + ... + phi^(k-1): of d + 1 neighbours in the centre the first stands at q among
+    the first d, with probability phi^q/Z_d, and the last is inserted v from the end; they keep
+    their order when q + v < d. The sum has positive terms, so it is accurate for every phi. YLL,
+    section 4.2.1, put h(d) = h(1) = 1/(1+phi) for every pair.
+    """
+    n = check.integer("n_items", n_items, 2)
+    phi = check.probability("phi", phi)
+    terms = np.power(phi, np.arange(n), dtype=float)
+    totals = np.cumsum(terms)
+    ordered = np.cumsum(np.arange(1, n + 1) * terms)
+    keep = np.r_[0.5, ordered[:-1] / (totals[:-1] * totals[1:])]  # entry d, the diagonal first
+    gap = np.subtract.outer(np.arange(n), np.arange(n))
+    return np.where(gap <= 0, keep[np.abs(gap)], 1 - keep[np.abs(gap)])
+
+
+def mallows_expected_distance(n_items: int, phi: float) -> float:
+    """Expected Kendall distance of a Mallows ranking from its centre.
+
+    Parameters
+    ----------
+    n_items : int
+        At least 2.
+    phi : float
+        Spread in [0, 1].
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The sum over j < n of the mean of v = 0..j with weights phi^v.
+    """
+    n = check.integer("n_items", n_items, 2)
+    steps = np.arange(n)
+    weights = np.power(check.probability("phi", phi), steps, dtype=float)
+    return float((np.cumsum(steps * weights) / np.cumsum(weights)).sum())
+
+
+def plackett_luce_rankings(theta: ArrayLike, users: int, *, rng: np.random.Generator) -> Ints:
+    """Sample rankings built from the top, each next item with odds exp(theta).
+
+    Parameters
+    ----------
+    theta : array, shape (n,)
+        Log-strengths, at least two.
+    users : int
+        Number of rankings.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of int, shape (users, n)
+        Positions.
+
+    Notes
+    -----
+    The order of independent arrival times log E_i - theta_i, E_i standard exponential, has the
+    Plackett-Luce law. Any two items compare as in the Bradley-Terry-Luce model. Idealised sampler.
+    """
+    strengths = _log_strengths(theta)
+    users = check.integer("users", users, 1)
+    arrival = check.generator(rng).standard_exponential((users, strengths.size))
+    # A draw of exactly 0 has log -inf, an arrival before all others, as it should be.
+    with np.errstate(divide="ignore"):
+        orders = np.argsort(np.log(arrival) - strengths, axis=1)
+    positions = np.empty_like(orders)
+    np.put_along_axis(positions, orders, np.arange(strengths.size)[None, :], axis=1)
+    return positions
+
+
+def plackett_luce_pmf(theta: ArrayLike) -> tuple[Ints, Array]:
+    """Exact law of a Plackett-Luce ranking.
+
+    Parameters
+    ----------
+    theta : array, shape (n,)
+        Log-strengths, n from 2 to 8.
+
+    Returns
+    -------
+    rankings : array of int, shape (n!, n)
+        Positions, in lexicographic order.
+    probabilities : array, shape (n!,)
+
+    Notes
+    -----
+    The exact twin of `plackett_luce_rankings`.
+    """
+    strengths = _log_strengths(theta)
+    if strengths.size > _ENUMERATED:
+        raise ValueError(f"theta of length {strengths.size}: allowed are 2 to {_ENUMERATED} items")
+    rankings = _all_rankings(strengths.size)
+    listed = strengths[np.argsort(rankings, axis=1)]
+    left = np.logaddexp.accumulate(listed[:, ::-1], axis=1)[:, ::-1]
+    return rankings, np.exp((listed - left).sum(axis=1))
+
+
+def _all_rankings(n: int) -> Ints:
+    return np.array(list(itertools.permutations(range(n))), dtype=np.int64)
+
+
+def _log_strengths(theta: ArrayLike) -> Array:
+    strengths = check.finite_array("theta", theta)
+    if strengths.ndim != 1 or strengths.size < 2:
+        raise ValueError(f"theta of shape {strengths.shape}: allowed is (n,) with n >= 2")
+    return strengths

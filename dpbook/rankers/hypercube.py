@@ -1,0 +1,208 @@
+"""A whole sign vector in one private report: the mechanism of Duchi, Jordan and Wainwright.
+
+The report is a corner of a cube, drawn from the half of the corners that agrees with the vector
+on most coordinates, or else from the other half. In even dimension some corners agree on exactly
+half of the coordinates; putting them in both halves breaks the privacy promised.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+
+__all__ = [
+    "hypercube_loss",
+    "hypercube_response",
+    "hypercube_response_pmf",
+    "hypercube_scale",
+    "sign_vectors",
+]
+
+Array = NDArray[np.float64]
+
+TIES = ("split", "closed")
+
+
+def hypercube_scale(dimension: int, epsilon: float, ties: str = "split") -> float:
+    """Length B of the coordinates that makes the report unbiased.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of coordinates d, at least 1.
+    epsilon : float
+        Privacy parameter in nats, above 0.
+    ties : {"split", "closed"}
+        As for `hypercube_response`.
+
+    Returns
+    -------
+    float
+        ``coth(epsilon / 2) 4^k / C(2 k, k)`` with k = floor(d / 2), about
+        ``coth(epsilon / 2) sqrt(pi d / 2)``; larger for ``"closed"`` in even dimension. The
+        variance of a coordinate is B^2 - value^2.
+    """
+    d = check.integer("dimension", dimension, 1)
+    scale = _inverse_central(d // 2)
+    coth = 1 / np.tanh(0.5 * check.positive("epsilon", epsilon))
+    if check.choice("ties", ties, TIES) == "closed" and d % 2 == 0:
+        # The corners of a half include all the ties instead of half of them.
+        scale += 1
+    return float(coth * scale)
+
+
+def hypercube_loss(dimension: int, epsilon: float, ties: str = "split") -> float:
+    """Exact privacy loss of the report between any two sign vectors.
+
+    Parameters
+    ----------
+    dimension, epsilon, ties
+        As for `hypercube_scale`.
+
+    Returns
+    -------
+    float
+        ``epsilon``; ``ln(1 + exp(epsilon))`` for ``"closed"`` in every even dimension.
+
+    Notes
+    -----
+    With closed halves of N corners a tie has probability 1 / N and a corner of the wrong half
+    1 / (N (1 + e^epsilon)). A corner can be the one for a vector and the other for its neighbour
+    that differs in one coordinate. The law is computed by `hypercube_response_pmf`.
+    """
+    d = check.integer("dimension", dimension, 1)
+    value = check.positive("epsilon", epsilon)
+    closed = check.choice("ties", ties, TIES) == "closed" and d % 2 == 0
+    return float(np.logaddexp(0, value)) if closed else value
+
+
+def hypercube_response(
+    values: ArrayLike, epsilon: float, *, ties: str = "split", rng: np.random.Generator
+) -> Array:
+    """One private report of each vector: a corner of the cube [-B, B]^d.
+
+    Parameters
+    ----------
+    values : array, shape (..., d)
+        Vectors with entries in [-1, 1], one per user. Entries other than -1 and 1 are first
+        rounded to -1 or 1 at random without bias.
+    epsilon : float
+        Privacy parameter of a whole vector, in nats, above 0.
+    ties : {"split", "closed"}
+        In even dimension: a corner at right angles to the vector belongs to each half with weight
+        one half, or to both halves with full weight.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array, shape (..., d)
+        Entries -B and B, B from `hypercube_scale`; the expectation is ``values``.
+
+    Raises
+    ------
+    ValueError
+        For arguments out of range.
+
+    Notes
+    -----
+    Source: Duchi, Jordan, Wainwright (2014), whose half-spaces are closed; AGKM, Theorem 8.
+
+    **Privacy.** (epsilon, 0) locally for ``"split"``, exactly. ``"closed"`` is right in odd
+    dimension only; in even dimension it spends ``ln(1 + exp(epsilon))``. Idealised sampler.
+    """
+    x = check.finite_array("values", values)
+    if (np.abs(x) > 1).any():
+        raise ValueError("values hold a number outside [-1, 1]: allowed are numbers in [-1, 1]")
+    d = x.shape[-1]
+    scale = hypercube_scale(d, epsilon, ties)
+    check.generator(rng)
+    truth = np.where(rng.random(x.shape) < 0.5 * (1 + x), 1, -1).astype(np.int8).reshape(-1, d)
+    signs = _balanced_corners(truth, closed=ties == "closed" and d % 2 == 0, rng=rng)
+    lies = rng.random(len(truth)) < 1 / (1 + np.exp(float(epsilon)))
+    np.negative(signs, out=signs, where=lies[:, None])
+    return scale * signs.reshape(x.shape).astype(float)
+
+
+def hypercube_response_pmf(values: ArrayLike, epsilon: float, ties: str = "split") -> Array:
+    """Exact law of `hypercube_response` for one vector over the 2^d corners.
+
+    Parameters
+    ----------
+    values : array, shape (d,)
+        Entries in [-1, 1], d at most 16 (10 with entries other than -1 and 1).
+    epsilon : float
+        Privacy parameter in nats, above 0.
+    ties : {"split", "closed"}
+        As for `hypercube_response`.
+
+    Returns
+    -------
+    array, shape (2^d,)
+        In the order of `sign_vectors`.
+    """
+    x = check.finite_array("values", values)
+    if x.ndim != 1 or (np.abs(x) > 1).any():
+        raise ValueError(f"values = {values!r}: allowed is one vector of numbers in [-1, 1]")
+    sharp = bool((np.abs(x) == 1).all())
+    corners = sign_vectors(check.integer("dimension", x.size, 1, 16 if sharp else 10)).astype(int)
+    lie = 1 / (1 + np.exp(check.positive("epsilon", epsilon)))
+    closed = check.choice("ties", ties, TIES) == "closed"
+    truths = np.sign(x)[None].astype(int) if sharp else corners
+    rounding = (0.5 * (1 + truths * x)).prod(axis=1)
+    agreement = corners @ truths.T
+    weight = np.where(agreement > 0, 1 - lie, np.where(agreement < 0, lie, 1.0 if closed else 0.5))
+    size = (agreement > 0).sum(axis=0) + (1.0 if closed else 0.5) * (agreement == 0).sum(axis=0)
+    return np.asarray((weight / size) @ rounding)
+
+
+def sign_vectors(dimension: int) -> NDArray[np.int8]:
+    """All vectors of -1 and 1, in the order of the binary numbers, -1 for a 0.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of coordinates d, at most 20.
+
+    Returns
+    -------
+    array, shape (2^d, d)
+    """
+    d = check.integer("dimension", dimension, 1, 20)
+    bits = (np.arange(2**d)[:, None] >> np.arange(d - 1, -1, -1)) & 1
+    return (2 * bits - 1).astype(np.int8)
+
+
+def _balanced_corners(
+    truth: NDArray[np.int8], *, closed: bool, rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """Corners drawn uniformly from the half that agrees with each row of ``truth``."""
+    users, d = truth.shape
+    out = np.empty((users, d), dtype=np.int8)
+    todo = np.arange(users)
+    while todo.size:
+        bits = np.frombuffer(rng.bytes(todo.size * ((d + 7) // 8)), dtype=np.uint8)
+        bits = np.unpackbits(bits.reshape(todo.size, -1), axis=1, count=d)
+        signs = 2 * bits.view(np.int8) - 1
+        agreement = np.einsum("ij,ij->i", signs, truth[todo], dtype=np.int64)
+        # Turning a corner round when it disagrees gives every corner of the open half the weight
+        # of two, a tie the weight of one: right for "split".
+        np.negative(signs, out=signs, where=(agreement < 0)[:, None])
+        keep = np.ones(todo.size, dtype=bool)
+        if closed:
+            keep = (agreement == 0) | (rng.random(todo.size) < 0.5)
+        out[todo[keep]] = signs[keep]
+        todo = todo[~keep]
+    return out
+
+
+def _inverse_central(k: int) -> float:
+    """4^k / C(2k, k); by Stirling's series when the integers get long."""
+    if k < 500:
+        return 4**k / comb(2 * k, k)
+    x = 1 / k
+    return float(np.sqrt(np.pi * k) * (1 + x / 8 + x**2 / 128 - 5 * x**3 / 1024))

@@ -1,0 +1,355 @@
+"""Rank aggregation: counts, distances, KwikSort and Kemeny against plain Python."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbook import estimators as est
+from dpbook.data import Rankings
+from dpbook.models import mallows_rankings
+from dpbook.privacy import audit_sampler
+
+PERMUTATIONS = {n: np.array(list(itertools.permutations(range(n)))) for n in range(2, 7)}
+CYCLE = np.array([[0, 2, 1], [1, 0, 2], [2, 1, 0]])  # majority 0 > 1 > 2 > 0
+
+
+def rankings(users, n, seed):
+    rng = np.random.default_rng(seed)
+    return np.argsort(rng.random((users, n)), axis=1)
+
+
+def plain_counts(positions, weights=None):
+    n = len(positions[0])
+    counts = [[0] * n for _ in range(n)]
+    for row, weight in zip(positions, weights or [1] * len(positions), strict=True):
+        for i, j in itertools.permutations(range(n), 2):
+            counts[i][j] += weight * (row[i] < row[j])
+    return counts
+
+
+def disagreements(a, b):
+    pairs = itertools.combinations(range(len(a)), 2)
+    return sum((a[i] < a[j]) != (b[i] < b[j]) for i, j in pairs)
+
+
+@pytest.mark.parametrize(("users", "n"), [(1, 2), (7, 5), (255, 4), (300, 70), (2100, 6)])
+def test_counts_against_plain_python(users, n):
+    positions = rankings(users, n, 1)[: users if n < 70 else 20]
+    expected = plain_counts(positions.tolist())
+    assert est.pairwise_counts(positions).tolist() == expected
+    assert est.pairwise_counts(Rankings(n, positions)).tolist() == expected
+
+
+def test_counts_of_many_users_and_of_many_items():
+    # Every lane full: 70 000 equal rankings would overflow any byte that is not spilt in time.
+    assert est.pairwise_counts(np.tile([1, 0, 2], (70_000, 1))).tolist() == [
+        [0, 0, 70_000],
+        [70_000, 0, 70_000],
+        [0, 0, 0],
+    ]
+    positions = rankings(11, 300, 2)
+    expected = (positions[:, :, None] < positions[:, None, :]).sum(axis=0)
+    assert (est.pairwise_counts(positions) == expected).all()
+
+
+def test_weighted_counts_stand_for_repeated_rows():
+    positions = rankings(9, 5, 3)
+    times = [3, 0, 1, 2, 5, 1, 1, 4, 0]
+    repeated = est.pairwise_counts(np.repeat(positions, times, axis=0))
+    weighted = est.pairwise_counts(positions, weights=times)
+    assert (weighted == repeated).all() and weighted.dtype == np.int64
+    shares = est.pairwise_counts(positions, weights=np.array(times) / 17)
+    assert shares == pytest.approx(repeated / 17)
+
+
+@given(st.permutations(range(6)), st.permutations(range(6)), st.integers(1, 6))
+def test_distances_against_definitions(a, b, k):
+    assert est.kendall_distance(a, b) == disagreements(a, b)
+    assert est.footrule_distance(a, b) == sum(abs(x - y) for x, y in zip(a, b, strict=True))
+    assert disagreements(a, b) <= est.footrule_distance(a, b) <= 2 * disagreements(a, b)
+    # Fagin et al.: the four cases, over the items that are in one of the lists.
+    total = 0.0
+    in_a, in_b = {i for i in range(6) if a[i] < k}, {i for i in range(6) if b[i] < k}
+    for i, j in itertools.combinations(sorted(in_a | in_b), 2):
+        here, there = {i, j} & in_a, {i, j} & in_b
+        if len(here) == 2 and len(there) == 2:
+            total += (a[i] < a[j]) != (b[i] < b[j])
+        elif {len(here), len(there)} == {2, 0}:
+            total += 0.25
+        elif len(here) == 2 or len(there) == 2:
+            both, (lone,) = (a, there) if len(here) == 2 else (b, here)
+            total += both[i + j - lone] < both[lone]
+        else:
+            total += 1
+    assert est.top_k_distance(a, b, k, penalty=0.25) == pytest.approx(total)
+
+
+def test_distances_broadcast_and_do_not_wrap():
+    table = PERMUTATIONS[4].astype(np.uint8)
+    grid = est.kendall_distance(table[:, None], table)
+    assert grid.shape == (24, 24) and grid.max() == 6 and (grid == grid.T).all()
+    assert est.footrule_distance(table[0], table[-1]) == 8
+    assert (est.top_k_distance(table[:, None], table, 4) == grid).all()
+
+
+def test_kemeny_score_is_the_mean_distance():
+    positions = rankings(25, 5, 4)
+    fractions = est.pairwise_counts(positions) / 25
+    scores = est.kemeny_score(PERMUTATIONS[5], fractions)
+    for row, score in zip(PERMUTATIONS[5].tolist(), scores, strict=True):
+        exact = sum(disagreements(row, other) for other in positions.tolist()) / 25
+        assert score == pytest.approx(exact)
+    stack = np.stack([fractions, fractions.T])
+    assert est.kemeny_score(PERMUTATIONS[5][:, None], stack).shape == (120, 2)
+
+
+def test_borda_is_the_order_of_average_places():
+    positions = mallows_rankings(31, 7, phi=0.9, rng=np.random.default_rng(5))
+    borda = est.borda_ranking(est.pairwise_counts(positions))
+    means = positions.mean(axis=0)
+    assert (np.argsort(borda) == np.lexsort((np.arange(7), means))).all()
+
+
+def test_copeland_counts_duels_and_breaks_ties():
+    assert est.copeland_ranking([[0, 2, 2], [1, 0, 3], [1, 0, 0]]).tolist() == [0, 1, 2]
+    # Item 1 wins one duel by much and loses one by little; Borda and Copeland differ.
+    counts = np.array([[0, 6, 6, 6], [5, 0, 11, 11], [5, 0, 0, 6], [5, 0, 5, 0]])
+    assert est.copeland_ranking(counts).tolist() == [0, 1, 2, 3]
+    assert est.borda_ranking(counts).tolist() == [1, 0, 2, 3]
+    rng = np.random.default_rng(6)
+    seen = {tuple(est.copeland_ranking(CYCLE, rng=rng)) for _ in range(200)}
+    assert len(seen) == 6 and tuple(est.copeland_ranking(CYCLE)) == (0, 1, 2)
+
+
+def quicksort_law(beats, items):
+    """Law of the order, in plain Python: a dictionary over tuples of items."""
+    if not items:
+        return {(): 1.0}
+    law = {}
+    for pivot in items:
+        others = [i for i in items if i != pivot]
+        for sides in itertools.product((True, False), repeat=len(others)):
+            chance = 1 / len(items)
+            for item, left in zip(others, sides, strict=True):
+                chance *= beats[item][pivot] if left else beats[pivot][item]
+            if chance:
+                before = [i for i, left in zip(others, sides, strict=True) if left]
+                after = [i for i, left in zip(others, sides, strict=True) if not left]
+                for (x, p), (y, q) in itertools.product(
+                    quicksort_law(beats, before).items(), quicksort_law(beats, after).items()
+                ):
+                    order = (*x, pivot, *y)
+                    law[order] = law.get(order, 0) + chance * p * q
+    return law
+
+
+def random_preference(n, seed):
+    table = np.random.default_rng(seed).random((n, n))
+    return np.triu(table, 1) + np.tril(1 - table.T, -1)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_kwiksort_pmf_against_recursion(n):
+    stack = np.stack([random_preference(n, seed) for seed in range(2)])
+    table, laws = est.kwiksort_pmf(stack)
+    for preference, law in zip(stack, laws, strict=True):
+        exact = quicksort_law(preference.tolist(), list(range(n)))
+        for row, probability in zip(table, law, strict=True):
+            assert probability == pytest.approx(exact[tuple(np.argsort(row).tolist())], rel=1e-12)
+
+
+def frequencies(positions, table):
+    return (positions[:, None, :] == table).all(axis=2).sum(axis=0)
+
+
+def test_kwiksort_samplers_follow_the_law():
+    # A cycle, a tie, and a clear loser.
+    counts = np.array([[0, 2, 1, 3], [1, 0, 2, 2], [2, 1, 0, 3], [0, 2, 0, 0]])
+    preference = (1 + np.sign(counts - counts.T)) / 2
+    table, law = est.kwiksort_pmf(preference)
+    rng = np.random.default_rng(7)
+    batch = est.kwiksort_rankings(counts, 20_000, rng=rng)
+    single = np.array([est.kwiksort_ranking(counts, rng=rng) for _ in range(6000)])
+    for draws in (batch, single):
+        assert audit_sampler(frequencies(draws, table), law).passed
+    mirrored = est.kwiksort_pmf(preference.T)[1]
+    assert not audit_sampler(frequencies(batch, table), mirrored).passed
+
+
+def test_kwiksort_batches_keep_replicates_apart():
+    rng = np.random.default_rng(8)
+    orders = np.argsort(rng.random((6, 9)), axis=1)
+    stack = (orders[:, :, None] < orders[:, None, :]).astype(int).reshape(2, 3, 9, 9)
+    expected = orders.reshape(2, 3, 9)
+    assert (est.kwiksort_rankings(stack, rng=rng) == expected).all()
+    many = est.kwiksort_rankings(stack, 4, rng=rng)
+    assert many.shape == (2, 3, 4, 9) and (many == expected[:, :, None]).all()
+    assert (est.kwiksort_ranking(stack[0, 0], rng=rng) == orders[0]).all()
+
+
+def test_recorded_comparisons():
+    rng = np.random.default_rng(9)
+    counts = est.pairwise_counts(rankings(15, 12, 9))
+    law = est.comparisons_pmf_tournament(counts > counts.T)
+    numbers = []
+    for _ in range(3000):
+        positions, pairs = est.kwiksort_comparisons(counts, rng=rng)
+        assert len({frozenset(pair) for pair in pairs.tolist()}) == len(pairs)
+        ahead = counts[pairs[:, 0], pairs[:, 1]] > counts[pairs[:, 1], pairs[:, 0]]
+        assert ((positions[pairs[:, 0]] < positions[pairs[:, 1]]) == ahead).all()
+        numbers.append(len(pairs))
+    assert audit_sampler(np.bincount(numbers, minlength=law.size), law).passed
+    transitive = est.comparisons_pmf(12)
+    assert not audit_sampler(np.bincount(numbers, minlength=law.size), transitive).passed
+
+
+def comparison_law(wins, items):
+    """Law of the number of comparisons, by enumerating pivots."""
+    if len(items) < 2:
+        return {0: 1.0}
+    law = {}
+    for pivot in items:
+        left = tuple(i for i in items if wins[i][pivot])
+        right = tuple(i for i in items if wins[pivot][i])
+        for (x, p), (y, q) in itertools.product(
+            comparison_law(wins, left).items(), comparison_law(wins, right).items()
+        ):
+            total = len(items) - 1 + x + y
+            law[total] = law.get(total, 0) + p * q / len(items)
+    return law
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_comparison_laws_against_enumeration(n):
+    order = np.triu(np.ones((n, n), dtype=bool), 1)
+    mixed = random_preference(n, 10) > 0.5
+    np.fill_diagonal(mixed, False)
+    for wins, law in [
+        (order, est.comparisons_pmf(n)),
+        (order, est.comparisons_pmf_tournament(order)),
+        (mixed, est.comparisons_pmf_tournament(mixed)),
+    ]:
+        exact = comparison_law(wins.tolist(), tuple(range(n)))
+        assert law == pytest.approx([exact.get(c, 0) for c in range(n * (n - 1) // 2 + 1)])
+
+
+def test_comparisons_of_a_hundred_items():
+    law = est.comparisons_pmf(100)
+    number = np.arange(law.size)
+    harmonic = sum(1 / k for k in range(1, 101))
+    second = sum(1 / k**2 for k in range(1, 101))
+    assert law.sum() == pytest.approx(1, abs=1e-13)
+    # Knuth: mean 2 (n + 1) H_n - 4 n, variance 7 n^2 - 4 (n+1)^2 H''_n - 2 (n+1) H_n + 13 n.
+    mean = 2 * 101 * harmonic - 400
+    assert law @ number == pytest.approx(mean, rel=1e-12)
+    variance = 70_000 - 4 * 101**2 * second - 202 * harmonic + 1300
+    assert law @ (number - mean) ** 2 == pytest.approx(variance, rel=1e-10)
+    # The worst case takes 2^(n-1)/n! of all runs.
+    assert np.log(law[-1]) == pytest.approx(99 * np.log(2) - np.log(np.arange(1, 101)).sum())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_kemeny_against_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    counts = [
+        rng.integers(0, 9, (n, n)),
+        rng.normal(size=(n, n)),
+        rng.integers(0, 2, (n, n)),
+        est.pairwise_counts(rankings(5, n, seed)),
+    ][seed % 4]
+    fit = est.kemeny_ranking(counts)
+    best = est.kemeny_score(PERMUTATIONS[n], counts).min()
+    assert fit.optimal and fit.cost == pytest.approx(best) and fit.lower == pytest.approx(best)
+    assert est.kemeny_score(fit.positions, counts) == pytest.approx(best)
+
+
+def held_karp(counts):
+    """Smallest total distance by recursion over sets of leading items."""
+    n = len(counts)
+    best = {0: 0}
+    for members in range(1, 2**n):
+        inside = [i for i in range(n) if members >> i & 1]
+        best[members] = min(
+            best[members & ~(1 << last)] + sum(counts[last][i] for i in inside) for last in inside
+        )
+    return best[2**n - 1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kemeny_of_hard_tournaments_against_dynamic_programming(seed):
+    wins = (random_preference(12, seed) > 0.5).astype(int)
+    fit = est.kemeny_ranking(wins)
+    assert fit.optimal and fit.cost == fit.lower == held_karp(wins.tolist())
+
+
+def test_kemeny_when_the_relaxation_is_not_integral():
+    # On the Paley tournament of 11 items the triangles alone leave a fractional optimum.
+    squares = {pow(i, 2, 11) for i in range(1, 11)}
+    wins = np.array([[int((j - i) % 11 in squares) for j in range(11)] for i in range(11)])
+    fit = est.kemeny_ranking(wins)
+    assert fit.optimal and fit.cost == held_karp(wins.tolist()) > 55 / 3
+
+
+def test_kemeny_stopped_early_still_brackets_the_optimum():
+    wins = (random_preference(24, 11) > 0.5).astype(int)
+    fit = est.kemeny_ranking(wins, time_limit=1e-9)
+    assert not fit.optimal and fit.lower < fit.cost
+    assert est.kemeny_score(fit.positions, wins) == fit.cost
+    full = est.kemeny_ranking(wins, time_limit=0.2)
+    assert fit.lower <= full.lower <= full.cost <= fit.cost
+
+
+def test_local_search_ends_where_no_move_helps():
+    rng = np.random.default_rng(12)
+    counts = est.pairwise_counts(rankings(9, 8, 12))
+    start = rng.permutation(8)
+    found = est.local_search_ranking(counts, start)
+    cost = est.kemeny_score(found, counts)
+    assert cost <= est.kemeny_score(start, counts)
+    order = np.argsort(found).tolist()
+    for p, q in itertools.product(range(8), repeat=2):
+        moved = order[:p] + order[p + 1 :]
+        moved.insert(q, order[p])
+        assert est.kemeny_score(np.argsort(moved), counts) >= cost
+    best = est.kemeny_ranking(counts)
+    assert (est.local_search_ranking(counts, best.positions) == best.positions).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda g: est.pairwise_counts([[0, 0, 1]]), r"positions\[0\]"),
+        (lambda g: est.pairwise_counts([[0, 1], [1, 2]]), r"positions\[1\]"),
+        (lambda g: est.pairwise_counts([[0, 257]]), r"positions\[0\]"),
+        (lambda g: est.pairwise_counts([0, 1]), "positions"),
+        (lambda g: est.pairwise_counts([[0.0, 1.0]]), "positions"),
+        (lambda g: est.pairwise_counts(np.zeros((2, 80), dtype=int)), r"positions\[0\]"),
+        (lambda g: est.pairwise_counts([[0, 1]], weights=[-1]), "weights"),
+        (lambda g: est.pairwise_counts([[0, 1]], weights=[1, 2]), "weights"),
+        (lambda g: est.kendall_distance([0, 1], [0, 1, 2]), "b ranks 3"),
+        (lambda g: est.kendall_distance([0, 2], [0, 1]), "a holds"),
+        (lambda g: est.top_k_distance([0, 1], [0, 1], 3), "k"),
+        (lambda g: est.kemeny_score([0, 1], np.eye(3)), "fractions"),
+        (lambda g: est.borda_ranking([1.0, 2.0]), "counts"),
+        (lambda g: est.kwiksort_ranking(np.zeros((2, 3, 3)), rng=g), "counts"),
+        (lambda g: est.kwiksort_ranking(np.zeros((3, 3)), rng=None), "rng"),
+        (lambda g: est.kwiksort_rankings(np.zeros((3, 3)), 0, rng=g), "size"),
+        (lambda g: est.kwiksort_pmf(np.full((3, 3), 0.4)), "preference"),
+        (lambda g: est.kwiksort_pmf([[0, 1.2], [-0.2, 0]]), "preference"),
+        (lambda g: est.kwiksort_pmf(np.full((9, 9), 0.5)), "preference"),
+        (lambda g: est.comparisons_pmf(0), "n_items"),
+        (lambda g: est.comparisons_pmf_tournament(np.zeros((3, 3), dtype=bool)), "wins"),
+        (lambda g: est.comparisons_pmf_tournament(np.eye(2)), "wins"),
+        (lambda g: est.kemeny_ranking(np.zeros((2, 3))), "counts"),
+        (lambda g: est.kemeny_ranking(CYCLE, time_limit=0), "time_limit"),
+        (lambda g: est.local_search_ranking(CYCLE, [0, 1]), "start"),
+        (lambda g: est.local_search_ranking(CYCLE, [0, 0, 1]), "start"),
+    ],
+)
+def test_bad_arguments_are_named(call, word):
+    with pytest.raises(ValueError, match=word):
+        call(np.random.default_rng(0))

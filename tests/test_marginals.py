@@ -1,0 +1,265 @@
+"""Reduction from sign vectors: distances by enumeration, bounds by linear programs and samples."""
+
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from math import exp, factorial, log, sinh, sqrt
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+from scipy.optimize import linprog
+from scipy.stats import beta, binom, norm
+
+from dpbook.lower_bounds import kendall_ball
+from dpbook.lower_bounds.marginals import (
+    image_distance,
+    nearest_ranking,
+    nearest_ranking_distance,
+    ranking_to_signs,
+    signs_to_ranking,
+)
+from dpbook.lower_bounds.tracing import (
+    mean_sign_size,
+    noisy_majority,
+    sample_tracing_scores,
+    total_score,
+    tracing_moments,
+    tracing_sample_size,
+    tracing_scores,
+)
+from dpbook.lower_bounds.unanimous import (
+    packing_sample_size,
+    reed_muller_code,
+    unanimous_sample_size,
+)
+
+
+def kendall(a, b):
+    return sum((a[i] < a[j]) != (b[i] < b[j]) for i, j in combinations(range(len(a)), 2))
+
+
+# --- the map -------------------------------------------------------------------------------------
+
+
+def test_the_map_switches_outer_pairs_and_is_inverted():
+    assert signs_to_ranking([1, -1], 1).tolist() == [3, 1, 2, 0, 4]
+    assert signs_to_ranking([1, -1], 1, convention="formula").tolist() == [0, 4, 2, 3, 1]
+    signs = np.array(list(product((-1, 1), repeat=3)))
+    for t in (0, 1, 4):
+        images = signs_to_ranking(signs, t)
+        assert_array_equal(np.sort(images), np.broadcast_to(np.arange(6 + t), images.shape))
+        assert_array_equal(ranking_to_signs(images, t), signs)
+        formula = signs_to_ranking(signs, t, convention="formula")
+        assert_array_equal(ranking_to_signs(formula, t), -signs)
+
+
+@pytest.mark.parametrize(("d", "t"), [(1, 0), (1, 3), (2, 0), (2, 2), (3, 0), (3, 1)])
+def test_distances_by_enumeration(d, t):
+    signs = np.array(list(product((-1, 1), repeat=d)))
+    x = signs[-2]
+    image = signs_to_ranking(x, t)
+    least = np.full(d + 1, 10**6)
+    for sigma in permutations(range(2 * d + t)):
+        h = np.count_nonzero(ranking_to_signs(np.array(sigma), t) != x)
+        least[h] = min(least[h], kendall(sigma, image))
+    assert_array_equal(least, nearest_ranking_distance(np.arange(d + 1), d, t))
+    for y in signs:
+        h = np.count_nonzero(x != y)
+        assert kendall(signs_to_ranking(y, t), image) == image_distance(h, d, t)
+        nearest = nearest_ranking(y, x, t)
+        assert_array_equal(ranking_to_signs(nearest, t), y)
+        assert kendall(nearest, image) == nearest_ranking_distance(h, d, t)
+
+
+def test_distances_at_larger_sizes():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        d, t = rng.integers(1, 12, 2)
+        x, y = rng.choice([-1, 1], (2, d))
+        h = np.count_nonzero(x != y)
+        image = signs_to_ranking(x, int(t))
+        assert kendall(signs_to_ranking(y, int(t)), image) == image_distance(h, int(d), int(t))
+        nearest = nearest_ranking(y, x, int(t))
+        assert kendall(nearest, image) == nearest_ranking_distance(h, int(d), int(t))
+
+
+def test_score_of_any_ranking_against_a_profile():
+    rng = np.random.default_rng(4)
+    d, t = 3, 4
+    for _ in range(200):
+        signs = rng.choice([-1, 1], (5, d), p=(0.3, 0.7))
+        sigma = rng.permutation(2 * d + t)
+        if rng.random() < 0.5:  # near the best ones
+            sigma = nearest_ranking(rng.choice([-1, 1], d), signs[0], t)
+        score = np.mean([kendall(sigma, image) for image in signs_to_ranking(signs, t)])
+        wrong = (signs != ranking_to_signs(sigma, t)).mean(axis=0)
+        assert score >= t * np.minimum(1, 2 * wrong).sum() - 1e-9
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: signs_to_ranking([0, 1], 1),
+        lambda: signs_to_ranking([1], -1),
+        lambda: signs_to_ranking([1], 1, convention="mine"),
+        lambda: ranking_to_signs([0, 1, 2], 0),
+        lambda: ranking_to_signs([0, 1], 2),
+        lambda: image_distance(3, 2, 1),
+        lambda: nearest_ranking_distance(0.5, 2, 1),
+        lambda: nearest_ranking([1], [1, 1], 1),
+    ],
+)
+def test_bad_input_of_the_map(call):
+    with pytest.raises(ValueError, match="allowed"):
+        call()
+
+
+# --- unanimous data ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [0.5, 2.0, 6.0])
+def test_unanimous_bound_is_the_value_of_a_linear_program(budget):
+    rankings = list(permutations(range(3)))
+    loss = np.array([[kendall(a, b) for b in rankings] for a in rankings], dtype=float)
+    k = len(rankings)
+    cost = np.zeros(k * k + 1)
+    cost[-1] = 1
+    upper = [np.append((np.eye(k)[i][:, None] * loss[i]).ravel(), -1) for i in range(k)]
+    for i, j, s in product(range(k), repeat=3):
+        if i != j:
+            row = np.zeros(k * k + 1)
+            row[i * k + s], row[j * k + s] = 1, -exp(budget)
+            upper.append(row)
+    equal = np.append(np.kron(np.eye(k), np.ones(k)), np.zeros((k, 1)), axis=1)
+    found = linprog(cost, A_ub=upper, b_ub=np.zeros(len(upper)), A_eq=equal, b_eq=np.ones(k))
+    assert unanimous_sample_size(3, found.fun, epsilon=0.1) == pytest.approx(budget / 0.1, rel=1e-6)
+
+
+def test_unanimous_bound_by_brute_force_and_its_limits():
+    distances = [kendall(s, range(5)) for s in permutations(range(5))]
+    expected = log(1 + (5 - 2.5) / np.mean(np.maximum(2.5 - np.array(distances), 0)))
+    assert unanimous_sample_size(5, 2.5, epsilon=2.0) == pytest.approx(expected / 2)
+    assert unanimous_sample_size(5, 5.0, epsilon=1.0) == 0
+    # The ball's volume alone gives less.
+    ball = Fraction(kendall_ball(20, 4), factorial(20))
+    assert unanimous_sample_size(20, 4.0, epsilon=1.0) > -log(ball)
+
+
+def test_packing_bound_stays_below_the_exact_one():
+    assert packing_sample_size(log(2), 10, 1.0, epsilon=0.5) == pytest.approx(2 * log(4))
+    assert packing_sample_size(50.0, 10, 5.0, epsilon=1.0) == 0
+    for k, r in ((3, 1), (4, 2), (5, 3)):
+        words, d = len(reed_muller_code(r, k)) * log(2), 2**k
+        for t in (0, d):
+            far, m = int(image_distance(2 ** (k - r), d, t)), 2 * d + t
+            ours = packing_sample_size(words, far, 0.01 * m * m, epsilon=1.0)
+            assert ours <= unanimous_sample_size(m, 0.01 * m * m, epsilon=1.0)
+
+
+@pytest.mark.parametrize(("order", "variables"), [(0, 3), (1, 3), (1, 4), (2, 4), (3, 3)])
+def test_reed_muller_distance(order, variables):
+    rows = reed_muller_code(order, variables)
+    words = np.array(list(product((0, 1), repeat=len(rows)))) @ rows % 2
+    weights = np.sort(words.sum(axis=1))
+    assert weights[0] == 0
+    assert weights[1] == 2 ** (variables - order)
+
+
+# --- tracing -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("users", "shape"), [(1, 1.0), (4, 0.3), (5, 2.5)])
+def test_total_score_against_an_integral(users, shape):
+    k = np.arange(users + 1)
+    f = np.sin(3.0 * k + 1)
+
+    def integrand(q):
+        return beta.pdf(q, shape, shape) * (binom.pmf(k, users, q) * f * 2) @ (k - users * q)
+
+    halves = ((1e-12, 0.5), (0.5, 1 - 1e-12))
+    value = sum(quad(integrand, *ends, limit=200)[0] for ends in halves)
+    assert total_score(users, shape, f) == pytest.approx(value, abs=2e-4)
+
+
+def test_mean_sign_size():
+    assert mean_sign_size(1.0) == pytest.approx(0.5)
+    assert mean_sign_size(0.5) == pytest.approx(2 / np.pi)
+    assert mean_sign_size(1.0, 1) == pytest.approx(1)
+    assert mean_sign_size(1.0, 3) == pytest.approx((1 + 1 / 3 + 1 / 3 + 1) / 4)
+    assert mean_sign_size(0.2, 4000) == pytest.approx(mean_sign_size(0.2), abs=1e-3)
+
+
+def test_noisy_majority_against_samples():
+    rng = np.random.default_rng(5)
+    noise = np.subtract(*rng.laplace(scale=2.0, size=(2, 200_000)))
+    sampled = [np.sign(s + noise).mean() for s in (-3, -1, 1, 3)]
+    assert_allclose(noisy_majority(3, 2.0), sampled, atol=0.01)
+    assert noisy_majority(4).tolist() == [-1, -1, 0, 1, 1]
+
+
+def test_sampled_scores_have_the_exact_moments():
+    rng = np.random.default_rng(7)
+    d, size = 30, 20_000
+    members, outsiders = sample_tracing_scores(9, d, 1.0, size, rng=rng)
+    mean, variance = tracing_moments(9, 1.0)
+    error = 4 * sqrt(d / size)
+    assert abs(members.mean() - d * mean) < error
+    assert abs(outsiders.mean()) < error
+    assert members.var() == pytest.approx(d * variance, rel=0.05)
+    assert outsiders.var() == pytest.approx(d * 2 / 3, rel=0.05)
+    noisy, _ = sample_tracing_scores(9, d, 1.0, size, rng=rng, scale=4.0)
+    total = total_score(9, 1.0, noisy_majority(9, 4.0))
+    assert abs(noisy.mean() - d * total / 9) < error
+
+
+def test_scores_of_all_people():
+    rng = np.random.default_rng(8)
+    signs, p, read = rng.choice([-1, 1], (5, 4)), rng.uniform(-1, 1, 4), rng.choice([-1, 1], 4)
+    assert_allclose(tracing_scores(read, signs, p), [read @ (x - p) for x in signs])
+    both = tracing_scores(np.stack([read, -read]), np.stack([signs, signs]), np.stack([p, p]))
+    assert_allclose(both[0], -both[1])
+
+
+def test_sample_size_by_hand_and_its_order():
+    given = {"approximation": 2.0, "epsilon": 0.5, "shape": 0.05}
+    lost = 3 * (1 - mean_sign_size(0.05)) + 2 * 2 * 100 / 4000 + 2 * 1000 / (4000 * 100)
+    signal = 0.1 * 100 * (1 - lost)
+    expected = signal / (sinh(0.5) * sqrt(100 * 0.1 / 1.1)) - 0.1
+    assert tracing_sample_size(100, 4000, error=1000, **given) == pytest.approx(expected)
+    big = tracing_sample_size(10_000, 400_000, error=1000 * 10_000, **given)
+    assert big == pytest.approx(10 * expected, rel=0.05)
+    assert tracing_sample_size(100, 4000, error=1000, expected_leaks=1e-3, **given) < expected
+    assert tracing_sample_size(100, 10, error=1000, **given) == 0
+
+
+def test_private_rankers_stay_below_the_limit_on_the_total_score():
+    for n, epsilon in product((1, 5, 20, 80), (0.1, 1.0, 3.0)):
+        d = 50
+        scale = 2 * d / epsilon  # more noise than private marginals need
+        limit = n * sinh(epsilon) * sqrt(d * 2 / 3)
+        assert d * total_score(n, 1.0, noisy_majority(n, scale)) < limit
+    # The majority itself is far above it, and traced.
+    assert 800 * total_score(5, 1.0, noisy_majority(5)) > 5 * sinh(1) * sqrt(800 * 2 / 3)
+    mean, variance = tracing_moments(5, 1.0)
+    assert norm.sf((2.326 * sqrt(800 * 2 / 3) - 800 * mean) / sqrt(800 * variance)) > 0.99
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: unanimous_sample_size(1, 1.0, epsilon=1.0),
+        lambda: unanimous_sample_size(4, 0.0, epsilon=1.0),
+        lambda: packing_sample_size(0.1, 5, 1.0, epsilon=1.0),
+        lambda: reed_muller_code(4, 3),
+        lambda: mean_sign_size(0.0),
+        lambda: total_score(3, 1.0, [0.0, 1.0]),
+        lambda: total_score(1, 1.0, [0.0, 2.0]),
+        lambda: noisy_majority(3, -1.0),
+        lambda: sample_tracing_scores(4, 5, 1.0, 10, rng=np.random.default_rng(1)),
+        lambda: tracing_sample_size(5, 0, approximation=1.0, error=0.0, epsilon=1.0, shape=1.0),
+    ],
+)
+def test_bad_input_of_the_bounds(call):
+    with pytest.raises(ValueError, match="allowed"):
+        call()

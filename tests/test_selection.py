@@ -1,0 +1,168 @@
+"""Choice of one candidate and Gaussian noise, against enumeration and quadrature."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from dpbook.gaussian import gaussian_logpdf, gaussian_noise, gaussian_profile, gaussian_scale
+from dpbook.privacy import privacy_loss
+from dpbook.selection import (
+    exponential_choice,
+    exponential_pmf,
+    permute_and_flip,
+    permute_and_flip_pmf,
+)
+
+# ------------------------------------------------------------------ references
+
+
+def flips_in_every_order(accept: list[Fraction]) -> list[Fraction]:
+    """Permute-and-flip as stated: all orders of arrival, first head wins."""
+    law = [Fraction(0)] * len(accept)
+    for order in permutations(range(len(accept))):
+        still = Fraction(1, math.factorial(len(accept)))
+        for i in order:
+            law[i] += still * accept[i]
+            still *= 1 - accept[i]
+    return law
+
+
+def gaussian_delta(shift: float, scale: float, epsilon: float) -> float:
+    """Integral of the positive part of p - e^eps q."""
+
+    def p(x, centre):
+        return math.exp(-0.5 * ((x - centre) / scale) ** 2) / (scale * math.sqrt(2 * math.pi))
+
+    start = shift / 2 + epsilon * scale**2 / shift  # where p exceeds e^eps q
+    end = start + 40 * scale
+    f = lambda x: p(x, shift) - math.exp(epsilon) * p(x, 0.0)  # noqa: E731
+    return quad(f, start, end, epsabs=0, epsrel=1e-11, limit=200, points=[start + scale])[0]
+
+
+# ------------------------------------------------------------------ candidates
+
+
+@pytest.mark.parametrize("halvings", [[0, 0], [0, 1, 3], [2, 0, 5, 1], [0, 4, 4, 1, 0, 2]])
+def test_permute_and_flip_is_the_law_of_flips_in_random_order(halvings):
+    accept = [Fraction(1, 2**h) for h in halvings]
+    law = permute_and_flip_pmf(-np.array(halvings), 1.0, 2 * math.log(2))
+    assert law == pytest.approx([float(x) for x in flips_in_every_order(accept)], rel=1e-12)
+
+
+def test_permute_and_flip_of_thousands_adds_to_one():
+    rng = np.random.default_rng(5)
+    for utilities in (np.zeros(5040), -rng.integers(0, 900, 5040), -np.arange(5040.0)):
+        law = permute_and_flip_pmf(utilities, 21, 2.0)
+        assert law.sum() == pytest.approx(1, abs=1e-9) and law.min() >= 0
+    assert permute_and_flip_pmf(np.zeros(5040), 1, 1) == pytest.approx(np.full(5040, 1 / 5040))
+
+
+def test_exponential_weights():
+    law = exponential_pmf([1.0, 3.0, 2.0], 2.0, 4 * math.log(2))
+    assert law == pytest.approx(np.array([1, 4, 2]) / 7)
+    assert exponential_pmf([0.0, 1e6], 1, 1)[0] == 0
+
+
+@pytest.mark.parametrize("law", [exponential_pmf, permute_and_flip_pmf])
+def test_losses_stay_within_epsilon_and_come_near_it(law):
+    worst = max(
+        privacy_loss(law(np.array(u), 1, 0.8), law(np.array(u) + step, 1, 0.8))
+        for u in product(range(0, 13, 6), repeat=3)
+        for step in product((-1, 0, 1), repeat=3)
+    )
+    assert 0.78 < worst <= 0.8 + 1e-12
+    # half the sensitivity would not do
+    broken = privacy_loss(law([12.0, 0, 0], 0.5, 0.8), law([11.0, 1, 1], 0.5, 0.8))
+    assert broken > 1.2
+
+
+def test_permute_and_flip_is_never_worse():
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        u = rng.normal(scale=3, size=rng.integers(2, 9))
+        assert permute_and_flip_pmf(u, 1, 1.0) @ u >= exponential_pmf(u, 1, 1.0) @ u - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("draw", "law"),
+    [(exponential_choice, exponential_pmf), (permute_and_flip, permute_and_flip_pmf)],
+)
+def test_samplers_follow_their_twins(draw, law):
+    utilities = np.array([0.0, -1.0, 2.0, 1.5])
+    drawn = draw(utilities, 1, 1.3, size=100_000, rng=np.random.default_rng(3))
+    expected = law(utilities, 1, 1.3)
+    deviation = np.sqrt(expected * (1 - expected) / drawn.size)
+    assert (np.abs(np.bincount(drawn, minlength=4) / drawn.size - expected) < 4.5 * deviation).all()
+    assert draw(utilities, 1, 1.3, rng=np.random.default_rng(0)).shape == ()
+    assert draw(utilities, 1, 1.3, size=(2, 3), rng=np.random.default_rng(0)).shape == (2, 3)
+
+
+def test_selection_refuses():
+    with pytest.raises(ValueError, match="utilities of shape"):
+        exponential_pmf([[1.0, 2.0]], 1, 1)
+    with pytest.raises(ValueError, match="utilities holds nan"):
+        permute_and_flip_pmf([1.0, math.nan], 1, 1)
+    with pytest.raises(ValueError, match="sensitivity"):
+        exponential_pmf([1.0, 2.0], 0, 1)
+    with pytest.raises(ValueError, match="rng"):
+        permute_and_flip([1.0, 2.0], 1, 1, rng=None)
+
+
+# ------------------------------------------------------------------ Gaussian noise
+
+
+@pytest.mark.parametrize("shift", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0])
+def test_profile_is_the_integral_of_the_excess(shift, epsilon):
+    expected = gaussian_delta(shift, 1.7, epsilon)
+    assert gaussian_profile(shift, 1.7, epsilon) == pytest.approx(expected, rel=1e-8)
+
+
+def test_profile_at_the_ends():
+    assert gaussian_profile(1.0, 2.0, [0.0, math.inf]) == pytest.approx(
+        [math.erf(0.25 / math.sqrt(2)), 0.0]
+    )
+    assert gaussian_profile(1.0, 100.0, 50.0) == 0.0
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.02, 0.4, 0.95])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 8.0])
+def test_scale_spends_delta_and_no_more(epsilon, delta):
+    scale = gaussian_scale(3.0, epsilon, delta)
+    assert gaussian_profile(3.0, scale, epsilon) == pytest.approx(delta, rel=1e-6)
+    assert gaussian_profile(3.0, 0.999 * scale, epsilon) > delta
+    assert scale == pytest.approx(3 * gaussian_scale(1.0, epsilon, delta))
+
+
+def test_scale_beats_the_classical_one():
+    for epsilon, delta in ((0.1, 1e-6), (0.9, 1e-3)):
+        classical = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+        assert gaussian_scale(1.0, epsilon, delta) < classical
+    # epsilon = 1, delta = 1e-5: 3.7306 to five figures (by bisection on the integral above)
+    low, high = 3.0, 5.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_delta(1, middle, 1) > 1e-5 else (low, middle)
+    assert gaussian_scale(1.0, 1.0, 1e-5) == pytest.approx(high, abs=1e-5)
+
+
+def test_gaussian_sampler_and_density():
+    noise = gaussian_noise(2.0, 100_000, rng=np.random.default_rng(1))
+    assert noise.std() == pytest.approx(2.0, rel=0.01) and abs(noise.mean()) < 0.03
+    density = quad(lambda x: float(np.exp(gaussian_logpdf(x, 2.0))), -2, 2)[0]
+    assert (np.abs(noise) < 2).mean() == pytest.approx(density, abs=0.006)
+    assert density == pytest.approx(math.erf(1 / math.sqrt(2)))
+
+
+def test_gaussian_refuses():
+    for arguments in ((0, 1, 0.1), (1, 0, 0.1), (1, 1, 0), (1, 1, 1)):
+        with pytest.raises(ValueError, match="allowed is"):
+            gaussian_scale(*arguments)
+    with pytest.raises(ValueError, match="epsilons hold"):
+        gaussian_profile(1, 1, [-0.1])
