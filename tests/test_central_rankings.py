@@ -16,8 +16,8 @@ from dpbook.estimators import (
     kwiksort_pmf,
     pairwise_counts,
 )
-from dpbook.gaussian import gaussian_profile
 from dpbook.mechanisms import laplace_logpdf
+from dpbook.mechanisms.gaussian import gaussian_profile
 from dpbook.models import mallows_rankings
 from dpbook.privacy import privacy_loss, rankings_of
 from dpbook.rankers import (

@@ -33,7 +33,7 @@ from dpbook.rankers import (
     wrong_pair_probability,
     yll_mu,
 )
-from dpbook.rankers.ldp_kwiksort import _questions
+from dpbook.rankers.local_rankings.ldp_kwiksort import _questions
 
 MECHANISMS = ["response", "laplace"]
 DESIGNS = ["random", "balanced"]

@@ -11,10 +11,13 @@ from scipy import stats
 from scipy.integrate import quad
 
 from dpbook.mechanisms import (
+    debiased_response,
+    debiased_variance,
     discrete_laplace_noise,
     discrete_laplace_pmf,
     laplace_logpdf,
     laplace_noise,
+    laplace_response,
     randomized_response,
     randomized_response_pmf,
 )
@@ -139,6 +142,111 @@ def test_randomized_response_sampler_follows_its_channel(truth):
     seen = np.bincount(reports.ravel(), minlength=2)
     assert audit_sampler(seen, randomized_response_pmf(1.0)[truth]).passed
     assert not audit_sampler(seen, randomized_response_pmf(2.0)[truth]).passed
+
+
+def test_randomized_response_with_one_number_draws_as_it_always_did():
+    # Written down from the version that knew scalars only: pages rest on these draws.
+    bits = np.arange(12).reshape(3, 4) % 2
+    reports = randomized_response(bits, 0.4, rng=np.random.default_rng(8))
+    lie = np.random.default_rng(8).random((3, 4)) < 1 / (1 + np.exp(0.4))
+    assert (reports == bits ^ lie).all() and lie.any() and not lie.all()
+
+
+def test_users_with_their_own_epsilons_each_follow_their_own_channel():
+    epsilons = np.array([0.1, 1.0, 4.0])
+    truths = np.tile([0, 1], DRAWS // 4)
+    reports = randomized_response(truths, epsilons[:, None], rng=np.random.default_rng(11))
+    assert reports.shape == (3, truths.size) and reports.dtype == np.int64
+    channels = randomized_response_pmf(epsilons)
+    assert channels.shape == (3, 2, 2)
+    for user, epsilon in enumerate(epsilons):
+        assert (channels[user] == randomized_response_pmf(epsilon)).all()
+        for truth in (0, 1):
+            seen = np.bincount(reports[user, truths == truth], minlength=2)
+            assert audit_sampler(seen, channels[user, truth]).passed
+            assert not audit_sampler(seen, channels[(user + 1) % 3, truth]).passed
+
+
+def test_a_huge_epsilon_never_lies():
+    assert (randomized_response_pmf([1.0, 1e4])[1] == np.eye(2)).all()
+
+
+# ------------------------------------------------------------------ debiased responses
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 5.0, 40.0])
+@pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.93])
+def test_debiased_response_has_the_stated_mean_and_variance(epsilon, p):
+    # Both moments by summing over the two outcomes, with a and b as the paper has them.
+    reported = np.array([1 - p, p]) @ randomized_response_pmf(epsilon)
+    values = debiased_response([0, 1], epsilon)
+    a = (math.exp(epsilon) - 1) / (math.exp(epsilon) + 1)
+    b = 1 / (1 + math.exp(epsilon))
+    assert values == pytest.approx([-b / a, (1 - b) / a], rel=1e-9)
+    assert reported @ values == pytest.approx(p, abs=1e-12 / a)
+    variance = reported @ (values - p) ** 2
+    assert debiased_variance(p, epsilon) == pytest.approx(variance, rel=1e-9, abs=1e-15)
+
+
+def test_debiased_variance_at_one_half_is_the_squared_cotangent():
+    expected = 0.25 + math.e / (math.e - 1) ** 2
+    assert float(debiased_variance(0.5, 1.0)) == pytest.approx(expected, rel=1e-14)
+    assert expected == pytest.approx(1 / (4 * math.tanh(0.5) ** 2), rel=1e-14)
+    table = debiased_variance([[0.1], [0.5]], [0.2, 1.0, 800.0])
+    assert table.shape == (2, 3) and table[1, 2] == 0.25
+
+
+def test_debiased_response_takes_users_with_their_own_epsilons():
+    reports = np.array([[0, 1, 1], [1, 0, 0]])
+    both = debiased_response(reports, [[0.5], [2.0]])
+    assert (both[0] == debiased_response(reports[0], 0.5)).all()
+    assert (both[1] == debiased_response(reports[1], 2.0)).all()
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.5, 1.0, 6.0])
+def test_laplace_responses_are_noisier_than_debiased_ones(epsilon):
+    assert debiased_variance(0.0, epsilon) <= 1 / epsilon**2 < 2 / epsilon**2
+
+
+def test_laplace_response_is_the_bit_plus_noise_of_the_users_own_scale():
+    bits = np.tile([0, 1], (2, DRAWS // 4))
+    epsilons = np.array([[0.5], [2.0]])
+    noise = laplace_response(bits, epsilons, rng=np.random.default_rng(2)) - bits
+    for row, epsilon in zip(noise, epsilons.ravel(), strict=True):
+        assert stats.kstest(row, stats.laplace(scale=1 / epsilon).cdf).pvalue > 1e-3
+        assert stats.kstest(row, stats.laplace(scale=2 / epsilon).cdf).pvalue < 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, [1.0, 0.0], [1.0, math.nan]])
+def test_responses_take_positive_epsilons_only(epsilon):
+    rng = np.random.default_rng(0)
+    for call in (
+        lambda: randomized_response([0, 1], epsilon, rng=rng),
+        lambda: randomized_response_pmf(epsilon),
+        lambda: debiased_response([0, 1], epsilon),
+        lambda: debiased_variance(0.5, epsilon),
+        lambda: laplace_response([0, 1], epsilon, rng=rng),
+    ):
+        with pytest.raises(ValueError, match=r"epsilon (=|holds)"):
+            call()
+
+
+def test_responses_refuse_shapes_that_do_not_fit_and_values_that_are_no_answers():
+    rng = np.random.default_rng(0)
+    for call in (
+        lambda: randomized_response([0, 1, 1], [1.0, 2.0], rng=rng),
+        lambda: debiased_response([0, 1, 1], [1.0, 2.0]),
+        lambda: laplace_response([0, 1, 1], [1.0, 2.0], rng=rng),
+        lambda: debiased_variance([0.1, 0.2, 0.3], [1.0, 2.0]),
+    ):
+        with pytest.raises(ValueError, match="epsilon of shape"):
+            call()
+    with pytest.raises(ValueError, match="reports hold"):
+        debiased_response([0.5], 1.0)
+    with pytest.raises(ValueError, match="bits hold"):
+        laplace_response([2], 1.0, rng=rng)
+    with pytest.raises(ValueError, match="p leaves"):
+        debiased_variance(1.1, 1.0)
 
 
 # ------------------------------------------------------------------ what is refused

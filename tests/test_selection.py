@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dpbook.gaussian import gaussian_logpdf, gaussian_noise, gaussian_profile, gaussian_scale
-from dpbook.privacy import privacy_loss
-from dpbook.selection import (
+from dpbook.mechanisms.gaussian import (
+    gaussian_logpdf,
+    gaussian_noise,
+    gaussian_profile,
+    gaussian_scale,
+)
+from dpbook.mechanisms.selection import (
     exponential_choice,
     exponential_pmf,
     permute_and_flip,
     permute_and_flip_pmf,
 )
+from dpbook.privacy import privacy_loss
 
 # ------------------------------------------------------------------ references
 

@@ -3,6 +3,13 @@
 Mechanisms enter this package only as functions or as finite laws handed to it.
 """
 
+from dpbook.privacy.accounting import (
+    advanced_composition_epsilon,
+    composed_response_bounds,
+    composed_response_delta,
+    composed_response_epsilon,
+    person_epsilon,
+)
 from dpbook.privacy.audit import SamplerAudit, audit_sampler, clopper_pearson
 from dpbook.privacy.laws import law_error_bound, ranking_law, rankings_of, sets_of, top_k_law
 from dpbook.privacy.loss import (
@@ -27,10 +34,14 @@ __all__ = [
     "MechanismReport",
     "SamplerAudit",
     "Sensitivity",
+    "advanced_composition_epsilon",
     "audit_sampler",
     "bundle_contributions",
     "check_mechanism",
     "clopper_pearson",
+    "composed_response_bounds",
+    "composed_response_delta",
+    "composed_response_epsilon",
     "count_neighbours_edge",
     "count_neighbours_individual",
     "count_sensitivity",
@@ -41,6 +52,7 @@ __all__ = [
     "laplace_profile",
     "law_error_bound",
     "outcome_counts",
+    "person_epsilon",
     "privacy_loss",
     "ranking_law",
     "rankings_of",

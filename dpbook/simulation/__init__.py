@@ -9,6 +9,8 @@ from dpbook.simulation.edge import (
 )
 from dpbook.simulation.gaps import critical_gaps, quantile_interval
 from dpbook.simulation.individual import edge_errors, individual_errors, paper_strengths
+from dpbook.simulation.local import LocalErrors, local_errors, ranking_errors
+from dpbook.simulation.local_limits import local_rate, pair_order_error, privacy_schedule
 from dpbook.simulation.metrics import log_relative_error, top_k_error
 from dpbook.simulation.oneshot import oneshot_scale, spectral_scores
 from dpbook.simulation.rates import (
@@ -24,6 +26,7 @@ from dpbook.simulation.trends import Trend, trend
 __all__ = [
     "ErrorParts",
     "LeaveOneOutPath",
+    "LocalErrors",
     "Trend",
     "critical_gaps",
     "edge_errors",
@@ -34,11 +37,16 @@ __all__ = [
     "error_parts",
     "individual_errors",
     "leave_one_out_path",
+    "local_errors",
+    "local_rate",
     "log_relative_error",
     "log_slopes",
     "oneshot_scale",
+    "pair_order_error",
     "paper_strengths",
+    "privacy_schedule",
     "quantile_interval",
+    "ranking_errors",
     "spectral_scores",
     "summary_rows",
     "survey_distances",

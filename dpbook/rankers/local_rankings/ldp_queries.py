@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
-from dpbook.rankers.ldp_channels import MECHANISMS
+from dpbook.rankers.local_rankings.ldp_channels import MECHANISMS
 
 __all__ = ["best_queries", "best_ratio", "response_exponent", "switch_epsilon"]
 

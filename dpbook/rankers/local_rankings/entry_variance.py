@@ -7,10 +7,10 @@ from math import comb
 import numpy as np
 
 from dpbook import _validation as check
-from dpbook.rankers.hypercube import hypercube_scale
-from dpbook.rankers.ldp_queries import best_queries
-from dpbook.rankers.local_budget import adaptive_report, adaptive_report_pmf
-from dpbook.rankers.one_pair import PROTOCOLS
+from dpbook.rankers.local_rankings.adaptive_budget import adaptive_report, adaptive_report_pmf
+from dpbook.rankers.local_rankings.hypercube import hypercube_scale
+from dpbook.rankers.local_rankings.ldp_queries import best_queries
+from dpbook.rankers.local_rankings.one_pair import PROTOCOLS
 
 __all__ = ["entry_variance"]
 

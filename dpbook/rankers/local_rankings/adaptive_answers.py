@@ -16,9 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.estimators import kemeny_ranking
-from dpbook.rankers.ldp_kwiksort import check_positions
-from dpbook.rankers.local_budget import CALIBRATIONS, adaptive_report, adaptive_report_pmf
-from dpbook.rankers.one_pair import local_fractions
+from dpbook.rankers.local_rankings.adaptive_budget import (
+    CALIBRATIONS,
+    adaptive_report,
+    adaptive_report_pmf,
+)
+from dpbook.rankers.local_rankings.ldp_kwiksort import check_positions
+from dpbook.rankers.local_rankings.one_pair import local_fractions
 
 __all__ = [
     "AdaptiveAnswers",

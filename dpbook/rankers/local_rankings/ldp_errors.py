@@ -1,7 +1,7 @@
 """How often the private majority of a pair points the wrong way, for independent users.
 
 Exact, without simulation; `yll_mu` is the printed bound. For a fixed set of rankings see
-`dpbook.rankers.ldp_profile_errors`.
+`dpbook.rankers.local_rankings.ldp_profile_errors`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpbook import _validation as check
-from dpbook.rankers.ldp_channels import MECHANISMS, report_pmf
-from dpbook.rankers.ldp_kwiksort import DESIGNS
+from dpbook.rankers.local_rankings.ldp_channels import MECHANISMS, report_pmf
+from dpbook.rankers.local_rankings.ldp_kwiksort import DESIGNS
 
 __all__ = [
     "PairErrors",

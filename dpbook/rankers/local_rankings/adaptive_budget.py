@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpbook import _validation as check
-from dpbook.rankers.hypercube import hypercube_loss
+from dpbook.rankers.local_rankings.hypercube import hypercube_loss
 
 __all__ = [
     "CALIBRATIONS",

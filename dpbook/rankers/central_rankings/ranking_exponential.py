@@ -21,9 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from dpbook import _validation as check
-from dpbook.rankers._kwiksort_runs import MAX_ITEMS, all_orders, pair_table, positions_of
-from dpbook.rankers._subset_sums import subset_sums
-from dpbook.selection import exponential_pmf, permute_and_flip_pmf
+from dpbook.mechanisms.selection import exponential_pmf, permute_and_flip_pmf
+from dpbook.rankers.central_rankings._kwiksort_runs import (
+    MAX_ITEMS,
+    all_orders,
+    pair_table,
+    positions_of,
+)
+from dpbook.rankers.central_rankings._subset_sums import subset_sums
 
 __all__ = [
     "exponential_ranking",

@@ -12,8 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpbook import _validation as check
-from dpbook.rankers.ldp_errors import PairErrors, report_lie, square_table, users_asked
-from dpbook.rankers.ldp_kwiksort import DESIGNS
+from dpbook.rankers.local_rankings.ldp_errors import (
+    PairErrors,
+    report_lie,
+    square_table,
+    users_asked,
+)
+from dpbook.rankers.local_rankings.ldp_kwiksort import DESIGNS
 
 __all__ = ["expected_error_rate", "profile_pair_errors"]
 

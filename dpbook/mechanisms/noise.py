@@ -1,8 +1,4 @@
-"""Primitive mechanisms: Laplace, discrete Laplace, randomised response.
-
-Each sampler has an exact twin (``*_logpdf`` or ``*_pmf``). Privacy is checked on the twin; the
-sampler is only tied to it by tests.
-"""
+"""Noise for numbers: Laplace, and discrete Laplace in integer arithmetic."""
 
 from __future__ import annotations
 
@@ -19,8 +15,6 @@ __all__ = [
     "discrete_laplace_pmf",
     "laplace_logpdf",
     "laplace_noise",
-    "randomized_response",
-    "randomized_response_pmf",
 ]
 
 Size = int | tuple[int, ...]
@@ -140,58 +134,6 @@ def discrete_laplace_noise(
         flat[todo[accepted]] = draw[accepted]
         todo = todo[~accepted]
     return out
-
-
-def randomized_response(
-    bits: ArrayLike, epsilon: float, *, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Report each bit truly with probability e^epsilon / (1 + e^epsilon), else flipped.
-
-    Parameters
-    ----------
-    bits : array of 0 and 1
-        True answers, any shape.
-    epsilon : float
-        Privacy parameter of one report, in nats, above 0.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of int, the shape of ``bits``
-
-    Raises
-    ------
-    ValueError
-        If a value is neither 0 nor 1, or epsilon is not positive.
-
-    Notes
-    -----
-    **Privacy.** (epsilon, 0) locally for each bit, exactly (Warner 1965). A person who answers
-    q questions spends q * epsilon. Idealised sampler.
-    """
-    truth = np.asarray(bits)
-    if not np.isin(truth, (0, 1)).all():
-        raise ValueError("bits hold a value other than 0 and 1: allowed are 0 and 1")
-    lie = check.generator(rng).random(truth.shape) < randomized_response_pmf(epsilon)[0, 1]
-    return np.where(lie, 1 - truth, truth).astype(np.int64)
-
-
-def randomized_response_pmf(epsilon: float) -> NDArray[np.float64]:
-    """Channel matrix of `randomized_response`: rows are truths, columns reports.
-
-    Parameters
-    ----------
-    epsilon : float
-        Privacy parameter of one report, in nats, above 0.
-
-    Returns
-    -------
-    array, shape (2, 2)
-    """
-    lie = 1 / (1 + np.exp(check.positive("epsilon", epsilon)))
-    truth = 1 / (1 + np.exp(-float(epsilon)))
-    return np.array([[truth, lie], [lie, truth]])
 
 
 def _bernoulli_exp(

@@ -7,7 +7,7 @@
 `local_fractions`
     the same table from other protocols, for comparison at the same epsilon.
 
-The variances are in `dpbook.rankers.local_variance`.
+The variances are in `dpbook.rankers.local_rankings.entry_variance`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.rankers.hypercube import hypercube_response
-from dpbook.rankers.ldp_kwiksort import check_positions, ldp_pair_counts
-from dpbook.rankers.ldp_queries import best_queries
+from dpbook.rankers.local_rankings.hypercube import hypercube_response
+from dpbook.rankers.local_rankings.ldp_kwiksort import check_positions, ldp_pair_counts
+from dpbook.rankers.local_rankings.ldp_queries import best_queries
 
 __all__ = ["PROTOCOLS", "local_fractions", "one_pair_response", "pairs_response"]
 

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.estimators import kemeny_ranking
-from dpbook.gaussian import gaussian_noise, gaussian_scale
 from dpbook.mechanisms import laplace_noise
-from dpbook.rankers._kwiksort_runs import (
+from dpbook.mechanisms.gaussian import gaussian_noise, gaussian_scale
+from dpbook.rankers.central_rankings._kwiksort_runs import (
     MAX_ITEMS,
     all_orders,
     laplace_preference,
@@ -69,7 +69,7 @@ def pair_noise_scale(
     epsilon (m - 1) / (2 m); deviation (m / (epsilon n)) sqrt(log(1 / delta)). With q queries:
     q / (epsilon n), which spends epsilon, or (sqrt(q) / (epsilon n)) sqrt(log(1 / delta)). The
     Gaussian expressions are printed up to a constant, taken as 1 here; what they spend is for
-    `dpbook.gaussian.gaussian_profile` to say. Source: AGKM, Corollaries 3, 4, 6 and 7.
+    `dpbook.mechanisms.gaussian.gaussian_profile` to say. Source: AGKM, Corollaries 3, 4, 6 and 7.
     """
     m, n = check.integer("n_items", n_items, 2), check.integer("users", users, 1)
     eps, delta = check.positive("epsilon", epsilon), check.probability("delta", delta, one=False)

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.rankers._kwiksort_runs import (
+from dpbook.rankers.central_rankings._kwiksort_runs import (
     counted_kwiksorts,
     kwiksort_cost_pmf,
     laplace_preference,
 )
-from dpbook.rankers.pair_noise import (
+from dpbook.rankers.central_rankings.pair_noise import (
     CALIBRATIONS,
     fraction_table,
     number_of_runs,

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.mechanisms import laplace_noise
-from dpbook.rankers._kwiksort_runs import (
+from dpbook.rankers.central_rankings._kwiksort_runs import (
     counted_kwiksorts,
     kwiksort_cost_pmf,
     laplace_preference,

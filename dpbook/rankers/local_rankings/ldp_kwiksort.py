@@ -1,7 +1,7 @@
 """LDP-KwikSort: everybody compares a few random pairs in private, KwikSort sorts the majorities.
 
 The tables it works on come from `ldp_pair_counts`; the exact law of one entry is in
-`dpbook.rankers.ldp_errors`.
+`dpbook.rankers.local_rankings.ldp_errors`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.estimators import kwiksort_rankings
-from dpbook.rankers.ldp_channels import report_pmf
-from dpbook.rankers.ldp_queries import best_queries
+from dpbook.rankers.local_rankings.ldp_channels import report_pmf
+from dpbook.rankers.local_rankings.ldp_queries import best_queries
 
 __all__ = ["DESIGNS", "ldp_kwiksort", "ldp_pair_counts"]
 

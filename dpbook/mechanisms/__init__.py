@@ -1,0 +1,51 @@
+"""Primitive mechanisms: Laplace, discrete Laplace, Gaussian, randomised response, selection.
+
+Each sampler has an exact twin (``*_logpdf`` or ``*_pmf``). Privacy is checked on the twin; the
+sampler is only tied to it by tests.
+"""
+
+from dpbook.mechanisms.gaussian import (
+    gaussian_logpdf,
+    gaussian_noise,
+    gaussian_profile,
+    gaussian_scale,
+)
+from dpbook.mechanisms.noise import (
+    discrete_laplace_noise,
+    discrete_laplace_pmf,
+    laplace_logpdf,
+    laplace_noise,
+)
+from dpbook.mechanisms.responses import (
+    debiased_response,
+    debiased_variance,
+    laplace_response,
+    randomized_response,
+    randomized_response_pmf,
+)
+from dpbook.mechanisms.selection import (
+    exponential_choice,
+    exponential_pmf,
+    permute_and_flip,
+    permute_and_flip_pmf,
+)
+
+__all__ = [
+    "debiased_response",
+    "debiased_variance",
+    "discrete_laplace_noise",
+    "discrete_laplace_pmf",
+    "exponential_choice",
+    "exponential_pmf",
+    "gaussian_logpdf",
+    "gaussian_noise",
+    "gaussian_profile",
+    "gaussian_scale",
+    "laplace_logpdf",
+    "laplace_noise",
+    "laplace_response",
+    "permute_and_flip",
+    "permute_and_flip_pmf",
+    "randomized_response",
+    "randomized_response_pmf",
+]

@@ -1,0 +1,206 @@
+"""Answers that leave the user only after noise: randomised response, and the Laplace alternative.
+
+With ``a = tanh(epsilon / 2)`` and ``b = 1 / (1 + e^epsilon)``, a true answer that is 1 with
+probability F is reported as 1 with probability a F + b.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+from dpbook.mechanisms.noise import laplace_noise
+
+__all__ = [
+    "debiased_response",
+    "debiased_variance",
+    "laplace_response",
+    "randomized_response",
+    "randomized_response_pmf",
+]
+
+Array = NDArray[np.float64]
+
+
+def randomized_response(
+    bits: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Report each bit truly with probability e^epsilon / (1 + e^epsilon), else flipped.
+
+    Parameters
+    ----------
+    bits : array of 0 and 1
+        True answers, any shape.
+    epsilon : float or array
+        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``. Users in
+        rows and questions in columns, each user with a parameter of their own: shape (users, 1).
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of int, the shape that ``bits`` and ``epsilon`` have together
+
+    Raises
+    ------
+    ValueError
+        If a value is neither 0 nor 1, epsilon is not positive, or the shapes do not fit.
+
+    Notes
+    -----
+    XSC, Section 3.1.
+
+    **Privacy.** (epsilon, 0) locally for each bit, exactly (Warner 1965). A person who answers
+    q questions spends q * epsilon: `dpbook.privacy.person_epsilon`. Idealised sampler.
+    """
+    truth = _bits("bits", bits)
+    lie = randomized_response_pmf(epsilon)[..., 0, 1]
+    shape = _common_shape("bits", truth, lie)
+    flip = check.generator(rng).random(shape) < lie
+    return np.where(flip, 1 - truth, truth).astype(np.int64)
+
+
+def randomized_response_pmf(epsilon: ArrayLike) -> Array:
+    """Channel matrix of `randomized_response`: rows are truths, columns reports.
+
+    Parameters
+    ----------
+    epsilon : float or array
+        Privacy parameter of one report, in nats, above 0; shape (...).
+
+    Returns
+    -------
+    array, shape (..., 2, 2)
+    """
+    eps = positive_epsilon(epsilon)
+    # Where e^epsilon overflows, a lie has probability 0.
+    with np.errstate(over="ignore"):
+        lie = 1 / (1 + np.exp(eps))
+    truth = 1 / (1 + np.exp(-eps))
+    return np.stack([np.stack([truth, lie], axis=-1), np.stack([lie, truth], axis=-1)], axis=-2)
+
+
+def debiased_response(reports: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Unbiased numbers from randomised responses: (report - b) / a.
+
+    Parameters
+    ----------
+    reports : array of 0 and 1
+        Outputs of `randomized_response`, any shape.
+    epsilon : float or array
+        Privacy parameter of each report, in nats, above 0; broadcast against ``reports``.
+
+    Returns
+    -------
+    array, the shape that ``reports`` and ``epsilon`` have together
+        With mean F if the true answer is 1 with probability F, and variance `debiased_variance`.
+
+    Raises
+    ------
+    ValueError
+        If a value is neither 0 nor 1, epsilon is not positive, or the shapes do not fit.
+
+    Notes
+    -----
+    XSC, (1) and Lemma 2. **Privacy.** A post-processing of the reports: it spends nothing.
+    """
+    values, eps = _bits("reports", reports), positive_epsilon(epsilon)
+    _common_shape("reports", values, eps)
+    # (z - b) / a without cancellation: 1/2 - b = a / 2.
+    return np.asarray(0.5 + (values - 0.5) / np.tanh(eps / 2))
+
+
+def debiased_variance(p: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Variance p (1 - p) + e^epsilon / (e^epsilon - 1)^2 of one debiased response.
+
+    Parameters
+    ----------
+    p : float or array
+        Probability that the true answer is 1.
+    epsilon : float or array
+        Privacy parameter, in nats, above 0; broadcast against ``p``.
+
+    Returns
+    -------
+    array
+        At p = 1/2 this is 1 / (4 tanh(epsilon / 2)^2).
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not a probability, epsilon is not positive, or the shapes do not fit.
+
+    Notes
+    -----
+    XSC, Lemma 2. The second term is always below the 2 / epsilon^2 of `laplace_response`, because
+    it equals 1 / (2 sinh(epsilon / 2))^2 and sinh x >= x.
+    """
+    share, eps = np.asarray(p, dtype=float), positive_epsilon(epsilon)
+    if not ((share >= 0) & (share <= 1)).all():
+        raise ValueError("p leaves [0, 1]: allowed are probabilities")
+    _common_shape("p", share, eps)
+    return np.asarray(share * (1 - share) + np.exp(-eps) / np.expm1(-eps) ** 2)
+
+
+def laplace_response(bits: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator) -> Array:
+    """Report each bit plus Laplace noise of scale 1 / epsilon: unbiased as it stands.
+
+    Parameters
+    ----------
+    bits : array of 0 and 1
+        True answers, any shape.
+    epsilon : float or array
+        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array, the shape that ``bits`` and ``epsilon`` have together
+        The variance is p (1 - p) + 2 / epsilon^2 for an answer that is 1 with probability p.
+
+    Raises
+    ------
+    ValueError
+        If a value is neither 0 nor 1, epsilon is not positive, or the shapes do not fit.
+
+    Notes
+    -----
+    XSC, Section 5.3 (Scenario V). The exact twin is ``laplace_logpdf(report - bit, 1 / epsilon)``.
+
+    **Privacy.** (epsilon, 0) locally for each bit, exactly, since a bit changes by at most 1.
+    Idealised sampler.
+    """
+    truth, eps = _bits("bits", bits), positive_epsilon(epsilon)
+    shape = _common_shape("bits", truth, eps)
+    return np.asarray(truth + laplace_noise(1.0, shape, rng=rng) / eps)
+
+
+def positive_epsilon(epsilon: ArrayLike, name: str = "epsilon") -> Array:
+    """Return privacy parameters as a float array, all finite and above 0."""
+    if np.ndim(epsilon) == 0:
+        return np.asarray(check.positive(name, epsilon))  # type: ignore[arg-type]
+    values = check.finite_array(name, epsilon)
+    if values.min() <= 0:
+        raise ValueError(f"{name} holds {values.min()}: allowed are finite numbers above 0")
+    return values
+
+
+def _bits(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(values)
+    if not np.isin(array, (0, 1)).all():
+        raise ValueError(f"{name} hold a value other than 0 and 1: allowed are 0 and 1")
+    return array
+
+
+def _common_shape(name: str, values: NDArray[Any], epsilon: Array) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(values.shape, epsilon.shape)
+    except ValueError:
+        raise ValueError(
+            f"epsilon of shape {epsilon.shape}: allowed is a shape that broadcasts against "
+            f"{name} of shape {values.shape}"
+        ) from None

@@ -1,0 +1,1 @@
+"""Private aggregation of whole rankings by a trusted curator."""

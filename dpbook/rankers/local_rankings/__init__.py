@@ -1,0 +1,1 @@
+"""Private aggregation of whole rankings without a trusted curator."""
