@@ -33,6 +33,7 @@ from dpbook.rankers import (
     wrong_pair_probability,
     yll_mu,
 )
+from dpbook.rankers.local_rankings import ldp_profile_errors
 from dpbook.rankers.local_rankings.ldp_kwiksort import _questions
 
 MECHANISMS = ["response", "laplace"]
@@ -306,6 +307,18 @@ def test_profile_errors_against_enumeration(k: int) -> None:
             assert pair == pytest.approx(expected, abs=1e-13)
     rate = expected_error_rate(counts, epsilon=0.8, queries=k)  # the tied pair does not count
     assert rate == pytest.approx((found.wrong[0, 1] + found.wrong[1, 2]) / 3)  # type: ignore[index]
+
+
+def test_profile_errors_leave_out_only_what_has_no_mass(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    counts = pairwise_counts(mallows_rankings(3000, 8, phi=0.9, rng=rng))
+    short = profile_pair_errors(counts, epsilon=0.5)
+    assert ldp_profile_errors._most_asked(3000, 1 / 28) < 300
+    assert ldp_profile_errors._most_asked(3000, 1.0) == 3000
+    monkeypatch.setattr(ldp_profile_errors, "NEGLIGIBLE", 0.0)
+    full = profile_pair_errors(counts, epsilon=0.5)
+    assert np.asarray(short.wrong) == pytest.approx(np.asarray(full.wrong), abs=1e-12)
+    assert np.asarray(short.tie) == pytest.approx(np.asarray(full.tie), abs=1e-12)
 
 
 @pytest.mark.parametrize("design", DESIGNS)

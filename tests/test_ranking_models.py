@@ -85,6 +85,12 @@ def test_pair_probability_near_one_is_stable():
     assert pairs[0, 9] - 0.5 == pytest.approx(19e-9 / 12, rel=1e-6)
 
 
+def test_pair_probabilities_stay_in_the_unit_interval():
+    for phi in (0.01, 0.05, 0.1):  # rounding would give 1 + 2e-16 for 40 items at 0.05
+        pairs = models.mallows_pair_probabilities(40, phi)
+        assert pairs.min() >= 0 and pairs.max() <= 1
+
+
 def test_plackett_luce_law_is_the_product_of_choices():
     theta = np.array([0.4, -1.0, 0.9, 0.0])
     table, law = models.plackett_luce_pmf(theta)

@@ -1,9 +1,9 @@
 """Tracing: a ranking that fits the data well gives away who is in them.
 
 Signs of people are drawn with marginals p, (1 + p) / 2 from a Beta(a, a) law, and carried by
-rankings as in `dpbook.lower_bounds.marginals`. For any answer f in [-1, 1] from n people,
+rankings as in `dpbook.lower_bounds.marginals`. For any answer f in [-1, 1] from m people,
 
-    E f sum_i (x_i - p) = 2a E f p = 2a / (1 + 2a / n) E f mean(x),
+    E f sum_u (x_u - p) = 2a E f p = 2a / (1 + 2a / m) E f mean(x),
 
 so an answer that fits the marginals is correlated with the people themselves.
 """
@@ -49,9 +49,9 @@ def mean_sign_size(shape: float, users: int | None = None) -> float:
     a = check.positive("shape", shape)
     if users is None:
         return exp(lgamma(a + 0.5) - lgamma(a + 1)) / sqrt(pi)
-    n = check.integer("users", users, 1)
-    k = np.arange(n + 1)
-    return float(betabinom.pmf(k, n, a, a) @ np.abs(2 * k / n - 1))
+    m = check.integer("users", users, 1)
+    k = np.arange(m + 1)
+    return float(betabinom.pmf(k, m, a, a) @ np.abs(2 * k / m - 1))
 
 
 def tracing_scores(read: ArrayLike, signs: ArrayLike, marginals: ArrayLike) -> Array:
@@ -87,14 +87,14 @@ def noisy_majority(users: int, scale: float = 0.0) -> Array:
     Parameters
     ----------
     users : int
-        Number n of people.
+        Number m of people.
     scale : float
         Scale of each of two independent Laplace variables whose difference is added to the sum;
         0 for the majority itself, where a tie counts as 0.
 
     Returns
     -------
-    array, shape (n + 1,)
+    array, shape (m + 1,)
     """
     sums = 2.0 * np.arange(check.integer("users", users, 1) + 1) - users
     if check.nonnegative("scale", scale) == 0:
@@ -109,22 +109,22 @@ def total_score(users: int, shape: float, answers: ArrayLike) -> float:
     Parameters
     ----------
     users : int
-        Number n of people.
+        Number m of people.
     shape : float
         Parameter a of the law of the marginals.
-    answers : array, shape (n + 1,)
-        Expected sign read when 0, ..., n signs are positive, as from `noisy_majority`.
+    answers : array, shape (m + 1,)
+        Expected sign read when 0, ..., m signs are positive, as from `noisy_majority`.
 
     Returns
     -------
     float
-        2a / (1 + 2a / n) E f mean(x), exact up to rounding.
+        2a / (1 + 2a / m) E f mean(x), exact up to rounding.
     """
-    n, a = check.integer("users", users, 1), check.positive("shape", shape)
-    f, k = check.finite_array("answers", answers), np.arange(n + 1)
+    m, a = check.integer("users", users, 1), check.positive("shape", shape)
+    f, k = check.finite_array("answers", answers), np.arange(m + 1)
     if f.shape != k.shape or np.abs(f).max() > 1:
-        raise ValueError(f"answers of shape {f.shape}: allowed are {n + 1} numbers in [-1, 1]")
-    return float(2 * a / (1 + 2 * a / n) * (betabinom.pmf(k, n, a, a) * f * (2 * k / n - 1)).sum())
+        raise ValueError(f"answers of shape {f.shape}: allowed are {m + 1} numbers in [-1, 1]")
+    return float(2 * a / (1 + 2 * a / m) * (betabinom.pmf(k, m, a, a) * f * (2 * k / m - 1)).sum())
 
 
 def sample_tracing_scores(
@@ -141,7 +141,7 @@ def sample_tracing_scores(
     Parameters
     ----------
     users, n_signs : int
-        Numbers n, odd, and d.
+        Numbers m, odd, and d.
     shape : float
         Parameter a of the law of the marginals.
     size : int
@@ -155,14 +155,14 @@ def sample_tracing_scores(
     -------
     members, outsiders : array, shape (size,)
     """
-    n, d = check.integer("users", users, 1), check.integer("n_signs", n_signs, 1)
-    if n % 2 == 0:
+    m, d = check.integer("users", users, 1), check.integer("n_signs", n_signs, 1)
+    if m % 2 == 0:
         raise ValueError(f"users = {users!r}: allowed are odd numbers, which leave no tie")
     a, source = check.positive("shape", shape), check.generator(rng)
     q = source.beta(a, a, (check.integer("size", size, 1), d))
     # Of the other people only the number of positive signs matters.
     member, outsider = 2.0 * (source.random((2, *q.shape)) < q) - 1
-    sums = member + 2.0 * source.binomial(n - 1, q) - (n - 1)
+    sums = member + 2.0 * source.binomial(m - 1, q) - (m - 1)
     if check.nonnegative("scale", scale) > 0:
         sums += np.subtract(*source.laplace(scale=scale, size=(2, *q.shape)))
     read, marginals = np.sign(sums), 2 * q - 1
@@ -175,18 +175,18 @@ def tracing_moments(users: int, shape: float) -> tuple[float, float]:
     Parameters
     ----------
     users : int
-        Number n of people.
+        Number m of people.
     shape : float
         The marginals p have (1 + p) / 2 distributed as Beta(a, a).
 
     Returns
     -------
     mean, variance : float
-        2a / (n + 2a) times `mean_sign_size`, and 2a / (2a + 1) less the squared mean. A person
+        2a / (m + 2a) times `mean_sign_size`, and 2a / (2a + 1) less the squared mean. A person
         who is not in the data has mean 0 and variance 2a / (2a + 1).
     """
-    n, a = check.integer("users", users, 1), check.positive("shape", shape)
-    mean = total_score(n, a, noisy_majority(n)) / n
+    m, a = check.integer("users", users, 1), check.positive("shape", shape)
+    mean = total_score(m, a, noisy_majority(m)) / m
     return mean, 2 * a / (2 * a + 1) - mean**2
 
 
@@ -205,7 +205,7 @@ def tracing_sample_size(
     Parameters
     ----------
     n_signs, middle : int
-        The numbers d and t; there are m = 2d + t items. t is at least 1.
+        The numbers d and t; there are n = 2d + t items. t is at least 1.
     approximation, error : float
         The algorithm's expected score is at most ``approximation``, at least 1, times the best
         plus ``error``.
@@ -214,7 +214,7 @@ def tracing_sample_size(
     shape : float
         Parameter a of the law of the marginals, free to choose; small for large approximations.
     expected_leaks : float
-        n delta, the people that the second privacy parameter lets a mechanism publish.
+        m delta, the people that the second privacy parameter lets a mechanism publish.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Unanimous data: how many people an aggregate needs before it may tell their common ranking.
 
-If all n people hand in one and the same ranking, the best score is 0. Under pure privacy no
-output may become more than exp(n epsilon) times as likely when they all hand in another one.
+If all m people hand in one and the same ranking, the best score is 0. Under pure privacy no
+output may become more than exp(m epsilon) times as likely when they all hand in another one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def unanimous_sample_size(n_items: int, error: float, *, epsilon: float) -> floa
     Parameters
     ----------
     n_items : int
-        Number m of items, at least 2.
+        Number n of items, at least 2.
     error : float
         Expected distance wanted from the ranking that all people share, above 0.
     epsilon : float
@@ -33,25 +33,25 @@ def unanimous_sample_size(n_items: int, error: float, *, epsilon: float) -> floa
     Returns
     -------
     float
-        (1 / epsilon) log(1 + (m (m - 1) / 4 - error) / E (error - K)_+), where K is the distance
+        (1 / epsilon) log(1 + (n (n - 1) / 4 - error) / E (error - X)_+), where X is the distance
         between two random rankings; 0 if a random ranking is good enough.
 
     Notes
     -----
-    Averaging over all names of the items makes the law a function f of the distance's ranking
-    with f at most exp(n epsilon) times as large at one ranking as at another. The best such f
-    has two levels, the upper one where the distance is below its own mean. So no bound that uses
-    unanimous data alone can be better. The volume argument is that of Hardt and Talwar (2010).
-    Counts of rankings are exact integers.
+    Averaging over all names of the items makes the law a function f of the output as seen from the
+    truth, with f at most exp(m epsilon) times as large at one ranking as at another, m being the
+    number of people. The best such f has two levels, the upper one where the distance is below its
+    own mean. So no bound that uses unanimous data alone can be better. The volume argument is that
+    of Hardt and Talwar (2010). Counts of rankings are exact integers.
     """
-    m = check.integer("n_items", n_items, 2)
+    n = check.integer("n_items", n_items, 2)
     beta = Fraction(check.positive("error", error))
     eps = check.positive("epsilon", epsilon)
-    excess = Fraction(m * (m - 1), 4) - beta
+    excess = Fraction(n * (n - 1), 4) - beta
     if excess <= 0:
         return 0.0
-    below = sum(((beta - d) * c for d, c in enumerate(_inversions(m, int(beta)))), Fraction(0))
-    ratio = 1 + factorial(m) * excess / below
+    below = sum(((beta - d) * c for d, c in enumerate(_inversions(n, int(beta)))), Fraction(0))
+    ratio = 1 + factorial(n) * excess / below
     return (log(ratio.numerator) - log(ratio.denominator)) / eps
 
 

@@ -146,7 +146,8 @@ def mallows_pair_probabilities(n_items: int, phi: float) -> Array:
     terms = np.power(phi, np.arange(n), dtype=float)
     totals = np.cumsum(terms)
     ordered = np.cumsum(np.arange(1, n + 1) * terms)
-    keep = np.r_[0.5, ordered[:-1] / (totals[:-1] * totals[1:])]  # entry d, the diagonal first
+    # Entry d, the diagonal first; rounding may lift a sure order above 1.
+    keep = np.minimum(np.r_[0.5, ordered[:-1] / (totals[:-1] * totals[1:])], 1.0)
     gap = np.subtract.outer(np.arange(n), np.arange(n))
     return np.where(gap <= 0, keep[np.abs(gap)], 1 - keep[np.abs(gap)])
 

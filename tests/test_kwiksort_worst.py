@@ -1,0 +1,83 @@
+"""KwikSort's worst cases against enumeration of the ranking's law."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpbook.estimators import kemeny_score, kwiksort_pmf, pairwise_counts
+from dpbook.estimators.kwiksort_worst import (
+    chain_ratio,
+    kwiksort_pair_probabilities,
+    worst_ratio,
+)
+
+CYCLE = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]], dtype=float)
+
+
+def random_tournament(n, rng):
+    wins = np.triu(rng.random((n, n)) < 0.5, 1)
+    return wins | np.tril(~wins.T, -1)
+
+
+def test_pair_probabilities_give_the_expected_cost():
+    rng = np.random.default_rng(1)
+    wins = random_tournament(5, rng).astype(float)
+    fractions = pairwise_counts(np.argsort(rng.random((7, 5)), axis=1)) / 7
+    rankings, law = kwiksort_pmf(wins)
+    placed = kwiksort_pair_probabilities(wins)
+    assert np.allclose(placed + placed.T + np.eye(5), 1)
+    assert np.isclose((placed * fractions.T).sum(), law @ kemeny_score(rankings, fractions))
+
+
+def test_three_items_in_a_cycle():
+    placed = kwiksort_pair_probabilities(CYCLE)
+    assert np.isclose(worst_ratio(placed, wins=CYCLE)[0], 4 / 3)
+    assert np.isclose(worst_ratio(placed, wins=CYCLE, triangle=False)[0], 7 / 3)
+
+
+@pytest.mark.parametrize("triangle", [True, False])
+def test_the_fractions_attain_the_ratio(triangle):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        wins = random_tournament(4, rng)
+        placed = kwiksort_pair_probabilities(wins.astype(float))
+        ratio, best = worst_ratio(placed, wins=wins, triangle=triangle)
+        assert (best[wins] >= 0.5 - 1e-9).all()
+        assert is_table_of_rankings(best) or not triangle
+        assert np.isclose((placed * best.T).sum(), ratio * kemeny_score(np.arange(4), best))
+
+
+def test_no_profile_beats_the_linear_program():
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        people = np.argsort(rng.random((3, 4)), axis=1)
+        table = pairwise_counts(people) / 3
+        wins = table > table.T
+        placed = kwiksort_pair_probabilities(wins.astype(float))
+        ratio, _ = worst_ratio(placed, wins=wins)
+        cost = kemeny_score(np.arange(4), table)
+        assert (placed * table.T).sum() <= ratio * cost + 1e-9
+
+
+def is_table_of_rankings(table):
+    triples = itertools.permutations(range(len(table)), 3)
+    return all(table[a, b] + table[b, c] >= table[a, c] - 1e-9 for a, b, c in triples)
+
+
+def test_chain_against_enumeration():
+    for signs in itertools.product([False, True], repeat=5):
+        before = np.array(signs)
+        orders = [[5, *range(5)], [*range(5), 5]]
+        orders.append([*np.flatnonzero(~before), 5, *np.flatnonzero(before)])
+        counts = pairwise_counts(np.argsort(orders, axis=1), weights=[10**7, 10**7, 1])
+        rankings, law = kwiksort_pmf((counts > counts.T).astype(float))
+        cost = kemeny_score(rankings, counts)
+        assert np.isclose(law @ cost / cost.min(), chain_ratio(before), rtol=1e-6)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="signs of shape"):
+        chain_ratio([])
+    with pytest.raises(ValueError, match="placed"):
+        worst_ratio([[0.0, np.nan], [1.0, 0.0]], wins=[[False, True], [False, False]])
