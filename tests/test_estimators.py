@@ -215,6 +215,19 @@ def test_complete_graph_agrees_with_the_dense_route(n, per_pair, gamma, size, se
     )
 
 
+@pytest.mark.parametrize("spread", [1e5, 3e5])
+def test_complete_graph_with_many_answers_and_a_tiny_ridge(spread):
+    # The ridge is the eigenvalue of the constants, far below the truncation of the Hessian.
+    noise = np.random.default_rng(15).normal(0, spread, (40, 10))
+    noise -= noise.mean(axis=1, keepdims=True)
+    wins = np.full(10, 3e5 * 9 / 2)
+    fit = ridge_mle_complete(wins, per_pair=3e5, gamma=1.0, linear=noise, tol=3e-6)
+    assert fit.iterations < 10
+    assert np.abs(fit.theta.sum(axis=1)).max() < 1e-4
+    shifted = ridge_mle_complete(wins, per_pair=3e5, gamma=1.0, linear=noise + 7.0, tol=3e-6)
+    assert np.allclose(shifted.theta, fit.theta - 7.0, atol=1e-5)
+
+
 def test_plain_estimates_of_all_routes_agree():
     rng = np.random.default_rng(8)
     rho = btl_probabilities(rng.uniform(-1, 1, 60))

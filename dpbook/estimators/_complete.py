@@ -77,18 +77,19 @@ class CompleteWins:
         inner = np.broadcast_to(
             self.per_pair * self._slopes[:rank, :rank], (len(score), rank, rank)
         )
-        if self.gamma == 0:
-            # Constants are free: pin the mean, at the scale of the other eigenvalues.
-            score = centred(score)
-            inner = inner.copy()
-            inner[:, 0, 0] -= diagonal.mean(axis=-1) / score.shape[-1]
+        # Constants are an eigenvector whose eigenvalue, the ridge, may drown in the error of the
+        # truncated sum. Pin the mean at the scale of the others, and move it by itself.
+        mean = score.mean(axis=-1, keepdims=True)
+        score = centred(score)
+        inner = inner.copy()
+        inner[:, 0, 0] -= diagonal.mean(axis=-1) / score.shape[-1]
         powers = self._powers[:, :rank]
         scaled = powers / diagonal[:, None, :]
         system = np.eye(rank) - inner @ (scaled @ np.swapaxes(powers, 1, 2))
         side = inner @ (scaled @ score[..., None])
         correction = np.linalg.solve(system, side)[..., 0]
         step = -(score + (correction[:, None, :] @ powers)[:, 0]) / diagonal
-        return centred(step) if self.gamma == 0 else step
+        return centred(step) - (mean / self.gamma if self.gamma else 0.0)
 
 
 def _polynomials(x: Array, terms: int) -> Array:

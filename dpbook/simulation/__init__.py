@@ -11,6 +11,7 @@ from dpbook.simulation.gaps import critical_gaps, quantile_interval
 from dpbook.simulation.individual import edge_errors, individual_errors, paper_strengths
 from dpbook.simulation.local import LocalErrors, local_errors, ranking_errors
 from dpbook.simulation.local_limits import local_rate, pair_order_error, privacy_schedule
+from dpbook.simulation.local_orders import local_order_errors, local_order_rates
 from dpbook.simulation.metrics import log_relative_error, top_k_error
 from dpbook.simulation.oneshot import oneshot_scale, spectral_scores
 from dpbook.simulation.rates import (
@@ -38,6 +39,8 @@ __all__ = [
     "individual_errors",
     "leave_one_out_path",
     "local_errors",
+    "local_order_errors",
+    "local_order_rates",
     "local_rate",
     "log_relative_error",
     "log_slopes",
