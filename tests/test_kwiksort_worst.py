@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpbook.estimators import kemeny_score, kwiksort_pmf, pairwise_counts
-from dpbook.estimators.kwiksort_worst import (
+from dpbook.estimators import (
     chain_ratio,
     kwiksort_pair_probabilities,
     worst_ratio,

@@ -8,7 +8,7 @@ import pytest
 
 from dpbook.models import mallows_pair_probabilities, mallows_rankings
 from dpbook.rankers import expected_wrong_pairs, ldp_pair_counts, yll_mu
-from dpbook.rankers.local_rankings.ldp_wrong_pairs import (
+from dpbook.rankers import (
     all_right_probability,
     wrong_pairs_bound,
     wrong_pairs_pmf,

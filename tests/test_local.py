@@ -363,6 +363,32 @@ def test_equal_truths_have_no_wrong_order():
         ranking_errors([1.0, 2.0, 3.0], [1.0, 1.0, 0.0], 1)
 
 
+def test_a_study_has_no_top_k_error_where_the_true_top_set_is_not_unique():
+    study = run("debiased", theta=np.zeros(8), replicates=20)
+    assert np.isnan(study.top_k).all()
+    assert (study.kendall == 0).all() and (study.l2 > 0).all()
+    # Row by row: k = 8 // 4 = 2, so only the tie of the second and the third matters.
+    rows = np.tile(np.linspace(-0.6, 0.6, 8), (3, 1))
+    plain = run("debiased", theta=rows, replicates=3)
+    rows[0, 5], rows[1, 6] = rows[0, 6], rows[1, 7]
+    mixed = run("debiased", theta=rows, replicates=3)
+    assert np.isnan(mixed.top_k).tolist() == [True, False, False]
+    assert not np.isnan(mixed.kendall).any() and mixed.top_k[2] == plain.top_k[2]
+    expected = ranking_errors(mixed.scores[1:], rows[1:], 2)
+    assert (mixed.kendall[1:] == expected[0]).all() and (mixed.top_k[1:] == expected[1]).all()
+    with pytest.raises(ValueError, match="k = 3"):
+        local_errors(
+            np.zeros(3),
+            users=5,
+            epsilon=1.0,
+            mechanism="none",
+            gamma=1.0,
+            replicates=2,
+            k=3,
+            rng=np.random.default_rng(1),
+        )
+
+
 # ------------------------------------------------------------------ limits and exact values
 
 

@@ -7,6 +7,11 @@ from dpbook.estimators.kwiksort_laws import (
     comparisons_pmf_tournament,
     kwiksort_pmf,
 )
+from dpbook.estimators.kwiksort_worst import (
+    chain_ratio,
+    kwiksort_pair_probabilities,
+    worst_ratio,
+)
 from dpbook.estimators.local_search import local_search_ranking
 from dpbook.estimators.orders import ranks_from_scores, top_k_mask, win_counts
 from dpbook.estimators.pairwise import pairwise_counts
@@ -23,6 +28,7 @@ __all__ = [
     "KemenyFit",
     "RidgeFit",
     "borda_ranking",
+    "chain_ratio",
     "comparisons_pmf",
     "comparisons_pmf_tournament",
     "copeland_ranking",
@@ -31,6 +37,7 @@ __all__ = [
     "kemeny_score",
     "kendall_distance",
     "kwiksort_comparisons",
+    "kwiksort_pair_probabilities",
     "kwiksort_pmf",
     "kwiksort_ranking",
     "kwiksort_rankings",
@@ -42,4 +49,5 @@ __all__ = [
     "top_k_distance",
     "top_k_mask",
     "win_counts",
+    "worst_ratio",
 ]

@@ -90,6 +90,11 @@ from dpbook.rankers.local_rankings.ldp_queries import (
     response_exponent,
     switch_epsilon,
 )
+from dpbook.rankers.local_rankings.ldp_wrong_pairs import (
+    all_right_probability,
+    wrong_pairs_bound,
+    wrong_pairs_pmf,
+)
 from dpbook.rankers.local_rankings.one_pair import (
     local_fractions,
     one_pair_response,
@@ -108,6 +113,7 @@ __all__ = [
     "adaptive_loss",
     "adaptive_report",
     "adaptive_report_pmf",
+    "all_right_probability",
     "best_queries",
     "best_ratio",
     "capped_kwiksort",
@@ -173,5 +179,7 @@ __all__ = [
     "sign_vectors",
     "switch_epsilon",
     "wrong_pair_probability",
+    "wrong_pairs_bound",
+    "wrong_pairs_pmf",
     "yll_mu",
 ]

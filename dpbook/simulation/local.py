@@ -36,7 +36,8 @@ class LocalErrors:
     sup : array, shape (replicates,)
         Largest absolute entry of estimate minus truth; log-odds.
     kendall, top_k : array, shape (replicates,)
-        As `ranking_errors` has them, from the scores.
+        As `ranking_errors` has them, from the scores; top_k is NaN where the true top set is not
+        unique, that is where the k-th largest strength and the next are equal.
     theta : array, shape (replicates, n)
         Estimates, summing to zero.
     scores : array, shape (replicates, n)
@@ -73,7 +74,7 @@ def local_errors(
     theta : array, shape (n,) or (replicates, n)
         True strengths, log-odds; centred here.
     users : int
-        Number of users L.
+        Number of users m.
     epsilon : float or array, shape (users,)
         Privacy parameter of one answer, in nats, for all users or for each.
     mechanism : {"none", "classic", "debiased", "weighted", "laplace"}
@@ -109,7 +110,7 @@ def local_errors(
     replicates = check.integer("replicates", replicates, 1)
     truth = _truth(theta, replicates)
     n = truth.shape[-1]
-    k = max(1, n // 4) if k is None else k
+    k = max(1, n // 4) if k is None else check.integer("k", k, 1, n - 1)
     users, eps, counts = epsilon_groups(epsilon, users)
     gamma = check.nonnegative("gamma", gamma)
     check.choice("mechanism", mechanism, MECHANISMS)
@@ -132,8 +133,12 @@ def local_errors(
     fit = fit_scores(scores, float(users), gamma=gamma)
     gap = fit.theta - truth
     l2 = np.sqrt((gap**2).mean(axis=-1))
-    kendall, top_k = ranking_errors(scores, truth, k)
+    top_k = np.full(replicates, np.nan)
+    unique = np.broadcast_to(_has_top_set(truth, k), replicates)
+    if unique.any():
+        top_k[unique] = _top_k_error(scores, np.broadcast_to(truth, scores.shape), k)[unique]
     sup = np.abs(gap).max(axis=-1)
+    kendall = _kendall_error(scores, truth)
     return LocalErrors(l2, sup, kendall, top_k, fit.theta, scores, fit.residual)
 
 
@@ -170,20 +175,32 @@ def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, 
     if target.shape[-1] != n or n < 2:
         raise ValueError(f"truth of shape {target.shape}: allowed is (..., {n}) with n >= 2")
     k = check.integer("k", k, 1, n - 1)
-    ordered = np.sort(target, axis=-1)
-    if (ordered[..., n - k] == ordered[..., n - k - 1]).any():
+    if not _has_top_set(target, k).all():
         raise ValueError(f"k = {k}: allowed is a k at which the sorted truth has no tie")
-    i, j = np.triu_indices(n, 1)
+    return _kendall_error(values, target), _top_k_error(values, target, k)
+
+
+def _has_top_set(target: Array, k: int) -> NDArray[np.bool_]:
+    """Whether the k largest entries are one set."""
+    ordered, n = np.sort(target, axis=-1), target.shape[-1]
+    return np.asarray(ordered[..., n - k] > ordered[..., n - k - 1])
+
+
+def _kendall_error(values: Array, target: Array) -> Array:
+    i, j = np.triu_indices(target.shape[-1], 1)
     agree = np.sign(values[..., i] - values[..., j]) * np.sign(target[..., i] - target[..., j])
     tied_truth = target[..., i] == target[..., j]
-    kendall = np.where(tied_truth, 0.0, (1 - agree) / 2).mean(axis=-1)
+    return np.asarray(np.where(tied_truth, 0.0, (1 - agree) / 2).mean(axis=-1))
+
+
+def _top_k_error(values: Array, target: Array, k: int) -> Array:
     best = top_k_mask(target, k)
-    threshold = np.sort(values, axis=-1)[..., [n - k]]
+    threshold = np.sort(values, axis=-1)[..., [values.shape[-1] - k]]
     above, tied = values > threshold, values == threshold
     left = k - np.count_nonzero(above, axis=-1)
     share = np.count_nonzero(tied & best, axis=-1) / np.count_nonzero(tied, axis=-1)
     hits = np.count_nonzero(above & best, axis=-1) + left * share
-    return np.asarray(kendall), np.asarray(1 - hits / k)
+    return np.asarray(1 - hits / k)
 
 
 def epsilon_groups(epsilon: ArrayLike, users: int) -> tuple[int, Array, NDArray[np.int64]]:
