@@ -11,7 +11,6 @@ import importlib
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchmarks.table import compare
 
 LIMIT = "time limit"
 MODULES = {
@@ -109,24 +110,16 @@ def measure(task: Task) -> dict[str, Any]:
         apart = [error(task.kind, result) for _, result in theirs]
     elif theirs:
         apart = [float(np.abs(ours[0][1] - result).max()) for _, result in theirs]
-    seconds = [found["seconds"] for found, _ in ours]
-    peer = [found["seconds"] for found, _ in theirs] or [task.limit_s] * len(ours)
-    ratio = statistics.median(b / a for a, b in zip(seconds, peer, strict=True))
-    accuracy = max(*errors, *apart)
-    return {
-        "case": task.name,
-        "peer": task.peer,
-        "ours_s": statistics.median(seconds),
-        "peer_s": statistics.median(peer),
-        "ratio": ratio,
-        "accuracy": accuracy,
-        "accuracy_ours": max(errors),
-        "accuracy_peer": max(apart),
-        "target": task.target,
-        "peak_mb": max(found["peak_mb"] for found, _ in ours),
-        "peak_mb_limit": None,
-        "passed": bool(ratio >= task.target and accuracy <= tolerance(task.kind)),
-    }
+    peer_s = [found["seconds"] for found, _ in theirs] or [task.limit_s] * len(ours)
+    return compare(
+        task.name,
+        task.peer,
+        ([found["seconds"] for found, _ in ours], peer_s),
+        (float(np.max(errors)), float(np.max(apart))),
+        target=task.target,
+        tolerance=tolerance(task.kind),
+        peak_mb=max(found["peak_mb"] for found, _ in ours),
+    )
 
 
 def tolerance(kind: str) -> float:

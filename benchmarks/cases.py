@@ -121,5 +121,5 @@ def residual(data: Data, theta: Array, gamma: float) -> float:
         surprise = special.expit(strengths[data.first] - strengths[data.second]) - won
         n = data.n_items
         score = np.bincount(data.first, surprise, n) - np.bincount(data.second, surprise, n)
-        worst = max(worst, float(np.abs(score + gamma * strengths).max()))
+        worst = float(np.maximum(worst, np.abs(score + gamma * strengths).max()))
     return worst

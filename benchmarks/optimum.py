@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.table import compare
+
 ACCURACY = 1e-8  # largest gap between mechanism and dual bound, and between the two programs
 DELTA, EPSILON = 0.3, 1.0
 PEER, LIMIT = "unreduced program", "time limit"
@@ -32,6 +34,11 @@ class Program:
     limit_s: float
     rounds: int
 
+    @property
+    def name(self) -> str:
+        """Words of the table."""
+        return f"optimal mechanism, n = {self.n_items}, k = {self.k}"
+
 
 PROGRAMS = (
     Program(5, 2, PEER, 100, 0.0, 5),
@@ -43,27 +50,21 @@ PROGRAMS = (
 def measure(program: Program) -> dict[str, Any]:
     """Time ours in separate processes, the unreduced program once; return a row of the table."""
     ours = [work(program, "ours") for _ in range(program.rounds)]
-    seconds = statistics.median(found["seconds"] for found in ours)
-    gap = max(found["gap"] for found in ours)
     peer_s, apart = program.limit_s, 0.0
     if program.peer == PEER:
         peer = work(program, "peer")
         peer_s = peer["seconds"]
         apart = max(abs(found["value"] - peer["value"]) for found in ours)
-    return {
-        "case": f"optimal mechanism, n = {program.n_items}, k = {program.k}",
-        "peer": program.peer,
-        "ours_s": seconds,
-        "peer_s": peer_s,
-        "ratio": peer_s / seconds,
-        "accuracy": max(gap, apart),
-        "accuracy_ours": gap,
-        "accuracy_peer": apart,
-        "target": program.target,
-        "peak_mb": max(found["peak_mb"] for found in ours),
-        "peak_mb_limit": None,
-        "passed": bool(peer_s / seconds >= program.target and max(gap, apart) <= ACCURACY),
-    }
+    return compare(
+        program.name,
+        program.peer,
+        ([found["seconds"] for found in ours], [peer_s] * len(ours)),
+        (max(found["gap"] for found in ours), apart),
+        target=program.target,
+        tolerance=ACCURACY,
+        peak_mb=max(found["peak_mb"] for found in ours),
+        cpu_s=statistics.median(found["cpu"] for found in ours),
+    )
 
 
 def work(program: Program, who: str) -> dict[str, float]:
@@ -93,15 +94,16 @@ def main() -> None:
     options = parser.parse_args()
     rho = planted_set(options.n_items, options.k, DELTA)
     optimal_mechanism(planted_set(3, 1, DELTA), 1, epsilon=EPSILON)  # warm-up
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     if options.who == "ours":
         best = optimal_mechanism(rho, options.k, epsilon=EPSILON)
         value, gap = best.lower, best.risk - best.lower
     else:
         value, gap = unreduced_risk(rho, options.k, epsilon=EPSILON), 0.0
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "value": value, "gap": gap, "peak_mb": peak}))
+    found = {"seconds": seconds, "cpu": cpu, "value": value, "gap": gap, "peak_mb": peak}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """Time ours and the peers alternately, check that all are equally accurate, report the ratios.
 
-    python -m benchmarks.run --output _build/bench.json
+    python -m benchmarks.run --output _build/bench.json [--only WORDS]
 
+With --only, the rows whose name holds the words are measured anew, and the others are kept, if the
+file has them.
 Exit status 1 says that a target was missed.
 """
 
@@ -12,11 +14,12 @@ import importlib.metadata
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ import numpy as np
 
 from benchmarks import aggregation, optimum
 from benchmarks.cases import ACCURACY, CASES, LEFT_OUT, Case, draw, residual
+from benchmarks.table import compare, line
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 PACKAGES = ("numpy", "scipy", "evalica", "scikit-learn", "corankco", "prefsampling")
@@ -34,18 +38,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="time the estimators against their peers")
     parser.add_argument("--output", type=Path, default=Path("_build/bench.json"))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", metavar="WORDS", help="rows to measure anew")
     options = parser.parse_args()
     begin = time.perf_counter()
     print(machine())
+    known = []
+    if options.only and options.output.is_file():
+        known = json.loads(options.output.read_text(encoding="utf-8"))
     rows = []
-    for position, case in enumerate(CASES):
-        rows.append(measure(position, case, options.rounds))
-        print(line(rows[-1]), flush=True)
-    for program in optimum.PROGRAMS:
-        rows.append(optimum.measure(program))
-        print(line(rows[-1]), flush=True)
-    for task in aggregation.TASKS:
-        rows.append(aggregation.measure(task))
+    for name, peer, job in jobs(options.rounds):
+        kept = [row for row in known if (row["case"], row["peer"]) == (name, peer)]
+        if kept and options.only not in name:
+            rows += kept
+            continue
+        rows.append(job())
         print(line(rows[-1]), flush=True)
     print("\nleft out:")
     for name, reason in LEFT_OUT.items():
@@ -58,6 +64,16 @@ def main() -> int:
         f"{time.perf_counter() - begin:.0f} s"
     )
     return 1 if missed else 0
+
+
+def jobs(rounds: int) -> Iterator[tuple[str, str, Callable[[], dict[str, Any]]]]:
+    """Name, peer and measurement of every row, in the order of the table."""
+    for position, case in enumerate(CASES):
+        yield case.name, case.peer, partial(measure, position, case, rounds)
+    for program in optimum.PROGRAMS:
+        yield program.name, program.peer, partial(optimum.measure, program)
+    for task in aggregation.TASKS:
+        yield task.name, task.peer, partial(aggregation.measure, task)
 
 
 def machine() -> str:
@@ -85,27 +101,19 @@ def measure(position: int, case: Case, rounds: int) -> dict[str, Any]:
         for who, repeats in zip(seconds, case.repeats, strict=True):
             found, theta = work(position, who, repeats)
             seconds[who].append(found["seconds"])
-            worst[who] = max(worst[who], residual(data, theta, case.gamma))
+            # np.maximum keeps what is not a number; max may lose it.
+            worst[who] = float(np.maximum(worst[who], residual(data, theta, case.gamma)))
             peak = max(peak, found["peak_mb"]) if who == "ours" else peak
-    ratio = statistics.median(
-        theirs / mine for mine, theirs in zip(seconds["ours"], seconds[case.peer], strict=True)
+    return compare(
+        case.name,
+        case.peer,
+        (seconds["ours"], seconds[case.peer]),
+        (worst["ours"], worst[case.peer]),
+        target=case.target,
+        tolerance=ACCURACY,
+        peak_mb=peak,
+        peak_mb_limit=case.memory_mb,
     )
-    accurate = max(worst.values()) <= ACCURACY
-    fits = case.memory_mb is None or peak <= case.memory_mb
-    return {
-        "case": case.name,
-        "peer": case.peer,
-        "ours_s": statistics.median(seconds["ours"]),
-        "peer_s": statistics.median(seconds[case.peer]),
-        "ratio": ratio,
-        "accuracy": max(worst.values()),
-        "accuracy_ours": worst["ours"],
-        "accuracy_peer": worst[case.peer],
-        "target": case.target,
-        "peak_mb": peak,
-        "peak_mb_limit": case.memory_mb,
-        "passed": bool(ratio >= case.target and accurate and fits),
-    }
 
 
 def work(position: int, who: str, repeats: int) -> tuple[dict[str, float], np.ndarray]:
@@ -118,21 +126,6 @@ def work(position: int, who: str, repeats: int) -> tuple[dict[str, float], np.nd
             [*command, str(target)], env=environment, stdout=subprocess.PIPE, text=True, check=True
         )
         return json.loads(done.stdout), np.load(target)
-
-
-def line(row: dict[str, Any]) -> str:
-    """One line of the table."""
-    memory = (
-        ""
-        if row["peak_mb_limit"] is None
-        else (f"; peak memory {row['peak_mb']:.0f} MB (at most {row['peak_mb_limit']:.0f})")
-    )
-    return (
-        f"{'pass' if row['passed'] else 'MISS'}  {row['case']:42} {row['peer']:13}"
-        f"ours {1e3 * row['ours_s']:9.3f} ms   peer {1e3 * row['peer_s']:9.2f} ms   "
-        f"ratio {row['ratio']:6.1f} (target {row['target']:g})   residuals "
-        f"{row['accuracy_ours']:.0e}, {row['accuracy_peer']:.0e}{memory}"
-    )
 
 
 if __name__ == "__main__":

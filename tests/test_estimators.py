@@ -431,7 +431,7 @@ def test_ties_are_broken_fairly_with_a_generator():
         (lambda: ridge_mle(WINS, gamma=1, tol=0), "tol"),
         (lambda: ridge_mle(WINS, gamma=1, max_iterations=0), "max_iterations"),
         (lambda: ridge_mle(sparse.csr_array(-WINS), gamma=1), "data holds a negative"),
-        (lambda: ridge_mle(sparse.eye_array(3).tocsr(), gamma=1), "diagonal"),
+        (lambda: ridge_mle(sparse.csr_array(np.eye(3)), gamma=1), "diagonal"),
         (lambda: ridge_mle(sparse.csr_array((2, 3)), gamma=1), "data of shape"),
         (lambda: ridge_mle(WINS, gamma=0, linear=[900.0, -900, 0, 0]), "linear is too large"),
         (lambda: ridge_mle_complete([1.0, 1.0, 2.0], gamma=1), "wins of shape"),

@@ -5,10 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from dpbook.estimators import kemeny_score, kwiksort_pmf, pairwise_counts
 from dpbook.estimators import (
     chain_ratio,
+    kemeny_score,
     kwiksort_pair_probabilities,
+    kwiksort_pmf,
+    pairwise_counts,
     worst_ratio,
 )
 

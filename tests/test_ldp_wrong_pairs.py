@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from dpbook.models import mallows_pair_probabilities, mallows_rankings
-from dpbook.rankers import expected_wrong_pairs, ldp_pair_counts, yll_mu
 from dpbook.rankers import (
     all_right_probability,
+    expected_wrong_pairs,
+    ldp_pair_counts,
     wrong_pairs_bound,
     wrong_pairs_pmf,
+    yll_mu,
 )
 
 

@@ -12,7 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 #: Where ``make bench`` writes, relative to the root of the book.
 RESULTS = Path("_build", "bench.json")
 
-HEAD = ("case", "peer", "ours (ms)", "peer (ms)", "ratio", "target", "residual", "target met")
+HEAD = ("case", "peer", "ours (ms)", "peer (ms)", "ratio", "target", "residual", "met")
 
 
 def bench_rows(results: list[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -31,15 +31,20 @@ def bench_rows(results: list[dict[str, Any]]) -> list[tuple[str, ...]]:
         (
             row["case"],
             row["peer"],
-            f"{1e3 * row['ours_s']:.3g}",
-            f"{1e3 * row['peer_s']:.3g}",
-            f"{row['ratio']:.1f}",
+            _plain(1e3 * row["ours_s"]),
+            _plain(1e3 * row["peer_s"]),
+            _plain(row["ratio"]),
             f"{row['target']:g}",
-            f"{row['accuracy']:.0e}",
+            f"{row['accuracy']:.0e}" if row["accuracy"] else "0",
             "yes" if row["passed"] else "no",
         )
         for row in results
     ]
+
+
+def _plain(number: float) -> str:
+    """Three digits; from 1000 on, whole and in groups, since an exponent is hard to compare."""
+    return f"{number:.3g}" if number < 999.5 else f"{number:,.0f}".replace(",", "\u202f")
 
 
 class BenchDirective(SphinxDirective):

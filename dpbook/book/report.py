@@ -84,10 +84,16 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
         return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
     if not record["applies"]:
         return [f"Not tested at these parameters: {str(record['why']).rstrip('.')}."]
-    lines = [_FINDINGS.get(claim.state, "")]
+    lines = [_outcome(claim)]
     if record["control"]:
         lines.append("The same check on a broken twin comes out the other way, as it must.")
     return lines
+
+
+def _outcome(claim: Claim) -> str:
+    # What is ours was never printed elsewhere.
+    words = _FINDINGS.get(claim.state, "")
+    return words.replace("The printed claim", "The statement") if claim.paper == "BOOK" else words
 
 
 def card_html(

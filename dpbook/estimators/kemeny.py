@@ -153,7 +153,11 @@ class _Search:
         """Solve the program with the rows so far and raise the bound; None out of time."""
         count = len(self.rows)
         entries = (self.signs[:, None] * np.array([1.0, 1.0, -1.0])).ravel()
-        places = (np.repeat(np.arange(count), 3), self.rows.ravel())
+        # Older SciPy hands the indices to HiGHS as they are, and HiGHS reads 32 bits.
+        places = (
+            np.repeat(np.arange(count, dtype=np.int32), 3),
+            self.rows.ravel().astype(np.int32),
+        )
         matrix = sparse.csr_array((entries, places), shape=(count, self.price.size))
         right = (self.signs > 0).astype(float)
         # A plain dict: the stubs know neither the sparse matrix nor these options by name.

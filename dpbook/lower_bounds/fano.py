@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp, expm1, log
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -265,7 +266,10 @@ def optimal_private_risk(
     equal[np.repeat(np.arange(data), out), np.arange(k)] = 1
     goal = np.zeros(k + e + 1)
     goal[-1] = 1
-    found = linprog(goal, A_ub=upper, b_ub=right, A_eq=equal, b_eq=np.ones(data))
+    # The default of 1e-7 is too coarse for rows with coefficients of e^epsilon.
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    program: dict[str, Any] = {"A_ub": upper, "b_ub": right, "A_eq": equal, "options": tight}
+    found = linprog(goal, b_eq=np.ones(data), **program)
     if found.status != 0:
         raise RuntimeError(f"the linear program was not solved: {found.message}")
     # Weak duality: whatever the multipliers, no mechanism has a risk below this value. All

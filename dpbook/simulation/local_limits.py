@@ -30,7 +30,7 @@ def local_rate(theta: ArrayLike, *, users: int, epsilon: ArrayLike, mechanism: s
     theta : array, shape (n,)
         True strengths, log-odds.
     users : int
-        Number of users L, who answer every pair once.
+        Number of users m, who answer every pair once.
     epsilon : float or array, shape (users,)
         Privacy parameter of one answer, in nats, for all users or for each.
     mechanism : {"none", "debiased", "weighted", "laplace"}
@@ -78,7 +78,7 @@ def pair_order_error(gap: float, *, users: int, epsilon: ArrayLike, mechanism: s
     gap : float
         True strength of the better item minus that of the other, log-odds, at least 0.
     users : int
-        Number of users L; each compares the two items once.
+        Number of users m; each compares the two items once.
     epsilon : float or array, shape (users,)
         Privacy parameter of one answer, in nats, for all users or for each.
     mechanism : {"none", "classic", "debiased", "weighted"}

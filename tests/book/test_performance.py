@@ -21,12 +21,21 @@ def test_a_row_has_a_cell_per_column_and_milliseconds():
         "peer": "evalica",
         "ours (ms)": "0.57",
         "peer (ms)": "11.4",
-        "ratio": "20.0",
+        "ratio": "20",
         "target": "15",
         "residual": "1e-09",
-        "target met": "yes",
+        "met": "yes",
     }
 
 
 def test_a_missed_target_says_so():
     assert bench_rows([{**ROW, "passed": False}])[0][-1] == "no"
+
+
+def test_an_exact_result_has_residual_0():
+    assert bench_rows([{**ROW, "accuracy": 0.0}])[0][HEAD.index("residual")] == "0"
+
+
+def test_large_numbers_have_no_exponent():
+    (row,) = bench_rows([{**ROW, "ours_s": 0.9994, "peer_s": 273.6457, "ratio": 7543.4}])
+    assert row[2:5] == ("999", "273\u202f646", "7\u202f543")

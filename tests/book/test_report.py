@@ -128,3 +128,9 @@ def test_every_state_has_a_colour():
     css = (Path(__file__).resolve().parents[2] / "book" / "_static" / "custom.css").read_text()
     plain = {"definition", "pending"}  # these keep the colour of .claim-badge itself
     assert {state for state in report.STATES if f".claim-{state}" in css} >= {*VERDICTS} - plain
+
+
+def test_only_what_a_paper_says_is_called_printed():
+    ours = claim(id="BOOK-1", paper="BOOK")
+    assert "The statement passes this check." in report.card_text(record(id="BOOK-1"), ours)
+    assert "The printed claim passes this check." in report.card_text(record(), claim())
