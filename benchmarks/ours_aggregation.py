@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.aggregation import ITEMS, PHI, USERS
+from dpbook.data import Rankings
 from dpbook.estimators import kemeny_ranking, pairwise_counts
 from dpbook.models import mallows_rankings
 from dpbook.rankers import ldp_kwiksort
@@ -20,7 +21,8 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
     if kind == "sample":
         return lambda: mallows_rankings(USERS, ITEMS, phi=PHI, rng=rng)
     if kind == "count":
-        return lambda: pairwise_counts(data[0])
+        rankings = Rankings(data.shape[-1], data[0])  # checked once, as the peer's data set is
+        return lambda: pairwise_counts(rankings)
     if kind == "local":
         return lambda: ldp_kwiksort(data[0], epsilon=1.0, queries=1, rng=rng)
     if kind == "kemeny":

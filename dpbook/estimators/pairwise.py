@@ -13,6 +13,7 @@ from dpbook.data import Rankings
 __all__ = ["pairwise_counts"]
 
 _WORDS = 255  # most words whose bytes, each 0 or 1, can be added without a carry
+_CHECKED = 1024  # users checked together: their bits stay in the cache
 _BLOCK = 16 * 8 * _WORDS  # users counted together
 
 
@@ -50,11 +51,13 @@ def pairwise_counts(
     n, users = columns.shape
     if weights is not None:
         return _weighted(columns, _weights(weights, users))
-    ahead = np.zeros((n, n), dtype=np.int64)
+    first, second = np.triu_indices(n, 1)
+    total = np.zeros(first.size, dtype=np.int64)
     for begin in range(0, users, _BLOCK):
-        _add_block(ahead, columns[:, begin : begin + _BLOCK])
-    lower = np.tril_indices(n, -1)
-    ahead[lower] = users - ahead.T[lower]
+        total += _count_block(columns[:, begin : begin + _BLOCK])
+    ahead = np.zeros((n, n), dtype=np.int64)
+    ahead[first, second] = total
+    ahead[second, first] = users - total
     return ahead
 
 
@@ -66,18 +69,22 @@ def _weighted(columns: NDArray[Any], masses: NDArray[Any]) -> NDArray[Any]:
     return ahead
 
 
-def _add_block(ahead: NDArray[np.int64], columns: NDArray[Any]) -> None:
-    """Add the counts of some users above the diagonal."""
+def _count_block(columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Counts of some users for the pairs i < j, in lexicographic order."""
     n, users = columns.shape
     groups = -(-users // (8 * _WORDS))
     width = 8 * -(-users // (8 * groups))
     padded = np.zeros((n, groups * width), dtype=columns.dtype)  # equal places count for nobody
     padded[:, :users] = columns
     buffer = np.empty((n - 1, groups * width), dtype=bool)
+    words = buffer.view(np.uint64).reshape(n - 1, groups, width // 8)
+    sums = np.empty((n * (n - 1) // 2, groups), dtype=np.uint64)
+    end = 0
     for i in range(n - 1):
-        before = np.less(padded[i], padded[i + 1 :], out=buffer[i:])
-        sums = before.view(np.uint64).reshape(n - 1 - i, groups, width // 8).sum(axis=2)
-        ahead[i, i + 1 :] += sums.view(np.uint8).sum(axis=1, dtype=np.int64)
+        begin, end = end, end + n - 1 - i
+        np.less(padded[i], padded[i + 1 :], out=buffer[i:])
+        np.add.reduce(words[i:], axis=2, out=sums[begin:end])
+    return sums.view(np.uint8).sum(axis=1, dtype=np.int64)
 
 
 def _columns(table: NDArray[Any]) -> NDArray[Any]:
@@ -97,12 +104,16 @@ def _columns(table: NDArray[Any]) -> NDArray[Any]:
 def _check_permutations(table: NDArray[Any], columns: NDArray[Any]) -> None:
     """Places in 0..n-1 and no two alike; one bit of a word for each place, up to 64 of them."""
     n = len(columns)
-    good = table.min() >= 0 and table.max() < n
+    # A negative number, read without its sign, is a large one.
+    good = bool(table.view(table.dtype.str.replace("i", "u")).max() < n)
     if good and n <= 64:
-        seen = np.zeros(len(table), dtype=np.uint64)
-        for places in columns:
-            seen |= np.left_shift(np.uint64(1), places, dtype=np.uint64)
-        good = bool((seen == np.uint64(2**n - 1)).all())
+        space = np.empty((n, min(len(table), _CHECKED)), dtype=np.uint64)
+        for begin in range(0, len(table), _CHECKED):
+            part = columns[:, begin : begin + _CHECKED]
+            bits = space[:, : part.shape[1]]
+            bits[:] = part
+            np.left_shift(np.uint64(1), bits, out=bits)
+            good &= bool((np.bitwise_or.reduce(bits, axis=0) == np.uint64(2**n - 1)).all())
     elif good:
         good = bool((np.sort(columns, axis=0) == np.arange(n)[:, None]).all())
     if not good:
