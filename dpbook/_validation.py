@@ -74,6 +74,30 @@ def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[n
     return array
 
 
+def square_tables(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as a stack of finite square tables, (..., n, n) with n >= 2."""
+    tables = finite_array(name, value, min_ndim=2)
+    if tables.shape[-1] != tables.shape[-2] or tables.shape[-1] < 2:
+        raise ValueError(f"{name} of shape {tables.shape}: allowed is (..., n, n) with n >= 2")
+    return tables
+
+
+def square_table(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as one finite square table, (n, n) with n >= 2."""
+    table = finite_array(name, value, min_ndim=2)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
+        raise ValueError(f"{name} of shape {table.shape}: allowed is (n, n) with n >= 2")
+    return table
+
+
+def item_vector(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as finite numbers, one for each of at least two items."""
+    vector = finite_array(name, value)
+    if vector.ndim != 1 or vector.size < 2:
+        raise ValueError(f"{name} of shape {vector.shape}: allowed is (n,) with n >= 2")
+    return vector
+
+
 def generator(rng: Any) -> np.random.Generator:
     """Return ``rng`` if it is a NumPy generator."""
     if not isinstance(rng, np.random.Generator):

@@ -14,7 +14,7 @@ from scipy import optimize, sparse
 
 from dpbook import _validation as check
 from dpbook.estimators.local_search import local_search_ranking
-from dpbook.estimators.positional import borda_ranking, one_pair_table
+from dpbook.estimators.positional import borda_ranking
 from dpbook.estimators.rank_distances import kemeny_score
 
 __all__ = ["KemenyFit", "kemeny_ranking"]
@@ -78,7 +78,7 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     unless branching was needed. AGKM plug in a polynomial-time approximation scheme, which has no
     practical form; this takes its place.
     """
-    table = one_pair_table(counts)
+    table = check.square_table("counts", counts)
     seconds = np.inf if time_limit is None else check.positive("time_limit", time_limit)
     end = time.monotonic() + seconds
     search = _Search(table)

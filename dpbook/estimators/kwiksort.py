@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.estimators.positional import one_pair_table, pair_table
 
 __all__ = ["kwiksort_comparisons", "kwiksort_ranking", "kwiksort_rankings"]
 
@@ -42,7 +42,7 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     -----
     Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL (section 2.1).
     """
-    return _sorted(_margins(one_pair_table(counts)), rng, [])
+    return _sorted(_margins(check.square_table("counts", counts)), rng, [])
 
 
 def kwiksort_comparisons(counts: ArrayLike, *, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -60,7 +60,7 @@ def kwiksort_comparisons(counts: ArrayLike, *, rng: np.random.Generator) -> tupl
         The pivot first; no pair is compared twice.
     """
     pairs: list[tuple[int, int]] = []
-    positions = _sorted(_margins(one_pair_table(counts)), rng, pairs)
+    positions = _sorted(_margins(check.square_table("counts", counts)), rng, pairs)
     return positions, np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
@@ -88,7 +88,7 @@ def kwiksort_rankings(
     One random order of the items serves a run: the pivot of a part is its first member, which is
     uniform in the part. So step t splits, in every run, the part that holds the t-th item.
     """
-    margin = _margins(pair_table(counts))
+    margin = _margins(check.square_tables("counts", counts))
     runs = 1 if size is None else check.integer("size", size, 1)
     check.generator(rng)
     n = margin.shape[-1]
@@ -101,22 +101,37 @@ def kwiksort_rankings(
     data = np.repeat(np.arange(len(stack)), runs)
     pivots = np.argsort(rng.random((total, n)), axis=1)
     tied = (stack[:, ~np.eye(n, dtype=bool)] == 0).any()
-    start = np.zeros((total, n), dtype=np.int64)  # first place of the part an item is in
-    rows = np.arange(total)
-    for t in range(n):
-        pivot = pivots[:, t]
-        begin = start[rows, pivot][:, None]
+
+    def before(pivot: Ints, part: NDArray[np.bool_]) -> NDArray[np.bool_]:
         lead = stack[data, pivot]  # by how much the pivot is ahead
         left = lead < 0
         if tied:
             left |= (lead == 0) & (rng.random((total, n)) < 0.5)
+        return left & part
+
+    return partition_runs(pivots, before).reshape(shape)
+
+
+def partition_runs(
+    pivots: Ints, before: Callable[[Ints, NDArray[np.bool_]], NDArray[np.bool_]]
+) -> Ints:
+    """Positions of many runs whose t-th pivot splits the part that it is in.
+
+    Row r of `pivots` is an order of the items. ``before(pivot, part)``, with one pivot for each run
+    and the others of its part marked, says which of these go before the pivot.
+    """
+    total, n = pivots.shape
+    start = np.zeros((total, n), dtype=np.int64)  # first place of the part an item is in
+    rows = np.arange(total)
+    for pivot in pivots.T:
+        begin = start[rows, pivot][:, None]
         part = start == begin
         part[rows, pivot] = False
-        left &= part
+        left = before(pivot, part)
         place = begin + left.sum(axis=1, keepdims=True)
         np.copyto(start, place + 1, where=part & ~left)
         start[rows, pivot] = place[:, 0]
-    return start.reshape(shape)
+    return start
 
 
 def _sorted(margin: NDArray[Any], rng: np.random.Generator, pairs: list[tuple[int, int]]) -> Ints:

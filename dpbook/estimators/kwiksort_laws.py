@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.models.rankings import all_rankings
 
 __all__ = ["comparisons_pmf", "comparisons_pmf_tournament", "kwiksort_pmf"]
 
@@ -48,7 +48,7 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
     """
     table = _preference(preference)
     n = table.shape[-1]
-    rankings = np.array(list(itertools.permutations(range(n))), dtype=np.int64)
+    rankings = all_rankings(n)
     orders = np.argsort(rankings, axis=1)
     keeps = table[..., orders[:, :, None], orders[:, None, :]]
     law: dict[tuple[int, int], Array] = {}

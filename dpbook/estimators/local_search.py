@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbook.estimators.positional import one_pair_table
+from dpbook import _validation as check
 from dpbook.estimators.rank_distances import check_rankings
 
 __all__ = ["local_search_ranking"]
@@ -31,7 +31,7 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> NDArray[np.int6
     ValueError
         If the shapes do not fit, or start is no permutation.
     """
-    table = one_pair_table(counts)
+    table = check.square_table("counts", counts)
     places = check_rankings("start", start)
     if places.shape != table.shape[:1]:
         raise ValueError(f"start of shape {places.shape}: allowed is ({len(table)},)")

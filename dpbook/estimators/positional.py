@@ -37,7 +37,7 @@ def borda_ranking(
     -----
     For complete rankings it is the order by average place.
     """
-    table = pair_table(counts)
+    table = check.square_tables("counts", counts)
     off = ~np.eye(table.shape[-1], dtype=bool)
     return ranks_from_scores((table * off).sum(axis=-1), rng=rng)
 
@@ -57,22 +57,6 @@ def copeland_ranking(
     array of int, shape (..., n)
         Positions.
     """
-    table = pair_table(counts)
+    table = check.square_tables("counts", counts)
     outcome = np.sign(table - np.swapaxes(table, -1, -2))
     return ranks_from_scores(outcome.sum(axis=-1), rng=rng)
-
-
-def pair_table(counts: ArrayLike) -> NDArray[np.float64]:
-    """Check a matrix over pairs of items, or a stack: (..., n, n) finite numbers, n >= 2."""
-    table = check.finite_array("counts", counts, min_ndim=2)
-    if table.shape[-1] != table.shape[-2] or table.shape[-1] < 2:
-        raise ValueError(f"counts of shape {table.shape}: allowed is (..., n, n) with n >= 2")
-    return table
-
-
-def one_pair_table(counts: ArrayLike) -> NDArray[np.float64]:
-    """Check a single matrix over pairs of items."""
-    table = pair_table(counts)
-    if table.ndim != 2:
-        raise ValueError(f"counts of shape {table.shape}: allowed is (n, n) with n >= 2")
-    return table

@@ -273,10 +273,7 @@ def individual_comparisons(
 
 def _probabilities(rho: ArrayLike) -> Array:
     """Validate a matrix (or a stack of matrices) of winning probabilities."""
-    matrix = check.finite_array("rho", rho, min_ndim=2)
-    n = matrix.shape[-1]
-    if matrix.shape[-2] != n or n < 2:
-        raise ValueError(f"rho of shape {matrix.shape}: allowed is (..., n, n) with n >= 2")
+    matrix = check.square_tables("rho", rho)
     if matrix.min() < 0 or matrix.max() > 1:
         raise ValueError("rho leaves [0, 1]: allowed are probabilities")
     # Complementary entries that were computed in floating point may miss 1 by one rounding each.

@@ -110,7 +110,7 @@ def mallows_pmf(n_items: int, phi: float) -> tuple[Ints, Array]:
     -----
     The exact twin of `mallows_rankings`.
     """
-    rankings = _all_rankings(check.integer("n_items", n_items, 2, _ENUMERATED))
+    rankings = all_rankings(check.integer("n_items", n_items, 2, _ENUMERATED))
     phi = check.probability("phi", phi)
     i, j = np.triu_indices(n_items, 1)
     weights = np.power(phi, (rankings[:, i] > rankings[:, j]).sum(axis=1), dtype=float)
@@ -198,7 +198,7 @@ def plackett_luce_rankings(theta: ArrayLike, users: int, *, rng: np.random.Gener
     The order of independent arrival times log E_i - theta_i, E_i standard exponential, has the
     Plackett-Luce law. Any two items compare as in the Bradley-Terry-Luce model. Idealised sampler.
     """
-    strengths = _log_strengths(theta)
+    strengths = check.item_vector("theta", theta)
     users = check.integer("users", users, 1)
     arrival = check.generator(rng).standard_exponential((users, strengths.size))
     # A draw of exactly 0 has log -inf, an arrival before all others, as it should be.
@@ -227,21 +227,15 @@ def plackett_luce_pmf(theta: ArrayLike) -> tuple[Ints, Array]:
     -----
     The exact twin of `plackett_luce_rankings`.
     """
-    strengths = _log_strengths(theta)
+    strengths = check.item_vector("theta", theta)
     if strengths.size > _ENUMERATED:
         raise ValueError(f"theta of length {strengths.size}: allowed are 2 to {_ENUMERATED} items")
-    rankings = _all_rankings(strengths.size)
+    rankings = all_rankings(strengths.size)
     listed = strengths[np.argsort(rankings, axis=1)]
     left = np.logaddexp.accumulate(listed[:, ::-1], axis=1)[:, ::-1]
     return rankings, np.exp((listed - left).sum(axis=1))
 
 
-def _all_rankings(n: int) -> Ints:
+def all_rankings(n: int) -> Ints:
+    """All permutations of 0..n-1 in lexicographic order, shape (n!, n)."""
     return np.array(list(itertools.permutations(range(n))), dtype=np.int64)
-
-
-def _log_strengths(theta: ArrayLike) -> Array:
-    strengths = check.finite_array("theta", theta)
-    if strengths.ndim != 1 or strengths.size < 2:
-        raise ValueError(f"theta of shape {strengths.shape}: allowed is (n,) with n >= 2")
-    return strengths

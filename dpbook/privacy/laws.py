@@ -228,9 +228,7 @@ def _refuse_underflow(law: Array, values: Array, b: float, underflow: str) -> Ar
 
 
 def _arguments(scores: ArrayLike, scale: float, noise: str) -> tuple[Array, float]:
-    values = check.finite_array("scores", scores)
-    if values.ndim != 1 or values.size < 2:
-        raise ValueError(f"scores of shape {values.shape}: allowed is (n,) with n >= 2")
+    values = check.item_vector("scores", scores)
     check.choice("noise", noise, NOISES)
     if noise == "discrete_laplace" and not np.array_equal(values, np.rint(values)):
         raise ValueError("scores hold a fraction: allowed are integers with discrete noise")

@@ -190,10 +190,8 @@ def _require_scores(score: Array, per_pair: float) -> None:
 
 def _outcomes(outcomes: ArrayLike) -> tuple[Array, Array]:
     """Outcomes, and the total weight of the answers of each pair."""
-    values = check.finite_array("outcomes", outcomes, min_ndim=2)
+    values = check.square_tables("outcomes", outcomes)
     n = values.shape[-1]
-    if values.shape[-2] != n or n < 2:
-        raise ValueError(f"outcomes of shape {values.shape}: allowed is (..., n, n) with n >= 2")
     if np.diagonal(values, axis1=-2, axis2=-1).any():
         raise ValueError("outcomes has a non-zero diagonal: an item is never compared with itself")
     weight = values + np.swapaxes(values, -1, -2)

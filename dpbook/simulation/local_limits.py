@@ -52,9 +52,7 @@ def local_rate(theta: ArrayLike, *, users: int, epsilon: ArrayLike, mechanism: s
     -----
     The sandwich formula of M-estimation. XSC, Theorem 2, has the same rate without the constant.
     """
-    strengths = check.finite_array("theta", theta)
-    if strengths.ndim != 1 or strengths.size < 2:
-        raise ValueError(f"theta of shape {strengths.shape}: allowed is (n,) with n >= 2")
+    strengths = check.item_vector("theta", theta)
     users, eps, counts = epsilon_groups(epsilon, users)
     check.choice("mechanism", mechanism, CONSISTENT)
     win = expit(strengths[:, None] - strengths)

@@ -100,7 +100,7 @@ def local_order_errors(theta: ArrayLike, *, users: int, epsilon: ArrayLike) -> A
     -----
     XSC, Section 4.3: the mean over pairs, better item first, is the expected Kendall error (9).
     """
-    strengths = _strengths(theta)
+    strengths = check.item_vector("theta", theta)
     if strengths.size == 2:
         gap = float(abs(strengths[0] - strengths[1]))
         wrong = [pair_order_error(gap, users=users, epsilon=epsilon, mechanism="classic")]
@@ -135,7 +135,7 @@ def local_order_rates(theta: ArrayLike, *, epsilon: float) -> Array:
     -----
     XSC, Theorems 5 and 6, have a rate with an unnamed constant.
     """
-    strengths = _strengths(theta)
+    strengths = check.item_vector("theta", theta)
     level = np.array([check.positive("epsilon", epsilon)])
     rates = []
     for row in _rows(strengths, level, np.array([1])):
@@ -176,13 +176,6 @@ def _tilt(p: Array, s: Array) -> Array:
     """Success probability of a bit after exponential tilting."""
     grown = p * np.exp(s)
     return np.asarray(grown / (grown + 1 - p))
-
-
-def _strengths(theta: ArrayLike) -> Array:
-    values = check.finite_array("theta", theta)
-    if values.ndim != 1 or values.size < 2:
-        raise ValueError(f"theta of shape {values.shape}: allowed is (n,) with n >= 2")
-    return values
 
 
 def _unsorted(strengths: Array, rows: list[Array], *, mirrored: bool = False) -> Array:

@@ -7,13 +7,14 @@ accuracy and a log-ratio of two laws is exact to rounding.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import permutations
 from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.estimators.kwiksort import partition_runs
+from dpbook.models.rankings import all_rankings
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,7 +25,7 @@ MAX_ITEMS = 7
 @lru_cache(maxsize=8)
 def all_orders(n_items: int) -> Ints:
     """Every order, best item first, lexicographically: the outcomes of all laws over rankings."""
-    table = np.array(list(permutations(range(n_items))), dtype=np.int64)
+    table = all_rankings(n_items)
     table.flags.writeable = False
     return table
 
@@ -35,13 +36,22 @@ def positions_of(orders: Ints) -> Ints:
 
 
 def pair_table(name: str, value: ArrayLike, *, max_items: int | None = None) -> Array:
-    """The argument as one square table of finite numbers with at least two rows."""
-    table = check.finite_array(name, value, min_ndim=2)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"{name} of shape {table.shape}: allowed is (n, n) with n >= 2")
+    """The argument as one square table, with at most so many items."""
+    table = check.square_table(name, value)
     if max_items is not None and len(table) > max_items:
         raise ValueError(f"{name} has {len(table)} items: allowed are at most {max_items}")
     return table
+
+
+def all_costs(tables: Array) -> Array:
+    """Total weight of the pairs that each ranking contradicts, in the order of `all_orders`.
+
+    `tables` has shape (..., n, n), the costs (..., n!).
+    """
+    n = tables.shape[-1]
+    places = positions_of(all_orders(n))
+    behind = (places[:, :, None] > places[:, None, :]).reshape(len(places), -1)
+    return np.asarray(tables.reshape(*tables.shape[:-2], n * n) @ behind.T.astype(float))
 
 
 def laplace_preference(margin: ArrayLike, scale: float) -> Array:
@@ -98,24 +108,17 @@ def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
 def counted_kwiksorts(ahead: NDArray[np.bool_], *, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """KwikSort on a stack of tournaments: positions, and the comparisons made.
 
-    `ahead` has shape (runs, n, n) and holds one true entry for each pair. As in
-    `dpbook.estimators.kwiksort_rankings`, one random order serves a run; here the number of
-    comparisons is needed as well.
+    `ahead` has shape (runs, n, n) and holds one true entry for each pair.
     """
     runs, n = ahead.shape[:2]
     rows = np.arange(runs)
-    start = np.zeros((runs, n), dtype=np.int64)
     made = np.zeros(runs, dtype=np.int64)
-    for pivot in np.argsort(rng.random((runs, n)), axis=1).T:
-        begin = start[rows, pivot][:, None]
-        part = start == begin
-        part[rows, pivot] = False
-        made += part.sum(axis=1)
-        right = ahead[rows, pivot]
-        place = begin + (part & ~right).sum(axis=1, keepdims=True)
-        np.copyto(start, place + 1, where=part & right)
-        start[rows, pivot] = place[:, 0]
-    return start, made
+
+    def before(pivot: Ints, part: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        np.add(made, part.sum(axis=1), out=made)
+        return part & ~ahead[rows, pivot]
+
+    return partition_runs(np.argsort(rng.random((runs, n)), axis=1), before), made
 
 
 def _stretch(law: dict[tuple[int, int], Array], ahead: Array, a: int, b: int) -> Array:

@@ -19,6 +19,7 @@ from dpbook.mechanisms import laplace_noise
 from dpbook.mechanisms.gaussian import gaussian_noise, gaussian_scale
 from dpbook.rankers.central_rankings._kwiksort_runs import (
     MAX_ITEMS,
+    all_costs,
     all_orders,
     laplace_preference,
     pair_table,
@@ -265,9 +266,7 @@ def _kemeny_stack(stack: Array, rng: np.random.Generator) -> Ints:
     n = stack.shape[-1]
     if n > MAX_ITEMS:
         return np.array([kemeny_ranking(table).positions for table in stack], dtype=np.int64)
-    places = positions_of(all_orders(n))
-    behind = (places[:, :, None] > places[:, None, :]).reshape(len(places), -1)
-    cost = stack.reshape(len(stack), -1) @ behind.T.astype(float)
+    places, cost = positions_of(all_orders(n)), all_costs(stack)
     # Costs of tied rankings may differ by rounding.
     tied = cost <= cost.min(axis=1, keepdims=True) + 1e-9
     return places[np.argmax(tied * (1 + rng.random(cost.shape)), axis=1)]

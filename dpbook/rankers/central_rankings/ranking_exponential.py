@@ -24,6 +24,7 @@ from dpbook import _validation as check
 from dpbook.mechanisms.selection import exponential_pmf, permute_and_flip_pmf
 from dpbook.rankers.central_rankings._kwiksort_runs import (
     MAX_ITEMS,
+    all_costs,
     all_orders,
     pair_table,
     positions_of,
@@ -61,10 +62,7 @@ def ranking_costs(counts: ArrayLike) -> Array:
     array, shape (m!,)
         In the order of `dpbook.privacy.rankings_of`.
     """
-    table = pair_table("counts", counts, max_items=MAX_ITEMS)
-    places = positions_of(all_orders(len(table)))
-    behind = (places[:, :, None] > places[:, None, :]).reshape(len(places), -1)
-    return np.asarray(behind @ table.ravel())
+    return all_costs(pair_table("counts", counts, max_items=MAX_ITEMS))
 
 
 def exponential_ranking_pmf(counts: ArrayLike, epsilon: float) -> Array:
@@ -274,7 +272,7 @@ def exponential_ranking_loss(n_items: int, users: int, epsilon: float) -> float:
         )
     places = positions_of(orders)
     ahead = places[:, :, None] < places[:, None, :]
-    distance = np.array([ranking_costs(table) for table in ahead.astype(float)])
+    distance = all_costs(ahead.astype(float))
     worst = 0.0
     for chosen in combinations_with_replacement(range(len(orders)), others):
         base = distance[list(chosen)].sum(axis=0)

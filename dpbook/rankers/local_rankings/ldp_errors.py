@@ -118,7 +118,7 @@ def expected_wrong_pairs(
     PairErrors
         Two numbers, between 0 and n (n - 1) / 2.
     """
-    table = square_table("preference", preference)
+    table = check.square_table("preference", preference)
     upper = np.triu_indices(len(table), 1)
     agree = np.maximum(table[upper], 1 - table[upper])
     errors = wrong_pair_probability(
@@ -196,10 +196,3 @@ def report_lie(n_items: int, epsilon: float, queries: int, mechanism: str) -> fl
     pairs = comb(check.integer("n_items", n_items, 2), 2)
     k = check.integer("queries", queries, 1, pairs)
     return float(report_pmf(check.positive("epsilon", epsilon) / k, mechanism)[0, 1])
-
-
-def square_table(name: str, value: ArrayLike) -> Array:
-    table = check.finite_array(name, value, min_ndim=2)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"{name} of shape {table.shape}: allowed is (n, n) with n at least 2")
-    return table

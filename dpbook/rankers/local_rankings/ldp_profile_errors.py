@@ -15,7 +15,6 @@ from dpbook import _validation as check
 from dpbook.rankers.local_rankings.ldp_errors import (
     PairErrors,
     report_lie,
-    square_table,
     users_asked,
 )
 from dpbook.rankers.local_rankings.ldp_kwiksort import DESIGNS
@@ -57,7 +56,7 @@ def profile_pair_errors(
     Reports minus and plus are summed through their characteristic function; the absolute error is
     of the order of 1e-16 times the number of users.
     """
-    table = square_table("counts", counts)
+    table = check.square_table("counts", counts)
     n = len(table)
     upper = np.triu_indices(n, 1)
     ahead, behind = table[upper], table[upper[::-1]]
@@ -100,7 +99,7 @@ def expected_error_rate(
     -----
     Source: YLL, equation (5). Ties, among the users or in the reports, are no error there.
     """
-    table = square_table("counts", counts)
+    table = check.square_table("counts", counts)
     errors = profile_pair_errors(
         counts, epsilon=epsilon, queries=queries, mechanism=mechanism, design=design
     )

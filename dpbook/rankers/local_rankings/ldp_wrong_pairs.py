@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft, stats
 
 from dpbook import _validation as check
-from dpbook.rankers.local_rankings.ldp_errors import report_lie, square_table
+from dpbook.rankers.local_rankings.ldp_errors import report_lie
 
 __all__ = ["all_right_probability", "wrong_pairs_bound", "wrong_pairs_pmf"]
 
@@ -92,7 +92,7 @@ def wrong_pairs_pmf(
     the numbers, the pairs are independent. Sums go through the fast Fourier transform; the
     absolute error is below 1e-10.
     """
-    count = comb(len(square_table("preference", preference)), 2)
+    count = comb(len(check.square_table("preference", preference)), 2)
     circle = np.exp(2j * np.pi * np.arange(count + 1) / (count + 1))
     values = _generating_function(preference, users, epsilon, mechanism, ties, circle)
     return np.clip(fft.fft(values).real / (count + 1), 0.0, 1.0)
@@ -124,7 +124,7 @@ def all_right_probability(
 
 def _report_margins(preference: ArrayLike, epsilon: float, queries: int, mechanism: str) -> Array:
     """P(right report) - P(wrong report) of all pairs."""
-    table = square_table("preference", preference)
+    table = check.square_table("preference", preference)
     if ((table < 0) | (table > 1)).any():
         raise ValueError("preference: allowed are numbers in [0, 1]")
     gap = 1 - 2 * report_lie(len(table), epsilon, queries, mechanism)
