@@ -1,7 +1,8 @@
 """The machinery of the book: pages and their parameters, runs, claims, figures, the HTML.
 
-Notebooks need four names from here: ``check``, ``figures``, ``say`` and ``table``.  They are loaded
-on first use, so that a command like ``dpbook list`` does not pay for matplotlib.
+Notebooks need a few names from here: ``check`` with the measurements ``at_least``, ``at_most``,
+``equal`` and ``fact`` that tests are built from, ``figures``, ``say`` and ``table``.  They are
+loaded on first use, so that a command like ``dpbook list`` does not pay for matplotlib.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpbook.book import figures
     from dpbook.book.claims import check
+    from dpbook.book.findings import at_least, at_most, equal, fact
     from dpbook.book.prose import say, table
 
-__all__ = ["check", "figures", "say", "table"]
+__all__ = ["at_least", "at_most", "check", "equal", "fact", "figures", "say", "table"]
 
 
 def __getattr__(name: str) -> object:
@@ -22,6 +24,8 @@ def __getattr__(name: str) -> object:
         return import_module("dpbook.book.claims").check
     if name == "figures":
         return import_module("dpbook.book.figures")
+    if name in ("at_least", "at_most", "equal", "fact"):
+        return getattr(import_module("dpbook.book.findings"), name)
     if name in ("say", "table"):
         return getattr(import_module("dpbook.book.prose"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

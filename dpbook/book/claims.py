@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpbook.book import report as _report
+from dpbook.book.findings import Finding
 from dpbook.book.ledger import Claim, LedgerError, find_ledger, load_ledger
 
 __all__ = [
@@ -44,6 +45,7 @@ RECORD_FIELDS = (
     "tier",
     "report",
     "control",
+    "measured",
     "notebook",
     "parameters",
 )
@@ -55,71 +57,143 @@ class ClaimError(ValueError):
 
 def check(
     claim_id: str,
+    test: Callable[[Any], Finding] | None = None,
     *,
-    holds: Any,
+    printed: Any = None,
+    repaired: Any = None,
+    twin: Mapping[str, Any] | None = None,
     tier: str,
     report: Mapping[str, Any] | None = None,
-    control: Any = None,
-    repaired: Any = None,
     applies: Any = True,
     why: str | None = None,
 ) -> None:
-    """Record how a claim came out, and show it.
+    """Apply one test to a claim, its repair and its broken twins; record and show how it came out.
+
+    The same `test` meets every subject, so that a test which is too weak betrays itself: it passes
+    a twin.  Each part of the test must be failed by a twin, or by a printed statement whose verdict
+    says that it fails; a part that nothing has ever failed has shown nothing.
 
     Parameters
     ----------
     claim_id : str
         The id in ``book/claims.yml``; the entry must have ``status: checked``.
-    holds : bool
-        Whether the claim as printed passes the test.
+    test : callable
+        Takes one subject and returns a `dpbook.book.findings.Finding` with the same parts for every
+        subject.
+    printed : object
+        What the paper prints, in the form that `test` takes: a scale, a law, a bound, results of a
+        simulation.
+    repaired : object, optional
+        The repaired statement in the same form. Required for the verdict ``holds-repaired``.
+    twin : mapping of str to object, optional
+        What was broken on purpose, in words ("half the noise"), and the subject that results. Each
+        must come out the other way than the statement that the book asserts: the repair if there
+        is one, else the printed one. Required for every kind of claim but definition, model and
+        dataset.
     tier : {"exact", "certified", "statistical"}
         Strength of the evidence, as in the ledger.
     report : mapping of str to number or table, optional
         Exactly the numbers that the ledger names, at the settings that their names state. A value
         is a finite number, an array or list of them, or a table: a list of dicts, one per row.
-    control : bool, optional
-        True when the same test on a broken twin came out the other way. Required for every kind
-        of claim but definition, model and dataset.
-    repaired : bool, optional
-        Whether the repaired statement passes. Required for the verdict ``holds-repaired``.
     applies : bool, optional
-        False when the parameters of the page leave the claim's hypotheses: then the check is
-        neither a success nor a failure, and `holds`, `control` and `repaired` may be None.
+        False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
+        and `test` and the subjects may be left out.
     why : str, optional
         Which hypothesis fails; required when `applies` is False, ignored otherwise.
 
     Raises
     ------
     ClaimError
-        If the record is malformed, or the ledger does not know the claim in this form. A record
-        that contradicts its verdict does not raise: it is shown as a contradiction, and the build
-        fails when it is collected.
+        If the record is malformed, the ledger does not know the claim in this form, or the test
+        does not say what it measured. A record that contradicts its verdict does not raise: it is
+        shown as a contradiction, and the build fails when it is collected.
     """
     claim = _known_claim(claim_id, tier)
     applied = _as_bool(claim_id, "applies", applies)
     if not applied and not (isinstance(why, str) and why.strip()):
         raise ClaimError(f"{claim_id}: applies=False needs why='...', which hypothesis fails")
-    record: dict[str, Any] = {
+    measured: list[dict[str, Any]] = []
+    if applied:
+        subjects = _subjects(claim, printed, repaired, twin)
+        if not callable(test):
+            raise ClaimError(f"{claim_id}: needs a test, a function of one subject; got {test!r}")
+        measured = [_measure(claim_id, test, *subject) for subject in subjects]
+        names = [[part["what"] for part in entry["parts"]] for entry in measured]
+        if any(found != names[0] for found in names):
+            raise ClaimError(f"{claim_id}: the test measures different things: {names}")
+    fields: dict[str, Any] = {
         "id": claim_id,
-        "holds": _as_bool(claim_id, "holds", holds, optional=not applied),
-        "repaired": _as_bool(claim_id, "repaired", repaired, optional=True),
+        **_outcomes(measured),
         "applies": applied,
         "why": None if applied else why,
         "verdict": claim.verdict,
         "tier": tier,
         "report": {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()},
-        "control": _as_bool(claim_id, "control", control, optional=True),
+        "measured": measured,
         "notebook": None,
         "parameters": None,
     }
-    if applied and claim.needs_control and control is None:
-        raise ClaimError(f"{claim_id}: needs control=..., the same test on a broken twin")
-    if applied and claim.verdict == "holds-repaired" and repaired is None:
-        raise ClaimError(f"{claim_id}: needs repaired=..., the test of the repaired statement")
-    names = _report_problems(record, claim)
-    if names:
-        raise ClaimError(f"{claim_id}: {'; '.join(names)}")
+    record = {field: fields[field] for field in RECORD_FIELDS}
+    if problems := _report_problems(record, claim):
+        raise ClaimError(f"{claim_id}: {'; '.join(problems)}")
     _show(record, claim)
+
+
+def _subjects(
+    claim: Claim, printed: Any, repaired: Any, twin: Mapping[str, Any] | None
+) -> list[tuple[str, str, Any]]:
+    """What a claim's test is applied to: role, name in words, subject."""
+    if printed is None:
+        raise ClaimError(f"{claim.id}: needs printed=..., what the test is applied to")
+    if claim.verdict == "holds-repaired" and repaired is None:
+        raise ClaimError(f"{claim.id}: needs repaired=..., the repaired statement")
+    if claim.needs_control and not twin:
+        raise ClaimError(f"{claim.id}: needs twin={{'what was broken': ...}}")
+    if not all(isinstance(name, str) and name.strip() for name in twin or {}):
+        raise ClaimError(f"{claim.id}: every twin needs words for what was broken, got {twin!r}")
+    subjects = [("printed", "", printed)]
+    if repaired is not None:
+        subjects.append(("repaired", "", repaired))
+    return subjects + [("twin", name, subject) for name, subject in (twin or {}).items()]
+
+
+def _measure(
+    claim_id: str, test: Callable[[Any], Finding], role: str, name: str, subject: Any
+) -> dict[str, Any]:
+    """What the test found on one subject."""
+    try:
+        finding = test(subject)
+    except ValueError as error:
+        raise ClaimError(f"{claim_id}: the test of {name or role} failed: {error}") from error
+    if not isinstance(finding, Finding):
+        raise ClaimError(
+            f"{claim_id}: the test must return a finding (at_most, at_least, equal, fact, joined "
+            f"with &), got {finding!r} for {name or role}"
+        )
+    parts = [part.plain() for part in finding.parts]
+    return {"subject": role, "name": name, "passes": finding.passes, "parts": parts}
+
+
+def _outcomes(measured: Sequence[Mapping[str, Any]]) -> dict[str, bool | None]:
+    """Whether the printed statement and the repair pass, and whether the twins were caught."""
+    passes = {entry["subject"]: entry["passes"] for entry in measured}
+    printed, repaired = passes.get("printed"), passes.get("repaired")
+    asserted = printed if repaired is None else repaired
+    twins = [entry["passes"] for entry in measured if entry["subject"] == "twin"]
+    caught = all(outcome is not asserted for outcome in twins) if twins else None
+    return {"holds": printed, "repaired": repaired, "control": caught}
+
+
+def _never_failed(record: Mapping[str, Any]) -> list[str]:
+    """Parts of the test that every subject passes: nothing shows that they can fail."""
+    measured = record["measured"]
+    if not any(entry["subject"] == "twin" for entry in measured):
+        return []
+    return [
+        part[0]["what"]
+        for part in zip(*(entry["parts"] for entry in measured), strict=True)
+        if all(one["passes"] for one in part)
+    ]
 
 
 def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
@@ -157,6 +231,8 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         problems.append("has no control")
     elif record["control"] is False:
         problems.append("the control was not caught: the check passes a broken twin")
+    for part in _never_failed(record):
+        problems.append(f"no twin fails the part {part!r} of the test")
     return problems
 
 

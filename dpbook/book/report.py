@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from dpbook.book.findings import Part
 from dpbook.book.ledger import VERDICTS, Claim
 
 Record = Mapping[str, Any]
@@ -24,6 +25,7 @@ STATES = {
     "definition": ("≡", "definition"),
     "pending": ("…", "pending"),
 }
+_ROLES = {"printed": "As stated", "repaired": "Repaired"}
 _FINDINGS = {
     "holds": "The printed claim passes this check.",
     "holds-loosely": "The printed claim passes this check; its constant is not the true one.",
@@ -84,9 +86,24 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
         return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
     if not record["applies"]:
         return [f"Not tested at these parameters: {str(record['why']).rstrip('.')}."]
-    lines = [_outcome(claim)]
-    if record["control"]:
-        lines.append("The same check on a broken twin comes out the other way, as it must.")
+    return [_outcome(claim)]
+
+
+def measurements(record: Record) -> list[str]:
+    """What the test measured on each subject, one line each: printed, repaired, every twin."""
+    measured = record["measured"]
+    passes = {entry["subject"]: entry["passes"] for entry in measured}
+    asserted = passes.get("repaired", passes.get("printed"))
+    lines = []
+    for entry in measured:
+        parts = [Part.read(part) for part in entry["parts"]]
+        # A passing subject passes every part; of a failing one, the parts that fail say why.
+        told = "; ".join(part.words() for part in parts if part.passes is entry["passes"])
+        if entry["subject"] == "twin":
+            caught = "caught" if entry["passes"] is not asserted else "NOT caught"
+            lines.append(f"Twin ({entry['name']}): {told}: {caught}.")
+        else:
+            lines.append(f"{_ROLES[entry['subject']]}: {told}.")
     return lines
 
 
@@ -126,6 +143,9 @@ def card_html(
         f'<p><strong>{link}</strong>: <span class="claim-state">{escape(state)}</span></p>',
         f"<p>{escape(' '.join(findings(record, claim, problems)))}</p>",
     ]
+    if lines := measurements(record):
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        parts.append(f'<ul class="claim-measured">{items}</ul>')
     numbers = {k: v for k, v in record["report"].items() if not _is_table(v)}
     if numbers:
         rows = "".join(
@@ -140,6 +160,7 @@ def card_html(
 def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str:
     """The same card as plain text; parameters as in `card_html`."""
     lines = [f"{claim.id}: {state_words(claim)}", *findings(record, claim, problems)]
+    lines += measurements(record)
     lines += [f"{key} = {format_number(value)}" for key, value in record["report"].items()]
     return "\n  ".join(lines)
 

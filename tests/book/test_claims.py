@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import claims, reproducers
+from dpbook.book import at_least, at_most, claims, reproducers
 from dpbook.book.claims import ClaimError, LedgerError, check, collect, find_ledger, load_ledger
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,14 +41,44 @@ LEDGER = [
     entry("LATER", status="pending", verdict=..., tier=..., notebook="03-three"),
 ]
 # What each check must say for the book to be right; every test below breaks one of these.
+# The test of all of them: a noise scale of at least 1, and of at most 8.
 GOOD = {
-    "HOLDS": {"holds": True, "control": True, "report": {"loss": 0.5, "table": [{"a": 1}]}},
-    "LOOSE": {"holds": True, "control": True},
-    "REPAIRED": {"holds": False, "repaired": True, "control": True},
-    "REFUTED": {"holds": False, "control": True},
-    "SHAPE": {"holds": True, "control": True, "tier": "statistical"},
-    "DEF": {"holds": True},
+    "HOLDS": {"printed": 2.0, "report": {"loss": 0.5, "table": [{"a": 1}]}},
+    "LOOSE": {"printed": 4.0},
+    "REPAIRED": {"printed": 0.5, "repaired": 1.0},
+    "REFUTED": {"printed": 0.5, "twin": {"a sound scale": 2.0}},
+    "SHAPE": {"printed": 1.0, "tier": "statistical"},
+    "DEF": {"printed": 1.0, "twin": None},
 }
+ONLY_ONE_PART = [
+    {
+        "subject": subject,
+        "name": name,
+        "passes": value >= 1,
+        "parts": [
+            {"what": "scale", "passes": value >= 1, "sign": "≥", "value": value, "limit": 1},
+            {"what": "scale again", "passes": True, "sign": "≤", "value": value, "limit": 8},
+        ],
+    }
+    for subject, name, value in (("printed", "", 2), ("twin", "a quarter of the noise", 0.25))
+]
+TWINS = {"a quarter of the noise": 0.25, "noise without bound": 16.0}
+OUTCOME = {
+    "HOLDS": (True, None, True),
+    "LOOSE": (True, None, True),
+    "REPAIRED": (False, True, True),
+    "REFUTED": (False, None, True),
+    "SHAPE": (True, None, True),
+    "DEF": (True, None, None),
+}
+
+
+def enough(scale):
+    return at_least("scale", scale, 1) & at_most("scale again", scale, 8)
+
+
+def outcome(record):
+    return tuple(record[field] for field in ("holds", "repaired", "control"))
 
 
 @pytest.fixture
@@ -75,8 +105,16 @@ def shown(monkeypatch):
     return bundles
 
 
-def run(name, **fields):
-    check(name, **{"tier": "exact", **GOOD[name], **fields})
+def run(name, test=None, **fields):
+    given = {"tier": "exact", "twin": TWINS, **GOOD[name], **fields}
+    if name == "REFUTED" and test is None:  # its twin must pass all that the test looks at
+        test = lambda scale: at_least("scale", scale, 1)  # noqa: E731
+    check(name, test or enough, **given)
+
+
+def own(name):
+    """The entry of a claim in the ledger of the working directory."""
+    return load_ledger(find_ledger())[name]
 
 
 def record_of(shown, name, **fields):
@@ -110,6 +148,35 @@ def problems_of(root, records, pages=None):
     for page, found in by_page.items():
         write_page(root, page, found, {"seed": 1})
     return collect(root / "_build", root, pages)
+
+
+def test_a_test_that_is_too_weak_betrays_itself(project, shown):
+    record = record_of(shown, "HOLDS", test=lambda scale: at_least("scale", scale, 0.1))
+    assert outcome(record) == (True, None, False)
+    assert "control was not caught" in claims.record_problems(record, own("HOLDS"))[0]
+
+
+def test_a_part_that_nothing_has_failed_is_named(project, shown):
+    record = record_of(shown, "HOLDS", twin={"a quarter of the noise": 0.25})
+    assert outcome(record) == (True, None, True)
+    assert record["measured"] == ONLY_ONE_PART
+    problems = claims.record_problems(record, own("HOLDS"))
+    assert problems == ["no twin fails the part 'scale again' of the test"]
+    # a printed statement that fails shows as well as a twin that a part can fail
+    twin = {"noise without bound": 16.0}
+    assert claims.record_problems(record_of(shown, "REPAIRED", twin=twin), own("REPAIRED")) == []
+
+
+def test_the_card_says_what_was_broken_and_by_how_much_it_was_caught(project, shown):
+    run("HOLDS")
+    text = shown[0]["text/plain"]
+    assert "As stated: scale 2 ≥ 1; scale again 2 ≤ 8." in text
+    assert "Twin (a quarter of the noise): scale 0.25 < 1: caught." in text
+    assert "Twin (noise without bound): scale again 16 > 8: caught." in text
+    assert (
+        "<li>Twin (a quarter of the noise): scale 0.25 &lt; 1: caught.</li>"
+        in (shown[0]["text/html"])
+    )
 
 
 # --- the ledger -----------------------------------------------------------------------------------
@@ -188,7 +255,7 @@ def test_a_good_check_makes_a_record_and_a_card(project, shown, name):
     (bundle,) = shown
     record = bundle[claims.RECORD_MIME]
     assert tuple(record) == claims.RECORD_FIELDS
-    assert record["holds"] is GOOD[name]["holds"] and record["applies"] is True
+    assert outcome(record) == OUTCOME[name] and record["applies"] is True
     assert f'id="claim-{name}"' in bundle["text/html"]
     assert "Not as recorded" not in bundle["text/plain"]
     json.dumps(record, allow_nan=False)
@@ -198,14 +265,13 @@ def test_numpy_values_become_plain(project, shown):
     record = record_of(
         shown,
         "HOLDS",
-        holds=np.bool_(True),
-        control=np.array([3.0]).all(),
+        applies=np.bool_(True),
         report={
             "loss": np.float64(0.1) + 0.2,
             "table": [{"n": np.int64(3), "x": np.array([1.0, 2.0]), "name": "inf", "none": None}],
         },
     )
-    assert record["holds"] is True and record["control"] is True
+    assert record["applies"] is True
     assert record["report"]["loss"] == 0.1 + 0.2 and type(record["report"]["loss"]) is float
     assert record["report"]["table"] == [{"n": 3, "x": [1.0, 2.0], "name": "inf", "none": None}]
     assert type(record["report"]["table"][0]["n"]) is int
@@ -215,13 +281,24 @@ def test_numpy_values_become_plain(project, shown):
     ("name", "fields", "message"),
     [
         ("HOLDS", {"tier": "certified"}, "HOLDS: tier is 'certified', but .* says 'exact'"),
-        ("HOLDS", {"control": None}, "HOLDS: needs control="),
+        ("HOLDS", {"twin": None}, "HOLDS: needs twin="),
+        ("HOLDS", {"twin": {}}, "HOLDS: needs twin="),
+        ("HOLDS", {"twin": {" ": 0.25}}, "HOLDS: every twin needs words"),
+        ("HOLDS", {"printed": None}, "HOLDS: needs printed="),
         ("REPAIRED", {"repaired": None}, "REPAIRED: needs repaired="),
-        ("HOLDS", {"holds": None}, "HOLDS: holds must be True or False, got None"),
-        ("HOLDS", {"holds": float("nan")}, "HOLDS: holds must be True or False, got nan"),
-        ("HOLDS", {"holds": 1}, "HOLDS: holds must be True or False, got 1"),
-        ("HOLDS", {"holds": np.array([True, True])}, "HOLDS: holds must be True or False"),
-        ("HOLDS", {"control": "yes"}, "HOLDS: control must be True or False, got 'yes'"),
+        ("HOLDS", {"test": "loss"}, "HOLDS: needs a test, a function of one subject; got 'loss'"),
+        ("HOLDS", {"test": lambda scale: scale > 1}, "must return a finding .* got True"),
+        ("HOLDS", {"test": lambda scale: None}, "must return a finding .* got None"),
+        (
+            "HOLDS",
+            {"test": lambda scale: at_least(f"scale {scale}", scale, 1)},
+            "HOLDS: the test measures different things",
+        ),
+        (
+            "HOLDS",
+            {"test": lambda scale: at_least("scale", scale * np.nan, 1)},
+            "HOLDS: the test of printed failed: scale: needs numbers without NaN",
+        ),
         ("HOLDS", {"applies": None}, "HOLDS: applies must be True or False"),
         ("HOLDS", {"applies": False}, "HOLDS: applies=False needs why="),
         ("HOLDS", {"applies": False, "why": " "}, "HOLDS: applies=False needs why="),
@@ -258,13 +335,13 @@ def test_what_a_check_refuses(project, shown, name, fields, message):
 )
 def test_unknown_and_pending_claims_cannot_be_checked(project, shown, name, message):
     with pytest.raises(ClaimError, match=message):
-        check(name, holds=True, tier="exact", control=True)
+        check(name, enough, printed=1.0, tier="exact", twin=TWINS)
     assert shown == []
 
 
 def test_outside_its_hypotheses_a_claim_is_neither_true_nor_false(project, shown):
     report = GOOD["HOLDS"]["report"]
-    run("HOLDS", applies=np.bool_(False), why="needs epsilon < 1", holds=None, control=None)
+    run("HOLDS", applies=np.bool_(False), why="needs epsilon < 1", printed=None, twin=None)
     record = shown[0][claims.RECORD_MIME]
     assert (record["applies"], record["holds"], record["why"]) == (False, None, "needs epsilon < 1")
     assert record["report"] == report
@@ -276,7 +353,7 @@ def test_outside_its_hypotheses_a_claim_is_neither_true_nor_false(project, shown
 
 
 def test_a_contradiction_is_shown_and_does_not_raise(project, shown):
-    run("HOLDS", holds=False)
+    run("HOLDS", printed=0.5)
     assert "Not as recorded in the ledger" in shown[0]["text/html"]
     assert "holds is False" in shown[0]["text/plain"]
 
@@ -319,6 +396,7 @@ def test_the_file_is_the_same_bytes_in_any_order(project, records):
         ("HOLDS", {"tier": "statistical"}, "tier is statistical, the ledger says exact"),
         ("HOLDS", {"control": False}, "the control was not caught"),
         ("DEF", {"control": False}, "the control was not caught"),
+        ("HOLDS", {"measured": ONLY_ONE_PART}, "no twin fails the part 'scale again' of the test"),
         ("REFUTED", {"control": None}, "has no control"),
         ("HOLDS", {"report": {"loss": 1.0}}, "does not report table"),
         ("DEF", {"report": {"x": 1.0}}, "reports x, which the ledger does not name"),
@@ -391,6 +469,7 @@ def test_only_the_named_pages_are_held_to_account(project, records):
 
 def test_outside_its_hypotheses_nothing_is_contradicted(project, records):
     outside = {"applies": False, "holds": None, "control": None, "repaired": None, "why": "w"}
+    outside["measured"] = []
     assert problems_of(project, [record | outside for record in records.values()]) == []
 
 

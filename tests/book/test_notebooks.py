@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dpbook.book.ledger import KINDS_WITHOUT_CONTROL, Claim, load_ledger
+from dpbook.book.ledger import Claim, load_ledger
 from dpbook.book.pages import PageError, parse_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,8 +80,39 @@ def check_calls(page):
             if name == "check" or name.endswith(".check"):
                 literal = node.args and isinstance(node.args[0], ast.Constant)
                 keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+                keywords |= dict(zip(("test",), node.args[1:], strict=False))
                 found.append((number, node.args[0].value if literal else None, keywords))
     return found
+
+
+def tests_its_subject(page, node):
+    """Whether the test of a check is a function that looks at what it is given.
+
+    A name must be a function of this page, or be made by one: ``test = made_by(...)``.
+    """
+    if isinstance(node, ast.Lambda):
+        functions = [node]
+    elif isinstance(node, ast.Name):
+        trees = [ast.parse(text(cell)) for _, cell in code_cells(page) if plain_cell(cell)]
+        found = [n for tree in trees for n in ast.walk(tree)]
+        functions = [n for n in found if isinstance(n, ast.FunctionDef) and n.name == node.id]
+    else:
+        return isinstance(node, ast.Call)  # a test made for the occasion
+    for function in functions:
+        names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        body = function.body if isinstance(function.body, list) else [function.body]
+        used = {n.id for part in body for n in ast.walk(part) if isinstance(n, ast.Name)}
+        if not names or names[0] not in used:
+            return False
+    return bool(functions)
+
+
+def plain_cell(cell):
+    try:
+        ast.parse(text(cell))
+    except SyntaxError:
+        return False
+    return True
 
 
 # --- the rules: each takes the name, the page and the ledger, and gives one line per fault --------
@@ -211,15 +242,19 @@ def controls(name, page, ledger):
             faults.append(f"{where}: the claim is pending")
         if claim.notebook != name:
             faults.append(f"{where}: the ledger says {claim.notebook}")
-        control = given.get("control")
-        if claim.kind not in KINDS_WITHOUT_CONTROL and control is None:
-            faults.append(f"{where}: needs a control")
-        for keyword in ("control", "holds", "repaired"):
-            value = given.get(keyword)
-            if isinstance(value, ast.Constant) and not (
-                keyword == "holds" and not claim.needs_control
-            ):
-                faults.append(f"{where}: {keyword} must be computed, not written down")
+        if "applies" in given and ast.unparse(given["applies"]) == "False":
+            faults.append(f"{where}: applies must be computed, not written down")
+        if not tests_its_subject(page, given.get("test")):
+            faults.append(f"{where}: needs a test, a function on this page that uses its argument")
+        twins = given.get("twin")
+        if claim.needs_control and twins is None:
+            faults.append(f"{where}: needs a twin")
+        if isinstance(twins, ast.Dict):
+            same = {ast.unparse(given[k]) for k in ("printed", "repaired") if k in given}
+            if same & {ast.unparse(value) for value in twins.values}:
+                faults.append(f"{where}: the twin is the statement itself")
+        if "printed" not in given:
+            faults.append(f"{where}: needs printed")
         if claim.verdict == "holds-repaired" and "repaired" not in given:
             faults.append(f"{where}: needs repaired")
     return faults
@@ -407,9 +442,10 @@ GOOD = build_page(
     (
         "code",
         "rng = np.random.default_rng(seed)\n"
-        "check('A', holds=x < 1, tier='exact', control=y > 1)\n"
-        "check('B', holds=x < 1, repaired=x < 2, tier='exact', control=y > 1)\n"
-        "check('D', holds=True, tier='exact')",
+        "def test(x):\n    return at_most('loss', loss(x), 1)\n"
+        "check('A', test, printed=x, tier='exact', twin={'half the noise': y})\n"
+        "check('B', test, printed=x, repaired=z, tier='exact', twin={'half the noise': y})\n"
+        "check('D', lambda s: fact('defined', s), printed=x > 0, tier='exact')",
         {},
     ),
     ("code", "fig, ax = plt.subplots()\nsns.lineplot(d, seed=0, ax=ax)", FIGURE),
@@ -474,13 +510,17 @@ BAD = [
     (figures, figure(image={"alt": "The loss falls as n grows."}), "only repeats the caption"),
     (figures, changed(6, source="plt.plot()", metadata=FIGURE), "the same name"),
     (short_cells, edited(6, "1 + 1", "1\n" * 26), "cell 6 has 26 lines, 25"),
-    (short_cells, edited(3, "rng =", "1\n" * 16 + "rng ="), "cell 3 has 20 lines, 19"),
+    (short_cells, edited(3, "rng =", "1\n" * 14 + "rng ="), "cell 3 has 20 lines, 19"),
     (plain_python, edited(6, "1 + 1", "%matplotlib inline"), "cell 6 is not plain Python"),
-    (controls, edited(3, ", control=y > 1", ""), "check of A: needs a control"),
-    (controls, edited(3, "control=y > 1", "control=True"), "control must be computed"),
-    (controls, edited(3, "holds=x < 1", "holds=True"), "check of A: holds must be computed"),
-    (controls, edited(3, "repaired=x < 2, ", ""), "check of B: needs repaired"),
-    (controls, edited(3, "repaired=x < 2", "repaired=True"), "repaired must be computed"),
+    (controls, edited(3, ", twin={'half the noise': y}", ""), "check of A: needs a twin"),
+    (controls, edited(3, "'half the noise': y", "'nothing': x"), "the twin is the statement"),
+    (controls, edited(3, "printed=x, ", ""), "check of A: needs printed"),
+    (controls, edited(3, "repaired=z, ", ""), "check of B: needs repaired"),
+    (controls, edited(3, "'A', test", "'A'"), "check of A: needs a test"),
+    (controls, edited(3, "'A', test", "'A', other"), "check of A: needs a test"),
+    (controls, edited(3, "loss(x)", "loss(3)"), "check of A: needs a test"),
+    (controls, edited(3, "'D', lambda s:", "'D', lambda t:"), "check of D: needs a test"),
+    (controls, edited(3, "printed=x, ", "applies=False, printed=x, "), "applies must be computed"),
     (controls, edited(3, "check('A'", "check(name"), "a claim id written out"),
     (controls, edited(3, "'A'", "'NONE'"), "check of NONE: no such claim"),
     (controls, edited(3, "'A'", "'LATER'"), "check of LATER: the claim is pending"),

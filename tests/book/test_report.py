@@ -29,6 +29,7 @@ PENDING = claim(id="P-2", status="pending", verdict=None, tier=None, notebook="0
 
 def record(**fields):
     base = {"id": "P-1", "applies": True, "why": None, "control": True, "report": {}}
+    base["measured"] = []
     return base | fields
 
 
@@ -55,9 +56,15 @@ def test_a_contradiction_outweighs_everything():
     assert "passes this check" not in html
 
 
-def test_the_control_is_mentioned_only_when_it_was_caught():
-    assert "broken twin" in report.card_text(record(), claim())
-    assert "broken twin" not in report.card_text(record(control=None), claim())
+def test_a_twin_that_was_not_caught_is_called_out():
+    part = {"what": "loss", "sign": "≤", "value": 1, "limit": 1, "passes": True}
+    entries = [
+        {"subject": role, "name": name, "passes": True, "parts": [part]}
+        for role, name in (("printed", ""), ("twin", "half the noise"))
+    ]
+    text = report.card_text(record(measured=entries), claim())
+    assert "As stated: loss 1 ≤ 1." in text
+    assert "Twin (half the noise): loss 1 ≤ 1: NOT caught." in text
 
 
 def test_numbers_and_tables_are_shown():

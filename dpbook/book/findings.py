@@ -1,0 +1,206 @@
+"""What a test measured: named parts, each a value against its limit.
+
+A test that `dpbook.book.check` applies returns a `Finding`, built from the four functions here and
+joined with ``&``.  A finding keeps every number that decided, so that a record can show what was
+measured on the printed statement, on its repair and on a twin that was broken on purpose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Finding", "Part", "at_least", "at_most", "equal", "fact"]
+
+_SIGNS = {"at most": "≤", "below": "<", "at least": "≥", "above": ">", "equal": "="}
+_FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that a test looked at.
+
+    Parameters
+    ----------
+    what : str
+        What was measured, in words, with its unit: ``"largest loss (ε)"``.
+    passes : bool
+    value, limit : float, int or None
+        The number found, and the number it was held against; None for a plain fact.
+    sign : str
+        How the two must compare for the part to pass; empty for a plain fact.
+    """
+
+    what: str
+    passes: bool
+    value: float | int | None = None
+    limit: float | int | None = None
+    sign: str = ""
+
+    def words(self) -> str:
+        """The part as a reader sees it: ``largest loss (ε) 1.11 > 1``."""
+        if not self.sign:
+            return f"{self.what}: {'yes' if self.passes else 'no'}"
+        sign = self.sign if self.passes else _FAILED[self.sign]
+        value, limit = _apart(self.value, self.limit)
+        return f"{self.what} {value} {sign} {limit}"
+
+    def plain(self) -> dict[str, Any]:
+        """The part as JSON; infinite values become words."""
+        numbers = {"value": self.value, "limit": self.limit}
+        return {
+            "what": self.what,
+            "passes": self.passes,
+            "sign": self.sign,
+            **{k: str(v) if _infinite(v) else v for k, v in numbers.items()},
+        }
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Part:
+        """The part that `plain` wrote."""
+        fields = dict(plain)
+        for name in ("value", "limit"):
+            if isinstance(fields[name], str):
+                fields[name] = float(fields[name])
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The parts of a test, on one subject; it passes when all of them do.
+
+    Findings are joined with ``&``.  They have no truth value, since ``and`` would keep only the
+    last one: ask for `passes`.
+    """
+
+    parts: tuple[Part, ...]
+
+    @property
+    def passes(self) -> bool:
+        """Whether every part passes."""
+        return all(part.passes for part in self.parts)
+
+    def __and__(self, other: Finding) -> Finding:
+        if not isinstance(other, Finding):
+            return NotImplemented
+        names = {part.what for part in self.parts}
+        for part in other.parts:
+            if part.what in names:
+                raise ValueError(f"two parts of one test are called {part.what!r}")
+        return Finding(self.parts + other.parts)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Finding has no truth value: join findings with &, or ask for .passes")
+
+
+def at_most(
+    what: str, value: Any, limit: Any, *, slack: float = 0.0, strict: bool = False
+) -> Finding:
+    """Whether a number, or every entry of an array, stays below a limit.
+
+    Parameters
+    ----------
+    what : str
+        What was measured, in words, with its unit.
+    value, limit : number or array
+        Broadcast against each other; the entry with the least room is kept.
+    slack : float
+        Rounding that is forgiven, in the unit of `value`; not shown to the reader as the limit.
+    strict : bool
+        Whether meeting the limit exactly counts as failing.
+
+    Raises
+    ------
+    ValueError
+        If `what` is empty, or a value is NaN or missing: then nothing was measured.
+    """
+    return _compared(what, value, limit, 1, slack, "below" if strict else "at most")
+
+
+def at_least(
+    what: str, value: Any, limit: Any, *, slack: float = 0.0, strict: bool = False
+) -> Finding:
+    """Whether a number, or every entry of an array, stays above a limit; as `at_most`."""
+    return _compared(what, value, limit, -1, slack, "above" if strict else "at least")
+
+
+def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Finding:
+    """Whether a number, or every entry of an array, is the expected one, up to `slack`.
+
+    Parameters, errors
+        As for `at_most`; the entry that is farthest from its expected value is kept.
+    """
+    found, wanted = _numbers(what, value, expected)
+    with np.errstate(invalid="ignore"):
+        off = np.where(found == wanted, 0.0, np.abs(found - wanted))
+    at = int(off.argmax())
+    return _part(what, bool(off[at] <= slack), found[at], wanted[at], "=")
+
+
+def fact(what: str, truth: Any) -> Finding:
+    """Something that is so or not so, when there is no number to show.
+
+    Raises
+    ------
+    ValueError
+        If `truth` is not a bool of Python or NumPy.
+    """
+    if not isinstance(truth, (bool, np.bool_)):
+        raise ValueError(f"{what}: must be True or False, got {truth!r}")
+    return Finding((Part(_named(what), bool(truth)),))
+
+
+def _compared(what: str, value: Any, limit: Any, side: int, slack: float, relation: str) -> Finding:
+    found, wanted = _numbers(what, value, limit)
+    with np.errstate(invalid="ignore"):
+        over = np.where(found == wanted, 0.0, side * (found - wanted))
+    at = int(over.argmax())
+    strict = relation in ("below", "above")
+    passes = over[at] < slack if strict and slack else over[at] < 0 if strict else over[at] <= slack
+    return _part(what, bool(passes), found[at], wanted[at], _SIGNS[relation])
+
+
+def _numbers(what: str, value: Any, limit: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Value and limit as flat arrays of one length, without gaps."""
+    _named(what)
+    try:
+        found, wanted = np.broadcast_arrays(np.asarray(value), np.asarray(limit))
+    except ValueError as error:
+        raise ValueError(f"{what}: value and limit do not fit together ({error})") from None
+    for array in (found, wanted):
+        if array.dtype.kind not in "biuf" or array.size == 0 or np.isnan(array).any():
+            raise ValueError(f"{what}: needs numbers without NaN, got {value!r} and {limit!r}")
+    return found.ravel().astype(float), wanted.ravel().astype(float)
+
+
+def _part(what: str, passes: bool, value: float, limit: float, sign: str) -> Finding:
+    return Finding((Part(what, passes, _whole(value), _whole(limit), sign),))
+
+
+def _named(what: str) -> str:
+    if not isinstance(what, str) or not what.strip():
+        raise ValueError(f"a measurement needs a name in words, got {what!r}")
+    return what
+
+
+def _whole(number: float) -> float | int:
+    """An integer where the number is one that reads better so."""
+    number = float(number)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _infinite(number: Any) -> bool:
+    return isinstance(number, float) and math.isinf(number)
+
+
+def _apart(value: Any, limit: Any) -> Sequence[str]:
+    """Two numbers with just enough digits, four at least, to be told apart when they differ."""
+    for digits in range(4, 18):
+        shown = [f"{number:.{digits}g}" for number in (value, limit)]
+        if shown[0] != shown[1] or value == limit:
+            break
+    return shown
