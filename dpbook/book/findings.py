@@ -199,8 +199,8 @@ def _infinite(number: Any) -> bool:
 
 def _apart(value: Any, limit: Any) -> Sequence[str]:
     """Two numbers with just enough digits, four at least, to be told apart when they differ."""
-    for digits in range(4, 18):
+    for digits in range(4, 17):
         shown = [f"{number:.{digits}g}" for number in (value, limit)]
         if shown[0] != shown[1] or value == limit:
-            break
-    return shown
+            return shown
+    return [repr(value), repr(limit)]

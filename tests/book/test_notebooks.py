@@ -85,7 +85,7 @@ def check_calls(page):
     return found
 
 
-def tests_its_subject(page, node):
+def looks_at_its_subject(page, node):
     """Whether the test of a check is a function that looks at what it is given.
 
     A name must be a function of this page, or be made by one: ``test = made_by(...)``.
@@ -244,7 +244,7 @@ def controls(name, page, ledger):
             faults.append(f"{where}: the ledger says {claim.notebook}")
         if "applies" in given and ast.unparse(given["applies"]) == "False":
             faults.append(f"{where}: applies must be computed, not written down")
-        if not tests_its_subject(page, given.get("test")):
+        if not looks_at_its_subject(page, given.get("test")):
             faults.append(f"{where}: needs a test, a function on this page that uses its argument")
         twins = given.get("twin")
         if claim.needs_control and twins is None:
