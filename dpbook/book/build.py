@@ -5,6 +5,7 @@ Everything of one build lies under one output directory::
     executed/notebooks/NN-topic.ipynb   executed copies, each with the key it was made from
     claims.json                         what the pages found
     html/                               the book, replaced only by a complete new one
+    .dpbook, .lock                      the folder is ours; one build at a time
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 from dpbook.book import reproducers
 from dpbook.book.claims import collect
 from dpbook.book.keys import html_key, page_key, stamp_of, surroundings_digest
+from dpbook.book.output import claim_folder, sole_build
 from dpbook.book.pages import (
     Page,
     PageError,
@@ -31,7 +33,7 @@ from dpbook.book.pages import (
     validate,
 )
 from dpbook.book.rendering import page_beside_notebook, render
-from dpbook.book.runner import Job, Outcome, run_pages, write_whole
+from dpbook.book.runner import PAGE_TIMEOUT, Job, Outcome, run_pages, write_whole
 
 _HTML_KEY = "html.key"
 
@@ -111,15 +113,29 @@ def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
 # --- the book -------------------------------------------------------------------------------------
 
 
-def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int) -> int:
-    """Execute the stale pages, check the claims, render; return the exit status."""
+def build_book(
+    root: Path, out: Path, jobs: Sequence[Job], *, workers: int, timeout: float = PAGE_TIMEOUT
+) -> int:
+    """Execute the stale pages, check the claims, render; return the exit status.
+
+    Raises
+    ------
+    PageError
+        Before anything is written, if `out` is not a folder for builds, or is in use by one.
+    """
+    with sole_build(claim_folder(out)):
+        return _build_book(root, out, jobs, workers, timeout)
+
+
+def _build_book(root: Path, out: Path, jobs: Sequence[Job], workers: int, timeout: float) -> int:
     stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
     # The longest first, so that no core waits at the end for one page; new pages before all.
     stale.sort(key=lambda job: -stamp_of(job.target).get("seconds", float("inf")))
     _remove_strays(jobs)
     print(f"{len(jobs)} pages: {len(stale)} to execute, {len(jobs) - len(stale)} up to date")
     start = time.perf_counter()
-    failed = [outcome for outcome in run_pages(stale, root=root, workers=workers) if outcome.error]
+    outcomes = run_pages(stale, root=root, workers=workers, timeout=timeout)
+    failed = [outcome for outcome in outcomes if outcome.error]
     if stale:
         print(f"executed in {time.perf_counter() - start:.1f} s")
     if failed:
@@ -194,7 +210,13 @@ def _bring_html_up_to_date(root: Path, out: Path) -> int:
 # --- one page -------------------------------------------------------------------------------------
 
 
-def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]]) -> int:
+def run_page(
+    root: Path,
+    name: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    timeout: float = PAGE_TIMEOUT,
+) -> int:
     """Execute one page at the reader's parameters, and render it; return the exit status.
 
     The result lies in ``_build/run/<page>/``: the executed notebook, its HTML beside it, and in
@@ -207,8 +229,15 @@ def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]]) -> int
         given[key] = parameter.parse(text) if parameter else text
     out = root / "_build" / "run" / page.name
     (job,) = _jobs([page], {page.name: given}, root, out)
+    claim_folder(root / "_build")
+    with sole_build(claim_folder(out)):
+        return _run_page(root, out, job, timeout)
+
+
+def _run_page(root: Path, out: Path, job: Job, timeout: float) -> int:
+    page = job.page
     shutil.rmtree(out / "executed", ignore_errors=True)
-    (outcome,) = run_pages([job], root=root, workers=1)
+    (outcome,) = run_pages([job], root=root, workers=1, timeout=timeout)
     if outcome.error:
         print("\n" + failure_text(outcome), file=sys.stderr)
         return 1
@@ -232,10 +261,15 @@ def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]]) -> int
 
 
 def find_page(root: Path, name: str) -> Page:
-    """The page with this name, ``03-noisy-counts``, ``03-noisy-counts.ipynb`` or a path to it."""
+    """The page with this name: ``03-noisy-counts``, a path to it, or a beginning such as ``03``."""
     pages = find_pages(root)
     stem = Path(name).name.removesuffix(".ipynb")
     for page in pages:
         if page.name == stem:
             return page
-    raise PageError(f"no page {name!r}; the pages are {', '.join(page.name for page in pages)}")
+    begins = [page for page in pages if stem and page.name.startswith(stem)]
+    if len(begins) == 1:
+        return begins[0]
+    which = begins or pages
+    problem = f"{name!r} begins several pages" if begins else f"no page {name!r}"
+    raise PageError(f"{problem}; the pages are {', '.join(page.name for page in which)}")

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpbook.book import lock
 from dpbook.book import report as _report
 from dpbook.book.findings import Finding
 from dpbook.book.ledger import Claim, LedgerError, find_ledger, load_ledger
+from dpbook.book.pages import named_parameters
 
 __all__ = [
     "RECORD_MIME",
@@ -218,6 +220,8 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         problems.append(f"tier is {record['tier']}, the ledger says {claim.tier}")
     if not record["applies"]:
         return problems
+    if not record["measured"]:
+        return [*problems, "keeps nothing that its test measured"]
     if record["holds"] is not claim.expects_holds:
         problems.append(
             f"holds is {record['holds']}, but the verdict {claim.verdict} needs "
@@ -274,7 +278,28 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
     out.mkdir(parents=True, exist_ok=True)
     (out / "claims.json").write_text(text + "\n", encoding="utf-8")
-    return _ledger_problems(ledger, records, None if pages is None else set(pages))
+    wanted = None if pages is None else set(pages)
+    mine = [record for record in records if wanted is None or record["notebook"] in wanted]
+    return [
+        *_ledger_problems(ledger, records, wanted),
+        *_switched_off(root, mine),
+        *lock.problems(root, mine, complete=wanted is None),
+    ]
+
+
+def _switched_off(root: Path, records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Claims that a page does not test although it ran at parameters of the book's own.
+
+    Only a reader's parameters may leave the hypotheses of a claim.
+    """
+    off = [record for record in records if not record["applies"]]
+    own = named_parameters(root) if off else {}
+    return [
+        f"{record['id']} ({record['notebook']}): is not tested at the page's own parameters "
+        f"({record['why']})"
+        for record in off
+        if record["parameters"] in own.get(record["notebook"], ())
+    ]
 
 
 def read_records(executed: Path) -> list[dict[str, Any]]:

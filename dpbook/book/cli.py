@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dpbook.book.pages import PageError, ParameterError, find_pages
+from dpbook.book.pages import PageError, ParameterError, find_pages, validate
 
 INTERRUPTED = 130
 
@@ -26,12 +27,21 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     root : Path, optional
         Root of the book; found from the working directory when None.
     """
-    arguments = _parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    overrides, words = _take_overrides(words)
+    arguments = _parser().parse_args(words)
+    if overrides and not hasattr(arguments, "overrides"):
+        _parser().error("-p is for build and run")
+    arguments.overrides = overrides
     try:
-        return int(arguments.command(arguments, (root or find_root()).resolve()))
+        with _terminable():
+            return int(arguments.command(arguments, (root or find_root()).resolve()))
     except (ParameterError, PageError) as error:
         print(f"dpbook: {error}", file=sys.stderr)
         return 2
+    except _Terminated:
+        print("\ndpbook: terminated; the previous book is as before", file=sys.stderr)
+        return 128 + signal.SIGTERM
     except KeyboardInterrupt:
         print(
             "\ndpbook: interrupted; finished pages are kept, the rest is as before", file=sys.stderr
@@ -40,6 +50,45 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as in `dpbook list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except OSError as error:  # a full disk, a folder that has lost its permissions
+        what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+        print(f"dpbook: {what}; the previous book is as before", file=sys.stderr)
+        return 1
+
+
+class _Terminated(BaseException):
+    """SIGTERM has arrived."""
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Clean up on SIGTERM as on Ctrl-C."""
+
+    def stop(number: int, frame: object) -> None:
+        raise _Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread, which alone hears signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _take_overrides(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Split ``-p NAME VALUE`` off: argparse would take a value such as ``-inf`` for an option."""
+    overrides, rest, at = [], [], 0
+    while at < len(words):
+        if words[at] in ("-p", "--parameter") and at + 2 < len(words):
+            overrides.append((words[at + 1], words[at + 2]))
+            at += 3
+        else:
+            rest.append(words[at])
+            at += 1
+    return overrides, rest
 
 
 def find_root(start: Path | None = None) -> Path:
@@ -87,13 +136,16 @@ def _parser() -> argparse.ArgumentParser:
         "--output",
         type=Path,
         metavar="DIR",
-        help="where everything goes (default: _build in the book)",
+        help="where everything goes: a new, an empty or an earlier such folder (default: _build "
+        "in the book)",
     )
+    _add_timeout(build)
     build.set_defaults(command=_build)
 
     run = commands.add_parser("run", help="execute and render one page, beside the book")
-    run.add_argument("notebook", metavar="NOTEBOOK", help="a page, such as 03-noisy-counts")
+    run.add_argument("notebook", metavar="NOTEBOOK", help="a page: 03-noisy-counts, or just 03")
     _add_parameters(run)
+    _add_timeout(run)
     run.set_defaults(command=_run)
 
     pages = commands.add_parser("list", help="the pages and their parameters")
@@ -111,6 +163,12 @@ def _parser() -> argparse.ArgumentParser:
         claims.add_argument(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
     claims.set_defaults(command=_claims)
 
+    lock = commands.add_parser(
+        "lock", help="show how the recorded numbers changed, and lock the new ones"
+    )
+    lock.add_argument("--dry-run", action="store_true", help="show the changes only")
+    lock.set_defaults(command=_lock)
+
     clean = commands.add_parser("clean", help="delete _build")
     clean.set_defaults(command=_clean)
     return parser
@@ -126,6 +184,16 @@ def _add_parameters(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar=("NAME", "VALUE"),
         help="set a parameter; may be repeated",
+    )
+
+
+def _add_timeout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--timeout",
+        type=_positive,
+        default=3600,
+        metavar="SECONDS",
+        help="what a page may take (default: %(default)s)",
     )
 
 
@@ -157,13 +225,13 @@ def _build(arguments: argparse.Namespace, root: Path) -> int:
     )
     if arguments.only and not arguments.overrides:
         print("note: --only says which pages -p is meant for; every page is brought up to date")
-    return build.build_book(root, out, jobs, workers=arguments.jobs)
+    return build.build_book(root, out, jobs, workers=arguments.jobs, timeout=arguments.timeout)
 
 
 def _run(arguments: argparse.Namespace, root: Path) -> int:
     from dpbook.book.build import run_page
 
-    return run_page(root, arguments.notebook, arguments.overrides)
+    return run_page(root, arguments.notebook, arguments.overrides, timeout=arguments.timeout)
 
 
 def _list(arguments: argparse.Namespace, root: Path) -> int:
@@ -213,7 +281,23 @@ def _claims(arguments: argparse.Namespace, root: Path) -> int:
     return 0
 
 
+def _lock(arguments: argparse.Namespace, root: Path) -> int:
+    from dpbook.book import lock
+
+    found = root / "_build" / "claims.json"
+    if not found.is_file():
+        raise PageError(f"{found} is missing: `make book` writes it")
+    records = json.loads(found.read_text(encoding="utf-8"))
+    defaults = {page.name: validate(page, {}) for page in find_pages(root)}
+    changes = lock.renew(root, records, defaults, write=not arguments.dry_run)
+    print(*changes, sep="\n", end="\n" if changes else "")
+    print(f"{len(changes)} changes {'found' if arguments.dry_run else f'written to {lock.FILE}'}")
+    return 0
+
+
 def _clean(arguments: argparse.Namespace, root: Path) -> int:
-    shutil.rmtree(root / "_build", ignore_errors=True)
-    print(f"deleted {root / '_build'}")
+    from dpbook.book.output import delete_folder
+
+    deleted = delete_folder(root / "_build")
+    print(f"deleted {root / '_build'}" if deleted else f"there is no {root / '_build'}")
     return 0

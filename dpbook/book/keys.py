@@ -23,9 +23,12 @@ _MACHINERY = {
     f"dpbook/book/{name}.py"
     for name in (
         "build",
+        "children",
         "cli",
         "keys",
         "linkcheck",
+        "lock",
+        "output",
         "pages",
         "parameters",
         "rendering",

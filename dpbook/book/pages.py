@@ -19,6 +19,7 @@ __all__ = [
     "ParameterError",
     "find_pages",
     "load_profile",
+    "named_parameters",
     "parse_parameters",
     "read_page",
     "validate",
@@ -67,10 +68,13 @@ def read_page(path: Path) -> Page:
     """Read one page; raises `PageError` as `find_pages` does."""
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PageError(f"page {path.stem}: not a readable notebook ({error})") from None
-    sources = [(cell, "".join(cell["source"])) for cell in cells]
-    tagged = [s for cell, s in sources if "parameters" in cell["metadata"].get("tags", [])]
+        sources = [(cell, "".join(cell["source"])) for cell in cells]
+        tagged = [s for cell, s in sources if "parameters" in cell["metadata"].get("tags", [])]
+        kinds = [cell["cell_type"] for cell in cells]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PageError(
+            f"page {path.stem}: not a readable notebook ({type(error).__name__}: {error})"
+        ) from None
     if len(tagged) != 1:
         raise PageError(
             f"page {path.stem}: {len(tagged)} cells are tagged 'parameters', one is needed"
@@ -81,12 +85,12 @@ def read_page(path: Path) -> Page:
         raise PageError(f"page {path.stem}: {error}") from None
     headings = (
         line[2:].strip()
-        for cell, source in sources
-        if cell["cell_type"] == "markdown"
+        for kind, (_, source) in zip(kinds, sources, strict=True)
+        if kind == "markdown"
         for line in source.splitlines()
         if line.startswith("# ")
     )
-    code = tuple(source for cell, source in sources if cell["cell_type"] == "code")
+    code = tuple(s for kind, (_, s) in zip(kinds, sources, strict=True) if kind == "code")
     return Page(path.stem, path, next(headings, path.stem), parameters, code)
 
 
@@ -114,6 +118,21 @@ def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
     return effective
 
 
+def named_parameters(root: Path) -> dict[str, list[dict[str, Any]]]:
+    """By page, the parameters that the book itself runs it at: its defaults, and every profile's.
+
+    Raises
+    ------
+    PageError, ParameterError
+        As `find_pages`, `load_profile` and `validate` do.
+    """
+    profiles = [load_profile(root, name) for name in _profiles(root)]
+    return {
+        page.name: [validate(page, values.get(page.name, {})) for values in profiles]
+        for page in find_pages(root)
+    }
+
+
 def load_profile(root: Path, name: str) -> dict[str, dict[str, Any]]:
     """Overrides of a profile, by page: ``{page: {parameter: value}}``.
 
@@ -122,6 +141,18 @@ def load_profile(root: Path, name: str) -> dict[str, dict[str, Any]]:
     PageError
         If ``notebooks/profiles.yml`` is missing or malformed, or has no such profile.
     """
+    profiles = _profiles(root)
+    if name not in profiles:
+        raise PageError(f"no profile {name!r}; notebooks/{PROFILES} has {', '.join(profiles)}")
+    overrides = profiles[name] or {}
+    if not isinstance(overrides, dict) or not all(
+        isinstance(values, dict | None) for values in overrides.values()
+    ):
+        raise PageError(f"profile {name!r}: give each page a mapping of parameter to value")
+    return {page: dict(values or {}) for page, values in overrides.items()}
+
+
+def _profiles(root: Path) -> dict[str, Any]:
     path = Path(root) / "notebooks" / PROFILES
     try:
         profiles = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
@@ -130,9 +161,4 @@ def load_profile(root: Path, name: str) -> dict[str, dict[str, Any]]:
     if not isinstance(profiles, dict):
         raise PageError(f"notebooks/{PROFILES} is not a mapping of profiles")
     profiles.setdefault("default", {})
-    if name not in profiles:
-        raise PageError(f"no profile {name!r}; notebooks/{PROFILES} has {', '.join(profiles)}")
-    overrides = profiles[name] or {}
-    if not all(isinstance(values, dict | None) for values in overrides.values()):
-        raise PageError(f"profile {name!r}: give each page a mapping of parameter to value")
-    return {page: dict(values or {}) for page, values in overrides.items()}
+    return profiles

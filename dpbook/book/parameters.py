@@ -13,6 +13,7 @@ The type is that of the default.  Everything is checked here, before any kernel 
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import re
 import tokenize
@@ -103,6 +104,9 @@ class Parameter:
                 value = yaml.load(text, Loader=yaml.BaseLoader if wants_text else yaml.SafeLoader)
             except (yaml.YAMLError, ValueError):
                 value = text
+        if _scalar_type(self.default) is float and isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                return float(value)  # inf and nan, which are no literals
         if wants_text and isinstance(self.default, str) and not isinstance(value, str):
             return text
         if wants_text and isinstance(value, list | tuple):

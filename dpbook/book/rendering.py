@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dpbook.book.children import run_python
+from dpbook.book.output import staging_folder
 from dpbook.book.pages import Page, PageError
 from dpbook.book.runner import plain, write_whole
 
@@ -34,25 +36,21 @@ def render(root: Path, out: Path, *, strict: bool) -> bool:
     bool
         False if rendering failed; the warnings are then on stderr, and the old HTML in place.
     """
-    staging = out / "staging"
-    shutil.rmtree(staging, ignore_errors=True)
-    main = "from jupyter_book.cli.main import main; main()"
-    command = [sys.executable, "-c", main, "build", str(root), "--path-output", str(staging)]
-    command += ["--all", "-q", *(["-n", "-W", "--keep-going"] if strict else [])]
+    arguments = ["build", str(root), "--all", "-q"]
+    arguments += ["-n", "-W", "--keep-going"] if strict else []
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    surroundings = {"DPBOOK_OUT": str(out), "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {"DPBOOK_OUT": str(out), "PYTHONPATH": os.pathsep.join(paths)}
     if not strict:
-        surroundings["DPBOOK_PARTIAL"] = "1"  # pages that have not run may be shown as they are
-    try:
-        staging.mkdir(parents=True)
-        done = subprocess.run(
-            command,
+        environment["DPBOOK_PARTIAL"] = "1"  # pages that have not run may be shown as they are
+    with staging_folder(out) as staging:
+        done = run_python(
+            "jupyter_book.cli.main:main",
+            [*arguments, "--path-output", str(staging)],
+            environment=environment,
             cwd=root,
-            env={**os.environ, **surroundings},
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
         )
         log = plain(done.stdout)
         write_whole(out / _HTML_LOG, log)
@@ -63,8 +61,6 @@ def render(root: Path, out: Path, *, strict: bool) -> bool:
             return False
         _swap_in(built, out / "html")
         return True
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _warnings(log: str) -> str:

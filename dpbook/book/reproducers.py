@@ -2,7 +2,7 @@
 
 All of them run in one subprocess, each in a namespace of its own.  The result is kept in
 ``<out>/reproducers.json``, so that a build in which nothing changed runs nothing.  The subprocess
-is this module, run with ``-m``: it reads the snippets from its standard input.
+calls `main`, which reads the snippets from its standard input.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from dpbook.book.children import run_python
 from dpbook.book.keys import surroundings_digest
 
 CACHE = "reproducers.json"
@@ -110,17 +111,20 @@ def run(snippets: Mapping[str, str], root: Path, timeout: float = TIMEOUT) -> di
     if not snippets:
         return {}
     paths = [str(root), str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
-    environment = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), **FIXED_ENVIRONMENT}
+    environment = {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONWARNINGS": "error",
+        **FIXED_ENVIRONMENT,
+    }
     try:
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "dpbook.book.reproducers"],
+        done = run_python(
+            "dpbook.book.reproducers:main",
+            environment=environment,
             input=json.dumps(dict(snippets)),
             cwd=root,
-            env={**os.environ, **environment},
             capture_output=True,
             encoding="utf-8",
             timeout=timeout,
-            check=False,
         )
         found = {name: Result(**fields) for name, fields in json.loads(done.stdout).items()}
     except subprocess.TimeoutExpired:
@@ -149,11 +153,8 @@ def _run_one(name: str, code: str) -> Result:
     return Result(output)
 
 
-def _main() -> None:
+def main() -> None:
+    """Run the snippets that standard input holds, in the subprocess."""
     snippets: dict[str, str] = json.load(sys.stdin)
     found = {name: asdict(_run_one(name, code)) for name, code in snippets.items()}
     json.dump(found, sys.stdout)
-
-
-if __name__ == "__main__":
-    _main()

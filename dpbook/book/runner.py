@@ -24,11 +24,12 @@ from typing import Any
 import nbformat
 import papermill
 from jupyter_client.manager import AsyncKernelManager
+from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
 
 from dpbook.book.pages import Page
 
-CELL_TIMEOUT = 3600  # seconds; a cell that hangs must not hang a build for ever
+PAGE_TIMEOUT = 3600.0  # seconds for all cells of a page; a hanging one must not hang a build
 TRACEBACK_LINES = 12
 # What goes wrong in a kernel comes back as an exception, and is told once, there.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
@@ -141,10 +142,26 @@ def execute(
     job: Job,
     kernels: _Kernels | None = None,
     on_cell: Callable[[], None] | None = None,
+    timeout: float = PAGE_TIMEOUT,
 ) -> Outcome:
-    """Execute one page; write the executed copy if, and only if, every cell ran."""
+    """Execute one page; write the executed copy if, and only if, every cell ran.
+
+    Raises
+    ------
+    OSError
+        If the copy cannot be written: then no other page could be, either.
+    """
     start = time.perf_counter()
-    options: dict[str, Any] = {"record_timing": False}
+    begun: list[int] = []
+
+    def time_left(cell: Any) -> float:
+        return max(1.0, timeout - (time.perf_counter() - start))
+
+    def note(cell: Any, cell_index: int) -> None:
+        begun.append(cell_index)
+
+    options: dict[str, Any] = {"record_timing": False, "timeout_func": time_left}
+    options["on_cell_start"] = note
     if kernels is not None:
         options["kernel_manager_class"] = kernels.manager_class()
     if on_cell is not None:
@@ -158,7 +175,6 @@ def execute(
             language="python",
             progress_bar=False,
             start_timeout=120,
-            execution_timeout=CELL_TIMEOUT,
             extra_arguments=["--log-level=50"],
             **options,
         )
@@ -169,12 +185,17 @@ def execute(
             "parameters": job.parameters,
             "seconds": round(seconds, 3),
         }
-        write_whole(job.target, nbformat.writes(notebook))
     except PapermillExecutionError as error:
         return Outcome(job, time.perf_counter() - start, _describe(job, error))
+    except CellTimeoutError:
+        message = f"{_place(job, begun[-1])}:\nthe page took longer than {timeout:g} s"
+        return Outcome(job, time.perf_counter() - start, message)
     except Exception as error:
         message = plain(f"{type(error).__name__}: {error}").strip()
+        if begun:
+            message = f"{_place(job, begun[-1])}:\n{message}"
         return Outcome(job, time.perf_counter() - start, message)
+    write_whole(job.target, nbformat.writes(notebook))
     return Outcome(job, seconds)
 
 
@@ -195,14 +216,7 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
 
 
 def _describe(job: Job, error: PapermillExecutionError) -> str:
-    """Say which cell failed, with what, counted as in the committed notebook."""
-    index = error.cell_index
-    if job.overrides:
-        cells = nbformat.read(job.page.path, as_version=4).cells
-        injected_at = 1 + next(
-            i for i, c in enumerate(cells) if "parameters" in c.metadata.get("tags", [])
-        )
-        index -= index >= injected_at
+    """Say which cell failed, and with what."""
     trace = plain("\n".join(error.traceback)).strip().splitlines()
     summary = f"{error.ename}: {error.evalue}".strip().rstrip(":")
     if trace and trace[-1].strip() == summary:
@@ -210,12 +224,23 @@ def _describe(job: Job, error: PapermillExecutionError) -> str:
     shown = ["..."] * (len(trace) > TRACEBACK_LINES) + trace[-TRACEBACK_LINES:]
     return "\n".join(
         [
-            f"cell {index} (counted from 0) of {job.page.name}.ipynb:",
+            f"{_place(job, error.cell_index)}:",
             *("    " + line for line in error.source.splitlines()),
             *("  | " + line for line in shown),
             summary,
         ]
     )
+
+
+def _place(job: Job, index: int) -> str:
+    """Which cell this is, counted as in the committed notebook."""
+    if job.overrides:
+        cells = nbformat.read(job.page.path, as_version=4).cells
+        injected_at = 1 + next(
+            i for i, c in enumerate(cells) if "parameters" in c.metadata.get("tags", [])
+        )
+        index -= index >= injected_at
+    return f"cell {index} (counted from 0) of {job.page.name}.ipynb"
 
 
 def plain(text: str) -> str:
@@ -291,11 +316,17 @@ class Progress:
             self._bar.close()
 
 
-def run_pages(jobs: Sequence[Job], *, root: Path, workers: int) -> list[Outcome]:
+def run_pages(
+    jobs: Sequence[Job], *, root: Path, workers: int, timeout: float = PAGE_TIMEOUT
+) -> list[Outcome]:
     """Execute pages in `workers` threads; a page that fails does not keep the others from running.
+
+    A page that has run for `timeout` seconds has failed.
 
     Raises
     ------
+    OSError
+        If a page cannot be written, after every kernel of this run has ended.
     KeyboardInterrupt
         On Ctrl-C, after every kernel of this run has ended.
     """
@@ -304,7 +335,7 @@ def run_pages(jobs: Sequence[Job], *, root: Path, workers: int) -> list[Outcome]
     kernels, progress, outcomes = _Kernels(), Progress(jobs), []
     with kernel_surroundings(root), ThreadPoolExecutor(max(1, workers)) as pool:
         waiting: set[Future[Outcome]] = {
-            pool.submit(execute, job, kernels, progress.cell) for job in jobs
+            pool.submit(execute, job, kernels, progress.cell, timeout) for job in jobs
         }
         try:
             while waiting:

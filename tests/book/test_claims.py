@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import at_least, at_most, claims, reproducers
+from dpbook.book import at_least, at_most, claims, lock, reproducers
 from dpbook.book.claims import ClaimError, LedgerError, check, collect, find_ledger, load_ledger
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,13 +82,17 @@ def outcome(record):
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(tmp_path, monkeypatch, page_writer):
     """A folder with a ledger and two pages, which is also the working directory."""
     (tmp_path / "book").mkdir()
     (tmp_path / "notebooks").mkdir()
     for page in ("01-one", "02-two"):
-        (tmp_path / "notebooks" / f"{page}.ipynb").write_text("{}")
+        page_writer(tmp_path / "notebooks" / f"{page}.ipynb", parameters="n = 3  # n | - | [2, 9]")
+    (tmp_path / "notebooks" / "profiles.yml").write_text("smoke: {02-two: {n: 2}}\n")
     write_ledger(tmp_path, LEDGER)
+    locked = {"loss": {"value": 0.5, "tolerance": 5e-7}, "table[0].a": {"value": 1, "tolerance": 0}}
+    text = json.dumps({"HOLDS": {"parameters": {"seed": 1}, "numbers": locked}})
+    (tmp_path / lock.FILE).write_text(text)
     monkeypatch.chdir(tmp_path / "notebooks")
     return tmp_path
 
@@ -398,13 +402,14 @@ def test_the_file_is_the_same_bytes_in_any_order(project, records):
         ("DEF", {"control": False}, "the control was not caught"),
         ("HOLDS", {"measured": ONLY_ONE_PART}, "no twin fails the part 'scale again' of the test"),
         ("REFUTED", {"control": None}, "has no control"),
-        ("HOLDS", {"report": {"loss": 1.0}}, "does not report table"),
+        ("HOLDS", {"report": {"loss": 0.5}}, "does not report table"),
         ("DEF", {"report": {"x": 1.0}}, "reports x, which the ledger does not name"),
         (
             "HOLDS",
-            {"applies": False, "report": {"loss": 1.0}},
+            {"applies": False, "report": {"loss": 0.5}},
             "does not report table",
         ),
+        ("HOLDS", {"measured": []}, "keeps nothing that its test measured"),
         ("HOLDS", {"id": "NONE"}, "is not in the ledger"),
         ("HOLDS", {"id": "LATER"}, "is pending in the ledger but has a record"),
     ],
@@ -423,7 +428,8 @@ def test_every_contradiction_is_one_line(project, records, name, change, line):
     assert len(mine) == 1, problems
     assert mine[0].startswith(f"{changed['id']} ({page}): ")
     if "id" not in change:
-        assert problems == mine  # nothing else is wrong
+        # nothing else is wrong; numbers that have gone are missed by the lock as well
+        assert [p for p in problems if "lock" not in p] == mine
 
 
 def test_missing_repeated_and_misplaced_records(project, records):
@@ -471,6 +477,30 @@ def test_outside_its_hypotheses_nothing_is_contradicted(project, records):
     outside = {"applies": False, "holds": None, "control": None, "repaired": None, "why": "w"}
     outside["measured"] = []
     assert problems_of(project, [record | outside for record in records.values()]) == []
+
+
+def test_only_a_readers_parameters_may_switch_a_claim_off(project, records):
+    outside = {"applies": False, "holds": None, "control": None, "repaired": None, "why": "n > 3"}
+    records["DEF"] |= outside | {"measured": []}
+
+    def problems(parameters):
+        for page in ("01-one", "02-two"):
+            of_page = [e["id"] for e in LEDGER if e["notebook"] == page]
+            write_page(project, page, [records[name] for name in of_page], parameters)
+        return collect(project / "_build", project)
+
+    complaint = "DEF (02-two): is not tested at the page's own parameters (n > 3)"
+    assert problems({"n": 3}) == [complaint]
+    assert problems({"n": 2}) == [complaint]  # a profile is the book's own word, too
+    assert problems({"n": 4}) == []
+
+
+def test_recorded_numbers_are_held_against_the_lock(project, records):
+    assert problems_of(project, records.values()) == []
+    records["HOLDS"]["report"]["loss"] *= 1.01
+    (problem,) = problems_of(project, records.values())
+    assert problem.startswith("HOLDS (01-one): loss is 0.505, but 0.5 is locked")
+    assert problems_of(project, records.values(), pages=["02-two"]) == []
 
 
 def test_the_verdict_of_the_file_is_that_of_the_ledger_now(project, records):

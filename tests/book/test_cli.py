@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from dpbook.book import build, rendering
 from dpbook.book.cli import find_root, main
+from dpbook.book.output import claim_folder
 from dpbook.book.pages import PageError
 from dpbook.book.runner import Job, Outcome, write_whole
 
@@ -42,6 +44,10 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         ("build --only 09*", "--only '09*' matches no page; the pages are 01-one, 02-two"),
         ("build --profile big", "no profile 'big'; notebooks/profiles.yml has default, smoke"),
         ("run 09-nine", "no page '09-nine'; the pages are 01-one, 02-two"),
+        ("run 0", "'0' begins several pages; the pages are 01-one, 02-two"),
+        ("build -p epsilon nan", "epsilon = nan is outside the allowed values"),
+        ("build -p epsilon -inf", "epsilon = -inf is outside the allowed values"),
+        ("build -p epsilon inf", "epsilon = inf is outside the allowed values"),
         ("run 01-one -p epsilon 0", "page 01-one: epsilon = 0 is outside"),
         ("run 01-one -p eps 1", "page 01-one: no parameter 'eps'"),
         ("list 09*", "no page matches 09*; the pages are 01-one, 02-two"),
@@ -63,6 +69,8 @@ def test_refused_before_anything_runs(
     [
         ("smoke: {01-one: {n_items: 9}}", "page 01-one: n_items = 9 is outside"),
         ("smoke: {01-one: {items: 3}}", "page 01-one: no parameter 'items'"),
+        ("smoke: [1]", "profile 'smoke': give each page a mapping"),
+        ("smoke: {01-one: [1]}", "profile 'smoke': give each page a mapping"),
         ("smoke: {05-five: {n_items: 3}}", "names a page that does not exist: 05-five"),
     ],
 )
@@ -129,14 +137,14 @@ def test_claims(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_clean_deletes_the_build_and_nothing_else(tiny_book: Path) -> None:
-    (tiny_book / "_build/html").mkdir(parents=True)
+    write_whole(claim_folder(tiny_book / "_build") / "html/index.html", "x")
     before = sorted(p for p in tiny_book.rglob("*") if "_build" not in p.parts)
     assert main(["clean"], tiny_book) == 0
     assert sorted(tiny_book.rglob("*")) == before
     assert main(["clean"], tiny_book) == 0
 
 
-@pytest.mark.parametrize("name", ["01-one", "01-one.ipynb", "notebooks/01-one.ipynb"])
+@pytest.mark.parametrize("name", ["01-one", "01", "01-one.ipynb", "notebooks/01-one.ipynb"])
 @pytest.mark.parametrize("problems", [[], ["A-1 (01-one): holds is False"]])
 def test_run_writes_the_page_beside_its_notebook(
     tiny_book: Path,
@@ -145,7 +153,7 @@ def test_run_writes_the_page_beside_its_notebook(
     name: str,
     problems: list[str],
 ) -> None:
-    def pretend(jobs: list[Job], *, root: Path, workers: int) -> list[Outcome]:
+    def pretend(jobs: list[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
         write_whole(jobs[0].target, str(jobs[0].parameters))
         return [Outcome(jobs[0], 1.0)]
 
@@ -183,12 +191,44 @@ def test_rendering_that_fails_keeps_the_old_book(
     failed = subprocess.CompletedProcess(
         [], 1, stdout="fine\n\x1b[91mbook/a.md:3: WARNING: no such label\x1b[0m\n"
     )
-    monkeypatch.setattr(rendering.subprocess, "run", lambda *args, **options: failed)
+    monkeypatch.setattr(rendering, "run_python", lambda *args, **options: failed)
     assert not rendering.render(tiny_book, out, strict=True)
     told = capsys.readouterr().err
     assert "book/a.md:3: WARNING: no such label\n" in told and "fine" not in told
     assert (out / "html/index.html").read_text() == "old"
-    assert not (out / "staging").exists()
+    assert not list(out.glob("staging*"))
+
+
+def test_a_parameter_needs_a_command_that_takes_it(
+    tiny_book: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["list", "-p", "epsilon", "1"], tiny_book)
+    assert "-p is for build and run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"cells": [1]}', '{"cells": [{"cell_type": "code", "metadata": {}}]}', "[]", "{", ""],
+)
+def test_a_broken_notebook_is_one_sentence(
+    tiny_book: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    (tiny_book / "notebooks/01-one.ipynb").write_text(content)
+    assert main(["list"], tiny_book) == 2
+    assert "page 01-one: not a readable notebook" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_one_sentence(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "x.html")
+
+    monkeypatch.setattr(build, "run_pages", full)
+    assert main(["build"], tiny_book) == 1
+    told = capsys.readouterr().err
+    assert told == "dpbook: No space left on device: x.html; the previous book is as before\n"
 
 
 def test_the_root_is_found_from_below(tiny_book: Path) -> None:

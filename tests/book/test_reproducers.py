@@ -61,7 +61,7 @@ def test_a_process_that_ends_or_hangs_fails_every_snippet(tmp_path, code, timeou
 
 
 def test_without_snippets_nothing_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(reproducers.subprocess, "run", None)
+    monkeypatch.setattr(reproducers, "run_python", None)
     assert run({}, tmp_path) == {}
 
 

@@ -43,7 +43,7 @@ def stub_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replace the execution by writing the stamp; gives the list of pages executed."""
     executed: list[str] = []
 
-    def pretend(jobs: list[Job], *, root: Path, workers: int) -> list[Outcome]:
+    def pretend(jobs: list[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
         for job in jobs:
             executed.append(job.page.name)
             stamp = {"key": job.key, "parameters": job.parameters, "seconds": 1.0}

@@ -12,7 +12,7 @@ import jupyter_book
 import pytest
 import yaml
 
-from dpbook.book import linkcheck
+from dpbook.book import linkcheck, lock
 from dpbook.book.claims import RECORD_MIME, collect
 from dpbook.book.sphinx_ext import reproducer_block
 
@@ -64,6 +64,8 @@ PIXEL = (
 
 
 def record(claim, holds, report=None):
+    part = {"what": "loss", "passes": holds, "sign": "≤", "value": 1.0, "limit": 1.0}
+    twin = part | {"passes": False, "value": 2.0}
     return {
         "id": claim["id"],
         "holds": holds,
@@ -74,6 +76,10 @@ def record(claim, holds, report=None):
         "tier": claim["tier"],
         "report": report or {},
         "control": True,
+        "measured": [
+            {"subject": "printed", "name": "", "passes": holds, "parts": [part]},
+            {"subject": "twin", "name": "half the noise", "passes": False, "parts": [twin]},
+        ],
         "notebook": None,
         "parameters": None,
     }
@@ -164,6 +170,9 @@ def project(tmp_path):
     for name, make in (("01-one", one), ("02-two", two)):
         write_json(root / "notebooks" / f"{name}.ipynb", make(False))
         write_json(root / "_build" / "executed" / "notebooks" / f"{name}.ipynb", make(True))
+    collect(root / "_build", root)
+    found = json.loads((root / "_build" / "claims.json").read_text(encoding="utf-8"))
+    lock.renew(root, found, {"01-one": {}, "02-two": {}}, write=True)
     assert collect(root / "_build", root) == []
     return root
 

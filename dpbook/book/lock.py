@@ -1,0 +1,203 @@
+"""The numbers that claims record, locked: a later build must find them again.
+
+``book/reports.lock`` keeps every recorded number with its tolerance, which is derived, not chosen:
+
+* a whole number has none;
+* any other number may move by half a unit in the sixth significant digit, the last that its card
+  shows, so that no reader ever sees another number without a renewed lock;
+* a row of simulated means carries its standard error.  On a page that runs at the parameters of the
+  lock the rule above holds for it too; at others the two means are compared by Welch's test, with
+  an error probability of `FALSE_ALARM` for the whole table.
+
+`renew` shows what changed before it writes the file anew.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+FILE = "book/reports.lock"
+DIGITS = 6
+FALSE_ALARM = 1e-9
+_SPREAD = ("mean", "sd", "sd_between", "runs", "replicates")
+
+Record = Mapping[str, Any]
+Entry = dict[str, Any]
+
+
+def load(root: Path) -> dict[str, Entry] | None:
+    """The lock: parameters and numbers by claim; None if there is no readable one."""
+    try:
+        kept = json.loads((root / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) else None
+
+
+def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]:
+    """One line for every recorded number that is not the locked one.
+
+    Parameters
+    ----------
+    root : Path
+    records : sequence of mapping
+        Made by `dpbook.book.claims.check`.
+    complete : bool
+        Whether these are the records of the whole book, so that a locked number must be among them.
+    """
+    reporting = [record for record in records if record["report"]]
+    kept = load(root)
+    if kept is None:
+        if not reporting:
+            return []
+        return [f"{FILE} is missing or not readable: `dpbook lock` writes it"]
+    found = []
+    for record in reporting:
+        names = dict(entries(record))
+        entry = kept.get(record["id"], {"parameters": None, "numbers": {}})
+        locked, same = entry["numbers"], entry["parameters"] == record["parameters"]
+        for name, number in names.items():
+            where = f"{record['id']} ({record['notebook']}): {name}"
+            if name not in locked:
+                found.append(f"{where} is not in {FILE}: `dpbook lock` adds it")
+            elif complaint := _differs(locked[name], number, 0 if same else len(names)):
+                found.append(f"{where} {complaint}")
+        found += _gone(record["id"], locked, names)
+    if complete:
+        reported = {record["id"] for record in reporting}
+        for claim in kept.keys() - reported:
+            found += _gone(claim, kept[claim]["numbers"], ())
+    return sorted(found)
+
+
+def _gone(claim: str, locked: Mapping[str, Entry], names: Any) -> list[str]:
+    return [f"{claim}: {n} is in {FILE}, but nothing reports it" for n in locked if n not in names]
+
+
+def entries(record: Record) -> Iterator[tuple[str, Entry]]:
+    """Every number of a record with its tolerance, by name; rows of a table one by one."""
+    for name, value in record["report"].items():
+        yield from _entries(name, value)
+
+
+def _entries(name: str, value: Any) -> Iterator[tuple[str, Entry]]:
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _entries(f"{name}[{_label(item, number)}]", item)
+    elif isinstance(value, Mapping):
+        if "mean" in value and "sd_between" in value and "runs" in value:
+            runs = int(value["runs"])
+            error = value["sd_between"] / math.sqrt(runs)
+            yield name, _entry(value["mean"]) | {"standard error": error, "runs": runs}
+        else:
+            for key, item in value.items():
+                yield from _entries(f"{name}.{key}", item)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield name, _entry(value)
+
+
+def _label(item: Any, number: int) -> str:
+    """Which row this is: the settings of a simulated mean, the place of anything else."""
+    if not isinstance(item, Mapping) or "sd_between" not in item:
+        return str(number)
+    return ", ".join(f"{k}={item[k]}" for k in sorted(item) if k not in _SPREAD)
+
+
+def _entry(value: float | int) -> Entry:
+    if isinstance(value, int) or value == 0:
+        return {"value": value, "tolerance": 0}
+    last = math.floor(math.log10(abs(value))) - DIGITS + 1
+    return {"value": value, "tolerance": 0.5 * 10.0**last}
+
+
+def _differs(locked: Entry, found: Entry, count: int) -> str | None:
+    """What is wrong with a number, None if it is the locked one.
+
+    `count` is that of the simulated means compared at other parameters, 0 at those of the lock.
+    """
+    value, kept, tolerance = found["value"], locked["value"], locked["tolerance"]
+    said = f"is {value!r}, but {kept!r} is locked"
+    if "standard error" in found and count:
+        from scipy.stats import t
+
+        error = math.hypot(found["standard error"], locked["standard error"])
+        freedom = min(found["runs"], locked["runs"]) - 1
+        allowed = float(t.isf(FALSE_ALARM / (2 * count), freedom)) * error + tolerance
+        return f"{said}, more than {allowed:.2g} away" if abs(value - kept) > allowed else None
+    return None if abs(value - kept) <= tolerance else f"{said}, tolerance {tolerance:.2g}"
+
+
+def renew(
+    root: Path,
+    records: Sequence[Record],
+    defaults: Mapping[str, Mapping[str, Any]],
+    *,
+    write: bool,
+) -> list[str]:
+    """What changed since the lock was written, one line each; then the new lock, if `write`.
+
+    Parameters
+    ----------
+    root : Path
+    records : sequence of mapping
+        Of a build of the whole book.
+    defaults : mapping
+        Default parameters by page; numbers found at others are not locked.
+
+    Raises
+    ------
+    PageError
+        If a page ran at other parameters than its defaults.
+    """
+    from dpbook.book.pages import PageError
+    from dpbook.book.runner import write_whole  # heavy, and not for the kernels
+
+    for record in records:
+        if record["parameters"] != defaults.get(record["notebook"]):
+            raise PageError(
+                f"{record['notebook']} ran at other parameters than its defaults; "
+                "run `make book`, then lock"
+            )
+    new = {
+        record["id"]: {"parameters": record["parameters"], "numbers": dict(entries(record))}
+        for record in records
+        if record["report"]
+    }
+    old = load(root) or {}
+    changes = []
+    for claim in sorted(old.keys() | new.keys()):
+        before, after = (side.get(claim, {}).get("numbers", {}) for side in (old, new))
+        for name in sorted(before.keys() | after.keys()):
+            values = [side[name]["value"] if name in side else "-" for side in (before, after)]
+            if values[0] != values[1]:
+                changes.append(f"{claim}: {name}: {values[0]} -> {values[1]}")
+    if write:
+        lines = [
+            f" {json.dumps(claim)}: {{\n"
+            + ",\n".join(
+                f"  {json.dumps(n, ensure_ascii=False)}: {json.dumps(e)}"
+                for n, e in numbers.items()
+            )
+            + "\n }"
+            for claim, numbers in sorted(new.items())
+        ]
+        write_whole(root / FILE, "{\n" + ",\n".join(lines) + "\n}\n")
+    return changes
+
+
+def _text(lock: Mapping[str, Entry]) -> str:
+    """The lock as JSON with one number on a line, so that a change is one line too."""
+
+    def line(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    claims = []
+    for claim, entry in sorted(lock.items()):
+        numbers = ",\n".join(f"   {line(n)}: {line(e)}" for n, e in entry["numbers"].items())
+        head = f' {line(claim)}: {{\n  "parameters": {line(entry["parameters"])},\n  "numbers": {{'
+        claims.append(f"{head}\n{numbers}\n  }}\n }}")
+    return "{\n" + ",\n".join(claims) + "\n}\n"

@@ -1,0 +1,105 @@
+"""The folder that a build writes to: ours by a marker, and one build's at a time.
+
+A build deletes what an earlier build left.  So it writes only to a folder that holds its marker, or
+that holds nothing at all, and it knows this before it does anything else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from dpbook.book.parameters import PageError
+
+MARKER = ".dpbook"
+_MARKER_TEXT = "Made by dpbook: builds of the book replace and delete what lies in this folder.\n"
+_LOCK = ".lock"
+_STAGING = "staging-"
+
+
+def claim_folder(out: Path) -> Path:
+    """Make `out` a folder for builds, unless somebody else's things lie in it.
+
+    Raises
+    ------
+    PageError
+        If it is a file, cannot be written to, or holds anything but the work of earlier builds.
+        Nothing has been changed then.
+    """
+    try:
+        if out.exists() and not out.is_dir():
+            raise PageError(f"{out} is a file; name a folder, or a place where one can be made")
+        marker = out / MARKER
+        if not marker.is_file():
+            found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
+            if found:
+                shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+                raise PageError(
+                    f"{out} holds files that no build of this book made ({shown}), and a build "
+                    "deletes what it finds; name an empty or a new folder, or move them away"
+                )
+            out.mkdir(parents=True, exist_ok=True)
+        marker.write_text(_MARKER_TEXT, encoding="utf-8")  # also proves that we may write
+    except OSError as error:
+        raise PageError(f"{out} cannot be written to: {error.strerror or error}") from None
+    return out
+
+
+@contextlib.contextmanager
+def sole_build(out: Path) -> Iterator[None]:
+    """Hold the folder, which `claim_folder` accepted, for one build.
+
+    What a killed build left half done is removed.
+
+    Raises
+    ------
+    PageError
+        At once, if another build is at work there.
+    """
+    with open(out / _LOCK, "a+", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            holder = lock.read().strip() or "unknown"
+            raise PageError(
+                f"another build is at work in {out} (process {holder}); wait for it, or name "
+                "another folder with --output"
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        for left in out.glob(f"{_STAGING}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+@contextlib.contextmanager
+def staging_folder(out: Path) -> Iterator[Path]:
+    """A new folder in `out` that is gone afterwards, whatever happens."""
+    folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=out))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def delete_folder(out: Path) -> bool:
+    """Delete a folder of builds; False if there is none.
+
+    Raises
+    ------
+    PageError
+        If it holds what no build made, or a build is at work there.
+    """
+    if not out.is_dir():
+        return False
+    claim_folder(out)
+    with sole_build(out):
+        shutil.rmtree(out)
+    return True

@@ -1,0 +1,224 @@
+"""The folder of a build: never somebody else's, never two builds', and clean after a kill."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpbook.book import build
+from dpbook.book.cli import main
+from dpbook.book.output import MARKER, claim_folder, delete_folder, sole_build, staging_folder
+from dpbook.book.pages import PageError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("command", ["build", "clean"])
+def test_what_is_not_ours_is_never_deleted(
+    tiny_book: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+) -> None:
+    monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
+    theirs = tiny_book / ("_build" if command == "clean" else "theirs")
+    for name in (
+        "html/important.txt",
+        "html.old/o.txt",
+        "staging/s.txt",
+        "executed/notebooks/a.ipynb",
+    ):
+        (theirs / name).parent.mkdir(parents=True, exist_ok=True)
+        (theirs / name).write_text("mine")
+    before = tree(tiny_book)
+    output = [] if command == "clean" else ["--output", str(theirs)]
+    assert main([command, *output], tiny_book) == 2
+    told = capsys.readouterr().err
+    assert (
+        f"{theirs} holds files that no build of this book made (executed, html, html.old, ...)"
+        in told
+    )
+    assert tree(tiny_book) == before
+
+
+def test_the_working_directory_is_no_folder_for_a_build(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
+    monkeypatch.chdir(tiny_book)
+    before = tree(tiny_book)
+    assert main(["build", "--output", ""], tiny_book) == 2
+    assert tree(tiny_book) == before
+
+
+def test_new_empty_and_own_folders_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("new", "deep/er", "empty"):
+        out = claim_folder(tmp_path / name)
+        assert (out / MARKER).is_file()
+        (out / "html").mkdir()
+        assert claim_folder(out) == out  # ours, however full
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(
+    tiny_book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
+    (tiny_book / "file").write_text("x")
+    cases = {
+        str(tiny_book / "file"): "is a file",
+        str(tiny_book / "file" / "below"): "cannot be written to: Not a directory",
+        "/proc/dpbook": "cannot be written to",
+    }
+    for output, complaint in cases.items():
+        assert main(["build", "--output", output], tiny_book) == 2
+        told = capsys.readouterr().err
+        assert complaint in told and told.count("\n") == 1
+    assert (tiny_book / "file").read_text() == "x"
+
+
+def test_one_build_at_a_time(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = claim_folder(tiny_book / "_build")
+    with open(out / ".lock", "w") as other:
+        other.write("4711\n")
+        other.flush()
+        fcntl.flock(other, fcntl.LOCK_EX)
+        for command in (["build"], ["clean"]):
+            assert main(command, tiny_book) == 2
+            told = capsys.readouterr().err
+            assert f"another build is at work in {out} (process 4711)" in told
+            assert told.count("\n") == 1
+    with sole_build(out):  # free again
+        assert (out / ".lock").read_text() == f"{os.getpid()}\n"
+
+
+def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
+    out = claim_folder(tmp_path / "out")
+    (out / "staging-killed" / "deep").mkdir(parents=True)
+    with sole_build(out):
+        assert not list(out.glob("staging-*"))
+        with staging_folder(out) as one, staging_folder(out) as two:
+            assert one != two
+        with pytest.raises(RuntimeError), staging_folder(out) as three:
+            raise RuntimeError
+        assert not three.exists()
+    assert not list(out.glob("staging-*"))
+
+
+def test_deleting(tmp_path: Path) -> None:
+    assert not delete_folder(tmp_path / "none")
+    out = claim_folder(tmp_path / "out")
+    (out / "html").mkdir()
+    assert delete_folder(out) and not out.exists()
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "x").touch()
+    with pytest.raises(PageError, match="no build of this book made"):
+        delete_folder(tmp_path / "theirs")
+
+
+# --- children and signals -------------------------------------------------------------------------
+
+# A parent that runs a child which would sleep for a long time, and says the child's number.
+PARENT = """
+import sys
+from dpbook.book.children import run_python
+run_python("sleeper:main", environment={"PYTHONPATH": sys.argv[1]})
+"""
+SLEEPER = """
+import os, pathlib, time
+def main():
+    here = pathlib.Path(__file__).parent
+    (here / "new").write_text(str(os.getpid()))
+    (here / "new").rename(here / "pid")
+    time.sleep(600)
+"""
+
+
+def wait_until(condition, seconds: float = 30.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def ended(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    # without a parent that waits for it, it stays as a zombie: that has ended, too
+    status = Path(f"/proc/{pid}/stat")
+    return status.is_file() and status.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_child_ends_with_its_parent(tmp_path: Path, number: int) -> None:
+    (tmp_path / "sleeper.py").write_text(SLEEPER)
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, paths], env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    try:
+        assert wait_until((tmp_path / "pid").is_file)
+        child = int((tmp_path / "pid").read_text())
+        assert not ended(child)
+    finally:
+        parent.send_signal(number)
+        parent.wait(timeout=30)
+    assert wait_until(lambda: ended(child), 10)
+
+
+def test_sigterm_is_cleaned_up_like_ctrl_c(tiny_book: Path, page_writer) -> None:
+    started = tiny_book / "started"
+    wait = f"import os, time, pathlib\npathlib.Path({str(started)!r}).write_text(str(os.getpid()))"
+    for path in (tiny_book / "notebooks").glob("*.ipynb"):
+        path.unlink()
+    page_writer(tiny_book / "notebooks" / "01-one.ipynb", wait, "time.sleep(600)")
+    code = "import sys, pathlib; from dpbook.book.cli import main; "
+    code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tiny_book)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert wait_until(lambda: started.is_file() and bool(started.read_text()), 60)
+    kernel = int(started.read_text())
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM, out
+    assert "terminated" in out and "Traceback" not in out
+    assert wait_until(lambda: ended(kernel), 10)
+    assert not list((tiny_book / "_build").rglob("*.ipynb"))
+    assert main(["clean"], tiny_book) == 0  # the lock is free
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("while True: pass", "the page took longer than 3 s"),
+        ("import os; os._exit(3)", "DeadKernelError: Kernel died"),
+    ],
+)
+def test_a_page_that_hangs_or_dies_is_told_with_its_cell(
+    tiny_book: Path, page_writer, capsys: pytest.CaptureFixture[str], code: str, told: str
+) -> None:
+    for path in (tiny_book / "notebooks").glob("*.ipynb"):
+        path.unlink()
+    page_writer(tiny_book / "notebooks" / "01-one.ipynb", "x = 1", code)
+    assert main(["build", "--timeout", "3", "-p", "n_items", "3"], tiny_book) == 1
+    error = capsys.readouterr().err
+    assert f"cell 3 (counted from 0) of 01-one.ipynb:\n{told}" in error
