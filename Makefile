@@ -27,7 +27,7 @@ $(VENV)/.made: requirements.txt $(wildcard constraints.txt) pyproject.toml
 	    + v + "; say which: make ... PYTHON=python3.12")'
 	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
 book: $(VENV)/.made  ## build the book: execute what changed, check the claims, write the HTML

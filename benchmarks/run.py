@@ -28,6 +28,7 @@ import numpy as np
 from benchmarks import aggregation, optimum
 from benchmarks.cases import ACCURACY, CASES, LEFT_OUT, Case, draw, residual
 from benchmarks.table import compare, line
+from dpbook.book.output import claim_folder
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 PACKAGES = ("numpy", "scipy", "evalica", "scikit-learn", "corankco", "prefsampling")
@@ -56,7 +57,8 @@ def main() -> int:
     print("\nleft out:")
     for name, reason in LEFT_OUT.items():
         print(f"  {name}: {reason}")
-    options.output.parent.mkdir(parents=True, exist_ok=True)
+    if not options.output.parent.exists():
+        claim_folder(options.output.parent)  # so that a later build of the book may use it
     options.output.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     missed = [row for row in rows if not row["passed"]]
     print(

@@ -30,6 +30,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dpbook.book.output import claim_folder
+from dpbook.book.pages import PageError
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--headless",
@@ -353,8 +356,8 @@ def pages_of(html: Path) -> list[str]:
 
 def check_book(binary: str, html: Path, screens: Path) -> int:
     """Look at every page; print one line each, return how many problems there are."""
-    shutil.rmtree(screens, ignore_errors=True)
-    screens.mkdir(parents=True)
+    for old in claim_folder(screens).glob("*.png"):
+        old.unlink()
     total = 0
     start = time.monotonic()
     with serve(html) as origin, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
@@ -389,7 +392,11 @@ def main(arguments: list[str] | None = None) -> int:
         print("failed" if in_ci else "skipped: no page was looked at", file=sys.stderr)
         return 1 if in_ci else 0
     screens = given.screens or given.html.parent / "screens"
-    return 1 if check_book(binary, given.html.resolve(), screens) else 0
+    try:
+        return 1 if check_book(binary, given.html.resolve(), screens) else 0
+    except PageError as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

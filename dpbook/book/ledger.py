@@ -42,6 +42,13 @@ _CHECKED_FIELDS = ("verdict", "tier")
 _ERRATUM_FIELDS = ("printed", "wrong", "repair", "reproducer")
 _ALL_FIELDS = (*_TEXT_FIELDS, *_CHECKED_FIELDS, "report", *_ERRATUM_FIELDS)
 
+#: Marks that a text of the ledger must not contain, since it becomes a part of several pages.
+_NOT_IN_TEXTS = {
+    "![": "an image, which could lie on another host",
+    "\\href": "a link inside a formula",
+    "{{": "a substitution, which other pages do not know",
+}
+
 
 class LedgerError(ValueError):
     """The ledger cannot be found or contradicts itself; the message has one line per problem."""
@@ -200,6 +207,10 @@ def _entry_problems(entry: Mapping[str, Any]) -> list[str]:
         if _is_text(entry.get(key)) and entry[key] not in allowed:
             problems.append(f"{key} is {entry[key]!r}, must be one of {', '.join(allowed)}")
     problems += _report_problems(entry.get("report"))
+    for key, words in entry.items():
+        for mark, why in _NOT_IN_TEXTS.items():
+            if isinstance(words, str) and mark in words and key != "reproducer":
+                problems.append(f"{key} contains {mark!r}, {why}")
     if entry.get("status") == "checked":
         problems += _verdict_problems(entry)
     elif entry.get("status") == "pending":
