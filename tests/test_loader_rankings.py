@@ -7,6 +7,7 @@ import io
 import os
 import zipfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -207,7 +208,9 @@ def soc(rows: list[list[str]]) -> bytes:
 def test_canonical_files_survive_the_official_layout(
     name: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dataset = loader.DATASETS[name]
+    # The layout is the official one, the bytes are not.
+    dataset = replace(loader.DATASETS[name], raw_sha256=())
+    monkeypatch.setitem(loader.DATASETS, name, dataset)
     raws = dict(zip(dataset.urls, official_files(name), strict=True))
     assert loader.dataset_text(name, opener=raws.__getitem__) == canonical(name)
     assert (cache / f"{name}.csv").read_bytes() == (FULL_DATA / f"{name}.csv").read_bytes()

@@ -27,6 +27,10 @@ class Dataset:
         Citation, and terms.
     kind : {"comparisons", "rankings", "ratings", "titles"}
         What a line of the canonical CSV holds.
+    raw_sha256 : tuple of str
+        Digests of the official files as they are served, checked before anything is parsed. Empty
+        where we have no copy to take one from: SUSHI, MovieLens and the files of PrefLib. There the
+        sizes are limited, and the digest of the result decides.
     """
 
     url: str | tuple[str, ...]
@@ -35,6 +39,7 @@ class Dataset:
     source: str
     licence: str
     kind: str = "comparisons"
+    raw_sha256: tuple[str, ...] = ()
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -106,6 +111,7 @@ DATASETS: dict[str, Dataset] = {
         convert=_official.from_bradleyterry2,
         source="Dittrich, Hatzinger and Katzenbeisser (1998, 2001), R package BradleyTerry2 1.1.3",
         licence="GPL (>= 2)",
+        raw_sha256=("8d234652c68637f5408326ccc3b6cee6da138fe00dc0a1499dcf7718d28ef8aa",),
     ),
     "cems_1998": Dataset(
         url=f"{_PREFMOD}/cemspc.RData",
@@ -118,6 +124,7 @@ DATASETS: dict[str, Dataset] = {
         ),
         source="Dittrich, Hatzinger and Katzenbeisser (1998), R package prefmod 0.8-36",
         licence="GPL (>= 2)",
+        raw_sha256=("38aa2b0bc569a6ac50c6fbe775d4c39fe89e7c7ac96f739b2db19e49c98f88d5",),
     ),
     "immigration": Dataset(
         url=f"{_PREFMOD}/immig.RData",
@@ -130,6 +137,7 @@ DATASETS: dict[str, Dataset] = {
         ),
         source="Weber and Hatzinger (2011), R package prefmod 0.8-36",
         licence="GPL (>= 2)",
+        raw_sha256=("3c0d3740d0181ad26f4d799ceee88fca200c0051ffb60ebeb1990d390dbdc3d4",),
     ),
     "llmfao": Dataset(
         url=f"{_LLMFAO}/crowd-comparisons.csv",
@@ -137,6 +145,7 @@ DATASETS: dict[str, Dataset] = {
         convert=_official.from_llmfao,
         source="Ustalov, LLMFAO: large language model feedback analysis and optimization (2023)",
         licence="CC BY 4.0",
+        raw_sha256=("106564a4bf06f047a4662979384313c22d9b4ca901e780f9e8419f8e5581adb1",),
     ),
     "sushi": Dataset(
         url="http://www.kamishima.net/asset/sushi3-2016.zip",

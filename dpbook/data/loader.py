@@ -2,8 +2,8 @@
 
 Nothing respondent-level is part of this project.  The loader looks for a data set in the folder
 named by the environment variable ``DPBOOK_DATA``, then in the user's cache, and else fetches it
-from its official source.  Whatever the way, the SHA-256 of the canonical CSV is checked (see
-`dpbook.data._fetch`).
+from its official source.  Whatever the way, the SHA-256 of the canonical CSV is checked, and where
+the registry pins it also that of the official file, before it is parsed (see `dpbook.data._fetch`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def load_comparisons(
     path : path-like, optional
         Folder to use instead of the one in ``DPBOOK_DATA``.
     opener : callable, optional
-        From a URL to the bytes behind it; the standard library's HTTP client by default.
+        From a URL to the bytes behind it; the standard library's HTTP client, with a limit of size
+        and of time, by default.
 
     Returns
     -------
@@ -62,7 +63,8 @@ def load_comparisons(
     ValueError
         If `name` is unknown.
     DatasetError
-        If the data cannot be fetched, cannot be converted, or have another digest.
+        If the data cannot be fetched, cannot be converted, or have another digest, for whatever
+        reason; the message says what to do.
 
     Notes
     -----

@@ -2,6 +2,11 @@
 
 Each sampler has an exact twin (``*_logpdf`` or ``*_pmf``). Privacy is checked on the twin; the
 sampler is only tied to it by tests.
+
+Nothing drawn here is a release. An idealised sampler computes in floating point, and the last bits
+of its draws can give away what the noise should hide; an exact sampler computes in integers and has
+no such leak. Both take their bits from a seeded NumPy generator, and whoever can repeat that can
+take the noise away again. Results on real people need a library made for releases.
 """
 
 from dpbook.mechanisms.gaussian import (

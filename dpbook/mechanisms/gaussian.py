@@ -45,8 +45,8 @@ def gaussian_noise(scale: float, size: int | tuple[int, ...], *, rng: np.random.
     Notes
     -----
     **Privacy.** Added to a statistic whose l2-sensitivity is D, the noise gives (epsilon, delta)-DP
-    exactly for delta of at least ``gaussian_profile(D, scale, epsilon)``. Idealised sampler:
-    floating point, fine for simulation, unsafe for a release.
+    exactly for delta of at least ``gaussian_profile(D, scale, epsilon)``.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     return check.generator(rng).normal(scale=check.positive("scale", scale), size=size)
 

@@ -44,8 +44,8 @@ def laplace_noise(scale: float, size: Size, *, rng: np.random.Generator) -> NDAr
     Notes
     -----
     **Privacy.** Added to a statistic whose l1-sensitivity is D, the noise gives (D / b, 0)-DP, and
-    no smaller epsilon (Dwork, McSherry, Nissim, Smith 2006). Idealised sampler: floating point,
-    fine for simulation, unsafe for a release.
+    no smaller epsilon (Dwork, McSherry, Nissim, Smith 2006).
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     return check.generator(rng).laplace(scale=check.positive("scale", scale), size=size)
 
@@ -113,10 +113,12 @@ def discrete_laplace_noise(
 
     Notes
     -----
-    **Privacy.** As for `laplace_noise`, for integer statistics. Exact sampler given a perfect
-    source of bits (Canonne, Kamath, Steinke 2020, Algorithms 1 and 2), vectorised by drawing
-    again for the rejected entries only. NumPy's generator is not a cryptographic source: a
-    release of real data goes through the opendp library.
+    Canonne, Kamath, Steinke (2020), Algorithms 1 and 2, vectorised by drawing again for the
+    rejected entries only.
+
+    **Privacy.** As for `laplace_noise`, for integer statistics.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
     """
     check.positive("scale", scale)
     fraction = Fraction(scale)

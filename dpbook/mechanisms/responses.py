@@ -54,7 +54,8 @@ def randomized_response(
     XSC, Section 3.1.
 
     **Privacy.** (epsilon, 0) locally for each bit, exactly (Warner 1965). A person who answers
-    q questions spends q * epsilon: `dpbook.privacy.person_epsilon`. Idealised sampler.
+    q questions spends q * epsilon: `dpbook.privacy.person_epsilon`.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     truth = _bits("bits", bits)
     lie = randomized_response_pmf(epsilon)[..., 0, 1]
@@ -172,7 +173,7 @@ def laplace_response(bits: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Gene
     XSC, Section 5.3 (Scenario V). The exact twin is ``laplace_logpdf(report - bit, 1 / epsilon)``.
 
     **Privacy.** (epsilon, 0) locally for each bit, exactly, since a bit changes by at most 1.
-    Idealised sampler.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     truth, eps = _bits("bits", bits), positive_epsilon(epsilon)
     shape = _common_shape("bits", truth, eps)

@@ -83,7 +83,10 @@ def exponential_choice(
 
     Notes
     -----
-    **Privacy.** (epsilon, 0)-DP for one draw. The cumulated chances are inverted.
+    The cumulated chances are inverted.
+
+    **Privacy.** (epsilon, 0)-DP for one draw.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     cumulated = np.cumsum(exponential_pmf(utilities, sensitivity, epsilon))
     uniform = check.generator(rng).random(size) * cumulated[-1]
@@ -160,6 +163,7 @@ def permute_and_flip(
     law (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021).
 
     **Privacy.** (epsilon, 0)-DP for one draw.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     logs = _log_chances(utilities, sensitivity, epsilon)
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)

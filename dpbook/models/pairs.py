@@ -167,7 +167,7 @@ def edge_wins(
 
     Notes
     -----
-    CCW25, section 2.1. Idealised sampler (floating-point uniforms).
+    CCW25, section 2.1. Idealised sampler (floating point).
     """
     matrix = _probabilities(rho)
     p = check.probability("p", p, zero=False)
@@ -208,7 +208,7 @@ def individual_wins(
     Notes
     -----
     CCW25, section 3.1. All comparisons are independent, so the totals are multinomial over the
-    ordered pairs. Idealised sampler.
+    ordered pairs. Idealised sampler (floating point).
     """
     matrix = _probabilities(rho)
     total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)

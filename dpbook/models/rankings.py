@@ -54,7 +54,7 @@ def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Gen
     -----
     Mallows (1957), as used in YLL, section 4.2.1. Repeated insertion: item j enters the list of
     its j predecessors v places before the end with probability proportional to phi^v, v = 0..j,
-    which makes v inversions. Idealised sampler (floating-point uniforms).
+    which makes v inversions. Idealised sampler (floating point).
     """
     users, n = check.integer("users", users, 1), check.integer("n_items", n_items, 2)
     phi = check.probability("phi", phi)
@@ -196,7 +196,8 @@ def plackett_luce_rankings(theta: ArrayLike, users: int, *, rng: np.random.Gener
     Notes
     -----
     The order of independent arrival times log E_i - theta_i, E_i standard exponential, has the
-    Plackett-Luce law. Any two items compare as in the Bradley-Terry-Luce model. Idealised sampler.
+    Plackett-Luce law. Any two items compare as in the Bradley-Terry-Luce model.
+    Idealised sampler (floating point).
     """
     strengths = check.item_vector("theta", theta)
     users = check.integer("users", users, 1)

@@ -1,6 +1,7 @@
 """The papers' private rankers, built from mechanisms and estimators.
 
-Every sampler has an exact twin: a density or the finite law of what is released.
+Every sampler has an exact twin: a density or the finite law of what is released. What a sampler
+itself draws is for study, as `dpbook.mechanisms` says, and never for a release.
 """
 
 from dpbook.rankers.calibration import MleCalibration, mle_calibration, perturbed_mle_loss

@@ -127,7 +127,11 @@ def noisy_counts(
     exchanges of one comparison, for individual privacy under replacement of one person's whole
     bundle by any other that the design allows. The released counts attain epsilon exactly; a
     top-k set or ranking read off them loses less on small data. ``"printed"`` as in
-    `count_noise_scale`. Laplace noise is an idealised sampler (see `laplace_noise`).
+    `count_noise_scale`.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    With ``noise="discrete_laplace"`` instead:
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
     """
     if privacy == "individual" and isinstance(data, Comparisons):
         check_bundles(data, design, per_user)

@@ -49,7 +49,8 @@ def reported_wins(
     lies told: two draws for a pair, however many users there are.
 
     **Privacy.** (epsilon, 0) locally for each answer, exactly; what one user spends on all pairs is
-    `dpbook.privacy.person_epsilon`. Idealised sampler.
+    `dpbook.privacy.person_epsilon`.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     true, eps = check_wins(wins), group_epsilon(epsilon, np.shape(wins))
     shape = (check.integer("size", size, 1), *true.shape)
@@ -111,7 +112,8 @@ def laplace_wins(
     XSC, Section 5.3 (Scenario V). A sum of N Laplace variables is the difference of two Gamma(N)
     variables: two draws for a pair.
 
-    **Privacy.** (epsilon, 0) locally for each answer, exactly. Idealised sampler.
+    **Privacy.** (epsilon, 0) locally for each answer, exactly.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     true, eps = check_wins(wins), group_epsilon(epsilon, np.shape(wins))
     i, j = np.triu_indices(true.shape[-1], 1)

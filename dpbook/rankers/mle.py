@@ -58,8 +58,8 @@ def perturbed_mle(
     CCW25, Algorithm 1 and (3.2), logistic link; objective perturbation (Chaudhuri, Monteleoni,
     Sarwate 2011).
 
-    **Privacy.** As stated in `mle_calibration`. Floating-point noise and an iterative solver:
-    idealised, unsafe for a release.
+    **Privacy.** As stated in `mle_calibration`, for an exact minimiser; the solver is iterative.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     n = data.n_items if isinstance(data, Comparisons) else np.asarray(data).shape[-1]
     if privacy == "individual" and isinstance(data, Comparisons):
@@ -111,6 +111,7 @@ def objective_perturbation(
     -----
     **Privacy.** The loss of one release is `perturbed_mle_loss`; `perturbed_mle` chooses the
     noise for a given epsilon.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     gamma = check.positive("gamma", gamma)
     wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)

@@ -105,7 +105,7 @@ def local_errors(
     XSC, Section 5, Scenarios I to V.
 
     **Privacy.** (epsilon, 0) locally for each answer; a user spends n (n - 1) / 2 times as much.
-    Idealised sampler.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     replicates = check.integer("replicates", replicates, 1)
     truth = _truth(theta, replicates)

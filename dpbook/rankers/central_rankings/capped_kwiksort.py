@@ -168,6 +168,7 @@ def capped_kwiksort(
     that finishes spends at most epsilon, and the chance of falling back moves by a factor of at
     most exp(epsilon / 2), its many directions partly cancelling. For more items this is open. The
     exact twin for three items is `capped_kwiksort_pmf`. Source: AGKM, Theorem 5, Algorithm 1.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table = fraction_table(fractions)
     m, runs = len(table), number_of_runs(size)

@@ -104,7 +104,8 @@ def dp_kwiksort(
 
     Notes
     -----
-    **Privacy.** As `dp_kwiksort_scale`; `dp_kwiksort_pmf` is the exact twin. Idealised sampler.
+    **Privacy.** As `dp_kwiksort_scale`; `dp_kwiksort_pmf` is the exact twin.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     lead = _leads(counts, None)
     scale = dp_kwiksort_scale(len(lead), epsilon, relation=relation, calibration=calibration)

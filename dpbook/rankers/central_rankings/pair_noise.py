@@ -125,8 +125,9 @@ def noisy_fractions(
     Notes
     -----
     **Privacy.** One release is (epsilon, delta)-DP, see `pair_noise_scale`; clipping costs nothing.
-    Idealised sampler. The exact twins are `laplace_logpdf` and `gaussian_logpdf` of the
-    differences above the diagonal (before clipping). Source: AGKM, Theorem 1 and footnote 2.
+    The exact twins are `laplace_logpdf` and `gaussian_logpdf` of the differences above the
+    diagonal (before clipping). Source: AGKM, Theorem 1 and footnote 2.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table = fraction_table(fractions)
     scale = pair_noise_scale(
@@ -166,6 +167,7 @@ def private_kemeny(
     -----
     **Privacy.** (epsilon, delta)-DP: it only looks at `noisy_fractions`. The exact twin for three
     items is `private_kemeny_pmf`. Source: AGKM, Theorem 1 with Corollaries 3 and 4.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     released = noisy_fractions(
         fractions,

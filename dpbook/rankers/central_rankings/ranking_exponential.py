@@ -117,6 +117,7 @@ def permute_and_flip_ranking(
     Notes
     -----
     **Privacy.** (epsilon, 0)-DP for one draw.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     law = permute_and_flip_ranking_pmf(counts, epsilon)
     places = positions_of(all_orders(len(np.asarray(counts))))
@@ -150,6 +151,7 @@ def exponential_ranking(
     Notes
     -----
     **Privacy.** (epsilon, 0)-DP for one draw.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table, rate = _arguments(counts, epsilon, MAX_ITEMS_SUBSETS)
     runs = 1 if size is None else check.integer("size", size, 1)
@@ -217,7 +219,8 @@ def exponential_ranking_chain(
     Notes
     -----
     **Privacy.** None is proved. After finitely many steps the law is only close to that of the
-    mechanism, and nothing here bounds how close. For measuring errors, never for a release.
+    mechanism, and nothing here bounds how close.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table, rate = _arguments(counts, epsilon, None)
     runs, n = check.integer("size", size, 1), len(table)

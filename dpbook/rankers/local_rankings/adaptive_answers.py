@@ -136,7 +136,8 @@ def adaptive_answers(
 
     **Privacy.** (epsilon, 0) locally if no more than ``limit`` pairs of a group are looked at
     (`AdaptiveAnswers.refused_at`), exactly for ``"tight"``; ``"printed"`` spends `adaptive_loss`,
-    about epsilon / 2. Looking at all of ``values`` is not private at epsilon. Idealised sampler.
+    about epsilon / 2. Looking at all of ``values`` is not private at epsilon.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table = check_positions(positions)
     users, m = table.shape
@@ -198,7 +199,7 @@ def ldp_adaptive_kwiksort(
 
     **Privacy.** (epsilon, 0) locally for ``"tight"``. ``"printed"`` is not: its answers and its
     fallback add up to ``adaptive_loss(..., calibration="printed", fallback=True)``.
-    Idealised sampler.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table = check_positions(positions)
     tight = check.choice("calibration", calibration, CALIBRATIONS) == "tight"

@@ -113,7 +113,8 @@ def hypercube_response(
     Source: Duchi, Jordan, Wainwright (2014), whose half-spaces are closed; AGKM, Theorem 8.
 
     **Privacy.** (epsilon, 0) locally for ``"split"``, exactly. ``"closed"`` is right in odd
-    dimension only; in even dimension it spends ``ln(1 + exp(epsilon))``. Idealised sampler.
+    dimension only; in even dimension it spends ``ln(1 + exp(epsilon))``.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     x = check.finite_array("values", values)
     if (np.abs(x) > 1).any():

@@ -106,6 +106,7 @@ def printed_response(bits: ArrayLike, epsilon: float, *, rng: np.random.Generato
     `dpbook.mechanisms.randomized_response`.
 
     **Privacy.** (0, 0) locally: the report is independent of the answer, and useless.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     one = randomized_response_pmf(epsilon)[1, 1]
     return (check.generator(rng).random(np.shape(bits)) < one).astype(np.int64)

@@ -71,7 +71,8 @@ def ldp_pair_counts(
     **Privacy.** (epsilon, 0) locally, under replacement of a whole ranking, by composition of K
     answers, and exactly: a ranking and its reverse differ in all K of them. The questions are drawn
     without looking at the data. For ``"laplace"`` the sampler draws the bit that the curator
-    reads off the noisy answer, not the answer. Idealised sampler.
+    reads off the noisy answer, not the answer.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table = check_positions(positions)
     users, n = table.shape
@@ -125,6 +126,7 @@ def ldp_kwiksort(
     Source: YLL, Section 3.
 
     **Privacy.** That of `ldp_pair_counts`: the sorting sees nothing but the reports.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     counts = ldp_pair_counts(
         positions,

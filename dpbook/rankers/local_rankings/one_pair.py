@@ -55,7 +55,8 @@ def one_pair_response(positions: ArrayLike, *, epsilon: float, rng: np.random.Ge
     answer +1 or -1 is multiplied by the number of pairs and by coth(epsilon / 2). The variance of
     an entry is `entry_variance`.
 
-    **Privacy.** (epsilon, 0) locally, exactly. Idealised sampler.
+    **Privacy.** (epsilon, 0) locally, exactly.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     return pairs_response(positions, epsilon=epsilon, queries=1, rng=rng)
 
@@ -84,7 +85,8 @@ def pairs_response(
 
     Notes
     -----
-    **Privacy.** (epsilon, 0) locally, by composition of the K answers. Idealised sampler.
+    **Privacy.** (epsilon, 0) locally, by composition of the K answers.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table = check_positions(positions)
     users, n = table.shape
@@ -132,7 +134,8 @@ def local_fractions(
     Source: AGKM, Theorem 8 (``"hypercube"``) and the text after it (``"split"``).
 
     **Privacy.** (epsilon, 0) locally; for ``"hypercube"`` with ``ties="closed"`` only if C(n, 2)
-    is odd, otherwise ``ln(1 + exp(epsilon))``. Idealised samplers.
+    is odd, otherwise ``ln(1 + exp(epsilon))``.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
     table = check_positions(positions)
     users, n = table.shape
