@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dpbook.book.pages import PageError
+
 ROOT = Path(__file__).resolve().parents[2]
 _spec = importlib.util.spec_from_file_location("check_pages", ROOT / "tools" / "check_pages.py")
 check_pages = importlib.util.module_from_spec(_spec)
@@ -97,8 +99,17 @@ def test_every_fault_is_found_and_nothing_else(tmp_path, capsys):
         assert any(problem in line for line in lines[name][1:]), lines[name]
     assert total >= len(BAD)
     pages = [*BAD, "a_good"]
-    screens = {path.name for path in (tmp_path / "screens").iterdir()}
+    screens = {path.name for path in (tmp_path / "screens").glob("*.png")}
     assert screens == {f"{page}-{theme}.png" for page in pages for theme in ("light", "dark")}
+
+
+def test_pictures_of_others_are_not_deleted(tmp_path):
+    html = write_book(tmp_path / "html", index="<p>Fine</p>")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "holiday.png").touch()
+    with pytest.raises(PageError, match="holds files that no build of this book made"):
+        check_pages.check_book("chromium", html, tmp_path / "theirs")
+    assert (tmp_path / "theirs" / "holiday.png").is_file()
 
 
 @needs_browser
