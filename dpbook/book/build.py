@@ -123,8 +123,15 @@ def build_book(
     PageError
         Before anything is written, if `out` is not a folder for builds, or is in use by one.
     """
-    with sole_build(claim_folder(out)):
+    with sole_build(_own_folder(root, out)):
         return _build_book(root, out, jobs, workers, timeout)
+
+
+def _own_folder(root: Path, out: Path) -> Path:
+    """`out` as a folder for builds; whoever makes it inside the book's own marks that, too."""
+    if (root / "_build") in out.parents:
+        claim_folder(root / "_build")
+    return claim_folder(out)
 
 
 def _build_book(root: Path, out: Path, jobs: Sequence[Job], workers: int, timeout: float) -> int:
@@ -229,8 +236,7 @@ def run_page(
         given[key] = parameter.parse(text) if parameter else text
     out = root / "_build" / "run" / page.name
     (job,) = _jobs([page], {page.name: given}, root, out)
-    claim_folder(root / "_build")
-    with sole_build(claim_folder(out)):
+    with sole_build(_own_folder(root, out)):
         return _run_page(root, out, job, timeout)
 
 

@@ -71,6 +71,16 @@ def test_new_empty_and_own_folders_are_taken(tmp_path: Path) -> None:
         assert claim_folder(out) == out  # ours, however full
 
 
+def test_a_build_below_leaves_the_folder_above_usable(
+    tiny_book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "run_pages", lambda *a, **o: [])
+    monkeypatch.setattr(build, "render", lambda *a, **o: True)
+    for output in (tiny_book / "_build" / "smoke", tiny_book / "_build"):
+        assert main(["build", "--output", str(output)], tiny_book) == 0
+    assert (tiny_book / "_build" / MARKER).is_file()
+
+
 def test_a_place_that_cannot_be_written_is_one_sentence(
     tiny_book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
