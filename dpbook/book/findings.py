@@ -45,9 +45,10 @@ class Part:
         """The part as a reader sees it: ``largest loss (ε) 1.11 > 1``."""
         if not self.sign:
             return f"{self.what}: {'yes' if self.passes else 'no'}"
-        sign = self.sign if self.passes else _FAILED[self.sign]
+        if self.passes:
+            return f"{self.what} {_shown(self.value)} {self.sign} {_shown(self.limit)}"
         value, limit = _apart(self.value, self.limit)
-        return f"{self.what} {value} {sign} {limit}"
+        return f"{self.what} {value} {_FAILED[self.sign]} {limit}"
 
     def plain(self) -> dict[str, Any]:
         """The part as JSON; infinite values become words."""
@@ -197,10 +198,14 @@ def _infinite(number: Any) -> bool:
     return isinstance(number, float) and math.isinf(number)
 
 
+def _shown(number: Any, digits: int = 4) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:.{digits}g}"
+
+
 def _apart(value: Any, limit: Any) -> Sequence[str]:
-    """Two numbers with just enough digits, four at least, to be told apart when they differ."""
+    """Two numbers with just enough digits, four at least, to be told apart if they differ."""
     for digits in range(4, 17):
-        shown = [f"{number:.{digits}g}" for number in (value, limit)]
+        shown = [_shown(number, digits) for number in (value, limit)]
         if shown[0] != shown[1] or value == limit:
             return shown
     return [repr(value), repr(limit)]
