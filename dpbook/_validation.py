@@ -137,9 +137,7 @@ def whole_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def win_tables(
-    name: str, value: ArrayLike, *, unit: float | None = None
-) -> NDArray[Any]:
+def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDArray[Any]:
     """Return ``value`` as a stack of win tables, shape (..., n, n), n >= 2, zero diagonal.
 
     Entries are finite and at least 0. With a ``unit``, 1 or 1/2, they are multiples of it and so
@@ -234,5 +232,5 @@ def _real(name: str, value: Any, allowed: str) -> float:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -81,7 +81,9 @@ def test_tight_spends_epsilon_and_no_more(epsilon):
     assert (plan.scale, plan.gamma) == (4 / epsilon, 4 / epsilon)
     assert perturbed_mle_loss(plan.scale, plan.gamma) == pytest.approx(epsilon, rel=1e-12)
     assert perturbed_mle_loss(0.99 * plan.scale, plan.gamma) > 1.005 * epsilon
-    assert mle_calibration(5, privacy="edge", epsilon=epsilon, gamma=9 / epsilon).scale == 4 / epsilon
+    assert (
+        mle_calibration(5, privacy="edge", epsilon=epsilon, gamma=9 / epsilon).scale == 4 / epsilon
+    )
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

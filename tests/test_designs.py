@@ -101,7 +101,7 @@ def test_without_persons_the_caller_must_vouch(release):
         (table, np.stack([table, table]), unlabelled),
         (person("each_pair_once"), person(None, per_user=3), person("each_pair_or_skip")),
     ):
-        with pytest.raises(ValueError, match="nobody can check .*trust_design=True"):
+        with pytest.raises(ValueError, match=r"nobody can check .*trust_design=True"):
             release(data, **options)
         assert release(data, **options, trust_design=True).shape[-1] == 3
     with pytest.raises(ValueError, match="trust_design = 1"):
@@ -113,7 +113,7 @@ def test_without_persons_the_caller_must_vouch(release):
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_table_of_uneven_pairs_is_refused_even_then(release):
     for data in (PART.win_matrix(), Comparisons(3, winner=PART.winner, loser=PART.loser)):
-        with pytest.raises(ValueError, match="2 answers|0 answers .* 1 to another"):
+        with pytest.raises(ValueError, match=r"holds 0 answers to one pair and 1 to another"):
             release(data, **person("each_pair_once"), trust_design=True)
         assert release(data, **person("each_pair_or_skip"), trust_design=True).shape == (3,)
 
@@ -131,7 +131,9 @@ def test_privacy_has_no_default(function):
     assert inspect.signature(function).parameters["privacy"].default is inspect.Parameter.empty
 
 
-@pytest.mark.parametrize("options", [{"design": "each_pair_once"}, {"per_user": 5}, {"design": "x"}])
+@pytest.mark.parametrize(
+    "options", [{"design": "each_pair_once"}, {"per_user": 5}, {"design": "x"}]
+)
 def test_edge_privacy_knows_no_persons(options):
     named = rf"^{next(iter(options))} = .* with privacy = 'edge': allowed is None"
     calls = [lambda: count_sensitivity(3, privacy="edge", **options)]

@@ -134,9 +134,10 @@ def noisy_counts(
     exchanges of one comparison, for individual privacy under replacement of one person's whole
     bundle by any other that the design allows; ties that count half a win for each side included
     (`dpbook.privacy.count_sensitivity`). With ``trust_design`` all this holds only as far as the
-    caller's word does: a person beyond the design loses more than epsilon. The released counts attain epsilon exactly; a
-    top-k set or ranking read off them loses less on small data. ``"printed"`` as in
-    `count_noise_scale`. Laplace noise is an idealised sampler (see `laplace_noise`).
+    caller's word does: a person beyond the design loses more than epsilon. The released counts
+    attain epsilon exactly; a top-k set or ranking read off them loses less on small data.
+    ``"printed"`` as in `count_noise_scale`. Laplace noise is an idealised sampler (see
+    `laplace_noise`).
     """
     whole = check.choice("noise", noise, NOISES) == "discrete_laplace"
     table = data
@@ -273,6 +274,8 @@ def check_people(
 
 def check_bundles(data: Comparisons, design: str, per_user: int | None) -> None:
     """Refuse labelled comparisons in which a person said more, or less, than is assumed."""
+    if data.user is None:
+        raise ValueError("data.user = None: allowed are labelled comparisons")
     people, index = np.unique(data.user, return_inverse=True)
     index = index.ravel()
     answered = np.bincount(index)

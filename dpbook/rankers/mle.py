@@ -132,7 +132,9 @@ def objective_perturbation(
     if wins.ndim != 2:
         raise ValueError(f"data of shape {wins.shape}: allowed is (n, n) with n >= 2")
     noise = laplace_noise(scale, (check.integer("size", size, 1), wins.shape[-1]), rng=rng)
-    return ridge_mle(wins, gamma=gamma, linear=noise, tol=_score_tolerance(wins, noise, gamma)).theta
+    return ridge_mle(
+        wins, gamma=gamma, linear=noise, tol=_score_tolerance(wins, noise, gamma)
+    ).theta
 
 
 def _score_tolerance(data: Comparisons | NDArray[Any], noise: Array, gamma: float) -> float:
