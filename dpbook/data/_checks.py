@@ -21,7 +21,7 @@ def item_names(items: int | Sequence[Item]) -> tuple[Item, ...]:
     """Turn a number of items, or their names, into a tuple of at least two different names."""
     if isinstance(items, int | np.integer) and not isinstance(items, bool):
         if not 2 <= items <= MOST_ITEMS:
-            raise ValueError(f"items = {items}: allowed are 2 to {MOST_ITEMS} items")
+            raise ValueError(f"items = {items}: allowed is at least 2 items, at most {MOST_ITEMS}")
         return tuple(range(int(items)))
     if isinstance(items, str | bool) or not isinstance(items, Sequence | range | np.ndarray):
         raise ValueError(f"items = {items!r}: allowed is a number of items or a sequence of names")

@@ -140,12 +140,10 @@ def noisy_counts(
     `laplace_noise`).
     """
     whole = check.choice("noise", noise, NOISES) == "discrete_laplace"
-    table = data
-    if not isinstance(data, Comparisons):
-        table = check.win_tables("data", data, unit=1 if whole else 0.5)
-    n = data.n_items if isinstance(data, Comparisons) else np.shape(table)[-1]
+    unit = 1 if whole else 0.5
+    table = data if isinstance(data, Comparisons) else check.win_tables("data", data, unit=unit)
     b = count_noise_scale(
-        n,
+        table.n_items if isinstance(table, Comparisons) else table.shape[-1],
         epsilon=epsilon,
         privacy=privacy,
         design=design,
