@@ -166,13 +166,13 @@ def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDA
             f"{name} holds {tables.max()}: allowed are counts whose sum over a table stays "
             "below 2**53"
         )
-    return tables.astype(np.int64) if unit == 1 or tables.dtype.kind != "f" else tables
+    whole = unit == 1 or tables.dtype.kind != "f"
+    return tables.astype(np.int64 if whole else float, copy=False)  # short floats add up badly
 
 
-def fits(name: str, value: Any, numbers: float, allowed: str, *, most: float | None = None) -> None:
-    """Refuse ``value`` if it asks for more numbers at once than ``most``, 2 GiB by default."""
-    limit = MOST_NUMBERS if most is None else most
-    if not numbers <= limit:
+def fits(name: str, value: Any, numbers: float, allowed: str) -> None:
+    """Refuse ``value`` if it asks for more numbers at once than 2 GiB hold."""
+    if not numbers <= MOST_NUMBERS:
         raise ValueError(f"{name} = {_short(value)} asks for too much work: allowed is {allowed}")
 
 
