@@ -7,11 +7,37 @@ from __future__ import annotations
 
 import math
 import operator
-from numbers import Rational
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+# The most 8-byte numbers that a function holds at once: 2 GiB.
+MOST_NUMBERS = 2**28
+# Beyond this not every whole number is a float, and sums of counts are no longer exact.
+MOST_COUNT = 2**53
+# Variances go as 1 / epsilon^2 and scale^2. Within these limits they are finite, with room for
+# factors as large as 1e50 (sensitivities, numbers of users and of items).
+EPSILONS = (1e-100, 1e100)
+SCALES = (1e-150, 1e150)
+
+
+def epsilon(value: float | Rational, name: str = "epsilon") -> float:
+    """Return a privacy parameter as a float; its noise must be a float as well."""
+    return _between(name, value, *EPSILONS)
+
+
+def noise_scale(value: float | Rational, name: str = "scale") -> float:
+    """Return the scale of some noise as a float; its variance must be one as well."""
+    return _between(name, value, *SCALES)
+
+
+def _between(name: str, value: float | Rational, low: float, high: float) -> float:
+    number = positive(name, value)
+    if not low <= number <= high:
+        raise ValueError(f"{name} = {value!r}: allowed is a number from {low:g} to {high:g}")
+    return number
 
 
 def positive(name: str, value: float | Rational) -> float:
@@ -55,14 +81,37 @@ def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
 
 def choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of the ``allowed`` words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(map(repr, allowed))}")
     return value
 
 
+def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Return ``value`` as an array of integers, floats or truth values, of any shape."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} = {_short(value)}: allowed is an array of numbers, all its rows of one length"
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} = {_short(value)}, of type {array.dtype}: allowed is an array of real numbers"
+        )
+    return array
+
+
+def number_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as a float array of any shape without NaN; infinities may stand."""
+    array = real_array(name, value).astype(float)
+    if np.isnan(array).any():
+        raise ValueError(f"{name} holds nan: allowed are numbers")
+    return array
+
+
 def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[np.float64]:
     """Return ``value`` as a float array without NaN or infinity, not empty."""
-    array = np.asarray(value, dtype=float)
+    array = real_array(name, value).astype(float, copy=False)
     if array.ndim < min_ndim or array.size == 0:
         raise ValueError(
             f"{name} of shape {array.shape}: allowed is a non-empty array of at least "
@@ -72,6 +121,72 @@ def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[n
         bad = array[~np.isfinite(array)][0]
         raise ValueError(f"{name} holds {bad}: allowed are finite numbers only")
     return array
+
+
+def whole_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
+    """Return ``value`` as integers of any shape; floats must be whole numbers."""
+    array = real_array(name, value)
+    if array.dtype.kind == "f":
+        bad = array[~(array == np.rint(array)) | (np.abs(array) > MOST_COUNT)]
+        if bad.size:
+            raise ValueError(f"{name} holds {bad[0]}: allowed are whole numbers up to 2**53")
+    elif array.dtype.kind == "b":
+        raise ValueError(f"{name} of type bool: allowed are whole numbers")
+    elif array.size and not -MOST_COUNT <= int(array.min()) <= int(array.max()) <= MOST_COUNT:
+        raise ValueError(f"{name} holds a number beyond 2**53: allowed are whole numbers up to it")
+    return array.astype(np.int64)
+
+
+def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDArray[Any]:
+    """Return ``value`` as a stack of win tables, shape (..., n, n), n >= 2, zero diagonal.
+
+    Entries are finite and at least 0. With a ``unit``, 1 or 1/2, they are multiples of it and so
+    small that the sum over a table is exact; for a unit of 1 the result holds integers. Without
+    one they keep their type.
+    """
+    tables = real_array(name, value)
+    if tables.ndim < 2 or tables.shape[-1] != tables.shape[-2] or tables.shape[-1] < 2:
+        raise ValueError(f"{name} of shape {tables.shape}: allowed is (..., n, n) with n >= 2")
+    if not tables.size:
+        raise ValueError(f"{name} of shape {tables.shape}: allowed is at least one table")
+    bad = tables[~np.isfinite(tables) | (tables < 0)]
+    if bad.size:
+        raise ValueError(
+            f"{name} holds {bad[0]}, a negative or non-finite count: allowed are counts >= 0"
+        )
+    if np.diagonal(tables, axis1=-2, axis2=-1).any():
+        raise ValueError(f"{name} has a non-zero diagonal: an item is never compared with itself")
+    if unit is None:
+        return tables
+    if tables.dtype.kind == "f" and (bad := tables[tables % unit != 0]).size:
+        kind = "whole numbers" if unit == 1 else "whole numbers and halves (a tie)"
+        raise ValueError(f"{name} holds {bad[0]}, which is no count: allowed are {kind} >= 0")
+    if float(tables.max()) > MOST_COUNT / tables.shape[-1] ** 2:
+        raise ValueError(
+            f"{name} holds {tables.max()}: allowed are counts whose sum over a table stays "
+            "below 2**53"
+        )
+    whole = unit == 1 or tables.dtype.kind != "f"
+    return tables.astype(np.int64 if whole else float, copy=False)  # short floats add up badly
+
+
+def fits(name: str, value: Any, numbers: float, allowed: str) -> None:
+    """Refuse ``value`` if it asks for more numbers at once than 2 GiB hold."""
+    if not numbers <= MOST_NUMBERS:
+        raise ValueError(f"{name} = {_short(value)} asks for too much work: allowed is {allowed}")
+
+
+def shape(name: str, value: Any) -> tuple[int, ...]:
+    """Return the shape that an integer or a tuple of integers stands for."""
+    sides = value if isinstance(value, tuple) else (value,)
+    try:
+        result = tuple(integer(name, side, 0) for side in sides)
+    except ValueError:
+        raise ValueError(
+            f"{name} = {value!r}: allowed is an integer >= 0 or a tuple of them"
+        ) from None
+    fits(name, value, math.prod(result), f"a shape of at most {MOST_NUMBERS} entries")
+    return result
 
 
 def square_tables(name: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -106,7 +221,16 @@ def generator(rng: Any) -> np.random.Generator:
 
 
 def _real(name: str, value: Any, allowed: str) -> float:
+    scalar = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    # Truth values are numbers to Python, and a text may hold one: neither is meant as one.
+    if isinstance(scalar, bool | np.bool_) or not isinstance(scalar, Real):
+        raise ValueError(f"{name} = {_short(value)}: allowed is {allowed}")
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} = {value!r}: allowed is {allowed}") from None
+        return float(scalar)
+    except OverflowError:
+        raise ValueError(f"{name} = {_short(value)}: allowed is {allowed}") from None
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

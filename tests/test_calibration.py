@@ -77,11 +77,13 @@ def test_limits_of_the_loss():
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_tight_spends_epsilon_and_no_more(epsilon):
-    plan = mle_calibration(5, epsilon=epsilon)
+    plan = mle_calibration(5, privacy="edge", epsilon=epsilon)
     assert (plan.scale, plan.gamma) == (4 / epsilon, 4 / epsilon)
     assert perturbed_mle_loss(plan.scale, plan.gamma) == pytest.approx(epsilon, rel=1e-12)
     assert perturbed_mle_loss(0.99 * plan.scale, plan.gamma) > 1.005 * epsilon
-    assert mle_calibration(5, epsilon=epsilon, gamma=9 / epsilon).scale == 4 / epsilon
+    assert (
+        mle_calibration(5, privacy="edge", epsilon=epsilon, gamma=9 / epsilon).scale == 4 / epsilon
+    )
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -104,7 +106,7 @@ def test_tight_for_one_person(epsilon, per_user):
 @pytest.mark.parametrize("factor", [1.001, 1.3, 3.0])
 def test_small_ridge_scale_is_the_root_of_the_loss(epsilon, factor):
     gamma = factor / (2 * np.expm1(epsilon))
-    plan = mle_calibration(5, epsilon=epsilon, gamma=gamma)
+    plan = mle_calibration(5, privacy="edge", epsilon=epsilon, gamma=gamma)
     root = brentq(lambda s: _loss_on_a_grid(s, gamma) - epsilon, 1 / epsilon, 1e5 / epsilon)
     assert plan.scale == pytest.approx(root, rel=1e-5)
     assert epsilon * (1 - 1e-9) <= perturbed_mle_loss(plan.scale, gamma) <= epsilon
@@ -112,7 +114,7 @@ def test_small_ridge_scale_is_the_root_of_the_loss(epsilon, factor):
 
 def test_a_smaller_scale_is_shown_not_to_be_private():
     for gamma in (0.5, 1.0, 2.0):
-        plan = mle_calibration(20, epsilon=1.0, gamma=gamma)
+        plan = mle_calibration(20, privacy="edge", epsilon=1.0, gamma=gamma)
         assert _shown_loss(plan.scale, gamma, 20) <= 1
         assert _shown_loss(0.99 * plan.scale, gamma, 20) > 1
 
@@ -144,7 +146,7 @@ def test_skipped_pairs_spend_nearly_all_of_it():
 
 
 def test_printed_and_flips_only():
-    printed = mle_calibration(9, epsilon=0.5, calibration="printed")
+    printed = mle_calibration(9, privacy="edge", epsilon=0.5, calibration="printed")
     assert (printed.scale, printed.gamma) == (16.0, 2.0)
     person = {"privacy": "individual", "per_user": 3}
     printed = mle_calibration(9, epsilon=0.5, calibration="printed", **person)
@@ -153,7 +155,7 @@ def test_printed_and_flips_only():
         4, epsilon=1.0, calibration="printed", privacy="individual", design="each_pair_once"
     )
     assert (pairs.scale, pairs.gamma) == (48.0, 12.0)
-    flips = mle_calibration(9, epsilon=0.5, calibration="flips-only", gamma=1e-3)
+    flips = mle_calibration(9, privacy="edge", epsilon=0.5, calibration="flips-only", gamma=1e-3)
     assert (flips.scale, flips.gamma) == (4.0, 1e-3)
     assert mle_calibration(9, epsilon=0.5, calibration="flips-only", **person).scale == 12.0
     assert perturbed_mle_loss(flips.scale, flips.gamma, exchange=False) == 0.5
@@ -167,7 +169,7 @@ def test_printed_and_flips_only():
         ({"n_items": 1}, "n_items = 1"),
         ({"privacy": "group"}, "privacy = 'group'"),
         ({"calibration": "loose"}, "calibration = 'loose'"),
-        ({"design": "ranking"}, "design = 'ranking'"),
+        ({"privacy": "individual", "design": "ranking"}, "design = 'ranking'"),
         ({"gamma": -1.0}, "gamma = -1.0"),
         ({"privacy": "individual"}, "per_user"),
         ({"privacy": "individual", "per_user": 0}, "per_user = 0"),
@@ -180,7 +182,7 @@ def test_printed_and_flips_only():
     ],
 )
 def test_bad_calibrations_are_named(change, message):
-    arguments = {"n_items": 4, "epsilon": 1.0} | change
+    arguments = {"n_items": 4, "epsilon": 1.0, "privacy": "edge"} | change
     with pytest.raises(ValueError, match=message):
         mle_calibration(arguments.pop("n_items"), **arguments)
 
@@ -201,7 +203,14 @@ def test_the_raw_mean_is_the_mean_of_the_noise_over_gamma():
     np.fill_diagonal(wins, 0)
     gamma, scale = 5.0, 4.0
     raw, centred = (
-        perturbed_mle(wins, epsilon=1.0, gamma=gamma, centre=centre, rng=np.random.default_rng(8))
+        perturbed_mle(
+            wins,
+            epsilon=1.0,
+            privacy="edge",
+            gamma=gamma,
+            centre=centre,
+            rng=np.random.default_rng(8),
+        )
         for centre in (False, True)
     )
     # The score at the release is minus the noise, and the comparisons' part of it sums to zero.
@@ -218,7 +227,9 @@ def test_the_noise_has_the_scale_of_the_plan():
     """P(|w| > s log 2) = 1/2 for a Laplace variable of scale s; w is read off the score."""
     wins = np.zeros((4000, 3, 3), dtype=int)
     wins[:, 0, 1] = wins[:, 1, 2] = 1
-    theta = perturbed_mle(wins, epsilon=0.5, centre=False, rng=np.random.default_rng(5))
+    theta = perturbed_mle(
+        wins, epsilon=0.5, privacy="edge", centre=False, rng=np.random.default_rng(5)
+    )
     gap = theta[:, :, None] - theta[:, None]
     met = wins + np.swapaxes(wins, 1, 2)
     noise = wins.sum(axis=2) - (met / (1 + np.exp(-gap))).sum(axis=2) - 8.0 * theta

@@ -537,6 +537,47 @@ def test_loss_tends_to_epsilon_with_the_users():
 # ------------------------------------------------------------------ refusals
 
 
+@pytest.mark.parametrize("release", [noisy_fractions, private_kemeny, capped_kwiksort])
+def test_a_wrong_number_of_users_is_refused(release):
+    """Half the users would mean twice the noise needed, twice the users half of it."""
+    options = {"epsilon": 1.0, "rng": np.random.default_rng(0)}
+    options |= {"cap": 2} if release is capped_kwiksort else {}
+    for users in (10, 8, 2, 9.0):
+        with pytest.raises(ValueError, match=f"users = {users}"):
+            release(CYCLE / 9, users, **options)
+    for users in (9, 18):  # a multiple cannot be told from the number itself
+        release(CYCLE / 9, users, **options)
+    # Rounding is no reason to refuse, neither of a quotient nor of one minus it.
+    for users in (3, 49, 10**7 + 19, 10**15 + 37):
+        share = (users // 3) / users
+        above = np.triu(np.full((3, 3), share), 1)
+        release(above + np.tril(1 - above.T, -1), users, **options)
+    with pytest.raises(ValueError, match=r"\[i, j\] \+ \[j, i\] = 1"):
+        release(CYCLE / 9 * (1 + 1e-12), 9, **options)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda w, rng: dp_kwiksort(w, epsilon=1.0, rng=rng),
+        lambda w, rng: dp_kwiksort_pmf(w, epsilon=1.0),
+        lambda w, rng: exponential_ranking(w, 1.0, rng=rng),
+        lambda w, rng: exponential_ranking_pmf(w, 1.0),
+        lambda w, rng: exponential_ranking_cost(w, 1.0),
+        lambda w, rng: exponential_ranking_chain(w, 1.0, steps=1, size=1, rng=rng),
+        lambda w, rng: permute_and_flip_ranking(w, 1.0, rng=rng),
+        lambda w, rng: permute_and_flip_ranking_pmf(w, 1.0),
+        lambda w, rng: ranking_costs(w),
+    ],
+)
+def test_fractions_and_negative_numbers_are_no_counts_of_users(call):
+    rng = np.random.default_rng(0)
+    for bad, named in ((CYCLE / 9, r"counts holds 0\.\d"), (-CYCLE, "counts holds -")):
+        with pytest.raises(ValueError, match=named):
+            call(bad, rng)
+    call(CYCLE.astype(float), rng)
+
+
 def test_refusals():
     rng = np.random.default_rng(0)
     half = np.full((3, 3), 0.5)
@@ -545,9 +586,9 @@ def test_refusals():
     with pytest.raises(ValueError, match="fractions of shape"):
         noisy_fractions(half[:2], 9, epsilon=1, rng=rng)
     with pytest.raises(ValueError, match="cap = 1"):
-        capped_kwiksort(half, 9, epsilon=1, cap=1, rng=rng)
+        capped_kwiksort(half, 10, epsilon=1, cap=1, rng=rng)
     with pytest.raises(ValueError, match=r"share = 0\.2"):
-        capped_kwiksort(half, 9, epsilon=1, cap=2, share=0.2, calibration="printed", rng=rng)
+        capped_kwiksort(half, 10, epsilon=1, cap=2, share=0.2, calibration="printed", rng=rng)
     with pytest.raises(ValueError, match="calibration"):
         pair_noise_scale(3, 9, epsilon=1, calibration="described")
     with pytest.raises(ValueError, match="relation"):

@@ -116,7 +116,7 @@ def test_equality_looks_at_every_part() -> None:
         ((3, ["a", "b"], [1, 2]), r"winner has type .U1: allowed is integers"),
         ((3, [True, False], [1, 2]), r"winner has type bool: allowed is integers"),
         ((3, [[0], [1]], [1, 2]), r"winner has shape \(2, 1\)"),
-        ((3, [[0], [1, 2]], [1, 2]), r"winner is not an array of integers"),
+        ((3, [[0], [1, 2]], [1, 2]), r"winner = .*: allowed is an array of integers"),
         ((1, [0], [0]), r"items = 1: allowed is at least 2"),
         ((["x"], [0], [0]), r"items = \('x',\): allowed is at least 2"),
         (("xy", [0], [1]), r"items = 'xy': allowed is"),

@@ -95,8 +95,8 @@ def test_fano_error_solves_its_equation():
         (lambda: fano.product_log_ratio([0.5], [0.5, 0.5], 1), "q"),
         (lambda: fano.product_log_ratio([1.5], [0.5], 1), "p leaves"),
         (lambda: fano.record_log_ratio([1.0], [0.5, 0.5], 1), "other"),
-        (lambda: fano.largest_log_ratio(np.ones(3), np.ones(3), 1), "data sets"),
-        (lambda: fano.optimal_private_risk(np.ones((2, 2)), np.ones((3, 2)), epsilon=1), "loss"),
+        (lambda: fano.largest_log_ratio(np.full(3, 1 / 3), np.full(3, 1 / 3), 1), "data sets"),
+        (lambda: fano.optimal_private_risk(np.eye(2), np.ones((3, 2)), epsilon=1), "loss"),
     ],
 )
 def test_errors_name_the_argument(call, name):

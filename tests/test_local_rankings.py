@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpbook import rankers
+from dpbook.data import Rankings
 from dpbook.estimators import pairwise_counts
 from dpbook.models import mallows_rankings
 from dpbook.privacy import privacy_loss
@@ -347,3 +349,30 @@ def test_variance_refuses_bad_arguments() -> None:
         entry_variance("laplace", 4, 10, 1.0)
     with pytest.raises(ValueError, match="cap"):
         entry_variance("adaptive", 4, 10, 1.0)
+
+
+PROTOCOL_CALLS = [
+    lambda p, rng: rankers.ldp_pair_counts(p, epsilon=1.0, rng=rng),
+    lambda p, rng: rankers.ldp_kwiksort(p, epsilon=1.0, rng=rng),
+    lambda p, rng: rankers.one_pair_response(p, epsilon=1.0, rng=rng),
+    lambda p, rng: rankers.pairs_response(p, epsilon=1.0, queries=None, rng=rng),
+    lambda p, rng: rankers.local_fractions(p, "hypercube", epsilon=1.0, rng=rng),
+    lambda p, rng: rankers.adaptive_answers(p, epsilon=1.0, cap=6, rng=rng).values,
+    lambda p, rng: rankers.ldp_adaptive_kwiksort(p, epsilon=1.0, cap=6, rng=rng).positions,
+]
+
+
+@pytest.mark.parametrize("call", PROTOCOL_CALLS)
+def test_protocols_take_rankings_and_nothing_else(call):
+    places = np.argsort(np.random.default_rng(3).random((30, 4)), axis=1)
+    answers = [call(p, np.random.default_rng(0)) for p in (places, Rankings(4, places))]
+    np.testing.assert_array_equal(*answers)
+    for bad, named in (
+        ([[0, 0, 5], [9, 9, 9]], r"positions\[0\] = \[0, 0, 5\]: allowed is a permutation"),
+        ([[0, 1, 2], [1, 2, 3]], r"positions\[1\]"),
+        ([[0, 1, -1]], r"positions\[0\]"),
+        ([[0.0, 1.0, 2.0]], "positions of type float64"),
+        ([[0, 1, 2], [0, 1]], "positions = .* rows of one length"),
+    ):
+        with pytest.raises(ValueError, match=named):
+            call(bad, np.random.default_rng(0))

@@ -180,6 +180,10 @@ def search(n, norm, **design):
     return sensitivity(combinations(bundle_contributions(n, **design), 2), norm=norm).value
 
 
+def person(n, **design):
+    return count_sensitivity(n, privacy="individual", **design)
+
+
 @pytest.mark.parametrize("n", [2, 3, 4])
 @pytest.mark.parametrize("complete", [True, False])
 def test_one_answer_moves_the_counts_by_two(n, complete):
@@ -192,7 +196,7 @@ def test_one_answer_moves_the_counts_by_two(n, complete):
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 @pytest.mark.parametrize("wins", [1, 2, 4])
 def test_free_comparisons(n, wins):
-    assert search(n, "l1", per_user=wins) == count_sensitivity(n, per_user=wins) == 2 * wins
+    assert search(n, "l1", per_user=wins) == person(n, per_user=wins) == 2 * wins
     assert search(n, "l2", per_user=wins) == pytest.approx(math.sqrt(2) * wins)
     assert search(n, "linf", per_user=wins) == wins
 
@@ -205,7 +209,7 @@ def test_every_pair_once_or_skipped(n, once, skip):
         ("each_pair_or_skip", skip),
     ):
         assert search(n, "l1", design=design) == expected
-        assert count_sensitivity(n, design=design) == expected
+        assert person(n, design=design) == expected
         assert search(n, "linf", design=design) == n - 1
     assert search(n, "l2", design="ranking") == pytest.approx(math.sqrt(n * (n**2 - 1) / 3))
     half = [*range((n + 1) // 2, n), *range(n // 2, n)]
@@ -220,7 +224,7 @@ def test_larger_sizes_against_the_bundles_directly(n):
         # items may be renamed so that the first bundle descends
         first = np.unique(-np.sort(-bundles, axis=1), axis=0)
         largest = max(int(np.abs(bundles - a).sum(axis=1).max()) for a in first)
-        assert largest == count_sensitivity(n, design=design)
+        assert largest == person(n, design=design)
 
 
 def test_the_people_who_stay_do_not_matter():
@@ -264,11 +268,11 @@ def test_the_worst_pair_is_returned_and_a_statistic_may_be_given():
         (lambda: count_neighbours_individual(np.empty((0, 3)), 1), "bundles"),
         (lambda: sensitivity([]), "pairs"),
         (lambda: sensitivity([((0,), (1,))], norm="l3"), "norm"),
-        (lambda: count_sensitivity(1), "n_items"),
+        (lambda: person(1), "n_items"),
         (lambda: count_sensitivity(3, privacy="local"), "privacy"),
-        (lambda: count_sensitivity(3, design="all"), "design"),
-        (lambda: count_sensitivity(3), "per_user"),
-        (lambda: count_sensitivity(3, per_user=0), "per_user"),
+        (lambda: person(3, design="all"), "design"),
+        (lambda: person(3), "per_user"),
+        (lambda: person(3, per_user=0), "per_user"),
     ],
 )
 def test_what_is_no_design_is_refused_by_name(call, name):
@@ -302,4 +306,4 @@ def test_sensitivity_refuses_nan_wherever_it_comes():
 
 def test_count_sensitivity_refuses_per_user_where_it_means_nothing():
     with pytest.raises(ValueError, match="per_user"):
-        count_sensitivity(3, design="ranking", per_user=7)
+        person(3, design="ranking", per_user=7)

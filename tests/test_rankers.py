@@ -51,7 +51,7 @@ def test_scales(n, options, expected):
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize("noise", ["laplace", "discrete_laplace"])
 def test_released_sets_and_rankings_keep_epsilon_on_every_edge_neighbour(epsilon, noise):
-    scale = count_noise_scale(4, epsilon=epsilon)
+    scale = count_noise_scale(4, epsilon=epsilon, privacy="edge")
     pairs = count_neighbours_edge(4, complete=False)
     for law in (
         lambda counts: noisy_counts_top_k_pmf(counts, 2, scale=scale, noise=noise),
@@ -82,7 +82,7 @@ def test_the_printed_individual_scale_breaks_its_promise_and_the_tight_one_keeps
 def test_sampler_follows_the_exact_set_and_ranking_law(noise):
     rng = np.random.default_rng(7)
     stack = np.broadcast_to(WINS, (DRAWS, 3, 3))
-    values = noisy_counts(stack, epsilon=1.0, noise=noise, rng=rng)
+    values = noisy_counts(stack, epsilon=1.0, privacy="edge", noise=noise, rng=rng)
     ranks = ranks_from_scores(values, rng=rng)
     order = np.argsort(ranks, axis=1)
     outcomes = rankings_of(3)
@@ -99,7 +99,7 @@ def test_sampler_follows_the_exact_set_and_ranking_law(noise):
 def test_released_values_have_the_stated_density():
     rng = np.random.default_rng(8)
     stack = np.broadcast_to(WINS, (20_000, 3, 3))
-    noise = noisy_counts(stack, epsilon=0.5, rng=rng) - [2, 1, 0]
+    noise = noisy_counts(stack, epsilon=0.5, privacy="edge", rng=rng) - [2, 1, 0]
     assert stats.kstest(noise.ravel(), stats.laplace(scale=4).cdf).pvalue > 1e-4
     assert stats.kstest(noise.ravel(), stats.laplace(scale=2).cdf).pvalue < 1e-4
     x = np.array([3.5, 1.0, -2.0])
@@ -126,14 +126,18 @@ def bundles(user, winner, loser, n=3):
     return Comparisons(n, winner=winner, loser=loser, user=user)
 
 
+def edge_counts(**options):
+    return noisy_counts(WINS, **({"epsilon": 1, "privacy": "edge"} | options))
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda rng: noisy_counts(WINS, epsilon=0, rng=rng), "epsilon"),
-        (lambda rng: noisy_counts(WINS, epsilon=float("nan"), rng=rng), "epsilon"),
+        (lambda rng: edge_counts(epsilon=0, rng=rng), "epsilon"),
+        (lambda rng: edge_counts(epsilon=float("nan"), rng=rng), "epsilon"),
         (lambda rng: noisy_counts(WINS, epsilon=1, privacy="central", rng=rng), "privacy"),
-        (lambda rng: noisy_counts(WINS, epsilon=1, calibration="loose", rng=rng), "calibration"),
-        (lambda rng: noisy_counts(WINS, epsilon=1, noise="gaussian", rng=rng), "noise"),
+        (lambda rng: edge_counts(calibration="loose", rng=rng), "calibration"),
+        (lambda rng: edge_counts(noise="gaussian", rng=rng), "noise"),
         (lambda rng: noisy_counts(WINS, epsilon=1, privacy="individual", rng=rng), "per_user"),
         (
             lambda rng: noisy_counts(

@@ -8,6 +8,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.integrate import quad
 
 from dpbook.mechanisms.gaussian import (
@@ -134,6 +135,26 @@ def test_profile_at_the_ends():
         [math.erf(0.25 / math.sqrt(2)), 0.0]
     )
     assert gaussian_profile(1.0, 100.0, 50.0) == 0.0
+
+
+@pytest.mark.parametrize("ratio", [1e-4, 2e-5, 0.99e-5, 1e-8, 1e-12, 1e-100, 1e-300])
+@pytest.mark.parametrize("t", [0.0, 0.3, 2.0, 20.0])
+def test_gaussian_profile_of_a_short_shift_keeps_its_digits(ratio, t):
+    """To first order in the ratio r the profile at epsilon = t r is r (phi(t) - t Phi(-t))."""
+    expected = ratio * (stats.norm.pdf(t) - t * stats.norm.sf(t))
+    # The next order is below r (1 + t^2) of it; 1e-9 is what `_NARROW` promises, with room.
+    rel = ratio * (1 + t**2) + 1e-9
+    assert gaussian_profile(ratio, 1.0, t * ratio) == pytest.approx(expected, rel=rel, abs=0)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-100, 1e-300), (1e-12, 1e-17), (1e-30, 1e-16)])
+def test_gaussian_scale_is_large_enough_for_a_tiny_delta(epsilon, delta):
+    """Any epsilon above 0 asks for less than none: delta <= r phi(0), r = 1 / scale."""
+    scale = gaussian_scale(1.0, epsilon, delta)
+    spent = (
+        stats.norm.pdf(epsilon * scale) - epsilon * scale * stats.norm.sf(epsilon * scale)
+    ) / scale
+    assert spent == pytest.approx(delta, rel=1e-7, abs=0)
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.02, 0.4, 0.95])

@@ -13,12 +13,15 @@ import numpy.typing as npt
 Item = str | int
 IntArray = npt.NDArray[np.int64]
 
+# Numbers stand for names one by one, about a hundred bytes each.
+MOST_ITEMS = 10**7
+
 
 def item_names(items: int | Sequence[Item]) -> tuple[Item, ...]:
     """Turn a number of items, or their names, into a tuple of at least two different names."""
     if isinstance(items, int | np.integer) and not isinstance(items, bool):
-        if items < 2:
-            raise ValueError(f"items = {items}: allowed is at least 2 items")
+        if not 2 <= items <= MOST_ITEMS:
+            raise ValueError(f"items = {items}: allowed is at least 2 items, at most {MOST_ITEMS}")
         return tuple(range(int(items)))
     if isinstance(items, str | bool) or not isinstance(items, Sequence | range | np.ndarray):
         raise ValueError(f"items = {items!r}: allowed is a number of items or a sequence of names")
@@ -38,8 +41,10 @@ def integers(name: str, values: npt.ArrayLike, ndim: int = 1) -> IntArray:
     """Return a read-only int64 copy of a non-empty integer array with `ndim` axes."""
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is not an array of integers: {error}") from error
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} = {values!r}: allowed is an array of integers, all its rows of one length"
+        ) from None
     if array.ndim != ndim:
         raise ValueError(f"{name} has shape {array.shape}: allowed is {ndim} dimension(s)")
     if array.size == 0:

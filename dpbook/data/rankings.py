@@ -78,7 +78,7 @@ class Rankings:
         -------
         Rankings
         """
-        table = np.asarray(orders)
+        table = check.real_array("orders", orders)
         width = table.shape[-1] if table.ndim == 2 else 0
         table = _permutations("orders", table, width)
         return cls(width if items is None else items, np.argsort(table, axis=1))
@@ -143,7 +143,7 @@ def rankings_from_ratings(
     breaks it pair by pair.  Each pair alone has the same law either way, but only a ranking is free
     of cycles.
     """
-    table = np.asarray(ratings, dtype=float)
+    table = check.real_array("ratings", ratings).astype(float)
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2 or np.isinf(table).any():
         raise ValueError(
             f"ratings of shape {table.shape}: allowed are finite numbers or NaN, shape (users, n) "
@@ -156,7 +156,7 @@ def rankings_from_ratings(
 
 
 def _permutations(name: str, values: npt.ArrayLike, width: int) -> IntArray:
-    table = np.asarray(values)
+    table = check.real_array(name, values)
     if table.ndim != 2 or not len(table) or table.shape[1] != width or width < 2:
         raise ValueError(
             f"{name} of shape {table.shape}: allowed is (users, {width or 'n'}), one row for one "

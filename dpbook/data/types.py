@@ -21,6 +21,9 @@ import numpy.typing as npt
 from dpbook.data import _checks
 from dpbook.data._checks import IntArray, Item
 
+# Three lists of so many 8-byte numbers, and their copies while they are made: about 2 GiB.
+MOST_COMPARISONS = 2**26
+
 __all__ = ["Comparisons", "IntArray", "Item", "PairTable"]
 
 
@@ -160,6 +163,12 @@ class Comparisons:
             raise ValueError(f"items has {len(names)} entries; wins has {len(table)} rows")
         if not table.any():
             raise ValueError("wins is all zero; at least one comparison is needed")
+        total = table.sum(dtype=float)  # integers might run over
+        if total > MOST_COMPARISONS:
+            raise ValueError(
+                f"wins adds up to {total:g}: allowed are at most {MOST_COMPARISONS} comparisons, "
+                "listed one by one; the estimators and rankers take the table itself"
+            )
         pairs = np.repeat(np.arange(table.size), table.ravel())
         return cls(names, pairs // len(table), pairs % len(table))
 

@@ -58,8 +58,9 @@ class CompleteWins:
         width = max(1, math.ceil(spread)) / 2
         # F is analytic up to its pole at pi i: coefficients fall like rate^-k.
         rate = math.pi / width + math.hypot(1, math.pi / width)
-        terms = math.ceil(self._log_digits / math.log(rate)) + 2
         self._rank = math.ceil(-math.log(HESSIAN_ACCURACY) / math.log(rate)) + 1
+        # A coarse tolerance asks for few terms of the score; the Hessian still needs its own.
+        terms = max(math.ceil(self._log_digits / math.log(rate)) + 2, self._rank)
         self._slopes = _coefficients(width, terms, True)
         self._powers = _polynomials((theta - (low + high) / 2) / width, terms)
         self._sums = self._powers @ np.ones(theta.shape[-1])

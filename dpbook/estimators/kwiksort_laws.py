@@ -110,7 +110,7 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     -----
     A recursion over the sets that can arise, with the items after and before each pivot.
     """
-    beats = np.asarray(wins)
+    beats = check.real_array("wins", wins)
     n = beats.shape[0] if beats.ndim == 2 else 0
     if beats.shape != (n, n) or not 1 <= n <= _SUBSETS or beats.dtype != bool:
         raise ValueError(

@@ -67,9 +67,15 @@ def worst_ratio(
     is the identity for one of them. The inequalities describe the hull of rankings for n <= 5
     (Reinelt, 1985).
     """
-    before = check.finite_array("placed", placed, min_ndim=2)
-    ahead = np.asarray(wins, dtype=bool)
-    n = len(before)
+    before = check.square_table("placed", placed)
+    ahead, n = check.real_array("wins", wins).astype(bool), len(before)
+    if n < (3 if triangle else 2):
+        raise ValueError(
+            f"placed of shape {before.shape}: allowed is (n, n) with n >= 3, or n >= 2 and "
+            "triangle=False, since two items make no triangle"
+        )
+    if ahead.shape != before.shape:
+        raise ValueError(f"wins of shape {ahead.shape}: allowed is {before.shape}, as placed has")
     i, j = np.triu_indices(n, 1)
     index = np.zeros((n, n), dtype=int)
     index[i, j] = np.arange(i.size)
@@ -130,7 +136,7 @@ def chain_ratio(signs: ArrayLike) -> float:
     (r - l + 1) F(l, r) = inv(l, r) + sum of F(l, i) over signs[i] + sum of F(i+1, r) over the
     others, where inv counts the pairs i < j with signs[i] and not signs[j].
     """
-    before = np.asarray(signs, dtype=float)
+    before = check.number_array("signs", signs)
     if before.ndim != 1 or before.size < 1:
         raise ValueError(f"signs of shape {before.shape}: allowed is (a,) with a >= 1")
     a = before.size

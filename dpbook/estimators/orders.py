@@ -13,21 +13,29 @@ from dpbook.data import Comparisons
 __all__ = ["ranks_from_scores", "top_k_mask", "win_counts"]
 
 
-def win_counts(data: Comparisons | ArrayLike) -> NDArray[np.int64]:
+def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
     """Number of comparisons won by each item (the Copeland score when each pair meets once).
 
     Parameters
     ----------
-    data : Comparisons, or array of int, shape (..., n, n)
-        Comparisons, or win matrices with entry [i, j] the number of times i beat j.
+    data : Comparisons, or array, shape (..., n, n)
+        Comparisons, or win matrices with entry [i, j] the number of times i beat j. A tie may
+        count half a win for each side (`dpbook.data.PairTable.half_tied_wins`).
 
     Returns
     -------
-    array of int, shape (..., n)
+    array, shape (..., n)
+        Integers; floats, halves kept, for win matrices of floats.
+
+    Raises
+    ------
+    ValueError
+        If ``data`` holds something other than whole and half counts of at least 0, a sum of 2**53
+        or more, or a non-zero diagonal.
     """
     if isinstance(data, Comparisons):
         return np.bincount(data.winner, minlength=data.n_items)
-    return np.asarray(win_matrices(data).sum(axis=-1), dtype=np.int64)
+    return np.asarray(check.win_tables("data", data, unit=0.5).sum(axis=-1))
 
 
 def ranks_from_scores(
@@ -78,12 +86,5 @@ def top_k_mask(
 
 
 def win_matrices(data: ArrayLike) -> NDArray[Any]:
-    """Check win matrices of shape (..., n, n): non-negative, finite, with a zero diagonal."""
-    wins = np.asarray(data)
-    if wins.ndim < 2 or wins.shape[-1] != wins.shape[-2] or wins.shape[-1] < 2:
-        raise ValueError(f"data of shape {wins.shape}: allowed is (..., n, n) with n >= 2")
-    if not np.isfinite(wins).all() or wins.min() < 0:
-        raise ValueError("data holds a negative or non-finite count: allowed are counts >= 0")
-    if np.diagonal(wins, axis1=-2, axis2=-1).any():
-        raise ValueError("data has a non-zero diagonal: an item is never compared with itself")
-    return wins
+    """Check weights of wins, shape (..., n, n): non-negative, finite, with a zero diagonal."""
+    return check.win_tables("data", data)

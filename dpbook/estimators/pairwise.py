@@ -44,7 +44,7 @@ def pairwise_counts(
     AGKM, Background: the entry [i, j] is n w_ij, n users. The comparisons of eight users are one
     64-bit word, a byte for each user, so that up to 255 words can be added at once.
     """
-    table = positions.positions if isinstance(positions, Rankings) else np.asarray(positions)
+    table = ranking_positions(positions, checked=False)
     columns = _columns(table)
     if not isinstance(positions, Rankings):
         _check_permutations(table, columns)
@@ -59,6 +59,18 @@ def pairwise_counts(
     ahead[first, second] = total
     ahead[second, first] = users - total
     return ahead
+
+
+def ranking_positions(
+    positions: Rankings | ArrayLike, *, checked: bool = True
+) -> NDArray[np.integer[Any]]:
+    """Places of the items, shape (users, n); without ``checked`` rows need not be rankings."""
+    if isinstance(positions, Rankings):
+        return positions.positions
+    table = check.real_array("positions", positions)
+    if checked:
+        _check_permutations(table, _columns(table))
+    return table
 
 
 def _weighted(columns: NDArray[Any], masses: NDArray[Any]) -> NDArray[Any]:
@@ -125,7 +137,7 @@ def _check_permutations(table: NDArray[Any], columns: NDArray[Any]) -> None:
 
 
 def _weights(weights: ArrayLike, users: int) -> NDArray[Any]:
-    masses = np.asarray(weights)
+    masses = check.real_array("weights", weights)
     if masses.shape != (users,):
         raise ValueError(f"weights of shape {masses.shape}: allowed is ({users},)")
     check.finite_array("weights", masses)

@@ -149,7 +149,7 @@ def _two_rankings(a: ArrayLike, b: ArrayLike) -> tuple[Ints, Ints]:
 
 def check_rankings(name: str, values: ArrayLike) -> Ints:
     """Positions as signed integers; small unsigned types would wrap around in differences."""
-    places = np.asarray(values)
+    places = check.real_array(name, values)
     if places.ndim < 1 or places.shape[-1] < 2 or not np.issubdtype(places.dtype, np.integer):
         raise ValueError(
             f"{name} of shape {places.shape} and type {places.dtype}: allowed are integer "

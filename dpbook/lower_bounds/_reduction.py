@@ -43,7 +43,7 @@ def relabel(pi: ArrayLike) -> NDArray[np.uint32]:
     array of uint32, shape (2^(n(n-1)/2),)
         Entry d is the renamed tournament d: pi[i] beats pi[j] in it if i beats j in d.
     """
-    names = np.asarray(pi, dtype=np.int64)
+    names = check.whole_array("pi", pi)
     n = names.size
     if n < 2 or n > 7 or sorted(names.tolist()) != list(range(n)):
         raise ValueError(f"pi = {pi!r}: allowed is a permutation of 0..n-1, 2 <= n <= 7")

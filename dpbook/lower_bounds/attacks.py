@@ -156,7 +156,7 @@ def expected_attacks(
     -----
     CCW25, section 2.2.2; the sum over items is the attack of CCW23, section 2.2.1.
     """
-    table, values = np.asarray(wins), check.finite_array("means", means, min_ndim=2)
+    table, values = check.real_array("wins", wins), check.finite_array("means", means, min_ndim=2)
     if table.ndim != 3 or values.shape != table.shape[:2]:
         raise ValueError(
             f"means of shape {values.shape}, wins of shape {table.shape}: allowed are "
@@ -169,7 +169,7 @@ def expected_attacks(
     score = pair_scores(table, theta, link=link)
     if signs == "printed":
         score = np.triu(score) - np.tril(score)
-    error = values - np.asarray(theta, dtype=float)
+    error = values - check.number_array("theta", theta)
     return np.asarray(weight @ (error * score.sum(axis=-1)))
 
 
@@ -281,7 +281,7 @@ def _settings(
 ) -> tuple[int, float, float, float]:
     return (
         check.integer("n_items", n_items, 3),
-        check.positive("epsilon", epsilon),
+        check.epsilon(epsilon),
         check.probability("p", p, zero=False),
         check.probability("delta", delta),
     )
@@ -295,7 +295,7 @@ def _printed_epsilon(epsilon: float) -> None:
 def _table_and_gaps(
     wins: ArrayLike, theta: ArrayLike, link: str
 ) -> tuple[NDArray[np.int64], Array]:
-    table, strengths = np.asarray(wins), check.finite_array("theta", theta)
+    table, strengths = check.real_array("wins", wins), check.finite_array("theta", theta)
     check.choice("link", link, tuple(LINKS))
     if strengths.ndim != 1 or table.shape[-2:] != strengths.shape * 2:
         raise ValueError(

@@ -12,6 +12,9 @@ from scipy.sparse import coo_array
 
 from dpbook import _validation as check
 
+# More laws than a float can count.
+MOST_HYPOTHESES = 10**300
+
 __all__ = [
     "dp_fano_error",
     "dp_fano_risk",
@@ -41,7 +44,7 @@ def fano_error(hypotheses: int, kl: float) -> float:
     float
         max(0, 1 - (kl + log 2) / log M): a lower bound on the mean error over the M laws.
     """
-    number = check.integer("hypotheses", hypotheses, 2)
+    number = check.integer("hypotheses", hypotheses, 2, MOST_HYPOTHESES)
     return max(0.0, 1 - (check.nonnegative("kl", kl) + log(2)) / log(number))
 
 
@@ -68,7 +71,7 @@ def dp_fano_risk_printed(
     -----
     CCW25, Theorem A.1.
     """
-    m, d, eps, delta = _arguments(hypotheses - 1, distance, epsilon, delta)
+    m, d, eps, delta = _arguments(hypotheses, distance, epsilon, delta)
     return 0.45 * (min(1.0, m * exp(-10 * eps * d)) - 10 * m * d * delta)
 
 
@@ -90,7 +93,7 @@ def dp_fano_risk(hypotheses: int, distance: float, *, epsilon: float, delta: flo
     h is the mean weight that the estimator puts nearer to the truth than half the loss distance.
     Never below `dp_fano_risk_printed`.
     """
-    m, d, eps, delta = _arguments(hypotheses - 1, distance, epsilon, delta)
+    m, d, eps, delta = _arguments(hypotheses, distance, epsilon, delta)
 
     def half(h: float) -> float:
         return (1 - h + max(0.0, m * (h * exp(-eps * d / h) - d * delta * exp(-eps)))) / 2
@@ -179,6 +182,8 @@ def record_log_ratio(law: ArrayLike, other: ArrayLike, epsilon: float) -> float:
         Independent records add up.
     """
     a, b = check.finite_array("law", law), check.finite_array("other", other)
+    _require_laws("law", a)
+    _require_laws("other", b)
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(f"other of shape {b.shape}: allowed is the shape of law, one dimension")
     factor = expm1(check.nonnegative("epsilon", epsilon))
@@ -202,6 +207,8 @@ def largest_log_ratio(law: ArrayLike, other: ArrayLike, epsilon: float) -> float
     float
     """
     a, b = check.finite_array("law", law), check.finite_array("other", other)
+    _require_laws("law", a)
+    _require_laws("other", b)
     x, y = _flips(len(a))
     eps, rows = check.nonnegative("epsilon", epsilon), np.arange(len(x))
     weights = np.concatenate([np.ones(len(x)), np.full(len(x), -exp(eps))])
@@ -241,6 +248,9 @@ def optimal_private_risk(
         If the solver fails or its dual solution does not certify the value.
     """
     p = check.finite_array("laws", laws, min_ndim=2)
+    if p.ndim != 2:
+        raise ValueError(f"laws of shape {p.shape}: allowed is (M, 2^d)")
+    _require_laws("laws", p)
     cost = check.finite_array("loss", loss, min_ndim=2)
     if len(p) != len(cost):
         raise ValueError(f"loss has {len(cost)} rows: allowed is one for each law, {len(p)}")
@@ -283,6 +293,16 @@ def optimal_private_risk(
     return proved
 
 
+def _require_laws(name: str, laws: Array) -> None:
+    """Refuse what does not sum to one, the rounding of a few thousand additions apart."""
+    totals = laws.sum(axis=-1)
+    if laws.min() < 0 or np.abs(totals - 1).max() > 1e-9:
+        raise ValueError(
+            f"{name} sums to {totals.flat[np.abs(totals - 1).argmax()]:.12g}, with a least entry "
+            f"of {laws.min():g}: allowed are probabilities with total 1"
+        )
+
+
 def _flips(data: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """All ordered pairs of data sets that differ in one bit."""
     bits = data.bit_length() - 1
@@ -293,10 +313,10 @@ def _flips(data: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _arguments(
-    alternatives: int, distance: float, epsilon: float, delta: float
+    hypotheses: int, distance: float, epsilon: float, delta: float
 ) -> tuple[int, float, float, float]:
     return (
-        check.integer("hypotheses", alternatives + 1, 2) - 1,
+        check.integer("hypotheses", hypotheses, 2, MOST_HYPOTHESES) - 1,
         check.nonnegative("distance", distance),
         check.nonnegative("epsilon", epsilon),
         check.probability("delta", delta),

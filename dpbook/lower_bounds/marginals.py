@@ -77,7 +77,7 @@ def ranking_to_signs(positions: ArrayLike, middle: int) -> Ints:
     -----
     The map rho of AGKM. It inverts `signs_to_ranking` in the convention "words".
     """
-    ranks = np.asarray(positions)
+    ranks = check.real_array("positions", positions)
     t = check.integer("middle", middle, 0)
     items = ranks.shape[-1] if ranks.ndim else 0
     if items <= t or (items - t) % 2:
@@ -162,7 +162,7 @@ def nearest_ranking(read: ArrayLike, signs: ArrayLike, middle: int) -> Ints:
 
 
 def _signs(name: str, value: ArrayLike) -> Ints:
-    array = np.asarray(value)
+    array = check.real_array(name, value)
     if array.ndim == 0 or array.size == 0 or not np.isin(array, (-1, 1)).all():
         raise ValueError(f"{name} = {value!r}: allowed is a non-empty array of -1 and 1")
     return array.astype(np.int64)
@@ -170,7 +170,7 @@ def _signs(name: str, value: ArrayLike) -> Ints:
 
 def _sizes(differing: ArrayLike, n_signs: int, middle: int) -> tuple[Ints, int, int]:
     d, t = check.integer("n_signs", n_signs, 1), check.integer("middle", middle, 0)
-    h = np.asarray(differing)
+    h = check.real_array("differing", differing)
     if not np.issubdtype(h.dtype, np.integer) or (h.size and (h.min() < 0 or h.max() > d)):
         raise ValueError(f"differing = {differing!r}: allowed are integers from 0 to {d}")
     return h.astype(np.int64), d, t

@@ -144,7 +144,7 @@ def _hypotheses(rho: ArrayLike, k: int | None) -> tuple[Array, int | None]:
 
 
 def _epsilon(epsilon: float) -> float:
-    eps = check.positive("epsilon", epsilon)
+    eps = check.epsilon(epsilon)
     if eps > MAX_EPSILON:  # e^epsilon and 1 in one row: the solver's tolerance is not enough
         raise ValueError(f"epsilon = {epsilon!r}: allowed is a number in (0, {MAX_EPSILON}]")
     return eps

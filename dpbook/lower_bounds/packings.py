@@ -74,7 +74,8 @@ def constant_weight_code(
         check.generator(rng)
     if method == "random":
         assert rng is not None
-        draws = check.integer("draws", draws, 1)
+        draws = check.integer("draws", draws, 1, _MOST_WORDS)
+        check.fits("length", length, draws * length, "a shorter length, or fewer draws")
         words = np.argsort(rng.random((draws, length)), axis=1)[:, :weight]
     else:
         if comb(length, weight) > _MOST_WORDS:
@@ -103,7 +104,10 @@ def minimum_distance(code: ArrayLike) -> int:
     -------
     int
     """
-    rows = np.asarray(code).astype(np.int64)
+    rows = check.real_array("code", code)
+    if not np.isin(rows, (0, 1)).all():
+        raise ValueError("code holds an entry other than 0 and 1: allowed are truth values")
+    rows = rows.astype(np.int64)
     if rows.ndim != 2 or len(rows) < 2:
         raise ValueError(f"code of shape {rows.shape}: allowed is (words, length), 2 words or more")
     sizes = rows.sum(axis=1)
@@ -186,7 +190,7 @@ def set_probabilities(n_items: int, members: ArrayLike, gap: float) -> NDArray[n
     Shah and Wainwright (2017), section 5.3.2; CCW25, proof A.7.
     """
     n = check.integer("n_items", n_items, 2)
-    upper = np.asarray(members)
+    upper = check.real_array("members", members)
     if (
         upper.ndim != 1
         or not np.issubdtype(upper.dtype, np.integer)

@@ -160,7 +160,7 @@ def randomised_response_risk(n_items: int, k: int, delta: float, epsilon: float)
     The noisy answers follow the same family with advantage delta * tanh(epsilon / 2).
     Parameters and result as in `rule_risk`.
     """
-    keep = float(np.tanh(check.positive("epsilon", epsilon) / 2))
+    keep = float(np.tanh(check.epsilon(epsilon) / 2))
     return free_optimum_risk(n_items, k, delta * keep)
 
 
@@ -180,7 +180,7 @@ def fano_bound(n_items: int, k: int, delta: float, epsilon: float) -> float:
     coupling, the sum of the total variations of the pairs. Parameters and result as in `rule_risk`;
     zero where the bound says nothing.
     """
-    eps = check.positive("epsilon", epsilon)
+    eps = check.epsilon(epsilon)
     hypotheses = _all_hypotheses(n_items, k, delta)
     distance = np.abs(hypotheses - hypotheses[0]).sum(axis=1).mean()
     # Privacy bounds the divergence of two outputs by epsilon times that distance.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import permutations
+from itertools import accumulate, permutations
 from math import ceil, factorial
 
 import numpy as np
@@ -14,6 +14,9 @@ from dpbook import _validation as check
 __all__ = ["kendall_ball", "kendall_code", "kendall_size_limits", "pair_orders"]
 
 _MOST_ITEMS = 8
+_MOST_DRAWS = 40_320  # as many as there are rankings of 8 items
+_MOST_SUMS = 2 * 10**6  # of long integers: seconds
+_BLOCK = 512  # words looked at together
 
 
 def pair_orders(rankings: ArrayLike) -> NDArray[np.bool_]:
@@ -29,7 +32,7 @@ def pair_orders(rankings: ArrayLike) -> NDArray[np.bool_]:
     array of bool, shape (..., n (n - 1) / 2)
         Pairs in the order of ``numpy.triu_indices``.
     """
-    orders = np.asarray(rankings)
+    orders = check.real_array("rankings", rankings)
     n = orders.shape[-1] if orders.ndim else 0
     if n < 2 or not np.array_equal(
         np.sort(orders, -1), np.broadcast_to(np.arange(n), orders.shape)
@@ -79,13 +82,26 @@ def kendall_code(
         if method == "greedy":
             words = source.permutation(np.array(list(permutations(range(n)))))
         else:
-            words = np.argsort(source.random((check.integer("draws", draws, 1), n)), axis=1)
-    signs = 2 * pair_orders(words).astype(np.int64) - 1
+            draws = check.integer("draws", draws, 1, _MOST_DRAWS)
+            check.fits("n_items", n, draws * pairs, "fewer items, or draws")
+            words = np.argsort(source.random((draws, n)), axis=1)
+    if distance == 1:  # whatever differs is far enough
+        first = np.unique(words, axis=0, return_index=True)[1]
+        return words[np.sort(first)]
+    # Products of signs are whole numbers, which single precision holds up to 2**24.
+    signs = 2 * pair_orders(words).astype(np.float32) - 1
+    most = pairs - 2 * distance  # sign rows at distance d have the inner product pairs - 2 d
     kept: list[int] = []
-    for row in range(len(words)):
-        # Two sign rows at distance d have the inner product pairs - 2 d.
-        if not kept or (signs[kept] @ signs[row]).max() <= pairs - 2 * distance:
-            kept.append(row)
+    for start in range(0, len(words), _BLOCK):
+        block = signs[start : start + _BLOCK]
+        open_ = np.ones(len(block), dtype=bool)
+        if kept:
+            open_ = (signs[kept] @ block.T).max(axis=0) <= most
+        close = block @ block.T > most
+        for row in range(len(block)):
+            if open_[row]:
+                kept.append(start + row)
+                open_ &= ~close[row]
     return words[kept]
 
 
@@ -104,11 +120,22 @@ def kendall_ball(n_items: int, radius: int) -> int:
     """
     n = check.integer("n_items", n_items, 1)
     radius = check.integer("radius", radius, 0)
+    radius = min(radius, n * (n - 1) // 2)
+    if n * (radius + 1) > _MOST_SUMS:
+        raise ValueError(
+            f"n_items = {n_items!r}, radius = {radius}: allowed is a product of at most "
+            f"{_MOST_SUMS}"
+        )
     counts = [1]
     for m in range(2, n + 1):
-        # Inserting the m-th item creates 0..m-1 inversions.
-        counts = [sum(counts[max(0, d - m + 1) : d + 1]) for d in range(len(counts) + m - 1)]
-    return sum(counts[: radius + 1])
+        # Inserting the m-th item creates 0..m-1 inversions: a sliding sum of m counts.
+        sums = [0, *accumulate(counts)]
+        last = len(counts)
+        counts = [
+            sums[min(d + 1, last)] - sums[max(0, d - m + 1)]
+            for d in range(min(last + m - 1, radius + 1))
+        ]
+    return sum(counts)
 
 
 def kendall_size_limits(n_items: int, distance: int) -> tuple[int, int]:

@@ -76,8 +76,8 @@ def tracing_scores(read: ArrayLike, signs: ArrayLike, marginals: ArrayLike) -> A
     The attack of Dwork, Smith, Steinke, Ullman and Vadhan (2015) and of Steinke and Ullman
     (2017), which AGKM, Theorem 14, rests on.
     """
-    answer, p = np.asarray(read, dtype=float), np.asarray(marginals, dtype=float)
-    data = np.asarray(signs, dtype=float)
+    answer, p = check.number_array("read", read), check.number_array("marginals", marginals)
+    data = check.number_array("signs", signs)
     return np.asarray(np.einsum("...ud,...d->...u", data, answer) - (answer * p).sum(-1)[..., None])
 
 
@@ -233,5 +233,5 @@ def tracing_sample_size(
     a, leaks = check.positive("shape", shape), check.nonnegative("expected_leaks", expected_leaks)
     lost = (2 * alpha - 1) * (1 - mean_sign_size(a)) + 2 * alpha * d / t + 2 * beta / (t * d)
     signal = 2 * a * d * (1 - lost) - (1 + 2 * a) * 4 * d * leaks
-    noise = sinh(check.positive("epsilon", epsilon)) * sqrt(d * 2 * a / (2 * a + 1))
+    noise = sinh(check.epsilon(epsilon)) * sqrt(d * 2 * a / (2 * a + 1))
     return max(0.0, signal / noise - 2 * a)

@@ -46,7 +46,7 @@ def unanimous_sample_size(n_items: int, error: float, *, epsilon: float) -> floa
     """
     n = check.integer("n_items", n_items, 2)
     beta = Fraction(check.positive("error", error))
-    eps = check.positive("epsilon", epsilon)
+    eps = check.epsilon(epsilon)
     excess = Fraction(n * (n - 1), 4) - beta
     if excess <= 0:
         return 0.0
@@ -81,7 +81,7 @@ def packing_sample_size(
     if size < log(2) - 1e-12:
         raise ValueError(f"log_words = {log_words!r}: allowed is at least log 2")
     b = 2 * check.positive("error", error) / check.positive("distance", distance)
-    eps = check.positive("epsilon", epsilon)
+    eps = check.epsilon(epsilon)
     if b >= 1:
         return 0.0
     others = size + float(np.log1p(-np.exp(-size)))

@@ -20,6 +20,8 @@ __all__ = ["gaussian_logpdf", "gaussian_noise", "gaussian_profile", "gaussian_sc
 
 Array = NDArray[np.float64]
 
+_NARROW = 1e-5  # ratio of sensitivity to scale below which differences lose their digits
+
 
 def gaussian_noise(scale: float, size: int | tuple[int, ...], *, rng: np.random.Generator) -> Array:
     """Draw centred Gaussian noise.
@@ -48,7 +50,9 @@ def gaussian_noise(scale: float, size: int | tuple[int, ...], *, rng: np.random.
     exactly for delta of at least ``gaussian_profile(D, scale, epsilon)``.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    return check.generator(rng).normal(scale=check.positive("scale", scale), size=size)
+    return check.generator(rng).normal(
+        scale=check.noise_scale(scale), size=check.shape("size", size)
+    )
 
 
 def gaussian_logpdf(x: ArrayLike, scale: float) -> Array:
@@ -65,8 +69,8 @@ def gaussian_logpdf(x: ArrayLike, scale: float) -> Array:
     -------
     array of the shape of ``x``
     """
-    s = check.positive("scale", scale)
-    z = np.asarray(x, dtype=float) / s
+    s = check.noise_scale(scale)
+    z = check.number_array("x", x) / s
     return np.asarray(-0.5 * z**2 - math.log(s) - 0.5 * math.log(2 * math.pi))
 
 
@@ -99,8 +103,8 @@ def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> A
     both terms share the factor of the normal density, which is taken out before subtracting.
     Source: Balle and Wang 2018, Theorem 8.
     """
-    ratio = check.positive("sensitivity", sensitivity) / check.positive("scale", scale)
-    eps = np.asarray(epsilons, dtype=float)
+    ratio = check.positive("sensitivity", sensitivity) / check.noise_scale(scale)
+    eps = check.real_array("epsilons", epsilons).astype(float)
     if np.isnan(eps).any() or (eps < 0).any():
         raise ValueError(
             "epsilons hold a negative number or NaN: allowed are numbers of at least 0"
@@ -119,7 +123,7 @@ def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     epsilon : float
         Privacy parameter in nats, above 0.
     delta : float
-        Strictly between 0 and 1.
+        Strictly between 0 and 1, and no smaller than the least normal float, 2.2e-308.
 
     Returns
     -------
@@ -138,8 +142,12 @@ def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     instead of their bisection.
     """
     width = check.positive("sensitivity", sensitivity)
-    eps = np.asarray(check.positive("epsilon", epsilon))
+    eps = np.asarray(check.epsilon(epsilon))
     target = check.probability("delta", delta, zero=False, one=False)
+    # Below the normal floats a computed delta has few digits, and at last none to solve for.
+    least = float(np.finfo(float).tiny)
+    if target < least:
+        raise ValueError(f"delta = {delta!r}: allowed is a number from {least:g} to below 1")
 
     def excess(log_ratio: float) -> float:
         """Increasing in the ratio D / s; logarithms keep tiny deltas in sight."""
@@ -158,6 +166,15 @@ def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
 
 def _delta(ratio: float, eps: Array) -> Array:
     """Delta for ratio = sensitivity / scale."""
+    if ratio < _NARROW:
+        # The two Mills ratios agree in their first digits: their difference, by its derivative at
+        # the middle, is right to about ratio^2 relatively, which is below 1e-10.
+        with np.errstate(over="ignore"):  # far out, where the density is 0 all the same
+            centre = np.minimum(eps / ratio, 1e3)
+        middle = centre / math.sqrt(2)
+        slope = 2 / math.sqrt(math.pi) - 2 * middle * erfcx(middle)
+        outside = np.exp(-0.5 * (ratio / 2 - centre) ** 2) / 2
+        return np.asarray(outside * np.maximum(slope, 0.0) * ratio / math.sqrt(2))
     upper, lower = ratio / 2 - eps / ratio, -ratio / 2 - eps / ratio
     # exp(eps) phi(lower) = phi(upper), so both terms are phi(upper) times a Mills ratio.
     density = np.exp(-0.5 * np.minimum(upper, 0.0) ** 2) / 2

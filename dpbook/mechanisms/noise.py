@@ -39,7 +39,8 @@ def laplace_noise(scale: float, size: Size, *, rng: np.random.Generator) -> NDAr
     Raises
     ------
     ValueError
-        If the scale is not a finite positive number.
+        If the scale is not a number from 1e-150 to 1e150 (the variance would be none), or the size
+        is no shape.
 
     Notes
     -----
@@ -47,7 +48,9 @@ def laplace_noise(scale: float, size: Size, *, rng: np.random.Generator) -> NDAr
     no smaller epsilon (Dwork, McSherry, Nissim, Smith 2006).
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    return check.generator(rng).laplace(scale=check.positive("scale", scale), size=size)
+    return check.generator(rng).laplace(
+        scale=check.noise_scale(scale), size=check.shape("size", size)
+    )
 
 
 def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
@@ -64,8 +67,8 @@ def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
     -------
     array of the shape of ``x``
     """
-    b = check.positive("scale", scale)
-    return np.asarray(-np.abs(np.asarray(x, dtype=float)) / b - np.log(2 * b))
+    b = check.noise_scale(scale)
+    return np.asarray(-np.abs(check.number_array("x", x)) / b - np.log(2 * b))
 
 
 def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> NDArray[np.float64]:
@@ -82,8 +85,11 @@ def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> NDArray[np.fl
     -------
     array of the shape of ``x``
     """
-    b = check.positive("scale", scale)
-    return np.asarray(np.tanh(0.5 / b) * np.exp(-np.abs(np.asarray(x, dtype=float)) / b))
+    b, points = check.noise_scale(scale), check.number_array("x", x)
+    if (points != np.rint(points)).any():
+        bad = points[points != np.rint(points)][0]
+        raise ValueError(f"x holds {bad}: allowed are whole numbers")
+    return np.asarray(np.tanh(0.5 / b) * np.exp(-np.abs(points) / b))
 
 
 def discrete_laplace_noise(
@@ -120,7 +126,7 @@ def discrete_laplace_noise(
     Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
     generator can be repeated.
     """
-    check.positive("scale", scale)
+    check.noise_scale(scale)
     fraction = Fraction(scale)
     t, s = fraction.numerator, fraction.denominator
     if t >= 2**53 or s >= 2**62:
@@ -129,7 +135,7 @@ def discrete_laplace_noise(
             "for example fractions.Fraction(20, 3)"
         )
     check.generator(rng)
-    out = np.empty(size, dtype=np.int64)
+    out = np.empty(check.shape("size", size), dtype=np.int64)
     flat, todo = out.reshape(-1), np.arange(out.size)
     while todo.size:
         draw, accepted = _discrete_laplace_attempt(t, s, todo.size, rng)

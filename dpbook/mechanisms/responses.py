@@ -139,7 +139,7 @@ def debiased_variance(p: ArrayLike, epsilon: ArrayLike) -> Array:
     XSC, Lemma 2. The second term is always below the 2 / epsilon^2 of `laplace_response`, because
     it equals 1 / (2 sinh(epsilon / 2))^2 and sinh x >= x.
     """
-    share, eps = np.asarray(p, dtype=float), positive_epsilon(epsilon)
+    share, eps = check.number_array("p", p), positive_epsilon(epsilon)
     if not ((share >= 0) & (share <= 1)).all():
         raise ValueError("p leaves [0, 1]: allowed are probabilities")
     _common_shape("p", share, eps)
@@ -182,16 +182,18 @@ def laplace_response(bits: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Gene
 
 def positive_epsilon(epsilon: ArrayLike, name: str = "epsilon") -> Array:
     """Return privacy parameters as a float array, all finite and above 0."""
-    if np.ndim(epsilon) == 0:
-        return np.asarray(check.positive(name, epsilon))  # type: ignore[arg-type]
-    values = check.finite_array(name, epsilon)
-    if values.min() <= 0:
-        raise ValueError(f"{name} holds {values.min()}: allowed are finite numbers above 0")
+    values = check.real_array(name, epsilon)
+    if values.ndim == 0:
+        return np.asarray(check.epsilon(epsilon, name))  # type: ignore[arg-type]
+    values, (low, high) = check.finite_array(name, values), check.EPSILONS
+    bad = values[(values < low) | (values > high)]
+    if bad.size:
+        raise ValueError(f"{name} holds {bad[0]}: allowed are numbers from {low:g} to {high:g}")
     return values
 
 
 def _bits(name: str, values: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(values)
+    array = check.real_array(name, values)
     if not np.isin(array, (0, 1)).all():
         raise ValueError(f"{name} hold a value other than 0 and 1: allowed are 0 and 1")
     return array

@@ -88,8 +88,9 @@ def exponential_choice(
     **Privacy.** (epsilon, 0)-DP for one draw.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
+    shape = None if size is None else check.shape("size", size)
     cumulated = np.cumsum(exponential_pmf(utilities, sensitivity, epsilon))
-    uniform = check.generator(rng).random(size) * cumulated[-1]
+    uniform = check.generator(rng).random(shape) * cumulated[-1]
     return np.asarray(np.searchsorted(cumulated, uniform, side="right"), dtype=np.int64)
 
 
@@ -166,7 +167,7 @@ def permute_and_flip(
     Idealised sampler (floating point): for study, unsafe for a release.
     """
     logs = _log_chances(utilities, sensitivity, epsilon)
-    shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    shape = () if size is None else check.shape("size", size)
     noise = check.generator(rng).exponential(size=(*shape, logs.size))
     return np.asarray(np.argmax(logs + noise, axis=-1), dtype=np.int64)
 
@@ -176,5 +177,5 @@ def _log_chances(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Ar
     u = check.finite_array("utilities", utilities)
     if u.ndim != 1:
         raise ValueError(f"utilities of shape {u.shape}: allowed is the shape (candidates,)")
-    rate = check.positive("epsilon", epsilon) / (2 * check.positive("sensitivity", sensitivity))
+    rate = check.epsilon(epsilon) / (2 * check.positive("sensitivity", sensitivity))
     return np.asarray(rate * (u - u.max()))

@@ -100,7 +100,8 @@ def two_level_probabilities(n_items: int, k: int, gap: float) -> Array:
     """
     n = check.integer("n_items", n_items, 2)
     k = check.integer("k", k, 1, n - 1)
-    if not 0 <= gap <= 0.5:
+    gap = check.nonnegative("gap", gap)
+    if gap > 0.5:
         raise ValueError(f"gap = {gap!r}: allowed is a number in [0, 1/2]")
     rho = np.full((n, n), 0.5)
     rho[:k, k:] += gap
@@ -212,6 +213,7 @@ def individual_wins(
     """
     matrix = _probabilities(rho)
     total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)
+    check.integer("users times per_user", total, 1, check.MOST_COUNT)
     size = check.integer("size", size, 1)
     check.generator(rng)
     n = matrix.shape[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, factorial
@@ -34,7 +35,7 @@ def _inverse_factorials(n: int) -> Array:
 
 def laplace_cells(
     z: Array, b: float, orders: NDArray[np.int64]
-) -> tuple[Array, list[Array], Array]:
+) -> tuple[Array, Iterator[Array], Array]:
     """Left tail, transitions of the cells and right tail of the ranking law, Laplace noise."""
     z = z / b
     n = z.size
@@ -45,13 +46,14 @@ def laplace_cells(
     left = _run_products(0.5 * np.exp(low - z)[orders])[:, 0, :] * fractions[0]
     right = _run_products(0.5 * np.exp(z - high)[orders])[:, :, n] * fractions[:, n]
     edges = cell_edges(z)
-    transitions = []
-    for a, c in pairwise(edges):
+
+    def cell(a: float, c: float) -> Array:
         rising = z > (a + c) / 2  # density grows towards the item's own score
         height = 0.5 * np.exp(np.where(rising, c - z, z - a))
         runs = _run_products(height[orders])
-        transitions.append(runs * _ordered_exponentials(rising[orders], float(c - a)))
-    return left, transitions, right
+        return runs * _ordered_exponentials(rising[orders], c - a)
+
+    return left, (cell(float(a), float(c)) for a, c in pairwise(edges)), right
 
 
 def _ordered_exponentials(rising: NDArray[np.bool_], width: float) -> Array:
@@ -96,17 +98,17 @@ def _exponential_table(n: int, width: float) -> Array:
 
 def geometric_cells(
     values: Array, b: float, orders: NDArray[np.int64]
-) -> tuple[Array, list[Array], Array]:
+) -> tuple[Array, Iterator[Array], Array]:
     """Left tail, transitions and right tail of the ranking law, discrete Laplace noise."""
     n = values.size
     low, high = values.min(), values.max()
     fractions = _inverse_factorials(n)
     left = _geometric_tail(geometric_pmf(low - 1 - values, b)[orders], b)
     right = _geometric_tail(geometric_pmf(high + 1 - values, b)[orders][:, ::-1], b)[:, ::-1]
-    transitions = [
+    transitions = (
         _run_products(geometric_pmf(t - values, b)[orders]) * fractions
         for t in np.arange(low, high + 1)
-    ]
+    )
     return left, transitions, right
 
 

@@ -27,6 +27,10 @@ Array = NDArray[np.float64]
 
 KINDS = ("refined", "classic")
 
+# Half a gigabyte for each of the few arrays, and about a minute of additions.
+_MOST_LOSSES = 2**26
+_MOST_STEPS = 2**36
+
 
 def person_epsilon(epsilon_each: ArrayLike, count: ArrayLike = 1) -> float:
     """Pure privacy parameter of a person: the sum over all answers.
@@ -87,8 +91,9 @@ def composed_response_delta(epsilon_each: float, count: int, epsilon_total: Arra
     Kairouz, Oh and Viswanath (2015), Theorem 3.3, with delta = 0 for each answer: randomised
     response is the worst mechanism for composition.
     """
-    eps, q = check.positive("epsilon_each", epsilon_each), check.integer("count", count, 1)
+    eps, q = check.epsilon(epsilon_each, "epsilon_each"), check.integer("count", count, 1)
     total = _total(epsilon_total)
+    _require_listable(q, total.size)
     value, weight = _binomial_loss(eps, q)
     return _hockey_stick(value, weight, total)
 
@@ -125,7 +130,8 @@ def composed_response_bounds(
     one; delta grows with the loss. All terms are positive.
     """
     eps, counts = _groups(epsilon_each, count)
-    total, points = _total(epsilon_total), check.integer("points", points, 2)
+    total, points = _total(epsilon_total), check.integer("points", points, 2, _MOST_LOSSES)
+    check.fits("epsilon_total", epsilon_total, total.size * points, "fewer values, or points")
     return _bound(eps, counts, points, False)(total), _bound(eps, counts, points, True)(total)
 
 
@@ -157,10 +163,11 @@ def composed_response_epsilon(
     """
     eps, counts = _groups(epsilon_each, count)
     delta = check.probability("delta", delta, one=False)
-    points = check.integer("points", points, 2)
+    points = check.integer("points", points, 2, _MOST_LOSSES)
     most = float(eps @ counts)
     if delta == 0:
         return most, most
+    _require_listable(counts.sum(dtype=float), 1)
     if (eps == eps[0]).all():
         value, weight = _binomial_loss(float(eps[0]), int(counts.sum()))
         slack = _slack(eps, counts)
@@ -216,6 +223,15 @@ def advanced_composition_epsilon(
     return float(min((eps * mean) @ counts + spread, eps @ counts))
 
 
+def _require_listable(answers: float, totals: int) -> None:
+    """The losses are listed, one for each number of true reports and each total asked about."""
+    if not answers * max(totals, 1) <= _MOST_LOSSES:
+        raise ValueError(
+            f"count = {answers:g} answers, {totals} value(s) of epsilon_total: allowed is a "
+            f"product of at most {_MOST_LOSSES}"
+        )
+
+
 def _binomial_loss(eps: float, q: int) -> tuple[Array, Array]:
     """Values of the total loss of q answers, and their probabilities."""
     k = np.arange(q + 1)
@@ -240,6 +256,11 @@ def _bound(
     eps: Array, counts: NDArray[np.int64], points: int, up: bool
 ) -> Callable[[Array], Array]:
     """Delta as a function of epsilon, with all losses rounded up or all rounded down."""
+    if not counts.sum(dtype=float) * points <= _MOST_STEPS:
+        raise ValueError(
+            f"count = {counts.sum(dtype=float):g} answers on {points} points: allowed is a product "
+            f"of at most {_MOST_STEPS}"
+        )
     # Losses from -sum to sum of epsilon; two steps to spare for the rounding of each group.
     span = 2 * float(eps @ counts)
     step = span / (points - 1)
@@ -277,7 +298,7 @@ def _crossing(delta_of: Callable[[Array], Array], delta: float, most: float) -> 
 
 
 def _total(epsilon_total: ArrayLike) -> Array:
-    total = np.asarray(epsilon_total, dtype=float)
+    total = check.real_array("epsilon_total", epsilon_total).astype(float)
     if np.isnan(total).any() or (total < 0).any():
         raise ValueError(
             "epsilon_total holds a negative number or NaN: allowed are numbers of at least 0"
@@ -286,8 +307,8 @@ def _total(epsilon_total: ArrayLike) -> Array:
 
 
 def _groups(epsilon_each: ArrayLike, count: ArrayLike) -> tuple[Array, NDArray[np.int64]]:
-    eps = np.atleast_1d(np.asarray(epsilon_each, dtype=float))
-    counts = np.atleast_1d(np.asarray(count))
+    eps = np.atleast_1d(check.real_array("epsilon_each", epsilon_each).astype(float))
+    counts = np.atleast_1d(check.real_array("count", count))
     if eps.ndim != 1 or not eps.size or not np.isfinite(eps).all() or eps.min() <= 0:
         raise ValueError(
             f"epsilon_each = {epsilon_each!r}: allowed are finite numbers above 0, shape (groups,)"

@@ -81,7 +81,7 @@ def audit_sampler(
     -------
     SamplerAudit
     """
-    counts, law = _whole("outcome_counts", outcome_counts), np.asarray(pmf, dtype=float)
+    counts, law = _whole("outcome_counts", outcome_counts), check.number_array("pmf", pmf)
     if counts.shape != law.shape or counts.ndim != 1 or counts.sum() < 1:
         raise ValueError(
             f"outcome_counts, pmf of shapes {counts.shape}, {law.shape}: allowed are equal shapes "
@@ -97,7 +97,7 @@ def audit_sampler(
 
 
 def _whole(name: str, value: ArrayLike) -> NDArray[np.int64]:
-    array = np.asarray(value, dtype=float)
+    array = check.real_array(name, value).astype(float)
     if not np.isfinite(array).all() or not np.array_equal(array, np.rint(array)):
         raise ValueError(f"{name}: allowed are whole numbers")
     return array.astype(np.int64)

@@ -19,14 +19,15 @@ lowest j items lie below the cell's edge in the right order.
 from __future__ import annotations
 
 from itertools import combinations, permutations
-from math import comb, exp
+from math import comb, exp, log, log1p
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.privacy._cells import geometric_cells, laplace_cells
-from dpbook.privacy._grid import NODES, threshold_grid
+from dpbook.privacy._grid import NODES, TAIL_SCALES, threshold_grid
 
 __all__ = ["NOISES", "law_error_bound", "ranking_law", "rankings_of", "sets_of", "top_k_law"]
 
@@ -36,6 +37,8 @@ NOISES = ("laplace", "discrete_laplace")
 MAX_ITEMS_RANKING = 7
 MAX_SETS = 5000
 MAX_DISCRETE_SCALE = 2000
+# Cells of the ranking law come one after the other: time limits them, not memory.
+STEPS = 16
 
 # Probabilities below this come near the subnormal floats and lose relative accuracy.
 _SMALLEST = 1e-290
@@ -114,6 +117,7 @@ def top_k_law(
         raise ValueError(
             f"k = {k} of {values.size} items gives {number} sets: allowed are at most {MAX_SETS}"
         )
+    _refuse_spread(values, b, noise, underflow, 2 * number * values.size * NODES)
     sets = sets_of(values.size, k)
     grid = threshold_grid(values, b, noise)
     inside = np.zeros((len(sets), values.size), dtype=bool)
@@ -160,6 +164,7 @@ def ranking_law(
     """
     values, b = _arguments(scores, scale, noise)
     orders = rankings_of(values.size)[:, ::-1]  # lowest first
+    _refuse_spread(values, b, noise, underflow, len(orders) * (values.size + 1) ** 2 // STEPS)
     left, transitions, right = (
         laplace_cells(values, b, orders)
         if noise == "laplace"
@@ -217,14 +222,37 @@ def law_error_bound(n_items: int, *, cells: int = 16) -> float:
 
 
 def _refuse_underflow(law: Array, values: Array, b: float, underflow: str) -> Array:
-    check.choice("underflow", underflow, ("raise", "zero"))
     if underflow == "raise" and law.min() < _SMALLEST:
-        raise ValueError(
-            f"scale = {b!r} with scores from {values.min():g} to {values.max():g}: allowed are "
-            f"laws whose probabilities exceed {_SMALLEST:g} (widen the scale, or pass "
-            "underflow='zero' if no log-ratio is taken)"
-        )
+        _underflow(values.min(), values.max(), b)
     return law
+
+
+def _refuse_spread(values: Array, b: float, noise: str, underflow: str, work: int) -> None:
+    """Refuse scores too far apart before the line between them is cut into cells.
+
+    With the scores s scales apart, the lowest item beats the highest, and so a set or a ranking
+    in which it does comes up, with probability at most ``(2 + s) exp(-s) / 4`` for Laplace noise;
+    for the discrete law the factor is at most 1 + s.
+    """
+    check.choice("underflow", underflow, ("raise", "zero"))
+    low, high = float(values.min()), float(values.max())
+    with np.errstate(over="ignore"):
+        spread = (high - low) / b
+    if underflow == "raise" and log1p(spread) - spread < log(_SMALLEST):
+        _underflow(low, high, b)
+    cells = spread + values.size if noise == "laplace" else high - low + 2 * TAIL_SCALES * b
+    if not cells * work <= check.MOST_NUMBERS:
+        raise ValueError(
+            f"scale = {b!r} with {values.size} scores from {low:g} to {high:g}: allowed are scores "
+            f"close enough for {check.MOST_NUMBERS // work} cells of the line, not {cells:.3g}"
+        )
+
+
+def _underflow(low: float, high: float, b: float) -> NoReturn:
+    raise ValueError(
+        f"scale = {b!r} with scores from {low:g} to {high:g}: allowed are laws whose probabilities "
+        f"exceed {_SMALLEST:g} (widen the scale, or pass underflow='zero' if no log-ratio is taken)"
+    )
 
 
 def _arguments(scores: ArrayLike, scale: float, noise: str) -> tuple[Array, float]:
@@ -232,7 +260,7 @@ def _arguments(scores: ArrayLike, scale: float, noise: str) -> tuple[Array, floa
     check.choice("noise", noise, NOISES)
     if noise == "discrete_laplace" and not np.array_equal(values, np.rint(values)):
         raise ValueError("scores hold a fraction: allowed are integers with discrete noise")
-    b = check.positive("scale", scale)
+    b = check.noise_scale(scale)
     if noise == "discrete_laplace" and b > MAX_DISCRETE_SCALE:
         raise ValueError(
             f"scale = {scale!r}: allowed is at most {MAX_DISCRETE_SCALE} with discrete noise, "

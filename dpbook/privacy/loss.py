@@ -31,6 +31,9 @@ _MASS_TOLERANCE = 1e-9
 # Up to this many scales the quadrature of `laplace_profile` keeps its stated error.
 _LARGEST_RATIO = 40
 
+# Convolving two laws takes the product of their lengths: seconds here.
+_LONGEST_SHIFT = 100_000
+
 
 @dataclass(frozen=True)
 class MechanismReport:
@@ -197,7 +200,7 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
     pieces where the first one's profile is a single exponential, 40 nodes each (error below
     1e-14 for a <= 40).
     """
-    b = check.positive("scale", scale)
+    b = check.noise_scale(scale)
     ratio = np.abs(check.finite_array("shift", shift)).ravel() / b
     ratio = np.sort(ratio[ratio > 0])
     eps = _epsilons(epsilons)
@@ -252,16 +255,23 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
     The loss of a coordinate takes the values (d - 2 j) / b, j = 0..d, only; the losses of the
     coordinates add up, so the law of the total is a finite convolution of positive terms: exact.
     """
-    b = check.positive("scale", scale)
+    b = check.noise_scale(scale)
     steps = np.abs(check.finite_array("shift", shift)).ravel()
     if not np.array_equal(steps, np.rint(steps)):
         raise ValueError("shift holds a fraction: allowed are integers")
+    eps = _epsilons(epsilons)
+    if not steps.sum() <= _LONGEST_SHIFT:
+        raise ValueError(
+            f"shift moves by {steps.sum():g} in all: allowed are at most {_LONGEST_SHIFT}, since "
+            "the law of the loss is listed step by step"
+        )
+    reach = int(steps.sum())
+    check.fits("epsilons", epsilons, eps.size * (reach + 1), "fewer values, or a shorter shift")
     pmf = np.ones(1)
     for d in steps.astype(int):
         pmf = np.convolve(pmf, _discrete_loss_pmf(int(d), b))
-    reach = int(steps.sum())
     values = (reach - 2 * np.arange(reach + 1)) / b
-    gain = -np.expm1(np.minimum(_epsilons(epsilons)[..., None] - values, 0.0))
+    gain = -np.expm1(np.minimum(eps[..., None] - values, 0.0))
     return np.asarray((pmf * gain).sum(axis=-1))
 
 
@@ -280,7 +290,7 @@ def _one_coordinate_profile(eps: Array, a: float) -> Array:
 
 
 def _epsilons(epsilons: ArrayLike) -> Array:
-    eps = np.asarray(epsilons, dtype=float)
+    eps = check.real_array("epsilons", epsilons).astype(float)
     if np.isnan(eps).any() or (eps < 0).any():
         raise ValueError(
             "epsilons hold a negative number or NaN: allowed are numbers of at least 0"
@@ -289,7 +299,7 @@ def _epsilons(epsilons: ArrayLike) -> Array:
 
 
 def _laws(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
-    first, second = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    first, second = (check.real_array(*law).astype(float) for law in (("p", p), ("q", q)))
     if first.shape != second.shape or first.ndim != 1 or not first.size:
         raise ValueError(
             f"p and q of shapes {first.shape}, {second.shape}: allowed are equal shapes (outcomes,)"

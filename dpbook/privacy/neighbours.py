@@ -8,6 +8,7 @@ contributes to the win counts is a *bundle*: the sum of the unit vectors of the 
 from __future__ import annotations
 
 from itertools import permutations, product
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,9 @@ __all__ = [
 Ints = NDArray[np.int64]
 
 EDGE_KINDS = ("flip", "exchange", "both")
+MOST_BUNDLES = 100_000
+# The largest numbers of items with fewer vectors than that.
+LARGEST = {"each_pair_once": 7, "each_pair_or_skip": 6, "ranking": 8}
 DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip", "ranking")
 
 
@@ -67,7 +71,7 @@ def outcome_counts(datasets: ArrayLike, n_items: int) -> Ints:
     -------
     array of int, shape (..., n_items)
     """
-    outcomes = np.asarray(datasets)
+    outcomes = check.real_array("datasets", datasets)
     i, j = np.triu_indices(check.integer("n_items", n_items, 2), 1)
     if outcomes.shape[-1] != i.size:
         raise ValueError(f"datasets of shape {outcomes.shape}: allowed is (..., {i.size})")
@@ -95,7 +99,7 @@ def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
     CCW25, section 2.1. The number of comparisons is the same on both sides, so this notion does
     not protect it.
     """
-    row = np.asarray(dataset)
+    row = check.real_array("dataset", dataset)
     if row.ndim != 1 or not np.isin(row, (-1, 0, 1)).all():
         raise ValueError("dataset: allowed is a row of entries -1, 0, 1")
     row = row.astype(np.int64)
@@ -160,7 +164,7 @@ def bundle_contributions(
     Parameters
     ----------
     n_items : int
-        Number of items n.
+        Number of items n, so few that there are at most 100000 vectors.
     design : {"with_replacement", "each_pair_once", "each_pair_or_skip", "ranking"}
         ``per_user`` comparisons of any pairs; every pair answered once; every pair answered once
         or not at all (ties and missing answers dropped); one ranking of all items.
@@ -179,6 +183,18 @@ def bundle_contributions(
         raise ValueError(
             f"per_user = {per_user!r} with design {design!r}: allowed is a number of comparisons "
             "for 'with_replacement', None for the other designs"
+        )
+    if design == "with_replacement":
+        wins = check.integer("per_user", per_user, 1)
+        if comb(min(wins, MOST_BUNDLES) + n - 1, n - 1) > MOST_BUNDLES:
+            raise ValueError(
+                f"per_user = {per_user!r} with n_items = {n}: allowed are at most {MOST_BUNDLES} "
+                "vectors, the number of ways to share out so many wins"
+            )
+    elif n > LARGEST[design]:
+        raise ValueError(
+            f"n_items = {n_items!r} with design = {design!r}: allowed are 2 to {LARGEST[design]}, "
+            "since the vectors are listed"
         )
     if design == "ranking":
         return np.array(sorted(permutations(range(n))), dtype=np.int64)
@@ -215,11 +231,15 @@ def count_neighbours_individual(bundles: ArrayLike, users: int) -> Ints:
         raise ValueError("bundles: allowed are counts >= 0 of shape (vectors, n_items)")
     contributions = np.unique(given.astype(np.int64), axis=0)
     users = check.integer("users", users, 1)
+    sums = _most_sums(contributions, users - 1)
+    allowed = "so few people, with so few bundles, that all sums can be listed"
+    check.fits("users", users, (users - 1) * sums * contributions.size, allowed)
     others = _sumset([contributions] * (users - 1), contributions.shape[1])
     if _closed_under_renaming(contributions):
         # Then renaming the items so that the others' counts descend loses nothing.
         others = np.unique(-np.sort(-others, axis=1), axis=0)
     a, b = np.triu_indices(len(contributions), 1)
+    check.fits("users", users, 4 * len(others) * a.size * contributions.shape[1], allowed)
     before = (others[:, None, :] + contributions[None, a, :]).reshape(-1, contributions.shape[1])
     after = (others[:, None, :] + contributions[None, b, :]).reshape(-1, contributions.shape[1])
     return _classes(before, after)
@@ -238,6 +258,16 @@ def _sumset(steps: list[Ints], n: int) -> Ints:
     for step in steps:
         total = np.unique((total[:, None, :] + step[None, :, :]).reshape(-1, n), axis=0)
     return total
+
+
+def _most_sums(vectors: Ints, terms: int) -> int:
+    """At least the number of different sums of so many of the vectors, as multisets or in a box."""
+    sides = [terms * int(side) + 1 for side in np.ptp(vectors, axis=0)]
+    if np.ptp(vectors.sum(axis=1)) == 0:  # the other coordinates then fix the widest one
+        sides.remove(max(sides))
+    if terms > MOST_BUNDLES:
+        return prod(sides)
+    return min(comb(terms + len(vectors) - 1, terms), prod(sides))
 
 
 def _closed_under_renaming(vectors: Ints) -> bool:

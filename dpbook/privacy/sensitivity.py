@@ -76,8 +76,8 @@ def sensitivity(
 def count_sensitivity(
     n_items: int,
     *,
-    privacy: str = "individual",
-    design: str = "with_replacement",
+    privacy: str,
+    design: str | None = None,
     per_user: int | None = None,
 ) -> int:
     """l1-sensitivity of the win counts, in closed form.
@@ -88,8 +88,9 @@ def count_sensitivity(
         Number of items n.
     privacy : {"edge", "individual"}
         One comparison protected, or everything one person says.
-    design : {"with_replacement", "each_pair_once", "each_pair_or_skip", "ranking"}
-        What a person answers (see `bundle_contributions`); ignored for edge privacy.
+    design : {"with_replacement", "each_pair_once", "each_pair_or_skip", "ranking"}, optional
+        What a person answers (see `bundle_contributions`), for individual privacy only;
+        ``"with_replacement"`` when left out.
     per_user : int, optional
         Comparisons L of one person, for ``"with_replacement"`` only.
 
@@ -106,15 +107,36 @@ def count_sensitivity(
     l1 distance is largest between two opposite rankings. With skips, fix the signs s of the
     difference: a pair of items with opposite signs adds up to 2, with equal signs up to 1 (one
     side answers, the other skips), and the split into halves is best.
+
+    A tie that counts half a win for each side changes nothing: it lies half-way between the two
+    answers to its pair, and a convex distance is largest at the ends.
     """
     n = check.integer("n_items", n_items, 2)
-    if check.choice("privacy", privacy, ("edge", "individual")) == "edge":
+    design = person_design(privacy, design, per_user, DESIGNS)
+    if design is None:
         return 2
-    check.choice("design", design, DESIGNS)
-    if design != "with_replacement" and per_user is not None:
-        raise ValueError(f"per_user = {per_user!r} with design {design!r}: allowed is None")
     if design == "with_replacement":
         return 2 * check.integer("per_user", per_user, 1)
     if design == "each_pair_or_skip":
         return n * (n - 1) // 2 + n**2 // 4
     return n**2 // 2
+
+
+def person_design(
+    privacy: str, design: str | None, per_user: int | None, designs: tuple[str, ...]
+) -> str | None:
+    """The design of what a person answers, None for edge privacy, where there is no person."""
+    if check.choice("privacy", privacy, ("edge", "individual")) == "edge":
+        for name, value in (("design", design), ("per_user", per_user)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} = {value!r} with privacy = 'edge': allowed is None, since it says "
+                    "what a person answers; use privacy='individual' to protect a person"
+                )
+        return None
+    design = check.choice("design", "with_replacement" if design is None else design, designs)
+    if design == "with_replacement":
+        check.integer("per_user", per_user, 1)
+    elif per_user is not None:
+        raise ValueError(f"per_user = {per_user!r} with design = {design!r}: allowed is None")
+    return design

@@ -8,10 +8,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
+from dpbook.privacy.sensitivity import person_design
 
 __all__ = ["MleCalibration", "mle_calibration", "perturbed_mle_loss"]
 
 CALIBRATIONS = ("tight", "printed", "flips-only")
+DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip")
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,8 @@ def mle_calibration(
     n_items: int,
     *,
     epsilon: float,
-    privacy: str = "edge",
-    design: str = "with_replacement",
+    privacy: str,
+    design: str | None = None,
     per_user: int | None = None,
     calibration: str = "tight",
     gamma: float | None = None,
@@ -96,9 +98,9 @@ def mle_calibration(
         Privacy parameter in nats, above 0.
     privacy : {"edge", "individual"}
         One comparison protected, or everything one person says.
-    design : {"with_replacement", "each_pair_once", "each_pair_or_skip"}
-        What a person answers (see `dpbook.privacy.bundle_contributions`); ignored for edge
-        privacy.
+    design : {"with_replacement", "each_pair_once", "each_pair_or_skip"}, optional
+        What a person answers (see `dpbook.privacy.bundle_contributions`), for individual privacy
+        only; ``"with_replacement"`` when left out.
     per_user : int, optional
         Comparisons L of one person, for ``"with_replacement"`` only.
     calibration : {"tight", "printed", "flips-only"}
@@ -128,14 +130,13 @@ def mle_calibration(
     `perturbed_mle_loss`, below epsilon. ``"flips-only"``: (epsilon, 0)-DP for neighbours with the
     same pairs, and for no others.
     """
-    epsilon = check.positive("epsilon", epsilon)
+    epsilon = check.epsilon(epsilon)
     n = check.integer("n_items", n_items, 2)
-    check.choice("privacy", privacy, ("edge", "individual"))
     check.choice("calibration", calibration, CALIBRATIONS)
-    check.choice("design", design, ("with_replacement", "each_pair_once", "each_pair_or_skip"))
+    design = person_design(privacy, design, per_user, DESIGNS) or "with_replacement"
     pairs = n * (n - 1) // 2
     if privacy == "edge":
-        moved, design = 1, "with_replacement"
+        moved = 1
     elif design == "with_replacement":
         moved = check.integer("per_user", per_user, 1)
     else:

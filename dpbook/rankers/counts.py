@@ -32,14 +32,16 @@ __all__ = [
 Array = NDArray[np.float64]
 
 CALIBRATIONS = ("tight", "printed")
+# Designs in which everybody answers every pair.
+COMPLETE = ("each_pair_once", "ranking")
 
 
 def count_noise_scale(
     n_items: int,
     *,
     epsilon: float,
-    privacy: str = "edge",
-    design: str = "with_replacement",
+    privacy: str,
+    design: str | None = None,
     per_user: int | None = None,
     calibration: str = "tight",
 ) -> float:
@@ -53,9 +55,9 @@ def count_noise_scale(
         Privacy parameter in nats, above 0.
     privacy : {"edge", "individual"}
         One comparison protected, or everything one person says.
-    design : {"with_replacement", "each_pair_once", "each_pair_or_skip", "ranking"}
-        What a person answers (see `dpbook.privacy.bundle_contributions`); ignored for edge
-        privacy.
+    design : {"with_replacement", "each_pair_once", "each_pair_or_skip", "ranking"}, optional
+        What a person answers (see `dpbook.privacy.bundle_contributions`), for individual privacy
+        only; ``"with_replacement"`` when left out.
     per_user : int, optional
         Comparisons L of one person, for ``"with_replacement"`` only.
     calibration : {"tight", "printed"}
@@ -74,22 +76,22 @@ def count_noise_scale(
     (CCW25 Algorithm 3) it is wrong: the counts are then private at ``count_sensitivity / L`` times
     epsilon, which is 2 epsilon for L comparisons with replacement.
     """
-    epsilon = check.positive("epsilon", epsilon)
+    epsilon = check.epsilon(epsilon)
     check.choice("calibration", calibration, CALIBRATIONS)
     total = count_sensitivity(n_items, privacy=privacy, design=design, per_user=per_user)
     if calibration == "tight" or privacy == "edge":
         return total / epsilon
-    comparisons = per_user if design == "with_replacement" else n_items * (n_items - 1) // 2
-    return check.integer("per_user", comparisons, 1) / epsilon
+    return (n_items * (n_items - 1) // 2 if per_user is None else per_user) / epsilon
 
 
 def noisy_counts(
     data: Comparisons | ArrayLike,
     *,
     epsilon: float,
-    privacy: str = "edge",
-    design: str = "with_replacement",
+    privacy: str,
+    design: str | None = None,
     per_user: int | None = None,
+    trust_design: bool = False,
     calibration: str = "tight",
     noise: str = "laplace",
     rng: np.random.Generator,
@@ -98,10 +100,15 @@ def noisy_counts(
 
     Parameters
     ----------
-    data : Comparisons, or array of int, shape (..., n, n)
-        Comparisons, or win matrices (one per replicate).
+    data : Comparisons, or array, shape (..., n, n)
+        Comparisons, or win matrices (one per replicate). Wins are whole numbers; with Laplace
+        noise a tie may count half a win for each side.
     epsilon, privacy, design, per_user, calibration
         As for `count_noise_scale`.
+    trust_design : bool
+        For individual privacy and data that do not say who gave which answer (win matrices,
+        comparisons without users): the caller vouches that everybody keeps to the design. Without
+        that word such data are refused.
     noise : {"laplace", "discrete_laplace"}
         Law of the noise. Discrete noise can tie; break ties at random, independently of the data
         (``ranks_from_scores(..., rng=rng)``).
@@ -117,7 +124,7 @@ def noisy_counts(
     ------
     ValueError
         For arguments out of range, and for individual privacy if a person in ``data`` answered
-        more than the design allows.
+        more or fewer pairs than the design allows, or if that cannot be seen and nobody vouches.
 
     Notes
     -----
@@ -125,6 +132,7 @@ def noisy_counts(
 
     **Privacy.** (epsilon, 0)-DP with ``calibration="tight"``: for edge privacy under flips and
     exchanges of one comparison, for individual privacy under replacement of one person's whole
+<<<<<<< HEAD
     bundle by any other that the design allows. The released counts attain epsilon exactly; a
     top-k set or ranking read off them loses less on small data. ``"printed"`` as in
     `count_noise_scale`.
@@ -132,21 +140,30 @@ def noisy_counts(
     With ``noise="discrete_laplace"`` instead:
     Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
     generator can be repeated.
+=======
+    bundle by any other that the design allows; ties that count half a win for each side included
+    (`dpbook.privacy.count_sensitivity`). With ``trust_design`` all this holds only as far as the
+    caller's word does: a person beyond the design loses more than epsilon. The released counts
+    attain epsilon exactly; a top-k set or ranking read off them loses less on small data.
+    ``"printed"`` as in `count_noise_scale`. Laplace noise is an idealised sampler (see
+    `laplace_noise`).
+>>>>>>> inputs
     """
-    if privacy == "individual" and isinstance(data, Comparisons):
-        check_bundles(data, design, per_user)
-    counts = win_counts(data)
+    whole = check.choice("noise", noise, NOISES) == "discrete_laplace"
+    unit = 1 if whole else 0.5
+    table = data if isinstance(data, Comparisons) else check.win_tables("data", data, unit=unit)
     b = count_noise_scale(
-        counts.shape[-1],
+        table.n_items if isinstance(table, Comparisons) else table.shape[-1],
         epsilon=epsilon,
         privacy=privacy,
         design=design,
         per_user=per_user,
         calibration=calibration,
     )
-    if check.choice("noise", noise, NOISES) == "laplace":
-        return counts + laplace_noise(b, counts.shape, rng=rng)
-    return counts + discrete_laplace_noise(b, counts.shape, rng=rng)
+    check_people(table, privacy, design, per_user, trust_design)
+    counts = win_counts(table)
+    draw = discrete_laplace_noise if whole else laplace_noise
+    return counts + draw(b, counts.shape, rng=rng)
 
 
 def noisy_counts_logpdf(
@@ -221,19 +238,83 @@ def noisy_counts_ranking_pmf(counts: ArrayLike, *, scale: float, noise: str = "l
     return ranking_law(counts, scale=scale, noise=noise)
 
 
-def check_bundles(data: Comparisons, design: str, per_user: int | None) -> None:
-    """Refuse data in which a person said more than the calibration assumes."""
-    if data.user is None:
+def check_people(
+    data: Comparisons | ArrayLike,
+    privacy: str,
+    design: str | None,
+    per_user: int | None,
+    trusted: bool,
+) -> None:
+    """Refuse data in which somebody said other things than the calibration assumes.
+
+    ``data`` are comparisons or checked win tables; the other arguments have been checked.
+    """
+    if not isinstance(trusted, bool | np.bool_):
+        raise ValueError(f"trust_design = {trusted!r}: allowed is True or False")
+    if privacy == "edge":
+        if trusted:
+            raise ValueError(
+                "trust_design = True with privacy = 'edge': allowed is False, since no person's "
+                "answers are protected together"
+            )
+        return
+    if isinstance(data, Comparisons) and data.user is not None:
+        check_bundles(data, design or "with_replacement", per_user)
+        return
+    if not trusted:
         raise ValueError(
-            "data.user = None: allowed for individual privacy are labelled comparisons"
+            "data does not say who gave which answer, so that nobody can check that each person "
+            "keeps to the design: allowed for individual privacy are labelled comparisons "
+            "(Comparisons with user=...), or trust_design=True if you vouch for every person"
         )
+    if design in COMPLETE:
+        wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
+        answers = (wins + np.swapaxes(wins, -1, -2))[..., ~np.eye(wins.shape[-1], dtype=bool)]
+        uneven = (answers != answers[..., :1]).any(axis=-1)
+        if uneven.any():
+            row = answers[uneven][0]
+            raise ValueError(
+                f"design = {design!r}: data holds {row.min():g} answers to one pair and "
+                f"{row.max():g} to another, so that somebody skipped a pair: allowed is the same "
+                "number for all pairs, or design='each_pair_or_skip'"
+            )
+
+
+def check_bundles(data: Comparisons, design: str, per_user: int | None) -> None:
+    """Refuse labelled comparisons in which a person said more, or less, than is assumed."""
+    if data.user is None:
+        raise ValueError("data.user = None: allowed are labelled comparisons")
+    people, index = np.unique(data.user, return_inverse=True)
+    index = index.ravel()
+    answered = np.bincount(index)
     if design == "with_replacement":
         limit = check.integer("per_user", per_user, 1)
-        busiest = int(np.unique(data.user, return_counts=True)[1].max())
-        if busiest > limit:
-            raise ValueError(f"per_user = {limit}: a person in data has {busiest} comparisons")
+        if answered.max() > limit:
+            raise ValueError(
+                f"per_user = {limit}: a person in data has {answered.max()} comparisons: allowed "
+                f"is per_user of at least that, which adds noise"
+            )
         return
     low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)
-    answers = np.stack([data.user, low, high], axis=1)
-    if len(np.unique(answers, axis=0)) < len(answers):
-        raise ValueError(f"design = {design!r}: a person in data compares one pair twice")
+    if len(np.unique(np.stack([index, low, high], axis=1), axis=0)) < len(data):
+        raise ValueError(
+            f"design = {design!r}: a person in data compares one pair twice: allowed is each pair "
+            "at most once, or design='with_replacement' with per_user"
+        )
+    pairs = data.n_items * (data.n_items - 1) // 2
+    if design in COMPLETE and answered.min() < pairs:
+        who = int(answered.argmin())
+        raise ValueError(
+            f"design = {design!r}: person {people[who]} in data answered {answered[who]} of "
+            f"{pairs} pairs: allowed is every pair once, or design='each_pair_or_skip'"
+        )
+    if design == "ranking":
+        # Answers to all pairs are a ranking if and only if no two items won equally often.
+        wins = np.zeros((people.size, data.n_items), dtype=np.int64)
+        np.add.at(wins, (index, data.winner), 1)
+        circles = (np.sort(wins, axis=1) != np.arange(data.n_items)).any(axis=1)
+        if circles.any():
+            raise ValueError(
+                f"design = 'ranking': the answers of person {people[circles.argmax()]} in data "
+                "go round in a circle: allowed are rankings, or design='each_pair_once'"
+            )

@@ -81,7 +81,7 @@ def reported_wins_pmf(ahead: int, behind: int, epsilon: float) -> Array:
     array, shape (ahead + behind + 1,)
     """
     ahead, behind = check.integer("ahead", ahead, 0), check.integer("behind", behind, 0)
-    keep, lie = randomized_response_pmf(check.positive("epsilon", epsilon))[0]
+    keep, lie = randomized_response_pmf(check.epsilon(epsilon))[0]
     kept = stats.binom.pmf(np.arange(ahead + 1), ahead, keep)
     return np.convolve(kept, stats.binom.pmf(np.arange(behind + 1), behind, lie))
 
@@ -129,14 +129,7 @@ def laplace_wins(
 
 def check_wins(wins: ArrayLike) -> NDArray[np.int64]:
     """Return counts of shape (..., n, n) as integers, after checking them."""
-    table = np.asarray(wins)
-    if table.ndim < 2 or table.shape[-1] != table.shape[-2] or table.shape[-1] < 2:
-        raise ValueError(f"wins of shape {table.shape}: allowed is (..., n, n) with n >= 2")
-    if not np.isfinite(table).all() or table.min() < 0 or (table != np.floor(table)).any():
-        raise ValueError("wins holds an entry that is no count: allowed are whole numbers >= 0")
-    if np.diagonal(table, axis1=-2, axis2=-1).any():
-        raise ValueError("wins has a non-zero diagonal: an item is never compared with itself")
-    return table.astype(np.int64)
+    return check.win_tables("wins", wins, unit=1)
 
 
 def group_epsilon(epsilon: ArrayLike, shape: tuple[int, ...]) -> Array:

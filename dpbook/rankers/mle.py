@@ -6,6 +6,8 @@ one-to-one function of the estimate, and the density follows from the change of 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
@@ -15,7 +17,7 @@ from dpbook.data import Comparisons
 from dpbook.estimators import ridge_mle
 from dpbook.mechanisms import laplace_logpdf, laplace_noise
 from dpbook.rankers.calibration import mle_calibration
-from dpbook.rankers.counts import check_bundles
+from dpbook.rankers.counts import check_people
 
 __all__ = ["objective_perturbation", "perturbed_mle", "perturbed_mle_logpdf"]
 
@@ -26,9 +28,10 @@ def perturbed_mle(
     data: Comparisons | ArrayLike,
     *,
     epsilon: float,
-    privacy: str = "edge",
-    design: str = "with_replacement",
+    privacy: str,
+    design: str | None = None,
     per_user: int | None = None,
+    trust_design: bool = False,
     calibration: str = "tight",
     gamma: float | None = None,
     centre: bool = True,
@@ -39,9 +42,13 @@ def perturbed_mle(
     Parameters
     ----------
     data : Comparisons, or array, shape (..., n, n)
-        Comparisons, or win matrices (one per replicate).
+        Comparisons, or win matrices (one per replicate) of whole numbers, or of halves where a
+        tie counts half a win for each side.
     epsilon, privacy, design, per_user, calibration, gamma
         As for `mle_calibration`.
+    trust_design : bool
+        As for `noisy_counts`: needed for individual privacy when ``data`` does not say who gave
+        which answer.
     centre : bool
         Subtract the mean of the estimate, a post-processing. The raw mean is ``-mean(w) / gamma``:
         pure noise.
@@ -51,7 +58,13 @@ def perturbed_mle(
     Returns
     -------
     array, shape (..., n)
-        Each row solves its score equation to a sup-norm of 1e-8.
+        Each row solves its score equation to a sup-norm of 1e-8, or, where the noise is so large
+        that its own last digits exceed that, to the rounding of the equation.
+
+    Raises
+    ------
+    ValueError
+        As `noisy_counts` and `mle_calibration`.
 
     Notes
     -----
@@ -59,13 +72,13 @@ def perturbed_mle(
     Sarwate 2011).
 
     **Privacy.** As stated in `mle_calibration`, for an exact minimiser; the solver is iterative.
+    A tie spends no more than a win, since it moves the score by less and has the same curvature.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    n = data.n_items if isinstance(data, Comparisons) else np.asarray(data).shape[-1]
-    if privacy == "individual" and isinstance(data, Comparisons):
-        check_bundles(data, design, per_user)
+    table = data if isinstance(data, Comparisons) else check.win_tables("data", data, unit=0.5)
+    shape = (table.n_items,) if isinstance(table, Comparisons) else table.shape[:-1]
     plan = mle_calibration(
-        n,
+        shape[-1],
         epsilon=epsilon,
         privacy=privacy,
         design=design,
@@ -73,9 +86,10 @@ def perturbed_mle(
         calibration=calibration,
         gamma=gamma,
     )
-    shape = (n,) if isinstance(data, Comparisons) else np.asarray(data).shape[:-1]
+    check_people(table, privacy, design, per_user, trust_design)
     noise = laplace_noise(plan.scale, shape, rng=rng)
-    theta = ridge_mle(data, gamma=plan.gamma, linear=noise).theta
+    tol = _score_tolerance(table, noise, plan.gamma)
+    theta = ridge_mle(table, gamma=plan.gamma, linear=noise, tol=tol).theta
     return theta - theta.mean(axis=-1, keepdims=True) if centre else theta
 
 
@@ -105,7 +119,7 @@ def objective_perturbation(
     Returns
     -------
     array, shape (size, n)
-        Each row solves its score equation to a sup-norm of 1e-8; not centred.
+        Each row solves its score equation as in `perturbed_mle`; not centred.
 
     Notes
     -----
@@ -114,10 +128,33 @@ def objective_perturbation(
     Idealised sampler (floating point): for study, unsafe for a release.
     """
     gamma = check.positive("gamma", gamma)
-    wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
-    n = wins.shape[-1]
-    noise = laplace_noise(scale, (check.integer("size", size, 1), n), rng=rng)
-    return ridge_mle(wins, gamma=gamma, linear=noise).theta
+    table = data.win_matrix() if isinstance(data, Comparisons) else data
+    wins = check.win_tables("data", table, unit=0.5)
+    if wins.ndim != 2:
+        raise ValueError(f"data of shape {wins.shape}: allowed is (n, n) with n >= 2")
+    noise = laplace_noise(scale, (check.integer("size", size, 1), wins.shape[-1]), rng=rng)
+    return ridge_mle(
+        wins, gamma=gamma, linear=noise, tol=_score_tolerance(wins, noise, gamma)
+    ).theta
+
+
+def _score_tolerance(data: Comparisons | NDArray[Any], noise: Array, gamma: float) -> float:
+    """Residual of the score equation that can be asked for: 1e-8, or what rounding leaves.
+
+    The equation adds up n terms of total weight D, the largest degree, the noise w, and gamma
+    theta, at most abs(w) + D. Each operation rounds its result by a unit in the last place, u,
+    relatively; and the nearest float to theta, at most (abs(w) + D) / gamma, is off by u too,
+    which moves the expected wins by up to D / 2 times that. The solver keeps half to itself.
+    """
+    if isinstance(data, Comparisons):
+        n = data.n_items
+        met = np.bincount(data.winner, minlength=n) + np.bincount(data.loser, minlength=n)
+    else:
+        n, met = data.shape[-1], data.sum(axis=-1) + data.sum(axis=-2)
+    size, degree = float(np.abs(noise).max()), float(met.max())
+    theta = (size + degree) / gamma
+    terms = (n + 8) * degree + 8 * size + (gamma + degree / 2) * theta
+    return max(1e-8, float(np.finfo(float).eps) * terms)
 
 
 def perturbed_mle_logpdf(

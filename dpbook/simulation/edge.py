@@ -205,11 +205,13 @@ def summary_rows(
 def _scale(n: int, epsilon: float, calibration: str, gamma: float) -> float:
     if np.isposinf(epsilon):
         return 0.0
-    return mle_calibration(n, epsilon=epsilon, calibration=calibration, gamma=gamma).scale
+    return mle_calibration(
+        n, epsilon=epsilon, privacy="edge", calibration=calibration, gamma=gamma
+    ).scale
 
 
 def _count_scale(n: int, epsilon: float) -> float:
-    return 0.0 if np.isposinf(epsilon) else count_noise_scale(n, epsilon=epsilon)
+    return 0.0 if np.isposinf(epsilon) else count_noise_scale(n, epsilon=epsilon, privacy="edge")
 
 
 def _sampled(

@@ -111,7 +111,7 @@ def quantile_interval(
         The interval covers the true quantile with probability at least ``confidence``, whatever
         the law; an end is -inf or inf if N is too small to bound that side.
     """
-    x = np.sort(np.asarray(values, dtype=float))
+    x = np.sort(check.real_array("values", values).astype(float))
     if x.ndim != 1 or not x.size or np.isnan(x).any():
         raise ValueError(f"values of shape {x.shape}: allowed is a non-empty (N,) without NaN")
     q = check.probability("q", q, zero=False, one=False)

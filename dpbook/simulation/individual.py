@@ -172,7 +172,7 @@ def edge_errors(
 
 def privacy_levels(epsilons: Sequence[float]) -> list[float]:
     """Check levels of privacy; infinity stands for none."""
-    return [e if np.isposinf(e) else check.positive("epsilons", e) for e in epsilons]
+    return [e if np.isposinf(e) else check.epsilon(e, "epsilons") for e in epsilons]
 
 
 def _individual_noise(

@@ -158,7 +158,7 @@ def privacy_schedule(
     """
     check.choice("kind", kind, SCHEDULES)
     start, power = check.positive("start", start), check.positive("log_power", log_power)
-    m, crowd = np.asarray(n_items), np.asarray(users)
+    m, crowd = check.real_array("n_items", n_items), check.real_array("users", users)
     for name, sizes, least in (("n_items", m, 2), ("users", crowd, 1)):
         if sizes.dtype.kind not in "iu" or not sizes.size or sizes.min() < least:
             raise ValueError(f"{name} = {sizes.tolist()!r}: allowed are integers >= {least}")

@@ -136,7 +136,7 @@ def local_order_rates(theta: ArrayLike, *, epsilon: float) -> Array:
     XSC, Theorems 5 and 6, have a rate with an unnamed constant.
     """
     strengths = check.item_vector("theta", theta)
-    level = np.array([check.positive("epsilon", epsilon)])
+    level = np.array([check.epsilon(epsilon)])
     rates = []
     for row in _rows(strengths, level, np.array([1])):
         s = row.saddle()

@@ -90,7 +90,7 @@ def oneshot_scale(
         raise ValueError(f"rho = {rho!r}: allowed is a number in [0, 1)")
     delta = check.probability("delta", delta, zero=False)
     step = 2 / (check.positive("degree", degree) * (1 - rho))
-    return float(8 * step * np.sqrt(k * np.log(n / delta)) / check.positive("epsilon", epsilon))
+    return float(8 * step * np.sqrt(k * np.log(n / delta)) / check.epsilon(epsilon))
 
 
 def _ergodicity(beaten: NDArray[np.float64], stay: NDArray[np.float64]) -> float:

@@ -75,7 +75,7 @@ def error_parts(
     """
     truth = check.finite_array("theta", theta)
     gamma = check.positive("gamma", gamma)
-    table = np.asarray(wins)
+    table = check.real_array("wins", wins)
     if table.shape[-1:] != truth.shape or np.shape(expected) != truth.shape * 2:
         raise ValueError(
             f"wins of shape {table.shape}, expected of shape {np.shape(expected)}: allowed are "
@@ -208,8 +208,8 @@ def leave_one_out_path(
         raise ValueError(f"wins of shape {table.shape}: allowed is ({n}, {n}), as theta asks")
     weight, gamma = check.positive("weight", weight), check.positive("gamma", gamma)
     step, steps = check.positive("step", step), check.integer("steps", steps, 1)
-    noise = np.asarray(linear, dtype=float)
-    twin_noise = noise if twin_linear is None else np.asarray(twin_linear, dtype=float)
+    noise = check.number_array("linear", linear)
+    twin_noise = noise if twin_linear is None else check.number_array("twin_linear", twin_linear)
     off = ~np.eye(n, dtype=bool)
     totals = table + table.T
     expected = weight * expit(truth[:, None] - truth) * off

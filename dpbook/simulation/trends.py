@@ -62,7 +62,10 @@ def trend(settings: ArrayLike, curve: ArrayLike, *, confidence: float = 0.9999) 
     -----
     Student's t over columns: one slope, and S - 1 steps, from each.
     """
-    x = np.log(check.finite_array("settings", settings))
+    x = check.finite_array("settings", settings)
+    if x.ndim != 1 or x[0] <= 0 or (np.diff(x) <= 0).any():
+        raise ValueError(f"settings = {settings!r}: allowed are positive and increasing numbers")
+    x = np.log(x)
     y = check.finite_array("curve", curve, min_ndim=2)
     if x.size < 2 or y.ndim != 2 or len(y) != x.size or y.shape[1] < 2:
         raise ValueError(f"curve of shape {y.shape}: allowed is ({x.size}, size), both at least 2")

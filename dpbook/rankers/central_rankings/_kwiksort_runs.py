@@ -43,6 +43,13 @@ def pair_table(name: str, value: ArrayLike, *, max_items: int | None = None) -> 
     return table
 
 
+def count_table(name: str, value: ArrayLike, *, max_items: int | None = None) -> Array:
+    """Numbers of users behind each pair as one square table; fractions and negatives refused."""
+    table = pair_table(name, value, max_items=max_items).copy()
+    np.fill_diagonal(table, 0.0)
+    return np.asarray(check.win_tables(name, table, unit=1), dtype=float)
+
+
 def all_costs(tables: Array) -> Array:
     """Total weight of the pairs that each ranking contradicts, in the order of `all_orders`.
 

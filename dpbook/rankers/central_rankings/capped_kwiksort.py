@@ -86,7 +86,7 @@ def reduction_budget(
     true total down to epsilon (1 + (m - 1) / (4 m)), which still exceeds epsilon. That is the
     transcript; the ranking alone hides part of it, see `capped_kwiksort`.
     """
-    m, eps = check.integer("n_items", n_items, 2), check.positive("epsilon", epsilon)
+    m, eps = check.integer("n_items", n_items, 2), check.epsilon(epsilon)
     _, cap, share = _plan(m, cap, share, calibration)
     pairs = comb(m, 2)
     if calibration == "tight":
@@ -170,13 +170,13 @@ def capped_kwiksort(
     exact twin for three items is `capped_kwiksort_pmf`. Source: AGKM, Theorem 5, Algorithm 1.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    table = fraction_table(fractions)
+    table = fraction_table(fractions, users)
     m, runs = len(table), number_of_runs(size)
     answers, q, kept = _plan(m, cap, share, calibration)
     scale = pair_noise_scale(
         m,
         users,
-        epsilon=check.positive("epsilon", epsilon) * answers,
+        epsilon=check.epsilon(epsilon) * answers,
         delta=delta,
         queries=q,
         calibration=calibration,
@@ -212,7 +212,7 @@ def capped_kwiksort_pmf(
     Parameters
     ----------
     fractions : array, shape (3, 3)
-        As for `noisy_fractions`.
+        As for `private_kemeny_pmf`.
     users, epsilon, cap, calibration, share
         As for `capped_kwiksort`; only a cap of 2 can make the fallback run.
 
@@ -222,7 +222,7 @@ def capped_kwiksort_pmf(
         In the order of `dpbook.privacy.rankings_of`.
     """
     table = fraction_table(fractions)
-    eps = check.positive("epsilon", epsilon)
+    eps = check.epsilon(epsilon)
     answers, q, kept = _plan(len(table), cap, share, calibration)
     fallback = private_kemeny_pmf(
         table, users, epsilon=eps * (kept or 1.0), calibration=calibration

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from dpbook import _validation as check
 from dpbook.mechanisms import laplace_noise
 from dpbook.rankers.central_rankings._kwiksort_runs import (
+    count_table,
     counted_kwiksorts,
     kwiksort_cost_pmf,
     laplace_preference,
-    pair_table,
 )
 
 __all__ = [
@@ -68,7 +68,7 @@ def dp_kwiksort_scale(
     m / (2 log m) times (replacement), so that no constant factor repairs it. Source: YLL, section
     5.1.1, after Hay, Elagina and Miklau 2017.
     """
-    m, eps = check.integer("n_items", n_items, 2), check.positive("epsilon", epsilon)
+    m, eps = check.integer("n_items", n_items, 2), check.epsilon(epsilon)
     step = STEPS[check.choice("relation", relation, tuple(STEPS))]
     if check.choice("calibration", calibration, CALIBRATIONS) == "tight":
         return step * comb(m, 2) / eps
@@ -88,7 +88,7 @@ def dp_kwiksort(
 
     Parameters
     ----------
-    counts : array, shape (m, m)
+    counts : array of int, shape (m, m)
         Entry [i, j] is the number of users who place i before j.
     epsilon, relation, calibration
         As for `dp_kwiksort_scale`.
@@ -233,5 +233,5 @@ def _three(b: float, step: int) -> float:
 
 
 def _leads(counts: ArrayLike, limit: int | None) -> Array:
-    table = pair_table("counts", counts, max_items=limit)
+    table = count_table("counts", counts, max_items=limit)
     return np.asarray(table - table.T)

@@ -73,7 +73,7 @@ def pair_noise_scale(
     `dpbook.mechanisms.gaussian.gaussian_profile` to say. Source: AGKM, Corollaries 3, 4, 6 and 7.
     """
     m, n = check.integer("n_items", n_items, 2), check.integer("users", users, 1)
-    eps, delta = check.positive("epsilon", epsilon), check.probability("delta", delta, one=False)
+    eps, delta = check.epsilon(epsilon), check.probability("delta", delta, one=False)
     check.choice("calibration", calibration, CALIBRATIONS)
     q = comb(m, 2) if queries is None else check.integer("queries", queries, 1)
     if calibration == "tight":
@@ -100,7 +100,8 @@ def noisy_fractions(
     Parameters
     ----------
     fractions : array, shape (m, m)
-        Entry [i, j] in [0, 1] is the fraction that places i before j; [i, j] + [j, i] = 1.
+        Entry [i, j] in [0, 1] is the fraction that places i before j, a multiple of 1 / users;
+        [i, j] + [j, i] = 1.
     users : int
         Number of users behind the fractions.
     epsilon, delta, calibration
@@ -129,7 +130,7 @@ def noisy_fractions(
     diagonal (before clipping). Source: AGKM, Theorem 1 and footnote 2.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    table = fraction_table(fractions)
+    table = fraction_table(fractions, users)
     scale = pair_noise_scale(
         len(table), users, epsilon=epsilon, delta=delta, calibration=calibration
     )
@@ -199,7 +200,7 @@ def private_kemeny_pmf(
     Parameters
     ----------
     fractions : array, shape (3, 3)
-        As for `noisy_fractions`.
+        As for `noisy_fractions`, but any fractions will do: a law is no release.
     users, epsilon, calibration, clip
         As for `noisy_fractions`.
 
@@ -240,13 +241,27 @@ def private_kemeny_pmf(
     )
 
 
-def fraction_table(fractions: ArrayLike) -> Array:
-    """Fractions as a checked array with a zero diagonal."""
+def fraction_table(fractions: ArrayLike, users: int | None = None) -> Array:
+    """Fractions as a checked array with a zero diagonal; of so many users, if these are data.
+
+    A fraction that is one count over another, or one minus such a fraction, is off by at most two
+    rounding units of 1, and the two of a pair together by four. The laws take any fractions.
+    """
     table = pair_table("fractions", fractions).copy()
     np.fill_diagonal(table, 0.0)
+    unit = float(np.finfo(float).eps)
     total = (table + table.T)[~np.eye(len(table), dtype=bool)]
-    if table.min() < -1e-12 or np.abs(total - 1).max() > 1e-9:
+    if table.min() < -2 * unit or np.abs(total - 1).max() > 4 * unit:
         raise ValueError("fractions: allowed are numbers in [0, 1] with [i, j] + [j, i] = 1")
+    if users is None:
+        return table
+    n = check.integer("users", users, 1, check.MOST_COUNT)
+    off = np.abs(table * n - np.rint(table * n))
+    if off.max() > 2 * unit * n:
+        raise ValueError(
+            f"users = {users!r} with a fraction of {float(table.flat[off.argmax()])!r}: allowed is "
+            "the number of users behind the fractions, each of them a multiple of 1 / users"
+        )
     return table
 
 

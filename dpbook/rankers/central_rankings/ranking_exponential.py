@@ -26,7 +26,7 @@ from dpbook.rankers.central_rankings._kwiksort_runs import (
     MAX_ITEMS,
     all_costs,
     all_orders,
-    pair_table,
+    count_table,
     positions_of,
 )
 from dpbook.rankers.central_rankings._subset_sums import subset_sums
@@ -54,7 +54,7 @@ def ranking_costs(counts: ArrayLike) -> Array:
 
     Parameters
     ----------
-    counts : array, shape (m, m)
+    counts : array of int, shape (m, m)
         Entry [i, j] is the number of users who place i before j; up to 7 items.
 
     Returns
@@ -62,7 +62,7 @@ def ranking_costs(counts: ArrayLike) -> Array:
     array, shape (m!,)
         In the order of `dpbook.privacy.rankings_of`.
     """
-    return all_costs(pair_table("counts", counts, max_items=MAX_ITEMS))
+    return all_costs(count_table("counts", counts, max_items=MAX_ITEMS))
 
 
 def exponential_ranking_pmf(counts: ArrayLike, epsilon: float) -> Array:
@@ -70,7 +70,7 @@ def exponential_ranking_pmf(counts: ArrayLike, epsilon: float) -> Array:
 
     Parameters
     ----------
-    counts : array, shape (m, m)
+    counts : array of int, shape (m, m)
         Entry [i, j] is the number of users who place i before j.
     epsilon : float
         Privacy parameter in nats, above 0.
@@ -267,7 +267,7 @@ def exponential_ranking_loss(n_items: int, users: int, epsilon: float) -> float:
     """
     m = check.integer("n_items", n_items, 2, MAX_ITEMS)
     others = check.integer("users", users, 1) - 1
-    rate = check.positive("epsilon", epsilon) / (2 * comb(m, 2))
+    rate = check.epsilon(epsilon) / (2 * comb(m, 2))
     orders = all_orders(m)
     if comb(others + len(orders) - 1, others) > MAX_PROFILES:
         raise ValueError(
@@ -286,6 +286,5 @@ def exponential_ranking_loss(n_items: int, users: int, epsilon: float) -> float:
 
 
 def _arguments(counts: ArrayLike, epsilon: float, limit: int | None) -> tuple[Array, float]:
-    table = pair_table("counts", counts, max_items=limit).copy()
-    np.fill_diagonal(table, 0.0)
-    return table, check.positive("epsilon", epsilon) / (2 * comb(len(table), 2))
+    table = count_table("counts", counts, max_items=limit)
+    return table, check.epsilon(epsilon) / (2 * comb(len(table), 2))

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.data import Rankings
 from dpbook.estimators import kemeny_ranking
+from dpbook.estimators.pairwise import ranking_positions
 from dpbook.rankers.local_rankings.adaptive_budget import (
     CALIBRATIONS,
     adaptive_report,
     adaptive_report_pmf,
 )
-from dpbook.rankers.local_rankings.ldp_kwiksort import check_positions
 from dpbook.rankers.local_rankings.one_pair import local_fractions
 
 __all__ = [
@@ -73,7 +74,7 @@ class AdaptiveAnswers:
         int or None
         """
         check.choice("counter", counter, ("query", "user"))
-        asked = np.asarray(pairs, dtype=int).reshape(-1, 2)
+        asked = check.whole_array("pairs", pairs).reshape(-1, 2)
         group = self.groups[asked[:, 0], asked[:, 1]]
         before = np.tril(group[:, None] == group[None, :]).sum(axis=1)
         count = before * (1 if counter == "query" else self.group_size)
@@ -101,7 +102,7 @@ class AdaptiveRanking:
 
 
 def adaptive_answers(
-    positions: ArrayLike,
+    positions: Rankings | ArrayLike,
     *,
     epsilon: float,
     cap: int,
@@ -112,8 +113,8 @@ def adaptive_answers(
 
     Parameters
     ----------
-    positions : array of int, shape (users, m)
-        Place of every item in the ranking of each user.
+    positions : Rankings, or array of int, shape (users, m)
+        Place of every item in the ranking of each user: rows are permutations of 0..m-1.
     epsilon, cap, calibration
         As for `adaptive_report`.
     rng : numpy.random.Generator
@@ -139,7 +140,7 @@ def adaptive_answers(
     about epsilon / 2. Looking at all of ``values`` is not private at epsilon.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    table = check_positions(positions)
+    table = ranking_positions(positions)
     users, m = table.shape
     limit, report, scale = adaptive_report(m, epsilon=epsilon, cap=cap, calibration=calibration)
     plus = adaptive_report_pmf(report, calibration=calibration)[:, 1]
@@ -161,7 +162,7 @@ def adaptive_answers(
 
 
 def ldp_adaptive_kwiksort(
-    positions: ArrayLike,
+    positions: Rankings | ArrayLike,
     *,
     epsilon: float,
     cap: int,
@@ -173,8 +174,8 @@ def ldp_adaptive_kwiksort(
 
     Parameters
     ----------
-    positions : array of int, shape (users, m)
-        Place of every item in the ranking of each user.
+    positions : Rankings, or array of int, shape (users, m)
+        Place of every item in the ranking of each user: rows are permutations of 0..m-1.
     epsilon : float
         Privacy parameter of a user, in nats, above 0.
     cap : int
@@ -201,8 +202,9 @@ def ldp_adaptive_kwiksort(
     fallback add up to ``adaptive_loss(..., calibration="printed", fallback=True)``.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    table = check_positions(positions)
+    table = ranking_positions(positions)
     tight = check.choice("calibration", calibration, CALIBRATIONS) == "tight"
+    epsilon = check.epsilon(epsilon)
     budget = 0.5 * epsilon if tight else epsilon
     answers = adaptive_answers(table, epsilon=budget, cap=cap, calibration=calibration, rng=rng)
     order, asked = _sort(answers, rng)

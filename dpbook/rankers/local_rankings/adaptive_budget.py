@@ -57,7 +57,7 @@ def adaptive_report(
     """
     m = check.integer("n_items", n_items, 2)
     q = check.integer("cap", cap, (m + 1) // 2)
-    limit, total = 2 * q // m, check.positive("epsilon", epsilon)
+    limit, total = 2 * q // m, check.epsilon(epsilon)
     tight = check.choice("calibration", calibration, CALIBRATIONS) == "tight"
     report = total / limit if tight else 0.5 * total * m / q
     return limit, report, float(1 / np.tanh(0.5 * report))
@@ -84,7 +84,7 @@ def adaptive_report_pmf(report_epsilon: float, *, calibration: str = "tight") ->
     **Privacy.** ``"tight"``: (e, 0), exactly (it is randomised response). ``"printed"``: only
     ``ln((1 + exp(e)) / 2)``, about e / 2, since a 0 is answered by a fair coin.
     """
-    gain = np.tanh(0.5 * check.positive("report_epsilon", report_epsilon))
+    gain = np.tanh(0.5 * check.epsilon(report_epsilon, "report_epsilon"))
     tight = check.choice("calibration", calibration, CALIBRATIONS) == "tight"
     plus = 0.5 * (1 + gain * np.array([-1.0 if tight else 0.0, 1.0]))
     return np.stack([1 - plus, plus], axis=1)

@@ -66,7 +66,7 @@ def entry_variance(
     check.choice("protocol", protocol, (*PROTOCOLS, "adaptive"))
     pairs = comb(check.integer("n_items", n_items, 2), 2)
     n = check.integer("users", users, 1)
-    check.positive("epsilon", epsilon)
+    check.epsilon(epsilon)
     if protocol == "adaptive":
         share = check.probability("fraction", fraction)
         return _adaptive_variance(n_items, n, epsilon, share, cap, calibration)

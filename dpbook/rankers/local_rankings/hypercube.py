@@ -11,6 +11,7 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from dpbook import _validation as check
 
@@ -48,7 +49,7 @@ def hypercube_scale(dimension: int, epsilon: float, ties: str = "split") -> floa
     """
     d = check.integer("dimension", dimension, 1)
     scale = _inverse_central(d // 2)
-    coth = 1 / np.tanh(0.5 * check.positive("epsilon", epsilon))
+    coth = 1 / np.tanh(0.5 * check.epsilon(epsilon))
     if check.choice("ties", ties, TIES) == "closed" and d % 2 == 0:
         # The corners of a half include all the ties instead of half of them.
         scale += 1
@@ -75,7 +76,7 @@ def hypercube_loss(dimension: int, epsilon: float, ties: str = "split") -> float
     that differs in one coordinate. The law is computed by `hypercube_response_pmf`.
     """
     d = check.integer("dimension", dimension, 1)
-    value = check.positive("epsilon", epsilon)
+    value = check.epsilon(epsilon)
     closed = check.choice("ties", ties, TIES) == "closed" and d % 2 == 0
     return float(np.logaddexp(0, value)) if closed else value
 
@@ -124,7 +125,7 @@ def hypercube_response(
     check.generator(rng)
     truth = np.where(rng.random(x.shape) < 0.5 * (1 + x), 1, -1).astype(np.int8).reshape(-1, d)
     signs = _balanced_corners(truth, closed=ties == "closed" and d % 2 == 0, rng=rng)
-    lies = rng.random(len(truth)) < 1 / (1 + np.exp(float(epsilon)))
+    lies = rng.random(len(truth)) < expit(-check.epsilon(epsilon))
     np.negative(signs, out=signs, where=lies[:, None])
     return scale * signs.reshape(x.shape).astype(float)
 
@@ -151,7 +152,7 @@ def hypercube_response_pmf(values: ArrayLike, epsilon: float, ties: str = "split
         raise ValueError(f"values = {values!r}: allowed is one vector of numbers in [-1, 1]")
     sharp = bool((np.abs(x) == 1).all())
     corners = sign_vectors(check.integer("dimension", x.size, 1, 16 if sharp else 10)).astype(int)
-    lie = 1 / (1 + np.exp(check.positive("epsilon", epsilon)))
+    lie = expit(-check.epsilon(epsilon))
     closed = check.choice("ties", ties, TIES) == "closed"
     truths = np.sign(x)[None].astype(int) if sharp else corners
     rounding = (0.5 * (1 + truths * x)).prod(axis=1)

@@ -44,7 +44,7 @@ def laplace_bit_pmf(epsilon: float) -> Array:
     **Privacy.** The noisy number is (epsilon, 0)-private, exactly. Of the bit, which is all that
     is used, only `laplace_bit_loss` is spent; the rest is given away for nothing.
     """
-    lie = 0.5 * np.exp(-0.5 * check.positive("epsilon", epsilon))
+    lie = 0.5 * np.exp(-0.5 * check.epsilon(epsilon))
     return np.array([[1 - lie, lie], [lie, 1 - lie]])
 
 
@@ -61,7 +61,7 @@ def laplace_bit_loss(epsilon: float) -> float:
     float
         In nats; between epsilon / 2 and epsilon.
     """
-    half = 0.5 * check.positive("epsilon", epsilon)
+    half = 0.5 * check.epsilon(epsilon)
     return float(half + np.log(2 - np.exp(-half)))
 
 
@@ -148,7 +148,7 @@ def channel_information(channel: ArrayLike, prior: float | ArrayLike = 0.5) -> f
         If a row of the channel or the prior is not a law, or the shapes disagree.
     """
     rows = check.finite_array("channel", channel, min_ndim=2)
-    weights = np.asarray(prior, dtype=float)
+    weights = check.number_array("prior", prior)
     if weights.ndim == 0:
         p = check.probability("prior", float(weights))
         weights = np.array([1 - p, p])

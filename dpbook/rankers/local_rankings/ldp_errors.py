@@ -167,7 +167,7 @@ def yll_mu(
     """
     pairs = comb(check.integer("n_items", n_items, 2), 2)
     tilt = check.probability("theta", theta)
-    x = check.positive("epsilon", epsilon) / check.integer("queries", queries, 1, pairs)
+    x = check.epsilon(epsilon) / check.integer("queries", queries, 1, pairs)
     check.choice("mechanism", mechanism, MECHANISMS)
     if check.choice("form", form, ("printed", "hoeffding")) == "printed" and (
         mechanism == "response"
@@ -195,4 +195,4 @@ def users_asked(
 def report_lie(n_items: int, epsilon: float, queries: int, mechanism: str) -> float:
     pairs = comb(check.integer("n_items", n_items, 2), 2)
     k = check.integer("queries", queries, 1, pairs)
-    return float(report_pmf(check.positive("epsilon", epsilon) / k, mechanism)[0, 1])
+    return float(report_pmf(check.epsilon(epsilon) / k, mechanism)[0, 1])

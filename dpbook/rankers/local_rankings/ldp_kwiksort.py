@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.data import Rankings
 from dpbook.estimators import kwiksort_rankings
+from dpbook.estimators.pairwise import ranking_positions
 from dpbook.rankers.local_rankings.ldp_channels import report_pmf
 from dpbook.rankers.local_rankings.ldp_queries import best_queries
 
@@ -24,7 +26,7 @@ DESIGNS = ("random", "balanced")
 
 
 def ldp_pair_counts(
-    positions: ArrayLike,
+    positions: Rankings | ArrayLike,
     *,
     epsilon: float,
     queries: int | None = 1,
@@ -37,8 +39,8 @@ def ldp_pair_counts(
 
     Parameters
     ----------
-    positions : array of int, shape (users, n)
-        Place of every item in the ranking of each user.
+    positions : Rankings, or array of int, shape (users, n)
+        Place of every item in the ranking of each user: rows are permutations of 0..n-1.
     epsilon : float
         Privacy parameter of a user, in nats, above 0; each answer gets epsilon / queries.
     queries : int or None
@@ -74,14 +76,14 @@ def ldp_pair_counts(
     reads off the noisy answer, not the answer.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    table = check_positions(positions)
+    table = ranking_positions(positions)
     users, n = table.shape
     pairs = n * (n - 1) // 2
     k = queries
     if k is None:
         k = best_queries(epsilon, mechanism=mechanism, most=pairs)
     k = check.integer("queries", k, 1, pairs)
-    lie = float(report_pmf(check.positive("epsilon", epsilon) / k, mechanism)[0, 1])
+    lie = float(report_pmf(check.epsilon(epsilon) / k, mechanism)[0, 1])
     check.choice("design", design, DESIGNS)
     check.generator(rng)
     flat, row = table.reshape(-1), np.arange(0, users * n, n)
@@ -100,7 +102,7 @@ def ldp_pair_counts(
 
 
 def ldp_kwiksort(
-    positions: ArrayLike,
+    positions: Rankings | ArrayLike,
     *,
     epsilon: float,
     queries: int | None = 1,
@@ -170,14 +172,3 @@ def _questions(
 def _pairs(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     first, second = np.triu_indices(n, 1)
     return first.astype(np.int64), second.astype(np.int64)
-
-
-def check_positions(positions: ArrayLike) -> NDArray[np.integer]:
-    """A table of places; only its shape and its type, since a run takes a fraction of a ms."""
-    table = np.ascontiguousarray(positions)
-    if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2 or table.dtype.kind not in "iu":
-        raise ValueError(
-            f"positions of shape {table.shape} and type {table.dtype}: allowed is an array of "
-            "integers of shape (users, n) with at least one user and two items"
-        )
-    return table

@@ -53,7 +53,7 @@ def response_exponent(
     if (k <= 0).any():
         raise ValueError(f"queries = {queries!r}: allowed are numbers above 0")
     t = check.probability("margin", margin)
-    gap = _report_margin(check.positive("epsilon", epsilon) / k, mechanism)
+    gap = _report_margin(check.epsilon(epsilon) / k, mechanism)
     return np.asarray(k * _gain(gap, t))
 
 
@@ -78,7 +78,7 @@ def best_queries(
     int
         The smaller one if two are equally good.
     """
-    start = check.positive("epsilon", epsilon) * best_ratio(mechanism, margin)
+    start = check.epsilon(epsilon) * best_ratio(mechanism, margin)
     # K -> exponent rises and then falls, so only the neighbours of the real optimum compete.
     candidates = np.maximum([np.floor(start), np.floor(start) + 1], 1)
     if most is not None:

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.data import Rankings
+from dpbook.estimators.pairwise import ranking_positions
 from dpbook.rankers.local_rankings.hypercube import hypercube_response
-from dpbook.rankers.local_rankings.ldp_kwiksort import check_positions, ldp_pair_counts
+from dpbook.rankers.local_rankings.ldp_kwiksort import ldp_pair_counts
 from dpbook.rankers.local_rankings.ldp_queries import best_queries
 
 __all__ = ["PROTOCOLS", "local_fractions", "one_pair_response", "pairs_response"]
@@ -31,13 +33,15 @@ PROTOCOLS = ("one_pair", "pairs", "hypercube", "split")
 CHUNK = 2**22
 
 
-def one_pair_response(positions: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> Array:
+def one_pair_response(
+    positions: Rankings | ArrayLike, *, epsilon: float, rng: np.random.Generator
+) -> Array:
     """Unbiased estimate of all fractions from one private answer per user.
 
     Parameters
     ----------
-    positions : array of int, shape (users, n)
-        Place of every item in the ranking of each user.
+    positions : Rankings, or array of int, shape (users, n)
+        Place of every item in the ranking of each user: rows are permutations of 0..n-1.
     epsilon : float
         Privacy parameter of a user, in nats, above 0.
     rng : numpy.random.Generator
@@ -62,14 +66,18 @@ def one_pair_response(positions: ArrayLike, *, epsilon: float, rng: np.random.Ge
 
 
 def pairs_response(
-    positions: ArrayLike, *, epsilon: float, queries: int | None, rng: np.random.Generator
+    positions: Rankings | ArrayLike,
+    *,
+    epsilon: float,
+    queries: int | None,
+    rng: np.random.Generator,
 ) -> Array:
     """Unbiased estimate of all fractions from K private answers per user.
 
     Parameters
     ----------
-    positions : array of int, shape (users, n)
-        Place of every item in the ranking of each user.
+    positions : Rankings, or array of int, shape (users, n)
+        Place of every item in the ranking of each user: rows are permutations of 0..n-1.
     epsilon : float
         Privacy parameter of a user, in nats, above 0.
     queries : int or None
@@ -88,7 +96,7 @@ def pairs_response(
     **Privacy.** (epsilon, 0) locally, by composition of the K answers.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    table = check_positions(positions)
+    table = ranking_positions(positions)
     users, n = table.shape
     pairs = comb(n, 2)
     k = best_queries(epsilon, most=pairs) if queries is None else queries
@@ -98,7 +106,7 @@ def pairs_response(
 
 
 def local_fractions(
-    positions: ArrayLike,
+    positions: Rankings | ArrayLike,
     protocol: str,
     *,
     epsilon: float,
@@ -110,8 +118,8 @@ def local_fractions(
 
     Parameters
     ----------
-    positions : array of int, shape (users, n)
-        Place of every item in the ranking of each user.
+    positions : Rankings, or array of int, shape (users, n)
+        Place of every item in the ranking of each user: rows are permutations of 0..n-1.
     protocol : {"one_pair", "pairs", "hypercube", "split"}
         One random pair at epsilon; K random pairs at epsilon / K; the whole sign vector by
         `hypercube_response`; or every pair by randomised response at epsilon / C(n, 2).
@@ -137,7 +145,7 @@ def local_fractions(
     is odd, otherwise ``ln(1 + exp(epsilon))``.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    table = check_positions(positions)
+    table = ranking_positions(positions)
     users, n = table.shape
     pairs = comb(n, 2)
     if check.choice("protocol", protocol, PROTOCOLS) != "hypercube":
