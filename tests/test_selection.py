@@ -145,6 +145,18 @@ def test_scale_spends_delta_and_no_more(epsilon, delta):
     assert scale == pytest.approx(3 * gaussian_scale(1.0, epsilon, delta))
 
 
+def test_scale_never_spends_more_than_delta():
+    """Not by a rounding: about half of the roots that a solver finds lie on the wrong side."""
+    grid = product(
+        (0.3, 1.0, 7.0), (0.01, 0.3, 1.0, 4.0), (1e-12, 1e-9, 1e-6, 1e-5, 1e-3, 0.01, 0.1, 0.3)
+    )
+    for width, epsilon, delta in grid:
+        spent = float(gaussian_profile(width, gaussian_scale(width, epsilon, delta), epsilon))
+        # The solver finds log(D / s), at most 8 here, to 1e-14 of it; log delta is at most 100
+        # times as steep.
+        assert delta * (1 - 1e-11) < spent <= delta
+
+
 def test_scale_beats_the_classical_one():
     for epsilon, delta in ((0.1, 1e-6), (0.9, 1e-3)):
         classical = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
