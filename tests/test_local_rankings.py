@@ -169,6 +169,10 @@ def test_refusals_against_simulation_and_bound() -> None:
     assert refusal_probability(14, 2) == 0  # a group answers all 14 queries
 
 
+def test_refusal_bound_by_hand() -> None:
+    assert refusal_bound(50, 5) == pytest.approx(0.3678794412, rel=1e-9)  # exp(-0.1 * 50 / 5)
+
+
 def test_rare_refusals_are_exact() -> None:
     # all 40 queries in one of two groups, limit 39: exactly 2 / 2^40
     assert refusal_probability(40, 2, 39) == pytest.approx(2.0**-39, rel=1e-10)
