@@ -3,7 +3,8 @@
 The limit is `faulthandler_timeout` in pyproject.toml. At that moment pytest itself prints the
 stack of every thread, which names the test even if the interpreter hangs inside a compiled
 function; here an alarm raises in the main thread, so that the run goes on with the next test.
-Where there is no alarm (Windows), only the stacks are printed.
+Where there is no alarm (Windows), only the stacks are printed. ``-o faulthandler_timeout=0`` takes
+the limit away, for a debugger.
 """
 
 from __future__ import annotations
