@@ -1,10 +1,10 @@
 """A time limit for each test: an endless loop ends as a failure that names its test.
 
-The limit is `faulthandler_timeout` in pyproject.toml. At that moment pytest itself prints the
-stack of every thread, which names the test even if the interpreter hangs inside a compiled
-function; here an alarm raises in the main thread, so that the run goes on with the next test.
-Where there is no alarm (Windows), only the stacks are printed. ``-o faulthandler_timeout=0`` takes
-the limit away, for a debugger.
+The limit is `time_limit` in pyproject.toml; ``-o time_limit=0`` takes it away, for a debugger. An
+alarm raises in the main thread, so that the run goes on with the next test. What an alarm does not
+reach is left to pytest's `faulthandler_timeout`, which prints the stacks and with them the name of
+the test: a system without alarms (Windows), and a loop inside a compiled function. That timeout is
+longer on purpose, since printing the stack of a thread that is just being unwound can crash.
 """
 
 from __future__ import annotations
@@ -24,10 +24,16 @@ class TimeLimitExceeded(BaseException):
 AGAIN = 5.0
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini(
+        "time_limit", "seconds for each of set-up, call and clean-up; 0: no limit", default="0"
+    )
+
+
 @contextmanager
 def limit(item: pytest.Item, phase: str) -> Iterator[None]:
     """Fail after the time limit; set-up, call and clean-up have one limit each."""
-    seconds = float(item.config.getini("faulthandler_timeout") or 0)
+    seconds = float(item.config.getini("time_limit"))
     if not seconds or not hasattr(signal, "setitimer"):
         yield
         return

@@ -126,7 +126,7 @@ def test_selection_refuses():
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0])
 def test_profile_is_the_integral_of_the_excess(shift, epsilon):
     expected = gaussian_delta(shift, 1.7, epsilon)
-    assert gaussian_profile(shift, 1.7, epsilon) == pytest.approx(expected, rel=1e-8)
+    assert gaussian_profile(shift, 1.7, epsilon) == pytest.approx(expected, rel=1e-8, abs=0)
 
 
 def test_profile_at_the_ends():
@@ -140,7 +140,7 @@ def test_profile_at_the_ends():
 @pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 8.0])
 def test_scale_spends_delta_and_no_more(epsilon, delta):
     scale = gaussian_scale(3.0, epsilon, delta)
-    assert gaussian_profile(3.0, scale, epsilon) == pytest.approx(delta, rel=1e-6)
+    assert gaussian_profile(3.0, scale, epsilon) == pytest.approx(delta, rel=1e-6, abs=0)
     assert gaussian_profile(3.0, 0.999 * scale, epsilon) > delta
     assert scale == pytest.approx(3 * gaussian_scale(1.0, epsilon, delta))
 
