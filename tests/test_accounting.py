@@ -85,7 +85,9 @@ def test_delta_keeps_its_digits_in_the_far_tail_and_for_many_answers():
     total = 199 * epsilon
     all_true = -q * math.log1p(math.exp(-epsilon))
     expected = math.exp(all_true) * -math.expm1(total - q * epsilon)
-    assert float(composed_response_delta(epsilon, q, total)) == pytest.approx(expected, rel=1e-9)
+    assert float(composed_response_delta(epsilon, q, total)) == pytest.approx(
+        expected, rel=1e-9, abs=0
+    )
     # At epsilon 0 the hockey-stick is the total variation: the majority of 10001 fair-ish coins.
     many = float(composed_response_delta(0.02, 10_001, 0.0))
     assert many == pytest.approx(math.erf(0.01 * math.sqrt(10_001) / math.sqrt(2)), abs=1e-3)
@@ -107,6 +109,19 @@ def test_bounds_enclose_the_enumeration_and_close_in(epsilons, counts):
         assert (lower <= exact + 1e-15).all() and (exact <= upper + 1e-15).all()
         widths.append(float((upper - lower).max()))
     assert widths[1] < widths[0] / 8 and widths[2] < widths[1] / 8 and widths[2] < 3e-4
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_bounds_hold_for_losses_just_beside_a_grid_point(side):
+    """A loss within 1e-9 steps of a grid point is put on it, and a margin pays for that.
+
+    Four steps from the least loss to the largest, and 2 * 1 is 3 of them plus or minus 0.9e-9.
+    Rounding it the wrong way moves delta by about 1e-10, far above the rounding of the sums.
+    """
+    epsilons = [1.0, 4 / (3 + side * 0.9e-9) - 1]
+    for total in (0.1, 0.3, 0.5):
+        lower, upper = composed_response_bounds(epsilons, 1, total, points=5)
+        assert lower < brute_delta(epsilons, total) < upper
 
 
 def test_bounds_for_one_group_enclose_the_closed_form():

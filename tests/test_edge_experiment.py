@@ -57,6 +57,32 @@ def test_reference_table_holds_the_published_cells():
     assert set(t["replicates"]) == {45, 120}
 
 
+# Sums of the means and of the standard deviations, one row for each curve, added up from the
+# table as published (it holds five decimals). The file's digest is in test_tables.py.
+PUBLISHED_SUMS = {
+    (1, "log_relative_l2"): (36, 14400, -19.61572, 0.35664),
+    (1, "log_relative_linf"): (36, 14400, -11.75713, 1.78517),
+    (1, "topk_error_counts"): (36, 14400, 1.67713, 0.62991),
+    (1, "topk_error_mle"): (36, 14400, 3.71267, 0.63286),
+    (4, "topk_error_counts"): (17, 6550, 2.02775, 0.36617),
+    (4, "topk_error_mle"): (17, 6550, 4.70636, 0.23941),
+    (4, "topk_error_one_shot"): (17, 6550, 12.74017, 0.66678),
+}
+
+
+def test_reference_table_adds_up():
+    t = reference_table()
+    assert set(zip(t["experiment"].tolist(), t["metric"].tolist(), strict=True)) == set(
+        PUBLISHED_SUMS
+    )
+    for (experiment, metric), expected in PUBLISHED_SUMS.items():
+        rows = t[(t["experiment"] == experiment) & (t["metric"] == metric)]
+        found = (len(rows), rows["n"].sum(), rows["mean"].sum(), rows["sd"].sum())
+        assert found == pytest.approx(expected, abs=5e-6)
+        assert set(rows["replicates"]) == {120 if experiment == 1 else 45}
+        assert (rows["p"] == 1).all() and (rows["sd"] > 0).all()
+
+
 # ---------------------------------------------------------------- metrics
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import tracemalloc
 
 import numpy as np
@@ -450,6 +451,24 @@ def test_bad_arguments_are_named(call, named):
 def test_non_convergence_says_how_far_it_came():
     with pytest.raises(RuntimeError, match=r"score residual of .* > tol"):
         ridge_mle(WINS, gamma=0.1, linear=[500.0, 0, 0, 0], max_iterations=1)
+
+
+@pytest.mark.parametrize("method", ["dense", "sparse", "complete"])
+def test_a_fit_that_is_nearly_right_is_refused(method):
+    """However many steps are allowed: either the residual is at most tol or there is no fit."""
+    rng = np.random.default_rng(3)
+    wins = np.triu(rng.integers(0, 6, (8, 8)), 1)
+    wins += np.tril(5 - wins.T, -1)  # five answers to each pair
+    residuals = []
+    for steps in range(1, 9):
+        options = {"gamma": 0.05, "linear": 3 * np.linspace(-1, 1, 8), "max_iterations": steps}
+        try:
+            fit = ridge_mle(wins, method=method, **options)
+        except RuntimeError as error:
+            residuals.append(float(re.search(r"residual of (\S+) > tol", str(error))[1]))
+        else:
+            assert fit.residual <= 1e-8
+    assert any(1e-8 < residual < 1e-2 for residual in residuals) and len(residuals) < 8
 
 
 def test_a_replicate_that_converges_early_does_not_spoil_the_batch():

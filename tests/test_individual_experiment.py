@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, stats
 from scipy.special import expit
 
-from dpbook.data import survey_table
-from dpbook.simulation import log_relative_error, top_k_error
+from dpbook.data import PairTable, survey_table
+from dpbook.simulation import individual, log_relative_error, subsampled, top_k_error
 from dpbook.simulation.individual import (
     centred,
     edge_errors,
@@ -159,6 +159,150 @@ def test_subsamples_keep_the_right_share_of_answers():
     assert ratio == pytest.approx(4, rel=0.05)
 
 
+@pytest.fixture
+def fits(monkeypatch):
+    """What the experiments hand to the estimators: win matrices or counts, ridge, linear term."""
+    seen = []
+
+    def spy(module, name):
+        original = getattr(module, name)
+
+        def spied(data, **options):
+            seen.append((np.asarray(data), options["gamma"], options.get("linear")))
+            return original(data, **options)
+
+        monkeypatch.setattr(module, name, spied)
+
+    spy(subsampled, "ridge_mle")
+    for name in ("ridge_mle", "ridge_mle_complete"):
+        spy(individual, name)
+    return seen
+
+
+def laplace_scale(values):
+    """Scale of Laplace numbers: their mean absolute value, with a relative standard error of
+    1 / sqrt(count)."""
+    return np.abs(values).mean(), 5.33 / np.sqrt(np.size(values))  # level 1e-7
+
+
+@pytest.mark.parametrize(
+    ("calibration", "scale", "gamma"),
+    [
+        # Six items, shares 1 and 1/4 of the answers, epsilon = 0.5: 2 sqrt(6 p log 6).
+        ("printed", 8 / 0.5, (2 * np.sqrt(6 * np.log(6)), 2 * np.sqrt(1.5 * np.log(6)))),
+        ("private", 4 / 0.5, (4 / 0.5, 4 / 0.5)),
+        ("theorem", 0.5 / 16, (2 * np.sqrt(6 * np.log(6)), 2 * np.sqrt(1.5 * np.log(6)))),
+    ],
+)
+def test_survey_estimates_get_the_noise_and_the_ridge_of_their_calibration(
+    fits, calibration, scale, gamma
+):
+    """6 * 2000 numbers: a scale 5 % off shows."""
+    survey_distances(
+        survey_table("cems"),
+        fractions=[1.0, 0.25],
+        epsilons=[0.5],
+        calibration=calibration,
+        size=2000,
+        rng=np.random.default_rng(14),
+    )
+    private = [(g, linear) for _, g, linear in fits if linear is not None]
+    assert [g for g, _ in private] == pytest.approx(gamma, rel=1e-12)
+    for _, linear in private:
+        found, error = laplace_scale(linear)
+        assert found == pytest.approx(scale, rel=error) and error < 0.05
+    # 1 / epsilon is the larger lower limit of the ridge at epsilon = 0.1: 10 against 6.6.
+    fits.clear()
+    survey_distances(
+        survey_table("cems"),
+        fractions=[1.0],
+        epsilons=[0.1],
+        calibration=calibration,
+        size=2,
+        rng=np.random.default_rng(14),
+    )
+    assert fits[-1][1] == pytest.approx(40 if calibration == "private" else 10)
+
+
+def test_subsamples_keep_the_right_share_of_decided_answers_and_of_ties(fits):
+    """Binomial numbers of all replicates together, over a million answers in the real survey and
+    1.8 million, nearly all ties, in the made-up one; tests at 1e-7 each. An error of 0.0025 of a
+    share, 5.33 * 0.5 / sqrt(1.2e6), is seen."""
+    table, size, shares = survey_table("cems"), 300, [0.8, 0.4, 0.1]
+    survey_distances(
+        table, fractions=shares, epsilons=[1.0], size=size, rng=np.random.default_rng(15)
+    )
+    seen = [data for data, _, linear in fits if linear is None][1:]  # the first is the whole survey
+    assert len(seen) == len(shares)
+    upper = np.triu_indices(6, 1)
+    for share, data in zip(shares, seen, strict=True):
+        both = (data + np.swapaxes(data, 1, 2))[:, *upper].sum()
+        asked = size * (table.wins.sum() + table.ties.sum() // 2)
+        assert stats.binomtest(int(both), int(asked), share).pvalue > 1e-7
+    # Ties alone: a survey in which nobody decided but for one circle, so that a fit exists.
+    fits.clear()
+    wins = np.zeros((3, 3), dtype=int)
+    wins[[0, 1, 2], [1, 2, 0]] = 1
+    ties = np.full((3, 3), 1999) * (1 - np.eye(3, dtype=int))
+    histogram = np.array([1997, 3, 0, 0]), np.array([0, 0, 0, 2000])
+    undecided = PairTable(
+        ("a", "b", "c"), wins, ties, 0 * ties, 2000, *histogram, source="made up", licence=""
+    )
+    survey_distances(
+        undecided, fractions=shares, epsilons=[1.0], size=size, rng=np.random.default_rng(16)
+    )
+    seen = [data for data, _, linear in fits if linear is None][1:]
+    for share, data in zip(shares, seen, strict=True):
+        kept = round((data + np.swapaxes(data, 1, 2))[:, *np.triu_indices(3, 1)].sum())
+        assert stats.binomtest(kept, size * 3 * 2000, share).pvalue > 1e-7
+
+
+@pytest.mark.parametrize(
+    ("calibration", "score", "gamma", "counts"),
+    # Three answers of each person, epsilon = 0.5: 8 L / epsilon, 2 L / epsilon, L / epsilon as
+    # printed; 4 L / epsilon with an equal ridge, 2 L / epsilon as proved.
+    [("printed", 48.0, 12.0, 6.0), ("private", 24.0, 24.0, 12.0)],
+)
+def test_individual_experiment_uses_the_noise_of_its_calibration(
+    fits, monkeypatch, calibration, score, gamma, counts
+):
+    shown = []
+    original = individual.top_k_error
+    monkeypatch.setattr(
+        individual, "top_k_error", lambda x, *a: (shown.append(x), original(x, *a))[1]
+    )
+    truth = paper_strengths(8, size=2000, rng=np.random.default_rng(17))
+    individual_errors(
+        truth,
+        users=[50],
+        per_user=3,
+        epsilons=[0.5],
+        calibration=calibration,
+        rng=np.random.default_rng(18),
+    )
+    ((wins, ridge, linear),) = fits
+    assert ridge == pytest.approx(gamma)
+    for values, scale in ((linear, score), (shown[1] - wins.sum(axis=-1), counts)):
+        found, error = laplace_scale(values)
+        assert found == pytest.approx(scale, rel=error) and error < 0.05
+
+
+def test_edge_twin_uses_the_printed_noise(fits, monkeypatch):
+    """8 / epsilon on the score, 2 / epsilon on the counts, a ridge of 2 sqrt(8 log 8)."""
+    shown = []
+    original = individual.top_k_error
+    monkeypatch.setattr(
+        individual, "top_k_error", lambda x, *a: (shown.append(x), original(x, *a))[1]
+    )
+    truth = paper_strengths(8, size=2000, rng=np.random.default_rng(19))
+    edge_errors(truth, epsilons=[0.5], rng=np.random.default_rng(20))
+    ((counts, ridge, linear),) = fits
+    assert ridge == pytest.approx(2 * np.sqrt(8 * np.log(8)))
+    for values, scale in ((linear, 16.0), (shown[1] - counts, 4.0)):
+        found, error = laplace_scale(values)
+        assert found == pytest.approx(scale, rel=error) and error < 0.05
+
+
 def test_trend_tells_rising_flat_and_falling_apart():
     rng = np.random.default_rng(12)
     x = [1, 2, 4, 8]
@@ -173,6 +317,22 @@ def test_trend_tells_rising_flat_and_falling_apart():
     assert not flat.rises() and not flat.falls()
     dent = trend(x, np.array([0, 1, 0.5, 3])[:, None] + 0.3 * noise)
     assert dent.low > 0 and dent.down == 1 and not dent.rises()
+
+
+def test_trend_by_hand():
+    # Three columns (a - 1, a, a + 1) on the first step, nothing on the second. Both steps together
+    # at 90 %: Student's t with 2 degrees of freedom at 1 - 0.1 / 4, 4.30265, over sqrt(3): 2.484.
+    def steps(a):
+        return trend([1, 2, 4], np.array([[0.0] * 3, [a - 1, a, a + 1], [a - 1, a, a + 1]]), **at)
+
+    at = {"confidence": 0.9}
+    assert (steps(2.49).up, steps(2.48).up, steps(-2.49).down, steps(-2.48).down) == (1, 0, 1, 0)
+    # The slope alone at 90 %: in units of log 2, x = -1, 0, 1 and slopes a / 2 -+ 1 / 2 over
+    # log 2, with the half-width 2.91999 / (2 sqrt(3)).
+    found = steps(2.0)
+    assert found.slope * np.log(2) == pytest.approx(1.0)
+    assert (found.high - found.slope) * np.log(2) == pytest.approx(2.91999 / 12**0.5, abs=1e-5)
+    assert (found.slope - found.low) * np.log(2) == pytest.approx(2.91999 / 12**0.5, abs=1e-5)
 
 
 def test_trend_intervals_cover():

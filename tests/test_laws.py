@@ -14,6 +14,8 @@ from scipy.integrate import quad
 from dpbook.privacy import law_error_bound, ranking_law, rankings_of, sets_of, top_k_law
 
 NOISES = ("laplace", "discrete_laplace")
+# All comparisons say abs=0: the claims are about relative errors, and `pytest.approx` would also
+# pass whatever lies within 1e-12 of the expected number, so that every small probability would do.
 
 
 # ------------------------------------------------------------------ references
@@ -108,7 +110,7 @@ def test_outcomes_are_listed_in_lexicographic_order():
 def test_two_items_have_the_textbook_probability(gap, scale):
     x = gap / scale
     behind = math.exp(-x) * (1 + x / 2) / 2
-    expected = pytest.approx([1 - behind, behind], rel=1e-12)
+    expected = pytest.approx([1 - behind, behind], rel=1e-12, abs=0)
     assert top_k_law([3 + gap, 3.0], 1, scale=scale) == expected
     assert ranking_law([3 + gap, 3.0], scale=scale) == expected
 
@@ -119,12 +121,12 @@ def test_two_items_have_the_textbook_probability(gap, scale):
 def test_three_items_with_laplace_noise_match_quadrature(scores, scale):
     law = ranking_law(scores, scale=scale)
     expected = [laplace_ranking(order, scores, scale) for order in permutations(range(3))]
-    assert law == pytest.approx(expected, rel=1e-9)
+    assert law == pytest.approx(expected, rel=1e-9, abs=0)
     winners = [laplace_winner(i, scores, scale) for i in range(3)]
-    assert top_k_law(scores, 1, scale=scale) == pytest.approx(winners, rel=1e-9)
+    assert top_k_law(scores, 1, scale=scale) == pytest.approx(winners, rel=1e-9, abs=0)
     # the set of the best two leaves out the last: the winner of the negated scores
     losers = [laplace_winner(i, [-s for s in scores], scale) for i in (2, 1, 0)]
-    assert top_k_law(scores, 2, scale=scale) == pytest.approx(losers, rel=1e-9)
+    assert top_k_law(scores, 2, scale=scale) == pytest.approx(losers, rel=1e-9, abs=0)
     # the same comparison notices half the noise
     assert ranking_law(scores, scale=scale / 2) != pytest.approx(expected, rel=1e-3) or (
         len(set(scores)) == 1
@@ -136,7 +138,7 @@ def test_four_items_with_laplace_noise_match_nested_quadrature(order):
     scores, scale = (3, 2, 1, 0), 1.5
     at = rankings_of(4).tolist().index(list(order))
     expected = laplace_ranking(order, scores, scale)
-    assert ranking_law(scores, scale=scale)[at] == pytest.approx(expected, rel=1e-8)
+    assert ranking_law(scores, scale=scale)[at] == pytest.approx(expected, rel=1e-8, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +147,10 @@ def test_four_items_with_laplace_noise_match_nested_quadrature(order):
 )
 def test_discrete_noise_with_fair_ties_matches_the_lattice_sum(scores, scale):
     law = ranking_law(scores, scale=scale, noise="discrete_laplace")
-    assert law == pytest.approx(lattice_rankings(scores, scale), rel=1e-10)
+    assert law == pytest.approx(lattice_rankings(scores, scale), rel=1e-10, abs=0)
     for k in range(1, len(scores)):
         law = top_k_law(scores, k, scale=scale, noise="discrete_laplace")
-        assert law == pytest.approx(lattice_sets(scores, k, scale), rel=1e-10)
+        assert law == pytest.approx(lattice_sets(scores, k, scale), rel=1e-10, abs=0)
 
 
 def test_the_lattice_reference_notices_half_the_noise():
@@ -175,22 +177,24 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
     rankings = rankings_of(n)
     law = ranking_law(scores, scale=scale, noise=noise)
     assert law.min() > 0
-    assert law.sum() == pytest.approx(1, rel=1e-12)
+    assert law.sum() == pytest.approx(1, rel=1e-12, abs=0)
     for k in range(1, n):
         sets = [tuple(sorted(order)) for order in rankings[:, :k].tolist()]
         marginal = [law[[s == tuple(t) for s in sets]].sum() for t in sets_of(n, k).tolist()]
         found = top_k_law(scores, k, scale=scale, noise=noise)
-        assert found == pytest.approx(marginal, rel=2 * law_error_bound(n))
+        assert found == pytest.approx(marginal, rel=2 * law_error_bound(n), abs=0)
     # renaming the items renames the rankings; adding a constant changes nothing
     names = list(range(n))
     random.shuffle(names)
     at = {tuple(order): i for i, order in enumerate(rankings.tolist())}
     renamed = [at[tuple(names.index(i) for i in order)] for order in rankings.tolist()]
     moved = ranking_law(scores[names] + 17, scale=scale, noise=noise)
-    assert moved[renamed] == pytest.approx(law, rel=1e-10)
+    assert moved[renamed] == pytest.approx(law, rel=1e-10, abs=0)
     # turning the scores round turns the rankings round
     turned = [at[tuple(order[::-1])] for order in rankings.tolist()]
-    assert ranking_law(-scores, scale=scale, noise=noise)[turned] == pytest.approx(law, rel=1e-10)
+    assert ranking_law(-scores, scale=scale, noise=noise)[turned] == pytest.approx(
+        law, rel=1e-10, abs=0
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -217,11 +221,11 @@ def test_seven_items(noise):
     scores = [6, 5, 4, 3, 2, 1, 0]
     law = ranking_law(scores, scale=2.0, noise=noise)
     assert law.size == 5040 and law.argmax() == 0 and law.argmin() == 5039
-    assert law.sum() == pytest.approx(1, rel=1e-12)
+    assert law.sum() == pytest.approx(1, rel=1e-12, abs=0)
     first_three = np.sort(rankings_of(7)[:, :3], axis=1) @ [49, 7, 1]
     marginal = [law[first_three == code].sum() for code in sets_of(7, 3) @ [49, 7, 1]]
     found = top_k_law(scores, 3, scale=2.0, noise=noise)
-    assert found == pytest.approx(marginal, rel=law_error_bound(7))
+    assert found == pytest.approx(marginal, rel=law_error_bound(7), abs=0)
 
 
 # ------------------------------------------------------------------ tiny probabilities
@@ -230,8 +234,8 @@ def test_seven_items(noise):
 @pytest.mark.parametrize("x", [50, 300, 600])
 def test_tiny_probabilities_keep_their_relative_accuracy(x):
     behind = math.exp(-x) * (1 + x / 2) / 2
-    assert top_k_law([x, 0], 1, scale=1.0)[1] == pytest.approx(behind, rel=1e-12)
-    assert ranking_law([x, 0], scale=1.0)[1] == pytest.approx(behind, rel=1e-12)
+    assert top_k_law([x, 0], 1, scale=1.0)[1] == pytest.approx(behind, rel=1e-12, abs=0)
+    assert ranking_law([x, 0], scale=1.0)[1] == pytest.approx(behind, rel=1e-12, abs=0)
     # discrete: the difference of two noises is at least x, a tie at exactly x counted half
     z = math.exp(-1)
     tie = ((1 - z) / (1 + z)) ** 2 * z**x * (x + 1 + 2 * z**2 / (1 - z**2))
@@ -243,7 +247,7 @@ def test_tiny_probabilities_keep_their_relative_accuracy(x):
         top_k_law([x, 0], 1, scale=1.0, noise="discrete_laplace")[1],
         ranking_law([x, 0], scale=1.0, noise="discrete_laplace")[1],
     ):
-        assert found == pytest.approx(above + tie / 2, rel=1e-11)
+        assert found == pytest.approx(above + tie / 2, rel=1e-11, abs=0)
 
 
 def test_the_least_likely_of_six_rankings_is_right_at_1e_minus_70():
@@ -255,7 +259,7 @@ def test_the_least_likely_of_six_rankings_is_right_at_1e_minus_70():
     expected = integrate(
         lambda t: below(z[0] - t) * density(t - z[1]) * below(t - z[2]), z, low=-60, high=220
     )
-    assert law[5] == pytest.approx(expected, rel=1e-9)
+    assert law[5] == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -272,6 +276,18 @@ def test_probabilities_too_small_for_a_float_are_refused_unless_asked_for(noise)
 
 
 # ------------------------------------------------------------------ the stated bound
+
+
+def test_error_bound_by_hand():
+    # Two items, one cell: 400 + 8 operations with an error of 2^-53 each, the quadrature (20
+    # nodes) errs by e^-121.
+    assert law_error_bound(2, cells=1) == pytest.approx(408 * 2.0**-53, rel=1e-12, abs=0)
+    assert law_error_bound(2, cells=3) == pytest.approx(3 * 408 * 2.0**-53, rel=1e-12, abs=0)
+    # Twenty items: log(32 / 15) + 20 log 3 + 5 rho + 5 / rho + 10 - 38 log rho - log(1 - rho^-2)
+    # is least at about rho = 7.73, where 5 - 5 / rho^2 = 38 / rho; there it is 0.7577 + 21.9722 +
+    # 38.6470 + 0.6469 + 10 - 77.7078 + 0.0169 = -5.667, the logarithm of 0.00346. The grid of rho
+    # of the code is 0.15 wide and comes within 0.2 % of the least value.
+    assert law_error_bound(20) == pytest.approx(0.00346, rel=5e-3, abs=0)
 
 
 def test_the_error_bound_is_small_and_grows_with_the_items():

@@ -187,14 +187,16 @@ def test_hardly_any_noise_gives_the_true_counts() -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("k", [1, 3])
-def test_reports_against_their_exact_law(mechanism: str, design: str, k: int) -> None:
+@pytest.mark.parametrize(("k", "epsilon"), [(1, 2.0), (3, 2.0), (1, 0.5), (3, 1.0)])
+def test_reports_against_their_exact_law(
+    mechanism: str, design: str, k: int, epsilon: float
+) -> None:
     rng = np.random.default_rng(6)
     positions = mallows_rankings(40, 4, phi=0.4, rng=rng)
     true, runs = pairwise_counts(positions), 4000
-    args = {"epsilon": 2.0, "queries": k, "mechanism": mechanism, "design": design}
+    args = {"epsilon": epsilon, "queries": k, "mechanism": mechanism, "design": design}
     counts = ldp_pair_counts(positions, size=runs, rng=rng, **args)  # type: ignore[arg-type]
-    lie = report_pmf(2.0 / k, mechanism)[0, 1]
+    lie = report_pmf(epsilon / k, mechanism)[0, 1]
     mean = (k / 6) * (true * (1 - lie) + true.T * lie)
     spread = np.sqrt(mean / runs) + 1e-12  # the variance of a count is at most its mean
     assert (np.abs(counts.mean(axis=0) - mean) < SD * spread).all()
@@ -216,6 +218,24 @@ def test_kwiksort_finds_a_clear_order(design: str) -> None:
     assert np.array_equal(ranking, centre)
     many = ldp_kwiksort(positions, epsilon=2.0, queries=None, design=design, size=5, rng=rng)
     assert np.array_equal(many, np.tile(centre, (5, 1)))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_kwiksort_of_two_items_follows_its_law(mechanism: str, epsilon: float) -> None:
+    """20000 runs err by 5.33 * 0.5 / sqrt(20000) = 0.02 at most, at the level TINY; the chances of
+    the right order at epsilon and at half of it lie 0.048 apart or more."""
+    rng, runs = np.random.default_rng(9), 20_000
+    positions = np.repeat([[0, 1], [1, 0]], [20, 10], axis=0)
+    found = ldp_kwiksort(positions, epsilon=epsilon, mechanism=mechanism, size=runs, rng=rng)
+    right = int((found[:, 0] == 0).sum())
+
+    def chance(level: float) -> float:
+        errors = profile_pair_errors(pairwise_counts(positions), epsilon=level, mechanism=mechanism)
+        return 1 - float(errors.wrong[0, 1] + errors.tie[0, 1] / 2)  # type: ignore[index]
+
+    assert stats.binomtest(right, runs, chance(epsilon)).pvalue > TINY
+    assert stats.binomtest(right, runs, chance(epsilon / 2)).pvalue < TINY
 
 
 def test_ties_are_ordered_at_random() -> None:
@@ -344,7 +364,8 @@ def test_tiny_probabilities_are_exact() -> None:
     )
     found = wrong_pair_probability(1.0, 80, 2, epsilon=6.0).wrong
     assert float(exact) < 1e-70
-    assert float(found) == pytest.approx(float(exact), rel=1e-9)
+    # without abs=0 any number below 1e-12 would do
+    assert float(found) == pytest.approx(float(exact), rel=1e-9, abs=0)
 
 
 def test_chernoff_rate_is_respected_and_nearly_attained() -> None:

@@ -80,6 +80,19 @@ def test_bound_is_above_the_truth_and_below_half_of_the_printed_one(mechanism, d
         assert bound <= yll_mu(n, users, theta=1 - phi, **given) / 2 * (1 + 1e-12)
 
 
+def test_bound_by_hand():
+    # All agree, tanh(epsilon / 2) = 0.6: a report has the margin 0.6, and 1 - sqrt(1 - 0.36) = 0.2.
+    # Two items: 0.8^10. Three items, one question of three: 3 (1 - 0.2 / 3)^10 = 3 (14 / 15)^10.
+    epsilon = 2 * np.arctanh(0.6)
+    two, three = np.triu(np.ones((2, 2)), 1), np.triu(np.ones((3, 3)), 1)
+    assert wrong_pairs_bound(two, 10, epsilon=epsilon) == pytest.approx(0.1073741824, rel=1e-9)
+    found = wrong_pairs_bound(three, 10, epsilon=epsilon)
+    assert found == pytest.approx(3 * (14 / 15) ** 10, rel=1e-12)
+    # Two questions of three, at half of twice that epsilon: 3 (1 - 0.4 / 3)^10.
+    found = wrong_pairs_bound(three, 10, epsilon=2 * epsilon, queries=2)
+    assert found == pytest.approx(3 * (13 / 15) ** 10, rel=1e-12)
+
+
 def test_bound_has_the_right_exponent():
     preference = mallows_pair_probabilities(3, 0.2)
     pairs = [

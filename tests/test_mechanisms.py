@@ -182,7 +182,7 @@ def test_debiased_response_has_the_stated_mean_and_variance(epsilon, p):
     values = debiased_response([0, 1], epsilon)
     a = (math.exp(epsilon) - 1) / (math.exp(epsilon) + 1)
     b = 1 / (1 + math.exp(epsilon))
-    assert values == pytest.approx([-b / a, (1 - b) / a], rel=1e-9)
+    assert values == pytest.approx([-b / a, (1 - b) / a], rel=1e-9, abs=2.0**-52)
     assert reported @ values == pytest.approx(p, abs=1e-12 / a)
     variance = reported @ (values - p) ** 2
     assert debiased_variance(p, epsilon) == pytest.approx(variance, rel=1e-9, abs=1e-15)

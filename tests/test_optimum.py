@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.special import expit
 
+from dpbook.lower_bounds import optimum
 from dpbook.lower_bounds.optimum import (
     optimal_mechanism,
     relabel,
@@ -82,6 +83,36 @@ def test_reduced_equals_unreduced(n, k, epsilon):
     assert 0 <= best.risk - best.lower < 1e-8
     if n == 3:
         assert best.lower == pytest.approx(by_hand(n, k, 0.4, epsilon), abs=1e-10)
+
+
+def test_the_dual_bound_holds_whatever_the_solver_says(monkeypatch):
+    """The term for negative reduced costs is 0, up to the solver's tolerance, at an exact dual
+    solution. It is what keeps the bound a bound at any other: here the multipliers of the
+    equalities are moved by far more than a tolerance."""
+    exact = optimum._highs
+
+    def bound(shift):
+        def careless(*args):
+            found = exact(*args)
+            found.eqlin.marginals = found.eqlin.marginals + shift
+            return found
+
+        monkeypatch.setattr(optimum, "_highs", careless)
+        return optimal_mechanism(planted_set(2, 1, 0.3), 1, epsilon=1.0).lower
+
+    value = 0.5 - 0.3 * np.tanh(0.5)
+    assert bound(0.0) == pytest.approx(value, abs=1e-12)
+    for shift in (-0.2, -1e-3, 1e-3, 0.2):
+        assert bound(shift) < value - 1e-4
+
+
+def test_fano_bound_by_hand():
+    # Sets of 2 of 4 items, advantage 0.05. A set with one other member: the two items exchanged
+    # change by 0.05 against each of the two others, and by 0.1 against each other: 0.3 in all.
+    # The opposite set: 4 pairs turn round, 0.4. Mean over the six sets: (4 * 0.3 + 0.4) / 6.
+    expected = 1 - (0.5 * 4 / 15 + np.log(2)) / np.log(6)
+    assert fano_bound(4, 2, 0.05, 0.5) == pytest.approx(expected, rel=1e-12)
+    assert fano_bound(2, 1, 0.05, 0.5) == 0
 
 
 def test_rankings_equal_unreduced():

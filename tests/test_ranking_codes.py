@@ -52,6 +52,16 @@ def test_codes_keep_their_distance_and_the_limits(method, n, distance):
     assert minimum_distance(pair_orders(broken)) < distance
 
 
+def test_limits_by_hand():
+    # Four items: 1, 3, 5, 6, 5, 3, 1 rankings with 0 to 6 inversions. Distance 3: a ball of radius
+    # 2 holds 9, one of radius 1 holds 4: between 24 / 9, rounded up, and 24 / 4.
+    assert kendall_size_limits(4, 3) == (3, 6)
+    # Distance 4: radii 3 and 1: 24 / 15, rounded up, and 24 / 4. Distance 5: 24 / 20 and 24 / 9.
+    assert kendall_size_limits(4, 4) == (2, 6)
+    assert kendall_size_limits(4, 5) == (2, 2)
+    assert kendall_size_limits(4, 1) == (24, 24)
+
+
 def test_distance_two_splits_the_rankings_by_parity():
     assert len(kendall_code(4, 2)) == 12
 

@@ -127,7 +127,7 @@ def test_selection_refuses():
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0])
 def test_profile_is_the_integral_of_the_excess(shift, epsilon):
     expected = gaussian_delta(shift, 1.7, epsilon)
-    assert gaussian_profile(shift, 1.7, epsilon) == pytest.approx(expected, rel=1e-8)
+    assert gaussian_profile(shift, 1.7, epsilon) == pytest.approx(expected, rel=1e-8, abs=0)
 
 
 def test_profile_at_the_ends():
@@ -161,9 +161,21 @@ def test_gaussian_scale_is_large_enough_for_a_tiny_delta(epsilon, delta):
 @pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 8.0])
 def test_scale_spends_delta_and_no_more(epsilon, delta):
     scale = gaussian_scale(3.0, epsilon, delta)
-    assert gaussian_profile(3.0, scale, epsilon) == pytest.approx(delta, rel=1e-6)
+    assert gaussian_profile(3.0, scale, epsilon) == pytest.approx(delta, rel=1e-6, abs=0)
     assert gaussian_profile(3.0, 0.999 * scale, epsilon) > delta
     assert scale == pytest.approx(3 * gaussian_scale(1.0, epsilon, delta))
+
+
+def test_scale_never_spends_more_than_delta():
+    """Not by a rounding: about half of the roots that a solver finds lie on the wrong side."""
+    grid = product(
+        (0.3, 1.0, 7.0), (0.01, 0.3, 1.0, 4.0), (1e-12, 1e-9, 1e-6, 1e-5, 1e-3, 0.01, 0.1, 0.3)
+    )
+    for width, epsilon, delta in grid:
+        spent = float(gaussian_profile(width, gaussian_scale(width, epsilon, delta), epsilon))
+        # The solver finds log(D / s), at most 8 here, to 1e-14 of it; log delta is at most 100
+        # times as steep.
+        assert delta * (1 - 1e-11) < spent <= delta
 
 
 def test_scale_beats_the_classical_one():

@@ -38,6 +38,24 @@ def test_critical_gaps_reproduce_the_failure_rate_of_fresh_data(design):
     assert stats.fisher_exact([[ours, SIZE - ours], [wrong, SIZE - wrong]]).pvalue < 1e-3
 
 
+@pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
+def test_critical_gaps_of_two_items_follow_their_law(scale):
+    """One comparison, won with chance 1/2 + g: the noisy lead is 1 or -1 plus D, the difference of
+    two Laplace variables, P(D > x) = (2 + x / b) exp(-x / b) / 4. So the chance to fail at g is
+    (1/2 + g) t + (1/2 - g) (1 - t) with t = P(D > 1), and t for no gap at all.
+
+    40000 runs, at a level of 1e-7: an error of 5.33 * 0.5 / 200 = 0.013 of the chance shows. A
+    scale 10 % off moves t by 0.019, 0.020 and 0.012 at the three scales."""
+    runs = 40_000
+    gaps = critical_gaps(2, 1, scale=scale, p=1.0, size=runs, rng=np.random.default_rng(21))
+    t = (2 + 1 / scale) * np.exp(-1 / scale) / 4
+    for gap in (0.1, 0.3, 0.5):
+        chance = (0.5 + gap) * t + (0.5 - gap) * (1 - t)
+        failed = int((gaps > gap).sum())
+        assert stats.binomtest(failed, runs, chance).pvalue > 1e-7
+    assert int(np.isinf(gaps).sum()) == failed
+
+
 def test_critical_gaps_end_at_one_half():
     gaps = critical_gaps(4, 2, scale=100.0, p=1, size=200, rng=np.random.default_rng(1))
     assert np.isinf(gaps).any()
@@ -56,6 +74,29 @@ def test_quantile_interval_covers_at_the_stated_rate():
         _, low, high = quantile_interval(rng.exponential(size=150), 0.9)
         covered += low <= -np.log(0.1) <= high
     assert clopper_pearson(covered, 2000, confidence=0.999)[1] >= 0.95
+
+
+def test_quantile_interval_takes_the_ranks_of_the_tables():
+    # Median of 20: P(Bin(20, 1/2) <= 5) = 21700 / 2^20 = 0.0207 and <= 6 0.0577, so that the
+    # 6th and the 15th value enclose it with 95 %, as in the tables of the sign test.
+    assert quantile_interval(np.arange(1, 21), 0.5) == (10, 6, 15)
+    # 0.9-quantile of 50: P(Bin(50, 0.9) <= 40) = 0.0245 and <= 41 0.0579; >= 49 has the chance
+    # 0.0338 and >= 50 0.0052: the 41st value and the 50th.
+    assert quantile_interval(np.arange(1, 51), 0.9) == (45, 41, 50)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("size", [30, 57, 200])
+def test_quantile_interval_covers_on_either_side_and_no_rank_is_given_away(size, q):
+    """X_(r), the r-th of N values, exceeds the quantile if fewer than r of them lie below it."""
+    _, low, high = quantile_interval(np.arange(1, size + 1), q)
+    below = stats.binom(size, q)
+    if np.isfinite(low):
+        assert below.cdf(low - 1) <= 0.025
+    assert below.cdf(max(low, 0)) > 0.025  # one rank further in
+    if np.isfinite(high):
+        assert below.sf(high - 1) <= 0.025
+    assert below.sf(min(high, size + 1) - 2) > 0.025
 
 
 def test_quantile_interval_is_open_where_the_sample_is_too_small():

@@ -159,9 +159,12 @@ def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     while excess(high) < 0:
         high += 1.0
     log_ratio = brentq(excess, low, high, xtol=1e-15, rtol=1e-14) if low < high else low
-    while excess(log_ratio) > 0:
-        log_ratio -= 1e-15 * max(1.0, abs(log_ratio))
-    return width / math.exp(log_ratio)
+    scale = width / math.exp(log_ratio)
+    # The root is right to a few roundings, on either side. Those that overspend are raised here,
+    # by the delta itself and not by logarithms, which would hide the last digits.
+    while float(_delta(width / scale, eps)) > target:
+        scale *= 1 + 1e-15
+    return scale
 
 
 def _delta(ratio: float, eps: Array) -> Array:
