@@ -242,11 +242,13 @@ def bits_of_rankings() -> np.ndarray:
     return (ranks[:, above[0]] < ranks[:, above[1]]).astype(float)
 
 
+PERSON = {"privacy": "individual", "trust_design": True}
 COUNT_MOVES = {  # how far one neighbour moves the win counts
-    "edge": ({}, 2.0),  # one answer turned round: one win less here, one more there
-    "3 answers of a person": ({"privacy": "individual", "per_user": 3}, 6.0),
+    # one answer turned round: one win less here, one more there
+    "edge": ({"privacy": "edge"}, 2.0),
+    "3 answers of a person": ({**PERSON, "per_user": 3}, 6.0),
     **{
-        kind: ({"privacy": "individual", "design": kind}, largest_move(sheets(kind)))
+        kind: ({**PERSON, "design": kind}, largest_move(sheets(kind)))
         for kind in ("each_pair_once", "each_pair_or_skip", "ranking")
     },
 }
@@ -267,15 +269,16 @@ def test_noisy_counts_spend_epsilon(
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("options", "answers"), [({}, 1), ({"per_user": 3}, 3)])
+@pytest.mark.parametrize(
+    ("options", "answers"), [({"privacy": "edge"}, 1), ({**PERSON, "per_user": 3}, 3)]
+)
 def test_perturbed_mle_takes_the_noise_and_the_ridge_that_are_proved(
-    watch: Watch, options: dict[str, int], answers: int, epsilon: float
+    watch: Watch, options: dict[str, object], answers: int, epsilon: float
 ) -> None:
     """An answer exchanged moves the score by 4 in l1; a ridge as large as the scale hides the
     determinant."""
     noise, fits = watch(laplace_noise), watch(ridge_mle)
-    privacy = "individual" if options else "edge"
-    rankers.perturbed_mle(COUNTS, epsilon=epsilon, privacy=privacy, rng=rng(), **options)
+    rankers.perturbed_mle(COUNTS, epsilon=epsilon, rng=rng(), **options)
     assert [4 * answers / c.scale for c in noise] == pytest.approx([epsilon], rel=1e-12)
     assert [4 * answers / c.gamma for c in fits] == pytest.approx([epsilon], rel=1e-12)
     assert np.array_equal(fits[0].linear, noise[0].result)

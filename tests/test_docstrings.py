@@ -64,7 +64,9 @@ def test_samplers_that_are_said_to_be_exact_draw_no_float() -> None:
     assert exact == {"discrete_laplace_noise", "noisy_counts"}
     rng = NoFloats(np.random.PCG64(1))
     assert mechanisms.discrete_laplace_noise(2.5, 100, rng=rng).dtype == np.int64
-    counts = rankers.noisy_counts([[0, 2], [1, 0]], epsilon=1, noise="discrete_laplace", rng=rng)
+    counts = rankers.noisy_counts(
+        [[0, 2], [1, 0]], epsilon=1, privacy="edge", noise="discrete_laplace", rng=rng
+    )
     assert counts.dtype == np.int64
     with pytest.raises(AssertionError, match=r"rng\.laplace was called"):
-        rankers.noisy_counts([[0, 2], [1, 0]], epsilon=1, rng=rng)
+        rankers.noisy_counts([[0, 2], [1, 0]], epsilon=1, privacy="edge", rng=rng)
