@@ -132,22 +132,15 @@ def noisy_counts(
 
     **Privacy.** (epsilon, 0)-DP with ``calibration="tight"``: for edge privacy under flips and
     exchanges of one comparison, for individual privacy under replacement of one person's whole
-<<<<<<< HEAD
-    bundle by any other that the design allows. The released counts attain epsilon exactly; a
-    top-k set or ranking read off them loses less on small data. ``"printed"`` as in
-    `count_noise_scale`.
-    Idealised sampler (floating point): for study, unsafe for a release.
-    With ``noise="discrete_laplace"`` instead:
-    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
-    generator can be repeated.
-=======
     bundle by any other that the design allows; ties that count half a win for each side included
     (`dpbook.privacy.count_sensitivity`). With ``trust_design`` all this holds only as far as the
     caller's word does: a person beyond the design loses more than epsilon. The released counts
     attain epsilon exactly; a top-k set or ranking read off them loses less on small data.
-    ``"printed"`` as in `count_noise_scale`. Laplace noise is an idealised sampler (see
-    `laplace_noise`).
->>>>>>> inputs
+    ``"printed"`` as in `count_noise_scale`.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    With ``noise="discrete_laplace"`` instead:
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
     """
     whole = check.choice("noise", noise, NOISES) == "discrete_laplace"
     unit = 1 if whole else 0.5
