@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +44,30 @@ def write_page(path: Path, *code: str, parameters: str = PARAMETERS, title: str 
 def page_writer() -> Callable[..., Path]:
     """`write_page`, for tests that make their own pages."""
     return write_page
+
+
+@pytest.fixture
+def sleeping_build(tiny_book: Path) -> tuple[subprocess.Popen[str], int]:
+    """A ``dpbook build`` of the tiny book in a process of its own, and its kernel, now asleep."""
+    started = tiny_book / "started"
+    note = f"import os, time, pathlib\npathlib.Path({str(started)!r}).write_text(str(os.getpid()))"
+    for path in (tiny_book / "notebooks").glob("*.ipynb"):
+        path.unlink()
+    write_page(tiny_book / "notebooks" / "01-one.ipynb", note, "time.sleep(600)")
+    code = "import sys, pathlib; from dpbook.book.cli import main; "
+    code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tiny_book)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # a background shell may have told its children to ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 60
+    while not (started.is_file() and started.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return process, int(started.read_text())
 
 
 @pytest.fixture

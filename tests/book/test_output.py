@@ -191,22 +191,10 @@ def test_a_child_ends_with_its_parent(tmp_path: Path, number: int) -> None:
     assert wait_until(lambda: ended(child), 10)
 
 
-def test_sigterm_is_cleaned_up_like_ctrl_c(tiny_book: Path, page_writer) -> None:
-    started = tiny_book / "started"
-    wait = f"import os, time, pathlib\npathlib.Path({str(started)!r}).write_text(str(os.getpid()))"
-    for path in (tiny_book / "notebooks").glob("*.ipynb"):
-        path.unlink()
-    page_writer(tiny_book / "notebooks" / "01-one.ipynb", wait, "time.sleep(600)")
-    code = "import sys, pathlib; from dpbook.book.cli import main; "
-    code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tiny_book)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert wait_until(lambda: started.is_file() and bool(started.read_text()), 60)
-    kernel = int(started.read_text())
+def test_sigterm_is_cleaned_up_like_ctrl_c(
+    tiny_book: Path, sleeping_build: tuple[subprocess.Popen[str], int]
+) -> None:
+    process, kernel = sleeping_build
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM, out

@@ -10,8 +10,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -183,27 +181,9 @@ def test_a_failing_page_is_explained_and_nothing_else_is_lost(
 
 
 def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
-    tiny_book: Path, page_writer: Callable[..., Path]
+    tiny_book: Path, sleeping_build: tuple[subprocess.Popen[str], int]
 ) -> None:
-    started = tiny_book / "started"
-    wait = f"import os, time, pathlib\npathlib.Path({str(started)!r}).write_text(str(os.getpid()))"
-    for path in (tiny_book / "notebooks").glob("*.ipynb"):
-        path.unlink()
-    page_writer(tiny_book / "notebooks" / "01-one.ipynb", wait, "time.sleep(600)")
-    code = "import sys, pathlib; from dpbook.book.cli import main; "
-    code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tiny_book)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # a background shell may have told its children to ignore Ctrl-C
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    deadline = time.monotonic() + 60
-    while not (started.is_file() and started.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    kernel = int(started.read_text())
+    process, kernel = sleeping_build
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 130, out
