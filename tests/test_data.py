@@ -455,6 +455,12 @@ def test_folder_without_the_file(
         load_comparisons("small", path=tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("path", [5, b"folder", ["folder"]])
+def test_a_path_that_is_no_folder_name_is_refused(small: loader.Dataset, path: object) -> None:
+    with pytest.raises(ValueError, match="path must be a folder's name .* got"):
+        load_comparisons("small", path=path)
+
+
 def test_digest_mismatch_names_file_expected_and_got(
     small: loader.Dataset, cache: Path, tmp_path: Path
 ) -> None:

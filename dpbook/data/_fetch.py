@@ -45,6 +45,9 @@ def dataset_text(
 ) -> str:
     """Return the verified canonical CSV of a data set; see `dpbook.data.load_comparisons`."""
     check.choice("name", name, tuple(DATASETS))
+    # An integer is a file descriptor to the operating system, and nobody means one.
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path must be a folder's name (str or path-like), got {path!r}")
     given = path if path is not None else os.environ.get("DPBOOK_DATA") or None
     if given is not None:
         found = _in_folder(name, Path(given))

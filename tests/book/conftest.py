@@ -50,7 +50,9 @@ def page_writer() -> Callable[..., Path]:
 def sleeping_build(tiny_book: Path) -> tuple[subprocess.Popen[str], int]:
     """A ``dpbook build`` of the tiny book in a process of its own, and its kernel, now asleep."""
     started = tiny_book / "started"
-    note = f"import os, time, pathlib\npathlib.Path({str(started)!r}).write_text(str(os.getpid()))"
+    # the hard case: a kernel that does not listen to Ctrl-C
+    note = "import os, time, pathlib, signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    note += f"pathlib.Path({str(started)!r}).write_text(str(os.getpid()))"
     for path in (tiny_book / "notebooks").glob("*.ipynb"):
         path.unlink()
     write_page(tiny_book / "notebooks" / "01-one.ipynb", note, "time.sleep(600)")

@@ -187,7 +187,8 @@ def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 130, out
-    assert "interrupted" in out and "Traceback" not in out
+    assert "interrupted" in out
+    assert not [noise for noise in ("Traceback", "Task was destroyed") if noise in out], out
     with pytest.raises(ProcessLookupError):
         os.kill(kernel, 0)
     assert not list((tiny_book / "_build").rglob("*.ipynb"))
