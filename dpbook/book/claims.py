@@ -86,13 +86,13 @@ def check(
         What the paper prints, in the form that `test` takes: a scale, a law, a bound, results of a
         simulation.
     repaired : object, optional
-        The repaired statement in the same form. Required for the verdict ``holds-repaired``.
+        The repaired statement in the same form. Required for the verdict ``false-repaired``.
     twin : mapping of str to object, optional
         What was broken on purpose, in words ("half the noise"), and the subject that results. Each
         must come out the other way than the statement that the book asserts: the repair if there
         is one, else the printed one. Required for every kind of claim but definition, model and
         dataset.
-    tier : {"exact", "certified", "statistical"}
+    tier : {"exact", "certified", "proof", "statistical"}
         Strength of the evidence, as in the ledger.
     report : mapping of str to number or table, optional
         Exactly the numbers that the ledger names, at the settings that their names state. A value
@@ -147,7 +147,7 @@ def _subjects(
     """What a claim's test is applied to: role, name in words, subject."""
     if printed is None:
         raise ClaimError(f"{claim.id}: needs printed=..., what the test is applied to")
-    if claim.verdict == "holds-repaired" and repaired is None:
+    if claim.verdict == "false-repaired" and repaired is None:
         raise ClaimError(f"{claim.id}: needs repaired=..., the repaired statement")
     if claim.needs_control and not twin:
         raise ClaimError(f"{claim.id}: needs twin={{'what was broken': ...}}")
@@ -213,6 +213,8 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     list of str
         One phrase per contradiction; empty when the claim came out as recorded.
     """
+    if claim.same_as is not None:
+        return [f"is decided by {claim.same_as}, so it cannot have a record"]
     if not claim.checked:
         return ["is pending in the ledger but has a record"]
     problems = _report_problems(record, claim)
@@ -227,7 +229,7 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
             f"holds is {record['holds']}, but the verdict {claim.verdict} needs "
             f"{claim.expects_holds}"
         )
-    if claim.verdict == "holds-repaired" and record["repaired"] is None:
+    if claim.verdict == "false-repaired" and record["repaired"] is None:
         problems.append("the repaired statement was not tested")
     elif record["repaired"] is False:
         problems.append("the repaired statement fails")
@@ -359,7 +361,8 @@ def _ledger_problems(
             problems.append(f"{name} ({', '.join(where)}): is checked {count} times")
     recorded = {record["id"] for record in records}
     for claim in ledger.values():
-        if claim.checked and claim.id not in recorded and wanted(claim.notebook):
+        owed = claim.checked and claim.same_as is None
+        if owed and claim.id not in recorded and wanted(claim.notebook):
             problems.append(f"{claim.id} ({claim.notebook}): is checked but has no record")
     return sorted(problems)
 

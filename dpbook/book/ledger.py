@@ -7,6 +7,7 @@ does, and compares what comes out with what is written here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,18 +30,34 @@ KINDS = (
 )
 #: Kinds with nothing to break, whose checks need no broken twin.
 KINDS_WITHOUT_CONTROL = ("definition", "model", "dataset")
-VERDICTS = ("holds", "holds-loosely", "holds-repaired", "refuted", "shape-only", "definition")
+VERDICTS = (
+    "holds",
+    "holds-loosely",
+    "proof-repaired",
+    "empty",
+    "false-repaired",
+    "refuted",
+    "shape-only",
+    "definition",
+)
 #: Verdicts under which the printed statement is expected to fail its check.
-FAILING_VERDICTS = ("holds-repaired", "refuted")
+FAILING_VERDICTS = ("false-repaired", "refuted")
 #: Verdicts that leave nothing to correct; every other verdict is an erratum.
-CLEAN_VERDICTS = ("holds", "definition")
-TIERS = ("exact", "certified", "statistical")
+CLEAN_VERDICTS = ("holds", "shape-only", "definition")
+TIERS = ("exact", "certified", "proof", "statistical")
 STATUSES = ("checked", "pending")
+#: What of a claim failed, and what hangs on it, the gravest first.
+FAILED = ("statement", "proof", "algorithm", "accounting", "experiment", "wording")
+SEVERITIES = ("privacy", "conclusion", "proof", "constant", "wording")
 
 _TEXT_FIELDS = ("id", "paper", "where", "kind", "says", "notebook", "status")
 _CHECKED_FIELDS = ("verdict", "tier")
-_ERRATUM_FIELDS = ("printed", "wrong", "repair", "reproducer")
-_ALL_FIELDS = (*_TEXT_FIELDS, *_CHECKED_FIELDS, "report", *_ERRATUM_FIELDS)
+_ERRATUM_TEXTS = ("heading", "printed", "wrong", "repair", "reproducer")
+_ERRATUM_CHOICES = {"failed": FAILED, "severity": SEVERITIES}
+_ERRATUM_FIELDS = (*_ERRATUM_TEXTS, *_ERRATUM_CHOICES)
+_FREE_FIELDS = ("report", "remark", "same_as", "withdrawn")
+_ALL_FIELDS = (*_TEXT_FIELDS, *_CHECKED_FIELDS, *_ERRATUM_FIELDS, *_FREE_FIELDS)
+_WITHDRAWN_FIELDS = ("date", "said", "reason")
 
 #: Marks that a text of the ledger must not contain, since it becomes a part of several pages.
 _NOT_IN_TEXTS = {
@@ -80,9 +97,18 @@ class Claim:
         One of `TIERS`; None while pending.
     report : tuple of str
         Names of the numbers that the check must report.
-    printed, wrong, repair, reproducer : str or None
-        What is printed, what of it fails, the statement that is true, and a command or a few
-        lines of Python that show it.  Present for every verdict outside `CLEAN_VERDICTS`.
+    remark : str or None
+        What a reader should know beside the verdict, of any claim.
+    heading, printed, wrong, repair, reproducer : str or None
+        One sentence that says it all, what is printed, what of it fails, the statement that is
+        true, and a command or a few lines of Python that show it.
+    failed, severity : str or None
+        One of `FAILED` and of `SEVERITIES`.  Like the five texts above, present exactly for the
+        verdicts outside `CLEAN_VERDICTS`.
+    same_as : str or None
+        The id of another claim that says the same, so that its check decides this one too.
+    withdrawn : tuple of dict
+        What this book said of the claim before: ``date`` of the change, ``said``, ``reason``.
     """
 
     id: str
@@ -95,10 +121,16 @@ class Claim:
     verdict: str | None = None
     tier: str | None = None
     report: tuple[str, ...] = ()
+    remark: str | None = None
+    heading: str | None = None
     printed: str | None = None
     wrong: str | None = None
     repair: str | None = None
     reproducer: str | None = None
+    failed: str | None = None
+    severity: str | None = None
+    same_as: str | None = None
+    withdrawn: tuple[Mapping[str, str], ...] = ()
 
     @property
     def checked(self) -> bool:
@@ -117,8 +149,13 @@ class Claim:
 
     @property
     def is_erratum(self) -> bool:
-        """Whether the claim belongs on the errata page."""
-        return self.checked and self.verdict not in CLEAN_VERDICTS
+        """Whether the claim has an entry of its own on the errata page."""
+        return self.checked and self.verdict not in CLEAN_VERDICTS and self.same_as is None
+
+    @property
+    def breaks_privacy(self) -> bool:
+        """Whether what is printed promises a privacy that it does not give."""
+        return self.severity == "privacy"
 
     @property
     def state(self) -> str:
@@ -167,7 +204,16 @@ def load_ledger(path: str | Path) -> dict[str, Claim]:
         if found:
             problems.extend(f"{name}: {problem}" for problem in found)
             continue
-        ledger[name] = Claim(**{**entry, "report": tuple(entry.get("report") or ())})
+        ledger[name] = Claim(
+            **entry
+            | {
+                "report": tuple(entry.get("report") or ()),
+                "withdrawn": tuple(_withdrawn(entry.get("withdrawn"))),
+            }
+        )
+    for claim in ledger.values():
+        if claim.same_as is not None:
+            problems.extend(_same_problems(claim, ledger.get(claim.same_as)))
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger
@@ -207,6 +253,10 @@ def _entry_problems(entry: Mapping[str, Any]) -> list[str]:
         if _is_text(entry.get(key)) and entry[key] not in allowed:
             problems.append(f"{key} is {entry[key]!r}, must be one of {', '.join(allowed)}")
     problems += _report_problems(entry.get("report"))
+    problems += _withdrawn_problems(entry.get("withdrawn"))
+    for key in ("remark", "same_as"):
+        if key in entry and not _is_text(entry[key]):
+            problems.append(f"{key} must be a text, got {entry[key]!r}")
     for key, words in entry.items():
         for mark, why in _NOT_IN_TEXTS.items():
             if isinstance(words, str) and mark in words and key != "reproducer":
@@ -225,10 +275,52 @@ def _verdict_problems(entry: Mapping[str, Any]) -> list[str]:
     for key, allowed in (("verdict", VERDICTS), ("tier", TIERS)):
         if entry.get(key) not in allowed:
             problems.append(f"{key} is {entry.get(key)!r}, must be one of {', '.join(allowed)}")
-    if entry.get("verdict") in VERDICTS and entry["verdict"] not in CLEAN_VERDICTS:
-        for key in _ERRATUM_FIELDS:
-            if not _is_text(entry.get(key)):
-                problems.append(f"has verdict {entry['verdict']}, so it needs {key}, a text")
+    verdict = entry.get("verdict")
+    if verdict not in VERDICTS:
+        return problems
+    if verdict in CLEAN_VERDICTS or "same_as" in entry:
+        given = [key for key in _ERRATUM_FIELDS if key in entry]
+        return problems + [f"has no erratum of its own, so it cannot have {key}" for key in given]
+    for key in _ERRATUM_TEXTS:
+        if not _is_text(entry.get(key)):
+            problems.append(f"has verdict {verdict}, so it needs {key}, a text")
+    for key, allowed in _ERRATUM_CHOICES.items():
+        if entry.get(key) not in allowed:
+            problems.append(f"{key} is {entry.get(key)!r}, must be one of {', '.join(allowed)}")
+    return problems
+
+
+def _same_problems(claim: Claim, other: Claim | None) -> list[str]:
+    """Every rule about `same_as` that a claim breaks."""
+    if other is None or other.same_as is not None:
+        return [f"{claim.id}: same_as is {claim.same_as!r}, must be a claim with its own check"]
+    return [
+        f"{claim.id}: {key} is {getattr(claim, key)!r}, but {other.id}, which decides it, has "
+        f"{getattr(other, key)!r}"
+        for key in ("status", "verdict", "tier", "notebook")
+        if getattr(claim, key) != getattr(other, key)
+    ]
+
+
+def _withdrawn(entries: Any) -> list[dict[str, str]]:
+    """What was withdrawn, its dates as texts: YAML reads 2026-11-22 as a date."""
+    return [{key: str(words) for key, words in entry.items()} for entry in entries or ()]
+
+
+def _withdrawn_problems(entries: Any) -> list[str]:
+    """Every rule that the list of withdrawn sentences breaks."""
+    if entries is None:
+        return []
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        return [f"withdrawn must be a list of {', '.join(_WITHDRAWN_FIELDS)}, got {entries!r:.80}"]
+    problems = []
+    for entry in entries:
+        if set(entry) != set(_WITHDRAWN_FIELDS):
+            problems.append(f"withdrawn needs {', '.join(_WITHDRAWN_FIELDS)}, got {entry!r:.80}")
+        elif not re.fullmatch(r"\d{4}-\d\d-\d\d", str(entry["date"])):
+            problems.append(f"withdrawn: date is {entry['date']!r}, must be year-month-day")
+        elif not (_is_text(entry["said"]) and _is_text(entry["reason"])):
+            problems.append(f"withdrawn: said and reason must be texts, got {entry!r:.80}")
     return problems
 
 

@@ -19,27 +19,52 @@ Record = Mapping[str, Any]
 STATES = {
     "holds": ("✓", "holds"),
     "holds-loosely": ("≈", "holds loosely"),
-    "holds-repaired": ("↻", "holds once repaired"),
+    "proof-repaired": ("⊢", "proof repaired"),
+    "empty": ("∅", "true but empty"),
+    "false-repaired": ("↻", "false as printed, repaired"),
     "refuted": ("✗", "refuted"),
     "shape-only": ("~", "shape only"),
     "definition": ("≡", "definition"),
     "pending": ("…", "pending"),
 }
+#: What a badge adds where a privacy guarantee is broken.
+PRIVACY_MARK = "⚠ privacy guarantee broken"
+#: Headings of the errata, by what hangs on what failed.
+SEVERITY_HEADINGS = {
+    "privacy": "A privacy guarantee is broken",
+    "conclusion": "The conclusion changes",
+    "proof": "The proof does not give it",
+    "constant": "A constant is not the sharp one",
+    "wording": "The words say something else",
+}
 _ROLES = {"printed": "As stated", "repaired": "Repaired"}
 _FINDINGS = {
-    "holds": "The printed claim passes this check.",
-    "holds-loosely": "The printed claim passes this check; its constant is not the true one.",
-    "holds-repaired": "The printed claim fails this check; the repaired statement passes it.",
-    "refuted": "The printed claim fails this check.",
-    "shape-only": "The shape passes this check; nothing more is claimed.",
+    "holds": "The printed statement passes this test.",
+    "holds-loosely": "The printed statement passes this test; its constant is not the sharp one, "
+    "and both stand side by side.",
+    "proof-repaired": "The printed statement is true and passes this test; its printed proof does "
+    "not give it, and the proof on this page does.",
+    "empty": "The printed statement is true and passes this test, but says nothing: its "
+    "hypotheses cannot be met, or its conclusion is trivial.",
+    "false-repaired": "What is printed does not pass this test; the repair passes it.",
+    "refuted": "What is printed does not pass this test, and no repair is known here.",
+    "shape-only": "The shape passes this test; nothing more is claimed.",
     "definition": "A definition: there is nothing to test.",
 }
 
 
 def state_words(claim: Claim) -> str:
-    """The state of a claim in words, with its tier: ``holds (exact)`` or ``pending``."""
+    """The state of a claim in words: ``holds (exact)`` or ``pending``, and whether privacy broke."""
     words = STATES[claim.state][1]
-    return f"{words} ({claim.tier})" if claim.checked else words
+    words = f"{words} ({claim.tier})" if claim.checked else words
+    return f"{words} {PRIVACY_MARK}" if claim.breaks_privacy else words
+
+
+def failure_words(claim: Claim) -> str:
+    """What of a claim failed, and what hangs on it; empty for a claim that leaves no erratum."""
+    if claim.failed is None:
+        return ""
+    return f"What failed: the {claim.failed} (severity: {claim.severity})."
 
 
 def run_words(claim: Claim, record: Record | None) -> str:
@@ -86,16 +111,14 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
         return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
     if not record["applies"]:
         return [f"Not tested at these parameters: {str(record['why']).rstrip('.')}."]
-    return [_outcome(claim)]
+    return [sentence for sentence in (_outcome(claim), failure_words(claim)) if sentence]
 
 
 def measurements(record: Record) -> list[str]:
     """What the test measured on each subject, one line each: printed, repaired, every twin."""
-    measured = record["measured"]
-    passes = {entry["subject"]: entry["passes"] for entry in measured}
-    asserted = passes.get("repaired", passes.get("printed"))
+    asserted = record["holds"] if record["repaired"] is None else record["repaired"]
     lines = []
-    for entry in measured:
+    for entry in record["measured"]:
         parts = [Part.read(part) for part in entry["parts"]]
         # A passing subject passes every part; of a failing one, the parts that fail say why.
         told = "; ".join(part.words() for part in parts if part.passes is entry["passes"])
@@ -110,7 +133,9 @@ def measurements(record: Record) -> list[str]:
 def _outcome(claim: Claim) -> str:
     # What is ours was never printed elsewhere.
     words = _FINDINGS.get(claim.state, "")
-    return words.replace("The printed claim", "The statement") if claim.paper == "BOOK" else words
+    return (
+        words.replace("The printed statement", "The statement") if claim.paper == "BOOK" else words
+    )
 
 
 def card_html(
@@ -138,6 +163,7 @@ def card_html(
         state, tone = f"recorded as {state_words(claim)}", "outside"
     else:
         state, tone = f"{STATES[claim.state][0]} {state_words(claim)}", claim.state
+    tone += " claim-privacy" * claim.breaks_privacy
     parts = [
         f'<div class="claim-card claim-{tone}" id="claim-{name}">',
         f'<p><strong>{link}</strong>: <span class="claim-state">{escape(state)}</span></p>',

@@ -118,6 +118,10 @@ class ClaimsDirective(SphinxDirective):
 
     def evidence(self, claim: Claim, record: dict[str, Any] | None) -> list[nodes.Node]:
         """Where the check of this claim stands: a link to its cell, or why there is none."""
+        if claim.same_as is not None:
+            uri = _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{claim.same_as}")
+            link = nodes.reference("", claim.same_as, refuri=uri, internal=True)
+            return [nodes.Text("decided by "), link]
         words = report.run_words(claim, record)
         if record is None:
             text = f"{claim.notebook} ({words})" if claim.checked else f"planned: {claim.notebook}"
@@ -155,13 +159,16 @@ class LedgerDirective(ClaimsDirective):
     def row(self, claim: Claim, record: dict[str, Any] | None) -> nodes.row:
         """One claim."""
         name = nodes.literal(text=claim.id)
+        says = self.inline(claim.says)
+        if claim.remark:
+            says += [nodes.Text(" "), nodes.emphasis("", "", *self.inline(claim.remark))]
         row = _row(
             [
                 [name],
                 [nodes.Text(claim.paper)],
                 [nodes.Text(claim.where)],
                 [nodes.Text(claim.kind)],
-                self.inline(claim.says),
+                says,
                 [_badge(claim, None, with_id=False)],
                 self.evidence(claim, record),
             ]
@@ -172,16 +179,27 @@ class LedgerDirective(ClaimsDirective):
 
 
 class ErrataDirective(ClaimsDirective):
-    """``{claims-errata}``: what is printed, what is wrong, the repair and a reproducer."""
+    """``{claims-errata}``: what is printed, what is wrong, the repair and a reproducer.
+
+    What hangs on it decides the order: broken privacy first, wording last.
+    """
 
     def run(self) -> list[nodes.Node]:
-        """Make one section for each claim that is not simply true."""
+        """Make one section for each severity, and in it one for each erratum."""
         ledger, records = self.load()
         errata = [claim for claim in ledger.values() if claim.is_erratum]
         if not errata:
             return [nodes.paragraph(text="No claim checked so far needs a correction.")]
         printed = self.printed(errata)
-        return [self.section(c, records.get(c.id), printed.get(c.id)) for c in errata]
+        groups: list[nodes.Node] = []
+        for severity, heading in report.SEVERITY_HEADINGS.items():
+            mine = [claim for claim in errata if claim.severity == severity]
+            if mine:
+                group = nodes.section(ids=[f"errata-{severity}"], names=[f"errata-{severity}"])
+                group += nodes.title("", f"{heading} ({len(mine)})")
+                group += [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
+                groups.append(group)
+        return groups
 
     def printed(self, errata: list[Claim]) -> dict[str, str]:
         """What the reproducers print; one that fails, or prints nothing, is a warning."""
@@ -203,7 +221,14 @@ class ErrataDirective(ClaimsDirective):
     ) -> nodes.section:
         """One erratum."""
         section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
-        section += nodes.title("", f"{claim.id} ({claim.where}): {report.STATES[claim.state][1]}")
+        section += nodes.title("", "", *self.inline(claim.heading or ""))
+        uri = _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{claim.id}")
+        section += nodes.paragraph(
+            "",
+            "",
+            _badge(claim, uri),
+            nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}"),
+        )
         for label, text in (
             ("Printed", claim.printed),
             ("What is wrong", claim.wrong),
@@ -212,14 +237,8 @@ class ErrataDirective(ClaimsDirective):
             section += nodes.paragraph(
                 "", "", nodes.strong(text=f"{label}. "), *self.inline(text or "")
             )
-        uri = _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{claim.id}")
         section += nodes.paragraph(
-            "",
-            "",
-            nodes.strong(text="Evidence. "),
-            _badge(claim, uri, with_id=False),
-            nodes.Text(" on "),
-            *self.evidence(claim, record),
+            "", "", nodes.strong(text="Evidence. "), *self.evidence(claim, record)
         )
         section += nodes.paragraph("", "", nodes.strong(text="See it in a second."))
         section += reproducer_block(claim.reproducer or "")
@@ -227,6 +246,24 @@ class ErrataDirective(ClaimsDirective):
             section += nodes.paragraph("", "", nodes.strong(text="It prints"))
             section += nodes.literal_block(printed.rstrip(), printed.rstrip(), language="none")
         return section
+
+
+class WithdrawnDirective(ClaimsDirective):
+    """``{claims-withdrawn}``: what this book said and no longer says, the latest first."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make one table of all that was withdrawn."""
+        ledger, _ = self.load()
+        told = [(claim, entry) for claim in ledger.values() for entry in claim.withdrawn]
+        told.sort(key=lambda pair: pair[1]["date"], reverse=True)  # stable: then as in the ledger
+        if not told:
+            return [nodes.paragraph(text="Nothing has been withdrawn so far.")]
+        rows = []
+        for claim, entry in told:
+            uri = _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{claim.id}")
+            cells: list[list[nodes.Node]] = [[nodes.Text(entry["date"])], [_badge(claim, uri)]]
+            rows.append(_row([*cells, self.inline(entry["said"]), self.inline(entry["reason"])]))
+        return [_table(("Date", "Now", "What we said", "Why not"), rows, ["claims-withdrawn"])]
 
 
 def reproducer_block(code: str) -> nodes.literal_block:
@@ -287,6 +324,7 @@ def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element
     words = f"{mark} {report.state_words(claim)}"
     text = f"{claim.id} {words}" if with_id else words
     classes = ["claim-badge", f"claim-{claim.state}"]
+    classes += ["claim-privacy"] * claim.breaks_privacy
     if uri is None:
         return nodes.inline(text, text, classes=classes)
     return nodes.reference("", text, refuri=uri, internal=True, classes=classes)
@@ -315,5 +353,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("badge", BadgeRole())
     app.add_directive("claims-ledger", LedgerDirective)
     app.add_directive("claims-errata", ErrataDirective)
+    app.add_directive("claims-withdrawn", WithdrawnDirective)
     app.add_directive("bench-table", BenchDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

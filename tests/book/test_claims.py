@@ -13,7 +13,8 @@ from dpbook.book.claims import ClaimError, LedgerError, check, collect, find_led
 
 ROOT = Path(__file__).resolve().parents[2]
 
-ERRATUM = {"printed": "p", "wrong": "w", "repair": "r", "reproducer": "print(1)"}
+ERRATUM = {"heading": "h", "printed": "p", "wrong": "w", "repair": "r", "reproducer": "print(1)"}
+ERRATUM |= {"failed": "statement", "severity": "constant"}
 
 
 def entry(name, **fields):
@@ -34,9 +35,12 @@ def entry(name, **fields):
 LEDGER = [
     entry("HOLDS", report=["loss", "table"]),
     entry("LOOSE", verdict="holds-loosely", **ERRATUM),
-    entry("REPAIRED", verdict="holds-repaired", **ERRATUM),
+    entry("REPAIRED", verdict="false-repaired", **ERRATUM),
     entry("REFUTED", verdict="refuted", notebook="02-two", **ERRATUM),
-    entry("SHAPE", verdict="shape-only", tier="statistical", notebook="02-two", **ERRATUM),
+    entry("PROOF", verdict="proof-repaired", tier="proof", **ERRATUM),
+    entry("EMPTY", verdict="empty", **(ERRATUM | {"severity": "privacy"})),
+    entry("SHAPE", verdict="shape-only", tier="statistical", notebook="02-two", remark="slopes"),
+    entry("SAME", same_as="LOOSE", verdict="holds-loosely"),
     entry("DEF", kind="definition", verdict="definition", notebook="02-two"),
     entry("LATER", status="pending", verdict=..., tier=..., notebook="03-three"),
 ]
@@ -47,6 +51,8 @@ GOOD = {
     "LOOSE": {"printed": 4.0},
     "REPAIRED": {"printed": 0.5, "repaired": 1.0},
     "REFUTED": {"printed": 0.5, "twin": {"a sound scale": 2.0}},
+    "PROOF": {"printed": 1.0, "tier": "proof"},
+    "EMPTY": {"printed": 1.0},
     "SHAPE": {"printed": 1.0, "tier": "statistical"},
     "DEF": {"printed": 1.0, "twin": None},
 }
@@ -195,8 +201,10 @@ def test_the_ledger_is_read_in_order(project):
         "LOOSE",
         "REPAIRED",
         "REFUTED",
-        "SHAPE",
+        "PROOF",
+        "EMPTY",
     ]
+    assert [c.id for c in ledger.values() if c.breaks_privacy] == ["EMPTY"]
     assert [c.id for c in ledger.values() if not c.expects_holds] == ["REPAIRED", "REFUTED"]
 
 
@@ -216,8 +224,41 @@ def test_the_ledger_is_read_in_order(project):
         (entry("X", report=["a", "a"]), "X: report names a number twice"),
         (entry("X", verdict="refuted"), "X: has verdict refuted, so it needs printed, a text"),
         (
-            entry("X", verdict="shape-only", **(ERRATUM | {"repair": " "})),
-            "X: has verdict shape-only, so it needs repair, a text",
+            entry("X", verdict="empty", **(ERRATUM | {"repair": " "})),
+            "X: has verdict empty, so it needs repair, a text",
+        ),
+        (
+            entry("X", verdict="proof-repaired", **(ERRATUM | {"failed": "luck"})),
+            "X: failed is 'luck', must be one of statement, proof",
+        ),
+        (
+            entry("X", verdict="refuted", **(ERRATUM | {"severity": None})),
+            "X: severity is None, must be one of privacy, conclusion",
+        ),
+        (
+            entry("X", verdict="shape-only", wrong="w"),
+            "X: has no erratum of its own, so it cannot have wrong",
+        ),
+        (entry("X", remark=3), "X: remark must be a text, got 3"),
+        (entry("X", same_as="NONE"), "X: same_as is 'NONE', must be a claim with its own check"),
+        (entry("X", same_as="SAME"), "X: same_as is 'SAME', must be a claim with its own check"),
+        (
+            entry("X", same_as="LOOSE"),
+            "X: verdict is 'holds', but LOOSE, which decides it, has 'holds-loosely'",
+        ),
+        (
+            entry("X", same_as="LOOSE", verdict="holds-loosely", wrong="w"),
+            "X: has no erratum of its own, so it cannot have wrong",
+        ),
+        (entry("X", withdrawn="all"), "X: withdrawn must be a list of date, said, reason"),
+        (entry("X", withdrawn=[{"date": "2026-01-02"}]), "X: withdrawn needs date, said, reason"),
+        (
+            entry("X", withdrawn=[{"date": "today", "said": "s", "reason": "r"}]),
+            "X: withdrawn: date is 'today', must be year-month-day",
+        ),
+        (
+            entry("X", withdrawn=[{"date": "2026-01-02", "said": " ", "reason": "r"}]),
+            "X: withdrawn: said and reason must be texts",
         ),
         (entry("X", says="![x](//host/y.png)"), "X: says contains '![', an image"),
         (entry("X", where="$\\href{javascript:1}{x}$"), "a link inside a formula"),
@@ -396,7 +437,7 @@ def test_the_file_is_the_same_bytes_in_any_order(project, records):
         ("SHAPE", {"holds": False}, "holds is False, but the verdict shape-only needs True"),
         ("DEF", {"holds": False}, "holds is False, but the verdict definition needs True"),
         ("REFUTED", {"holds": True}, "holds is True, but the verdict refuted needs False"),
-        ("REPAIRED", {"holds": True}, "holds is True, but the verdict holds-repaired needs False"),
+        ("REPAIRED", {"holds": True}, "holds is True, but the verdict false-repaired needs False"),
         ("REPAIRED", {"repaired": False}, "the repaired statement fails"),
         ("REPAIRED", {"repaired": None}, "the repaired statement was not tested"),
         ("REFUTED", {"repaired": False}, "the repaired statement fails"),

@@ -255,7 +255,7 @@ def controls(name, page, ledger):
                 faults.append(f"{where}: the twin is the statement itself")
         if "printed" not in given:
             faults.append(f"{where}: needs printed")
-        if claim.verdict == "holds-repaired" and "repaired" not in given:
+        if claim.verdict == "false-repaired" and "repaired" not in given:
             faults.append(f"{where}: needs repaired")
     return faults
 
@@ -399,7 +399,7 @@ LEDGER = {
     c.id: c
     for c in (
         claim("A"),
-        claim("B", verdict="holds-repaired"),
+        claim("B", verdict="false-repaired"),
         claim("D", kind="definition", verdict="definition"),
         claim("OTHER", notebook="02-other"),
         claim("LATER", status="pending", verdict=None, tier=None, notebook="01-good"),

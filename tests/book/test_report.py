@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpbook.book import report
-from dpbook.book.ledger import VERDICTS, Claim
+from dpbook.book.ledger import FAILING_VERDICTS, SEVERITIES, VERDICTS, Claim
 
 
 def claim(**fields):
@@ -29,7 +29,7 @@ PENDING = claim(id="P-2", status="pending", verdict=None, tier=None, notebook="0
 
 def record(**fields):
     base = {"id": "P-1", "applies": True, "why": None, "control": True, "report": {}}
-    base["measured"] = []
+    base |= {"holds": True, "repaired": None, "measured": []}
     return base | fields
 
 
@@ -39,6 +39,26 @@ def test_every_verdict_is_named_in_words(verdict):
     assert words == f"{report.STATES[verdict][1]} (exact)"
     html = report.card_html(record(), claim(verdict=verdict))
     assert words in html and f"claim-{verdict}" in html and 'id="claim-P-1"' in html
+
+
+def test_a_broken_privacy_guarantee_is_marked_wherever_the_state_stands():
+    broken = claim(verdict="false-repaired", failed="algorithm", severity="privacy")
+    assert report.state_words(broken).endswith(report.PRIVACY_MARK)
+    html = report.card_html(record(), broken)
+    assert report.PRIVACY_MARK in html and "claim-privacy" in html
+    assert "What failed: the algorithm (severity: privacy)." in html
+    sound = claim(verdict="false-repaired", failed="wording", severity="wording")
+    assert report.PRIVACY_MARK not in report.card_html(record(), sound)
+
+
+@pytest.mark.parametrize("verdict", sorted(set(VERDICTS) - set(FAILING_VERDICTS)))
+def test_nothing_that_is_true_is_said_to_fail(verdict):
+    text = report.card_text(record(), claim(verdict=verdict))
+    assert "fail" not in text and "not pass" not in text
+
+
+def test_every_severity_has_a_heading_and_the_gravest_comes_first():
+    assert tuple(report.SEVERITY_HEADINGS) == SEVERITIES
 
 
 def test_pending_is_pending_whatever_was_run():
@@ -53,7 +73,7 @@ def test_a_contradiction_outweighs_everything():
     html = report.card_html(record(), claim(), ["holds is False"])
     assert "claim-contradiction" in html and "claim-holds" not in html
     assert "Not as recorded in the ledger: holds is False." in html
-    assert "passes this check" not in html
+    assert "passes this test" not in html
 
 
 def test_a_twin_that_was_not_caught_is_called_out():
@@ -123,7 +143,7 @@ def contrast(one, other):
 def test_badges_are_legible_in_light_and_dark():
     css = Path(__file__).resolve().parents[2] / "book" / "_static" / "custom.css"
     colours = re.findall(r"--claim-(\w+)(-ground)?: (#\w{6});", css.read_text(encoding="utf-8"))
-    assert len(colours) == 16  # four tones, ink and ground, light and dark
+    assert len(colours) == 4 * 8  # eight tones, ink and ground, light and dark
     for (tone, _, ink), (again, ground, paper) in zip(colours[::2], colours[1::2], strict=True):
         assert tone == again and ground
         assert contrast(ink, paper) > 7, tone

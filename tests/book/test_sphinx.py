@@ -42,6 +42,10 @@ LEDGER = [
         "verdict": "refuted",
         "tier": "exact",
         "report": [],
+        "heading": "The value $1$ is 2",
+        "failed": "statement",
+        "severity": "privacy",
+        "withdrawn": [{"date": "2026-01-02", "said": "It is 3.", "reason": "A slip of ours."}],
         "printed": "It is 1.",
         "wrong": "It is not 1.",
         "repair": "It is $2$.",
@@ -214,6 +218,11 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
 
     errata = page(project, "book/errata")
     assert "erratum-P-BAD" in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
+    assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
+    assert "is 2<" in errata, "the heading is a sentence"
+    own = errata[errata.index("claims-withdrawn") :]
+    assert all(text in own for text in ("2026-01-02", "It is 3.", "A slip of ours.", "P-BAD"))
+    assert "claim-privacy" in page(project, "book/ledger")
     for text in ("It is 1.", "It is not 1.", "Repair.", "../notebooks/02-two.html#claim-P-BAD"):
         assert text in errata
     after = errata[errata.index("It prints") :]
