@@ -581,6 +581,8 @@ def test_the_ledger_of_the_book_is_valid():
     for claim in ledger.values():
         page = ROOT / "notebooks" / f"{claim.notebook}.ipynb"
         assert not claim.checked or page.is_file(), f"{claim.id}: no page {claim.notebook}"
+        assert claim.heading is None or claim.heading[-1] != ".", f"{claim.id}: a heading, no text"
+        assert "TO BE" not in (claim.heading or ""), f"{claim.id}: its heading is not written"
 
 
 def own_reproducers():
