@@ -85,14 +85,31 @@ def test_residual_certifies_the_score_equation():
         assert abs(slope) < 1e-6 + 1e-7  # tolerance of the fit plus that of the difference
 
 
+class LogisticTanh:
+    """The logistic law at x + tanh(x) / 4, by the chain rule; (e^x + e^-x)^-2 = tanh'(x) / 4."""
+
+    @staticmethod
+    def logcdf(x):
+        return stats.logistic.logcdf(x + np.tanh(x) / 4)
+
+    @staticmethod
+    def logpdf(x):
+        steeper = np.exp(-2 * np.logaddexp(x, -x))
+        return stats.logistic.logpdf(x + np.tanh(x) / 4) + np.log1p(steeper)
+
+
+LAWS = {
+    "logistic": stats.logistic,
+    "logistic_tanh": LogisticTanh,
+    "probit": stats.norm,
+    "cauchit": stats.cauchy,
+    "student_t3": stats.t(3),
+}
+
+
 def pair_score(theta, wins, gamma, linear, link="logistic"):
     """Score item by item, with scipy.stats laws: written without the package's formulas."""
-    law = {
-        "logistic": stats.logistic,
-        "probit": stats.norm,
-        "cauchit": stats.cauchy,
-        "student_t3": stats.t(3),
-    }[link]
+    law = LAWS[link]
     n = len(theta)
     score = gamma * theta + linear
     for i, j in itertools.permutations(range(n), 2):
@@ -125,7 +142,7 @@ def slack(fit, gamma, other=0.0):
 
 
 @pytest.mark.parametrize("method", ["dense", "sparse"])
-@pytest.mark.parametrize("link", ["logistic", "probit"])
+@pytest.mark.parametrize("link", ["logistic", "logistic_tanh", "probit"])
 @pytest.mark.parametrize("size", [0.0, 30.0])
 def test_both_general_routes_agree_with_another_solver(method, link, size):
     wins, gamma = random_wins(9, 0.5, 3), 0.2
@@ -148,10 +165,7 @@ def test_links_that_are_not_log_concave_need_a_large_ridge():
 
 @pytest.mark.parametrize("name", LINKS)
 def test_derivatives_of_log_cdf_hold_out_to_the_tails(name):
-    link = LINKS[name]
-    law = {"logistic": stats.logistic, "probit": stats.norm, "cauchit": stats.cauchy}.get(
-        name, stats.t(3)
-    )
+    link, law = LINKS[name], LAWS[name]
     x = np.linspace(-30, 5, 71)
     slope = np.exp(law.logpdf(x) - law.logcdf(x))
     np.testing.assert_allclose(link.log_slope(x), slope, rtol=1e-10)
@@ -161,6 +175,17 @@ def test_derivatives_of_log_cdf_hold_out_to_the_tails(name):
     np.testing.assert_allclose(link.log_curvature(x), curvature, rtol=0, atol=1e-7)
     far = np.array([-1e3, -1e6, -1e9, 1e3, 1e9])
     assert np.isfinite(link.log_slope(far)).all() and np.isfinite(link.log_curvature(far)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "admissible"),
+    [("logistic", True), ("logistic_tanh", True), ("probit", False), ("cauchit", False)],
+)
+def test_two_links_meet_the_conditions_of_ccw25(name, admissible):
+    link, x = LINKS[name], np.linspace(-700, 700, 140_001)
+    ratio = link.log_slope(x) + link.log_slope(-x)  # F' / (F (1 - F)): bounded, says A1
+    bent = (link.log_curvature(x) > 0).all()  # A2
+    assert (ratio.max() < 2 and bent) == admissible
 
 
 @pytest.mark.parametrize("name", LINKS)
