@@ -269,7 +269,8 @@ def completeness(name, page, ledger):
     ]
     badges = re.findall(r"\{badge\}`([^`]+)`", prose(page))
     for claim in ledger.values():
-        if claim.checked and claim.notebook == name and claim.id not in checked:
+        owed = claim.checked and claim.same_as is None
+        if owed and claim.notebook == name and claim.id not in checked:
             faults.append(f"{claim.id} is not checked")
     faults += [
         f"{claim_id} has no badge" for claim_id in checked if claim_id and claim_id not in badges
@@ -358,6 +359,29 @@ def no_machine_paths(name, page, ledger):
     ]
 
 
+#: What makes a sentence about authors checkable: a citation, a numbered place, or a file.
+SOURCE = re.compile(
+    r"\{cite|`[^`]+\.(?:R|py|ipynb|csv)`|\blines? \d"
+    r"|(?:[Ss]ection|Theorem|Proposition|Corollary|Remark|Appendix|Experiments?|Exp\.|Figure)"
+    r" [\dA-Z]"
+)
+
+
+def unsourced(words):
+    """Sentences about authors that do not name where it is written."""
+    return [
+        " ".join(sentence.split())
+        for sentence in re.split(r"(?<=[a-z)`\]][.!?])\s+(?=[A-Z*{])|\n\s*\n", words)
+        if re.search(r"\bauthors\b", sentence) and not SOURCE.search(sentence)
+    ]
+
+
+def sources(name, page, ledger):
+    return [
+        f"a sentence about authors names no source: {found}" for found in unsourced(prose(page))
+    ]
+
+
 RULES = [
     no_outputs,
     file_format,
@@ -374,6 +398,7 @@ RULES = [
     rerun,
     mathematics,
     no_machine_paths,
+    sources,
 ]
 
 
@@ -544,6 +569,11 @@ BAD = [
     (rerun, edited(11, "Rerun", "Read"), "must end with"),
     (mathematics, edited(2, "$$\n", "").copy(), "a bare LaTeX environment"),
     (no_machine_paths, edited(6, "1 + 1", "open('/home/me/x')"), "a path of one machine"),
+    (
+        sources,
+        edited(0, "Another one", "The authors keep it. Another one"),
+        "no source: The authors",
+    ),
 ]
 
 
@@ -568,6 +598,22 @@ def test_every_rule_has_a_bad_page():
 
 def own_ledger():
     return load_ledger(ROOT / "book" / "claims.yml")
+
+
+def test_a_source_is_a_place():
+    good = "Their code (`Experiment-4.R`, line 12) draws it once. So do the authors in section 4."
+    assert unsourced("The authors' code (`Experiment-4.R`, line 12) draws it once. " + good) == []
+    assert unsourced("Fine. The authors draw\nit once. Fine.") == ["The authors draw it once."]
+
+
+@pytest.mark.parametrize("place", ["ledger", "book"])
+def test_sentences_about_authors_name_their_source(place):
+    if place == "ledger":
+        texts = (ROOT / "book" / "claims.yml").read_text(encoding="utf-8")
+        words = {"claims.yml": re.sub(r"\n\n?- id:", "\n\n- id:", texts)}
+    else:
+        words = {path.name: path.read_text("utf-8") for path in (ROOT / "book").glob("*.md")}
+    assert {name: found for name, text in words.items() if (found := unsourced(text))} == {}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

@@ -159,5 +159,5 @@ def test_every_state_has_a_colour():
 
 def test_only_what_a_paper_says_is_called_printed():
     ours = claim(id="BOOK-1", paper="BOOK")
-    assert "The statement passes this check." in report.card_text(record(id="BOOK-1"), ours)
-    assert "The printed claim passes this check." in report.card_text(record(), claim())
+    assert "The statement passes this test." in report.card_text(record(id="BOOK-1"), ours)
+    assert "The printed statement passes this test." in report.card_text(record(), claim())

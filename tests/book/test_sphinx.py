@@ -168,7 +168,9 @@ def project(tmp_path):
         ".. autoclass:: dpbook.book.ledger.Claim\n   :members:\n"
         ".. autofunction:: dpbook.book.figures.label_line\n```\n"
     )
+    (root / "book" / "bibliography.md").write_text("# The texts\n")
     chapters = ["notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"]
+    chapters.append("book/bibliography")
     toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": f} for f in chapters]}
     (root / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
     for name, make in (("01-one", one), ("02-two", two)):
