@@ -38,7 +38,7 @@ MYSTNB = {
 }
 FIGURE_KEYS = {"name", "caption", "caption_before", "classes"}
 IMAGE_KEYS = {"alt", "classes", "width", "height", "scale", "align"}
-SEEDED = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "BitGenerator"}
+SEEDED = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "MT19937", "BitGenerator"}
 BOOTSTRAPPED = {"lineplot", "barplot", "pointplot", "regplot", "lmplot", "relplot", "catplot"}
 AMSMATH = re.compile(r"^\s*\\begin\{(align|equation|gather|multline|eqnarray|alignat)\*?\}", re.M)
 
