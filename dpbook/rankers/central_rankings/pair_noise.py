@@ -33,6 +33,7 @@ Ints = NDArray[np.int64]
 
 CALIBRATIONS = ("tight", "printed")
 BLOCK = 512  # releases compared with all rankings at once
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for three items
 
 
 def pair_noise_scale(
@@ -297,15 +298,14 @@ def _least_lead(lead: Array, b: float, clip: bool) -> Array:
     """P(all three noisy leads are positive and the e-th is the least), for each e."""
     end = 0.5 if clip else max(0.0, float(lead.max())) + b
     kinks = np.unique(np.clip([0.0, end, *lead], 0.0, end))
-    node, weight = np.polynomial.legendre.leggauss(16)
     total = np.zeros(3)
     for low, high in pairwise(kinks):
         edges = np.linspace(low, high, int(np.ceil((high - low) / b)) + 1)
         half = np.diff(edges)[:, None] / 2
-        t = ((edges[:-1, None] + half) + half * node).ravel()
+        t = ((edges[:-1, None] + half) + half * NODES).ravel()
         density = np.exp(-np.abs(t - lead[:, None]) / b) / (2 * b)
         above = laplace_preference(lead[:, None] - t, b)
         others = np.stack([above[1] * above[2], above[0] * above[2], above[0] * above[1]])
-        total += (density * others) @ (half * weight).ravel()
+        total += (density * others) @ (half * WEIGHTS).ravel()
     # Beyond the end: one third each, by the tie, or because all three leads decay alike.
     return np.asarray(total + laplace_preference(lead - end, b).prod() / 3)

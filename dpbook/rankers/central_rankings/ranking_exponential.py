@@ -13,7 +13,7 @@ sampler and exact expectations far beyond the m! rankings that can be listed.
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 from math import comb
 
 import numpy as np
@@ -47,6 +47,7 @@ Ints = NDArray[np.int64]
 
 MAX_ITEMS_SUBSETS = 16
 MAX_PROFILES = 100_000
+LOGS_AT_ONCE = 2**20  # of the laws of many profiles, held together
 
 
 def ranking_costs(counts: ArrayLike) -> Array:
@@ -276,12 +277,17 @@ def exponential_ranking_loss(n_items: int, users: int, epsilon: float) -> float:
     places = positions_of(orders)
     ahead = places[:, :, None] < places[:, None, :]
     distance = all_costs(ahead.astype(float))
+    chosen = combinations_with_replacement(range(len(orders)), others)
+    block = max(1, LOGS_AT_ONCE // len(orders) ** 2)
     worst = 0.0
-    for chosen in combinations_with_replacement(range(len(orders)), others):
-        base = distance[list(chosen)].sum(axis=0)
-        logs = -rate * (base + distance)  # row: the ranking of the user who changes
-        logs -= logsumexp(logs, axis=1, keepdims=True)
-        worst = max(worst, float(np.abs(logs - logs[0]).max()))
+    while profiles := list(islice(chosen, block)):
+        held = np.zeros((len(profiles), len(orders)))
+        rows = np.repeat(np.arange(len(profiles)), others)
+        np.add.at(held, (rows, np.array(profiles, dtype=int).ravel()), 1.0)
+        # Middle axis: the ranking of the user who changes.
+        logs = -rate * ((held @ distance)[:, None, :] + distance)
+        logs -= logsumexp(logs, axis=-1, keepdims=True)
+        worst = max(worst, float(np.abs(logs - logs[:, :1]).max()))
     return worst
 
 
