@@ -34,6 +34,10 @@ MODULES = {
 USERS, ITEMS, PHI = 5000, 45, 0.9  # of the samples and the counts
 VOTERS, SPREAD = 100, 0.98  # of the exact Kemeny rankings
 SAMPLING_ERROR = 5.0  # standard errors allowed between a sample and the theory
+# Table 3 of YLL: its solutions, and users and items of its columns (SUSHI has 5000 x 10 as well).
+SOLUTIONS = ("KwikSort", "DP-KwikSort", "LDP-KwikSort:RR", "LDP-KwikSort:Lap")
+COLUMNS = ((795, 4), (793, 4), (5000, 5), (5000, 10), (5000, 15), (5000, 30), (5000, 45))
+COLUMN_LIMIT = 0.1  # seconds; the shortest time printed for a local solution is longer
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,9 @@ class Task:
     ----------
     name : str
         Words of the table.
-    kind : {"sample", "count", "kemeny", "bound", "local"}
-        What is done, and how its result is checked.
+    kind : str
+        What is done, and how its result is checked: "sample", "count", "kemeny", "bound", "local",
+        or a solution of Table 3 with users and items, "KwikSort 795 x 4".
     peer : str
         A key of `MODULES`, or `LIMIT`.
     target : float
@@ -74,15 +79,27 @@ TASKS = (
     Task("exact Kemeny, 4 profiles, 20 items", "kemeny", "corankco", 100, (20, 1), rounds=3),
     Task("exact Kemeny, 4 profiles, 45 items", "bound", LIMIT, 1, (5, 0), 1.0, 3),
     Task("LDP-KwikSort, 5000 agents, 45 items", "local", LIMIT, 1, (100, 0), 1e-3),
+    *(
+        Task(f"Table 3: {kind}", kind, LIMIT, 1, (5, 0), COLUMN_LIMIT, 1)
+        for users, items in COLUMNS
+        for kind in (f"{solution} {users} x {items}" for solution in SOLUTIONS)
+    ),
 )
+
+
+def column(kind: str) -> tuple[str, int, int]:
+    """Solution, users and items of a kind; whatever is not of Table 3 has the sizes of the rest."""
+    solution, *sizes = kind.replace(" x ", " ").split()
+    users, items = map(int, sizes) if sizes else (USERS, 20 if kind == "kemeny" else ITEMS)
+    return solution, users, items
 
 
 def draw(kind: str, seed: int = 20256) -> NDArray[np.int64]:
     """Rankings as positions, shape (profiles, users, items), by the harness's own insertion."""
     rng = np.random.default_rng(seed)
+    _, users, items = column(kind)
     exact = kind in ("kemeny", "bound")
-    profiles, users, phi = (4, VOTERS, SPREAD) if exact else (1, USERS, PHI)
-    items = 20 if kind == "kemeny" else ITEMS
+    profiles, users, phi = (4, VOTERS, SPREAD) if exact else (1, users, PHI)
     positions = np.empty((profiles, users, items), dtype=np.int64)
     for row in positions.reshape(-1, items):
         order: list[int] = []
@@ -140,8 +157,9 @@ def error(kind: str, result: NDArray[Any]) -> float:
         return abs(float(np.mean(rows)) / mean - 1)
     if kind == "bound":  # gap between the ranking and the certified bound, each (cost, lower)
         return float((result[:, 0] - result[:, 1]).max())
-    if kind == "local":
-        return 0.0 if sorted(result.tolist()) == list(range(ITEMS)) else float("inf")
+    solution, _, items = column(kind)
+    if kind == "local" or solution in SOLUTIONS:
+        return 0.0 if sorted(result.tolist()) == list(range(items)) else float("inf")
     return 0.0  # compared with the peer's
 
 

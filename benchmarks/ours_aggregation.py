@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.aggregation import ITEMS, PHI, USERS
+from benchmarks.aggregation import ITEMS, PHI, USERS, column
 from dpbook.data import Rankings
-from dpbook.estimators import kemeny_ranking, pairwise_counts
+from dpbook.estimators import kemeny_ranking, kwiksort_ranking, pairwise_counts
 from dpbook.models import mallows_rankings
-from dpbook.rankers import ldp_kwiksort
+from dpbook.rankers import dp_kwiksort, ldp_kwiksort
 
 
 def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
@@ -25,6 +25,14 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
         return lambda: pairwise_counts(rankings)
     if kind == "local":
         return lambda: ldp_kwiksort(data[0], epsilon=1.0, queries=1, rng=rng)
+    solution, _, _ = column(kind)
+    if solution == "KwikSort":
+        return lambda: kwiksort_ranking(pairwise_counts(data[0]), rng=rng)
+    if solution == "DP-KwikSort":
+        return lambda: dp_kwiksort(pairwise_counts(data[0]), epsilon=1.0, rng=rng)
+    if solution.startswith("LDP-KwikSort"):
+        mechanism = "response" if solution.endswith("RR") else "laplace"
+        return lambda: ldp_kwiksort(data[0], epsilon=1.0, mechanism=mechanism, rng=rng)
     if kind == "kemeny":
         return lambda: [kemeny_ranking(pairwise_counts(profile)).cost for profile in data]
 

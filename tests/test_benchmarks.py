@@ -198,6 +198,28 @@ def test_a_limit_in_seconds_stands_for_the_peer(monkeypatch):
     assert aggregation.measure(task("bound", aggregation.LIMIT))["passed"] is False
 
 
+@pytest.mark.parametrize("solution", aggregation.SOLUTIONS)
+def test_a_solution_of_table_3_ranks_the_items_of_its_column(solution):
+    kind = f"{solution} 793 x 4"
+    assert kind in {t.kind for t in aggregation.TASKS}
+    data = aggregation.draw(kind)
+    assert data.shape == (1, 793, 4)
+    assert aggregation.error(kind, ours_aggregation.prepare(kind, data)()) == 0.0
+    assert aggregation.error(kind, np.arange(5)) == np.inf
+    assert aggregation.tolerance(kind) == 0.0
+
+
+def test_the_two_local_solutions_differ_in_the_randomiser(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        ours_aggregation, "ldp_kwiksort", lambda *a, mechanism, **k: asked.append(mechanism)
+    )
+    data = np.tile(np.arange(4), (1, 3, 1))
+    for solution in aggregation.SOLUTIONS:
+        ours_aggregation.prepare(f"{solution} 3 x 4", data)()
+    assert asked == ["response", "laplace"]
+
+
 def test_our_counts_are_those_of_the_plain_loop():
     data = aggregation.draw("kemeny")[:1]
     ours = ours_aggregation.prepare("count", data)()
