@@ -53,7 +53,7 @@ SEVERITIES = ("privacy", "conclusion", "proof", "constant", "wording")
 _TEXT_FIELDS = ("id", "paper", "where", "kind", "says", "notebook", "status")
 _CHECKED_FIELDS = ("verdict", "tier")
 _ERRATUM_TEXTS = ("heading", "printed", "wrong", "repair", "reproducer")
-_ERRATUM_CHOICES = {"failed": FAILED, "severity": SEVERITIES}
+_ERRATUM_CHOICES: Mapping[str, tuple[str, ...]] = {"failed": FAILED, "severity": SEVERITIES}
 _ERRATUM_FIELDS = (*_ERRATUM_TEXTS, *_ERRATUM_CHOICES)
 _FREE_FIELDS = ("report", "remark", "same_as", "withdrawn")
 _ALL_FIELDS = (*_TEXT_FIELDS, *_CHECKED_FIELDS, *_ERRATUM_FIELDS, *_FREE_FIELDS)
@@ -272,6 +272,7 @@ def _entry_problems(entry: Mapping[str, Any]) -> list[str]:
 def _verdict_problems(entry: Mapping[str, Any]) -> list[str]:
     """Every rule about verdict and tier that one checked entry breaks."""
     problems = []
+    allowed: tuple[str, ...]
     for key, allowed in (("verdict", VERDICTS), ("tier", TIERS)):
         if entry.get(key) not in allowed:
             problems.append(f"{key} is {entry.get(key)!r}, must be one of {', '.join(allowed)}")

@@ -54,7 +54,7 @@ _FINDINGS = {
 
 
 def state_words(claim: Claim) -> str:
-    """The state of a claim in words: ``holds (exact)`` or ``pending``, and whether privacy broke."""
+    """The state in words, ``holds (exact)`` or ``pending``, and whether privacy is broken."""
     words = STATES[claim.state][1]
     words = f"{words} ({claim.tier})" if claim.checked else words
     return f"{words} {PRIVACY_MARK}" if claim.breaks_privacy else words
