@@ -26,7 +26,7 @@ def survey_distances(
     size: int,
     rng: np.random.Generator,
 ) -> dict[str, Array]:
-    """Distances between edge-private and non-private estimates on subsamples of a survey.
+    """Distances between edge-private and non-private results on subsamples of a survey.
 
     Parameters
     ----------
@@ -38,9 +38,10 @@ def survey_distances(
     epsilons : sequence of float
         Privacy levels in nats, for one answer.
     calibration : {"printed", "private", "theorem"}
-        Noise scale 8 / epsilon with ridge max(2 sqrt(n p log n), 1 / epsilon) (CCW23, Proposition
-        2.1); the smallest one proved private, 4 / epsilon with an equal ridge; or the scale
-        epsilon / 16 that CCW23, Theorem 2.1 prints, with the ridge of the first.
+        Noise of the estimate: scale 8 / epsilon with ridge max(2 sqrt(n p log n), 1 / epsilon)
+        (CCW23, Proposition 2.1; the paper does not say which ridge it used); the smallest one
+        proved private, 4 / epsilon with an equal ridge; or the scale epsilon / 16 that CCW23,
+        Theorem 2.1 prints, with the ridge of the first. Counts always carry 2 / epsilon.
     size : int
         Number of replicates.
     rng : numpy.random.Generator
@@ -50,8 +51,9 @@ def survey_distances(
     -------
     dict of str to array, shape (len(fractions), len(epsilons), size)
         ``"l2"``, ``"linf"``: norms of the difference of centred estimates on the same subsample;
-        ``"hamming"``: share of items with another rank; ``"hamming to full"``: the same against
-        the non-private ranking of the whole survey.
+        ``"hamming"``: share of items to which noisy counts give another rank than the counts of
+        the same subsample, ties broken by lot; ``"hamming to full"``: the same against the counts
+        of the whole survey.
 
     Notes
     -----
@@ -62,10 +64,12 @@ def survey_distances(
     if not shares or np.any(np.diff(shares) >= 0):
         raise ValueError(f"fractions = {list(fractions)!r}: allowed are decreasing shares")
     n, levels = table.n_items, privacy_levels(epsilons)
-    noise = check.generator(rng).laplace(size=(check.integer("size", size, 1), n))
+    # Three noises of each replicate: on the score, on the counts, and for ties between counts.
+    shape = (3, check.integer("size", size, 1), n)
+    noise, count_noise, lots = check.generator(rng).laplace(size=shape)
     wins = np.broadcast_to(table.wins, (size, n, n))
     ties = np.broadcast_to(np.triu(table.ties), (size, n, n))
-    whole = ranks_from_scores(ridge_mle(table.half_tied_wins(), gamma=NO_RIDGE).theta)
+    whole = ranks_from_scores(table.half_tied_wins().sum(axis=-1))
     rows: dict[str, list[list[Array]]] = {}
     before = 1.0
     for p in shares:
@@ -73,15 +77,18 @@ def survey_distances(
         before = p
         seen = wins + (ties + np.swapaxes(ties, 1, 2)) / 2
         plain = ridge_mle(seen, gamma=NO_RIDGE).theta
+        counts = seen.sum(axis=-1)
+        order = ranks_from_scores(counts + 1e-9 * lots)
         blocks: dict[str, list[Array]] = {}
         for epsilon in levels:
             scale, gamma = _survey_noise(n, p, epsilon, calibration)
             private = centred(ridge_mle(seen, gamma=gamma, linear=scale * noise).theta)
-            ranks, gap = ranks_from_scores(private), private - centred(plain)
+            gap = private - centred(plain)
+            ranks = ranks_from_scores(counts + (2 / epsilon) * count_noise)
             for name, values in (
                 ("l2", np.linalg.norm(gap, axis=-1)),
                 ("linf", np.abs(gap).max(axis=-1)),
-                ("hamming", (ranks != ranks_from_scores(plain)).mean(axis=-1)),
+                ("hamming", (ranks != order).mean(axis=-1)),
                 ("hamming to full", (ranks != whole).mean(axis=-1)),
             ):
                 blocks.setdefault(name, []).append(values)
