@@ -265,7 +265,7 @@ def test_full_ratings(cache: Path) -> None:
     found, table = data.outcomes(), preference_table("movielens_top40")
     assert found.items == table.items and found.users == table.users == 610
     assert (found.raters, found.source) == (table.raters, table.source)
-    for field in ("higher", "equal", "only", "neither", "movies"):
+    for field in ("higher", "equal", "only", "neither", "movies", "products"):
         assert np.array_equal(getattr(found, field), getattr(table, field)), field
 
 

@@ -39,6 +39,7 @@ needs_full_data = pytest.mark.skipif(
 SHA256 = {
     "ccw25_reference": "d9997c075ce74d9189c5430d6c6032da0fcd26d94dab84392068968acb8018a7",
     "movielens_top40_films": "3afe201c6d41e3ac5132f89b675be44e70ff9e4b9a3ed1354a90b4d6905539ce",
+    "movielens_top40_lists": "a7e2689ec4daac21819da96a3d62d674b89e82e043806dd2e5fcdb25bd7730c0",
     "movielens_top40_pairs": "91872431e84701f54d6ab957ef1206a5eece5a0b46998d19d679541ae02fc2b8",
     "sushi_pairs": "79c1b4b80d45385c1c750c0410b0d7df468f1b272a71f83b38f7483202ada4a3",
     "turk_rankings": "34302c0207ebc358697f8fac0660e20dad0de2a508618fc8a2ca8947da49ee72",
@@ -204,6 +205,13 @@ def test_outcomes_of_small_ratings_by_hand() -> None:
     assert table.neither.tolist() == [[0, 2, 3], [2, 0, 2], [3, 2, 0]]
     assert table.decided().tolist() == [[0, 1, 2], [1, 0, 3], [0, 0, 0]]
     assert table.undecided().tolist() == [[0, 3, 3], [3, 0, 2], [3, 2, 0]]
+    # Surpluses (2, 0, -2), (1, 1, -2), (-1, 2, -1), and nothing for two silent users.
+    assert table.products is not None
+    assert table.products.tolist() == [[6, -1, -5], [-1, 5, -4], [-5, -4, 9]]
+    scores = np.array([[2, 0, -2], [1, 1, -2], [-1, 2, -1], [0, 0, 0], [0, 0, 0]]) / 2
+    assert np.allclose(table.score_covariance(), np.cov(scores.T, ddof=0), rtol=0, atol=1e-15)
+    with pytest.raises(ValueError, match="products = None: allowed is the table of products"):
+        replace(table, products=None).score_covariance()
     assert table.ratings().tolist() == [2, 3, 1]
     assert (table.users, table.raters) == (5, 3)
     assert np.allclose(table.probabilities() + table.probabilities().T, 1)
@@ -258,6 +266,13 @@ def test_movielens_table_equals_a_recount() -> None:
         assert (table.higher[i, j], table.higher[j, i]) == (seen["a"], seen["b"])
         assert (table.only[i, j], table.only[j, i]) == (seen["only a"], seen["only b"])
         assert (table.equal[i, j], table.neither[i, j]) == (seen["equal"], seen["neither"])
+    movies, total = table.movies.tolist(), Counter[tuple[int, int]]()
+    for rated in people.values():
+        stars = [rated.get(movie, 0.0) for movie in movies]
+        surplus = [sum((s > x) - (s < x) for x in stars) for s in stars]
+        total.update({(i, j): surplus[i] * surplus[j] for i in range(40) for j in range(40)})
+    assert table.products is not None
+    assert table.products.tolist() == [[total[i, j] for j in range(40)] for i in range(40)]
 
 
 @pytest.mark.parametrize(
@@ -269,6 +284,9 @@ def test_movielens_table_equals_a_recount() -> None:
         (lambda t: {"equal": np.triu(t.equal)}, "equal is not symmetric"),
         (lambda t: {"neither": np.tril(t.neither)}, "neither is not symmetric"),
         (lambda t: {"higher": t.only, "only": t.higher}, "in different ways"),
+        (lambda t: {"products": t.products[:2, :2]}, r"products of shape \(2, 2\): allowed is"),
+        (lambda t: {"products": np.triu(t.products)}, "products: allowed is a symmetric table"),
+        (lambda t: {"products": t.products + 1}, "products: .* rows add up to 0"),
         (lambda t: {"movies": [1, 1, 2]}, "movies has 3 entries: allowed is one for each"),
         (lambda t: {"only": t.only[:2, :2]}, "only has 2 rows: allowed is 3"),
     ],

@@ -173,6 +173,9 @@ class OutcomeTable:
         Where the counts come from, and under what terms.
     movies : ndarray of int, shape (n,)
         Numbers of the items at the source.
+    products : ndarray of int, shape (n, n), symmetric, optional
+        Entry [i, j]: sum over users of the product of the surpluses of i and j.  A user's surplus
+        of an item is the number of items put after it less those put before it, the unrated last.
 
     Raises
     ------
@@ -191,6 +194,7 @@ class OutcomeTable:
     source: str
     licence: str
     movies: IntArray
+    products: IntArray | None = None
 
     def __post_init__(self) -> None:
         check.integer("users", self.users, 1)
@@ -217,6 +221,16 @@ class OutcomeTable:
         if len(np.unique(movies)) != self.n_items or len(movies) != self.n_items:
             raise ValueError(f"movies has {len(movies)} entries: allowed is one for each item")
         object.__setattr__(self, "movies", movies)
+        if self.products is not None:
+            products = _checks.integers("products", self.products, 2)
+            if products.shape != self.higher.shape:
+                raise ValueError(
+                    f"products of shape {products.shape}: allowed is {self.higher.shape}"
+                )
+            # Every user's surpluses add up to zero.
+            if not np.array_equal(products, products.T) or products.sum(axis=0).any():
+                raise ValueError("products: allowed is a symmetric table whose rows add up to 0")
+            object.__setattr__(self, "products", products)
 
     @property
     def n_items(self) -> int:
@@ -246,6 +260,24 @@ class OutcomeTable:
     def probabilities(self) -> FloatArray:
         """Return, shape (n, n), the chance that a random user puts i before j; diagonal 1/2."""
         return self.expected() / self.users + np.eye(self.n_items) / 2
+
+    def score_covariance(self) -> FloatArray:
+        """Return, shape (n, n), the covariance over users of the items' scores.
+
+        A user's score of an item is half its surplus: its wins beyond one half of the comparisons,
+        with a tie as half a win.  Coins add their own variance to it.
+
+        Raises
+        ------
+        ValueError
+            If the table holds no products.
+        """
+        if self.products is None:
+            raise ValueError("products = None: allowed is the table of products of surpluses")
+        decided = self.decided()
+        mean = (decided.sum(axis=1) - decided.sum(axis=0)) / self.users
+        covariance: FloatArray = (self.products / self.users - np.outer(mean, mean)) / 4
+        return covariance
 
     def ratings(self) -> IntArray:
         """Return, shape (n,), the number of ratings of each item."""

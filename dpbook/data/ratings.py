@@ -114,6 +114,13 @@ class RatingTable:
         higher = np.array([(column[:, None] > ratings).sum(axis=0) for column in ratings.T])
         equal = np.array([(column[:, None] == ratings).sum(axis=0) for column in ratings.T])
         neither = (1 - rated).T @ (1 - rated)
+        # Here the unrated stand below every rating.
+        ranked = np.nan_to_num(ratings, nan=-np.inf)
+        above, below = np.zeros((2, *ranked.shape), dtype=np.int64)
+        for k, column in enumerate(ranked.T):
+            above[:, k] = (column[:, None] > ranked).sum(axis=1)
+            below[:, k] = (column[:, None] < ranked).sum(axis=1)
+        surplus = above - below
         np.fill_diagonal(equal, 0)
         np.fill_diagonal(neither, 0)
         return OutcomeTable(
@@ -127,4 +134,5 @@ class RatingTable:
             source=self.source,
             licence=self.licence,
             movies=self.movies,
+            products=surplus.T @ surplus,
         )

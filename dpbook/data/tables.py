@@ -11,8 +11,9 @@
 * MovieLens.  Ratings of the 40 most rated films in the file called latest-small: 100,836 ratings
   by 610 users of 9,742 films.  This is not MovieLens 100K, which has 100,000 ratings by 943 users.
   F. M. Harper and J. A. Konstan, "The MovieLens datasets: history and context", ACM Transactions
-  on Interactive Intelligent Systems 5 (2015) 19:1-19:19.  The table is a transformation of the data
-  and stands under GroupLens' terms, not under the licence of this package; `licence` states them.
+  on Interactive Intelligent Systems 5 (2015) 19:1-19:19.  Two tables of sums over all users, from
+  the ratings: outcomes of each pair, and products of scores.  They are a transformation of the data
+  and stand under GroupLens' terms, not under the licence of this package; `licence` states them.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ def preference_table(name: str) -> PreferenceTable | OutcomeTable:
     -------
     PreferenceTable or OutcomeTable
         For "sushi" the number of people who place one item before another.  For "movielens_top40"
-        the number of users who rated one film higher, both the same, only one, or neither.
+        the number of users who rated one film higher, both the same, only one, or neither, and the
+        sums over users from which the covariance of their scores follows.
 
     Raises
     ------
@@ -185,6 +187,12 @@ def _movielens() -> OutcomeTable:
         source=MOVIELENS.source,
         licence=MOVIELENS.licence,
         movies=np.array(list(films)),
+        products=np.array(
+            [
+                [int(row[str(movie)]) for movie in films]
+                for row in _rows("movielens_top40_lists.csv")
+            ]
+        ),
     )
 
 
