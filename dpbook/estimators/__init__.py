@@ -1,5 +1,6 @@
 """Non-private estimators: win counts, orders, ridge maximum likelihood, rank aggregation."""
 
+from dpbook.estimators.footrule import footrule_ranking
 from dpbook.estimators.kemeny import KemenyFit, kemeny_ranking
 from dpbook.estimators.kwiksort import kwiksort_comparisons, kwiksort_ranking, kwiksort_rankings
 from dpbook.estimators.kwiksort_laws import (
@@ -33,6 +34,7 @@ __all__ = [
     "comparisons_pmf_tournament",
     "copeland_ranking",
     "footrule_distance",
+    "footrule_ranking",
     "kemeny_ranking",
     "kemeny_score",
     "kendall_distance",

@@ -20,6 +20,7 @@ from dpbook.rankers.central_rankings.dp_kwiksort import (
     dp_kwiksort_pmf,
     dp_kwiksort_scale,
 )
+from dpbook.rankers.central_rankings.footrule import private_footrule
 from dpbook.rankers.central_rankings.pair_noise import (
     noisy_fractions,
     pair_noise_scale,
@@ -167,6 +168,7 @@ __all__ = [
     "perturbed_mle_loss",
     "printed_response",
     "printed_response_pmf",
+    "private_footrule",
     "private_kemeny",
     "private_kemeny_pmf",
     "profile_pair_errors",
