@@ -190,6 +190,31 @@ def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPa
     assert refused and full and refused < 60
 
 
+@pytest.mark.parametrize("cap", [0, 5, 30])
+def test_one_question_each_reads_every_user_once(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch, cap: int
+) -> None:
+    """Both sides of a comparison are read, for the users who answer it, and no user twice."""
+    module = sys.modules["dpbook.rankers.local_rankings.adaptive_answers"]
+    reports, read = watch(report_pmf), np.zeros(USERS, dtype=int)
+
+    class Guarded:
+        shape = POSITIONS.shape
+
+        def __getitem__(self, index: tuple) -> np.ndarray:
+            np.add.at(read, index[0], 1)
+            return POSITIONS[index]
+
+    monkeypatch.setattr(module, "ranking_positions", lambda positions: Guarded())
+    for seed in range(20):
+        run = rankers.ldp_one_question_kwiksort(
+            POSITIONS, epsilon=1.0, groups=30, cap=cap, rng=np.random.default_rng(seed)
+        )
+        assert set(read) <= {0, 2} and read.sum() == 2 * (USERS if run.refused else run.asked)
+        read[:] = 0
+    assert [r.epsilon for r in reports] == [1.0] * 20
+
+
 # ------------------------------------------------------------------ one number for each answer
 
 

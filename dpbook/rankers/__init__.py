@@ -51,6 +51,7 @@ from dpbook.rankers.local_rankings.adaptive_answers import (
     AdaptiveRanking,
     adaptive_answers,
     ldp_adaptive_kwiksort,
+    ldp_one_question_kwiksort,
 )
 from dpbook.rankers.local_rankings.adaptive_budget import (
     adaptive_loss,
@@ -147,6 +148,7 @@ __all__ = [
     "laplace_wins",
     "ldp_adaptive_kwiksort",
     "ldp_kwiksort",
+    "ldp_one_question_kwiksort",
     "ldp_pair_counts",
     "local_fractions",
     "mle_calibration",

@@ -1,28 +1,32 @@
-"""Private answers on demand: AGKM's Algorithm 2, and KwikSort on top of it, Algorithm 3.
+"""Private answers on demand: AGKM's Algorithms 2 and 3, and one question for each person.
 
 The users are split at random into as many groups as there are items. Every ordered pair belongs
 to a random group; when it is asked, that group answers. A group that was asked too often refuses.
 Calibration ``"printed"`` feeds answers 0 and 1 to a randomiser made for numbers from -1 to 1 and
 wastes half of the budget; ``"tight"`` feeds it -1 and 1.
+
+`ldp_one_question_kwiksort` has a group for every question instead, and nobody answers twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.data import Rankings
-from dpbook.estimators import kemeny_ranking
+from dpbook.estimators import kemeny_ranking, kwiksort_ranking
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.rankers.local_rankings.adaptive_budget import (
     CALIBRATIONS,
     adaptive_report,
     adaptive_report_pmf,
 )
+from dpbook.rankers.local_rankings.ldp_channels import report_pmf
 from dpbook.rankers.local_rankings.one_pair import local_fractions
 
 __all__ = [
@@ -30,6 +34,7 @@ __all__ = [
     "AdaptiveRanking",
     "adaptive_answers",
     "ldp_adaptive_kwiksort",
+    "ldp_one_question_kwiksort",
 ]
 
 Array = NDArray[np.float64]
@@ -84,16 +89,16 @@ class AdaptiveAnswers:
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveRanking:
-    """A ranking from Algorithm 3.
+    """A ranking by questions on demand.
 
     Attributes
     ----------
     positions : array of int, shape (n,)
         Place of every item.
     refused : bool
-        Whether a group refused and the fallback made the ranking.
+        Whether the groups gave out, so that the fallback made the ranking, or the rest of it.
     asked : int
-        Number of pairs answered.
+        Number of pairs that a group answered.
     """
 
     positions: Ints
@@ -215,6 +220,79 @@ def ldp_adaptive_kwiksort(
     )
     ranking = kemeny_ranking(fractions).positions if fallback is None else fallback(fractions)
     return AdaptiveRanking(np.asarray(ranking, dtype=np.int64), refused=True, asked=asked)
+
+
+def ldp_one_question_kwiksort(
+    positions: Rankings | ArrayLike,
+    *,
+    epsilon: float,
+    groups: int,
+    cap: int | None = None,
+    rng: np.random.Generator,
+) -> AdaptiveRanking:
+    """KwikSort that asks a fresh group for every comparison, so that nobody answers twice.
+
+    Parameters
+    ----------
+    positions : Rankings, or array of int, shape (users, n)
+        Place of every item in the ranking of each user: rows are permutations of 0..n-1.
+    epsilon : float
+        Privacy parameter of a user, in nats, above 0.
+    groups : int
+        The users are split at random into so many groups of equal size; some may be left over.
+    cap : int, optional
+        Number of groups that answer one comparison each, at most `groups`, which is the default.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    AdaptiveRanking
+
+    Notes
+    -----
+    The partition is that of Bassily (2019), as AGKM describe it. The members of a group answer by
+    randomised response at epsilon and their majority decides, a tie by a coin. The largest part is
+    split first. When the next pivot would need more groups than the cap allows, everybody who has
+    not been asked answers one pair, drawn from those without an order, and KwikSort ends on these.
+
+    **Privacy.** (epsilon, 0) locally: every user sends one bit, chosen by what others have sent.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    """
+    table = ranking_positions(positions)
+    users, n = table.shape
+    lie = report_pmf(check.epsilon(epsilon))[0, 1]
+    size = users // check.integer("groups", groups, 1, users)
+    most = check.integer("cap", groups if cap is None else cap, 0, groups)
+    people = check.generator(rng).permutation(users)
+    places, asked, parts = np.zeros(n, dtype=np.int64), 0, [(0, np.arange(n))]
+    while any(len(items) > 1 for _, items in parts):
+        largest = max(range(len(parts)), key=lambda k: len(parts[k][1]))
+        start, items = parts[largest]
+        if asked + len(items) - 1 > most:
+            break
+        pivot = int(rng.choice(items))
+        rest = items[items != pivot]
+        member = people[asked * size : (asked + len(rest)) * size].reshape(len(rest), size)
+        asked += len(rest)
+        votes = table[member, rest[:, None]] < table[member, pivot]
+        lead = 2 * (votes ^ (rng.random(votes.shape) < lie)).sum(axis=1) - size
+        left = lead + rng.choice([-0.5, 0.5], size=len(rest)) > 0
+        places[pivot] = middle = start + int(left.sum())
+        parts[largest] = (start, rest[left])
+        parts.append((middle + 1, rest[~left]))
+    open_pairs = [pair for _, items in parts for pair in combinations(items.tolist(), 2)]
+    margin = np.zeros((n, n))
+    if open_pairs:
+        member = people[asked * size :]
+        first, second = np.array(open_pairs)[rng.integers(len(open_pairs), size=len(member))].T
+        yes = (table[member, first] < table[member, second]) ^ (rng.random(len(member)) < lie)
+        np.add.at(margin, (first, second), 2 * yes - 1)
+    for start, items in parts:
+        places[items] = start
+        if len(items) > 1:
+            places[items] += kwiksort_ranking(margin[np.ix_(items, items)], rng=rng)
+    return AdaptiveRanking(places, refused=bool(open_pairs), asked=asked)
 
 
 def _sort(answers: AdaptiveAnswers, rng: np.random.Generator) -> tuple[Ints | None, int]:

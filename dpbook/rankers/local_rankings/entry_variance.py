@@ -31,8 +31,9 @@ def entry_variance(
 
     Parameters
     ----------
-    protocol : {"one_pair", "pairs", "hypercube", "split", "adaptive"}
-        As for `local_fractions`, or AGKM's Algorithm 2 (`adaptive_answers`).
+    protocol : {"one_pair", "pairs", "hypercube", "split", "adaptive", "one_question"}
+        As for `local_fractions`, or AGKM's Algorithm 2 (`adaptive_answers`), or one answer of a
+        group of `ldp_one_question_kwiksort`.
     n_items : int
         Number of items n, at least 2.
     users : int
@@ -41,11 +42,12 @@ def entry_variance(
         Privacy parameter of a user, in nats, above 0.
     fraction : float
         True share of users who place the first item before the second; it matters for
-        ``"adaptive"`` only.
+        ``"adaptive"`` and ``"one_question"`` only.
     queries : int or None
         As for `pairs_response`, for ``"pairs"`` only.
     cap : int, optional
-        Number of queries q that Algorithm 2 is set for; needed for ``"adaptive"`` only.
+        Number of queries q that Algorithm 2 is set for, or of groups; needed for ``"adaptive"`` and
+        ``"one_question"`` only.
     calibration : {"tight", "printed"}
         As for `adaptive_answers`.
     ties : {"split", "closed"}
@@ -56,20 +58,26 @@ def entry_variance(
     float
         With c(e) = coth(e / 2) and C = n (n - 1) / 2: ``(C c(epsilon / K)^2 / K - 1) / (4 N)``
         for K random pairs (one pair: K = 1, split: K = C), ``(B^2 - 1) / (4 N)`` for the
-        hypercube of scale B.
+        hypercube of scale B. For a group of s users drawn from N without replacement, with the
+        share w: ``(c(epsilon)^2 - 1 + 4 w (1 - w) (N - s)/(N - 1)) / (4 s)``.
 
     Raises
     ------
     ValueError
         For arguments out of range.
     """
-    check.choice("protocol", protocol, (*PROTOCOLS, "adaptive"))
+    check.choice("protocol", protocol, (*PROTOCOLS, "adaptive", "one_question"))
     pairs = comb(check.integer("n_items", n_items, 2), 2)
     n = check.integer("users", users, 1)
     check.epsilon(epsilon)
     if protocol == "adaptive":
         share = check.probability("fraction", fraction)
         return _adaptive_variance(n_items, n, epsilon, share, cap, calibration)
+    if protocol == "one_question":
+        share = check.probability("fraction", fraction)
+        size = n // check.integer("cap", cap, 1, n)
+        sampled = 4 * share * (1 - share) * (n - size) / max(n - 1, 1)
+        return float((1 / np.tanh(0.5 * epsilon) ** 2 - 1 + sampled) / (4 * size))
     if protocol == "hypercube":
         square = hypercube_scale(pairs, epsilon, ties) ** 2
     else:
