@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from dpbook import rankers
-from dpbook.estimators import pairwise_counts, ridge_mle
+from dpbook.estimators import footrule_ranking, pairwise_counts, ridge_mle
 from dpbook.mechanisms import discrete_laplace_noise, laplace_noise, randomized_response_pmf
 from dpbook.mechanisms.gaussian import gaussian_noise, gaussian_profile
 from dpbook.mechanisms.selection import exponential_pmf, permute_and_flip_pmf
@@ -330,6 +330,25 @@ def test_noise_on_all_fractions_spends_epsilon(
     euclid = math.sqrt(PAIRS) / USERS  # all bits differ between a ranking and its reverse
     spent = [float(gaussian_profile(euclid, c.scale, epsilon)) for c in gaussian]
     assert spent == pytest.approx([1e-4], rel=1e-9) and len(laplace) == 1
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_noise_on_all_places_spends_epsilon(watch: Watch, epsilon: float) -> None:
+    laplace, gaussian = watch(laplace_noise), watch(gaussian_noise)
+    solved = watch(footrule_ranking)
+    rankers.private_footrule(POSITIONS, epsilon=epsilon, rng=rng())
+    # For every item and every place but the last: is it there or before?
+    places = np.array(list(permutations(range(ITEMS))))
+    zeros_and_ones = (places[:, :, None] <= np.arange(ITEMS - 1)).reshape(len(places), -1)
+    move = largest_move(zeros_and_ones.astype(float))
+    assert [move / c.scale for c in laplace] == pytest.approx([epsilon], rel=1e-12)
+    assert not gaussian
+    counts = (POSITIONS[:, :, None] <= np.arange(ITEMS - 1)).sum(axis=0)
+    assert np.array_equal(solved[0].reached, counts + laplace[0].result)
+    rankers.private_footrule(POSITIONS, epsilon=epsilon, delta=1e-4, rng=rng())
+    spent = [float(gaussian_profile(math.sqrt(move), c.scale, epsilon)) for c in gaussian]
+    assert spent == pytest.approx([1e-4], rel=1e-9) and len(laplace) == 1
+    assert np.array_equal(solved[1].reached, counts + gaussian[0].result)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
