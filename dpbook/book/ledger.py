@@ -59,7 +59,7 @@ _FREE_FIELDS = ("report", "remark", "same_as", "withdrawn")
 _ALL_FIELDS = (*_TEXT_FIELDS, *_CHECKED_FIELDS, *_ERRATUM_FIELDS, *_FREE_FIELDS)
 _WITHDRAWN_FIELDS = ("date", "said", "reason")
 
-#: Every check reads the ledger; the parser in C, which most installations have, is ten times faster.
+#: Every check reads the ledger; the parser in C, which most installations have, is much faster.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 #: Marks that a text of the ledger must not contain, since it becomes a part of several pages.
