@@ -22,7 +22,7 @@ from typing import Any
 
 from dpbook.book import reproducers
 from dpbook.book.claims import collect
-from dpbook.book.keys import html_key, page_key, stamp_of, surroundings_digest
+from dpbook.book.keys import html_key, page_key, stamp_of
 from dpbook.book.output import claim_folder, sole_build
 from dpbook.book.pages import (
     Page,
@@ -91,11 +91,10 @@ def plan(
 def _jobs(
     pages: Sequence[Page], given: Mapping[str, Mapping[str, Any]], root: Path, out: Path
 ) -> list[Job]:
-    surroundings = surroundings_digest(root)
     jobs = []
     for page in pages:
         parameters = validate(page, given[page.name])
-        key = page_key(page, parameters, surroundings, root)
+        key = page_key(page, parameters, root)
         target = out / "executed" / "notebooks" / page.path.name
         jobs.append(Job(page, parameters, key, target))
     return jobs
@@ -212,6 +211,62 @@ def _bring_html_up_to_date(root: Path, out: Path) -> int:
     write_whole(key_file, key)
     print(f"rendered in {time.perf_counter() - start:.1f} s\nThe book: {index}")
     return 0
+
+
+# --- does it still say the same? ------------------------------------------------------------------
+
+
+def golden(
+    root: Path, profiles: Sequence[str], only: Sequence[str], *, write: bool, workers: int
+) -> int:
+    """Run the pages, compare what they find with the stored copy; return the exit status.
+
+    Parameters
+    ----------
+    root : Path
+    profiles : sequence of str
+        Parameter sets, each with a stored copy of its own.
+    only : sequence of str
+        Globs on page names; empty selects every page, and the reproducers of the errata.
+    write : bool
+        Store what was found, for these pages.
+    workers : int
+        Pages executed at once.
+    """
+    from dpbook.book import golden as kept
+    from dpbook.book.ledger import load_ledger
+
+    status = 0
+    pages = {page.name for page in select(find_pages(root), only)}
+    for profile in profiles:
+        out = root / "_build" / "golden" / profile
+        jobs = [job for job in plan(root, out, profile=profile) if job.page.name in pages]
+        with sole_build(_own_folder(root, out)):
+            stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
+            outcomes = run_pages(stale, root=root, workers=workers)
+            failed = [outcome for outcome in outcomes if outcome.error]
+            for outcome in failed:
+                print("\n" + failure_text(outcome), file=sys.stderr)
+            found = kept.gathered(out, pages)
+            if not only:
+                ledger = load_ledger(root / "book" / "claims.yml").values()
+                codes = {c.id: c.reproducer or "" for c in ledger if c.is_erratum}
+                snippets = {k: code for k, code in codes.items() if reproducers.is_python(code)}
+                results = reproducers.results(snippets, root, out)
+                found |= kept.printed({k: r.error or r.output for k, r in results.items()})
+        path = root / kept.FOLDER / f"{profile}.tsv"
+        before = kept.load(path)
+        mine = {n: v for n, v in before.items() if not only or n.split(" ", 1)[0] in pages}
+        told = kept.differences(mine, found)
+        for name, words in told.items():
+            print(f"  {name}: {words}")
+        rounding = sum(words == "rounding only" for words in told.values())
+        moved = len(told) - rounding
+        print(f"{profile}: {len(found)} lines, {moved} moved, {rounding} by rounding only")
+        if write and not failed:
+            write_whole(path, kept.text({n: v for n, v in before.items() if n not in mine} | found))
+        status |= bool(failed) or (moved > 0 and not write)
+    return int(status)
 
 
 # --- one page -------------------------------------------------------------------------------------

@@ -169,6 +169,15 @@ def _parser() -> argparse.ArgumentParser:
     lock.add_argument("--dry-run", action="store_true", help="show the changes only")
     lock.set_defaults(command=_lock)
 
+    golden = commands.add_parser(
+        "golden", help="compare all that the pages find with what is stored in book/golden"
+    )
+    golden.add_argument("--profile", action="append", choices=("smoke", "default"), default=[])
+    golden.add_argument("--only", action="append", default=[], metavar="GLOB", help="these pages")
+    golden.add_argument("--write", action="store_true", help="store what was found")
+    golden.add_argument("--jobs", type=_positive, default=_cores(), metavar="N")
+    golden.set_defaults(command=_golden)
+
     clean = commands.add_parser("clean", help="delete _build")
     clean.set_defaults(command=_clean)
     return parser
@@ -293,6 +302,18 @@ def _lock(arguments: argparse.Namespace, root: Path) -> int:
     print(*changes, sep="\n", end="\n" if changes else "")
     print(f"{len(changes)} changes {'found' if arguments.dry_run else f'written to {lock.FILE}'}")
     return 0
+
+
+def _golden(arguments: argparse.Namespace, root: Path) -> int:
+    from dpbook.book.build import golden
+
+    return golden(
+        root,
+        arguments.profile or ["smoke", "default"],
+        arguments.only,
+        write=arguments.write,
+        workers=arguments.jobs,
+    )
 
 
 def _clean(arguments: argparse.Namespace, root: Path) -> int:

@@ -1,16 +1,19 @@
 """What a page, and the whole HTML, depend on, as a hash.
 
 The runner writes the key of a page into its executed copy; a page whose key is still the same need
-not run again.
+not run again.  A page depends on the modules that its imports reach and on no others: a change in
+the module of one page runs that page alone.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,43 +21,12 @@ import yaml
 
 from dpbook.book.pages import Page
 
-# Modules that move pages about but cannot change what a page computes.
-_MACHINERY = {
-    f"dpbook/book/{name}.py"
-    for name in (
-        "build",
-        "children",
-        "cli",
-        "keys",
-        "linkcheck",
-        "lock",
-        "output",
-        "pages",
-        "parameters",
-        "rendering",
-        "report",
-        "reproducers",
-        "runner",
-        "sphinx_ext",
-        "performance",
-    )
-} | {"dpbook/__main__.py"}
 # What a cell can see of its claims; the other fields are only shown.
 _CLAIM_FIELDS = ("id", "kind", "status", "verdict", "tier", "report")
 _PINS = ("requirements.txt", "constraints.txt")
 
 
-def surroundings_digest(root: Path) -> str:
-    """Hash of what every page depends on: the modules, the data tables, the pins, the Python."""
-    digest = hashlib.sha256(platform.python_version().encode())
-    package = root / "dpbook"
-    inputs = [p for p in package.rglob("*.py") if p.relative_to(root).as_posix() not in _MACHINERY]
-    inputs += [p for p in (package / "data").rglob("*") if p.is_file() and p.suffix != ".py"]
-    _add_files(digest, root, [*inputs, *(root / name for name in _PINS)])
-    return digest.hexdigest()
-
-
-def page_key(page: Page, parameters: Mapping[str, Any], surroundings: str, root: Path) -> str:
+def page_key(page: Page, parameters: Mapping[str, Any], root: Path) -> str:
     """Hash of all that the outputs of a page depend on.
 
     Parameters
@@ -62,27 +34,118 @@ def page_key(page: Page, parameters: Mapping[str, Any], surroundings: str, root:
     page : Page
     parameters : mapping
         Effective value of every parameter.
-    surroundings : str
-        From `surroundings_digest`.
     root : Path
         Root of the book; the ledger's entries for this page are read from it.
     """
     notebook = json.loads(page.path.read_text(encoding="utf-8"))
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in notebook["cells"]]
-    parts = [cells, dict(parameters), _claims_of(page, root), surroundings]
+    below = code_digest(page.code_cells, root)
+    parts = [cells, dict(parameters), _claims_of(page, root), below]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def code_digest(sources: Iterable[str], root: Path) -> str:
+    """Hash of what code depends on: the modules it reaches, their data, the pins, the Python."""
+    digest = hashlib.sha256(platform.python_version().encode())
+    modules = reached(sources, root)
+    data = [p for m in modules for p in m.parent.iterdir() if p.is_file() and p.suffix != ".py"]
+    _add_files(digest, root, [*modules, *data, *(root / name for name in _PINS)])
+    return digest.hexdigest()
+
+
+def reached(sources: Iterable[str], root: Path) -> set[Path]:
+    """The files of ``dpbook`` that some sources import, directly or through each other.
+
+    A name taken from a package stands for the module that the package takes it from; the package
+    itself counts only if it holds more than imports.
+    """
+    found: set[Path] = set()
+    trees = (ast.parse(_plain(source)) for source in sources)
+    todo = [path for tree in trees for path in _imports(tree, root)]
+    while todo:
+        if (path := todo.pop()) not in found:
+            found.add(path)
+            todo += _imports(_parsed(path, path.stat().st_mtime_ns), root)
+    return found
+
+
+@lru_cache(maxsize=512)
+def _parsed(path: Path, changed: int) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _plain(cell: str) -> str:
+    """A cell without the lines that are commands of IPython."""
+    return "\n".join("" if line.lstrip()[:1] in ("%", "!") else line for line in cell.splitlines())
+
+
+def _imports(tree: ast.Module, root: Path) -> Iterator[Path]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "dpbook" and (path := _file(alias.name, root)):
+                    yield path
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dpbook":
+            for alias in node.names:
+                yield from _origin(str(node.module), alias.name, root)
+
+
+def _origin(module: str, name: str, root: Path) -> Iterator[Path]:
+    """The files behind ``from module import name``."""
+    if submodule := _file(f"{module}.{name}", root):
+        yield submodule
+    elif (path := _file(module, root)) is not None:
+        taken = None
+        if path.name == "__init__.py":
+            body = _parsed(path, path.stat().st_mtime_ns).body
+            taken = next(
+                (
+                    (str(node.module), alias.name)
+                    for node in body
+                    if isinstance(node, ast.ImportFrom)
+                    for alias in node.names
+                    if (alias.asname or alias.name) == name
+                ),
+                None,
+            )
+            if not all(_only_imports(node) for node in body):
+                yield path
+        yield from _origin(*taken, root) if taken else [path]
+
+
+def _only_imports(node: ast.stmt) -> bool:
+    """Whether a statement of a package imports, lists names, or documents."""
+    if isinstance(node, ast.Assign):
+        return all(
+            isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
+        )
+    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return constant or isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _file(module: str, root: Path) -> Path | None:
+    stem = root.joinpath(*module.split("."))
+    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
 
 
 def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
     path = root / "book" / "claims.yml"
     if not path.is_file():
         return []
+    mine = [e for e in _entries(path, path.stat().st_mtime_ns) if e.get("notebook") == page.name]
+    return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
+
+
+@lru_cache(maxsize=1)
+def _entries(path: Path, changed: int) -> list[dict[str, Any]]:
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8")) or []
     except yaml.YAMLError:
         return []  # the ledger check reports it
-    mine = [e for e in entries if isinstance(e, dict) and e.get("notebook") == page.name]
-    return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
 def _add_files(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:

@@ -29,6 +29,8 @@ def table(
     rows: Sequence[Mapping[str, Any]],
     name: str,
     formats: Mapping[str, Any] | None = None,
+    *,
+    caption: str | None = None,
 ) -> Styler:
     """Show rows as a table without an index column.
 
@@ -40,10 +42,13 @@ def table(
         Unique on the page; a fixed name keeps rebuilds identical.
     formats : mapping, optional
         From column heading to a format such as ``"{:.3f}"``.
+    caption : str, optional
+        What the table shows.
 
     Returns
     -------
     pandas.io.formats.style.Styler
     """
     styled = pd.DataFrame(list(rows)).style.hide(axis="index").set_uuid(f"t-{name}")
+    styled = styled.set_caption(caption) if caption else styled
     return styled.format({**(formats or {})})

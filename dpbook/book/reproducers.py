@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dpbook.book.children import run_python
-from dpbook.book.keys import surroundings_digest
+from dpbook.book.keys import code_digest
 
 CACHE = "reproducers.json"
 TIMEOUT = 300.0  # seconds for all snippets together
@@ -90,7 +90,11 @@ def cached(snippets: Mapping[str, str], root: Path, out: Path) -> dict[str, Resu
 
 def _key(snippets: Mapping[str, str], root: Path) -> str:
     """Hash of the snippets, of what every page depends on too, and of this module."""
-    parts = [list(snippets.items()), surroundings_digest(root), Path(__file__).read_text("utf-8")]
+    parts = [
+        list(snippets.items()),
+        code_digest(snippets.values(), root),
+        Path(__file__).read_text("utf-8"),
+    ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

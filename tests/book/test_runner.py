@@ -78,14 +78,9 @@ def test_only_what_changed_is_executed_again(
     assert pages("--only", "02*", "-p", "epsilon", "2.0") == []
     assert pages() == ["02-two"]
 
-    for change in ("dpbook/ranking.py", "dpbook/data/table.csv", "requirements.txt"):
-        path = tiny_book / change
-        path.write_text(path.read_text() + "# 3\n")
-        assert pages() == both, change
-    (tiny_book / "dpbook/data/more.csv").write_text("5")
+    path = tiny_book / "requirements.txt"
+    path.write_text(path.read_text() + "# 3\n")
     assert pages() == both
-    (tiny_book / "dpbook/book/cli.py").write_text("# the machinery is not an input")
-    assert pages() == []
 
     notebook = tiny_book / "notebooks/02-two.ipynb"
     notebook.write_text(notebook.read_text().replace("x = 1", "x = 2"))
@@ -96,11 +91,45 @@ def test_only_what_changed_is_executed_again(
     assert pages() == ["01-one"]
 
 
+def test_a_page_depends_on_the_modules_that_its_imports_reach(
+    tiny_book: Path, stub_kernels: list[str], rendered: list[Path], page_writer: Callable[..., Path]
+) -> None:
+    files = {
+        "__init__.py": '"""Doc."""\nfrom dpbook.rankers.counts import add\n__all__ = ["add"]\n',
+        "counts.py": "from dpbook import ranking\ndef add(): ...\n",
+        "other.py": "def other():\n    import dpbook.data.table\n",
+    }
+    for name, text in files.items():
+        write_whole(tiny_book / "dpbook/rankers" / name, text)
+    write_whole(tiny_book / "dpbook/data/table.py", "")
+    write_whole(tiny_book / "dpbook/pages/one.py", "from dpbook.rankers import add\n")
+    page_writer(tiny_book / "notebooks/01-one.ipynb", "%matplotlib inline\nimport dpbook.pages.one")
+    page_writer(tiny_book / "notebooks/02-two.ipynb", "from dpbook.rankers.other import other")
+
+    def after(change: str) -> list[str]:
+        path = tiny_book / change
+        text = path.read_text() if path.is_file() else ""
+        path.write_text(text + "\n# another\n")
+        return executed_by(tiny_book, stub_kernels)
+
+    assert after("requirements.txt") == ["01-one", "02-two"]
+    assert after("dpbook/pages/one.py") == ["01-one"]
+    assert after("dpbook/rankers/counts.py") == ["01-one"], "through the package"
+    assert after("dpbook/ranking.py") == ["01-one"], "through the module"
+    assert after("dpbook/rankers/__init__.py") == [], "it only imports"
+    assert after("dpbook/rankers/other.py") == ["02-two"]
+    assert after("dpbook/data/table.csv") == ["02-two"], "imported inside a function"
+    assert after("dpbook/data/more.csv") == ["02-two"]
+    assert after("dpbook/book/cli.py") == [], "the machinery is not an input"
+    (tiny_book / "dpbook/rankers/__init__.py").write_text(files["__init__.py"] + "add = 5\n")
+    assert executed_by(tiny_book, stub_kernels) == ["01-one"], "now it holds more than imports"
+
+
 def test_what_the_ledger_asks_of_a_page_is_part_of_its_key(tiny_book: Path) -> None:
     page, other = find_pages(tiny_book)
 
     def keys() -> tuple[str, str]:
-        return tuple(page_key(p, {}, "", tiny_book) for p in (page, other))  # type: ignore[return-value]
+        return tuple(page_key(p, {}, tiny_book) for p in (page, other))  # type: ignore[return-value]
 
     ledger = tiny_book / "book" / "claims.yml"
     ledger.write_text("- {id: A, notebook: 01-one, verdict: holds, says: x}")
