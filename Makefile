@@ -42,7 +42,7 @@ lint: $(VENV)/.made  ## style of code and notebooks, types
 test: lint  ## everything: style, types, unit tests, each notebook at the smoke profile, links
 	$(BIN)/python -m pytest
 	$(BIN)/dpbook build --profile smoke --output _build/smoke
-	$(BIN)/python -m dpbook.book.linkcheck _build/smoke/html
+	$(BIN)/python tools/linkcheck.py _build/smoke/html
 	@echo "make test: all passed"
 
 check-pages: $(VENV)/.made  ## what needs a browser: formulas, figures, no request to another host

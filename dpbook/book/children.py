@@ -1,7 +1,7 @@
 """Run a program that must not outlive us.
 
-The child holds one end of a pipe and ends when the other end closes, which happens when this
-process ends, however it ends: a signal that cannot be caught closes its files too.
+The child's standard input is a pipe that nobody writes to.  It closes when this process ends,
+however it ends, since a signal that cannot be caught closes its files too; and then the child ends.
 """
 
 from __future__ import annotations
@@ -12,57 +12,39 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-_LIFELINE = "DPBOOK_LIFELINE"
+from pathlib import Path
 
 
 def run_python(
-    call: str,
-    arguments: Sequence[str] = (),
-    *,
-    environment: Mapping[str, str],
-    **options: Any,
+    call: str, arguments: Sequence[str], *, environment: Mapping[str, str], cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Call a function of a module in a Python of its own, which ends with this process.
+    """Call ``"module:function"`` in a Python of its own, which ends with this process.
 
-    Parameters
-    ----------
-    call : str
-        ``"module:function"``; the function takes nothing and finds `arguments` in ``sys.argv``.
-    environment : mapping
-        Added to the environment of this process.
-    options
-        Of `subprocess.run`, such as ``cwd=``, ``input=`` or ``timeout=``.
+    The function takes nothing and finds `arguments` in ``sys.argv``; all that it prints is one
+    text.
     """
-    reading, writing = os.pipe()
-    try:
-        return subprocess.run(
-            [sys.executable, "-m", "dpbook.book.children", call, *arguments],
-            env={**os.environ, **environment, _LIFELINE: str(reading)},
-            pass_fds=[reading],
-            text=True,
-            check=False,
-            **options,
-        )
-    finally:
-        os.close(reading)
-        os.close(writing)
+    command = [sys.executable, "-m", "dpbook.book.children", call, *arguments]
+    with subprocess.Popen(
+        command,
+        env={**os.environ, **environment},
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        printed = child.stdout.read()
+        return subprocess.CompletedProcess(command, child.wait(), printed)
 
 
-def _hold_lifeline() -> None:
-    """End this process as soon as the parent has gone."""
-    end = int(os.environ.pop(_LIFELINE))
-
-    def wait() -> None:
-        os.read(end, 1)  # returns when every writing end is closed
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
+def _wait_for_the_end() -> None:
+    os.read(0, 1)
+    os._exit(1)
 
 
 if __name__ == "__main__":
-    _hold_lifeline()
+    threading.Thread(target=_wait_for_the_end, daemon=True).start()
     del sys.argv[0]
     module, _, function = sys.argv[0].partition(":")
     getattr(importlib.import_module(module), function)()

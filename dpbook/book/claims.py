@@ -1,55 +1,28 @@
-"""`check` a claim in a notebook, and `collect` what the notebooks found.
+"""`check` a claim in a notebook: the record of what was measured, and what contradicts the ledger.
 
-A check writes a record into the output of its cell.  `collect` gathers the records of the executed
-notebooks and compares each with the ledger; every disagreement is one line, and any line fails the
-build.
+A check writes its record into the output of its cell; `dpbook.book.collect` gathers the records of
+the executed notebooks.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dpbook.book import lock
+from IPython.display import display
+
 from dpbook.book import report as _report
 from dpbook.book.findings import Finding
-from dpbook.book.ledger import Claim, LedgerError, find_ledger, load_ledger
-from dpbook.book.pages import named_parameters
-
-__all__ = [
-    "RECORD_MIME",
-    "Claim",
-    "ClaimError",
-    "LedgerError",
-    "check",
-    "collect",
-    "find_ledger",
-    "load_ledger",
-    "read_records",
-    "record_problems",
-]
+from dpbook.book.ledger import Claim, find_ledger, load_ledger
 
 #: The type under which a record lies in the outputs of a notebook.
 RECORD_MIME = "application/vnd.dpbook.claim+json"
 
 #: The fields of a record, in the order of ``claims.json``.
 RECORD_FIELDS = (
-    "id",
-    "holds",
-    "repaired",
-    "applies",
-    "why",
-    "verdict",
-    "tier",
-    "report",
-    "control",
-    "measured",
-    "notebook",
-    "parameters",
+    *("id", "holds", "repaired", "applies", "why", "verdict", "tier", "report", "control"),
+    *("measured", "notebook", "parameters"),
 )
 
 
@@ -111,7 +84,7 @@ def check(
         shown as a contradiction, and the build fails when it is collected.
     """
     claim = _known_claim(claim_id, tier)
-    applied = _as_bool(claim_id, "applies", applies)
+    applied = _as_bool(claim_id, applies)
     if not applied and not (isinstance(why, str) and why.strip()):
         raise ClaimError(f"{claim_id}: applies=False needs why='...', which hypothesis fails")
     measured: list[dict[str, Any]] = []
@@ -199,20 +172,7 @@ def _never_failed(record: Mapping[str, Any]) -> list[str]:
 
 
 def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
-    """Everything in a record that contradicts its entry in the ledger.
-
-    Parameters
-    ----------
-    record : mapping
-        A record made by `check`.
-    claim : Claim
-        The entry with the same id.
-
-    Returns
-    -------
-    list of str
-        One phrase per contradiction; empty when the claim came out as recorded.
-    """
+    """One phrase for everything in a record that contradicts its entry in the ledger."""
     if claim.same_as is not None:
         return [f"is decided by {claim.same_as}, so it cannot have a record"]
     if not claim.checked:
@@ -242,131 +202,6 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     return problems
 
 
-def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
-    """Gather the records of the executed notebooks and compare them with the ledger.
-
-    Writes ``<out>/claims.json``: all records found, sorted, the same bytes for the same findings.
-
-    Parameters
-    ----------
-    out : Path
-        The output directory of the build, which holds ``executed/notebooks/``.
-    root : Path
-        The root of the book, which holds ``notebooks/`` and ``book/claims.yml``.
-    pages : sequence of str, optional
-        Names of the pages to hold to account; every page, and the completeness of the whole
-        ledger, when None.
-
-    Returns
-    -------
-    list of str
-        One line per problem, naming the claim, the page and what is wrong.
-    """
-    out, root = Path(out), Path(root)
-    try:
-        ledger = load_ledger(root / "book" / "claims.yml")
-    except LedgerError as error:
-        return [f"book/claims.yml: {line}" for line in str(error).splitlines()]
-    records = []
-    for source in sorted((root / "notebooks").glob("*.ipynb")):
-        executed = out / "executed" / "notebooks" / source.name
-        if executed.is_file():
-            records += read_records(executed)
-    for record in records:
-        # The ledger may have been edited after the page ran; its word is the one published.
-        if record["id"] in ledger:
-            record["verdict"] = ledger[record["id"]].verdict
-    records.sort(key=lambda record: (record["id"], record["notebook"]))
-    text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "claims.json").write_text(text + "\n", encoding="utf-8")
-    wanted = None if pages is None else set(pages)
-    mine = [record for record in records if wanted is None or record["notebook"] in wanted]
-    return [
-        *_ledger_problems(ledger, records, wanted),
-        *_switched_off(root, mine),
-        *lock.problems(root, mine, complete=wanted is None),
-    ]
-
-
-def _switched_off(root: Path, records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Claims that a page does not test although it ran at parameters of the book's own.
-
-    Only a reader's parameters may leave the hypotheses of a claim.
-    """
-    off = [record for record in records if not record["applies"]]
-    own = named_parameters(root) if off else {}
-    return [
-        f"{record['id']} ({record['notebook']}): is not tested at the page's own parameters "
-        f"({record['why']})"
-        for record in off
-        if record["parameters"] in own.get(record["notebook"], ())
-    ]
-
-
-def read_records(executed: Path) -> list[dict[str, Any]]:
-    """The records in one executed notebook, with its name and its parameters filled in.
-
-    Parameters
-    ----------
-    executed : Path
-        An executed copy; its metadata may hold ``dpbook.parameters``.
-
-    Returns
-    -------
-    list of dict
-        In the order of the cells, with the fields of `RECORD_FIELDS`.
-    """
-    notebook = json.loads(executed.read_text(encoding="utf-8"))
-    parameters = notebook["metadata"].get("dpbook", {}).get("parameters", {})
-    filled = {"notebook": executed.stem, "parameters": parameters}
-    return [
-        {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
-        for record in _records_in(notebook)
-    ]
-
-
-def _records_in(notebook: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", ()):
-            record = output.get("data", {}).get(RECORD_MIME)
-            if record is not None:
-                yield record
-
-
-def _ledger_problems(
-    ledger: Mapping[str, Claim], records: Sequence[Mapping[str, Any]], pages: set[str] | None
-) -> list[str]:
-    """Compare all records with the ledger; only problems of `pages` (all when None) are listed."""
-
-    def wanted(page: str) -> bool:
-        return pages is None or page in pages
-
-    problems = []
-    for record in records:
-        name, page = record["id"], record["notebook"]
-        if not wanted(page):
-            continue
-        claim = ledger.get(name)
-        if claim is None:
-            problems.append(f"{name} ({page}): is not in the ledger")
-            continue
-        found = record_problems(record, claim)
-        if claim.notebook != page:
-            found.append(f"the ledger says it is checked on {claim.notebook}")
-        problems += [f"{name} ({page}): {problem}" for problem in found]
-    for name, count in Counter(record["id"] for record in records).items():
-        where = [record["notebook"] for record in records if record["id"] == name]
-        if count > 1 and any(map(wanted, where)):
-            problems.append(f"{name} ({', '.join(where)}): is checked {count} times")
-    recorded = {record["id"] for record in records}
-    for claim in ledger.values():
-        owed = claim.checked and claim.same_as is None
-        if owed and claim.id not in recorded and wanted(claim.notebook):
-            problems.append(f"{claim.id} ({claim.notebook}): is checked but has no record")
-    return sorted(problems)
-
-
 def _report_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     given = set(record["report"])
     problems = [f"does not report {name}" for name in claim.report if name not in given]
@@ -386,40 +221,37 @@ def _known_claim(claim_id: str, tier: str) -> Claim:
     return claim
 
 
-def _as_bool(claim_id: str, name: str, value: Any, optional: bool = False) -> bool | None:
+def _as_bool(claim_id: str, value: Any) -> bool:
     """A Python bool from a bool of Python or NumPy."""
-    if value is None and optional:
-        return None
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if not isinstance(value, bool):
-        raise ClaimError(f"{claim_id}: {name} must be True or False, got {value!r}")
+        raise ClaimError(f"{claim_id}: applies must be True or False, got {value!r}")
     return value
 
 
-def _as_plain(claim_id: str, name: str, value: Any) -> Any:
-    """A reported value as plain JSON: numbers, lists of them, rows of a table."""
+def _as_plain(claim_id: str, name: str, value: Any, cell: bool = False) -> Any:
+    """A reported value as plain JSON: numbers, lists of them, rows of a table.
+
+    A cell of a table may also be a label, a bool or empty.
+    """
+    if cell and (value is None or isinstance(value, str | bool)):
+        return value
     if hasattr(value, "tolist"):  # a NumPy scalar or array
         value = value.tolist()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list | tuple):
         return [_as_plain(claim_id, name, item) for item in value]
     if isinstance(value, Mapping):
         return {
-            str(key): _as_cell(claim_id, f"{name}[{key!r}]", item) for key, item in value.items()
+            str(key): _as_plain(claim_id, f"{name}[{key!r}]", item, cell=True)
+            for key, item in value.items()
         }
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value):
         raise ClaimError(
             f"{claim_id}: {name} must be a finite number or rows of them, got {value!r}"
         )
     return value
-
-
-def _as_cell(claim_id: str, name: str, value: Any) -> Any:
-    """A cell of a reported table, which may also be a label, a bool or empty."""
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    return _as_plain(claim_id, name, value)
 
 
 def _show(record: dict[str, Any], claim: Claim) -> None:
@@ -429,9 +261,4 @@ def _show(record: dict[str, Any], claim: Claim) -> None:
         "text/plain": _report.card_text(record, claim, problems),
         RECORD_MIME: record,
     }
-    try:
-        from IPython.display import display
-    except ImportError:  # a plain Python script
-        print(bundle["text/plain"])
-        return
     display(bundle, raw=True)

@@ -15,20 +15,22 @@ from pathlib import Path
 from dpbook.book.pages import PageError, ParameterError, find_pages, validate
 
 INTERRUPTED = 130
+_FILTERS = {
+    "paper": "CCW25",
+    "status": "pending",
+    "verdict": "refuted",
+    "tier": "exact",
+    "notebook": "03-noisy-counts",
+}
 
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command; return its exit status.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process when None.
-    root : Path, optional
-        Root of the book; found from the working directory when None.
+    The arguments are those of the process when None, and the root of the book is found from the
+    working directory.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
-    overrides, words = _take_overrides(words)
+    overrides, words = _take_overrides(list(sys.argv[1:] if argv is None else argv))
     arguments = _parser().parse_args(words)
     if overrides and not hasattr(arguments, "overrides"):
         _parser().error("-p is for build and run")
@@ -92,13 +94,7 @@ def _take_overrides(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[s
 
 
 def find_root(start: Path | None = None) -> Path:
-    """The root of the book: here, above here, or where the package lies.
-
-    Raises
-    ------
-    PageError
-        If there is none.
-    """
+    """The root of the book: here, above here, or where the package lies; else a `PageError`."""
     begin = (start or Path.cwd()).resolve()
     for folder in (begin, *begin.parents, Path(__file__).resolve().parents[2]):
         if (folder / "_config.yml").is_file() and (folder / "notebooks").is_dir():
@@ -118,20 +114,8 @@ def _parser() -> argparse.ArgumentParser:
         help="parameters from notebooks/profiles.yml (default: %(default)s)",
     )
     _add_parameters(build)
-    build.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="pages that -p is meant for; the others stay at the profile",
-    )
-    build.add_argument(
-        "--jobs",
-        type=_positive,
-        default=_cores(),
-        metavar="N",
-        help="pages executed at once (default: the cores, %(default)s)",
-    )
+    _add_only(build, "pages that -p is meant for; the others stay at the profile")
+    _add_jobs(build)
     build.add_argument(
         "--output",
         type=Path,
@@ -139,13 +123,11 @@ def _parser() -> argparse.ArgumentParser:
         help="where everything goes: a new, an empty or an earlier such folder (default: _build "
         "in the book)",
     )
-    _add_timeout(build)
     build.set_defaults(command=_build)
 
     run = commands.add_parser("run", help="execute and render one page, beside the book")
     run.add_argument("notebook", metavar="NOTEBOOK", help="a page: 03-noisy-counts, or just 03")
     _add_parameters(run)
-    _add_timeout(run)
     run.set_defaults(command=_run)
 
     pages = commands.add_parser("list", help="the pages and their parameters")
@@ -153,13 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     pages.set_defaults(command=_list)
 
     claims = commands.add_parser("claims", help="the ledger of claims")
-    for field, example in (
-        ("paper", "CCW25"),
-        ("status", "pending"),
-        ("verdict", "refuted"),
-        ("tier", "exact"),
-        ("notebook", "03-noisy-counts"),
-    ):
+    for field, example in _FILTERS.items():
         claims.add_argument(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
     claims.set_defaults(command=_claims)
 
@@ -173,9 +149,9 @@ def _parser() -> argparse.ArgumentParser:
         "golden", help="compare all that the pages find with what is stored in book/golden"
     )
     golden.add_argument("--profile", action="append", choices=("smoke", "default"), default=[])
-    golden.add_argument("--only", action="append", default=[], metavar="GLOB", help="these pages")
+    _add_only(golden, "these pages")
     golden.add_argument("--write", action="store_true", help="store what was found")
-    golden.add_argument("--jobs", type=_positive, default=_cores(), metavar="N")
+    _add_jobs(golden)
     golden.set_defaults(command=_golden)
 
     clean = commands.add_parser("clean", help="delete _build")
@@ -194,9 +170,6 @@ def _add_parameters(parser: argparse.ArgumentParser) -> None:
         metavar=("NAME", "VALUE"),
         help="set a parameter; may be repeated",
     )
-
-
-def _add_timeout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         type=_positive,
@@ -206,16 +179,20 @@ def _add_timeout(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_only(parser: argparse.ArgumentParser, words: str) -> None:
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help=words)
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    words = "pages executed at once (default: the cores, %(default)s)"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    parser.add_argument("--jobs", type=_positive, default=cores or 1, metavar="N", help=words)
+
+
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 # The heavy imports (papermill) happen in the commands that need them.
@@ -268,14 +245,14 @@ def _list(arguments: argparse.Namespace, root: Path) -> int:
 
 
 def _claims(arguments: argparse.Namespace, root: Path) -> int:
-    from dpbook.book.claims import LedgerError, load_ledger
+    from dpbook.book.ledger import LedgerError, load_ledger
     from dpbook.book.report import ledger_text
 
     try:
         ledger = load_ledger(root / "book" / "claims.yml")
     except LedgerError as error:
         raise PageError(str(error)) from None
-    for field in ("paper", "status", "verdict", "tier", "notebook"):
+    for field in _FILTERS:
         wanted = getattr(arguments, field)
         if wanted is None:
             continue

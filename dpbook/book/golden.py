@@ -2,19 +2,18 @@
 
 ``book/golden/`` keeps, for two profiles, every record of every claim and every number that a
 sentence quotes, and what the reproducers of the errata print: one line for each, so that a change
-is one line too.  `compare` runs the pages and says, line by line, what moved.  A number that moved
+is one line too; what moved is said line by line.  A number that moved
 by less than half a unit in the sixth digit is called rounding, as in `dpbook.book.lock`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
+from dpbook.book import errata
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.lock import DIGITS
 
@@ -23,17 +22,28 @@ PROFILES = ("smoke", "default")
 _GLUE = "application/papermill.record/text/plain"
 
 
-def said(executed: Path) -> Iterator[tuple[str, Any]]:
-    """What an executed page found and quotes: a name, and its record or its text."""
+def gathered(executed: Iterable[Path]) -> dict[str, str]:
+    """What these executed pages found, quote and print, as lines of JSON by name."""
+    said = (found for path in executed if path.is_file() for found in _said(path))
+    return {
+        name: json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=True)
+        for name, value in said
+    }
+
+
+def _said(executed: Path) -> Iterator[tuple[str, Any]]:
+    """A name, and the record, the quoted number or text, or what a reproducer printed."""
     page = executed.stem
-    for cell in nbformat.read(executed, as_version=4).cells:
+    for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
-            if RECORD_MIME in data:
-                yield f"{page} claim {data[RECORD_MIME]['id']}", data[RECORD_MIME]
+            if record := data.get(RECORD_MIME):
+                yield f"{page} claim {record['id']}", record
             elif _GLUE in data:
-                name = output["metadata"]["scrapbook"]["name"]
-                yield f"{page} says {name}", _number(data[_GLUE])
+                text = "".join(data[_GLUE])
+                yield f"{page} says {output['metadata']['scrapbook']['name']}", _number(text)
+            elif result := data.get(errata.MIME):
+                yield f"{page} {result['name']}", result["output"]
 
 
 def _number(text: str) -> Any:
@@ -41,24 +51,6 @@ def _number(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
-
-
-def gathered(out: Path, pages: set[str]) -> dict[str, str]:
-    """What the pages of a build found, as lines of JSON by name."""
-    found = {}
-    for executed in sorted((out / "executed" / "notebooks").glob("*.ipynb")):
-        if executed.stem in pages:
-            found.update({name: _line(value) for name, value in said(executed)})
-    return found
-
-
-def printed(outputs: Mapping[str, str]) -> dict[str, str]:
-    """What the reproducers print, as lines of JSON by name."""
-    return {f"errata {name}": _line(text) for name, text in outputs.items()}
-
-
-def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=True)
 
 
 def load(path: Path) -> dict[str, str]:

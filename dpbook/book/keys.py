@@ -17,8 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from dpbook.book.ledger import LedgerError, raw_entries
 from dpbook.book.pages import Page
 
 # What a cell can see of its claims; the other fields are only shown.
@@ -26,34 +25,68 @@ _CLAIM_FIELDS = ("id", "kind", "status", "verdict", "tier", "report")
 _PINS = ("requirements.txt", "constraints.txt")
 
 
-def page_key(page: Page, parameters: Mapping[str, Any], root: Path) -> str:
-    """Hash of all that the outputs of a page depend on.
+def page_key(
+    page: Page,
+    parameters: Mapping[str, Any],
+    root: Path,
+    sources: Iterable[str] | None = None,
+) -> str:
+    """Hash of all that the outputs of a page depend on, at these effective parameters.
 
-    Parameters
-    ----------
-    page : Page
-    parameters : mapping
-        Effective value of every parameter.
-    root : Path
-        Root of the book; the ledger's entries for this page are read from it.
+    The imports are those of its code cells, or of other `sources`.
     """
-    notebook = json.loads(page.path.read_text(encoding="utf-8"))
-    cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in notebook["cells"]]
-    below = code_digest(page.code_cells, root)
+    cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
+    below = code_digest(page.code_cells if sources is None else sources, root)
     parts = [cells, dict(parameters), _claims_of(page, root), below]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def code_digest(sources: Iterable[str], root: Path) -> str:
     """Hash of what code depends on: the modules it reaches, their data, the pins, the Python."""
-    digest = hashlib.sha256(platform.python_version().encode())
-    modules = reached(sources, root)
+    modules = _reached(sources, root)
     data = [p for m in modules for p in m.parent.iterdir() if p.is_file() and p.suffix != ".py"]
-    _add_files(digest, root, [*modules, *data, *(root / name for name in _PINS)])
+    return _digest(root, [*modules, *data, *(root / name for name in _PINS)])
+
+
+def html_key(root: Path, out: Path) -> str:
+    """Hash of all that the HTML of the book depends on, what lies in `out` included."""
+    folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
+    paths = [path for folder, glob in folders for path in folder.rglob(glob)]
+    paths += [root / name for name in ("_config.yml", "_toc.yml", "_build/bench.json", *_PINS)]
+    return _digest(root, [*paths, *(out / "executed").rglob("*.ipynb"), out / "claims.json"])
+
+
+def stamp_of(executed: Path) -> dict[str, Any]:
+    """What the runner wrote into an executed copy; empty if there is none."""
+    try:
+        stamp = json.loads(executed.read_text(encoding="utf-8"))["metadata"]["dpbook"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def _digest(root: Path, paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256(platform.python_version().encode())
+    for path in sorted(set(paths)):
+        if path.is_file() and "__pycache__" not in path.parts:
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest.update(f"{os.path.relpath(path, root)}\0{content}\n".encode())
     return digest.hexdigest()
 
 
-def reached(sources: Iterable[str], root: Path) -> set[Path]:
+def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
+    try:
+        entries = raw_entries(root / "book" / "claims.yml")
+    except (OSError, LedgerError):
+        return []  # the check of the ledger reports it
+    mine = [e for e in entries if isinstance(e, dict) and e.get("notebook") == page.name]
+    return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
+
+
+# --- imports --------------------------------------------------------------------------------------
+
+
+def _reached(sources: Iterable[str], root: Path) -> set[Path]:
     """The files of ``dpbook`` that some sources import, directly or through each other.
 
     A name taken from a package stands for the module that the package takes it from; the package
@@ -94,83 +127,26 @@ def _origin(module: str, name: str, root: Path) -> Iterator[Path]:
     """The files behind ``from module import name``."""
     if submodule := _file(f"{module}.{name}", root):
         yield submodule
-    elif (path := _file(module, root)) is not None:
+    elif path := _file(module, root):
         taken = None
         if path.name == "__init__.py":
             body = _parsed(path, path.stat().st_mtime_ns).body
-            taken = next(
-                (
-                    (str(node.module), alias.name)
-                    for node in body
-                    if isinstance(node, ast.ImportFrom)
-                    for alias in node.names
-                    if (alias.asname or alias.name) == name
-                ),
-                None,
-            )
-            if not all(_only_imports(node) for node in body):
+            imports = (node for node in body if isinstance(node, ast.ImportFrom))
+            names = ((node.module, alias) for node in imports for alias in node.names)
+            taken = next(((m, a.name) for m, a in names if (a.asname or a.name) == name), None)
+            if not all(map(_only_imports, body)):
                 yield path
-        yield from _origin(*taken, root) if taken else [path]
+        yield from _origin(str(taken[0]), taken[1], root) if taken else [path]
 
 
 def _only_imports(node: ast.stmt) -> bool:
     """Whether a statement of a package imports, lists names, or documents."""
     if isinstance(node, ast.Assign):
-        return all(
-            isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
-        )
+        return all(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets)
     constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return constant or isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _file(module: str, root: Path) -> Path | None:
     stem = root.joinpath(*module.split("."))
-    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
-
-
-def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
-    path = root / "book" / "claims.yml"
-    if not path.is_file():
-        return []
-    mine = [e for e in _entries(path, path.stat().st_mtime_ns) if e.get("notebook") == page.name]
-    return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
-
-
-@lru_cache(maxsize=1)
-def _entries(path: Path, changed: int) -> list[dict[str, Any]]:
-    try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8")) or []
-    except yaml.YAMLError:
-        return []  # the ledger check reports it
-    return [entry for entry in entries if isinstance(entry, dict)]
-
-
-def _add_files(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
-    for path in sorted(set(paths)):
-        if path.is_file() and "__pycache__" not in path.parts:
-            name = os.path.relpath(path, root)
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            digest.update(f"{name}\0{content}\n".encode())
-
-
-def stamp_of(executed: Path) -> dict[str, Any]:
-    """What the runner wrote into an executed copy; empty if there is none."""
-    try:
-        stamp = json.loads(executed.read_text(encoding="utf-8"))["metadata"]["dpbook"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return stamp if isinstance(stamp, dict) else {}
-
-
-def html_key(root: Path, out: Path) -> str:
-    """Hash of all that the HTML of the book depends on, what lies in `out` included."""
-    digest = hashlib.sha256(platform.python_version().encode())
-    folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
-    paths = [path for folder, glob in folders for path in folder.rglob(glob)]
-    paths += [root / name for name in ("_config.yml", "_toc.yml", "_build/bench.json", *_PINS)]
-    paths += [*(out / "executed").rglob("*.ipynb"), out / "claims.json"]
-    _add_files(digest, root, paths)
-    return digest.hexdigest()
+    return next(filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py")), None)

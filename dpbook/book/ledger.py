@@ -7,38 +7,24 @@ does, and compares what comes out with what is written here.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
+from jsonschema import Draft202012Validator
 
 KINDS = (
-    "definition",
-    "model",
-    "algorithm",
-    "privacy",
-    "sensitivity",
-    "inequality",
-    "utility",
-    "lower-bound",
-    "construction",
-    "experiment",
-    "dataset",
+    *("definition", "model", "algorithm", "privacy", "sensitivity", "inequality", "utility"),
+    *("lower-bound", "construction", "experiment", "dataset"),
 )
 #: Kinds with nothing to break, whose checks need no broken twin.
 KINDS_WITHOUT_CONTROL = ("definition", "model", "dataset")
 VERDICTS = (
-    "holds",
-    "holds-loosely",
-    "proof-repaired",
-    "empty",
-    "false-repaired",
-    "refuted",
-    "shape-only",
-    "definition",
+    *("holds", "holds-loosely", "proof-repaired", "empty", "false-repaired", "refuted"),
+    *("shape-only", "definition"),
 )
 #: Verdicts under which the printed statement is expected to fail its check.
 FAILING_VERDICTS = ("false-repaired", "refuted")
@@ -50,17 +36,55 @@ STATUSES = ("checked", "pending")
 FAILED = ("statement", "proof", "algorithm", "accounting", "experiment", "wording")
 SEVERITIES = ("privacy", "conclusion", "proof", "constant", "wording")
 
-_TEXT_FIELDS = ("id", "paper", "where", "kind", "says", "notebook", "status")
-_CHECKED_FIELDS = ("verdict", "tier")
-_ERRATUM_TEXTS = ("heading", "printed", "wrong", "repair", "reproducer")
-_ERRATUM_CHOICES: Mapping[str, tuple[str, ...]] = {"failed": FAILED, "severity": SEVERITIES}
-_ERRATUM_FIELDS = (*_ERRATUM_TEXTS, *_ERRATUM_CHOICES)
-_FREE_FIELDS = ("report", "remark", "same_as", "withdrawn")
-_ALL_FIELDS = (*_TEXT_FIELDS, *_CHECKED_FIELDS, *_ERRATUM_FIELDS, *_FREE_FIELDS)
-_WITHDRAWN_FIELDS = ("date", "said", "reason")
+_CHECKED = ("verdict", "tier")
+_ERRATUM = ("heading", "printed", "wrong", "repair", "reproducer", "failed", "severity")
+#: What an entry with `same_as` takes over.
+_INHERITED = ("status", "notebook", *_CHECKED)
 
-#: Every check reads the ledger; the parser in C, which most installations have, is much faster.
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+def _one_of(words: tuple[str, ...]) -> dict[str, Any]:
+    return {"enum": list(words), "description": f"one of {', '.join(words)}"}
+
+
+_TEXT = {"type": "string", "pattern": r"\S", "description": "a text"}
+_DATE = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$", "description": "year-month-day"}
+_WITHDRAWN = {"date": _DATE, "said": _TEXT, "reason": _TEXT}
+
+#: One entry, field by field, as JSON Schema; the descriptions say in words what is allowed.
+SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("id", "paper", "where", "says", "notebook", "remark", "same_as"), _TEXT),
+        **dict.fromkeys(_ERRATUM, _TEXT),
+        "kind": _one_of(KINDS),
+        "status": _one_of(STATUSES),
+        "verdict": _one_of(VERDICTS),
+        "tier": _one_of(TIERS),
+        "failed": _one_of(FAILED),
+        "severity": _one_of(SEVERITIES),
+        "report": {
+            "type": "array",
+            "items": _TEXT,
+            "uniqueItems": True,
+            "description": "a list of names, each once",
+        },
+        "withdrawn": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": _WITHDRAWN,
+                "required": list(_WITHDRAWN),
+                "additionalProperties": False,
+                "description": f"a mapping of {', '.join(_WITHDRAWN)}",
+            },
+            "description": f"a list of {', '.join(_WITHDRAWN)}",
+        },
+    },
+    "required": ["id", "paper", "where", "kind", "says"],
+    "additionalProperties": False,
+}
+_VALIDATOR = Draft202012Validator(SCHEMA)
 
 #: Marks that a text of the ledger must not contain, since it becomes a part of several pages.
 _NOT_IN_TEXTS = {
@@ -68,6 +92,15 @@ _NOT_IN_TEXTS = {
     "\\href": "a link inside a formula",
     "{{": "a substitution, which other pages do not know",
 }
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """The parser in C where there is one; dates stay texts."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 class LedgerError(ValueError):
@@ -82,10 +115,8 @@ class Claim:
     ----------
     id : str
         Stable name, for instance ``CCW25-ALG2``.
-    paper : str
-        Short name of the paper.
-    where : str
-        Where in the paper it stands.
+    paper, where : str
+        Short name of the paper, and where in it the claim stands.
     kind : str
         One of `KINDS`.
     says : str
@@ -94,10 +125,8 @@ class Claim:
         The page that checks it (or will), for instance ``03-noisy-counts``.
     status : str
         ``checked`` or ``pending``.
-    verdict : str or None
-        One of `VERDICTS`; None while pending.
-    tier : str or None
-        One of `TIERS`; None while pending.
+    verdict, tier : str or None
+        One of `VERDICTS` and of `TIERS`; None while pending.
     report : tuple of str
         Names of the numbers that the check must report.
     remark : str or None
@@ -109,7 +138,8 @@ class Claim:
         One of `FAILED` and of `SEVERITIES`.  Like the five texts above, present exactly for the
         verdicts outside `CLEAN_VERDICTS`.
     same_as : str or None
-        The id of another claim that says the same, so that its check decides this one too.
+        The id of another claim that says the same, so that its check decides this one too: status,
+        verdict, tier and page are those of the other.
     withdrawn : tuple of dict
         What this book said of the claim before: ``date`` of the change, ``said``, ``reason``.
     """
@@ -167,12 +197,7 @@ class Claim:
 
 
 def load_ledger(path: str | Path) -> dict[str, Claim]:
-    """Read and validate the ledger.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, usually ``book/claims.yml``.
+    """Read and validate the ledger, usually ``book/claims.yml``.
 
     Returns
     -------
@@ -188,58 +213,63 @@ def load_ledger(path: str | Path) -> dict[str, Claim]:
     path = Path(path)
     if not path.is_file():
         raise LedgerError(f"no ledger at {path}; expected a file such as book/claims.yml")
+    return dict(_loaded(path, *_version(path)))
+
+
+def raw_entries(path: Path) -> list[Any]:
+    """The entries of the ledger as they stand there; raises `LedgerError` if it is not a list."""
+    return _parsed(path, *_version(path))
+
+
+def _version(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=4)
+def _parsed(path: Path, changed: int, size: int) -> list[Any]:
     try:
         entries = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except yaml.YAMLError as error:
         raise LedgerError(f"{path.name} is not valid YAML: {error}") from error
     if not isinstance(entries, list):
         raise LedgerError(f"{path.name} must be a list of entries, got {type(entries).__name__}")
+    return entries
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
     problems: list[str] = []
-    ledger: dict[str, Claim] = {}
-    for number, entry in enumerate(entries, start=1):
+    good: dict[str, dict[str, Any]] = {}
+    for number, entry in enumerate(_parsed(path, changed, size), start=1):
         name = entry.get("id") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name.strip():
             problems.append(f"entry {number} of {path.name}: needs an id, got {entry!r:.80}")
             continue
-        found = _entry_problems(entry)
-        if name in ledger:
-            found.append("the id occurs twice")
-        if found:
-            problems.extend(f"{name}: {problem}" for problem in found)
-            continue
-        ledger[name] = Claim(
-            **entry
-            | {
-                "report": tuple(entry.get("report") or ()),
-                "withdrawn": tuple(_withdrawn(entry.get("withdrawn"))),
-            }
-        )
-    for claim in ledger.values():
-        if claim.same_as is not None:
-            problems.extend(_same_problems(claim, ledger.get(claim.same_as)))
+        found = [*_broken_fields(entry), *_broken_rules(entry)]
+        found += ["the id occurs twice"] * (name in good)
+        problems += [f"{name}: {problem}" for problem in found]
+        if not found:
+            good[name] = entry
+    ledger = {}
+    for name, entry in good.items():
+        fields = {key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()}
+        if "same_as" in entry:
+            other = good.get(entry["same_as"], entry)
+            if "same_as" in other:
+                problems.append(
+                    f"{name}: same_as is {entry['same_as']!r}, must be a claim with its own check"
+                )
+                continue
+            fields |= {key: other[key] for key in _INHERITED if key in other}
+        ledger[name] = Claim(**fields)
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger
 
 
 def find_ledger(start: str | Path | None = None) -> Path:
-    """Find ``book/claims.yml`` in a folder or above it.
-
-    Parameters
-    ----------
-    start : str, Path or None
-        The folder to begin in; the working directory when None.  The folder that holds the
-        `dpbook` package is tried last.
-
-    Returns
-    -------
-    Path
-
-    Raises
-    ------
-    LedgerError
-        If there is none.
-    """
+    """``book/claims.yml`` in a folder or above it, or beside this package; else `LedgerError`."""
     begin = Path(start or Path.cwd()).resolve()
     for folder in (begin, *begin.parents, Path(__file__).resolve().parents[2]):
         candidate = folder / "book" / "claims.yml"
@@ -248,96 +278,47 @@ def find_ledger(start: str | Path | None = None) -> Path:
     raise LedgerError(f"no book/claims.yml in {begin} or in a folder above it")
 
 
-def _entry_problems(entry: Mapping[str, Any]) -> list[str]:
-    """Every rule that one entry breaks."""
-    problems = [f"unknown field {key!r}" for key in entry if key not in _ALL_FIELDS]
-    problems += [f"needs {key}, a text" for key in _TEXT_FIELDS if not _is_text(entry.get(key))]
-    for key, allowed in (("kind", KINDS), ("status", STATUSES)):
-        if _is_text(entry.get(key)) and entry[key] not in allowed:
-            problems.append(f"{key} is {entry[key]!r}, must be one of {', '.join(allowed)}")
-    problems += _report_problems(entry.get("report"))
-    problems += _withdrawn_problems(entry.get("withdrawn"))
-    for key in ("remark", "same_as"):
-        if key in entry and not _is_text(entry[key]):
-            problems.append(f"{key} must be a text, got {entry[key]!r}")
+def _broken_fields(entry: Mapping[str, Any]) -> Iterator[str]:
+    """What the schema finds: the field, its value and what is allowed."""
+    for error in _VALIDATOR.iter_errors(entry):
+        where = error.json_path.removeprefix("$").removeprefix(".")
+        before = f"{where}: " if where else ""
+        if error.validator == "required":
+            name = error.message.split("'")[1]
+            yield f"{before}needs {name}, {error.schema['properties'][name]['description']}"
+        elif error.validator == "additionalProperties":
+            for name in error.instance.keys() - error.schema["properties"].keys():
+                yield f"{before}unknown field {name!r}"
+        else:
+            yield f"{where} is {error.instance!r:.80}, must be {error.schema['description']}"
+
+
+def _broken_rules(entry: Mapping[str, Any]) -> Iterator[str]:
+    """What the fields say about each other."""
     for key, words in entry.items():
         for mark, why in _NOT_IN_TEXTS.items():
             if isinstance(words, str) and mark in words and key != "reproducer":
-                problems.append(f"{key} contains {mark!r}, {why}")
-    if entry.get("status") == "checked":
-        problems += _verdict_problems(entry)
-    elif entry.get("status") == "pending":
-        given = [key for key in _CHECKED_FIELDS if entry.get(key) is not None]
-        problems += [f"is pending, so it cannot have a {key} yet" for key in given]
-    return problems
-
-
-def _verdict_problems(entry: Mapping[str, Any]) -> list[str]:
-    """Every rule about verdict and tier that one checked entry breaks."""
-    problems = []
-    allowed: tuple[str, ...]
-    for key, allowed in (("verdict", VERDICTS), ("tier", TIERS)):
-        if entry.get(key) not in allowed:
-            problems.append(f"{key} is {entry.get(key)!r}, must be one of {', '.join(allowed)}")
-    verdict = entry.get("verdict")
-    if verdict not in VERDICTS:
-        return problems
-    if verdict in CLEAN_VERDICTS or "same_as" in entry:
-        given = [key for key in _ERRATUM_FIELDS if key in entry]
-        return problems + [f"has no erratum of its own, so it cannot have {key}" for key in given]
-    for key in _ERRATUM_TEXTS:
-        if not _is_text(entry.get(key)):
-            problems.append(f"has verdict {verdict}, so it needs {key}, a text")
-    for key, allowed in _ERRATUM_CHOICES.items():
-        if entry.get(key) not in allowed:
-            problems.append(f"{key} is {entry.get(key)!r}, must be one of {', '.join(allowed)}")
-    return problems
-
-
-def _same_problems(claim: Claim, other: Claim | None) -> list[str]:
-    """Every rule about `same_as` that a claim breaks."""
-    if other is None or other.same_as is not None:
-        return [f"{claim.id}: same_as is {claim.same_as!r}, must be a claim with its own check"]
-    return [
-        f"{claim.id}: {key} is {getattr(claim, key)!r}, but {other.id}, which decides it, has "
-        f"{getattr(other, key)!r}"
-        for key in ("status", "verdict", "tier", "notebook")
-        if getattr(claim, key) != getattr(other, key)
-    ]
-
-
-def _withdrawn(entries: Any) -> list[dict[str, str]]:
-    """What was withdrawn, its dates as texts: YAML reads 2026-11-22 as a date."""
-    return [{key: str(words) for key, words in entry.items()} for entry in entries or ()]
-
-
-def _withdrawn_problems(entries: Any) -> list[str]:
-    """Every rule that the list of withdrawn sentences breaks."""
-    if entries is None:
-        return []
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        return [f"withdrawn must be a list of {', '.join(_WITHDRAWN_FIELDS)}, got {entries!r:.80}"]
-    problems = []
-    for entry in entries:
-        if set(entry) != set(_WITHDRAWN_FIELDS):
-            problems.append(f"withdrawn needs {', '.join(_WITHDRAWN_FIELDS)}, got {entry!r:.80}")
-        elif not re.fullmatch(r"\d{4}-\d\d-\d\d", str(entry["date"])):
-            problems.append(f"withdrawn: date is {entry['date']!r}, must be year-month-day")
-        elif not (_is_text(entry["said"]) and _is_text(entry["reason"])):
-            problems.append(f"withdrawn: said and reason must be texts, got {entry!r:.80}")
-    return problems
-
-
-def _report_problems(report: Any) -> list[str]:
-    """Every rule that the list of reported names breaks."""
-    if report is None:
-        return []
-    if not isinstance(report, list) or not all(_is_text(name) for name in report):
-        return [f"report must be a list of names, got {report!r}"]
-    if len(set(report)) != len(report):
-        return [f"report names a number twice: {report!r}"]
-    return []
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+                yield f"{key} contains {mark!r}, {why}"
+    if "same_as" in entry:
+        for key in (*_INHERITED, *_ERRATUM):
+            if key in entry:
+                yield f"has no check and no erratum of its own, so it cannot have {key}"
+        return
+    status, verdict = entry.get("status"), entry.get("verdict")
+    checked = status == "checked"
+    for key in ("notebook", "status", *(_CHECKED if checked else ())):
+        if key not in entry:
+            yield f"needs {key}, {SCHEMA['properties'][key]['description']}"
+    if status == "pending":
+        for key in _CHECKED:
+            if key in entry:
+                yield f"is pending, so it cannot have a {key} yet"
+    elif checked and verdict in CLEAN_VERDICTS:
+        for key in _ERRATUM:
+            if key in entry:
+                yield f"has no erratum of its own, so it cannot have {key}"
+    elif checked and verdict in VERDICTS:
+        for key in _ERRATUM:
+            if key not in entry:
+                allowed = SCHEMA["properties"][key]["description"]
+                yield f"has verdict {verdict}, so it needs {key}, {allowed}"

@@ -20,6 +20,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import t
+
+from dpbook.book.output import write_whole
+from dpbook.book.pages import PageError
+
 FILE = "book/reports.lock"
 DIGITS = 6
 FALSE_ALARM = 1e-9
@@ -41,13 +46,7 @@ def load(root: Path) -> dict[str, Entry] | None:
 def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]:
     """One line for every recorded number that is not the locked one.
 
-    Parameters
-    ----------
-    root : Path
-    records : sequence of mapping
-        Made by `dpbook.book.claims.check`.
-    complete : bool
-        Whether these are the records of the whole book, so that a locked number must be among them.
+    If the records are those of the whole book (`complete`), every locked number must be among them.
     """
     reporting = [record for record in records if record["report"]]
     kept = load(root)
@@ -122,8 +121,6 @@ def _differs(locked: Entry, found: Entry, count: int) -> str | None:
     value, kept, tolerance = found["value"], locked["value"], locked["tolerance"]
     said = f"is {value!r}, but {kept!r} is locked"
     if "standard error" in found and count:
-        from scipy.stats import t
-
         error = math.hypot(found["standard error"], locked["standard error"])
         freedom = min(found["runs"], locked["runs"]) - 1
         allowed = float(t.isf(FALSE_ALARM / (2 * count), freedom)) * error + tolerance
@@ -140,29 +137,16 @@ def renew(
 ) -> list[str]:
     """What changed since the lock was written, one line each; then the new lock, if `write`.
 
-    Parameters
-    ----------
-    root : Path
-    records : sequence of mapping
-        Of a build of the whole book.
-    defaults : mapping
-        Default parameters by page; numbers found at others are not locked.
-
-    Raises
-    ------
-    PageError
-        If a page ran at other parameters than its defaults.
+    The records are those of a build of the whole book, with every page at its `defaults`; other
+    parameters are a `PageError`.
     """
-    from dpbook.book.pages import PageError
-    from dpbook.book.runner import write_whole  # heavy, and not for the kernels
-
     for record in records:
         if record["parameters"] != defaults.get(record["notebook"]):
             raise PageError(
                 f"{record['notebook']} ran at other parameters than its defaults; "
                 "run `make book`, then lock"
             )
-    new = {
+    new: dict[str, Entry] = {
         record["id"]: {"parameters": record["parameters"], "numbers": dict(entries(record))}
         for record in records
         if record["report"]
@@ -176,28 +160,10 @@ def renew(
             if values[0] != values[1]:
                 changes.append(f"{claim}: {name}: {values[0]} -> {values[1]}")
     if write:
-        lines = [
-            f" {json.dumps(claim)}: {{\n"
-            + ",\n".join(
-                f"  {json.dumps(n, ensure_ascii=False)}: {json.dumps(e)}"
-                for n, e in numbers.items()
-            )
-            + "\n }"
-            for claim, numbers in sorted(new.items())
-        ]
+        lines = (
+            f' {json.dumps(claim)}: {{\n  "parameters": {json.dumps(entry["parameters"])},\n'
+            f'  "numbers": {json.dumps(entry["numbers"])}\n }}'
+            for claim, entry in sorted(new.items())
+        )
         write_whole(root / FILE, "{\n" + ",\n".join(lines) + "\n}\n")
     return changes
-
-
-def _text(lock: Mapping[str, Entry]) -> str:
-    """The lock as JSON with one number on a line, so that a change is one line too."""
-
-    def line(value: Any) -> str:
-        return json.dumps(value, ensure_ascii=False)
-
-    claims = []
-    for claim, entry in sorted(lock.items()):
-        numbers = ",\n".join(f"   {line(n)}: {line(e)}" for n, e in entry["numbers"].items())
-        head = f' {line(claim)}: {{\n  "parameters": {line(entry["parameters"])},\n  "numbers": {{'
-        claims.append(f"{head}\n{numbers}\n  }}\n }}")
-    return "{\n" + ",\n".join(claims) + "\n}\n"

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dpbook.book.parameters import PageError
+from dpbook.book.pages import PageError
 
 MARKER = ".dpbook"
 _MARKER_TEXT = "Made by dpbook: builds of the book replace and delete what lies in this folder.\n"
@@ -48,6 +48,13 @@ def claim_folder(out: Path) -> Path:
     except OSError as error:
         raise PageError(f"{out} cannot be written to: {error.strerror or error}") from None
     return out
+
+
+def own_folder(root: Path, out: Path) -> Path:
+    """`out` as a folder for builds; whoever makes it inside the book's own marks that, too."""
+    if (root / "_build") in out.parents:
+        claim_folder(root / "_build")
+    return claim_folder(out)
 
 
 @contextlib.contextmanager
@@ -103,3 +110,14 @@ def delete_folder(out: Path) -> bool:
     with sole_build(out):
         shutil.rmtree(out)
     return True
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,56 +1,131 @@
-"""The pages of the book, each with one cell tagged ``parameters``, and named parameter sets."""
+"""The pages of the book, the parameters that a reader may change, and named sets of them.
+
+Each line of a page's parameters cell assigns a literal to a name and says in its comment what the
+parameter means, its unit, and which values it may take::
+
+    epsilon = 1.0  # privacy parameter | nats | (0, 10]
+    epsilons = [0.5, 1.0]  # grid of privacy levels | nats | each in (0, 10]
+    edition = "corrected"  # edition of the survey | - | {"corrected", "1998"}
+
+The type is that of the default.  Everything is checked here, before any kernel starts.
+"""
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import io
 import json
-from collections.abc import Mapping
+import re
+import tokenize
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from dpbook.book.parameters import PageError, Parameter, ParameterError, parse_parameters
-
-__all__ = [
-    "Page",
-    "PageError",
-    "Parameter",
-    "ParameterError",
-    "find_pages",
-    "load_profile",
-    "named_parameters",
-    "parse_parameters",
-    "read_page",
-    "validate",
-]
-
 PROFILES = "profiles.yml"
+_INTERVAL = re.compile(r"([\[(])\s*([^\s,]+)\s*,\s*([^\s,]+)\s*([\])])")
+
+
+class PageError(ValueError):
+    """A page, or the file of profiles, is not in the form the book needs."""
+
+
+class ParameterError(ValueError):
+    """A parameter is unknown, or its value is of the wrong type or outside the allowed range."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a page: its name, its default, and the three parts of its comment.
+
+    The default is a bool, int, float, str or a non-empty list of one of these.  `allowed` is an
+    interval such as ``(0, 10]``, a set of literals such as ``{"a", "b"}``, or for lists
+    ``each in`` one of these.
+    """
+
+    name: str
+    default: Any
+    meaning: str
+    unit: str
+    allowed: str
+
+    @property
+    def kind(self) -> str:
+        """The type in words: ``int``, ``float``, ``list of float`` ..."""
+        scalar = _scalar_type(self.default).__name__
+        return f"list of {scalar}" if isinstance(self.default, list) else scalar
+
+    def coerce(self, value: Any) -> Any:
+        """`value` in the type of the default; a `ValueError` says what is allowed instead."""
+        if isinstance(self.default, list):
+            if not isinstance(value, list | tuple) or not value:
+                raise ValueError(self._wanted("is not a list with at least one element"))
+            items = list(value)
+        else:
+            items = [value]
+        inside = _membership(self.allowed.removeprefix("each in").strip())
+        items = [self._coerce_scalar(item) for item in items]
+        if not all(map(inside, items)):
+            raise ValueError(self._wanted("is outside the allowed values"))
+        return items if isinstance(self.default, list) else items[0]
+
+    def parse(self, text: str) -> Any:
+        """Read a value typed on the command line: a Python literal, else YAML.
+
+        Text for a string parameter is taken as it stands, so that ``-p edition 1998`` is a string.
+        """
+        wants_text = _scalar_type(self.default) is str
+        try:
+            value = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            try:
+                value = yaml.load(text, Loader=yaml.BaseLoader if wants_text else yaml.SafeLoader)
+            except (yaml.YAMLError, ValueError):
+                value = text
+        if _scalar_type(self.default) is float and isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                return float(value)  # inf and nan, which are no literals
+        if wants_text and isinstance(self.default, str) and not isinstance(value, str):
+            return text
+        if wants_text and isinstance(value, list | tuple):
+            return [item if isinstance(item, str) else str(item) for item in value]
+        return value
+
+    def _coerce_scalar(self, value: Any) -> Any:
+        wanted = _scalar_type(self.default)
+        if wanted is float and type(value) is int:
+            try:
+                return float(value)
+            except OverflowError:
+                raise ValueError(self._wanted("is too large for a float")) from None
+        if type(value) is not wanted:
+            raise ValueError(self._wanted(f"has the wrong type, {type(value).__name__}"))
+        return value
+
+    def _wanted(self, problem: str) -> str:
+        return f"{problem}; allowed: {self.kind}, {self.allowed}"
 
 
 @dataclass(frozen=True)
 class Page:
-    """One notebook of the book.
-
-    Attributes
-    ----------
-    name : str
-        File name without suffix, ``03-noisy-counts``.
-    path : Path
-        The committed notebook.
-    title : str
-        Its first heading.
-    parameters : dict of str to Parameter
-        In the order of the parameters cell.
-    code_cells : tuple of str
-        Sources of the code cells, the parameters cell included.
-    """
+    """One notebook: its name without suffix, its title, its parameters in order, its content."""
 
     name: str
-    path: Path
     title: str
     parameters: dict[str, Parameter]
-    code_cells: tuple[str, ...]
+    notebook: dict[str, Any]
+
+    @property
+    def code_cells(self) -> list[str]:
+        """Sources of the code cells, the parameters cell included."""
+        cells = self.notebook["cells"]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+# --- pages and profiles ---------------------------------------------------------------------------
 
 
 def find_pages(root: Path) -> list[Page]:
@@ -61,16 +136,14 @@ def find_pages(root: Path) -> list[Page]:
     PageError
         If a notebook cannot be read, or has not exactly one well-formed parameters cell.
     """
-    return [read_page(path) for path in sorted((Path(root) / "notebooks").glob("*.ipynb"))]
+    return [_read_page(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
 
 
-def read_page(path: Path) -> Page:
-    """Read one page; raises `PageError` as `find_pages` does."""
+def _read_page(path: Path) -> Page:
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        sources = [(cell, "".join(cell["source"])) for cell in cells]
-        tagged = [s for cell, s in sources if "parameters" in cell["metadata"].get("tags", [])]
-        kinds = [cell["cell_type"] for cell in cells]
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cells = [(c["cell_type"], c["metadata"], "".join(c["source"])) for c in notebook["cells"]]
+        tagged = [text for _, metadata, text in cells if "parameters" in metadata.get("tags", [])]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise PageError(
             f"page {path.stem}: not a readable notebook ({type(error).__name__}: {error})"
@@ -83,15 +156,9 @@ def read_page(path: Path) -> Page:
         parameters = parse_parameters(tagged[0])
     except PageError as error:
         raise PageError(f"page {path.stem}: {error}") from None
-    headings = (
-        line[2:].strip()
-        for kind, (_, source) in zip(kinds, sources, strict=True)
-        if kind == "markdown"
-        for line in source.splitlines()
-        if line.startswith("# ")
-    )
-    code = tuple(s for kind, (_, s) in zip(kinds, sources, strict=True) if kind == "code")
-    return Page(path.stem, path, next(headings, path.stem), parameters, code)
+    lines = (line for kind, _, text in cells if kind == "markdown" for line in text.splitlines())
+    headings = (line[2:].strip() for line in lines if line.startswith("# "))
+    return Page(path.stem, next(headings, path.stem), parameters, notebook)
 
 
 def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,13 +186,7 @@ def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def named_parameters(root: Path) -> dict[str, list[dict[str, Any]]]:
-    """By page, the parameters that the book itself runs it at: its defaults, and every profile's.
-
-    Raises
-    ------
-    PageError, ParameterError
-        As `find_pages`, `load_profile` and `validate` do.
-    """
+    """By page, the parameters that the book itself runs it at: defaults and every profile's."""
     profiles = [load_profile(root, name) for name in _profiles(root)]
     return {
         page.name: [validate(page, values.get(page.name, {})) for values in profiles]
@@ -153,7 +214,7 @@ def load_profile(root: Path, name: str) -> dict[str, dict[str, Any]]:
 
 
 def _profiles(root: Path) -> dict[str, Any]:
-    path = Path(root) / "notebooks" / PROFILES
+    path = root / "notebooks" / PROFILES
     try:
         profiles = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (OSError, yaml.YAMLError) as error:
@@ -162,3 +223,105 @@ def _profiles(root: Path) -> dict[str, Any]:
         raise PageError(f"notebooks/{PROFILES} is not a mapping of profiles")
     profiles.setdefault("default", {})
     return profiles
+
+
+# --- the parameters cell --------------------------------------------------------------------------
+
+
+def parse_parameters(source: str) -> dict[str, Parameter]:
+    """Parse the source of a parameters cell.
+
+    Raises
+    ------
+    PageError
+        If a line is not ``name = literal  # meaning | unit | allowed``, or if a default is not
+        among its own allowed values.
+    """
+    try:
+        statements = ast.parse(source).body
+        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    except (SyntaxError, tokenize.TokenError) as error:
+        raise PageError(f"parameters cell is not valid Python ({error})") from None
+    comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
+    parameters: dict[str, Parameter] = {}
+    for node in statements:
+        parameter = _read_statement(node, comments)
+        if parameter.name in parameters:
+            raise PageError(f"parameter {parameter.name} is assigned twice")
+        parameters[parameter.name] = parameter
+    return parameters
+
+
+def _read_statement(node: ast.stmt, comments: Mapping[int, str]) -> Parameter:
+    line = ast.unparse(node)
+    if not (
+        isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+    ):
+        raise PageError(f"parameters cell: {line!r} is not of the form name = literal")
+    try:
+        default = ast.literal_eval(node.value)
+    except ValueError:
+        raise PageError(f"parameters cell: the value in {line!r} is not a literal") from None
+    last = node.end_lineno or node.lineno
+    comment = " ".join(comments[n] for n in range(node.lineno, last + 1) if n in comments)
+    parts = [part.strip() for part in comment.split("|", 2)]
+    if len(parts) != 3 or not all(parts):
+        raise PageError(f"parameters cell: {line!r} needs a comment '# meaning | unit | allowed'")
+    parameter = Parameter(node.targets[0].id, default, *parts)
+    try:
+        _scalar_type(default)
+        if isinstance(default, list) != parameter.allowed.startswith("each in"):
+            raise ValueError("'each in' is for lists, and lists need it")
+        parameter.coerce(default)
+    except ValueError as error:
+        raise PageError(f"parameter {parameter.name}: the default {default!r} {error}") from None
+    return parameter
+
+
+def _scalar_type(default: Any) -> type:
+    """Type of the default, or of its elements; floats and ints mixed in a list count as floats."""
+    types = {type(item) for item in default} if isinstance(default, list) else {type(default)}
+    if types == {int, float}:
+        return float
+    if len(types) != 1 or not types <= {bool, int, float, str}:
+        raise ValueError("is not a bool, int, float, str or a non-empty list of one of these")
+    return types.pop()
+
+
+def _membership(allowed: str) -> Callable[[Any], bool]:
+    """Turn ``(0, 10]`` or ``{1, 2}`` into a test."""
+    match = _INTERVAL.fullmatch(allowed)
+    try:
+        if match:
+            opening, low, high, closing = match[1], _number(match[2]), _number(match[3]), match[4]
+            if not low <= high:
+                raise ValueError
+        else:
+            members = ast.literal_eval(allowed)
+            if not isinstance(members, set):
+                raise ValueError
+    except (ValueError, SyntaxError):
+        raise ValueError(
+            f"has an unreadable range {allowed!r}; write an interval like (0, 10], "
+            "a set like {1, 2}, or for lists 'each in' one of these"
+        ) from None
+    if not match:
+        return lambda value: value in members
+
+    def inside(value: Any) -> bool:
+        if isinstance(value, str):
+            return False
+        above = low <= value if opening == "[" else low < value
+        below = value <= high if closing == "]" else value < high
+        return bool(above and below)  # false for NaN, whatever the brackets
+
+    return inside
+
+
+def _number(text: str) -> float:
+    try:
+        return int(text)  # exact, also beyond 2**53
+    except ValueError:
+        return float(text)

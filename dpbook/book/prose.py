@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import pandas as pd
+from jinja2 import Environment
 from myst_nb import glue
-from pandas.io.formats.style import Styler
 
-__all__ = ["say", "table"]
+Format = str | Callable[[Any], str]
+
+_TABLE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
+<div class="book-table">
+<table id="t-{{ name }}">
+{% if caption %}
+<caption>{{ caption }}</caption>
+{% endif %}
+<thead>
+<tr>{% for head, right in heads %}
+<th scope="col"{{ ' class="number"' | safe if right }}>{{ head }}</th>{% endfor %}</tr>
+</thead>
+<tbody>
+{% for row in rows %}
+<tr>{% for text, right in row %}
+{% set kind = ' class="number"' | safe if right %}
+{% if loop.index0 < header %}
+<th scope="row"{{ kind }}>{{ text }}</th>{% else %}
+<td{{ kind }}>{{ text }}</td>{% endif %}{% endfor %}</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+""")
 
 
 def say(name: str, value: Any) -> None:
@@ -25,30 +48,92 @@ def say(name: str, value: Any) -> None:
     glue(name, value.item() if hasattr(value, "item") else value, display=False)
 
 
+class Table:
+    """What `table` shows: HTML on a page, aligned text in a terminal."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, list[Any]],
+        name: str,
+        formats: Mapping[str, Format],
+        caption: str | None,
+        header: int,
+    ) -> None:
+        self._name, self._caption, self._header = name, caption, header
+        self._right = [all(map(_is_number, values)) for values in columns.values()]
+        self._heads = [str(head) for head in columns]
+        texts = [[_text(v, formats.get(head)) for v in vs] for head, vs in columns.items()]
+        self._rows = list(zip(*texts, strict=True))
+
+    def _repr_html_(self) -> str:
+        return _TABLE.render(
+            name=self._name,
+            caption=self._caption,
+            header=self._header,
+            heads=list(zip(self._heads, self._right, strict=True)),
+            rows=[list(zip(row, self._right, strict=True)) for row in self._rows],
+        )
+
+    def __repr__(self) -> str:
+        columns = zip(self._heads, *self._rows, strict=True)
+        widths = [max(map(len, column)) for column in columns]
+        lines = [self._caption] if self._caption else []
+        for row in [self._heads, *self._rows]:
+            cells = zip(row, widths, self._right, strict=True)
+            line = "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in cells)
+            lines.append(line.rstrip())
+        return "\n".join(lines)
+
+
 def table(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Iterable[Mapping[str, Any]],
     name: str,
-    formats: Mapping[str, Any] | None = None,
+    formats: Mapping[str, Format] | None = None,
     *,
     caption: str | None = None,
-) -> Styler:
-    """Show rows as a table without an index column.
+    header: int = 1,
+) -> Table:
+    """Show rows as a table.
 
     Parameters
     ----------
-    rows : sequence of mapping
-        One mapping from column heading to entry for each row; units stand in the headings.
+    rows : iterable of mapping
+        One mapping from column heading to entry for each row; units stand in the headings.  An
+        entry that is missing in a column of numbers makes all of it floats, as in pandas.
     name : str
         Unique on the page; a fixed name keeps rebuilds identical.
     formats : mapping, optional
-        From column heading to a format such as ``"{:.3f}"``.
+        From column heading to a format such as ``"{:.3f}"``, or to a function that gives the text.
+        Without one, floats have six digits after the point.
     caption : str, optional
         What the table shows.
+    header : int
+        How many of the first columns name their row; 0 for none.
 
     Returns
     -------
-    pandas.io.formats.style.Styler
+    Table
     """
-    styled = pd.DataFrame(list(rows)).style.hide(axis="index").set_uuid(f"t-{name}")
-    styled = styled.set_caption(caption) if caption else styled
-    return styled.format({**(formats or {})})
+    listed = list(rows)
+    heads = dict.fromkeys(head for row in listed for head in row)
+    columns = {head: _column([row.get(head, math.nan) for row in listed]) for head in heads}
+    return Table(columns, name, formats or {}, caption, header)
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Plain entries; numbers are floats together if one of them is, or if one is missing."""
+    plain = [v.item() if hasattr(v, "item") and getattr(v, "ndim", 0) == 0 else v for v in values]
+    if any(map(_is_number, plain)) and all(v is None or _is_number(v) for v in plain):
+        if not all(isinstance(v, int) for v in plain):
+            return [math.nan if v is None else float(v) for v in plain]
+    return plain
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(value: Any, form: Format | None) -> str:
+    if form is not None:
+        return form.format(value) if isinstance(form, str) else str(form(value))
+    return f"{value:.6f}" if isinstance(value, float) else str(value)

@@ -6,14 +6,13 @@ import os
 import posixpath
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from dpbook.book.children import run_python
-from dpbook.book.output import staging_folder
+from dpbook.book.output import staging_folder, write_whole
 from dpbook.book.pages import Page, PageError
-from dpbook.book.runner import plain, write_whole
+from dpbook.book.runner import plain
 
 _HTML_LOG = "html.log"
 _LOCAL_LINK = re.compile(
@@ -23,18 +22,10 @@ _LOCAL_LINK = re.compile(
 
 
 def render(root: Path, out: Path, *, strict: bool) -> bool:
-    """Render the HTML of the book from ``<out>/executed`` and put it in place of ``<out>/html``.
+    """Render the HTML from ``<out>/executed`` and put it in place of ``<out>/html``.
 
-    Parameters
-    ----------
-    root, out : Path
-    strict : bool
-        Whether a warning is an error.
-
-    Returns
-    -------
-    bool
-        False if rendering failed; the warnings are then on stderr, and the old HTML in place.
+    With `strict`, a warning is an error.  False if rendering failed; the warnings are then on
+    stderr, and the old HTML is in place.
     """
     arguments = ["build", str(root), "--all", "-q"]
     arguments += ["-n", "-W", "--keep-going"] if strict else []
@@ -48,9 +39,6 @@ def render(root: Path, out: Path, *, strict: bool) -> bool:
             [*arguments, "--path-output", str(staging)],
             environment=environment,
             cwd=root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
         )
         log = plain(done.stdout)
         write_whole(out / _HTML_LOG, log)
@@ -85,10 +73,7 @@ def _swap_in(new: Path, place: Path) -> None:
 def page_beside_notebook(out: Path, page: Page) -> Path:
     """Copy the page's HTML next to its notebook, with its links leading into ``html/``.
 
-    Raises
-    ------
-    PageError
-        If the page is not part of the book, so that it has no HTML.
+    A page that ``_toc.yml`` does not name has no HTML, which is a `PageError`.
     """
     rendered = out / "html" / "notebooks" / f"{page.name}.html"
     if not rendered.is_file():

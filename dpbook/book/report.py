@@ -7,8 +7,9 @@ Strings only: the notebook shows them through `dpbook.book.claims`, the built bo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
+
+from jinja2 import Environment
 
 from dpbook.book.findings import Part
 from dpbook.book.ledger import VERDICTS, Claim
@@ -94,18 +95,7 @@ def format_number(value: Any) -> str:
 def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]:
     """The outcome of a check in a few sentences.
 
-    Parameters
-    ----------
-    record : mapping
-        The record made by `dpbook.book.claims.check`.
-    claim : Claim
-        Its entry in the ledger.
-    problems : sequence of str
-        What in the record contradicts the entry, from `dpbook.book.claims.record_problems`.
-
-    Returns
-    -------
-    list of str
+    The `problems` are what in the record contradicts the entry of the ledger.
     """
     if problems:
         return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
@@ -138,53 +128,63 @@ def _outcome(claim: Claim) -> str:
     )
 
 
+_CARD = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
+<div class="claim-card claim-{{ tone }}" id="claim-{{ claim.id }}">
+<p><strong>
+{%- if href %}<a href="{{ href }}">{{ claim.id }}</a>{% else %}{{ claim.id }}{% endif %}
+</strong>: <span class="claim-state">{{ state }}</span></p>
+<p>{{ said }}</p>
+{% if lines %}
+<ul class="claim-measured">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>
+{% endif %}
+{% if numbers %}
+<dl>
+{% for name, value in numbers.items() %}
+<dt><code>{{ name }}</code></dt><dd>{{ value }}</dd>
+{% endfor %}
+</dl>
+{% endif %}
+{% for name, (heads, rows) in tables.items() %}
+<details><summary><code>{{ name }}</code>: {{ rows | length }} rows</summary>
+<table>
+<thead><tr>{% for head in heads %}<th scope="col">{{ head }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in rows %}
+<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></details>
+{% endfor %}
+</div>""")
+
+
 def card_html(
     record: Record, claim: Claim, problems: Sequence[str] = (), href: str | None = None
 ) -> str:
-    """The card that a reader sees below a check.
+    """The card that a reader sees below a check: an element with the id ``claim-<ID>``.
 
-    Parameters
-    ----------
-    record, claim, problems
-        As in `findings`.
-    href : str or None
-        Address of the claim's row in the ledger, if there is one to link to.
-
-    Returns
-    -------
-    str
-        HTML; its outermost element has the id ``claim-<ID>``.
+    `href` is the address of the claim's row in the ledger, if there is one to link to.
     """
-    name = escape(claim.id)
-    link = f'<a href="{escape(href)}">{name}</a>' if href else name
     if problems:
         state, tone = f"! recorded as {state_words(claim)}", "contradiction"
     elif not record["applies"]:
         state, tone = f"recorded as {state_words(claim)}", "outside"
     else:
         state, tone = f"{STATES[claim.state][0]} {state_words(claim)}", claim.state
-    tone += " claim-privacy" * claim.breaks_privacy
-    parts = [
-        f'<div class="claim-card claim-{tone}" id="claim-{name}">',
-        f'<p><strong>{link}</strong>: <span class="claim-state">{escape(state)}</span></p>',
-        f"<p>{escape(' '.join(findings(record, claim, problems)))}</p>",
-    ]
-    if lines := measurements(record):
-        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-        parts.append(f'<ul class="claim-measured">{items}</ul>')
-    numbers = {k: v for k, v in record["report"].items() if not _is_table(v)}
-    if numbers:
-        rows = "".join(
-            f"<dt><code>{escape(key)}</code></dt><dd>{escape(format_number(value))}</dd>"
-            for key, value in numbers.items()
-        )
-        parts.append(f"<dl>{rows}</dl>")
-    parts += [_table_html(k, v) for k, v in record["report"].items() if _is_table(v)]
-    return "\n".join([*parts, "</div>"])
+    report = record["report"].items()
+    return _CARD.render(
+        claim=claim,
+        href=href,
+        state=state,
+        tone=tone + " claim-privacy" * claim.breaks_privacy,
+        said=" ".join(findings(record, claim, problems)),
+        lines=measurements(record),
+        numbers={k: format_number(v) for k, v in report if not _is_table(v)},
+        tables={k: _cells(v) for k, v in report if _is_table(v)},
+    )
 
 
 def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str:
-    """The same card as plain text; parameters as in `card_html`."""
+    """The same card as plain text."""
     lines = [f"{claim.id}: {state_words(claim)}", *findings(record, claim, problems)]
     lines += measurements(record)
     lines += [f"{key} = {format_number(value)}" for key, value in record["report"].items()]
@@ -202,21 +202,9 @@ def state_counts(claims: Iterable[Claim]) -> dict[str, int]:
 def ledger_text(
     ledger: Mapping[str, Claim], records: Iterable[Record] = (), width: int = 100
 ) -> str:
-    """The ledger for a terminal.
+    """The ledger for a terminal: one line per claim, cut to `width`, and a line of counts.
 
-    Parameters
-    ----------
-    ledger : mapping of str to Claim
-        From `dpbook.book.ledger.load_ledger`.
-    records : iterable of mapping
-        The records of the last build, from ``claims.json``.
-    width : int
-        Columns of the terminal.
-
-    Returns
-    -------
-    str
-        One line per claim, cut to `width`, and a line of counts.
+    The `records` are those of the last build, from ``claims.json``.
     """
     by_id = {record["id"]: record for record in records}
     rows = []
@@ -239,14 +227,6 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def _table_html(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """A reported table, folded."""
-    head = "".join(f'<th scope="col">{escape(str(key))}</th>' for key in rows[0])
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(format_number(row[key]))}</td>" for key in rows[0]) + "</tr>"
-        for row in rows
-    )
-    return (
-        f"<details><summary><code>{escape(name)}</code>: {len(rows)} rows</summary>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></details>"
-    )
+def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a reported table."""
+    return list(rows[0]), [[format_number(row[key]) for key in rows[0]] for row in rows]

@@ -8,6 +8,7 @@ when all of it has run, so that a failed or interrupted page leaves nothing behi
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import re
@@ -15,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,10 @@ import papermill
 from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
+from tqdm import tqdm
 
+from dpbook.book.keys import stamp_of
+from dpbook.book.output import write_whole
 from dpbook.book.pages import Page
 
 PAGE_TIMEOUT = 3600.0  # seconds for all cells of a page; a hanging one must not hang a build
@@ -50,27 +54,26 @@ FIXED_ENVIRONMENT = {
 class Job:
     """One page to execute.
 
-    Attributes
-    ----------
-    page : Page
-    parameters : dict
-        Effective value of every parameter of the page.
-    key : str
-        Hash of all that the outputs depend on; stored in the executed copy.
-    target : Path
-        Where the executed copy goes.
+    It has the effective value of every parameter, the hash of all that its outputs depend on, the
+    place of the executed copy, and what looks at that before it is written: a text is an error.
     """
 
     page: Page
     parameters: dict[str, Any]
     key: str
     target: Path
+    complaint: Callable[[Mapping[str, Any]], str | None] = lambda notebook: None
 
     @property
     def overrides(self) -> dict[str, Any]:
         """The parameters that differ from the defaults; only these are injected."""
         known = self.page.parameters
         return {n: v for n, v in self.parameters.items() if v != known[n].coerce(known[n].default)}
+
+    @property
+    def stale(self) -> bool:
+        """Whether there is no executed copy of what the page is now."""
+        return bool(stamp_of(self.target).get("key") != self.key)
 
 
 @dataclass(frozen=True)
@@ -146,29 +149,26 @@ def execute(
 ) -> Outcome:
     """Execute one page; write the executed copy if, and only if, every cell ran.
 
-    Raises
-    ------
-    OSError
-        If the copy cannot be written: then no other page could be, either.
+    An `OSError` comes out if it cannot be written: then no other page could be, either.
     """
     start = time.perf_counter()
     begun: list[int] = []
 
-    def time_left(cell: Any) -> float:
-        return max(1.0, timeout - (time.perf_counter() - start))
+    def done(error: str | None = None) -> Outcome:
+        return Outcome(job, time.perf_counter() - start, error)
 
-    def note(cell: Any, cell_index: int) -> None:
-        begun.append(cell_index)
-
-    options: dict[str, Any] = {"record_timing": False, "timeout_func": time_left}
-    options["on_cell_start"] = note
+    options: dict[str, Any] = {
+        "record_timing": False,
+        "timeout_func": lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
+        "on_cell_start": lambda cell, cell_index: begun.append(cell_index),
+    }
     if kernels is not None:
         options["kernel_manager_class"] = kernels.manager_class()
     if on_cell is not None:
         options["on_cell_executed"] = lambda **_: on_cell()
     try:
         notebook = papermill.execute_notebook(
-            nbformat.read(job.page.path, as_version=4),
+            nbformat.reads(json.dumps(job.page.notebook), as_version=4),
             None,
             parameters=job.overrides,
             kernel_name="python3",
@@ -178,25 +178,21 @@ def execute(
             extra_arguments=["--log-level=50"],
             **options,
         )
-        seconds = time.perf_counter() - start
-        _tidy(notebook)
-        notebook.metadata["dpbook"] = {
-            "key": job.key,
-            "parameters": job.parameters,
-            "seconds": round(seconds, 3),
-        }
     except PapermillExecutionError as error:
-        return Outcome(job, time.perf_counter() - start, _describe(job, error))
+        return done(_describe(job, error))
     except CellTimeoutError:
-        message = f"{_place(job, begun[-1])}:\nthe page took longer than {timeout:g} s"
-        return Outcome(job, time.perf_counter() - start, message)
+        return done(f"{_place(job, begun[-1])}:\nthe page took longer than {timeout:g} s")
     except Exception as error:
         message = plain(f"{type(error).__name__}: {error}").strip()
-        if begun:
-            message = f"{_place(job, begun[-1])}:\n{message}"
-        return Outcome(job, time.perf_counter() - start, message)
+        return done(f"{_place(job, begun[-1])}:\n{message}" if begun else message)
+    _tidy(notebook)
+    if complaint := job.complaint(notebook):
+        return done(complaint)
+    outcome = done()
+    stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(outcome.seconds, 3)}
+    notebook.metadata["dpbook"] = stamp
     write_whole(job.target, nbformat.writes(notebook))
-    return Outcome(job, seconds)
+    return outcome
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:
@@ -235,10 +231,8 @@ def _describe(job: Job, error: PapermillExecutionError) -> str:
 def _place(job: Job, index: int) -> str:
     """Which cell this is, counted as in the committed notebook."""
     if job.overrides:
-        cells = nbformat.read(job.page.path, as_version=4).cells
-        injected_at = 1 + next(
-            i for i, c in enumerate(cells) if "parameters" in c.metadata.get("tags", [])
-        )
+        cells = enumerate(job.page.notebook["cells"])
+        injected_at = 1 + next(i for i, c in cells if "parameters" in c["metadata"].get("tags", []))
         index -= index >= injected_at
     return f"cell {index} (counted from 0) of {job.page.name}.ipynb"
 
@@ -246,17 +240,6 @@ def _place(job: Job, index: int) -> str:
 def plain(text: str) -> str:
     """The text without colours and other terminal codes."""
     return _ANSI.sub("", text)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -281,23 +264,19 @@ def kernel_surroundings(root: Path) -> Iterator[None]:
                 os.environ[name] = value
 
 
-class Progress:
+class _Progress:
     """One line per finished page; on a terminal also a bar that counts cells."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
-        self._total = len(jobs)
-        self._done = 0
-        self._bar: Any = None
-        if sys.stderr.isatty():
-            from tqdm import tqdm
-
-            cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
-            self._bar = tqdm(total=cells, unit="cell", leave=False, dynamic_ncols=True)
-
-    def cell(self) -> None:
-        """Count one executed cell."""
-        if self._bar is not None:
-            self._bar.update()
+        self._total, self._done = len(jobs), 0
+        cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
+        self.bar = tqdm(
+            total=cells,
+            unit="cell",
+            leave=False,
+            dynamic_ncols=True,
+            disable=not sys.stderr.isatty(),
+        )
 
     def page(self, outcome: Outcome) -> None:
         """Print the line of a finished page."""
@@ -305,15 +284,8 @@ class Progress:
         verdict = "FAILED" if outcome.error else "ok"
         name = outcome.job.page.name
         line = f"  [{self._done}/{self._total}] {name:<36} {verdict:>6} {outcome.seconds:7.1f} s"
-        if self._bar is not None:
-            self._bar.write(line)
-        else:
-            print(line, flush=True)
-
-    def close(self) -> None:
-        """Take the bar off the terminal."""
-        if self._bar is not None:
-            self._bar.close()
+        self.bar.write(line)
+        sys.stdout.flush()
 
 
 def run_pages(
@@ -321,21 +293,15 @@ def run_pages(
 ) -> list[Outcome]:
     """Execute pages in `workers` threads; a page that fails does not keep the others from running.
 
-    A page that has run for `timeout` seconds has failed.
-
-    Raises
-    ------
-    OSError
-        If a page cannot be written, after every kernel of this run has ended.
-    KeyboardInterrupt
-        On Ctrl-C, after every kernel of this run has ended.
+    A page that has run for `timeout` seconds has failed.  An `OSError` when a page cannot be
+    written, and Ctrl-C, come out after every kernel of this run has ended.
     """
     if not jobs:
         return []
-    kernels, progress, outcomes = _Kernels(), Progress(jobs), []
-    with kernel_surroundings(root), ThreadPoolExecutor(max(1, workers)) as pool:
+    kernels, progress, outcomes = _Kernels(), _Progress(jobs), []
+    with progress.bar, kernel_surroundings(root), ThreadPoolExecutor(max(1, workers)) as pool:
         waiting: set[Future[Outcome]] = {
-            pool.submit(execute, job, kernels, progress.cell, timeout) for job in jobs
+            pool.submit(execute, job, kernels, progress.bar.update, timeout) for job in jobs
         }
         try:
             while waiting:
@@ -348,6 +314,4 @@ def run_pages(
                 future.cancel()
             kernels.stop()  # the threads notice within a second and end
             raise
-        finally:
-            progress.close()
     return sorted(outcomes, key=lambda outcome: outcome.job.page.name)

@@ -20,17 +20,24 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from dpbook.book import report, reproducers
-from dpbook.book.claims import RECORD_MIME, Claim, load_ledger, record_problems
-from dpbook.book.performance import BenchDirective
+from dpbook.book import errata, report
+from dpbook.book.claims import RECORD_MIME, record_problems
+from dpbook.book.ledger import Claim, load_ledger
 
 LEDGER_PAGE = "book/ledger"
+#: Where ``make bench`` writes, relative to the root of the book.
+BENCH_RESULTS = Path("_build", "bench.json")
+BENCH_HEAD = ("case", "peer", "ours (ms)", "peer (ms)", "ratio", "target", "residual", "met")
 _log = logging.getLogger(__name__)
 
 
 def output_dir(srcdir: str | Path) -> Path:
     """The output directory of the build: ``DPBOOK_OUT``, or ``_build`` under `srcdir`."""
     return Path(srcdir, os.environ.get("DPBOOK_OUT") or "_build")
+
+
+def _partial() -> bool:
+    return os.environ.get("DPBOOK_PARTIAL") == "1"
 
 
 def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -41,7 +48,7 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     executed = output_dir(app.srcdir) / "executed" / path.relative_to(app.srcdir)
     app.env.note_dependency(str(executed))
     if not executed.is_file():
-        if os.environ.get("DPBOOK_PARTIAL") != "1":
+        if not _partial():
             _warn("has not been executed, so it is shown without outputs", docname, "missing")
         return
     notebook = json.loads(executed.read_text(encoding="utf-8"))
@@ -105,7 +112,7 @@ class ClaimsDirective(SphinxDirective):
             records = json.loads(path.read_text(encoding="utf-8"))
         else:
             records = []
-            if os.environ.get("DPBOOK_PARTIAL") != "1":
+            if not _partial():
                 _warn("no claims.json: execute the book first", self.env.docname, "missing")
         return _ledger(self.env.app), {record["id"]: record for record in records}
 
@@ -187,13 +194,13 @@ class ErrataDirective(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         """Make one section for each severity, and in it one for each erratum."""
         ledger, records = self.load()
-        errata = [claim for claim in ledger.values() if claim.is_erratum]
-        if not errata:
+        corrected = [claim for claim in ledger.values() if claim.is_erratum]
+        if not corrected:
             return [nodes.paragraph(text="No claim checked so far needs a correction.")]
-        printed = self.printed(errata)
+        printed = self.printed(ledger)
         groups: list[nodes.Node] = []
         for severity, heading in report.SEVERITY_HEADINGS.items():
-            mine = [claim for claim in errata if claim.severity == severity]
+            mine = [claim for claim in corrected if claim.severity == severity]
             if mine:
                 group = nodes.section(ids=[f"errata-{severity}"], names=[f"errata-{severity}"])
                 group += nodes.title("", f"{heading} ({len(mine)})")
@@ -201,20 +208,20 @@ class ErrataDirective(ClaimsDirective):
                 groups.append(group)
         return groups
 
-    def printed(self, errata: list[Claim]) -> dict[str, str]:
-        """What the reproducers print; one that fails, or prints nothing, is a warning."""
-        root, out = Path(self.env.srcdir), output_dir(self.env.srcdir)
-        codes = {claim.id: claim.reproducer or "" for claim in errata}
-        snippets = {name: code for name, code in codes.items() if reproducers.is_python(code)}
-        if os.environ.get("DPBOOK_PARTIAL") == "1":
-            found = reproducers.cached(snippets, root, out) or {}
-        else:
-            found = reproducers.results(snippets, root, out)
-        for name, result in found.items():
-            if result.error:
-                message = f"the reproducer of {name} fails: {result.error}"
+    def printed(self, ledger: dict[str, Claim]) -> dict[str, str]:
+        """What the reproducers print; one that has not run in its present form is a warning."""
+        path = errata.executed_copy(output_dir(self.env.srcdir))
+        self.env.note_dependency(str(path))
+        ran = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"cells": []}
+        found = errata.results(ran)
+        printed = {}
+        for name, code in errata.snippets(ledger.values()).items():
+            if name in found and found[name]["code"] == code:
+                printed[name] = found[name]["output"]
+            elif not _partial():
+                message = f"the reproducer of {name} has not been executed in this form"
                 _warn(message, self.env.docname, "reproducer")
-        return {name: result.output for name, result in found.items()}
+        return printed
 
     def section(
         self, claim: Claim, record: dict[str, Any] | None, printed: str | None
@@ -266,9 +273,46 @@ class WithdrawnDirective(ClaimsDirective):
         return [_table(("Date", "Now", "What we said", "Why not"), rows, ["claims-withdrawn"])]
 
 
+class BenchDirective(SphinxDirective):
+    """``{bench-table}``: the measured ratios, or how to measure them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make the table; without results, one sentence."""
+        path = Path(self.env.srcdir, BENCH_RESULTS)
+        self.env.note_dependency(str(path))
+        if not path.is_file():
+            text = "This copy of the book was built before make bench ran, so there is no table."
+            return [nodes.paragraph(text=text)]
+        results = bench_rows(json.loads(path.read_text(encoding="utf-8")))
+        rows = [_row([[nodes.Text(text)] for text in texts]) for texts in results]
+        return [_table(BENCH_HEAD, rows, [])]
+
+
+def bench_rows(results: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Rows of text, one per case of ``bench.json``, in the order of `BENCH_HEAD`."""
+    return [
+        (
+            row["case"],
+            row["peer"],
+            _plain(1e3 * row["ours_s"]),
+            _plain(1e3 * row["peer_s"]),
+            _plain(row["ratio"]),
+            f"{row['target']:g}",
+            f"{row['accuracy']:.0e}" if row["accuracy"] else "0",
+            "yes" if row["passed"] else "no",
+        )
+        for row in results
+    ]
+
+
+def _plain(number: float) -> str:
+    """Three digits; from 1000 on, whole and in groups, since an exponent is hard to compare."""
+    return f"{number:.3g}" if number < 999.5 else f"{number:,.0f}".replace(",", "\u202f")
+
+
 def reproducer_block(code: str) -> nodes.literal_block:
     """A block of code, highlighted as Python if it is Python and as a command if not."""
-    if reproducers.is_python(code):
+    if errata.is_python(code):
         language = "python"
     else:
         language = "console" if code.startswith("$ ") else "bash"
@@ -304,15 +348,10 @@ def share_html_visitors(app: Sphinx) -> None:
 
 
 def _ledger(app: Sphinx) -> dict[str, Claim]:
-    """The ledger, read once a build; the page being read depends on it."""
+    """The ledger; the page being read depends on it."""
     path = Path(app.srcdir, "book", "claims.yml")
     app.env.note_dependency(str(path))
-    stamp = path.stat().st_mtime_ns if path.is_file() else None
-    cached = getattr(app, "_dpbook_ledger", None)
-    if cached is None or cached[0] != stamp:
-        cached = (stamp, load_ledger(path))
-        app._dpbook_ledger = cached  # type: ignore[attr-defined]
-    return cached[1]
+    return load_ledger(path)
 
 
 def _uri(app: Sphinx, here: str, there: str, anchor: str) -> str:

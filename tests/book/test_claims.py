@@ -3,13 +3,15 @@
 import json
 from pathlib import Path
 
-import IPython.display
 import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import at_least, at_most, claims, lock, reproducers
-from dpbook.book.claims import ClaimError, LedgerError, check, collect, find_ledger, load_ledger
+from dpbook.book import at_least, at_most, claims, ledger, lock
+from dpbook.book.claims import ClaimError, check
+from dpbook.book.collect import collect
+from dpbook.book.errata import is_python
+from dpbook.book.ledger import LedgerError, find_ledger, load_ledger
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,6 +34,11 @@ def entry(name, **fields):
     return {key: value for key, value in (base | fields).items() if value is not ...}
 
 
+def same(name, other, **fields):
+    gone = dict.fromkeys(("notebook", "status", "verdict", "tier"), ...)
+    return entry(name, same_as=other, **(gone | fields))
+
+
 LEDGER = [
     entry("HOLDS", report=["loss", "table"]),
     entry("LOOSE", verdict="holds-loosely", **ERRATUM),
@@ -40,7 +47,7 @@ LEDGER = [
     entry("PROOF", verdict="proof-repaired", tier="proof", **ERRATUM),
     entry("EMPTY", verdict="empty", **(ERRATUM | {"severity": "privacy"})),
     entry("SHAPE", verdict="shape-only", tier="statistical", notebook="02-two", remark="slopes"),
-    entry("SAME", same_as="LOOSE", verdict="holds-loosely"),
+    same("SAME", "LOOSE"),
     entry("DEF", kind="definition", verdict="definition", notebook="02-two"),
     entry("LATER", status="pending", verdict=..., tier=..., notebook="03-three"),
 ]
@@ -114,7 +121,7 @@ def write_ledger(root, entries):
 def shown(monkeypatch):
     """The bundles that `check` displays."""
     bundles = []
-    monkeypatch.setattr(IPython.display, "display", lambda bundle, raw: bundles.append(bundle))
+    monkeypatch.setattr(claims, "display", lambda bundle, raw: bundles.append(bundle))
     return bundles
 
 
@@ -154,7 +161,7 @@ def records(project, shown):
 
 
 def problems_of(root, records, pages=None):
-    where = {item["id"]: item["notebook"] for item in LEDGER}
+    where = {item["id"]: item.get("notebook", "01-one") for item in LEDGER}
     by_page = {"01-one": [], "02-two": []}
     for record in records:
         by_page[where.get(record["id"], "01-one")].append(record)
@@ -216,19 +223,28 @@ def test_the_ledger_is_read_in_order(project):
     [
         (entry("X", colour="red"), "X: unknown field 'colour'"),
         (entry("X", says=...), "X: needs says, a text"),
-        (entry("X", where=3), "X: needs where, a text"),
+        (entry("X", where=3), "X: where is 3, must be a text"),
+        (entry("X", where=" "), "X: where is ' ', must be a text"),
+        (entry("X", notebook=...), "X: needs notebook, a text"),
         (entry("X", kind="theorem"), "X: kind is 'theorem', must be one of definition"),
         (entry("X", status="done"), "X: status is 'done', must be one of checked, pending"),
         (entry("X", verdict="true"), "X: verdict is 'true', must be one of holds"),
-        (entry("X", verdict=...), "X: verdict is None"),
+        (entry("X", verdict=...), "X: needs verdict, one of holds"),
+        (entry("X", verdict=None), "X: verdict is None, must be one of holds"),
         (entry("X", tier="sure"), "X: tier is 'sure', must be one of exact"),
         (entry("X", status="pending"), "X: is pending, so it cannot have a verdict yet"),
-        (entry("X", report="loss"), "X: report must be a list of names, got 'loss'"),
-        (entry("X", report=["a", "a"]), "X: report names a number twice"),
-        (entry("X", verdict="refuted"), "X: has verdict refuted, so it needs printed, a text"),
+        (entry("X", report="loss"), "X: report is 'loss', must be a list of names"),
+        (
+            entry("X", report=["a", "a"]),
+            "must be a list of names, each once",
+        ),
+        (
+            entry("X", verdict="refuted"),
+            "X: has verdict refuted, so it needs severity, one of",
+        ),
         (
             entry("X", verdict="empty", **(ERRATUM | {"repair": " "})),
-            "X: has verdict empty, so it needs repair, a text",
+            "X: repair is ' ', must be a text",
         ),
         (
             entry("X", verdict="proof-repaired", **(ERRATUM | {"failed": "luck"})),
@@ -242,26 +258,27 @@ def test_the_ledger_is_read_in_order(project):
             entry("X", verdict="shape-only", wrong="w"),
             "X: has no erratum of its own, so it cannot have wrong",
         ),
-        (entry("X", remark=3), "X: remark must be a text, got 3"),
-        (entry("X", same_as="NONE"), "X: same_as is 'NONE', must be a claim with its own check"),
-        (entry("X", same_as="SAME"), "X: same_as is 'SAME', must be a claim with its own check"),
+        (entry("X", remark=3), "X: remark is 3, must be a text"),
+        (same("X", "NONE"), "X: same_as is 'NONE', must be a claim with its own check"),
+        (same("X", "SAME"), "X: same_as is 'SAME', must be a claim with its own check"),
         (
-            entry("X", same_as="LOOSE"),
-            "X: verdict is 'holds', but LOOSE, which decides it, has 'holds-loosely'",
+            same("X", "LOOSE", verdict="holds"),
+            "X: has no check and no erratum of its own, so it cannot have verdict",
         ),
         (
-            entry("X", same_as="LOOSE", verdict="holds-loosely", wrong="w"),
-            "X: has no erratum of its own, so it cannot have wrong",
+            same("X", "LOOSE", wrong="w"),
+            "X: has no check and no erratum of its own, so it cannot have wrong",
         ),
-        (entry("X", withdrawn="all"), "X: withdrawn must be a list of date, said, reason"),
-        (entry("X", withdrawn=[{"date": "2026-01-02"}]), "X: withdrawn needs date, said, reason"),
+        (entry("X", withdrawn="all"), "X: withdrawn is 'all', must be a list of date, said,"),
+        (entry("X", withdrawn=["all"]), "X: withdrawn[0] is 'all', must be a mapping of date,"),
+        (entry("X", withdrawn=[{"date": "2026-01-02"}]), "X: withdrawn[0]: needs said, a text"),
         (
             entry("X", withdrawn=[{"date": "today", "said": "s", "reason": "r"}]),
-            "X: withdrawn: date is 'today', must be year-month-day",
+            "X: withdrawn[0].date is 'today', must be year-month-day",
         ),
         (
             entry("X", withdrawn=[{"date": "2026-01-02", "said": " ", "reason": "r"}]),
-            "X: withdrawn: said and reason must be texts",
+            "X: withdrawn[0].said is ' ', must be a text",
         ),
         (entry("X", says="![x](//host/y.png)"), "X: says contains '![', an image"),
         (entry("X", where="$\\href{javascript:1}{x}$"), "a link inside a formula"),
@@ -286,6 +303,33 @@ def test_a_ledger_that_is_no_list_is_refused(tmp_path, text):
     (tmp_path / "claims.yml").write_text(text)
     with pytest.raises(LedgerError, match=r"claims\.yml"):
         load_ledger(tmp_path / "claims.yml")
+
+
+def test_what_another_claim_decides_is_taken_from_there(project):
+    ledger = load_ledger(project / "book" / "claims.yml")
+    one, other = ledger["SAME"], ledger["LOOSE"]
+    for field in ("notebook", "status", "verdict", "tier"):
+        assert getattr(one, field) == getattr(other, field)
+    assert not one.is_erratum and one.heading is None
+
+
+def test_the_ledger_is_parsed_again_only_when_it_has_changed(project, monkeypatch):
+    path = project / "book" / "claims.yml"
+    first = load_ledger(path)
+    monkeypatch.setattr(ledger.yaml, "load", lambda *a, **o: pytest.fail("parsed again"))
+    assert load_ledger(path) == first
+    monkeypatch.undo()
+    write_ledger(project, LEDGER[1:])
+    assert list(load_ledger(path)) == list(first)[1:]
+
+
+def test_dates_are_read_as_texts(project):
+    text = (project / "book" / "claims.yml").read_text()
+    text += "- {id: X, paper: P, where: w, kind: model, says: s, notebook: n, status: pending,\n"
+    text += "   withdrawn: [{date: 2026-01-02, said: a, reason: b}]}\n"
+    (project / "book" / "claims.yml").write_text(text)
+    withdrawn = load_ledger(project / "book" / "claims.yml")["X"].withdrawn
+    assert withdrawn == ({"date": "2026-01-02", "said": "a", "reason": "b"},)
 
 
 def test_finding_the_ledger(project, tmp_path):
@@ -464,7 +508,7 @@ def test_the_file_is_the_same_bytes_in_any_order(project, records):
 def test_every_contradiction_is_one_line(project, records, name, change, line):
     changed = records[name] | change
     others = [record for key, record in records.items() if key != name]
-    page = {item["id"]: item["notebook"] for item in LEDGER}[name]
+    page = {item["id"]: item.get("notebook", "01-one") for item in LEDGER}[name]
     for where in ("01-one", "02-two"):
         here = [
             r for r in others if next(e for e in LEDGER if e["id"] == r["id"])["notebook"] == where
@@ -539,7 +583,7 @@ def test_only_a_readers_parameters_may_switch_a_claim_off(project, records):
 
     def problems(parameters):
         for page in ("01-one", "02-two"):
-            of_page = [e["id"] for e in LEDGER if e["notebook"] == page and e["id"] in GOOD]
+            of_page = [e["id"] for e in LEDGER if e["id"] in GOOD and e["notebook"] == page]
             write_page(project, page, [records[name] for name in of_page], parameters)
         return collect(project / "_build", project)
 
@@ -585,22 +629,13 @@ def test_the_ledger_of_the_book_is_valid():
         assert "TO BE" not in (claim.heading or ""), f"{claim.id}: its heading is not written"
 
 
-def own_reproducers():
+def own_errata():
     return {c.id: c.reproducer.strip() for c in own_ledger().values() if c.is_erratum}
 
 
-@pytest.fixture(scope="module")
-def printed():
-    """What the reproducers in Python print, as the errata page shows it."""
-    codes = own_reproducers().items()
-    return reproducers.run({n: code for n, code in codes if reproducers.is_python(code)}, ROOT)
-
-
-@pytest.mark.parametrize("name", own_reproducers())
-def test_every_reproducer_of_an_erratum_runs(name, printed):
-    code = own_reproducers()[name]
+@pytest.mark.parametrize("name", own_errata())
+def test_every_reproducer_of_an_erratum_is_python_or_runs_pages(name):
+    code = own_errata()[name]
     assert max(map(len, code.splitlines())) <= 90, "too wide for the page"
-    if reproducers.is_python(code):
-        assert printed[name].error is None
-    else:  # whole pages are run elsewhere
+    if not is_python(code):
         assert code.removeprefix("$ ").startswith(("dpbook ", "python -m dpbook "))

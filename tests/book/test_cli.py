@@ -11,9 +11,9 @@ import pytest
 
 from dpbook.book import build, rendering
 from dpbook.book.cli import find_root, main
-from dpbook.book.output import claim_folder
+from dpbook.book.output import claim_folder, write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.runner import Job, Outcome, write_whole
+from dpbook.book.runner import Job, Outcome
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,

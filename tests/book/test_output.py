@@ -143,7 +143,7 @@ def test_deleting(tmp_path: Path) -> None:
 PARENT = """
 import sys
 from dpbook.book.children import run_python
-run_python("sleeper:main", environment={"PYTHONPATH": sys.argv[1]})
+run_python("sleeper:main", [], environment={"PYTHONPATH": sys.argv[1]})
 """
 SLEEPER = """
 import os, pathlib, time

@@ -37,6 +37,14 @@ def one(line: str) -> Parameter:
     return parameter
 
 
+def allows(parameter: Parameter, value: object) -> bool:
+    try:
+        parameter.coerce(value)
+    except ValueError:
+        return False
+    return True
+
+
 def test_every_kind_of_parameter_is_read() -> None:
     parameters = parse_parameters(ALL_KINDS)
     assert list(parameters) == [
@@ -93,8 +101,8 @@ def test_intervals_mean_what_they_say(
     expected = (low < value or (left == "[" and value == low)) and (
         value < high or (right == "]" and value == high)
     )
-    assert parameter.contains(value) is expected
-    assert not parameter.contains(math.nan)
+    assert allows(parameter, value) is expected
+    assert not allows(parameter, math.nan)
 
 
 @given(value=st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans())
@@ -173,7 +181,7 @@ def test_effective_parameters_are_the_defaults_with_the_given_values_on_top(
     assert effective == {"epsilon": 2.0, "n_items": 4}
     assert type(effective["epsilon"]) is float
     assert page.title == "One"
-    assert page.code_cells[1:] == ("print(epsilon)",)
+    assert page.code_cells[1:] == ["print(epsilon)"]
 
 
 def test_a_page_needs_exactly_one_parameters_cell(

@@ -1,8 +1,21 @@
 """Numbers in sentences and tables for readers."""
 
+import math
+import re
+
 import numpy as np
+import pytest
 
 from dpbook.book import say, table
+
+ROWS = [
+    {"method": "a < b & π", "items": 4, "loss (nats)": 0.123456},
+    {"method": "c", "items": np.int64(12), "loss (nats)": 2},
+]
+
+
+def cells(html, tag):
+    return re.findall(rf"<{tag}[^>]*>(.*?)</{tag.split()[0]}>", html)
 
 
 def test_numpy_numbers_become_plain_numbers(monkeypatch):
@@ -14,10 +27,43 @@ def test_numpy_numbers_become_plain_numbers(monkeypatch):
     assert [type(seen[k]) for k in "abcd"] == [float, int, str, int]
 
 
-def test_a_table_has_no_index_and_a_fixed_name():
-    rows = [{"items": 4, "loss (nats)": 0.123456}]
-    first, second = (table(rows, "losses", {"loss (nats)": "{:.2f}"}).to_html() for _ in range(2))
+def test_a_table_names_its_columns_and_rows_and_never_changes():
+    first, second = (table(ROWS, "losses", caption="All <of> it")._repr_html_() for _ in range(2))
     assert first == second
-    assert 'id="T_t-losses"' in first
-    assert "0.12" in first and "0.1234" not in first
-    assert "row_heading" not in first
+    assert re.findall(r'id="([^"]*)"', first) == ["t-losses"]
+    assert "<caption>All &lt;of&gt; it</caption>" in first
+    assert cells(first, 'th scope="col"') == ["method", "items", "loss (nats)"]
+    assert cells(first, "td") == ["4", "0.123456", "12", "2.000000"]
+    assert cells(first, 'th scope="row"') == ["a &lt; b &amp; π", "c"]
+    assert first.count('class="number"') == 2 * 3, "columns of numbers, with their heads"
+
+
+@pytest.mark.parametrize("header", [0, 1, 2])
+def test_the_first_columns_name_the_row(header):
+    html = table(ROWS, "losses", header=header)._repr_html_()
+    assert html.count('scope="row"') == 2 * header and len(cells(html, "td")) == 2 * (3 - header)
+    assert "<caption>" not in html
+
+
+def test_formats_are_patterns_or_functions():
+    formats = {"loss (nats)": "{:.2f}", "items": lambda n: f"{n} items"}
+    assert cells(table(ROWS, "t", formats)._repr_html_(), "td") == [
+        *("4 items", "0.12"),
+        *("12 items", "2.00"),
+    ]
+
+
+def test_a_missing_number_is_not_a_number():
+    html = table([{"n": "x", "a": 1}, {"n": "y"}, {"n": "z", "a": None}], "t")._repr_html_()
+    assert cells(html, "td") == ["1.000000", "nan", "nan"]
+    assert cells(table([{"a": math.inf}], "t", header=0)._repr_html_(), "td") == ["inf"]
+    assert "<tbody>\n</tbody>" in table([], "none")._repr_html_()
+
+
+def test_a_terminal_shows_the_same():
+    assert repr(table(ROWS, "t", {"loss (nats)": "{:.2f}"}, caption="All")) == (
+        "All\n"
+        "method     items  loss (nats)\n"
+        "a < b & π      4         0.12\n"
+        "c             12         2.00"
+    )

@@ -5,6 +5,7 @@ Starting a kernel costs a second, so what can be tested without one is: `stub_ke
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shlex
@@ -18,8 +19,9 @@ import pytest
 from dpbook.book import build
 from dpbook.book.cli import main
 from dpbook.book.keys import page_key
+from dpbook.book.output import write_whole
 from dpbook.book.pages import find_pages
-from dpbook.book.runner import Job, Outcome, run_pages, write_whole
+from dpbook.book.runner import Job, Outcome, run_pages
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def stub_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         for job in jobs:
             executed.append(job.page.name)
             stamp = {"key": job.key, "parameters": job.parameters, "seconds": 1.0}
-            notebook = json.loads(job.page.path.read_text())
+            notebook = copy.deepcopy(job.page.notebook)
             notebook["metadata"]["dpbook"] = stamp
             write_whole(job.target, json.dumps(notebook))
         return [Outcome(job, 1.0) for job in jobs]

@@ -1,4 +1,4 @@
-"""Check the links of a built book, without a network: ``python -m dpbook.book.linkcheck DIR``.
+"""Check the links of a built book, without a network: ``python tools/linkcheck.py DIR``.
 
 An internal link must lead to a file, and its fragment to an element.  A page may link to another
 host, but may load nothing from one: no script, style, image, frame or font.
@@ -10,9 +10,9 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 # Attributes by which a browser fetches something as soon as it opens the page.
@@ -24,17 +24,15 @@ _PASSIVE_RELATIONS = {"author", "canonical", "help", "index", "license", "next",
 _CSS_URL = re.compile(r"""url\(\s*["']?([^"')]+)|@import\s+["']([^"']+)""")
 
 
-@dataclass
-class Page:
+class Page(NamedTuple):
     """What one HTML file holds: its ids, its links, and what it loads."""
 
-    ids: Counter[str] = field(default_factory=Counter)
-    links: list[str] = field(default_factory=list)
-    loads: list[str] = field(default_factory=list)
+    ids: Counter[str]
+    links: list[str]
+    loads: list[str]
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The outcome of a check: one line per problem, and what was counted."""
 
     problems: list[str]
@@ -46,7 +44,7 @@ class Result:
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.page = Page()
+        self.page = Page(Counter(), [], [])
         self._in_style = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -57,10 +55,10 @@ class _Reader(HTMLParser):
             self.page.ids[given["name"]] += 1
         self._in_style = tag == "style"
         if "style" in given:
-            self.page.loads += css_urls(given["style"])
+            self.page.loads.extend(css_urls(given["style"]))
         if tag in _LOADING_TAGS:
             for name in _LOADING & set(given):
-                self.page.loads += _sources(name, given[name])
+                self.page.loads.extend(_sources(name, given[name]))
         elif tag == "link":
             if not _PASSIVE_RELATIONS & set(given.get("rel", "").lower().split()):
                 self.page.loads.append(given.get("href", ""))
@@ -72,7 +70,7 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._in_style:
-            self.page.loads += css_urls(data)
+            self.page.loads.extend(css_urls(data))
 
 
 def read_page(text: str) -> Page:
@@ -126,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Check the folder named on the command line; the exit status is 1 if anything is wrong."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if len(given) != 1 or not Path(given[0]).is_dir():
-        print("usage: python -m dpbook.book.linkcheck DIR   (DIR: the built HTML)", file=sys.stderr)
+        print("usage: python tools/linkcheck.py DIR   (DIR: the built HTML)", file=sys.stderr)
         return 2
     result = check_tree(given[0])
     for problem in result.problems:

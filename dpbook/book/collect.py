@@ -1,0 +1,119 @@
+"""Gather what the checks of the executed notebooks recorded, and hold it against the ledger.
+
+Every disagreement is one line, and any line fails the build.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpbook.book import lock
+from dpbook.book.claims import RECORD_FIELDS, RECORD_MIME, record_problems
+from dpbook.book.ledger import Claim, LedgerError, load_ledger
+from dpbook.book.pages import named_parameters
+
+
+def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
+    """Gather the records of the executed notebooks and compare them with the ledger.
+
+    Writes ``<out>/claims.json``: all records found, sorted, the same bytes for the same findings.
+
+    Parameters
+    ----------
+    out : Path
+        The output directory of the build, which holds ``executed/notebooks/``.
+    root : Path
+        The root of the book, which holds ``notebooks/`` and ``book/claims.yml``.
+    pages : sequence of str, optional
+        Names of the pages to hold to account; every page, and the completeness of the whole
+        ledger, when None.
+
+    Returns
+    -------
+    list of str
+        One line per problem, naming the claim, the page and what is wrong.
+    """
+    try:
+        ledger = load_ledger(root / "book" / "claims.yml")
+    except LedgerError as error:
+        return [f"book/claims.yml: {line}" for line in str(error).splitlines()]
+    records: list[dict[str, Any]] = []
+    for source in sorted((root / "notebooks").glob("*.ipynb")):
+        executed = out / "executed" / "notebooks" / source.name
+        if executed.is_file():
+            records += _records(executed)
+    for record in records:
+        # The ledger may have been edited after the page ran; its word is the one published.
+        if record["id"] in ledger:
+            record["verdict"] = ledger[record["id"]].verdict
+    records.sort(key=lambda record: (record["id"], record["notebook"]))
+    text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "claims.json").write_text(text + "\n", encoding="utf-8")
+    wanted = None if pages is None else set(pages)
+    mine = [record for record in records if wanted is None or record["notebook"] in wanted]
+    return [
+        *sorted(_ledger_problems(ledger, records, wanted)),
+        *_switched_off(root, mine),
+        *lock.problems(root, mine, complete=wanted is None),
+    ]
+
+
+def _records(executed: Path) -> Iterator[dict[str, Any]]:
+    """The records in one executed notebook, with its name and its parameters filled in."""
+    notebook = json.loads(executed.read_text(encoding="utf-8"))
+    parameters = notebook["metadata"].get("dpbook", {}).get("parameters", {})
+    filled = {"notebook": executed.stem, "parameters": parameters}
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            if record := output.get("data", {}).get(RECORD_MIME):
+                yield {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
+
+
+def _switched_off(root: Path, records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Claims that a page does not test although it ran at parameters of the book's own.
+
+    Only a reader's parameters may leave the hypotheses of a claim.
+    """
+    off = [record for record in records if not record["applies"]]
+    own = named_parameters(root) if off else {}
+    return [
+        f"{record['id']} ({record['notebook']}): is not tested at the page's own parameters "
+        f"({record['why']})"
+        for record in off
+        if record["parameters"] in own.get(record["notebook"], ())
+    ]
+
+
+def _ledger_problems(
+    ledger: Mapping[str, Claim], records: Sequence[Mapping[str, Any]], pages: set[str] | None
+) -> Iterator[str]:
+    """Compare all records with the ledger; only problems of `pages` (all when None) are listed."""
+
+    def wanted(page: str) -> bool:
+        return pages is None or page in pages
+
+    where: dict[str, list[str]] = {}
+    for record in records:
+        name, page = record["id"], record["notebook"]
+        where.setdefault(name, []).append(page)
+        if not wanted(page):
+            continue
+        claim = ledger.get(name)
+        if claim is None:
+            yield f"{name} ({page}): is not in the ledger"
+            continue
+        for problem in record_problems(record, claim):
+            yield f"{name} ({page}): {problem}"
+        if claim.notebook != page:
+            yield f"{name} ({page}): the ledger says it is checked on {claim.notebook}"
+    for name, found in where.items():
+        if len(found) > 1 and any(map(wanted, found)):
+            yield f"{name} ({', '.join(found)}): is checked {len(found)} times"
+    for claim in ledger.values():
+        owed = claim.checked and claim.same_as is None
+        if owed and claim.id not in where and wanted(claim.notebook):
+            yield f"{claim.id} ({claim.notebook}): is checked but has no record"

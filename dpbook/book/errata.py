@@ -1,0 +1,108 @@
+"""The reproducers of the errata as one page: its notebook is made here, and run like any other.
+
+Each snippet is a cell, which runs it in a namespace of its own with warnings as errors.  One that
+fails, prints nothing or prints an address does not keep the others from running, but it fails the
+page, so that only what can be shown is kept.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dpbook.book.keys import page_key
+from dpbook.book.ledger import Claim
+from dpbook.book.pages import Page
+from dpbook.book.runner import Job
+
+NAME = "errata"
+#: The type under which what a snippet did lies in the outputs of its cell.
+MIME = "application/vnd.dpbook.reproducer+json"
+
+
+def is_python(code: str) -> bool:
+    """Whether a reproducer is Python; otherwise it is a command of the shell."""
+    try:
+        compile(code, "reproducer", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def snippets(ledger: Iterable[Claim]) -> dict[str, str]:
+    """The reproducers of all errata that are Python, by the id of the claim."""
+    codes = {claim.id: claim.reproducer or "" for claim in ledger if claim.is_erratum}
+    return {name: code for name, code in codes.items() if is_python(code)}
+
+
+def executed_copy(out: Path) -> Path:
+    """Where the executed page lies: beside those that the book shows."""
+    return out / "executed" / f"{NAME}.ipynb"
+
+
+def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
+    """The page of these snippets; beside itself it depends on what they import."""
+    sources = [inspect.getsource(show), *(call(name, code) for name, code in codes.items())]
+    cells = [
+        {"cell_type": "code", "id": name, "source": source}
+        | {"metadata": {}, "execution_count": None, "outputs": []}
+        for name, source in zip(["show", *codes], sources, strict=True)
+    ]
+    form = {"metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    page = Page(NAME, "Errata", {}, {"cells": cells} | form)
+    key = page_key(page, {}, root, sources=codes.values())
+    return Job(page, {}, key, executed_copy(out), complaint)
+
+
+def call(name: str, code: str) -> str:
+    """The source of the cell that runs a snippet."""
+    return f"show({name!r}, {code!r})"
+
+
+def show(name: str, code: str) -> None:
+    """Run a snippet and display what it did; this text is the first cell of the notebook."""
+    import contextlib
+    import io
+    import re
+    import traceback
+    import warnings
+
+    from IPython.display import display
+
+    printed, error = io.StringIO(), None
+    try:
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings(action="error"):
+            exec(compile(code, name, "exec"), {"__name__": "__main__"})
+    except (Exception, SystemExit) as raised:
+        trace = traceback.extract_tb(raised.__traceback__)
+        lines = [frame.lineno for frame in trace if frame.filename == name]
+        place = f"line {lines[-1]}: " if lines else ""
+        error = f"{place}{type(raised).__name__}: {raised}"
+    output = printed.getvalue()
+    if not error and not output.strip():
+        error = "prints nothing"
+    if not error and re.search(r"\b0x[0-9a-f]{6,}", output):
+        error = "prints an address, which differs from run to run"
+    result = {"name": name, "code": code, "output": output, "error": error}
+    display(
+        {"application/vnd.dpbook.reproducer+json": result, "text/plain": error or output}, raw=True
+    )
+
+
+def results(notebook: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What each snippet of an executed page did, by its name: ``code``, ``output``, ``error``."""
+    outputs = (output for cell in notebook["cells"] for output in cell["outputs"])
+    found = (output.get("data", {}).get(MIME) for output in outputs)
+    return {result["name"]: result for result in found if result}
+
+
+def complaint(notebook: Mapping[str, Any]) -> str | None:
+    """What is wrong with the snippets of an executed page, one line each."""
+    lines = [
+        f"the reproducer of {name} fails: {result['error']}"
+        for name, result in results(notebook).items()
+        if result["error"]
+    ]
+    return "\n".join(lines) or None
