@@ -45,11 +45,10 @@ def executed_copy(out: Path) -> Path:
 def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
     """The page of these snippets; beside itself it depends on what they import."""
     sources = [inspect.getsource(show), *(call(name, code) for name, code in codes.items())]
-    cells = [
-        {"cell_type": "code", "id": name, "source": source}
-        | {"metadata": {}, "execution_count": None, "outputs": []}
-        for name, source in zip(["show", *codes], sources, strict=True)
-    ]
+    code: dict[str, Any] = {"cell_type": "code", "metadata": {}}
+    code |= {"execution_count": None, "outputs": []}
+    named = zip(["show", *codes], sources, strict=True)
+    cells = [code | {"id": name, "source": source} for name, source in named]
     form = {"metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     page = Page(NAME, "Errata", {}, {"cells": cells} | form)
     key = page_key(page, {}, root, sources=codes.values())

@@ -253,7 +253,9 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
             good[name] = entry
     ledger = {}
     for name, entry in good.items():
-        fields = {key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()}
+        fields: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
+        }
         if "same_as" in entry:
             other = good.get(entry["same_as"], entry)
             if "same_as" in other:
