@@ -10,12 +10,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpbook.book.keys import page_key
 from dpbook.book.ledger import Claim
 from dpbook.book.pages import Page
-from dpbook.book.runner import Job
+
+if TYPE_CHECKING:
+    from dpbook.book.runner import Job
 
 NAME = "errata"
 #: The type under which what a snippet did lies in the outputs of its cell.
@@ -45,6 +47,8 @@ def executed_copy(out: Path) -> Path:
 def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
     """The page of these snippets; beside itself it depends on what they import."""
     sources = [inspect.getsource(show), *(call(name, code) for name, code in codes.items())]
+    from dpbook.book.runner import Job  # heavy, and not for Sphinx
+
     code: dict[str, Any] = {"cell_type": "code", "metadata": {}}
     code |= {"execution_count": None, "outputs": []}
     named = zip(["show", *codes], sources, strict=True)

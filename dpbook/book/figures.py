@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.table import Table
     from matplotlib.text import Annotation
 
-__all__ = ["COLORS", "MARKERS", "draw_table", "label_line", "use_style"]
-
 #: The eight colours of Okabe and Ito (2002), told apart with every common form of colour blindness;
 #: in the order in which lines take them. Yellow comes last: on white it is for areas only.
 COLORS = {
@@ -89,25 +87,7 @@ def use_style() -> None:
 def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0.0) -> Annotation:
     """Write the name of a line at its right end, in its colour, instead of a legend.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        The axes that hold the line.
-    line : matplotlib.lines.Line2D
-        The line, with at least one finite point.
-    text : str
-        What to write.
-    dx, dy : float
-        Distance of the text from the last finite point, in points.
-
-    Returns
-    -------
-    matplotlib.text.Annotation
-
-    Raises
-    ------
-    ValueError
-        If no point of the line is finite.
+    The text stands `dx` and `dy` points from the last finite point; without one, a `ValueError`.
     """
     points = np.asarray(line.get_xydata(), dtype=float)
     finite = points[np.isfinite(points).all(axis=1)]
@@ -134,29 +114,11 @@ def draw_table(
     filled: Collection[tuple[int, int]] = (),
     color: str = COLORS["orange"],
 ) -> Table:
-    """Fill the axes with a small table, some of whose cells are filled with a pale colour.
+    """Fill empty axes with a small table.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Empty axes; their frame and ticks are switched off.
-    cells : sequence of sequences of str, shape (rows, columns)
-        What stands in the cells.
-    rows, columns : sequence of str
-        Names of the rows, left of the table, and of the columns, above it.
-    filled : collection of (int, int)
-        Row and column, from 0, of the cells to fill.
-    color : str
-        Colour of the filled cells, before it is made pale.
-
-    Returns
-    -------
-    matplotlib.table.Table
-
-    Raises
-    ------
-    ValueError
-        If ``cells`` does not fit the names, or a filled cell lies outside the table.
+    `rows` and `columns` are the names left of it and above it; the cells in `filled`, by row and
+    column from 0, have a pale `color`.  A `ValueError` if the cells do not fit the names, or a
+    filled one lies outside the table.
     """
     widths = [len(row) for row in cells]
     if widths != [len(columns)] * len(rows):

@@ -14,25 +14,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Finding", "Part", "at_least", "at_most", "equal", "fact"]
-
 _SIGNS = {"at most": "≤", "below": "<", "at least": "≥", "above": ">", "equal": "="}
 _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that a test looked at.
+    """One thing that a test looked at, in words with its unit, ``"largest loss (ε)"``.
 
-    Parameters
-    ----------
-    what : str
-        What was measured, in words, with its unit: ``"largest loss (ε)"``.
-    passes : bool
-    value, limit : float, int or None
-        The number found, and the number it was held against; None for a plain fact.
-    sign : str
-        How the two must compare for the part to pass; empty for a plain fact.
+    The number found, the number it was held against, and how the two must compare for the part to
+    pass are None and empty for a plain fact.
     """
 
     what: str
@@ -132,8 +123,7 @@ def at_least(
 def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Finding:
     """Whether a number, or every entry of an array, is the expected one, up to `slack`.
 
-    Parameters, errors
-        As for `at_most`; the entry that is farthest from its expected value is kept.
+    As `at_most`; the entry that is farthest from its expected value is kept.
     """
     found, wanted = _numbers(what, value, expected)
     with np.errstate(invalid="ignore"):
@@ -143,13 +133,7 @@ def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Findin
 
 
 def fact(what: str, truth: Any) -> Finding:
-    """Something that is so or not so, when there is no number to show.
-
-    Raises
-    ------
-    ValueError
-        If `truth` is not a bool of Python or NumPy.
-    """
+    """Something that is so or not so, when there is no number to show."""
     if not isinstance(truth, (bool, np.bool_)):
         raise ValueError(f"{what}: must be True or False, got {truth!r}")
     return Finding((Part(_named(what), bool(truth)),))

@@ -12,11 +12,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -94,9 +96,7 @@ class BadgeRole(SphinxRole):
                 f"badge: {name!r} is not in book/claims.yml", line=self.lineno
             )
             return [nodes.literal(text=name)], [message]
-        return [
-            _badge(claim, _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{name}"))
-        ], []
+        return [_badge(claim, _row_uri(self.env, name))], []
 
 
 class ClaimsDirective(SphinxDirective):
@@ -126,7 +126,7 @@ class ClaimsDirective(SphinxDirective):
     def evidence(self, claim: Claim, record: dict[str, Any] | None) -> list[nodes.Node]:
         """Where the check of this claim stands: a link to its cell, or why there is none."""
         if claim.same_as is not None:
-            uri = _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{claim.same_as}")
+            uri = _row_uri(self.env, claim.same_as)
             link = nodes.reference("", claim.same_as, refuri=uri, internal=True)
             return [nodes.Text("decided by "), link]
         words = report.run_words(claim, record)
@@ -165,16 +165,13 @@ class LedgerDirective(ClaimsDirective):
 
     def row(self, claim: Claim, record: dict[str, Any] | None) -> nodes.row:
         """One claim."""
-        name = nodes.literal(text=claim.id)
         says = self.inline(claim.says)
         if claim.remark:
             says += [nodes.Text(" "), nodes.emphasis("", "", *self.inline(claim.remark))]
         row = _row(
             [
-                [name],
-                [nodes.Text(claim.paper)],
-                [nodes.Text(claim.where)],
-                [nodes.Text(claim.kind)],
+                [nodes.literal(text=claim.id)],
+                *([nodes.Text(text)] for text in (claim.paper, claim.where, claim.kind)),
                 says,
                 [_badge(claim, None, with_id=False)],
                 self.evidence(claim, record),
@@ -229,28 +226,16 @@ class ErrataDirective(ClaimsDirective):
         """One erratum."""
         section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
         section += nodes.title("", "", *self.inline(claim.heading or ""))
-        uri = _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{claim.id}")
-        section += nodes.paragraph(
-            "",
-            "",
-            _badge(claim, uri),
-            nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}"),
-        )
-        for label, text in (
-            ("Printed", claim.printed),
-            ("What is wrong", claim.wrong),
-            ("Repair", claim.repair),
-        ):
-            section += nodes.paragraph(
-                "", "", nodes.strong(text=f"{label}. "), *self.inline(text or "")
-            )
-        section += nodes.paragraph(
-            "", "", nodes.strong(text="Evidence. "), *self.evidence(claim, record)
-        )
-        section += nodes.paragraph("", "", nodes.strong(text="See it in a second."))
+        words = nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}")
+        section += nodes.paragraph("", "", _badge(claim, _row_uri(self.env, claim.id)), words)
+        section += _labelled("Printed. ", self.inline(claim.printed or ""))
+        section += _labelled("What is wrong. ", self.inline(claim.wrong or ""))
+        section += _labelled("Repair. ", self.inline(claim.repair or ""))
+        section += _labelled("Evidence. ", self.evidence(claim, record))
+        section += _labelled("See it in a second.")
         section += reproducer_block(claim.reproducer or "")
         if printed:
-            section += nodes.paragraph("", "", nodes.strong(text="It prints"))
+            section += _labelled("It prints")
             section += nodes.literal_block(printed.rstrip(), printed.rstrip(), language="none")
         return section
 
@@ -267,9 +252,9 @@ class WithdrawnDirective(ClaimsDirective):
             return [nodes.paragraph(text="Nothing has been withdrawn so far.")]
         rows = []
         for claim, entry in told:
-            uri = _uri(self.env.app, self.env.docname, LEDGER_PAGE, f"ledger-{claim.id}")
-            cells: list[list[nodes.Node]] = [[nodes.Text(entry["date"])], [_badge(claim, uri)]]
-            rows.append(_row([*cells, self.inline(entry["said"]), self.inline(entry["reason"])]))
+            badge = _badge(claim, _row_uri(self.env, claim.id))
+            texts = [self.inline(entry["said"]), self.inline(entry["reason"])]
+            rows.append(_row([[nodes.Text(entry["date"])], [badge], *texts]))
         return [_table(("Date", "Now", "What we said", "Why not"), rows, ["claims-withdrawn"])]
 
 
@@ -356,6 +341,15 @@ def _ledger(app: Sphinx) -> dict[str, Claim]:
 
 def _uri(app: Sphinx, here: str, there: str, anchor: str) -> str:
     return f"{app.builder.get_relative_uri(here, there)}#{anchor}"
+
+
+def _row_uri(env: BuildEnvironment, name: str) -> str:
+    """The address of a claim's row in the ledger, from the page being read."""
+    return _uri(env.app, env.docname, LEDGER_PAGE, f"ledger-{name}")
+
+
+def _labelled(label: str, children: Sequence[nodes.Node] = ()) -> nodes.paragraph:
+    return nodes.paragraph("", "", nodes.strong(text=label), *children)
 
 
 def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element:
