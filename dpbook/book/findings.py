@@ -8,13 +8,12 @@ measured on the printed statement, on its repair and on a twin that was broken o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-_SIGNS = {"at most": "≤", "below": "<", "at least": "≥", "above": ">", "equal": "="}
 _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
 
 
@@ -48,7 +47,7 @@ class Part:
             "what": self.what,
             "passes": self.passes,
             "sign": self.sign,
-            **{k: str(v) if _infinite(v) else v for k, v in numbers.items()},
+            **{k: str(v) if v in (math.inf, -math.inf) else v for k, v in numbers.items()},
         }
 
     @classmethod
@@ -110,14 +109,14 @@ def at_most(
     ValueError
         If `what` is empty, or a value is NaN or missing: then nothing was measured.
     """
-    return _compared(what, value, limit, 1, slack, "below" if strict else "at most")
+    return _compared(what, value, limit, "<" if strict else "≤", np.positive, slack)
 
 
 def at_least(
     what: str, value: Any, limit: Any, *, slack: float = 0.0, strict: bool = False
 ) -> Finding:
     """Whether a number, or every entry of an array, stays above a limit; as `at_most`."""
-    return _compared(what, value, limit, -1, slack, "above" if strict else "at least")
+    return _compared(what, value, limit, ">" if strict else "≥", np.negative, slack)
 
 
 def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Finding:
@@ -125,11 +124,7 @@ def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Findin
 
     As `at_most`; the entry that is farthest from its expected value is kept.
     """
-    found, wanted = _numbers(what, value, expected)
-    with np.errstate(invalid="ignore"):
-        off = np.where(found == wanted, 0.0, np.abs(found - wanted))
-    at = int(off.argmax())
-    return _part(what, bool(off[at] <= slack), found[at], wanted[at], "=")
+    return _compared(what, value, expected, "=", np.abs, slack)
 
 
 def fact(what: str, truth: Any) -> Finding:
@@ -139,14 +134,21 @@ def fact(what: str, truth: Any) -> Finding:
     return Finding((Part(_named(what), bool(truth)),))
 
 
-def _compared(what: str, value: Any, limit: Any, side: int, slack: float, relation: str) -> Finding:
+def _compared(
+    what: str,
+    value: Any,
+    limit: Any,
+    sign: str,
+    beyond: Callable[[np.ndarray], np.ndarray],
+    slack: float,
+) -> Finding:
+    """The entry that goes farthest `beyond` its limit, and whether that is within the slack."""
     found, wanted = _numbers(what, value, limit)
     with np.errstate(invalid="ignore"):
-        over = np.where(found == wanted, 0.0, side * (found - wanted))
+        over = np.where(found == wanted, 0.0, beyond(found - wanted))
     at = int(over.argmax())
-    strict = relation in ("below", "above")
-    passes = over[at] < slack if strict and slack else over[at] < 0 if strict else over[at] <= slack
-    return _part(what, bool(passes), found[at], wanted[at], _SIGNS[relation])
+    passes = over[at] < slack if sign in ("<", ">") else over[at] <= slack
+    return Finding((Part(what, bool(passes), _whole(found[at]), _whole(wanted[at]), sign),))
 
 
 def _numbers(what: str, value: Any, limit: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -162,10 +164,6 @@ def _numbers(what: str, value: Any, limit: Any) -> tuple[np.ndarray, np.ndarray]
     return found.ravel().astype(float), wanted.ravel().astype(float)
 
 
-def _part(what: str, passes: bool, value: float, limit: float, sign: str) -> Finding:
-    return Finding((Part(what, passes, _whole(value), _whole(limit), sign),))
-
-
 def _named(what: str) -> str:
     if not isinstance(what, str) or not what.strip():
         raise ValueError(f"a measurement needs a name in words, got {what!r}")
@@ -176,10 +174,6 @@ def _whole(number: float) -> float | int:
     """An integer where the number is one that reads better so."""
     number = float(number)
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
-
-
-def _infinite(number: Any) -> bool:
-    return isinstance(number, float) and math.isinf(number)
 
 
 def _shown(number: Any, digits: int = 4) -> str:

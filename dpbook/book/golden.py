@@ -2,8 +2,8 @@
 
 ``book/golden/`` keeps, for two profiles, every record of every claim and every number that a
 sentence quotes, and what the reproducers of the errata print: one line for each, so that a change
-is one line too; what moved is said line by line.  A number that moved
-by less than half a unit in the sixth digit is called rounding, as in `dpbook.book.lock`.
+is one line too.  A number that moved by less than half a unit in the sixth digit is called
+rounding, as in `dpbook.book.lock`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def _moved(old: Any, new: Any, where: str) -> Iterator[tuple[str, bool]]:
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for number, (x, y) in enumerate(zip(old, new, strict=True)):
             yield from _moved(x, y, f"{where}[{number}]")
-    elif old != new and not (old != old and new != new):
+    elif isinstance(old, bool) is not isinstance(new, bool) or (
+        old != new and not (old != old and new != new)
+    ):
         numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (old, new))
         close = numbers and abs(old - new) <= 0.5 * 10.0 ** (1 - DIGITS) * max(abs(old), abs(new))
         yield f"{where}: {old!r} -> {new!r}"[:300], close
