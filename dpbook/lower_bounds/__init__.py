@@ -26,13 +26,6 @@ from dpbook.lower_bounds.fano import (
     product_log_ratio,
     record_log_ratio,
 )
-from dpbook.lower_bounds.marginals import (
-    image_distance,
-    nearest_ranking,
-    nearest_ranking_distance,
-    ranking_to_signs,
-    signs_to_ranking,
-)
 from dpbook.lower_bounds.optimum import (
     OptimalMechanism,
     optimal_mechanism,
@@ -58,25 +51,6 @@ from dpbook.lower_bounds.planted import (
     sharp_packing_bound,
     tournament_wins,
 )
-from dpbook.lower_bounds.ranking_codes import (
-    kendall_ball,
-    kendall_code,
-    kendall_size_limits,
-    pair_orders,
-)
-from dpbook.lower_bounds.tracing import (
-    noisy_majority,
-    sample_tracing_scores,
-    total_score,
-    tracing_moments,
-    tracing_sample_size,
-    tracing_scores,
-)
-from dpbook.lower_bounds.unanimous import (
-    packing_sample_size,
-    reed_muller_code,
-    unanimous_sample_size,
-)
 
 __all__ = [
     "OptimalMechanism",
@@ -95,45 +69,27 @@ __all__ = [
     "fano_error",
     "free_optimum_risk",
     "gilbert_varshamov",
-    "image_distance",
     "johnson_bound",
-    "kendall_ball",
-    "kendall_code",
-    "kendall_size_limits",
     "l2_risk_bound",
     "largest_log_ratio",
     "minimum_distance",
-    "nearest_ranking",
-    "nearest_ranking_distance",
-    "noisy_majority",
     "optimal_mechanism",
     "optimal_private_risk",
-    "packing_sample_size",
-    "pair_orders",
     "pair_scores",
     "permute_and_flip_law",
     "planted_set",
     "product_law",
     "product_log_ratio",
     "randomised_response_risk",
-    "ranking_to_signs",
     "record_log_ratio",
-    "reed_muller_code",
     "relabel",
     "rule_risk",
-    "sample_tracing_scores",
     "set_probabilities",
     "sharp_packing_bound",
-    "signs_to_ranking",
     "sup_norm_risk_bound",
-    "total_score",
     "total_variation",
     "tournament_law",
     "tournament_wins",
-    "tracing_moments",
-    "tracing_sample_size",
-    "tracing_scores",
-    "unanimous_sample_size",
     "unreduced_risk",
     "user_total_variation",
 ]
