@@ -19,6 +19,7 @@ from dpbook.models.pairs import (
     win_difference_pmf,
 )
 from dpbook.models.rankings import (
+    all_rankings,
     mallows_expected_distance,
     mallows_pair_probabilities,
     mallows_pmf,
@@ -30,6 +31,7 @@ from dpbook.models.rankings import (
 __all__ = [
     "LINKS",
     "Link",
+    "all_rankings",
     "average_win_probabilities",
     "btl_probabilities",
     "edge_comparisons",

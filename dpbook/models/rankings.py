@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbook import _validation as check
 
 __all__ = [
+    "all_rankings",
     "mallows_expected_distance",
     "mallows_pair_probabilities",
     "mallows_pmf",
@@ -237,6 +238,23 @@ def plackett_luce_pmf(theta: ArrayLike) -> tuple[Ints, Array]:
     return rankings, np.exp((listed - left).sum(axis=1))
 
 
-def all_rankings(n: int) -> Ints:
-    """All permutations of 0..n-1 in lexicographic order, shape (n!, n)."""
+def all_rankings(n_items: int) -> Ints:
+    """All rankings, the outcomes of every law over rankings: positions, lexicographic.
+
+    Parameters
+    ----------
+    n_items : int
+        From 1 to 8.
+
+    Returns
+    -------
+    array of int, shape (n_items!, n_items)
+        Entry [r, i] is the place of item i in ranking r.
+
+    Examples
+    --------
+    >>> all_rankings(3)[3]  # item 0 comes second, item 1 third, item 2 first
+    array([1, 2, 0])
+    """
+    n = check.integer("n_items", n_items, 1, _ENUMERATED)
     return np.array(list(itertools.permutations(range(n))), dtype=np.int64)
