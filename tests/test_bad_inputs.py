@@ -139,20 +139,6 @@ SILENT = {
         r"settings = \[-1, 1\]",
     ),
     "trend downwards": (lambda: simulation.trend([2, 1], np.ones((2, 3))), r"settings = \[2, 1\]"),
-    "laws": (
-        lambda: lower_bounds.optimal_private_risk(
-            [[0.5, 0.4], [0.4, 0.5]], [[0, 1], [1, 0]], epsilon=1.0
-        ),
-        r"laws sums to 0\.9.*: allowed are probabilities with total 1",
-    ),
-    "log-ratio of laws": (
-        lambda: lower_bounds.largest_log_ratio([0.5, 0.4], [0.5, 0.5], 1.0),
-        r"law sums to 0\.9",
-    ),
-    "log-ratio of records": (
-        lambda: lower_bounds.record_log_ratio([0.5, 0.5], [1.5, -0.5], 1.0),
-        r"other sums to 1, with a least entry of -0\.5",
-    ),
     "words": (
         lambda: lower_bounds.minimum_distance([[5, 0], [0, 0.5]]),
         "code holds an entry other than 0 and 1",

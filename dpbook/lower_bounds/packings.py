@@ -1,4 +1,4 @@
-"""Packings: many top-k sets that are pairwise far apart, and the matrices that hide them.
+"""Packings: many top-k sets that are pairwise far apart.
 
 A code is a boolean array of shape (words, length), each row a set of ``weight`` items; distances
 are Hamming distances (symmetric differences).
@@ -14,15 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.models import two_level_probabilities
-
-__all__ = [
-    "constant_weight_code",
-    "gilbert_varshamov",
-    "johnson_bound",
-    "minimum_distance",
-    "set_probabilities",
-]
 
 Words = NDArray[np.bool_]
 
@@ -57,15 +48,10 @@ def constant_weight_code(
     -------
     array of bool, shape (words, length)
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or there are more than 300000 words to look at.
-
     Notes
     -----
-    The first two methods leave no word that could be added, so they meet the guarantee of
-    `gilbert_varshamov`.
+    The first two methods, for at most 300 000 words in all, leave no word that could be added, so
+    they meet the guarantee of `gilbert_varshamov`.
     """
     length, weight = _sizes(length, weight)
     distance = check.integer("distance", distance, 1)
@@ -167,41 +153,6 @@ def johnson_bound(length: int, weight: int, distance: int) -> int:
     for w in range(shortest, weight + 1):
         bound = (length - weight + w) * bound // w
     return bound
-
-
-def set_probabilities(n_items: int, members: ArrayLike, gap: float) -> NDArray[np.float64]:
-    """Matrix of the Shah-Wainwright family whose upper group is a given set.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items.
-    members : array of int
-        Items of the upper group, without repetition.
-    gap : float
-        In [0, 1/2]: members beat all others with probability 1/2 + gap.
-
-    Returns
-    -------
-    array, shape (n_items, n_items)
-
-    Notes
-    -----
-    Shah and Wainwright (2017), section 5.3.2; CCW25, proof A.7.
-    """
-    n = check.integer("n_items", n_items, 2)
-    upper = check.real_array("members", members)
-    if (
-        upper.ndim != 1
-        or not np.issubdtype(upper.dtype, np.integer)
-        or len(np.unique(upper)) != len(upper)
-        or not ((upper >= 0) & (upper < n)).all()
-    ):
-        raise ValueError(f"members = {members!r}: allowed are different items from 0 to {n - 1}")
-    order = np.concatenate([upper, np.setdiff1d(np.arange(n), upper)])
-    rho = np.empty((n, n))
-    rho[np.ix_(order, order)] = two_level_probabilities(n, len(upper), gap)
-    return rho
 
 
 def _sizes(length: int, weight: int) -> tuple[int, int]:
