@@ -112,10 +112,6 @@ ENDLESS = {
         ),
         "users = 1000 asks for too much work: allowed is so few people",
     ),
-    "words by lot": (
-        lambda: lower_bounds.constant_weight_code(9, 4, 3, method="random", draws=10**12, rng=RNG),
-        "draws = 1000000000000: allowed is an integer from 1 to",
-    ),
     "noise": (
         lambda: mechanisms.laplace_noise(1.0, 10**12, rng=RNG),
         "size = 1000000000000 asks for too much",

@@ -107,16 +107,12 @@ class OptimalMechanism:
         No eps-DP mechanism has a smaller largest risk: value of a feasible point of the dual.
     loss : float
         Largest log-ratio over all flips, in nats; at most the epsilon asked for.
-    mixed : float
-        Weight of the uniform distribution that the repair mixed in.
     weights : array, shape (orbits,)
         q, the chance of the reference outcome o0 (items 0..k-1, or 0, 1, ..., n-1) on each orbit.
     orbit : array of int, shape (2^(n(n-1)/2),)
         Orbit of each tournament.
     outcomes : array of int, shape (outcomes, n)
         Relabellings pi that carry o0 to each outcome, in the order of `sets_of`, `all_rankings`.
-    rows : int
-        Rows of the reduced program.
     """
 
     n_items: int
@@ -124,11 +120,9 @@ class OptimalMechanism:
     risk: float
     lower: float
     loss: float
-    mixed: float
     weights: Array
     orbit: NDArray[np.int32]
     outcomes: Ints
-    rows: int
 
     def table(self) -> Array:
         """Chance of every outcome for every tournament, shape (tournaments, outcomes)."""
@@ -165,20 +159,18 @@ def optimal_mechanism(
     matrices, k = _hypotheses(rho, k)
     eps = _epsilon(epsilon)
     problem = _reduced_program(matrices, k, check.choice("loss", loss, LOSSES))
-    solution, rows, privacy = _solve(problem, eps)
+    solution, privacy = _solve(problem, eps)
     size = problem.class_of.size
-    weights, mixed = _repair(problem, np.asarray(solution.x[:size]), eps)
+    weights = _repair(problem, np.asarray(solution.x[:size]), eps)
     return OptimalMechanism(
         n_items=matrices.shape[1],
         k=k,
         risk=float((problem.costs @ weights).max()),
         lower=_dual_bound(problem, solution, privacy),
         loss=_largest_loss(problem, weights),
-        mixed=mixed,
         weights=weights,
         orbit=problem.orbit,
         outcomes=problem.outcomes,
-        rows=rows,
     )
 
 
@@ -302,7 +294,7 @@ def _reduced_program(matrices: Array, k: int | None, loss: str) -> _Reduced:
     )
 
 
-def _solve(problem: _Reduced, eps: float) -> tuple[optimize.OptimizeResult, int, sparse.csr_array]:
+def _solve(problem: _Reduced, eps: float) -> tuple[optimize.OptimizeResult, sparse.csr_array]:
     """Minimise t with t >= every risk; the variables are q and t."""
     hypotheses, size = problem.costs.shape
     privacy = _privacy_rows(problem.pairs, size, eps)
@@ -311,8 +303,7 @@ def _solve(problem: _Reduced, eps: float) -> tuple[optimize.OptimizeResult, int,
         np.repeat([-1.0, 0.0], [hypotheses, privacy.shape[0]]),
     )
     equal = _bordered([problem.totals], np.zeros(problem.totals.shape[0]))
-    solution = _highs(np.eye(size + 1)[-1], upper, equal)
-    return solution, upper.shape[0] + equal.shape[0], privacy
+    return _highs(np.eye(size + 1)[-1], upper, equal), privacy
 
 
 def _bordered(blocks: list[sparse.csr_array], column: Array) -> sparse.csr_array:
@@ -351,14 +342,14 @@ def _largest_loss(problem: _Reduced, weights: Array) -> float:
     return float(np.abs(logs[problem.pairs[:, 0]] - logs[problem.pairs[:, 1]]).max(initial=0.0))
 
 
-def _repair(problem: _Reduced, found: Array, eps: float) -> tuple[Array, float]:
+def _repair(problem: _Reduced, found: Array, eps: float) -> Array:
     """Make every law sum to one and the privacy constraints strict, at the least cost."""
     positive = np.maximum(found, 0)
     proper = positive / (problem.totals @ positive)[problem.class_of]
     for mixed in 10.0 ** np.arange(-10, 0):
         weights = (1 - mixed) * proper + mixed / len(problem.outcomes)
         if _largest_loss(problem, weights) < eps:
-            return weights, float(mixed)
+            return np.asarray(weights)
     raise RuntimeError("the solution of the linear program is too far from private to be repaired")
 
 

@@ -17,7 +17,7 @@ from dpbook import _validation as check
 
 Words = NDArray[np.bool_]
 
-_MOST_WORDS = 300_000
+_MOST_WORDS, _DRAWS = 300_000, 2000
 
 
 def constant_weight_code(
@@ -26,7 +26,6 @@ def constant_weight_code(
     distance: int,
     *,
     method: str = "lexicographic",
-    draws: int = 2000,
     rng: np.random.Generator | None = None,
 ) -> Words:
     """Build sets of equal size that differ pairwise in at least ``distance`` places.
@@ -38,9 +37,7 @@ def constant_weight_code(
     length, weight, distance : int
         Size of the ground set, of each set, and the least Hamming distance wanted.
     method : {"lexicographic", "greedy", "random"}
-        All words in lexicographic order, all words in random order, or ``draws`` random words.
-    draws : int
-        Number of words tried by ``"random"``.
+        All words in lexicographic order, all words in random order, or 2000 random words.
     rng : numpy.random.Generator, optional
         Needed by ``"greedy"`` and ``"random"``.
 
@@ -56,13 +53,9 @@ def constant_weight_code(
     length, weight = _sizes(length, weight)
     distance = check.integer("distance", distance, 1)
     check.choice("method", method, ("lexicographic", "greedy", "random"))
-    if method != "lexicographic":
-        check.generator(rng)
     if method == "random":
-        assert rng is not None
-        draws = check.integer("draws", draws, 1, _MOST_WORDS)
-        check.fits("length", length, draws * length, "a shorter length, or fewer draws")
-        words = np.argsort(rng.random((draws, length)), axis=1)[:, :weight]
+        check.fits("length", length, _DRAWS * length, "a shorter length")
+        words = np.argsort(check.generator(rng).random((_DRAWS, length)), axis=1)[:, :weight]
     else:
         if comb(length, weight) > _MOST_WORDS:
             raise ValueError(
@@ -71,8 +64,7 @@ def constant_weight_code(
             )
         words = np.array(list(combinations(range(length), weight)))
         if method == "greedy":
-            assert rng is not None
-            words = rng.permutation(words)
+            words = check.generator(rng).permutation(words)
     rows = np.zeros((len(words), length), dtype=bool)
     np.put_along_axis(rows, words, True, axis=1)
     return _keep(rows, weight - distance / 2)

@@ -22,7 +22,10 @@ from dpbook.estimators import (
     kendall_distance,
     kwiksort_ranking,
     pairwise_counts,
+    ranks_from_scores,
 )
+from dpbook.privacy import WholeRanking
+from dpbook.rankers import NoisyCounts
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -280,8 +283,21 @@ def identity_holds(m: int, a: Fraction, law: Fraction) -> bool:
 
 
 def borda_scale(d: int, t: int, epsilon: float) -> float:
-    """Noise of private place sums, in units of a sum of signs."""
-    return ((2 * d + t) ** 2 // 2) / epsilon / (d + t)
+    """Noise of noisy Borda, in units of a sum of signs."""
+    return NoisyCounts.private(epsilon, WholeRanking(2 * d + t, 1)).scale / (d + t)
+
+
+def noisy_borda_error(n_items: int, budget: Array, size: int, rng: np.random.Generator) -> Array:
+    """Kendall distances of noisy Borda from a common ranking, shape (size, budgets).
+
+    The budgets are people times epsilon: so many people who agree are one with all of it.
+    """
+    places, drawn = np.arange(n_items), []
+    rankers = [NoisyCounts.private(b, WholeRanking(n_items, 1)) for b in budget]
+    noise = -rankers[0].noise((size, len(rankers)), rng=rng)  # on the sums of places, as above
+    for ranker, z in zip(rankers, np.moveaxis(noise, 1, 0), strict=True):
+        drawn.append(ranks_from_scores(ranker.perturb(n_items - 1 - places, z)))
+    return np.asarray(kendall_distance(np.stack(drawn, axis=1), places), dtype=float)
 
 
 def over_limit(m: int, d: int, epsilon: float, noise: float) -> float:
@@ -313,11 +329,13 @@ def attack(
 
 
 def _aggregates(profile: Ints, rng: np.random.Generator) -> Iterator[tuple[str, Ints]]:
-    counts, items = pairwise_counts(profile), profile.shape[1]
-    noisy = profile.sum(axis=0) + rng.laplace(scale=(items**2 // 2) / 1.0, size=items)
+    counts, (people, items) = pairwise_counts(profile), profile.shape
+    noisy_borda = NoisyCounts.private(1.0, WholeRanking(items, people))
+    # Sums of places are win counts reversed, and so is the noise on them.
+    noise = -noisy_borda.noise(rng=rng)
     yield "Borda", borda_ranking(counts)
     yield "KwikSort", kwiksort_ranking(counts, rng=rng)
-    yield "noisy Borda, ε = 1", np.argsort(np.argsort(noisy))
+    yield "noisy Borda, ε = 1", ranks_from_scores(noisy_borda.release(counts, noise))
 
 
 def hit_interval(hits: ArrayLike) -> tuple[float, float]:

@@ -12,12 +12,14 @@ from scipy.optimize import linprog
 from scipy.stats import beta, binom, norm
 
 from dpbook.pages.lower_bounds_by_reduction import (
+    attack,
     constants,
     hit_interval,
     identity_holds,
     image_distance,
     mean_sign_size,
     nearest_ranking_distance,
+    noisy_borda_error,
     noisy_majority,
     packing_sample_size,
     ranking_to_signs,
@@ -254,3 +256,23 @@ def test_hit_interval_at_the_ends():
     assert low == 0.0
     assert (1 - high) ** 10 == pytest.approx(0.025)
     assert hit_interval(np.ones(10)) == pytest.approx((1 - high, 1.0))
+
+
+def test_noisy_borda_from_places_and_their_noise():
+    found = noisy_borda_error(6, np.array([0.5, 40.0, 1e6]), 30, np.random.default_rng(6))
+    noise = np.random.default_rng(6).laplace(size=(30, 3, 6)) * 18
+    for column, budget in enumerate((0.5, 40.0, 1e6)):
+        sums = np.arange(6) + noise[:, column] / budget
+        expected = [kendall(np.argsort(np.argsort(row)), range(6)) for row in sums]
+        assert found[:, column].tolist() == expected
+    assert not found[:, 2].any()
+
+
+def test_borda_reads_every_majority_and_traces():
+    rng = np.random.default_rng(9)
+    rows = [row for _ in range(10) for row in attack(20, 60, 5, 1.0, rng)]
+    assert [row[0] for row in rows[:3]] == ["Borda", "KwikSort", "noisy Borda, ε = 1"]
+    borda = np.array([row[1:] for row in rows[::3]])
+    assert (borda[:, 0] == 1).all()
+    assert borda[:, 1].mean() > 0.5 > borda[:, 2].mean()
+    assert (borda[:, 3] >= 1).all()
