@@ -84,16 +84,16 @@ def work(program: Program, who: str) -> dict[str, float]:
 
 def main() -> None:
     """Solve one program."""
-    from dpbook.lower_bounds.optimum import optimal_mechanism, unreduced_risk
-    from dpbook.lower_bounds.planted import planted_set
+    from dpbook.lower_bounds import optimal_mechanism, unreduced_risk
+    from dpbook.models import two_level_probabilities
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("n_items", type=int)
     parser.add_argument("k", type=int)
     parser.add_argument("who", choices=("ours", "peer"))
     options = parser.parse_args()
-    rho = planted_set(options.n_items, options.k, DELTA)
-    optimal_mechanism(planted_set(3, 1, DELTA), 1, epsilon=EPSILON)  # warm-up
+    rho = two_level_probabilities(options.n_items, options.k, DELTA)
+    optimal_mechanism(two_level_probabilities(3, 1, DELTA), 1, epsilon=EPSILON)  # warm-up
     start, busy = time.perf_counter(), time.process_time()
     if options.who == "ours":
         best = optimal_mechanism(rho, options.k, epsilon=EPSILON)

@@ -72,6 +72,15 @@ def test_two_level_probabilities_have_exactly_the_gap(n, data):
     assert tau[:k].min() - tau[k:].max() == pytest.approx(gap, abs=1e-14)
 
 
+def test_two_levels_of_any_group():
+    rho = models.two_level_probabilities(5, [1, 4], 0.2)
+    upper = np.isin(np.arange(5), [1, 4])
+    for i, j in itertools.product(range(5), repeat=2):
+        assert rho[i, j] == pytest.approx(0.5 + 0.2 * (int(upper[i]) - int(upper[j])))
+    order = np.array([1, 4, 0, 2, 3])
+    assert (models.two_level_probabilities(5, 2, 0.2) == rho[order][:, order]).all()
+
+
 @pytest.mark.parametrize("p", [1.0, 0.6])
 def test_win_difference_pmf_against_enumeration(p):
     pmf = models.win_difference_pmf(RHO, 0, 2, p=p)
@@ -141,6 +150,9 @@ def test_comparisons_of_people_have_the_asked_shape():
         (lambda: models.btl_probabilities([0.0, 1.0], link="loglog"), "link"),
         (lambda: models.two_level_probabilities(4, 4, 0.1), "k = 4"),
         (lambda: models.two_level_probabilities(4, 2, 0.6), "gap"),
+        (lambda: models.two_level_probabilities(4, [1, 1], 0.1), "k = "),
+        (lambda: models.two_level_probabilities(4, [0, 4], 0.1), "k = "),
+        (lambda: models.two_level_probabilities(4, [0, 1, 2, 3], 0.1), "k = "),
         (lambda: models.average_win_probabilities(np.full((3, 3), 0.4)), "rho"),
         (lambda: models.edge_wins(RHO, p=0, rng=np.random.default_rng(0)), "p = 0"),
         (lambda: models.edge_wins(RHO, rng=np.random), "rng"),

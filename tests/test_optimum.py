@@ -7,25 +7,15 @@ import pytest
 from scipy.optimize import linprog
 from scipy.special import expit
 
-from dpbook.lower_bounds import optimum
-from dpbook.lower_bounds.optimum import (
+from dpbook.lower_bounds import (
     optimal_mechanism,
+    optimum,
+    product_law,
     relabel,
-    tournament_law,
     unreduced_risk,
 )
-from dpbook.lower_bounds.planted import (
-    exponential_law,
-    fano_bound,
-    free_optimum_risk,
-    permute_and_flip_law,
-    planted_set,
-    randomised_response_risk,
-    rule_risk,
-    sharp_packing_bound,
-    tournament_wins,
-)
-from dpbook.privacy import check_mechanism, sets_of, top_k_law
+from dpbook.models import two_level_probabilities
+from dpbook.privacy import check_mechanism, sets_of
 
 
 def by_hand(n, k, delta, epsilon):
@@ -67,17 +57,16 @@ def flips(n):
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 @pytest.mark.parametrize("delta", [0.1, 0.4])
 def test_two_items_is_randomised_response(epsilon, delta):
-    best = optimal_mechanism(planted_set(2, 1, delta), 1, epsilon=epsilon)
+    best = optimal_mechanism(two_level_probabilities(2, 1, delta), 1, epsilon=epsilon)
     closed = 0.5 - delta * np.tanh(epsilon / 2)
     assert best.lower == pytest.approx(closed, abs=1e-14)
     assert best.risk == pytest.approx(closed, abs=1e-9)
-    assert randomised_response_risk(2, 1, delta, epsilon) == pytest.approx(closed, abs=1e-14)
 
 
 @pytest.mark.parametrize(("n", "k"), [(3, 1), (3, 2), (4, 1), (4, 2)])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_reduced_equals_unreduced(n, k, epsilon):
-    rho = planted_set(n, k, 0.4)
+    rho = two_level_probabilities(n, k, 0.4)
     best = optimal_mechanism(rho, k, epsilon=epsilon)
     assert best.lower == pytest.approx(unreduced_risk(rho, k, epsilon=epsilon), abs=1e-10)
     assert 0 <= best.risk - best.lower < 1e-8
@@ -98,21 +87,12 @@ def test_the_dual_bound_holds_whatever_the_solver_says(monkeypatch):
             return found
 
         monkeypatch.setattr(optimum, "_highs", careless)
-        return optimal_mechanism(planted_set(2, 1, 0.3), 1, epsilon=1.0).lower
+        return optimal_mechanism(two_level_probabilities(2, 1, 0.3), 1, epsilon=1.0).lower
 
     value = 0.5 - 0.3 * np.tanh(0.5)
     assert bound(0.0) == pytest.approx(value, abs=1e-12)
     for shift in (-0.2, -1e-3, 1e-3, 0.2):
         assert bound(shift) < value - 1e-4
-
-
-def test_fano_bound_by_hand():
-    # Sets of 2 of 4 items, advantage 0.05. A set with one other member: the two items exchanged
-    # change by 0.05 against each of the two others, and by 0.1 against each other: 0.3 in all.
-    # The opposite set: 4 pairs turn round, 0.4. Mean over the six sets: (4 * 0.3 + 0.4) / 6.
-    expected = 1 - (0.5 * 4 / 15 + np.log(2)) / np.log(6)
-    assert fano_bound(4, 2, 0.05, 0.5) == pytest.approx(expected, rel=1e-12)
-    assert fano_bound(2, 1, 0.05, 0.5) == 0
 
 
 def test_rankings_equal_unreduced():
@@ -143,7 +123,7 @@ def test_reference_values_for_evenly_spaced_strengths(n, k, value):
 
 @pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 2), (3, None), (4, None)])
 def test_the_published_mechanism_is_strictly_private(n, k):
-    rho = planted_set(n, k or 1, 0.3)
+    rho = two_level_probabilities(n, k or 1, 0.3)
     best = optimal_mechanism(rho, k, epsilon=1.0)
     table = best.table()
     report = check_mechanism(lambda d: table[d], flips(n), epsilon=1.0)
@@ -157,15 +137,24 @@ def test_the_published_mechanism_is_strictly_private(n, k):
 
 
 def test_the_table_attains_the_risk_at_every_hypothesis():
-    best, sets = optimal_mechanism(planted_set(4, 2, 0.3), 2, epsilon=1.0), sets_of(4, 2)
-    for column, members in enumerate(sets):
-        inside = np.isin(np.arange(4), members)
-        law = tournament_law(0.5 + 0.3 * (inside[:, None].astype(float) - inside))
+    best = optimal_mechanism(two_level_probabilities(4, 2, 0.3), 2, epsilon=1.0)
+    at = np.triu_indices(4, 1)
+    for column, members in enumerate(sets_of(4, 2)):
+        law = product_law(two_level_probabilities(4, members, 0.3)[at])
         assert 1 - law @ best.table()[:, column] == pytest.approx(best.risk, abs=1e-13)
 
 
+def test_product_law_by_hand():
+    # Entry d has bit 0 in the last place of its binary number: 00, 01, 10, 11.
+    law = product_law([0.2, 0.7])
+    assert law == pytest.approx([0.8 * 0.3, 0.2 * 0.3, 0.8 * 0.7, 0.2 * 0.7])
+
+
 def test_relabelling_is_a_group_action_that_moves_the_wins():
-    wins = tournament_wins(4)
+    edges = list(combinations(range(4), 2))
+    wins = np.zeros((64, 4), dtype=int)
+    for d, (e, (i, j)) in product(range(64), enumerate(edges)):
+        wins[d, i if d >> e & 1 else j] += 1
     for pi in permutations(range(4)):
         image = relabel(pi)
         assert (wins[image][:, list(pi)] == wins).all()
@@ -186,65 +175,6 @@ def test_seven_items_are_relabelled_right():
             assert (image[d] >> edges.index((min(a, b), max(a, b))) & 1) == (a < b)
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
-@pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 2), (5, 2)])
-def test_the_optimum_lies_between_the_bounds_and_the_rules(n, k, epsilon):
-    delta = 0.3
-    best = optimal_mechanism(planted_set(n, k, delta), k, epsilon=epsilon)
-    below = [
-        sharp_packing_bound(n, k, delta, epsilon),
-        fano_bound(n, k, delta, epsilon),
-        free_optimum_risk(n, k, delta),
-    ]
-    rules = [
-        lambda w: top_k_law(w, k, scale=2 / epsilon),
-        lambda w: top_k_law(w, k, scale=2 / epsilon, noise="discrete_laplace"),
-        lambda w: exponential_law(w, k, epsilon / 2),
-        lambda w: permute_and_flip_law(w, k, epsilon / 2),
-    ]
-    above = [rule_risk(rule, n, k, delta) for rule in rules]
-    above.append(randomised_response_risk(n, k, delta, epsilon))
-    assert max(below) <= best.lower + 1e-12
-    assert best.risk <= min(above) + 1e-9
-
-
-def test_half_the_noise_falls_below_the_optimum():
-    best = optimal_mechanism(planted_set(5, 2, 0.3), 2, epsilon=1.0)
-    assert rule_risk(lambda w: top_k_law(w, 2, scale=1.0), 5, 2, 0.3) < best.lower - 0.01
-
-
-def test_rules_against_their_definitions():
-    wins, rate = np.array([2.0, 1, 0]), 0.6
-    accept = np.exp(rate * (wins - 2))
-    assert exponential_law(wins, 1, rate) == pytest.approx(accept / accept.sum(), abs=1e-15)
-    law = np.zeros(3)
-    for order in permutations(range(3)):
-        left = 1 / 6
-        for item in order:
-            law[item] += left * accept[item]
-            left *= 1 - accept[item]
-    assert permute_and_flip_law(wins, 1, rate) == pytest.approx(law, abs=1e-15)
-    wins, chances = tournament_wins(4), tournament_law(planted_set(4, 2, 0.2))
-    right = [exponential_law(row, 2, 0.5)[0] for row in wins]
-    risk = rule_risk(lambda w: exponential_law(w, 2, 0.5), 4, 2, 0.2)
-    assert risk == pytest.approx(1 - chances @ right, abs=1e-14)
-
-
-def test_free_optimum_is_the_largest_likelihood():
-    laws = []
-    for members in sets_of(4, 2):
-        inside = np.isin(np.arange(4), members)
-        laws.append(tournament_law(0.5 + 0.3 * (inside[:, None].astype(float) - inside)))
-    assert free_optimum_risk(4, 2, 0.3) == pytest.approx(1 - np.max(laws, axis=0).sum() / 6)
-
-
-def test_packing_bound_of_two_items_is_the_optimum():
-    # One bit: the packing bound is 1 - 1 / (1 + (1 + q x) / (1 + p x)), x = e^eps - 1.
-    value = 1 - 1 / (1 + (1 + 0.2 * np.expm1(1.0)) / (1 + 0.8 * np.expm1(1.0)))
-    assert sharp_packing_bound(2, 1, 0.3, 1.0) == pytest.approx(value, abs=1e-14)
-    assert value == pytest.approx(0.5 - 0.3 * np.tanh(0.5), abs=1e-14)
-
-
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("delta", [0.05, 0.3, 0.45])
 def test_three_items_have_a_closed_form(epsilon, delta):
@@ -252,7 +182,7 @@ def test_three_items_have_a_closed_form(epsilon, delta):
     last, first = a / 3, (1 - a / 3) / (1 + a)
     chances = (0.5 + delta) ** 2, 0.25 - delta**2, (0.5 - delta) ** 2
     right = chances[0] * first + chances[1] * (a * first + 1 / 3) + chances[2] * last
-    best = optimal_mechanism(planted_set(3, 1, delta), 1, epsilon=epsilon)
+    best = optimal_mechanism(two_level_probabilities(3, 1, delta), 1, epsilon=epsilon)
     assert best.lower == pytest.approx(1 - right, abs=1e-13)
 
 
@@ -268,8 +198,8 @@ def test_three_items_have_a_closed_form(epsilon, delta):
         (lambda: optimal_mechanism(np.full((3, 3), 0.5), 1, epsilon=1, loss="l2"), "loss"),
         (lambda: unreduced_risk(np.full((6, 6), 0.5), 3, epsilon=1), "privacy rows"),
         (lambda: relabel([0, 0, 1]), "pi"),
-        (lambda: tournament_law(np.ones(3)), "rho"),
-        (lambda: planted_set(3, 1, 0.6), "delta"),
+        (lambda: product_law(np.full(22, 0.5)), "probabilities"),
+        (lambda: product_law([1.5]), "probabilities"),
     ],
 )
 def test_arguments_out_of_range_are_named(call, word):

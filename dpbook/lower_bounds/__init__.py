@@ -1,43 +1,18 @@
-"""Lower bounds: score attacks, packings, Fano inequalities, exact minimax by linear programming."""
+"""Lower bounds: packings, Fano inequalities, exact minimax by linear programming."""
 
-from dpbook.lower_bounds.attacks import (
-    data_probabilities,
-    edge_data_sets,
-    expected_attacks,
-    l2_risk_bound,
-    pair_scores,
-    sup_norm_risk_bound,
-)
-from dpbook.lower_bounds.divergences import (
-    comparison_law,
-    edge_coupling_distance,
-    edge_kl,
-    product_law,
-    total_variation,
-    user_total_variation,
-)
 from dpbook.lower_bounds.fano import (
     dp_fano_error,
     dp_fano_risk,
-    dp_fano_risk_printed,
+    edge_coupling_distance,
+    edge_kl,
     fano_error,
-    largest_log_ratio,
-    optimal_private_risk,
     product_log_ratio,
-    record_log_ratio,
-)
-from dpbook.lower_bounds.marginals import (
-    image_distance,
-    nearest_ranking,
-    nearest_ranking_distance,
-    ranking_to_signs,
-    signs_to_ranking,
 )
 from dpbook.lower_bounds.optimum import (
     OptimalMechanism,
     optimal_mechanism,
+    product_law,
     relabel,
-    tournament_law,
     unreduced_risk,
 )
 from dpbook.lower_bounds.packings import (
@@ -45,95 +20,22 @@ from dpbook.lower_bounds.packings import (
     gilbert_varshamov,
     johnson_bound,
     minimum_distance,
-    set_probabilities,
-)
-from dpbook.lower_bounds.planted import (
-    exponential_law,
-    fano_bound,
-    free_optimum_risk,
-    permute_and_flip_law,
-    planted_set,
-    randomised_response_risk,
-    rule_risk,
-    sharp_packing_bound,
-    tournament_wins,
-)
-from dpbook.lower_bounds.ranking_codes import (
-    kendall_ball,
-    kendall_code,
-    kendall_size_limits,
-    pair_orders,
-)
-from dpbook.lower_bounds.tracing import (
-    noisy_majority,
-    sample_tracing_scores,
-    total_score,
-    tracing_moments,
-    tracing_sample_size,
-    tracing_scores,
-)
-from dpbook.lower_bounds.unanimous import (
-    packing_sample_size,
-    reed_muller_code,
-    unanimous_sample_size,
 )
 
 __all__ = [
     "OptimalMechanism",
-    "comparison_law",
     "constant_weight_code",
-    "data_probabilities",
     "dp_fano_error",
     "dp_fano_risk",
-    "dp_fano_risk_printed",
     "edge_coupling_distance",
-    "edge_data_sets",
     "edge_kl",
-    "expected_attacks",
-    "exponential_law",
-    "fano_bound",
     "fano_error",
-    "free_optimum_risk",
     "gilbert_varshamov",
-    "image_distance",
     "johnson_bound",
-    "kendall_ball",
-    "kendall_code",
-    "kendall_size_limits",
-    "l2_risk_bound",
-    "largest_log_ratio",
     "minimum_distance",
-    "nearest_ranking",
-    "nearest_ranking_distance",
-    "noisy_majority",
     "optimal_mechanism",
-    "optimal_private_risk",
-    "packing_sample_size",
-    "pair_orders",
-    "pair_scores",
-    "permute_and_flip_law",
-    "planted_set",
     "product_law",
     "product_log_ratio",
-    "randomised_response_risk",
-    "ranking_to_signs",
-    "record_log_ratio",
-    "reed_muller_code",
     "relabel",
-    "rule_risk",
-    "sample_tracing_scores",
-    "set_probabilities",
-    "sharp_packing_bound",
-    "signs_to_ranking",
-    "sup_norm_risk_bound",
-    "total_score",
-    "total_variation",
-    "tournament_law",
-    "tournament_wins",
-    "tracing_moments",
-    "tracing_sample_size",
-    "tracing_scores",
-    "unanimous_sample_size",
     "unreduced_risk",
-    "user_total_variation",
 ]

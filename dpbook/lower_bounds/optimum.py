@@ -14,6 +14,7 @@ pair (i, j), i < j, in lexicographic order, won.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -21,24 +22,75 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
 from dpbook import _validation as check
-from dpbook.lower_bounds._reduction import (
-    Array,
-    Ints,
-    Reduced,
-    outcomes_of,
-    reduced_program,
-    relabel,
-    tournament_law,
-)
+from dpbook.models import all_rankings
+from dpbook.privacy import sets_of
 
-__all__ = ["OptimalMechanism", "optimal_mechanism", "relabel", "tournament_law", "unreduced_risk"]
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 MAX_ITEMS = {"sets": 7, "rankings": 6}
 MAX_EPSILON = 10
+MAX_BITS = 21
 MAX_UNREDUCED = 110_000  # privacy rows of the unreduced program
 LOSSES = ("exact", "average")
+_BITS = 8  # width of the lookup tables of `relabel`
 _TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 _INTERIOR_FROM = 500  # variables from which the interior point method is the faster one
+
+
+def product_law(probabilities: ArrayLike) -> Array:
+    """Law of independent bits over all 2^d data sets.
+
+    Parameters
+    ----------
+    probabilities : array, shape (d,)
+        Chance of a one for each of at most 21 bits. The part of a table of win probabilities above
+        its diagonal, row by row, gives the law of the tournament.
+
+    Returns
+    -------
+    array, shape (2^d,)
+        Bit e of the number of a data set is its e-th bit.
+    """
+    ones = check.finite_array("probabilities", probabilities)
+    if ones.ndim != 1 or ones.size > MAX_BITS or ones.min() < 0 or ones.max() > 1:
+        raise ValueError(f"probabilities: allowed are at most {MAX_BITS} numbers in [0, 1]")
+    law = np.ones(1)
+    for one in ones:
+        law = np.concatenate([law * (1 - one), law * one])
+    return law
+
+
+def relabel(pi: ArrayLike) -> NDArray[np.uint32]:
+    """All tournaments with their items renamed.
+
+    Parameters
+    ----------
+    pi : array of int, shape (n,)
+        A permutation of 0..n-1, n <= 7; item i gets the name pi[i].
+
+    Returns
+    -------
+    array of uint32, shape (2^(n(n-1)/2),)
+        Entry d is the renamed tournament d: pi[i] beats pi[j] in it if i beats j in d.
+    """
+    names = check.whole_array("pi", pi)
+    n = names.size
+    if n < 2 or n > 7 or sorted(names.tolist()) != list(range(n)):
+        raise ValueError(f"pi = {pi!r}: allowed is a permutation of 0..n-1, 2 <= n <= 7")
+    edges = list(combinations(range(n), 2))
+    at = {edge: e for e, edge in enumerate(edges)}
+    image = np.zeros(1, dtype=np.uint32)
+    for start in range(0, len(edges), _BITS):
+        # One small table per block of bits; all blocks together by an outer "or".
+        block = np.zeros(1, dtype=np.uint32)
+        for i, j in edges[start : start + _BITS]:
+            a, b = int(names[i]), int(names[j])
+            bit = np.uint32(1 << at[min(a, b), max(a, b)])
+            set_if = (block | bit, block) if a > b else (block, block | bit)
+            block = np.concatenate(set_if)
+        image = (block[:, None] | image).ravel()
+    return image
 
 
 @dataclass(frozen=True)
@@ -55,16 +107,12 @@ class OptimalMechanism:
         No eps-DP mechanism has a smaller largest risk: value of a feasible point of the dual.
     loss : float
         Largest log-ratio over all flips, in nats; at most the epsilon asked for.
-    mixed : float
-        Weight of the uniform distribution that the repair mixed in.
     weights : array, shape (orbits,)
         q, the chance of the reference outcome o0 (items 0..k-1, or 0, 1, ..., n-1) on each orbit.
     orbit : array of int, shape (2^(n(n-1)/2),)
         Orbit of each tournament.
     outcomes : array of int, shape (outcomes, n)
         Relabellings pi that carry o0 to each outcome, in the order of `sets_of`, `all_rankings`.
-    rows : int
-        Rows of the reduced program.
     """
 
     n_items: int
@@ -72,11 +120,9 @@ class OptimalMechanism:
     risk: float
     lower: float
     loss: float
-    mixed: float
     weights: Array
     orbit: NDArray[np.int32]
     outcomes: Ints
-    rows: int
 
     def table(self) -> Array:
         """Chance of every outcome for every tournament, shape (tournaments, outcomes)."""
@@ -107,29 +153,66 @@ def optimal_mechanism(
 
     Raises
     ------
-    ValueError
-        If an argument is out of range.
     RuntimeError
         If the solver fails.
     """
     matrices, k = _hypotheses(rho, k)
     eps = _epsilon(epsilon)
-    problem = reduced_program(matrices, k, check.choice("loss", loss, LOSSES))
-    solution, rows, privacy = _solve(problem, eps)
+    problem = _reduced_program(matrices, k, check.choice("loss", loss, LOSSES))
+    solution, privacy = _solve(problem, eps)
     size = problem.class_of.size
-    weights, mixed = _repair(problem, np.asarray(solution.x[:size]), eps)
+    weights = _repair(problem, np.asarray(solution.x[:size]), eps)
     return OptimalMechanism(
         n_items=matrices.shape[1],
         k=k,
         risk=float((problem.costs @ weights).max()),
         lower=_dual_bound(problem, solution, privacy),
         loss=_largest_loss(problem, weights),
-        mixed=mixed,
         weights=weights,
         orbit=problem.orbit,
         outcomes=problem.outcomes,
-        rows=rows,
     )
+
+
+def unreduced_risk(rho: ArrayLike, k: int | None = None, *, epsilon: float) -> float:
+    """Minimax risk from the program without symmetry: a referee for `optimal_mechanism`.
+
+    Parameters
+    ----------
+    rho, k, epsilon
+        As in `optimal_mechanism`, one hypothesis; the loss is 1 if the outcome is wrong. At most
+        110 000 privacy rows.
+
+    Returns
+    -------
+    float
+        Optimal value of the solver, neither repaired nor certified.
+    """
+    matrices, k = _hypotheses(rho, k)
+    eps = _epsilon(epsilon)
+    n = matrices.shape[1]
+    outcomes, _ = _outcomes_of(n, k, "exact")
+    law = product_law(matrices[0][np.triu_indices(n, 1)])
+    edges, size = n * (n - 1) // 2, law.size * len(outcomes)
+    if size * edges > MAX_UNREDUCED:
+        raise ValueError(
+            f"rho, k: {size * edges} privacy rows; allowed are at most {MAX_UNREDUCED}"
+        )
+    table = np.arange(size).reshape(law.size, len(outcomes))
+    codes = np.arange(law.size)
+    flips = [(e, codes[codes >> e & 1 == 0]) for e in range(edges)]
+    pairs = [np.stack([table[d].ravel(), table[d | 1 << e].ravel()], axis=1) for e, d in flips]
+    privacy = _privacy_rows(np.concatenate(pairs), size, eps)
+    right = np.zeros((len(outcomes), size))  # chance of the right outcome, one row a hypothesis
+    for row, pi in enumerate(outcomes):
+        right[row, table[:, row]] = law[relabel(np.argsort(pi))]
+    upper = _bordered(
+        [sparse.csr_array(-right), privacy],
+        np.repeat([1.0, 0.0], [len(outcomes), privacy.shape[0]]),
+    )
+    totals = sparse.csr_array((np.ones(size), (np.arange(size) // len(outcomes), np.arange(size))))
+    equal = _bordered([totals], np.zeros(law.size))
+    return 1 + float(_highs(-np.eye(size + 1)[-1], upper, equal).fun)
 
 
 def _hypotheses(rho: ArrayLike, k: int | None) -> tuple[Array, int | None]:
@@ -140,6 +223,8 @@ def _hypotheses(rho: ArrayLike, k: int | None) -> tuple[Array, int | None]:
     n, limit = matrices.shape[1], MAX_ITEMS["rankings" if k is None else "sets"]
     if not 2 <= n <= limit:
         raise ValueError(f"rho has n = {n} items: allowed is 2 <= n <= {limit}")
+    if matrices.min() < 0 or np.abs(matrices + np.swapaxes(matrices, 1, 2) - 1).max() > 1e-12:
+        raise ValueError("rho: allowed are probabilities with rho + rho.T = 1")
     return matrices, None if k is None else check.integer("k", k, 1, n - 1)
 
 
@@ -150,7 +235,66 @@ def _epsilon(epsilon: float) -> float:
     return eps
 
 
-def _solve(problem: Reduced, eps: float) -> tuple[optimize.OptimizeResult, int, sparse.csr_array]:
+@dataclass(frozen=True)
+class _Reduced:
+    """Orbits, the orbits met by each class of tournaments, and the pairs of adjacent orbits."""
+
+    orbit: NDArray[np.int32]
+    outcomes: Ints
+    class_of: Ints  # (orbits,)
+    totals: sparse.csr_array  # (classes, orbits)
+    pairs: Ints  # (pairs, 2)
+    costs: Array  # (hypotheses, orbits)
+
+
+def _outcomes_of(n: int, k: int | None, loss: str) -> tuple[Ints, Array]:
+    """Relabellings that carry the reference outcome to each outcome, and the losses."""
+    if k is None:
+        outcomes = all_rankings(n)
+        wrong = [sum(a > b for a, b in combinations(pi, 2)) / (n * (n - 1) / 2) for pi in outcomes]
+    else:
+        sets = sets_of(n, k)
+        outcomes = np.array([[*s, *np.setdiff1d(np.arange(n), s)] for s in sets], dtype=np.int64)
+        wrong = (sets >= k).mean(axis=1)
+    losses = np.asarray(wrong, dtype=float)
+    return outcomes, losses if loss == "average" else np.sign(losses)
+
+
+def _reduced_program(matrices: Array, k: int | None, loss: str) -> _Reduced:
+    n = matrices.shape[1]
+    outcomes, losses = _outcomes_of(n, k, loss)
+    laws = [product_law(matrix[np.triu_indices(n, 1)]) for matrix in matrices]
+    codes = np.arange(laws[0].size, dtype=np.uint32)
+    smallest = codes.copy()
+    if k is not None:
+        for head in permutations(range(k)):
+            for tail in permutations(range(k, n)):
+                np.minimum(smallest, relabel([*head, *tail]), out=smallest)
+    first = np.flatnonzero(smallest == codes)
+    number = np.zeros(codes.size, dtype=np.int32)
+    number[first] = np.arange(first.size)
+    orbit = number[smallest]
+    costs, met = np.zeros((len(laws), first.size)), np.zeros((first.size, len(outcomes)), np.int64)
+    for column, (pi, wrong) in enumerate(zip(outcomes, losses, strict=True)):
+        image = orbit[relabel(np.argsort(pi))]
+        met[:, column] = image[first]
+        for row, law in enumerate(laws):
+            costs[row] += wrong * np.bincount(image, law, first.size)
+    # Tournaments of one isomorphism class meet the same orbits equally often.
+    rows, class_of = np.unique(np.sort(met, axis=1), axis=0, return_inverse=True)
+    where = np.repeat(np.arange(len(rows)), len(outcomes))
+    totals = sparse.csr_array(
+        (np.ones(rows.size), (where, rows.ravel())), shape=(len(rows), first.size)
+    )
+    flips = [orbit[first ^ (1 << e)] for e in range(n * (n - 1) // 2)]
+    near = np.stack([np.tile(np.arange(first.size), len(flips)), np.concatenate(flips)], axis=1)
+    pairs = np.unique(np.sort(near, axis=1), axis=0)
+    return _Reduced(
+        orbit, outcomes, class_of.ravel(), totals, pairs[pairs[:, 0] < pairs[:, 1]], costs
+    )
+
+
+def _solve(problem: _Reduced, eps: float) -> tuple[optimize.OptimizeResult, sparse.csr_array]:
     """Minimise t with t >= every risk; the variables are q and t."""
     hypotheses, size = problem.costs.shape
     privacy = _privacy_rows(problem.pairs, size, eps)
@@ -159,8 +303,7 @@ def _solve(problem: Reduced, eps: float) -> tuple[optimize.OptimizeResult, int, 
         np.repeat([-1.0, 0.0], [hypotheses, privacy.shape[0]]),
     )
     equal = _bordered([problem.totals], np.zeros(problem.totals.shape[0]))
-    solution = _highs(np.eye(size + 1)[-1], upper, equal)
-    return solution, upper.shape[0] + equal.shape[0], privacy
+    return _highs(np.eye(size + 1)[-1], upper, equal), privacy
 
 
 def _bordered(blocks: list[sparse.csr_array], column: Array) -> sparse.csr_array:
@@ -194,24 +337,24 @@ def _highs(
     return solution
 
 
-def _largest_loss(problem: Reduced, weights: Array) -> float:
+def _largest_loss(problem: _Reduced, weights: Array) -> float:
     logs = np.log(weights)
     return float(np.abs(logs[problem.pairs[:, 0]] - logs[problem.pairs[:, 1]]).max(initial=0.0))
 
 
-def _repair(problem: Reduced, found: Array, eps: float) -> tuple[Array, float]:
+def _repair(problem: _Reduced, found: Array, eps: float) -> Array:
     """Make every law sum to one and the privacy constraints strict, at the least cost."""
     positive = np.maximum(found, 0)
     proper = positive / (problem.totals @ positive)[problem.class_of]
     for mixed in 10.0 ** np.arange(-10, 0):
         weights = (1 - mixed) * proper + mixed / len(problem.outcomes)
         if _largest_loss(problem, weights) < eps:
-            return weights, float(mixed)
+            return np.asarray(weights)
     raise RuntimeError("the solution of the linear program is too far from private to be repaired")
 
 
 def _dual_bound(
-    problem: Reduced, solution: optimize.OptimizeResult, privacy: sparse.csr_array
+    problem: _Reduced, solution: optimize.OptimizeResult, privacy: sparse.csr_array
 ) -> float:
     """Lower bound from the dual, whatever the accuracy of the solver.
 
@@ -225,52 +368,3 @@ def _dual_bound(
     y = np.asarray(solution.eqlin.marginals)
     reduced = prior @ problem.costs + multipliers[hypotheses:] @ privacy - y @ problem.totals
     return float(y.sum() + np.minimum(reduced, 0).sum())
-
-
-def unreduced_risk(rho: ArrayLike, k: int | None = None, *, epsilon: float) -> float:
-    """Minimax risk from the program without symmetry: a referee for `optimal_mechanism`.
-
-    Parameters
-    ----------
-    rho : array, shape (n, n)
-        As in `optimal_mechanism`; the loss is 1 if the outcome is wrong.
-    k : int, optional
-        Size of the set; None for rankings.
-    epsilon : float
-        Privacy parameter in nats, in (0, 10].
-
-    Returns
-    -------
-    float
-        Optimal value of the solver, neither repaired nor certified.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or the program has more than 110 000 privacy rows.
-    """
-    matrices, k = _hypotheses(rho, k)
-    eps = _epsilon(epsilon)
-    n = matrices.shape[1]
-    outcomes, _ = outcomes_of(n, k, "exact")
-    law = tournament_law(matrices[0])
-    edges, size = n * (n - 1) // 2, law.size * len(outcomes)
-    if size * edges > MAX_UNREDUCED:
-        raise ValueError(
-            f"rho, k: {size * edges} privacy rows; allowed are at most {MAX_UNREDUCED}"
-        )
-    table = np.arange(size).reshape(law.size, len(outcomes))
-    codes = np.arange(law.size)
-    flips = [(e, codes[codes >> e & 1 == 0]) for e in range(edges)]
-    pairs = [np.stack([table[d].ravel(), table[d | 1 << e].ravel()], axis=1) for e, d in flips]
-    privacy = _privacy_rows(np.concatenate(pairs), size, eps)
-    right = np.zeros((len(outcomes), size))  # chance of the right outcome, one row a hypothesis
-    for row, pi in enumerate(outcomes):
-        right[row, table[:, row]] = law[relabel(np.argsort(pi))]
-    upper = _bordered(
-        [sparse.csr_array(-right), privacy],
-        np.repeat([1.0, 0.0], [len(outcomes), privacy.shape[0]]),
-    )
-    totals = sparse.csr_array((np.ones(size), (np.arange(size) // len(outcomes), np.arange(size))))
-    equal = _bordered([totals], np.zeros(law.size))
-    return 1 + float(_highs(-np.eye(size + 1)[-1], upper, equal).fun)

@@ -1,4 +1,4 @@
-"""Packings: many top-k sets that are pairwise far apart, and the matrices that hide them.
+"""Packings: many top-k sets that are pairwise far apart.
 
 A code is a boolean array of shape (words, length), each row a set of ``weight`` items; distances
 are Hamming distances (symmetric differences).
@@ -14,19 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.models import two_level_probabilities
-
-__all__ = [
-    "constant_weight_code",
-    "gilbert_varshamov",
-    "johnson_bound",
-    "minimum_distance",
-    "set_probabilities",
-]
 
 Words = NDArray[np.bool_]
 
-_MOST_WORDS = 300_000
+_MOST_WORDS, _DRAWS = 300_000, 2000
 
 
 def constant_weight_code(
@@ -35,7 +26,6 @@ def constant_weight_code(
     distance: int,
     *,
     method: str = "lexicographic",
-    draws: int = 2000,
     rng: np.random.Generator | None = None,
 ) -> Words:
     """Build sets of equal size that differ pairwise in at least ``distance`` places.
@@ -47,9 +37,7 @@ def constant_weight_code(
     length, weight, distance : int
         Size of the ground set, of each set, and the least Hamming distance wanted.
     method : {"lexicographic", "greedy", "random"}
-        All words in lexicographic order, all words in random order, or ``draws`` random words.
-    draws : int
-        Number of words tried by ``"random"``.
+        All words in lexicographic order, all words in random order, or 2000 random words.
     rng : numpy.random.Generator, optional
         Needed by ``"greedy"`` and ``"random"``.
 
@@ -57,26 +45,17 @@ def constant_weight_code(
     -------
     array of bool, shape (words, length)
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or there are more than 300000 words to look at.
-
     Notes
     -----
-    The first two methods leave no word that could be added, so they meet the guarantee of
-    `gilbert_varshamov`.
+    The first two methods, for at most 300 000 words in all, leave no word that could be added, so
+    they meet the guarantee of `gilbert_varshamov`.
     """
     length, weight = _sizes(length, weight)
     distance = check.integer("distance", distance, 1)
     check.choice("method", method, ("lexicographic", "greedy", "random"))
-    if method != "lexicographic":
-        check.generator(rng)
     if method == "random":
-        assert rng is not None
-        draws = check.integer("draws", draws, 1, _MOST_WORDS)
-        check.fits("length", length, draws * length, "a shorter length, or fewer draws")
-        words = np.argsort(rng.random((draws, length)), axis=1)[:, :weight]
+        check.fits("length", length, _DRAWS * length, "a shorter length")
+        words = np.argsort(check.generator(rng).random((_DRAWS, length)), axis=1)[:, :weight]
     else:
         if comb(length, weight) > _MOST_WORDS:
             raise ValueError(
@@ -85,8 +64,7 @@ def constant_weight_code(
             )
         words = np.array(list(combinations(range(length), weight)))
         if method == "greedy":
-            assert rng is not None
-            words = rng.permutation(words)
+            words = check.generator(rng).permutation(words)
     rows = np.zeros((len(words), length), dtype=bool)
     np.put_along_axis(rows, words, True, axis=1)
     return _keep(rows, weight - distance / 2)
@@ -167,41 +145,6 @@ def johnson_bound(length: int, weight: int, distance: int) -> int:
     for w in range(shortest, weight + 1):
         bound = (length - weight + w) * bound // w
     return bound
-
-
-def set_probabilities(n_items: int, members: ArrayLike, gap: float) -> NDArray[np.float64]:
-    """Matrix of the Shah-Wainwright family whose upper group is a given set.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items.
-    members : array of int
-        Items of the upper group, without repetition.
-    gap : float
-        In [0, 1/2]: members beat all others with probability 1/2 + gap.
-
-    Returns
-    -------
-    array, shape (n_items, n_items)
-
-    Notes
-    -----
-    Shah and Wainwright (2017), section 5.3.2; CCW25, proof A.7.
-    """
-    n = check.integer("n_items", n_items, 2)
-    upper = check.real_array("members", members)
-    if (
-        upper.ndim != 1
-        or not np.issubdtype(upper.dtype, np.integer)
-        or len(np.unique(upper)) != len(upper)
-        or not ((upper >= 0) & (upper < n)).all()
-    ):
-        raise ValueError(f"members = {members!r}: allowed are different items from 0 to {n - 1}")
-    order = np.concatenate([upper, np.setdiff1d(np.arange(n), upper)])
-    rho = np.empty((n, n))
-    rho[np.ix_(order, order)] = two_level_probabilities(n, len(upper), gap)
-    return rho
 
 
 def _sizes(length: int, weight: int) -> tuple[int, int]:

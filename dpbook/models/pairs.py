@@ -78,15 +78,17 @@ def average_win_probabilities(rho: ArrayLike) -> Array:
     return np.asarray(_probabilities(rho).mean(axis=-1))
 
 
-def two_level_probabilities(n_items: int, k: int, gap: float) -> Array:
-    """Items 0..k-1 beat each other item with probability 1/2 + gap; all else is a coin toss.
+def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Array:
+    """Items of an upper group beat each other item with probability 1/2 + gap; else coin tosses.
 
     The average winning probabilities of the two groups then differ by exactly ``gap``.
 
     Parameters
     ----------
-    n_items, k : int
-        Number of items, and of items in the upper group, 1 <= k <= n_items - 1.
+    n_items : int
+        Number of items.
+    k : int, or array of int
+        Size of the group, which then is 0..k-1, or its members; neither none nor all items.
     gap : float
         In [0, 1/2].
 
@@ -96,17 +98,23 @@ def two_level_probabilities(n_items: int, k: int, gap: float) -> Array:
 
     Notes
     -----
-    The hard family of Shah and Wainwright (2017), used by CCW25 in the proof of Theorem 2.4.
+    The hard family of Shah and Wainwright (2017), section 5.3.2, used by CCW25, proof A.7.
     """
     n = check.integer("n_items", n_items, 2)
-    k = check.integer("k", k, 1, n - 1)
+    if np.ndim(k):
+        members = check.whole_array("k", k)
+        different = np.unique(members)
+        inside = different.size and 0 <= different[0] and different[-1] < n
+        if not inside or different.size != members.size or members.size == n:
+            raise ValueError(f"k = {k!r}: allowed are 1 to {n - 1} different items 0..{n - 1}")
+    else:
+        members = np.arange(check.integer("k", k, 1, n - 1))
     gap = check.nonnegative("gap", gap)
     if gap > 0.5:
         raise ValueError(f"gap = {gap!r}: allowed is a number in [0, 1/2]")
-    rho = np.full((n, n), 0.5)
-    rho[:k, k:] += gap
-    rho[k:, :k] -= gap
-    return rho
+    upper = np.zeros(n)
+    upper[members] = 1
+    return 0.5 + gap * (upper[:, None] - upper)
 
 
 def win_difference_pmf(rho: ArrayLike, a: int, b: int, *, p: float) -> Array:

@@ -1,0 +1,128 @@
+"""Rules for the planted set against their definitions, and against the exact optimum."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from dpbook.lower_bounds import optimal_mechanism
+from dpbook.mechanisms import exponential_pmf, permute_and_flip_pmf
+from dpbook.models import two_level_probabilities
+from dpbook.pages.exact_optimum import (
+    blurred,
+    fano_bound,
+    flips,
+    free_optimum_risk,
+    half_noise_table,
+    noisy_counts_risk,
+    randomised_response_risk,
+    ranking_row,
+    rule_risk,
+    set_wins,
+    sharp_packing_bound,
+    tournament_law,
+    tournament_wins,
+    worst_risk,
+)
+from dpbook.privacy import check_mechanism, sets_of
+
+
+def best_private(n, k, delta, epsilon):
+    return optimal_mechanism(two_level_probabilities(n, k, delta), k, epsilon=epsilon)
+
+
+def test_fano_bound_by_hand():
+    # Sets of 2 of 4 items, advantage 0.05. A set with one other member: the two items exchanged
+    # change by 0.05 against each of the two others, and by 0.1 against each other: 0.3 in all.
+    # The opposite set: 4 pairs turn round, 0.4. Mean over the six sets: (4 * 0.3 + 0.4) / 6.
+    expected = 1 - (0.5 * 4 / 15 + np.log(2)) / np.log(6)
+    assert fano_bound(4, 2, 0.05, 0.5) == pytest.approx(expected, rel=1e-12)
+    assert fano_bound(2, 1, 0.05, 0.5) == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 2), (5, 2)])
+def test_the_optimum_lies_between_the_bounds_and_the_rules(n, k, epsilon):
+    delta = 0.3
+    best = best_private(n, k, delta, epsilon)
+    below = [
+        sharp_packing_bound(n, k, delta, epsilon),
+        fano_bound(n, k, delta, epsilon),
+        free_optimum_risk(n, k, delta),
+    ]
+    above = [
+        noisy_counts_risk(n, k, delta, 2 / epsilon),
+        noisy_counts_risk(n, k, delta, 2 / epsilon, "discrete_laplace"),
+    ]
+    for law in (exponential_pmf, permute_and_flip_pmf):
+        above.append(rule_risk(lambda w, law=law: law(set_wins(w, k), 1, epsilon), n, k, delta))
+    above.append(randomised_response_risk(n, k, delta, epsilon))
+    assert max(below) <= best.lower + 1e-12
+    assert best.risk <= min(above) + 1e-9
+
+
+def test_half_the_noise_falls_below_the_optimum():
+    best = best_private(5, 2, 0.3, 1.0)
+    assert noisy_counts_risk(5, 2, 0.3, 1.0) < best.lower - 0.01
+    assert worst_risk(best, half_noise_table(best, 1.0), 0.3) < best.lower - 0.01
+
+
+def test_rules_against_their_definitions():
+    wins = np.array([2.0, 1, 0])
+    assert set_wins(wins, 2).tolist() == [3, 2, 1]
+    accept = np.exp(0.6 * (wins - 2))
+    law = np.zeros(3)
+    for order in permutations(range(3)):
+        left = 1 / 6
+        for item in order:
+            law[item] += left * accept[item]
+            left *= 1 - accept[item]
+    assert permute_and_flip_pmf(set_wins(wins, 1), 1, 1.2) == pytest.approx(law, abs=1e-15)
+    wins, chances = tournament_wins(4), tournament_law(two_level_probabilities(4, 2, 0.2))
+    right = [exponential_pmf(set_wins(row, 2), 1, 1.0)[0] for row in wins]
+    risk = rule_risk(lambda w: exponential_pmf(set_wins(w, 2), 1, 1.0), 4, 2, 0.2)
+    assert risk == pytest.approx(1 - chances @ right, abs=1e-14)
+
+
+def test_free_optimum_is_the_largest_likelihood():
+    laws = []
+    for members in sets_of(4, 2):
+        laws.append(tournament_law(two_level_probabilities(4, members, 0.3)))
+    assert free_optimum_risk(4, 2, 0.3) == pytest.approx(1 - np.max(laws, axis=0).sum() / 6)
+
+
+def test_packing_bound_of_two_items_is_the_optimum():
+    # One bit: the packing bound is 1 - 1 / (1 + (1 + q x) / (1 + p x)), x = e^eps - 1.
+    value = 1 - 1 / (1 + (1 + 0.2 * np.expm1(1.0)) / (1 + 0.8 * np.expm1(1.0)))
+    assert sharp_packing_bound(2, 1, 0.3, 1.0) == pytest.approx(value, abs=1e-14)
+    assert value == pytest.approx(0.5 - 0.3 * np.tanh(0.5), abs=1e-14)
+
+
+def test_randomised_response_of_two_items():
+    closed = 0.5 - 0.4 * np.tanh(0.5)
+    assert randomised_response_risk(2, 1, 0.4, 1.0) == pytest.approx(closed, abs=1e-14)
+
+
+def test_worst_risk_sees_data_renamed_at_random():
+    best = best_private(3, 1, 0.3, 1.0)
+    assert worst_risk(best, best.table(), 0.3) == pytest.approx(best.risk, abs=1e-14)
+    assert worst_risk(best, blurred(best), 0.3) == pytest.approx(2 / 3)
+
+
+def test_flips_are_all_pairs_that_differ_in_one_bit():
+    assert flips(2) == [(0, 1)]
+    assert len(flips(3)) == 8 * 3 / 2
+    # Two answers spend twice the epsilon of one: the checker sees a table that is not private.
+    table = np.array([[0.9, 0.1], [0.1, 0.9]])
+    assert check_mechanism(lambda d: table[d], flips(2)).loss == pytest.approx(np.log(9))
+
+
+def test_full_rankings_of_two_items_by_hand():
+    # One answer, right with chance F(1) = 0.731...: randomised response is optimal.
+    n, epsilon, orbits, free, lower, gap, laplace = ranking_row(2, 1.0)
+    right = 1 / (1 + np.exp(-1))
+    assert (n, epsilon, orbits) == (2, 1.0, 2)
+    assert free == pytest.approx(1 - right)
+    keep = np.exp(1.0) / (1 + np.exp(1.0))
+    assert lower == pytest.approx(1 - right * keep - (1 - right) * (1 - keep))
+    assert 0 <= gap < 1e-8 and laplace > lower
