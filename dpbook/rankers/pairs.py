@@ -105,7 +105,7 @@ class NoisyPairs(OfRankings):
     (6.0, 18.0)
     >>> described = NoisyPairs.described(1.0, WholeRanking(100))
     >>> [round(end, 2) for end in described.loss("ranking")]  # of a 1-private ranking, it is said
-    [11.06, 21.71]
+    [10.97, 21.71]
     """
 
     solver: str = "kwiksort"
