@@ -12,7 +12,8 @@ from benchmarks.aggregation import ITEMS, PHI, USERS, column
 from dpbook.data import Rankings
 from dpbook.estimators import kemeny_ranking, kwiksort_ranking, pairwise_counts
 from dpbook.models import mallows_rankings
-from dpbook.rankers import dp_kwiksort, ldp_kwiksort
+from dpbook.privacy import WholeRanking
+from dpbook.rankers import NoisyPairs, ldp_kwiksort
 
 
 def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
@@ -29,7 +30,8 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
     if solution == "KwikSort":
         return lambda: kwiksort_ranking(pairwise_counts(data[0]), rng=rng)
     if solution == "DP-KwikSort":
-        return lambda: dp_kwiksort(pairwise_counts(data[0]), epsilon=1.0, rng=rng)
+        ranker = NoisyPairs.private(1.0, WholeRanking(data.shape[-1]))
+        return lambda: ranker.sample(pairwise_counts(data[0]), rng=rng)
     if solution.startswith("LDP-KwikSort"):
         mechanism = "response" if solution.endswith("RR") else "laplace"
         return lambda: ldp_kwiksort(data[0], epsilon=1.0, mechanism=mechanism, rng=rng)

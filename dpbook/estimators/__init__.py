@@ -1,22 +1,24 @@
 """Non-private estimators: win counts, orders, ridge maximum likelihood, rank aggregation."""
 
 from dpbook.estimators.footrule import footrule_ranking
-from dpbook.estimators.kemeny import KemenyFit, kemeny_ranking
-from dpbook.estimators.kwiksort import kwiksort_comparisons, kwiksort_ranking, kwiksort_rankings
-from dpbook.estimators.kwiksort_laws import (
+from dpbook.estimators.kemeny import KemenyFit, kemeny_ranking, local_search_ranking
+from dpbook.estimators.kwiksort import (
     comparisons_pmf,
     comparisons_pmf_tournament,
+    kwiksort_comparisons,
+    kwiksort_cost_pmf,
     kwiksort_pmf,
+    kwiksort_ranking,
+    kwiksort_rankings,
 )
-from dpbook.estimators.kwiksort_worst import (
-    chain_ratio,
-    kwiksort_pair_probabilities,
-    worst_ratio,
+from dpbook.estimators.orders import (
+    borda_ranking,
+    copeland_ranking,
+    ranks_from_scores,
+    top_k_mask,
+    win_counts,
 )
-from dpbook.estimators.local_search import local_search_ranking
-from dpbook.estimators.orders import ranks_from_scores, top_k_mask, win_counts
 from dpbook.estimators.pairwise import pairwise_counts
-from dpbook.estimators.positional import borda_ranking, copeland_ranking
 from dpbook.estimators.rank_distances import (
     footrule_distance,
     kemeny_score,
@@ -29,7 +31,6 @@ __all__ = [
     "KemenyFit",
     "RidgeFit",
     "borda_ranking",
-    "chain_ratio",
     "comparisons_pmf",
     "comparisons_pmf_tournament",
     "copeland_ranking",
@@ -39,7 +40,7 @@ __all__ = [
     "kemeny_score",
     "kendall_distance",
     "kwiksort_comparisons",
-    "kwiksort_pair_probabilities",
+    "kwiksort_cost_pmf",
     "kwiksort_pmf",
     "kwiksort_ranking",
     "kwiksort_rankings",
@@ -51,5 +52,4 @@ __all__ = [
     "top_k_distance",
     "top_k_mask",
     "win_counts",
-    "worst_ratio",
 ]

@@ -8,8 +8,6 @@ from scipy.optimize import linear_sum_assignment
 
 from dpbook import _validation as check
 
-__all__ = ["footrule_ranking"]
-
 
 def footrule_ranking(reached: ArrayLike) -> NDArray[np.int64]:
     """Ranking with the smallest total footrule distance to the users' rankings.

@@ -1,4 +1,4 @@
-"""Exact Kemeny ranking: the ranking of smallest total distance, with a certificate."""
+"""Kemeny rankings, of smallest total distance: exact, with a certificate; and by local search."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
 from dpbook import _validation as check
-from dpbook.estimators.local_search import local_search_ranking
-from dpbook.estimators.positional import borda_ranking
-from dpbook.estimators.rank_distances import kemeny_score
-
-__all__ = ["KemenyFit", "kemeny_ranking"]
+from dpbook.estimators.orders import borda_ranking
+from dpbook.estimators.rank_distances import check_rankings, kemeny_score
+from dpbook.models.rankings import all_rankings
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MAX_LISTED = 7  # most items whose rankings are all compared
+_BLOCK = 512  # tables compared with all rankings at once
 _VIOLATED = 1e-6  # a row counts as violated, or a variable as fractional, beyond this
 
 
@@ -97,6 +97,74 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
         search.offer(x)
     # Rounding of sums may put the bound a hair above the cost.
     return KemenyFit(search.positions, search.cost, min(search.lower, search.cost), search.optimal)
+
+
+def ranking_costs(tables: Array) -> Array:
+    """Total weight of the pairs that each of ``all_rankings(n)`` contradicts, shape (..., n!)."""
+    n = tables.shape[-1]
+    places = all_rankings(n)
+    behind = (places[:, :, None] > places[:, None, :]).reshape(len(places), -1)
+    return np.asarray(tables.reshape(*tables.shape[:-2], n * n) @ behind.T.astype(float))
+
+
+def kemeny_rankings(tables: Array, *, rng: np.random.Generator) -> Ints:
+    """Kemeny rankings of a stack of noisy tables, shape (runs, n); ties at random up to 7 items."""
+    n = tables.shape[-1]
+    if n > MAX_LISTED:
+        return np.array([kemeny_ranking(table).positions for table in tables], dtype=np.int64)
+    places, found = all_rankings(n), []
+    for part in np.split(tables, range(_BLOCK, len(tables), _BLOCK)):
+        cost = ranking_costs(part)
+        # Costs of tied rankings may differ by rounding.
+        tied = cost <= cost.min(axis=1, keepdims=True) + 1e-9
+        found.append(places[np.argmax(tied * (1 + rng.random(cost.shape)), axis=1)])
+    return np.concatenate(found)
+
+
+def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
+    """Move one item at a time to a better place, the best such move first, until none helps.
+
+    Parameters
+    ----------
+    counts : array, shape (n, n)
+        Entry [i, j] says how many users place i before j; noisy counts will do.
+    start : array of int, shape (n,)
+        Positions to start from.
+
+    Returns
+    -------
+    array of int, shape (n,)
+        Positions that no single move improves.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or start is no permutation.
+    """
+    table = check.square_table("counts", counts)
+    places = check_rankings("start", start)
+    if places.shape != table.shape[:1]:
+        raise ValueError(f"start of shape {places.shape}: allowed is ({len(table)},)")
+    order = np.argsort(places)
+    n = order.size
+    # A float table may promise a gain that is only rounding.
+    least = 1e-12 * n * np.abs(table).max()
+    gains = np.zeros((n, n + 1))
+    rows = np.arange(n)
+    while True:
+        listed = table[order][:, order]
+        # Entry [p, k]: the sum over places r < k of what is won when the item of place p passes
+        # from behind r to before it; a move to the gap k wins entry [p, p] less entry [p, k].
+        np.cumsum(listed - listed.T, axis=1, out=gains[:, 1:])
+        won = gains[rows, rows][:, None] - gains
+        p, gap = np.unravel_index(np.argmax(won), won.shape)
+        if won[p, gap] <= least:
+            break
+        item = order[p]
+        order = np.insert(np.delete(order, p), gap if gap <= p else gap - 1, item)
+    positions = np.empty(n, dtype=np.int64)
+    positions[order] = rows
+    return positions
 
 
 class _Search:

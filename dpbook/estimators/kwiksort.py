@@ -1,20 +1,28 @@
-"""KwikSort: quicksort by majority votes, with the comparisons it makes."""
+"""KwikSort: quicksort by majority votes, the comparisons it makes, and the exact laws of both.
+
+The laws are sums of products of positive terms, so that small probabilities keep their relative
+accuracy and a log-ratio of two laws is exact to rounding.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.models.rankings import all_rankings
 
-__all__ = ["kwiksort_comparisons", "kwiksort_ranking", "kwiksort_rankings"]
-
+Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _FEW = 8  # up to this many runs, one after the other is faster
+_ENUMERATED = 8  # most items whose rankings are listed
+_SUBSETS = 16  # most items whose subsets are listed
 
 
 def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
@@ -112,6 +120,22 @@ def kwiksort_rankings(
     return partition_runs(pivots, before).reshape(shape)
 
 
+def counted_kwiksorts(ahead: NDArray[np.bool_], *, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """KwikSort on tournaments, shape (runs, n, n): positions, and the comparisons made.
+
+    One of ``ahead[:, i, j]`` and ``ahead[:, j, i]`` is true.
+    """
+    runs, n = ahead.shape[:2]
+    rows = np.arange(runs)
+    made = np.zeros(runs, dtype=np.int64)
+
+    def before(pivot: Ints, part: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        np.add(made, part.sum(axis=1), out=made)
+        return part & ~ahead[rows, pivot]
+
+    return partition_runs(np.argsort(rng.random((runs, n)), axis=1), before), made
+
+
 def partition_runs(
     pivots: Ints, before: Callable[[Ints, NDArray[np.bool_]], NDArray[np.bool_]]
 ) -> Ints:
@@ -165,3 +189,172 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator, pairs: list[tuple[in
 def _margins(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """By how much i is ahead of j."""
     return np.asarray(table - np.swapaxes(table, -1, -2))
+
+
+def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
+    """Exact law of the ranking when each comparison made is decided at random, independently.
+
+    Parameters
+    ----------
+    preference : array, shape (..., n, n)
+        Entry [i, j] is the probability that i is placed before j when the two are compared; n is
+        from 2 to 8, and entry [i, j] + entry [j, i] is 1. The diagonal is not looked at.
+
+    Returns
+    -------
+    rankings : array of int, shape (n!, n)
+        Positions, in lexicographic order.
+    probabilities : array, shape (..., n!)
+
+    Raises
+    ------
+    ValueError
+        If an entry is no probability, or two opposite entries do not add up to 1.
+
+    Notes
+    -----
+    No pair is compared twice, so majority votes with or without noise drawn afresh for each
+    comparison are of this form (a tied vote is 1/2).
+    """
+    table = _preference(preference)
+    return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]
+
+
+def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
+    """Exact joint law of the ranking and of the number of comparisons.
+
+    Parameters
+    ----------
+    preference : array, shape (..., n, n)
+        As for `kwiksort_pmf`.
+
+    Returns
+    -------
+    array, shape (..., n!, n (n - 1)/2 + 1)
+        Rows in the order of `dpbook.models.all_rankings`, columns the numbers of comparisons.
+    """
+    return _law(_preference(preference), counted=True)
+
+
+def _law(table: Array, counted: bool) -> Array:
+    """Law of every ranking, as polynomials in a variable that counts comparisons, or at 1.
+
+    A part of a known result order is a stretch of it: the probability of a stretch is the average,
+    over its pivots, of the probability that all others fall on their sides, times those of the two
+    stretches left.
+    """
+    n = table.shape[-1]
+    orders = np.argsort(all_rankings(n), axis=1)
+    keeps = table[..., orders[:, :, None], orders[:, None, :]]
+    law: dict[tuple[int, int], Array] = {}
+    for width in range(n + 1):
+        made, terms = (width - 1, comb(width, 2) + 1) if counted else (0, 1)
+        for a in range(n + 1 - width):
+            b = a + width
+            total = np.zeros((*keeps.shape[:-2], terms))
+            for k in range(a, b) if width > 1 else ():
+                sides = keeps[..., a:k, k].prod(axis=-1) * keeps[..., k, k + 1 : b].prod(axis=-1)
+                left, right = law[a, k], law[k + 1, b]
+                for c in range(left.shape[-1]):
+                    part = total[..., made + c : made + c + right.shape[-1]]
+                    part += (sides * left[..., c])[..., None] * right
+            law[a, b] = total / width if width > 1 else np.ones_like(total)
+    return law[0, n]
+
+
+def comparisons_pmf(n_items: int) -> Array:
+    """Exact law of the number of comparisons when the majority order has no cycle.
+
+    Parameters
+    ----------
+    n_items : int
+        From 1 to 120.
+
+    Returns
+    -------
+    array, shape (n_items (n_items - 1)/2 + 1,)
+        Entry c is the probability of c comparisons.
+
+    Notes
+    -----
+    C_n = n - 1 + C_k + C'_{n-1-k} with k uniform on 0..n-1. Convolutions of non-negative numbers
+    only, so tail probabilities are relatively accurate too.
+    """
+    return _comparisons(check.integer("n_items", n_items, 1, 120)).copy()
+
+
+def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
+    """Exact law of the number of comparisons for any outcome of the majority votes.
+
+    Parameters
+    ----------
+    wins : array of bool, shape (n, n)
+        Entry [i, j] says that i is placed before j when compared; exactly one of [i, j] and
+        [j, i] is true. n is from 1 to 16.
+
+    Returns
+    -------
+    array, shape (n (n - 1)/2 + 1,)
+        Entry c is the probability of c comparisons.
+
+    Raises
+    ------
+    ValueError
+        If wins is not a tournament.
+
+    Notes
+    -----
+    A recursion over the sets that can arise, with the items after and before each pivot.
+    """
+    beats = check.real_array("wins", wins)
+    n = beats.shape[0] if beats.ndim == 2 else 0
+    if beats.shape != (n, n) or not 1 <= n <= _SUBSETS or beats.dtype != bool:
+        raise ValueError(
+            f"wins of shape {beats.shape} and type {beats.dtype}: allowed are booleans (n, n), "
+            f"n from 1 to {_SUBSETS}"
+        )
+    if not ((beats ^ beats.T) | np.eye(n, dtype=bool)).all() or np.diagonal(beats).any():
+        raise ValueError("wins is no tournament: allowed is one of [i, j] and [j, i] true, i != j")
+    losers = [sum(1 << j for j in range(n) if beats[i, j]) for i in range(n)]
+    known: dict[int, Array] = {0: np.ones(1)}
+
+    def law(members: int) -> Array:
+        if members not in known:
+            size = members.bit_count()
+            total = np.zeros(size * (size - 1) // 2 + 1)
+            for pivot in range(n):
+                if members >> pivot & 1:
+                    after = members & losers[pivot]
+                    part = np.convolve(law(after), law(members & ~after & ~(1 << pivot)))
+                    total[size - 1 : size - 1 + part.size] += part
+            known[members] = total / size
+        return known[members]
+
+    return law(2**n - 1).copy()
+
+
+@cache
+def _comparisons(n: int) -> Array:
+    total = np.zeros(n * (n - 1) // 2 + 1)
+    if n < 2:
+        return np.ones(1)
+    for k in range((n + 1) // 2):  # k and n - 1 - k alike
+        part = np.convolve(_comparisons(n - 1 - k), _comparisons(k))
+        total[n - 1 : n - 1 + part.size] += part * (1 if 2 * k == n - 1 else 2)
+    return total / n
+
+
+def _preference(preference: ArrayLike) -> Array:
+    table = check.finite_array("preference", preference, min_ndim=2)
+    n = table.shape[-1]
+    if table.shape[-2] != n or not 2 <= n <= _ENUMERATED:
+        raise ValueError(
+            f"preference of shape {table.shape}: allowed is (..., n, n), n from 2 to {_ENUMERATED}"
+        )
+    off = ~np.eye(n, dtype=bool)
+    table = np.where(off, table, 0.5)
+    if table.min() < 0 or table.max() > 1:
+        raise ValueError("preference leaves [0, 1]: allowed are probabilities")
+    if not np.allclose(table + np.swapaxes(table, -1, -2), 1, rtol=0, atol=1e-12):
+        raise ValueError("preference: allowed is entry [i, j] + entry [j, i] = 1")
+    return table

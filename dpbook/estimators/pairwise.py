@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpbook import _validation as check
 from dpbook.data import Rankings
 
-__all__ = ["pairwise_counts"]
-
 _WORDS = 255  # most words whose bytes, each 0 or 1, can be added without a carry
 _CHECKED = 1024  # users checked together: their bits stay in the cache
 _BLOCK = 16 * 8 * _WORDS  # users counted together

@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 
-__all__ = ["footrule_distance", "kemeny_score", "kendall_distance", "top_k_distance"]
-
 Ints = NDArray[np.int64]
 
 

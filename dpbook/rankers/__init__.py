@@ -6,38 +6,6 @@ itself draws is for study, as `dpbook.mechanisms` says, and never for a release.
 
 from dpbook.rankers.base import Ranker
 from dpbook.rankers.calibration import MleCalibration, mle_calibration, perturbed_mle_loss
-from dpbook.rankers.central_rankings._kwiksort_runs import kwiksort_cost_pmf
-from dpbook.rankers.central_rankings.capped_kwiksort import (
-    CappedRun,
-    ReductionBudget,
-    capped_kwiksort,
-    capped_kwiksort_pmf,
-    reduction_budget,
-)
-from dpbook.rankers.central_rankings.dp_kwiksort import (
-    dp_kwiksort,
-    dp_kwiksort_loss_bound,
-    dp_kwiksort_loss_three,
-    dp_kwiksort_pmf,
-    dp_kwiksort_scale,
-)
-from dpbook.rankers.central_rankings.footrule import private_footrule
-from dpbook.rankers.central_rankings.pair_noise import (
-    noisy_fractions,
-    pair_noise_scale,
-    private_kemeny,
-    private_kemeny_pmf,
-)
-from dpbook.rankers.central_rankings.ranking_exponential import (
-    exponential_ranking,
-    exponential_ranking_chain,
-    exponential_ranking_cost,
-    exponential_ranking_loss,
-    exponential_ranking_pmf,
-    permute_and_flip_ranking,
-    permute_and_flip_ranking_pmf,
-    ranking_costs,
-)
 from dpbook.rankers.counts import (
     NoisyCounts,
     count_noise_scale,
@@ -47,6 +15,8 @@ from dpbook.rankers.counts import (
     noisy_counts_top_k_pmf,
 )
 from dpbook.rankers.debiased import debiased_mle, debiased_wins, response_weights
+from dpbook.rankers.exponential import ExponentialRanking
+from dpbook.rankers.footrule import PrivateFootrule
 from dpbook.rankers.local import laplace_wins, reported_wins, reported_wins_pmf
 from dpbook.rankers.local_rankings.adaptive_answers import (
     AdaptiveAnswers,
@@ -106,16 +76,20 @@ from dpbook.rankers.local_rankings.one_pair import (
     pairs_response,
 )
 from dpbook.rankers.mle import objective_perturbation, perturbed_mle, perturbed_mle_logpdf
+from dpbook.rankers.pairs import CappedKwikSort, CappedRuns, NoisyPairs
 
 __all__ = [
     "AdaptiveAnswers",
     "AdaptiveRanking",
-    "CappedRun",
+    "CappedKwikSort",
+    "CappedRuns",
+    "ExponentialRanking",
     "MleCalibration",
     "NoisyCounts",
+    "NoisyPairs",
     "PairErrors",
+    "PrivateFootrule",
     "Ranker",
-    "ReductionBudget",
     "adaptive_answers",
     "adaptive_loss",
     "adaptive_report",
@@ -123,30 +97,17 @@ __all__ = [
     "all_right_probability",
     "best_queries",
     "best_ratio",
-    "capped_kwiksort",
-    "capped_kwiksort_pmf",
     "channel_information",
     "count_noise_scale",
     "debiased_mle",
     "debiased_wins",
-    "dp_kwiksort",
-    "dp_kwiksort_loss_bound",
-    "dp_kwiksort_loss_three",
-    "dp_kwiksort_pmf",
-    "dp_kwiksort_scale",
     "entry_variance",
     "expected_error_rate",
     "expected_wrong_pairs",
-    "exponential_ranking",
-    "exponential_ranking_chain",
-    "exponential_ranking_cost",
-    "exponential_ranking_loss",
-    "exponential_ranking_pmf",
     "hypercube_loss",
     "hypercube_response",
     "hypercube_response_pmf",
     "hypercube_scale",
-    "kwiksort_cost_pmf",
     "laplace_bit_loss",
     "laplace_bit_pmf",
     "laplace_wins",
@@ -160,24 +121,15 @@ __all__ = [
     "noisy_counts_logpdf",
     "noisy_counts_ranking_pmf",
     "noisy_counts_top_k_pmf",
-    "noisy_fractions",
     "objective_perturbation",
     "one_pair_response",
-    "pair_noise_scale",
     "pairs_response",
-    "permute_and_flip_ranking",
-    "permute_and_flip_ranking_pmf",
     "perturbed_mle",
     "perturbed_mle_logpdf",
     "perturbed_mle_loss",
     "printed_response",
     "printed_response_pmf",
-    "private_footrule",
-    "private_kemeny",
-    "private_kemeny_pmf",
     "profile_pair_errors",
-    "ranking_costs",
-    "reduction_budget",
     "refusal_bound",
     "refusal_probability",
     "report_pmf",

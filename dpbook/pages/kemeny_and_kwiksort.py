@@ -1,31 +1,96 @@
-"""How far KwikSort can be from the best ranking: exact worst cases of its expected cost."""
+"""Page 17: exact worst cases of KwikSort's expected cost, and of its number of comparisons."""
 
 from __future__ import annotations
+
+from itertools import combinations, product
+from math import log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
+from scipy.special import logsumexp
 
-from dpbook import _validation as check
-from dpbook.estimators.kwiksort_laws import kwiksort_pmf
-
-__all__ = ["chain_ratio", "kwiksort_pair_probabilities", "worst_ratio"]
+from dpbook.estimators import kwiksort_pmf, kwiksort_rankings
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+def tournaments(n: int) -> Array:
+    """All outcomes of the majority votes, as tables of 0 and 1, shape (2^pairs, n, n)."""
+    i, j = np.triu_indices(n, 1)
+    votes = np.array(list(product((0.0, 1.0), repeat=i.size)))
+    wins = np.zeros((len(votes), n, n))
+    wins[:, i, j], wins[:, j, i] = votes, 1 - votes
+    return wins
+
+
+def up_to_reversal(wins: Array) -> Array:
+    """One of each tournament and its mirror image."""
+    n = wins.shape[-1]
+    i, j = np.triu_indices(n, 1)
+    code = 2 ** np.arange(i.size)
+    return wins[wins[:, i, j] @ code <= wins[:, n - 1 - j, n - 1 - i] @ code]
+
+
+def random_tournament(n: int, bias: float, rng: np.random.Generator) -> Flags:
+    """Item i beats a later one with the chance `bias`."""
+    wins = np.triu(rng.random((n, n)) < bias, 1)
+    return np.asarray(wins | np.tril(~wins.T, -1))
+
+
+def back_edge(n: int) -> Array:
+    """A transitive tournament, but the last item goes before the first."""
+    wins = np.triu(np.ones((n, n)), 1)
+    wins[0, -1], wins[-1, 0] = 0, 1
+    return wins
+
+
+def thinning(a: int) -> Flags:
+    """Ties of a chain: "extra item before" with a share that falls from 1 to 0 along it."""
+    share = 1 - (np.arange(a) + 0.5) / a
+    return np.asarray(np.diff(np.floor(np.r_[0, share.cumsum()] + 0.5)) > 0)
+
+
+def ladder(density: int, length: int, runs: int, rng: np.random.Generator) -> tuple[int, Array]:
+    """Items, and cost over the best in some runs, of two unanimous chains side by side.
+
+    Pairs less than 1 apart are tied; their votes go against the natural order with a chance that
+    grows with the distance.
+    """
+    x = np.linspace(0, length, int(density * length))
+    apart = x[None] + 1e-6 - x[:, None]
+    tied = np.abs(apart) < 1
+    after = np.where(tied, rng.random(apart.shape) < (1 + apart) / 2, apart < 0)
+    chain = np.triu(np.ones((x.size, x.size)), 1)
+    wins = np.block([[chain, ~after], [after.T, chain]])
+    found = np.empty(runs)
+    for r in range(runs):
+        place = kwiksort_rankings(wins, rng=rng)
+        moved = (place[None, x.size :] < place[: x.size, None]) != after
+        found[r] = 1 + moved[tied].mean()  # two tied pairs turn for each unanimous one
+    return 2 * x.size, found
+
+
+def quantile(pmf: Array, level: float) -> int:
+    """Smallest q with P(C > q) <= level."""
+    above = np.append(pmf[::-1].cumsum()[::-1][1:], 0.0)
+    return int(np.argmax(above <= level))
+
+
+def log_moments(rates: Array, n: int) -> Array:
+    """log E exp(s C_k) without cycles, for k = 0..n, one row for each rate s."""
+    logs = np.zeros((rates.size, 1))
+    for k in range(1, n + 1):
+        both = logsumexp(logs + logs[:, ::-1], axis=1)
+        logs = np.column_stack([logs, rates * (k - 1) - log(k) + both])
+    return logs
 
 
 def kwiksort_pair_probabilities(preference: ArrayLike) -> Array:
-    """Probability that KwikSort's ranking has item i before item j.
+    """Probability that KwikSort's ranking has item i before item j, zero for i = j.
 
-    Parameters
-    ----------
-    preference : array, shape (..., n, n)
-        As for `kwiksort_pmf`: n from 2 to 8.
-
-    Returns
-    -------
-    array, shape (..., n, n)
-        Zero on the diagonal.
+    `preference` is that of `kwiksort_pmf`.
     """
     rankings, law = kwiksort_pmf(preference)
     before = rankings[:, :, None] < rankings[:, None, :]
@@ -67,15 +132,8 @@ def worst_ratio(
     is the identity for one of them. The inequalities describe the hull of rankings for n <= 5
     (Reinelt, 1985).
     """
-    before = check.square_table("placed", placed)
-    ahead, n = check.real_array("wins", wins).astype(bool), len(before)
-    if n < (3 if triangle else 2):
-        raise ValueError(
-            f"placed of shape {before.shape}: allowed is (n, n) with n >= 3, or n >= 2 and "
-            "triangle=False, since two items make no triangle"
-        )
-    if ahead.shape != before.shape:
-        raise ValueError(f"wins of shape {ahead.shape}: allowed is {before.shape}, as placed has")
+    before, ahead = np.asarray(placed, dtype=float), np.asarray(wins).astype(bool)
+    n = len(before)
     i, j = np.triu_indices(n, 1)
     index = np.zeros((n, n), dtype=int)
     index[i, j] = np.arange(i.size)
@@ -87,9 +145,7 @@ def worst_ratio(
         np.column_stack([np.eye(size), -np.ones(size)]),
     ]
     if triangle:
-        a, b, c = np.array(
-            [(x, y, z) for x in range(n) for y in range(x + 1, n) for z in range(y + 1, n)]
-        ).T
+        a, b, c = np.array(list(combinations(range(n), 3))).T
         three = np.zeros((a.size, size + 1))
         place = np.arange(a.size)
         three[place, index[a, b]] = three[place, index[b, c]] = 1
@@ -136,9 +192,7 @@ def chain_ratio(signs: ArrayLike) -> float:
     (r - l + 1) F(l, r) = inv(l, r) + sum of F(l, i) over signs[i] + sum of F(i+1, r) over the
     others, where inv counts the pairs i < j with signs[i] and not signs[j].
     """
-    before = check.number_array("signs", signs)
-    if before.ndim != 1 or before.size < 1:
-        raise ValueError(f"signs of shape {before.shape}: allowed is (a,) with a >= 1")
+    before = np.asarray(signs, dtype=float)
     a = before.size
     after = np.concatenate([[0.0], np.cumsum(1 - before)])
     # Entry [l, r] belongs to the stretch from l to r.

@@ -1,0 +1,225 @@
+"""Page 18: enumerations of small crowds, bounds with their constants, and laws of special cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import combinations_with_replacement, product
+from math import ceil, comb, exp, factorial, lgamma, log, prod, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from dpbook.estimators import (
+    comparisons_pmf,
+    comparisons_pmf_tournament,
+    footrule_distance,
+    footrule_ranking,
+    kemeny_ranking,
+    kemeny_score,
+    kendall_distance,
+    pairwise_counts,
+)
+from dpbook.mechanisms import gaussian_scale
+from dpbook.models import all_rankings
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Profile = tuple[int, ...]
+Bound = Callable[..., float]
+Draw = Callable[..., Array]
+
+
+def profiles(n: int, m: int) -> Iterator[Profile]:
+    """All multisets of m rankings of n items, as indices into ``all_rankings(n)``."""
+    return combinations_with_replacement(range(factorial(n)), m)
+
+
+def neighbours(n: int, m: int) -> Iterator[tuple[Profile, Profile]]:
+    """One ranking is replaced; renaming items lets the old one be the first."""
+    for others in profiles(n, m - 1):
+        for new in range(1, factorial(n)):
+            yield (0, *others), (new, *others)
+
+
+def counts_of(profile: Profile, n: int = 3) -> Ints:
+    """Table of counts of a profile; of nobody as well."""
+    if not profile:
+        return np.zeros((n, n), dtype=np.int64)
+    return np.asarray(pairwise_counts(all_rankings(n)[list(profile)]))
+
+
+def note(
+    ax: Any, text: str, x: float, y: float, dx: float = 5, dy: float = 0, **style: Any
+) -> None:
+    """Write a text beside a point of a figure."""
+    ax.annotate(text, (x, y), (dx, dy), textcoords="offset points", **style)
+
+
+def moved_by_one(n: int) -> int:
+    """How many pairs one person moves at most: every ranking against every other."""
+    places = all_rankings(n)
+    inside = places[:, :, None] < places[:, None, :]
+    entries = inside[:, *np.triu_indices(n, 1)].astype(int)
+    return max(int(np.abs(entries - row).sum(axis=1).max()) for row in entries)
+
+
+def answer_scale(queries: int, users: int, epsilon: float, delta: float = 0.0) -> float:
+    """Noise on a fraction, when so many are answered: Laplace, or Gaussian for delta > 0."""
+    if delta:
+        return gaussian_scale(sqrt(queries) / users, epsilon, delta)
+    return queries / (epsilon * users)
+
+
+def largest_change(n: int) -> float:
+    """Of a score, over all sign patterns of errors of size 1 and all rankings."""
+    i, j = np.triu_indices(n, 1)
+    signs = np.array(list(product((-1, 1), repeat=comb(n, 2))))
+    places = all_rankings(n)
+    sides = np.where(places[:, i] < places[:, j], -1, 1)
+    return float(np.abs(signs @ sides.T).max())
+
+
+def camps(n: int, forward: float, back: float) -> Array:
+    """Table of people for the identity and people for its reverse, numbers or fractions."""
+    ones = np.ones((n, n))
+    return np.asarray(forward * np.triu(ones, 1) + back * np.tril(ones, -1))
+
+
+def worst_allowed(n: int, alpha: float, error: float = 0.01) -> float:
+    """Excess of the worst ranking that an alpha-approximation may return, per error of a pair."""
+    x = (alpha - 1) / (alpha + 1) / 2
+    tables = (camps(n, 0.5 + lead, 0.5 - lead) for lead in (x + error, x))
+    true, seen = (kemeny_score(all_rankings(n), table) for table in tables)
+    allowed = seen <= alpha * seen.min() + 1e-12
+    return float((true[allowed].max() - alpha * true.min()) / error)
+
+
+def cancelling(n: int, terms: int | None = None) -> float:
+    """Bound of {eq}`eq-curator-cancel` for Laplace noise of scale 1 on so many terms."""
+    t, terms = np.linspace(1e-3, 0.999, 4000), terms or comb(n, 2)
+    return float(((lgamma(n + 1) - terms * np.log1p(-t * t)) / t).min())
+
+
+def cancelling_gauss(n: int, terms: int | None = None) -> float:
+    """Bound of {eq}`eq-curator-cancel` for Gaussian noise of deviation 1."""
+    return sqrt(2 * (terms or comb(n, 2)) * lgamma(n + 1))
+
+
+def three_scores(w: Array) -> Array:
+    """Score of every ranking of three items, as an excess over the best."""
+    scores = np.array([kemeny_score(r, w) for r in all_rankings(3)])
+    return scores - scores.min()
+
+
+def three_table(a: float, b: float, c: float) -> Array:
+    """Fractions with the margins a, b, c of 0 over 1, 1 over 2, 0 over 2."""
+    w = np.full((3, 3), 0.5) + np.array([[0, a, c], [-a, 0, b], [-c, -b, 0]]) / 2
+    return np.asarray(w - np.diag(np.diag(w)))
+
+
+def positive(noise: Array) -> Array:
+    """Of each pair its two entries without the common part, none of them negative."""
+    return np.asarray(np.maximum(noise, 0) - np.minimum(noise, 0).T)
+
+
+def collected(draw: Draw, n: int = 10, runs: int = 40) -> float:
+    """Largest sum of noise that a ranking collects, five standard errors below its mean."""
+    noises = np.triu(draw(size=(runs, n, n)), 1)
+    sums = [np.abs(x).sum() - 2 * kemeny_ranking(positive(x)).cost for x in noises]
+    return float(np.mean(sums) - 5 * np.std(sums) / sqrt(runs))
+
+
+def score_moves(n: int) -> int:
+    """How far one person moves the score of any ranking, times the people."""
+    places = all_rankings(n)
+    distance = kendall_distance(places[:, None], places[None])
+    return int((distance.max(axis=1) - distance.min(axis=1)).max())
+
+
+def unsorted(m: float, epsilon: float) -> float:
+    """Expected error when all agree on three items: cap 2, what is left goes in random order."""
+    right, error = 1 - exp(-epsilon * m / 8) / 2, 0.0  # answers at epsilon / 2, lead 1/2
+    for pivot, *sides in product(range(3), (True, False), (True, False)):
+        others = [i for i in range(3) if i != pivot]
+        chance = prod(
+            right if (i < pivot) == s else 1 - right for i, s in zip(others, sides, strict=True)
+        )
+        for tie in (others, others[::-1]):  # a coin if both stand on one side of the pivot
+            order = [i for i in tie if sides[others.index(i)]]
+            order += [pivot] + [i for i in tie if not sides[others.index(i)]]
+            error += chance / 6 * int(kendall_distance(np.argsort(order), np.arange(3)))
+    return error
+
+
+@cache
+def quantile(n: int, miss: float) -> int:
+    """Smallest q with P(more than q comparisons) <= miss, by the exact law without cycles."""
+    tail = np.cumsum(comparisons_pmf(n)[::-1])[::-1]
+    return int(np.argmax(np.append(tail[1:], 0) <= miss))
+
+
+def caps_of_every_tournament(sizes: range) -> dict[int, int]:
+    """Caps kept with probability 1 - n^-4 whatever the cycles (page 17, "Cycles save comparisons").
+
+    They hold for every rate at which the log-moments are convex, which is asserted.
+    """
+    moments = []
+    for s in np.geomspace(0.01, 2, 40):
+        logs = np.zeros(1)  # log E exp(s C_k) for k = 0, ..., without cycles
+        for k in range(1, max(sizes) + 1):
+            logs = np.append(logs, s * (k - 1) - log(k) + logsumexp(logs + logs[::-1]))
+        assert np.diff(logs, 2).min() > 0
+        moments.append((s, logs))
+    return {n: min(ceil((logs[n] + 4 * log(n)) / s) for s, logs in moments) for n in sizes}
+
+
+def corner_holds(x: float, y: float, z: float, turned: tuple[int, ...]) -> bool:
+    """Rate of the chance of giving up against the chance itself, {eq}`eq-curator-giveup`."""
+    rate = [min(p, 1 - p) if on else 0 for p, on in zip((x, y, z), turned, strict=True)]
+    change = rate[0] * (z - y) + rate[1] * (z - x) + rate[2] * (x + y - 1)
+    return abs(change) <= 1 - x * y - z + x * z + y * z
+
+
+def reached_by(positions: Ints) -> Ints:
+    """For each item and each place but the last: is it there or before?"""
+    return (positions[..., None] <= np.arange(positions.shape[-1] - 1)).astype(int)
+
+
+def counts_moved(n: int) -> tuple[int, int]:
+    """By replacing one person: largest sum, largest sum of squares."""
+    tables = reached_by(all_rankings(n)).reshape(factorial(n), -1)
+    moves = [np.abs(tables - row) for row in tables]
+    return max(x.sum(axis=1).max() for x in moves), max((x**2).sum(axis=1).max() for x in moves)
+
+
+def footrule_ratios(n: int, m: int) -> Array:
+    """Disagreements of the worst nearest ranking over the fewest, for all crowds of m people."""
+    rank = all_rankings(n)
+    near, pairs = (d(rank[:, None], rank) for d in (footrule_distance, kendall_distance))
+    crowd_rows = np.array(list(profiles(n, m - 1)))
+    total, cost = (x[crowd_rows].sum(axis=1) + x[0] for x in (near, pairs))
+    worst = np.where(total == total.min(axis=1, keepdims=True), cost, 0).max(axis=1)
+    return np.asarray(worst[cost.min(axis=1) > 0] / cost.min(axis=1)[cost.min(axis=1) > 0])
+
+
+def collected_places(draw: Draw, n: int = 10, runs: int = 400) -> float:
+    """Noise that an assignment of places collects, five standard errors below its mean."""
+    noises = draw(size=(runs, n, n - 1))
+    before = np.arange(n - 1) < footrule_ranking(noises)[..., None]
+    sums = noises.sum(axis=(1, 2)) - 2 * (noises * before).sum(axis=(1, 2))
+    return float(sums.mean() - 5 * sums.std() / sqrt(runs))
+
+
+def slower_tournaments(n: int) -> int:
+    """Tournaments with more chance of exceeding some number of comparisons than without cycles."""
+    i, j = np.triu_indices(n, 1)
+    tail = comparisons_pmf(n)[::-1].cumsum()
+    slower = 0
+    for signs in product((False, True), repeat=comb(n, 2)):
+        wins = np.zeros((n, n), dtype=bool)
+        wins[i, j], wins[j, i] = signs, ~np.array(signs)
+        slower += int((comparisons_pmf_tournament(wins)[::-1].cumsum() > tail + 1e-12).any())
+    return slower

@@ -1,1 +1,0 @@
-"""Private aggregation of whole rankings by a trusted curator."""

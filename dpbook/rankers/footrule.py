@@ -1,0 +1,97 @@
+"""A private ranking in polynomial time: noisy counts of places, then the nearest in footrule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+from dpbook.data import Rankings
+from dpbook.estimators.footrule import footrule_ranking
+from dpbook.estimators.pairwise import ranking_positions
+from dpbook.privacy.units import WholeRanking
+from dpbook.rankers.pairs import OfRankings, private_scale
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PrivateFootrule(OfRankings):
+    """Noise on how many people place each item at each place or before it, the last left out.
+
+    Attributes
+    ----------
+    unit : WholeRanking
+        Who is protected.
+    scale : float
+        Laplace scale, or standard deviation, of the noise on each count, in people.
+    gaussian : bool
+        Gaussian noise.
+
+    Notes
+    -----
+    Two rankings differ in as many of these zeros and ones as their footrule distance, which is at
+    most floor(n^2 / 2) and is that for a ranking and its reverse. One person more moves
+    n (n - 1) / 2 counts by 1, never more.
+    **Privacy.** At the scale of `private`, (epsilon, delta)-DP and no less for the noisy counts;
+    what follows only looks at them.
+    Idealised sampler (floating point): for study, unsafe for a release.
+
+    Examples
+    --------
+    >>> PrivateFootrule.private(0.5, WholeRanking(5)).scale
+    24.0
+    """
+
+    gaussian: bool = False
+
+    @classmethod
+    def private(cls, epsilon: float, unit: WholeRanking, *, delta: float = 0.0) -> PrivateFootrule:
+        """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
+        moved = unit.l1("places")
+        return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
+
+    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Array:
+        """Standard noise for so many releases, shape (*size, n, n - 1)."""
+        n, sides = self.unit.n_items, check.shape("size", size)
+        numbers = float(np.prod(sides, dtype=float)) * n * n
+        check.fits("size", size, numbers, f"2**28 counts at once, {n * n} for each release")
+        return self._draw((*sides, n, n - 1), self.gaussian, rng)
+
+    def release(self, data: Rankings | ArrayLike, noise: ArrayLike) -> Array:
+        """Noisy counts, shape (..., n, n - 1).
+
+        Parameters
+        ----------
+        data : Rankings, or array of int, shape (users, n)
+            Every row is a permutation of 0..n-1, entry i the place of item i.
+        noise : array, shape (..., n, n - 1)
+            From `noise`.
+        """
+        table = ranking_positions(data)
+        n, users = self.unit.n_items, self.unit.users
+        if table.shape[1] != n or len(table) != (users or len(table)):
+            raise ValueError(
+                f"data of shape {table.shape}: allowed is ({users or 'users'}, {n}), as unit says"
+            )
+        return places_reached(table) + self.scale * np.asarray(noise)
+
+    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+        """Independent rankings, positions of shape (*size, n)."""
+        return footrule_ranking(self.release(data, self.noise(size, rng=rng)))
+
+    def _release_loss(self) -> tuple[float, float]:
+        exact = inf if self.gaussian else self.unit.l1("places") / self.scale
+        return exact, exact
+
+
+def places_reached(positions: NDArray[np.integer]) -> Ints:
+    """People who place item i at place k or before it, shape (n, n - 1)."""
+    n = positions.shape[1]
+    held = np.array([np.bincount(column, minlength=n) for column in positions.T])
+    return held.cumsum(axis=1)[:, :-1].astype(np.int64)
