@@ -101,7 +101,8 @@ def main(root: Path) -> int:
     own = lines_of((root / "dpbook" / "pages").glob("*.py"))
     used = [len(pages) for pages in found.values()]
     print(f"\nwithout dpbook/pages: {total + root_lines} lines, {names} public names")
-    print(f"dpbook/pages: {own} lines in {len(list((root / 'dpbook/pages').glob('*.py'))) - 1} modules")
+    modules = len(list((root / "dpbook" / "pages").glob("*.py"))) - 1
+    print(f"dpbook/pages: {own} lines in {modules} modules")
     print(f"names that one page alone takes: {used.count(1)}")
     print(f"public names that no page takes: {len(idle)}  {' '.join(idle)}")
     return 0
