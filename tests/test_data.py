@@ -157,7 +157,9 @@ def test_bad_tables_are_refused(positions, message):
 
 
 def test_a_table_by_hand() -> None:
-    table = PairTable(list("abc"), [[0, 3, 1], [1, 0, 2], [2, 2, 0]], 5, [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    table = PairTable(
+        list("abc"), [[0, 3, 1], [1, 0, 2], [2, 2, 0]], 5, [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    )
     assert (table.n_items, table.n_pairs, table.users) == (3, 3, 5)
     assert table.missing.tolist() == [[0, 0, 2], [0, 0, 1], [2, 1, 0]]
     assert table.half_tied_counts().tolist() == [[0, 3.5, 1], [1.5, 0, 2], [2, 2, 0]]

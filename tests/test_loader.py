@@ -218,9 +218,13 @@ def test_missing_optional_package_is_named(cache: Path, monkeypatch: pytest.Monk
     any_file = replace(loader.DATASETS["immigration"], raw_sha256="")
     monkeypatch.setitem(loader.DATASETS, "immigration", any_file)
     advice = r"pip install 'dpbook\[data\]'"
-    with pytest.raises(DatasetError, match=f"reading .*immig.RData needs the package rdata: {advice}"):
+    with pytest.raises(
+        DatasetError, match=f"reading .*immig.RData needs the package rdata: {advice}"
+    ):
         load_dataset("immigration", opener=lambda url: b"")
-    with pytest.raises(DatasetError, match=f"fetching .*immig.RData needs the package pooch: {advice}"):
+    with pytest.raises(
+        DatasetError, match=f"fetching .*immig.RData needs the package pooch: {advice}"
+    ):
         load_dataset("immigration")
 
 

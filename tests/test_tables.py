@@ -20,7 +20,10 @@ TURK = ("turkdots", "turkpuzzle")
 ROOT = Path(__file__).resolve().parents[1]
 FULL_DATA = Path(os.environ.get("DPBOOK_DATA") or ROOT.parent / "shared" / "data")
 needs_full_data = pytest.mark.skipif(
-    not all((FULL_DATA / f"{n}.csv").is_file() for n in ("sushi", "turkdots", "movielens_top40", *SURVEYS)),
+    not all(
+        (FULL_DATA / f"{n}.csv").is_file()
+        for n in ("sushi", "turkdots", "movielens_top40", *SURVEYS)
+    ),
     reason=f"no full data in {FULL_DATA} (set DPBOOK_DATA to their folder)",
 )
 
@@ -153,7 +156,9 @@ def test_unknown_parts_and_names_are_refused(part: object) -> None:
         load_table("turkdots", part=part)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="part = 2: allowed is an integer from 1 to 1"):
         load_table("cems", part=2)
-    with pytest.raises(ValueError, match=r"name = 'elections': allowed is one of 'cems', .*'sushi'"):
+    with pytest.raises(
+        ValueError, match=r"name = 'elections': allowed is one of 'cems', .*'sushi'"
+    ):
         load_table("elections")
 
 

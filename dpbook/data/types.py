@@ -203,9 +203,7 @@ class Rankings:
         _freeze(self, items=names, positions=_permutations("positions", positions, len(names)))
 
     @classmethod
-    def from_orders(
-        cls, orders: ArrayLike, items: int | Sequence[Item] | None = None
-    ) -> Rankings:
+    def from_orders(cls, orders: ArrayLike, items: int | Sequence[Item] | None = None) -> Rankings:
         """Build rankings from orders: entry [u, r] is the item at place r in the list of user u.
 
         Parameters

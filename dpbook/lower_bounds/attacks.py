@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from dpbook import _validation as check
-from dpbook.links import LINKS
+from dpbook.models.links import LINKS
 
 __all__ = [
     "data_probabilities",
