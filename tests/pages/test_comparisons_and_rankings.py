@@ -1,14 +1,26 @@
-"""Plackett-Luce: the law against products of choices, the sampler against the law."""
+"""Page 01: Plackett-Luce against products of choices, allowed lists by hand."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from dpbook import models
-from dpbook.pages.comparisons_and_rankings import plackett_luce_pmf, plackett_luce_rankings
+from dpbook.pages.comparisons_and_rankings import (
+    RING,
+    allowed_lists,
+    apart,
+    first_places,
+    in_order,
+    is_circle,
+    pattern_counts,
+    plackett_luce_pmf,
+    plackett_luce_rankings,
+    ring_law,
+)
 from dpbook.privacy import audit_sampler
 
 
@@ -40,3 +52,36 @@ def test_far_apart_strengths() -> None:
     rng = np.random.default_rng(5)
     assert (plackett_luce_rankings([900.0, 0.0, -900.0], 50, rng=rng) == [0, 1, 2]).all()
     assert plackett_luce_pmf([900.0, 0.0, -900.0])[0] == pytest.approx(1)
+
+
+def test_allowed_lists_against_scores_by_hand() -> None:
+    # Lists 0 = abc, 1 = acb, 2 = bac, ...: two people who agree on all but the last pair.
+    lists, others, sets = allowed_lists(3, 2)
+    assert others.tolist() == [[k] for k in range(6)]
+    abc_acb = {rule: lists[found[1]].tolist() for rule, found in sets.items()}
+    assert abc_acb == dict.fromkeys(("Borda", "Copeland", "Kemeny"), [[0, 1, 2], [0, 2, 1]])
+    # abc and cba: everything is tied, so every list is allowed.
+    assert all(found[5].all() for found in sets.values())
+    top = first_places(lists, sets["Borda"])
+    assert top[1].tolist() == [True, False, False] and top[5].all()
+    assert apart(sets["Borda"], ~sets["Kemeny"])[5] and not apart(top, top).any()
+
+
+def test_patterns_of_majorities() -> None:
+    assert pattern_counts((1, 0, -1)).tolist() == [[1.5, 3, 1.5], [0, 1.5, 0], [1.5, 3, 1.5]]
+    patterns = list(itertools.product((-1, 0, 1), repeat=3))
+    for signs in filter(is_circle, patterns):
+        counts = pattern_counts(signs)
+        assert (np.sign(counts - counts.T).sum(axis=1) == 0).all()
+    assert sum(map(is_circle, patterns)) == 2
+
+
+def test_laws_of_three_items_go_round_the_ring() -> None:
+    law = ring_law(models.all_rankings(3), np.arange(6))
+    # Positions (1, 2, 0) are the order cab, and so on.
+    assert dict(zip(map("".join, (("abc"[k] for k in order) for order in RING)), law, strict=True)) == {
+        "abc": 0, "acb": 1, "bac": 2, "cab": 3, "bca": 4, "cba": 5
+    }  # fmt: skip
+    assert in_order(np.array([1, 2, 0]), "abc", "") == "cab"
+    for here, there in itertools.pairwise([*RING, RING[0]]):
+        assert sum(a != b for a, b in zip(here, there, strict=True)) == 2
