@@ -87,12 +87,13 @@ def allowed_lists(n: int, m: int) -> tuple[Places, Places, dict[str, NDArray[np.
 
 def apart(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Profiles for which no list, or no winner, is allowed by both."""
-    return ~(first & second).any(axis=1)
+    return np.logical_not((first & second).any(axis=1))
 
 
 def first_places(lists: Places, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Items that the allowed lists of each profile put first."""
-    return np.asarray(allowed.astype(np.float32) @ (lists == 0) > 0)
+    weight: NDArray[np.float32] = allowed.astype(np.float32) @ (lists == 0)
+    return np.asarray(weight > 0)
 
 
 def pattern_counts(signs: Sequence[int]) -> NDArray[np.float64]:
