@@ -18,8 +18,8 @@ from dpbook.estimators import (
 )
 from dpbook.mechanisms import laplace_logpdf
 from dpbook.mechanisms.gaussian import gaussian_profile
-from dpbook.models import mallows_rankings
-from dpbook.privacy import privacy_loss, rankings_of
+from dpbook.models import all_rankings, mallows_rankings
+from dpbook.privacy import privacy_loss
 from dpbook.rankers import (
     capped_kwiksort,
     capped_kwiksort_pmf,
@@ -55,7 +55,7 @@ def places(orders) -> np.ndarray:
 
 
 def all_places(n: int) -> np.ndarray:
-    return places(np.array(list(permutations(range(n)))))
+    return all_rankings(n)
 
 
 def profiles(n_items: int, users: int):
@@ -114,7 +114,9 @@ def cost_law(preference) -> np.ndarray:
     """All tournaments times all orders of pivots."""
     n = len(preference)
     pairs = list(combinations(range(n), 2))
-    index = {order: r for r, order in enumerate(permutations(range(n)))}
+    index = {
+        tuple(order): r for r, order in enumerate(np.argsort(all_rankings(n), axis=1).tolist())
+    }
     law = np.zeros((len(index), len(pairs) + 1))
     for outcome in product((True, False), repeat=len(pairs)):
         ahead = np.zeros((n, n), dtype=bool)
@@ -216,7 +218,11 @@ def test_law_of_the_noisy_kemeny_ranking(clip, epsilon):
             w[:, i, j] = np.minimum(np.maximum(w[:, i, j], 0), 1)
         w[:, j, i] = 1 - w[:, i, j]
     cost = np.stack(
-        [w[:, o[1], o[0]] + w[:, o[2], o[0]] + w[:, o[2], o[1]] for o in permutations(range(3))], 1
+        [
+            w[:, o[1], o[0]] + w[:, o[2], o[0]] + w[:, o[2], o[1]]
+            for o in np.argsort(all_rankings(3), axis=1)
+        ],
+        1,
     )
     best = np.argmin(cost.round(9) + 1e-10 * rng.random(cost.shape), axis=1)
     assert close(np.bincount(best, minlength=6) / size, law, size)
@@ -262,7 +268,7 @@ def test_joint_law_agrees_with_the_law_of_the_ranking():
     rankings, law = kwiksort_pmf(preference)
     place = {tuple(row): p for row, p in zip(rankings, law, strict=True)}
     mine = kwiksort_cost_pmf(preference).sum(axis=1)
-    assert mine == pytest.approx([place[tuple(row)] for row in places(rankings_of(5))])
+    assert mine == pytest.approx([place[tuple(row)] for row in all_rankings(5)])
 
 
 @pytest.mark.parametrize("calibration", ["tight", "printed"])

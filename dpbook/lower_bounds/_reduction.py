@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from dpbook import _validation as check
-from dpbook.privacy import rankings_of, sets_of
+from dpbook.models import all_rankings
+from dpbook.privacy import sets_of
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,7 +90,7 @@ def tournament_law(rho: ArrayLike) -> Array:
 def outcomes_of(n: int, k: int | None, loss: str) -> tuple[Ints, Array]:
     """Relabellings that carry the reference outcome to each outcome, and the losses."""
     if k is None:
-        outcomes = rankings_of(n)
+        outcomes = all_rankings(n)
         wrong = [sum(a > b for a, b in combinations(pi, 2)) / (n * (n - 1) / 2) for pi in outcomes]
     else:
         sets = sets_of(n, k)

@@ -62,7 +62,7 @@ class OptimalMechanism:
     orbit : array of int, shape (2^(n(n-1)/2),)
         Orbit of each tournament.
     outcomes : array of int, shape (outcomes, n)
-        Relabellings pi that carry o0 to each outcome, in the order of `sets_of`, `rankings_of`.
+        Relabellings pi that carry o0 to each outcome, in the order of `sets_of`, `all_rankings`.
     rows : int
         Rows of the reduced program.
     """

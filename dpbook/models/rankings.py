@@ -20,19 +20,25 @@ _ENUMERATED = 8  # most items whose rankings are listed
 
 
 def all_rankings(n_items: int) -> Ints:
-    """All rankings of n items, the order of the outcomes of every law over rankings.
+    """All rankings, the outcomes of every law over rankings: positions, lexicographic.
 
     Parameters
     ----------
     n_items : int
-        At least 1; the array has n! rows.
+        From 1 to 8.
 
     Returns
     -------
-    array of int, shape (n!, n_items)
-        Rows are positions, in lexicographic order.
+    array of int, shape (n_items!, n_items)
+        Entry [r, i] is the place of item i in ranking r.
+
+    Examples
+    --------
+    >>> all_rankings(3)[3]  # item 0 comes second, item 1 third, item 2 first
+    array([1, 2, 0])
     """
-    return np.array(list(itertools.permutations(range(n_items))), dtype=np.int64)
+    n = check.integer("n_items", n_items, 1, _ENUMERATED)
+    return np.array(list(itertools.permutations(range(n))), dtype=np.int64)
 
 
 def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Generator) -> Ints:

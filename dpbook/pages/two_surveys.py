@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbook import privacy
 from dpbook.data import PairTable
 from dpbook.estimators import ranks_from_scores, ridge_mle
+from dpbook.models import all_rankings
 from dpbook.rankers import objective_perturbation
 
 Array = NDArray[np.float64]
@@ -88,7 +89,7 @@ def chance(n: int) -> float:
 def counts_distance(scores: Array, scale: float) -> float:
     """Expected mean rank difference of noisy scores, exactly."""
     law = privacy.ranking_law(scores, scale=scale, underflow="zero")
-    places = np.argsort(privacy.rankings_of(len(scores)), axis=1)
+    places = all_rankings(len(scores))
     return float(law @ np.abs(places - ranks_from_scores(scores)).mean(axis=1))
 
 

@@ -11,7 +11,7 @@ from dpbook.privacy.accounting import (
     person_epsilon,
 )
 from dpbook.privacy.audit import SamplerAudit, audit_sampler, clopper_pearson
-from dpbook.privacy.laws import law_error_bound, ranking_law, rankings_of, sets_of, top_k_law
+from dpbook.privacy.laws import law_error_bound, ranking_law, sets_of, top_k_law
 from dpbook.privacy.loss import (
     MechanismReport,
     check_mechanism,
@@ -29,11 +29,16 @@ from dpbook.privacy.neighbours import (
     outcome_counts,
 )
 from dpbook.privacy.sensitivity import Sensitivity, count_sensitivity, sensitivity
+from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
 
 __all__ = [
+    "Edge",
     "MechanismReport",
+    "Person",
     "SamplerAudit",
     "Sensitivity",
+    "Unit",
+    "WholeRanking",
     "advanced_composition_epsilon",
     "audit_sampler",
     "bundle_contributions",
@@ -55,7 +60,6 @@ __all__ = [
     "person_epsilon",
     "privacy_loss",
     "ranking_law",
-    "rankings_of",
     "sensitivity",
     "sets_of",
     "top_k_law",

@@ -18,7 +18,7 @@ lowest j items lie below the cell's edge in the right order.
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import combinations
 from math import comb, exp, log, log1p
 from typing import NoReturn
 
@@ -26,10 +26,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.models.rankings import all_rankings
 from dpbook.privacy._cells import geometric_cells, laplace_cells
 from dpbook.privacy._grid import NODES, TAIL_SCALES, threshold_grid
 
-__all__ = ["NOISES", "law_error_bound", "ranking_law", "rankings_of", "sets_of", "top_k_law"]
+__all__ = ["NOISES", "law_error_bound", "ranking_law", "sets_of", "top_k_law"]
 
 Array = NDArray[np.float64]
 
@@ -59,22 +60,6 @@ def sets_of(n_items: int, k: int) -> NDArray[np.int64]:
     n = check.integer("n_items", n_items, 2)
     k = check.integer("k", k, 1, n - 1)
     return np.array(list(combinations(range(n), k)), dtype=np.int64)
-
-
-def rankings_of(n_items: int) -> NDArray[np.int64]:
-    """All rankings, best item first, in lexicographic order: the outcomes of `ranking_law`.
-
-    Parameters
-    ----------
-    n_items : int
-        From 2 to 7.
-
-    Returns
-    -------
-    array of int, shape (n_items!, n_items)
-    """
-    n = check.integer("n_items", n_items, 2, MAX_ITEMS_RANKING)
-    return np.array(list(permutations(range(n))), dtype=np.int64)
 
 
 def top_k_law(
@@ -132,7 +117,7 @@ def top_k_law(
 def ranking_law(
     scores: ArrayLike, *, scale: float, noise: str = "laplace", underflow: str = "raise"
 ) -> Array:
-    """Exact law of the ranking of the noisy scores, best item first.
+    """Exact law of the ranking of the noisy scores.
 
     Parameters
     ----------
@@ -149,7 +134,7 @@ def ranking_law(
     Returns
     -------
     array, shape (n!,)
-        Probabilities in the order of `rankings_of`.
+        Probabilities in the order of `dpbook.models.all_rankings`.
 
     Raises
     ------
@@ -163,14 +148,14 @@ def ranking_law(
     `law_error_bound`.
     """
     values, b = _arguments(scores, scale, noise)
-    orders = rankings_of(values.size)[:, ::-1]  # lowest first
+    n = check.integer("number of scores", values.size, 2, MAX_ITEMS_RANKING)
+    orders = np.argsort(all_rankings(n), axis=1)[:, ::-1]  # lowest first
     _refuse_spread(values, b, noise, underflow, len(orders) * (values.size + 1) ** 2 // STEPS)
     left, transitions, right = (
         laplace_cells(values, b, orders)
         if noise == "laplace"
         else geometric_cells(values, b, orders)
     )
-    n = values.size
     below = left
     for step in transitions:
         # below[:, j] = P(the lowest j items lie below the cell, in order); step[:, j, l] =

@@ -4,6 +4,7 @@ Every sampler has an exact twin: a density or the finite law of what is released
 itself draws is for study, as `dpbook.mechanisms` says, and never for a release.
 """
 
+from dpbook.rankers.base import Ranker
 from dpbook.rankers.calibration import MleCalibration, mle_calibration, perturbed_mle_loss
 from dpbook.rankers.central_rankings._kwiksort_runs import kwiksort_cost_pmf
 from dpbook.rankers.central_rankings.capped_kwiksort import (
@@ -38,6 +39,7 @@ from dpbook.rankers.central_rankings.ranking_exponential import (
     ranking_costs,
 )
 from dpbook.rankers.counts import (
+    NoisyCounts,
     count_noise_scale,
     noisy_counts,
     noisy_counts_logpdf,
@@ -110,7 +112,9 @@ __all__ = [
     "AdaptiveRanking",
     "CappedRun",
     "MleCalibration",
+    "NoisyCounts",
     "PairErrors",
+    "Ranker",
     "ReductionBudget",
     "adaptive_answers",
     "adaptive_loss",

@@ -6,6 +6,9 @@ off the noisy counts. Every sampler has an exact twin.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -19,9 +22,13 @@ from dpbook.mechanisms import (
     laplace_noise,
 )
 from dpbook.privacy.laws import NOISES, ranking_law, top_k_law
+from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.sensitivity import count_sensitivity
+from dpbook.privacy.units import Edge, Person, Unit
+from dpbook.rankers.base import Ranker
 
 __all__ = [
+    "NoisyCounts",
     "count_noise_scale",
     "noisy_counts",
     "noisy_counts_logpdf",
@@ -34,6 +41,101 @@ Array = NDArray[np.float64]
 CALIBRATIONS = ("tight", "printed")
 # Designs in which everybody answers every pair.
 COMPLETE = ("each_pair_once", "ranking")
+
+
+@dataclass(frozen=True)
+class NoisyCounts(Ranker):
+    """Win counts plus independent noise; the items are ranked by the result.
+
+    Attributes
+    ----------
+    unit : Edge, Person or WholeRanking
+        Who is protected.
+    scale : float
+        Scale of the noise on each count, in wins.
+    discrete : bool
+        Discrete Laplace noise, on whole counts; ties are then broken by the order of the items.
+
+    Notes
+    -----
+    CCW25, Algorithms 2 and 3. **Privacy.** At the scale of `private`, (epsilon, 0)-DP and no less
+    for the noisy counts; a ranking or a top-k set read off them loses less on small data (`loss`).
+    The sampler is idealised (floating point): for study, unsafe for a release; with discrete noise
+    it is exact (integer arithmetic), but for study too, since a seeded generator can be repeated.
+
+    Examples
+    --------
+    >>> NoisyCounts.private(0.5, Edge(4)).scale, NoisyCounts.private(0.5, Person(4, 3)).scale
+    (4.0, 12.0)
+    >>> NoisyCounts.printed(0.5, Person(4, 3)).loss()  # twice what is promised
+    (1.0, 1.0)
+    """
+
+    discrete: bool = False
+
+    @classmethod
+    def private(cls, epsilon: float, unit: Unit, *, discrete: bool = False) -> NoisyCounts:
+        """The least noise that is epsilon-DP: the l1-sensitivity over epsilon."""
+        return cls(unit, unit.l1("counts") / check.epsilon(epsilon), discrete)
+
+    @classmethod
+    def printed(cls, epsilon: float, unit: Edge | Person) -> NoisyCounts:
+        """As CCW25 prints it: 2 / epsilon (Algorithm 2), L / epsilon (Algorithm 3, too small)."""
+        moved = 2 if isinstance(unit, Edge) else unit.comparisons
+        return cls(unit, moved / check.epsilon(epsilon))
+
+    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
+        """Noise for `release`, shape (*size, n): standard, or at this scale if discrete."""
+        if not self.discrete:
+            return super().noise(size, rng=rng)
+        shape = (*check.shape("size", size), self.unit.n_items)
+        return discrete_laplace_noise(self.scale, shape, rng=rng)
+
+    def release(self, data: Comparisons | ArrayLike, noise: ArrayLike) -> NDArray[Any]:
+        """Noisy counts, shape (..., n).
+
+        Parameters
+        ----------
+        data : Comparisons, or array, shape (..., n, n)
+            Comparisons, or tables of wins, which may hold halves (ties) unless noise is discrete.
+        noise : array, shape (..., n)
+            From `noise`.
+        """
+        table = data
+        if not isinstance(data, Comparisons):
+            table = check.win_tables("data", data, unit=1 if self.discrete else 0.5)
+        self.unit.check(table)
+        return self.perturb(win_counts(table), noise)
+
+    def perturb(self, counts: ArrayLike, noise: ArrayLike) -> NDArray[Any]:
+        """The release from the win counts alone, shape (..., n)."""
+        drawn = np.asarray(noise)
+        return np.asarray(counts) + (drawn if self.discrete else self.scale * drawn)
+
+    def pmf(self, data: Comparisons | ArrayLike) -> Array:
+        """Exact law of the ranking of up to 7 items, over ``all_rankings(n)``."""
+        return self._law(win_counts(data))
+
+    def logpdf(self, released: ArrayLike, counts: ArrayLike) -> Array:
+        """Log-density, or log-probability, of noisy counts given the counts; shape (...)."""
+        x = check.finite_array("released", released) - check.finite_array("counts", counts)
+        if not self.discrete:
+            return np.asarray(laplace_logpdf(x, self.scale).sum(axis=-1))
+        if not np.array_equal(x, np.rint(x)):
+            raise ValueError("released holds a fraction: allowed are integers with discrete noise")
+        return np.asarray(np.log(discrete_laplace_pmf(x, self.scale)).sum(axis=-1))
+
+    def _law(self, counts: ArrayLike) -> Array:
+        noise = "discrete_laplace" if self.discrete else "laplace"
+        return ranking_law(counts, scale=self.scale, noise=noise)
+
+    def _release_loss(self) -> tuple[float, float]:
+        exact = self.unit.l1("counts") / self.scale
+        return exact, exact
+
+    def _ranking_loss(self) -> tuple[float, float]:
+        exact = check_mechanism(self._law, self.unit.neighbours("counts")).loss
+        return exact, exact
 
 
 def count_noise_scale(
@@ -226,7 +328,7 @@ def noisy_counts_ranking_pmf(counts: ArrayLike, *, scale: float, noise: str = "l
     Returns
     -------
     array, shape (n!,)
-        In the order of `dpbook.privacy.rankings_of`.
+        In the order of `dpbook.models.all_rankings`.
     """
     return ranking_law(counts, scale=scale, noise=noise)
 

@@ -24,8 +24,8 @@ MAX_ITEMS = 7
 
 @lru_cache(maxsize=8)
 def all_orders(n_items: int) -> Ints:
-    """Every order, best item first, lexicographically: the outcomes of all laws over rankings."""
-    table = all_rankings(n_items)
+    """The order, best item first, of every ranking of `all_rankings`: the outcomes of all laws."""
+    table = positions_of(all_rankings(n_items))
     table.flags.writeable = False
     return table
 
@@ -81,7 +81,7 @@ def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
     Returns
     -------
     array, shape (n!, n(n-1)/2 + 1)
-        Rows in the order of `dpbook.privacy.rankings_of`, columns the numbers of comparisons.
+        Rows in the order of `dpbook.models.all_rankings`, columns the numbers of comparisons.
 
     Raises
     ------

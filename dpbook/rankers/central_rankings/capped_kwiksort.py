@@ -219,7 +219,7 @@ def capped_kwiksort_pmf(
     Returns
     -------
     array, shape (6,)
-        In the order of `dpbook.privacy.rankings_of`.
+        In the order of `dpbook.models.all_rankings`.
     """
     table = fraction_table(fractions)
     eps = check.epsilon(epsilon)

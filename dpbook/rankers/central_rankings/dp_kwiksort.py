@@ -132,7 +132,7 @@ def dp_kwiksort_pmf(
     Returns
     -------
     array, shape (m!,)
-        In the order of `dpbook.privacy.rankings_of`; full relative accuracy.
+        In the order of `dpbook.models.all_rankings`; full relative accuracy.
     """
     lead = _leads(counts, 7)
     scale = dp_kwiksort_scale(len(lead), epsilon, relation=relation, calibration=calibration)

@@ -17,13 +17,12 @@ from dpbook import _validation as check
 from dpbook.estimators import kemeny_ranking
 from dpbook.mechanisms import laplace_noise
 from dpbook.mechanisms.gaussian import gaussian_noise, gaussian_scale
+from dpbook.models import all_rankings
 from dpbook.rankers.central_rankings._kwiksort_runs import (
     MAX_ITEMS,
     all_costs,
-    all_orders,
     laplace_preference,
     pair_table,
-    positions_of,
 )
 
 __all__ = ["noisy_fractions", "pair_noise_scale", "private_kemeny", "private_kemeny_pmf"]
@@ -208,7 +207,7 @@ def private_kemeny_pmf(
     Returns
     -------
     array, shape (6,)
-        In the order of `dpbook.privacy.rankings_of`.
+        In the order of `dpbook.models.all_rankings`.
 
     Raises
     ------
@@ -235,8 +234,8 @@ def private_kemeny_pmf(
             up[0] * up[1] * down[2] + given_up[2],  # 0 1 2
             up[0] * down[1] * down[2] + turned[0],  # 0 2 1
             down[0] * up[1] * down[2] + turned[1],  # 1 0 2
-            down[0] * up[1] * up[2] + given_up[0],  # 1 2 0
             up[0] * down[1] * up[2] + given_up[1],  # 2 0 1
+            down[0] * up[1] * up[2] + given_up[0],  # 1 2 0
             down[0] * down[1] * up[2] + turned[2],  # 2 1 0
         ]
     )
@@ -284,7 +283,7 @@ def _kemeny_stack(stack: Array, rng: np.random.Generator) -> Ints:
     n = stack.shape[-1]
     if n > MAX_ITEMS:
         return np.array([kemeny_ranking(table).positions for table in stack], dtype=np.int64)
-    places, cost = positions_of(all_orders(n)), all_costs(stack)
+    places, cost = all_rankings(n), all_costs(stack)
     # Costs of tied rankings may differ by rounding.
     tied = cost <= cost.min(axis=1, keepdims=True) + 1e-9
     return places[np.argmax(tied * (1 + rng.random(cost.shape)), axis=1)]

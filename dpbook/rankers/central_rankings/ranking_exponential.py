@@ -61,7 +61,7 @@ def ranking_costs(counts: ArrayLike) -> Array:
     Returns
     -------
     array, shape (m!,)
-        In the order of `dpbook.privacy.rankings_of`.
+        In the order of `dpbook.models.all_rankings`.
     """
     return all_costs(count_table("counts", counts, max_items=MAX_ITEMS))
 
@@ -79,7 +79,7 @@ def exponential_ranking_pmf(counts: ArrayLike, epsilon: float) -> Array:
     Returns
     -------
     array, shape (m!,)
-        In the order of `dpbook.privacy.rankings_of`.
+        In the order of `dpbook.models.all_rankings`.
 
     Notes
     -----
