@@ -262,14 +262,6 @@ NAMELESS = {
         lambda: rankers.reported_wins([[0, 1e300], [1, 0]], 1.0, rng=RNG),
         r"wins holds 1e\+300: allowed are counts",
     ),
-    "text ratings": (
-        lambda: data.rankings_from_ratings([["a", "b"]], rng=RNG),
-        "ratings = .*: allowed is an array of real numbers",
-    ),
-    "ragged ratings": (
-        lambda: data.rankings_from_ratings([[1.0, 2.0], [1.0]], rng=RNG),
-        "ratings = .* all its rows of one",
-    ),
 }
 
 TABLE = ENDLESS | SILENT | NAMELESS

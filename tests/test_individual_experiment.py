@@ -8,7 +8,7 @@ from scipy import optimize, stats
 from scipy.special import expit
 
 from dpbook import privacy
-from dpbook.data import PairTable, survey_table
+from dpbook.data import PairTable, load_table
 from dpbook.models import all_rankings
 from dpbook.simulation import individual, log_relative_error, subsampled, top_k_error
 from dpbook.simulation.individual import (
@@ -145,7 +145,7 @@ def test_edge_rankers_agree_without_privacy():
 
 
 def test_survey_distances_in_the_limits():
-    table = survey_table("cems_1998")
+    table = load_table("cems_1998")
     rng = np.random.default_rng(10)
     options = {"fractions": [1.0, 0.3], "epsilons": [1.0, 1e7], "size": 200}
     found = survey_distances(table, calibration="private", rng=rng, **options)
@@ -162,11 +162,11 @@ def test_survey_distances_in_the_limits():
 def test_survey_ranks_are_those_of_noisy_counts():
     """On all answers the law of the noisy ranking is known exactly; a mean at five standard errors,
     0.0045 of about 0.07, where half or twice the noise would move it by more than 0.03."""
-    table, size = survey_table("cems"), 4000
+    table, size = load_table("cems"), 4000
     found = survey_distances(
         table, fractions=[1.0], epsilons=[0.5], size=size, rng=np.random.default_rng(12)
     )["hamming"][0, 0]
-    counts = table.half_tied_wins().sum(axis=1)
+    counts = table.half_tied_counts().sum(axis=1)
     law = privacy.ranking_law(counts, scale=4.0)
     places = all_rankings(6)
     displaced = (places != np.argsort(np.argsort(-counts))).mean(axis=1)
@@ -176,7 +176,7 @@ def test_survey_ranks_are_those_of_noisy_counts():
 
 def test_subsamples_keep_the_right_share_of_answers():
     """A huge epsilon makes the private estimate that of the subsample: its spread shows p."""
-    table = survey_table("cems")
+    table = load_table("cems")
     rng = np.random.default_rng(11)
     found = survey_distances(
         table,
@@ -231,7 +231,7 @@ def test_survey_estimates_get_the_noise_and_the_ridge_of_their_calibration(
 ):
     """6 * 2000 numbers: a scale 5 % off shows."""
     survey_distances(
-        survey_table("cems"),
+        load_table("cems"),
         fractions=[1.0, 0.25],
         epsilons=[0.5],
         calibration=calibration,
@@ -246,7 +246,7 @@ def test_survey_estimates_get_the_noise_and_the_ridge_of_their_calibration(
     # 1 / epsilon is the larger lower limit of the ridge at epsilon = 0.1: 10 against 6.6.
     fits.clear()
     survey_distances(
-        survey_table("cems"),
+        load_table("cems"),
         fractions=[1.0],
         epsilons=[0.1],
         calibration=calibration,
@@ -260,7 +260,7 @@ def test_subsamples_keep_the_right_share_of_decided_answers_and_of_ties(fits):
     """Binomial numbers of all replicates together, over a million answers in the real survey and
     1.8 million, nearly all ties, in the made-up one; tests at 1e-7 each. An error of 0.0025 of a
     share, 5.33 * 0.5 / sqrt(1.2e6), is seen."""
-    table, size, shares = survey_table("cems"), 300, [0.8, 0.4, 0.1]
+    table, size, shares = load_table("cems"), 300, [0.8, 0.4, 0.1]
     survey_distances(
         table, fractions=shares, epsilons=[1.0], size=size, rng=np.random.default_rng(15)
     )
@@ -269,17 +269,14 @@ def test_subsamples_keep_the_right_share_of_decided_answers_and_of_ties(fits):
     upper = np.triu_indices(6, 1)
     for share, data in zip(shares, seen, strict=True):
         both = (data + np.swapaxes(data, 1, 2))[:, *upper].sum()
-        asked = size * (table.wins.sum() + table.ties.sum() // 2)
+        asked = size * (table.counts.sum() + table.ties.sum() // 2)
         assert stats.binomtest(int(both), int(asked), share).pvalue > 1e-7
     # Ties alone: a survey in which nobody decided but for one circle, so that a fit exists.
     fits.clear()
     wins = np.zeros((3, 3), dtype=int)
     wins[[0, 1, 2], [1, 2, 0]] = 1
     ties = np.full((3, 3), 1999) * (1 - np.eye(3, dtype=int))
-    histogram = np.array([1997, 3, 0, 0]), np.array([0, 0, 0, 2000])
-    undecided = PairTable(
-        ("a", "b", "c"), wins, ties, 0 * ties, 2000, *histogram, source="made up", licence=""
-    )
+    undecided = PairTable(("a", "b", "c"), wins, 2000, ties)
     survey_distances(
         undecided, fractions=shares, epsilons=[1.0], size=size, rng=np.random.default_rng(16)
     )
@@ -397,10 +394,10 @@ def test_bad_arguments_are_named(change, name):
 def test_bad_arguments_of_the_others():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="fractions"):
-        survey_distances(survey_table("cems"), fractions=[0.5, 1], epsilons=[1], size=2, rng=rng)
+        survey_distances(load_table("cems"), fractions=[0.5, 1], epsilons=[1], size=2, rng=rng)
     with pytest.raises(ValueError, match="calibration"):
         survey_distances(
-            survey_table("cems"), fractions=[1], epsilons=[1], calibration="x", size=2, rng=rng
+            load_table("cems"), fractions=[1], epsilons=[1], calibration="x", size=2, rng=rng
         )
     with pytest.raises(ValueError, match="n_items"):
         paper_strengths(3, rng=rng)

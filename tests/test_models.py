@@ -118,29 +118,10 @@ def test_individual_wins_follow_the_enumerated_law():
     assert not audit_sampler(frequencies(wins.sum(axis=2), law), list(flipped.values())).passed
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_comparisons_of_people_follow_the_law_of_ordered_pairs(n):
-    """Each ordered pair (winner, loser) with chance rho / C(n, 2), in every place of a bundle."""
-    rho, users, per_user = RHO[:n, :n], 20_000, 2
-    data = models.individual_comparisons(
-        rho, users=users, per_user=per_user, rng=np.random.default_rng(4)
-    )
-    ordered = list(itertools.permutations(range(n), 2))
-    law = [rho[a, b] / math.comb(n, 2) for a, b in ordered]
-    seen = list(zip(data.winner.tolist(), data.loser.tolist(), strict=True))
-    for place in range(per_user):
-        counts = [seen[place::per_user].count(pair) for pair in ordered]
-        assert sum(counts) == users and audit_sampler(counts, law).passed
-        # The audit can fail: winners and losers exchanged, or a pair less in the draw.
-        assert not audit_sampler(counts, [rho[b, a] / math.comb(n, 2) for a, b in ordered]).passed
-    assert data.user.tolist() == np.repeat(np.arange(users), per_user).tolist()
-
-
-def test_comparisons_of_people_have_the_asked_shape():
-    data = models.individual_comparisons(RHO, users=7, per_user=4, rng=np.random.default_rng(3))
-    assert np.bincount(data.user).tolist() == [4] * 7
+def test_comparisons_of_the_edge_design_stand_alone():
     edge = models.edge_comparisons(RHO, rng=np.random.default_rng(3))
-    assert len(edge) == 3 and edge.user is None
+    wins = models.edge_wins(RHO, rng=np.random.default_rng(3))
+    assert edge.user is None and np.array_equal(edge.win_matrix(), wins[0])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
-"""Mallows and Plackett-Luce: laws against rational arithmetic, samplers against the laws."""
+"""Mallows: laws against rational arithmetic, samplers against the laws."""
 
 import itertools
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -91,34 +90,11 @@ def test_pair_probabilities_stay_in_the_unit_interval():
         assert pairs.min() >= 0 and pairs.max() <= 1
 
 
-def test_plackett_luce_law_is_the_product_of_choices():
-    theta = np.array([0.4, -1.0, 0.9, 0.0])
-    table, law = models.plackett_luce_pmf(theta)
-    assert law.sum() == pytest.approx(1, abs=1e-14)
-    for row, probability in zip(table.tolist(), law, strict=True):
-        left, exact = set(range(4)), 1.0
-        for item in np.argsort(row):
-            exact *= math.exp(theta[item]) / sum(math.exp(theta[i]) for i in left)
-            left.remove(int(item))
-        assert probability == pytest.approx(exact, rel=1e-13, abs=0)
-    first = (table[:, :, None] < table[:, None, :]).astype(float)
-    marginals = np.einsum("r,rij->ij", law, first) + np.eye(4) / 2
-    assert marginals == pytest.approx(models.btl_probabilities(theta), abs=1e-14)
-
-
-def test_plackett_luce_sampler_follows_its_law():
-    theta = [1.0, 0.0, -0.5]
-    table, law = models.plackett_luce_pmf(theta)
-    positions = models.plackett_luce_rankings(theta, 20_000, rng=np.random.default_rng(4))
-    assert audit_sampler(drawn(positions, table), law).passed
-    wrong = models.plackett_luce_pmf([1.0, -0.5, 0.0])[1]
-    assert not audit_sampler(drawn(positions, table), wrong).passed
-
-
-def test_plackett_luce_with_far_apart_strengths():
-    rng = np.random.default_rng(5)
-    assert (models.plackett_luce_rankings([900.0, 0.0, -900.0], 50, rng=rng) == [0, 1, 2]).all()
-    assert models.plackett_luce_pmf([900.0, 0.0, -900.0])[1][0] == pytest.approx(1)
+def test_all_rankings_are_the_order_of_a_law():
+    table = models.all_rankings(4)
+    assert table.shape == (24, 4) and table.tolist() == sorted(table.tolist())
+    assert len(set(map(tuple, table.tolist()))) == 24
+    assert np.array_equal(models.mallows_pmf(4, 0.5)[0], table)
 
 
 @pytest.mark.parametrize(
@@ -131,9 +107,6 @@ def test_plackett_luce_with_far_apart_strengths():
         (lambda g: models.mallows_pmf(9, 0.5), "n_items"),
         (lambda g: models.mallows_pair_probabilities(3, -0.1), "phi"),
         (lambda g: models.mallows_expected_distance(3, 2), "phi"),
-        (lambda g: models.plackett_luce_rankings([1.0], 3, rng=g), "theta"),
-        (lambda g: models.plackett_luce_rankings([1.0, np.nan], 3, rng=g), "theta"),
-        (lambda g: models.plackett_luce_pmf(np.zeros(9)), "theta"),
     ],
 )
 def test_bad_arguments_are_named(call, word):

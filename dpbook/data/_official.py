@@ -7,11 +7,10 @@ columns, named at their converters.  Nothing else about a respondent is taken ov
 hold sex, age, nationality or language skills, and some people are unique on these.
 
 The converters follow the published format descriptions of the R packages BradleyTerry2 and
-prefmod, of MovieLens and SUSHI, and the layout of the files of PrefLib and LLMFAO as seen in public
-copies.  Those of BradleyTerry2, prefmod and LLMFAO were run once on the official files, taken from
-copies of the pinned commits, and gave the registered digests.  The tests carry no official file:
-they use stand-ins with the same structure, written from the canonical CSV or made up, and so show a
-round trip, no more; the digest of the result guards the rest.
+prefmod, of MovieLens and SUSHI.  Those of BradleyTerry2 and prefmod were run once on the official
+files, taken from copies of the pinned commits, and gave the registered digests.  The tests carry no
+official file: they use stand-ins with the same structure, written from the canonical CSV or made
+up, and so show a round trip, no more; the digest of the result guards the rest.
 """
 
 from __future__ import annotations
@@ -146,20 +145,6 @@ def _read_rdata(raw: bytes) -> dict[str, Any]:
     return objects
 
 
-def from_llmfao(raw: bytes) -> str:
-    """Convert ``crowd-comparisons.csv`` of LLMFAO; the canonical form has a column `prompt` more.
-
-    Columns used: worker, prompt, left, right (the two models), winner (left, right or tie).
-    """
-    words = {"left": "a", "right": "b", "tie": "tie"}
-    rows = []
-    for row in _table(raw, ("worker", "prompt", "left", "right", "winner")):
-        if row["winner"] not in words:
-            raise ConversionError(f"winner = {row['winner']!r}; expected one of {list(words)}")
-        rows.append((row["worker"], row["prompt"], row["left"], row["right"], words[row["winner"]]))
-    return _csv_text(("respondent", "prompt", "item_a", "item_b", "outcome"), rows)
-
-
 def from_sushi(raw: bytes) -> str:
     """Convert ``sushi3-2016.zip``: its member ``sushi3a.5000.10.order``.
 
@@ -175,57 +160,14 @@ def from_sushi(raw: bytes) -> str:
     return _csv_text(header, [(str(k), *order) for k, order in enumerate(orders, start=1)])
 
 
-def from_preflib(*raws: bytes) -> str:
-    """Convert PrefLib's ``.soc`` files, one set of four items each.
-
-    Lines that begin with ``#`` describe the file; the others are ``count: first,second,...`` with
-    the numbers of the alternatives.
-    """
-    rows = []
-    for raw in raws:
-        lines = raw.decode("utf-8").splitlines()
-        about = dict(line[1:].strip().split(":", 1) for line in lines if line.startswith("#"))
-        about = {key: value.strip() for key, value in about.items()}
-        missing = {"FILE NAME", "TITLE", "NUMBER VOTERS", "ALTERNATIVE NAME 4"} - set(about)
-        if missing:
-            raise ConversionError(f"no line `# {min(missing)}:` in a .soc file")
-        file, voters = about["FILE NAME"].removesuffix(".soc"), 0
-        for line in lines:
-            if line.startswith("#") or not line.strip():
-                continue
-            count, order = line.split(":")
-            if sorted(order.strip().split(",")) != list("1234"):
-                raise ConversionError(f"{line!r} of {file} is not an order of 4 alternatives")
-            names = (about[f"ALTERNATIVE NAME {k}"] for k in order.strip().split(","))
-            rows.append((file, about["TITLE"], count, *names))
-            voters += int(count)
-        if voters != int(about["NUMBER VOTERS"]):
-            raise ConversionError(f"{voters} rankings in {file}; it names {about['NUMBER VOTERS']}")
-    header = ("file_id", "title", "multiplicity", *(f"pos{k}" for k in range(1, 5)))
-    return _csv_text(header, rows)
-
-
 def from_movielens(raw: bytes, *, films: int = 40) -> str:
     """Convert ``ml-latest-small.zip``: the lines of ``ratings.csv`` on the most rated films."""
     columns = ("userId", "movieId", "rating")
     ratings = _table(_member(raw, "ratings.csv"), columns)
-    kept = dict(_most_rated(ratings, films))
+    counts = Counter(row["movieId"] for row in ratings)
+    kept = set(sorted(counts, key=lambda film: (-counts[film], int(film)))[:films])
     rows = [tuple(row[c] for c in columns) for row in ratings if row["movieId"] in kept]
     return _csv_text(columns, rows)
-
-
-def movielens_titles(raw: bytes, *, films: int = 40) -> str:
-    """Convert ``ml-latest-small.zip``: the most rated films, with counts and titles."""
-    ratings = _table(_member(raw, "ratings.csv"), ("userId", "movieId", "rating"))
-    movies = _table(_member(raw, "movies.csv"), ("movieId", "title"))
-    titles = {row["movieId"]: row["title"] for row in movies}
-    rows = [(film, str(n), titles.get(film, "")) for film, n in _most_rated(ratings, films)]
-    return _csv_text(("movieId", "n_ratings", "title"), rows)
-
-
-def _most_rated(ratings: list[dict[str, str]], films: int) -> list[tuple[str, int]]:
-    counts = Counter(row["movieId"] for row in ratings)
-    return sorted(counts.items(), key=lambda pair: (-pair[1], int(pair[0])))[:films]
 
 
 def _member(raw: bytes, name: str) -> bytes:

@@ -1,67 +1,176 @@
-"""Respondent-level data: answers, rankings and ratings, person by person.
+"""Full data sets, person by person: found, fetched, converted and verified.
 
 Nothing respondent-level is part of this project.  The loader looks for a data set in the folder
 named by the environment variable ``DPBOOK_DATA``, then in the user's cache, and else fetches it
-from its official source.  Whatever the way, the SHA-256 of the canonical CSV is checked, and where
-the registry pins it also that of the official file, before it is parsed (see `dpbook.data._fetch`).
+from its official source.
+
+Files and servers are not trusted.  Nothing larger than `MAX_BYTES` is read, and where the registry
+pins the digest of an official file, nothing of it is parsed before that digest is right.  Of the
+other official files only the result is pinned, so that their converters read bytes that nobody has
+vouched for; whatever goes wrong on the way ends as a `DatasetError` that says what to do.
+
+The download itself is tested only with a local stand-in of the official servers.  Reading a folder
+of canonical CSVs is tested on the real answers, digests included.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import hashlib
+import importlib
+import io
 import os
+import queue
+import tempfile
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbook import _validation as check
-from dpbook.data._fetch import DatasetError, dataset_text, has_dataset
-from dpbook.data._registry import DATASETS, Dataset
-from dpbook.data.answers import SurveyAnswers
-from dpbook.data.rankings import Rankings
-from dpbook.data.ratings import RatingTable
-from dpbook.data.tables import SUSHI_ITEMS
+from dpbook.data import _official
+from dpbook.data._official import MAX_BYTES
+from dpbook.data.tables import TURK_NAMES, film_titles, load_table, turk_rankings
+from dpbook.data.types import Comparisons, Rankings
 
-__all__ = [
-    "DATASETS",
-    "Dataset",
-    "DatasetError",
-    "dataset_text",
-    "has_dataset",
-    "load_comparisons",
-    "load_rankings",
-    "load_ratings",
-]
+#: Seconds without a byte, and seconds for a whole file, after which a server is given up.
+SILENCE, DEADLINE = 30.0, 300.0
+
+Opener = Callable[[str], bytes]
+Folder = str | os.PathLike[str]
+Survey = Literal["cems", "cems_1998", "immigration"]
+Lists = Literal["sushi", "turkdots", "turkpuzzle"]
 
 
-def load_comparisons(
-    name: str,
-    *,
-    path: str | os.PathLike[str] | None = None,
-    opener: Callable[[str], bytes] | None = None,
-) -> SurveyAnswers:
-    """Load the answers of every respondent of a paired-comparison survey.
+class DatasetError(RuntimeError):
+    """A data set cannot be had, or is not the one expected."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One line of the registry.
 
     Parameters
     ----------
-    name : {"cems", "cems_1998", "immigration", "llmfao"}
-        Name of the survey.
+    url : str
+        The official file, pinned to one version where the source has versions.
+    sha256 : str
+        Digest of the canonical CSV (not of the official file).
+    convert : callable
+        From the bytes of the official file to the canonical CSV.
+    raw_sha256 : str
+        Digest of the official file as it is served, checked before anything is parsed. Empty where
+        we have no copy to take one from: SUSHI and MovieLens. There the size is limited, and the
+        digest of the result decides.
+    """
+
+    url: str
+    sha256: str
+    convert: Callable[[bytes], str]
+    raw_sha256: str = ""
+
+    @property
+    def file(self) -> str:
+        """Name of the official file."""
+        return self.url.rsplit("/", 1)[1]
+
+
+_CRAN = "https://raw.githubusercontent.com/cran"
+_PREFMOD = f"{_CRAN}/prefmod/33d8401d754373640426cdb04d1ca004e1989b43/data"
+
+DATASETS: dict[str, Dataset] = {
+    "cems": Dataset(
+        f"{_CRAN}/BradleyTerry2/a6ce24eeadb1eafe36c336c27567a47e9d8e2e7a/data/CEMS.R",
+        "a06a8b551aafa1ed0e1841cc9b45b5ea33b1f7f5a26675f8dc4c304f990c60c8",
+        _official.from_bradleyterry2,
+        "8d234652c68637f5408326ccc3b6cee6da138fe00dc0a1499dcf7718d28ef8aa",
+    ),
+    "cems_1998": Dataset(
+        f"{_PREFMOD}/cemspc.RData",
+        "eaa7e85f871dc88a51ebdb8aa1fd66321a7aedb3122f1fb63f57115f858fc9e0",
+        partial(
+            _official.from_prefmod,
+            name="cemspc",
+            items=("London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm"),
+            codes={0: "a", 1: "tie", 2: "b"},
+        ),
+        "38aa2b0bc569a6ac50c6fbe775d4c39fe89e7c7ac96f739b2db19e49c98f88d5",
+    ),
+    "immigration": Dataset(
+        f"{_PREFMOD}/immig.RData",
+        "8b157714bea36d88a6d3a1bff12da150e137e3dd43b3141c30515737cb081811",
+        partial(
+            _official.from_prefmod,
+            name="immig",
+            items=("crimRate", "position", "socBurd", "culture"),
+            codes={1: "a", 0: "tie", -1: "b"},
+        ),
+        "3c0d3740d0181ad26f4d799ceee88fca200c0051ffb60ebeb1990d390dbdc3d4",
+    ),
+    "sushi": Dataset(
+        "http://www.kamishima.net/asset/sushi3-2016.zip",
+        "fe112eb31e2c090e92114f033add792482b9ae5047d312bb230316f26f8b50ab",
+        _official.from_sushi,
+    ),
+    "movielens_top40": Dataset(
+        "https://files.grouplens.org/datasets/movielens/ml-latest-small.zip",
+        "2c94a834e1140df5fc97b381936a4a9e07c807c9c1597245dfeddf493302e132",
+        _official.from_movielens,
+    ),
+}
+"""Data sets that have to be fetched, by name."""
+
+
+@overload
+def load_dataset(
+    name: Survey, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
+) -> Comparisons: ...
+@overload
+def load_dataset(
+    name: Lists, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
+) -> Rankings: ...
+@overload
+def load_dataset(
+    name: str, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
+) -> Comparisons | Rankings | NDArray[np.float64]: ...
+
+
+def load_dataset(
+    name: str, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
+) -> Comparisons | Rankings | NDArray[np.float64]:
+    """Load what every person said.
+
+    Parameters
+    ----------
+    name : str
+        - ``"cems"``, ``"cems_1998"``, ``"immigration"``: the decided answers of each respondent.
+        - ``"sushi"``: whole rankings of 5000 people.
+        - ``"turkdots"``, ``"turkpuzzle"``: rankings of four items. They come with the package,
+          since they name no worker: one may stand behind several rows.
+        - ``"movielens_top40"``: ratings of the 40 most rated films of MovieLens latest-small (not
+          of MovieLens 100K).
+    part : int
+        Which of the four files of ``"turkdots"`` and ``"turkpuzzle"``; 1 is the one that YLL use.
     path : path-like, optional
         Folder to use instead of the one in ``DPBOOK_DATA``.
     opener : callable, optional
-        From a URL to the bytes behind it; the standard library's HTTP client, with a limit of size
-        and of time, by default.
+        From a URL to the bytes behind it; pooch, with a limit of size and of time, by default.
 
     Returns
     -------
-    SurveyAnswers
-        `comparisons` holds the decided answers, `table()` the aggregate.  In "llmfao" nobody was
-        asked about every pair, so that it has no `table()`; the prompts are left out.
+    Comparisons, Rankings or array
+        Items as in `load_table`. Ratings have the shape (610, 40), NaN where there is none.
 
     Raises
     ------
     ValueError
-        If `name` is unknown.
+        If `name` or `part` is unknown, or `path` is no name of a folder.
     DatasetError
         If the data cannot be fetched, cannot be converted, or have another digest, for whatever
         reason; the message says what to do.
@@ -69,112 +178,237 @@ def load_comparisons(
     Notes
     -----
     Places searched: the folder, the cache (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``), the
-    official source.  A folder may hold the canonical ``<name>.csv`` or the official files under
-    their own names; with `path` no other place is searched.  Sources: Dittrich, Hatzinger and
-    Katzenbeisser (1998, 2001); Weber and Hatzinger (2011); Ustalov (2023).
+    official source.  A folder may hold the canonical ``<name>.csv`` or the official file under
+    its own name; with `path` no other place is searched.  Sources: those of `load_table`.
     """
-    check.choice("name", name, _names("comparisons"))
-    text = dataset_text(name, path=path, opener=opener)
-    dataset = DATASETS[name]
-    if name == "llmfao":
-        text = _without(text, "prompt")
-    return SurveyAnswers.from_csv(text, source=dataset.source, licence=dataset.licence)
-
-
-def load_rankings(
-    name: str,
-    *,
-    part: int = 1,
-    path: str | os.PathLike[str] | None = None,
-    opener: Callable[[str], bytes] | None = None,
-) -> Rankings:
-    """Load whole rankings, one row for one person.
-
-    Parameters
-    ----------
-    name : {"sushi", "turkdots", "turkpuzzle"}
-        "sushi": 5000 people, 10 kinds of sushi.  The other two: about 795 rankings of 4 items.
-    part : int
-        Which of the four files of "turkdots" and "turkpuzzle"; 1 is the one that YLL use (795 and
-        793 rankings).  "sushi" has part 1 only.
-    path, opener : optional
-        As in `load_comparisons`.
-
-    Returns
-    -------
-    Rankings
-        The items of "sushi" carry the names of the original source, in the order of its ids; those
-        of the other two are the numbers of dots, or of moves to the solution, in the true order.
-
-    Raises
-    ------
-    ValueError
-        If `name` or `part` is unknown.
-    DatasetError
-        If the data cannot be fetched, cannot be converted, or have another digest.
-
-    Notes
-    -----
-    Sources: Kamishima (2003); Mao, Procaccia and Chen (2013), through PrefLib.  The Turk files
-    count rankings and name no worker: one worker may stand behind several rows.
-    """
-    check.choice("name", name, _names("rankings"))
-    part = check.integer("part", part, 1, len(DATASETS[name].urls))
+    check.choice("name", name, (*DATASETS, *TURK_NAMES))
+    check.integer("part", part, 1, 4 if name in TURK_NAMES else 1)
+    if name in TURK_NAMES:
+        return turk_rankings(name, part)
     rows = list(csv.reader(dataset_text(name, path=path, opener=opener).splitlines()))[1:]
     if name == "sushi":
-        return Rankings.from_orders(np.array(rows, dtype=np.int64)[:, 1:], SUSHI_ITEMS)
-    kept = [row for row in rows if row[0].endswith(f"-{part:08d}")]
-    values = np.array([row[3:] for row in kept], dtype=np.int64)
-    items = np.unique(values)
-    counts = [int(row[2]) for row in kept]
-    orders = np.repeat(np.searchsorted(items, values), counts, axis=0)
-    return Rankings.from_orders(orders, items.tolist())
+        orders = np.array(rows, dtype=np.int64)[:, 1:]
+        return Rankings.from_orders(orders, load_table(name).items)
+    return _ratings(rows) if name == "movielens_top40" else _decided(rows)
 
 
-def load_ratings(
-    name: str,
-    *,
-    path: str | os.PathLike[str] | None = None,
-    opener: Callable[[str], bytes] | None = None,
-) -> RatingTable:
-    """Load ratings, one row for one person.
+def _decided(rows: list[list[str]]) -> Comparisons:
+    """Keep the decided answers; items and people are numbered as they first appear."""
+    items = {name: k for k, name in enumerate(dict.fromkeys(n for row in rows for n in row[1:3]))}
+    people = {name: k for k, name in enumerate(dict.fromkeys(row[0] for row in rows))}
+    kept = [
+        (people[who], *((items[a], items[b]) if said == "a" else (items[b], items[a])))
+        for who, a, b, said in rows
+        if said in ("a", "b")
+    ]
+    user, winner, loser = np.array(kept, dtype=np.int64).T
+    return Comparisons(tuple(items), winner, loser, user)
 
-    Parameters
-    ----------
-    name : {"movielens_top40"}
-        The 40 most rated films of MovieLens latest-small (not of MovieLens 100K).
-    path, opener : optional
-        As in `load_comparisons`.
 
-    Returns
-    -------
-    RatingTable
-        580 rows: 30 of the 610 users of the full data rated none of the 40 films.
+def _ratings(rows: list[list[str]]) -> NDArray[np.float64]:
+    """Rows in the order of the users' numbers, those without any rating last."""
+    column = {movie: k for k, movie in enumerate(film_titles())}
+    line = {user: k for k, user in enumerate(sorted({int(row[0]) for row in rows}))}
+    ratings = np.full((load_table("movielens_top40").users, len(column)), np.nan)
+    for user, movie, rating in rows:
+        ratings[line[int(user)], column[int(movie)]] = float(rating)
+    return ratings
+
+
+def has_dataset(name: str) -> bool:
+    """Tell whether `load_dataset` would find a data set without the network.
 
     Raises
     ------
     ValueError
         If `name` is unknown.
     DatasetError
-        If the data cannot be fetched, cannot be converted, or have another digest.
-
-    Notes
-    -----
-    Source: Harper and Konstan (2015); XSC, Section 5.4.
+        If ``DPBOOK_DATA`` is not a folder.
     """
-    check.choice("name", name, _names("ratings"))
-    films = dataset_text(f"{name}_titles", path=path, opener=opener)
-    text = dataset_text(name, path=path, opener=opener)
+    check.choice("name", name, (*DATASETS, *TURK_NAMES))
+    if name in TURK_NAMES:
+        return True
+    folder = os.environ.get("DPBOOK_DATA")
+    here = folder and _in_folder(name, Path(folder))
+    return bool(here) or os.path.isfile(_cache_folder() / f"{name}.csv")
+
+
+def dataset_text(name: str, *, path: Folder | None = None, opener: Opener | None = None) -> str:
+    """Return the verified canonical CSV of a data set; see `load_dataset`."""
+    # An integer is a file descriptor to the operating system, and nobody means one.
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path must be a folder's name (str or path-like), got {path!r}")
+    dataset, advice = DATASETS[name], _advice(name)
+    given = path if path is not None else os.environ.get("DPBOOK_DATA") or None
+    if given is not None:
+        found = _in_folder(name, Path(given))
+        if found is not None:
+            content = _read(found, advice)
+            if found.name != f"{name}.csv":
+                return _converted(name, content, str(found))
+            return _same_digest(content, dataset.sha256, str(found), advice).decode()
+        if path is not None:
+            raise DatasetError(
+                f"{Path(given)} holds neither {name}.csv nor {dataset.file}, "
+                f"to be had at {dataset.url}"
+            )
+    cached = _cache_folder() / f"{name}.csv"
+    if os.path.isfile(cached):
+        advice = "Delete it to fetch it again"
+        return _same_digest(_read(cached, advice), dataset.sha256, str(cached), advice).decode()
+    try:
+        raw = _allowed((opener or _download)(dataset.url))
+    except ModuleNotFoundError as error:
+        needs = _needs(f"fetching {dataset.url}", error)
+        raise DatasetError(f"{needs}. Without it: {advice}") from error
+    except Exception as error:
+        # An opener is the caller's, and the network's: whatever it raises, there is no file.
+        raise DatasetError(
+            f"cannot fetch {dataset.url} ({error}). Without a network: {advice}"
+        ) from error
+    text = _converted(name, raw, dataset.url)
+    _store(cached, text)
+    return text
+
+
+def _in_folder(name: str, folder: Path) -> Path | None:
+    """Find the canonical file or the official one in a folder; None when it holds neither."""
+    # os.path, not pathlib: a folder that may not be entered holds nothing, and is no error.
+    if not os.path.isdir(folder):
+        raise DatasetError(f"{folder} (path, or DPBOOK_DATA) is not a folder: {_advice(name)}")
+    files = (folder / f"{name}.csv", folder / DATASETS[name].file)
+    return next((file for file in files if os.path.isfile(file)), None)
+
+
+def _advice(name: str) -> str:
+    """Say what helps whatever went wrong: the file, from the right place, in a folder."""
     dataset = DATASETS[name]
-    return RatingTable.from_csv(text, films, source=dataset.source, licence=dataset.licence)
+    return (
+        f"put {dataset.file} (from {dataset.url}), or {name}.csv, into a folder and name the "
+        "folder in the environment variable DPBOOK_DATA"
+    )
 
 
-def _names(kind: str) -> tuple[str, ...]:
-    return tuple(name for name, dataset in DATASETS.items() if dataset.kind == kind)
+def _needs(what: str, error: ModuleNotFoundError) -> str:
+    return f"{what} needs the package {error.name}: pip install 'dpbook[data]'"
 
 
-def _without(text: str, column: str) -> str:
-    """Drop a column of a CSV text in which nothing is quoted."""
-    lines = [line.split(",") for line in text.splitlines()]
-    gone = lines[0].index(column)
-    return "".join(",".join(line[:gone] + line[gone + 1 :]) + "\n" for line in lines)
+def _read(file: Path, advice: str) -> bytes:
+    """Return the bytes of a file of allowed size."""
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DatasetError(f"cannot read {file} ({error}). {advice}") from error
+    if len(content) > MAX_BYTES:
+        raise DatasetError(f"{file} has more than {MAX_BYTES} bytes: a wrong file. {advice}")
+    return content
+
+
+def _allowed(content: object) -> bytes:
+    """Return what an opener gave if it is a file of allowed size."""
+    if not isinstance(content, bytes):
+        raise TypeError(f"the opener returned {type(content).__name__}; expected bytes")
+    if len(content) > MAX_BYTES:
+        raise _too_large()
+    return content
+
+
+def _too_large() -> ValueError:
+    return ValueError(f"more than {MAX_BYTES} bytes; no official file is as large")
+
+
+def _converted(name: str, raw: bytes, where: str) -> str:
+    """Convert the official file, of the registered digest if there is one."""
+    dataset, advice = DATASETS[name], _advice(name)
+    damaged = f"It is damaged, or another version; {advice}"
+    if dataset.raw_sha256:
+        _same_digest(raw, dataset.raw_sha256, where, damaged)
+    try:
+        text = dataset.convert(raw)
+    except ModuleNotFoundError as error:
+        raise DatasetError(_needs(f"reading {where}", error)) from error
+    except Exception as error:
+        # The bytes may be anything; every way in which a parser can stumble over them is one fault.
+        reason = error or type(error).__name__
+        raise DatasetError(
+            f"{where} does not have the expected layout: {reason}. {damaged}"
+        ) from error
+    _same_digest(text.encode(), dataset.sha256, f"{name}.csv converted from {where}", advice)
+    return text
+
+
+def _same_digest(content: bytes, expected: str, where: str, advice: str) -> bytes:
+    got = hashlib.sha256(content).hexdigest()
+    if got != expected:
+        raise DatasetError(f"SHA-256 of {where} is {got}; expected {expected}. {advice}")
+    return content
+
+
+def _cache_folder() -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # The XDG rules say to ignore a relative path.
+    if base.is_absolute():
+        return base / "dpbook"
+    try:
+        return Path.home() / ".cache" / "dpbook"
+    except RuntimeError as error:
+        raise DatasetError(f"{error}; XDG_CACHE_HOME can name the folder of the cache") from error
+
+
+def _store(target: Path, text: str) -> None:
+    """Write a file in one step, so that an interruption never leaves half of it."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(text.encode())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise DatasetError(
+            f"cannot write the cache file {target} ({error}); XDG_CACHE_HOME can name another place"
+        ) from error
+
+
+class _Limited(io.BytesIO):
+    """A file that refuses to grow beyond the limit, and after its reader has gone."""
+
+    abandoned = False
+
+    def write(self, part: bytes) -> int:  # type: ignore[override]
+        if self.abandoned or self.tell() + len(part) > MAX_BYTES:
+            raise _too_large()
+        return super().write(part)
+
+
+def _download(url: str) -> bytes:
+    """Return what stands at an address, or raise before `DEADLINE` is over.
+
+    A time limit of a socket is one for each read: a server that drips may keep a reader for ever,
+    in the name look-up, the head or the body. So the reading is left to a thread, which is
+    abandoned when time is up.
+    """
+    fetch = importlib.import_module("pooch").HTTPDownloader(timeout=SILENCE)
+    content, answer = _Limited(), queue.SimpleQueue[Exception | None]()
+
+    def read() -> None:
+        try:
+            fetch(url, content, None)
+            answer.put(None)
+        except Exception as error:
+            answer.put(error)
+
+    threading.Thread(target=read, name="dpbook-download", daemon=True).start()
+    try:
+        error = answer.get(timeout=DEADLINE)
+    except queue.Empty:
+        content.abandoned = True
+        raise TimeoutError(f"no complete answer within {DEADLINE:g} seconds") from None
+    if error is not None:
+        raise error
+    return content.getvalue()

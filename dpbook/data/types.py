@@ -1,13 +1,11 @@
-"""Paired comparisons and paired-comparison tables.
-
-Two frozen types carry the data of the whole book.
+"""Comparisons, rankings, and the table that both are counted into.
 
 `Comparisons`
     one entry per decided comparison: which item won, which lost and, when known, who answered.
-    The estimators and rankers read this type, or its win matrix.
+`Rankings`
+    a complete ranking of the same items by every person.
 `PairTable`
-    the aggregate of a survey in which every respondent was offered every pair: wins, ties and
-    missing answers, pair by pair.  No respondent can be told apart in it.
+    how many people put one item before another, pair by pair.  Nobody can be told apart in it.
 """
 
 from __future__ import annotations
@@ -16,15 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
-from dpbook.data import _checks
-from dpbook.data._checks import IntArray, Item
+from dpbook import _validation as check
 
+Item = str | int
+Counts = NDArray[np.int64]
+Places = NDArray[np.intp]
+
+# Numbers stand for names one by one, about a hundred bytes each.
+MOST_ITEMS = 10**7
 # Three lists of so many 8-byte numbers, and their copies while they are made: about 2 GiB.
 MOST_COMPARISONS = 2**26
-
-__all__ = ["Comparisons", "IntArray", "Item", "PairTable"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -44,7 +45,7 @@ class Comparisons:
     Attributes
     ----------
     items : tuple of str or int, length n
-    winner, loser : ndarray of int64, shape (N,), read-only
+    winner, loser : ndarray of intp, shape (N,), read-only
     user : ndarray of int64, shape (N,), read-only, or None
 
     Raises
@@ -63,37 +64,33 @@ class Comparisons:
     """
 
     items: tuple[Item, ...]
-    winner: IntArray
-    loser: IntArray
-    user: IntArray | None
+    winner: Places
+    loser: Places
+    user: Counts | None
 
     def __init__(
         self,
         items: int | Sequence[Item],
-        winner: npt.ArrayLike,
-        loser: npt.ArrayLike,
-        user: npt.ArrayLike | None = None,
+        winner: ArrayLike,
+        loser: ArrayLike,
+        user: ArrayLike | None = None,
     ) -> None:
-        names = _checks.item_names(items)
-        won = _checks.positions("winner", winner, len(names))
-        lost = _checks.positions("loser", loser, len(names))
-        _checks.same_length("loser", lost, won)
+        names = _names(items)
+        won = _within("winner", _integers("winner", winner), len(names)).astype(np.intp)
+        lost = _within("loser", _integers("loser", loser), len(names)).astype(np.intp)
+        labels = None if user is None else _within("user", _integers("user", user), None)
+        for name, array in (("loser", lost), ("user", labels)):
+            if array is not None and array.size != won.size:
+                raise ValueError(
+                    f"{name} has {array.size} entries: allowed is {won.size}, as in winner"
+                )
         equal = np.flatnonzero(won == lost)
         if equal.size:
             k = int(equal[0])
             raise ValueError(
                 f"loser[{k}] = {lost[k]} equals winner[{k}]: an item is never compared with itself"
             )
-        labels = None
-        if user is not None:
-            labels = _checks.integers("user", user)
-            _checks.within("user", labels, None)
-            _checks.same_length("user", labels, won)
-        # A frozen dataclass has no ordinary assignment, not even in its own __init__.
-        for field, value in zip(
-            ("items", "winner", "loser", "user"), (names, won, lost, labels), strict=True
-        ):
-            object.__setattr__(self, field, value)
+        _freeze(self, items=names, winner=won, loser=lost, user=labels)
 
     def __len__(self) -> int:
         """Return the number of comparisons N."""
@@ -105,10 +102,10 @@ class Comparisons:
             return NotImplemented
         if (self.user is None) != (other.user is None) or self.items != other.items:
             return False
-        pairs = [(self.winner, other.winner), (self.loser, other.loser)]
-        if self.user is not None and other.user is not None:
-            pairs.append((self.user, other.user))
-        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+        return all(
+            np.array_equal(getattr(self, field), getattr(other, field))
+            for field in ("winner", "loser", "user")
+        )
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside: equality without a hash
 
@@ -122,20 +119,15 @@ class Comparisons:
         """Number of people with at least one comparison here; N when `user` is None."""
         return len(self) if self.user is None else int(np.unique(self.user).size)
 
-    def win_matrix(self) -> IntArray:
-        """Count the wins.
-
-        Returns
-        -------
-        ndarray of int64, shape (n, n)
-            Entry [i, j] is the number of times item i beat item j; the diagonal is 0.
-        """
+    def win_matrix(self) -> Counts:
+        """Count the wins, shape (n, n): entry [i, j] says how often item i beat item j."""
         n = self.n_items
-        return np.bincount(self.winner * n + self.loser, minlength=n * n).reshape(n, n)
+        wins = np.bincount(self.winner * n + self.loser, minlength=n * n).reshape(n, n)
+        return wins.astype(np.int64, copy=False)
 
     @classmethod
     def from_win_matrix(
-        cls, wins: npt.ArrayLike, items: int | Sequence[Item] | None = None
+        cls, wins: ArrayLike, items: int | Sequence[Item] | None = None
     ) -> Comparisons:
         """Build one comparison per counted win, pair by pair, without users.
 
@@ -157,8 +149,8 @@ class Comparisons:
             If `wins` is not a square table of counts with zero diagonal, is all zero, or does
             not match `items`.
         """
-        table = _checks.counts("wins", wins)
-        names = _checks.item_names(len(table) if items is None else items)
+        table = _counts("wins", wins)
+        names = _names(len(table) if items is None else items)
         if len(names) != len(table):
             raise ValueError(f"items has {len(names)} entries; wins has {len(table)} rows")
         if not table.any():
@@ -173,77 +165,74 @@ class Comparisons:
         return cls(names, pairs // len(table), pairs % len(table))
 
 
-@dataclass(frozen=True, eq=False)
-class PairTable:
-    """Aggregate of a survey in which every respondent is offered each pair of items once.
+@dataclass(frozen=True, eq=False, init=False)
+class Rankings:
+    """Complete rankings, one row for one person.
 
     Parameters
     ----------
-    items : tuple of str, length n
-        Names of the items.
-    wins : ndarray of int, shape (n, n)
-        Entry [i, j]: respondents who preferred item i to item j.
-    ties, missing : ndarray of int, shape (n, n), symmetric
-        Entry [i, j]: respondents who were undecided about the pair, or left no answer.
-    respondents : int
-        Number of respondents m.  Off the diagonal, wins + wins.T + ties + missing = m.
-    decided_per_respondent, answered_per_respondent : ndarray of int, shape (L + 1,)
-        Entry c: respondents with exactly c decided answers (ties not counted), or exactly c
-        answers (ties counted).
-    source, licence : str
-        Where the counts come from, and under what terms.
+    items : int or sequence of str or int
+        The items, all different, at least two.  An integer n stands for the items 0, ..., n - 1.
+    positions : array_like of int, shape (users, n)
+        Entry [u, i] is the place of item i in the ranking of user u, 0 for the most preferred;
+        every row is a permutation of 0..n-1.
+
+    Attributes
+    ----------
+    items : tuple of str or int, length n
+    positions : ndarray of int64, shape (users, n), read-only
 
     Raises
     ------
     ValueError
-        If a table is not a square table of counts, is not symmetric where it must be, or the
-        counts do not add up.
+        If there is no ranking, the table does not hold integers, has another width than `items`,
+        or a row is not a permutation.
+
+    Examples
+    --------
+    >>> data = Rankings.from_orders([[2, 0, 1]], items=["tea", "coffee", "water"])
+    >>> data.positions
+    array([[1, 2, 0]])
     """
 
-    items: tuple[str, ...]
-    wins: IntArray
-    ties: IntArray
-    missing: IntArray
-    respondents: int
-    decided_per_respondent: IntArray
-    answered_per_respondent: IntArray
-    source: str
-    licence: str
+    items: tuple[Item, ...]
+    positions: Counts
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "items", _checks.item_names(self.items))
-        for name in ("wins", "ties", "missing"):
-            table = _checks.counts(name, getattr(self, name))
-            if len(table) != self.n_items:
-                raise ValueError(f"{name} has {len(table)} rows; items has {self.n_items} entries")
-            if name != "wins" and not np.array_equal(table, table.T):
-                raise ValueError(f"{name} = {table.tolist()} is not symmetric")
-            object.__setattr__(self, name, table)
-        seen = self.wins + self.wins.T + self.ties + self.missing
-        off = seen[~np.eye(self.n_items, dtype=bool)]
-        if not np.all(off == self.respondents):
-            bad = int(off[off != self.respondents][0])
-            raise ValueError(
-                f"respondents = {self.respondents}, but one pair has {bad} outcomes; "
-                "every respondent must be counted once for each pair"
-            )
-        self._check_histogram("decided_per_respondent", self.decided)
-        self._check_histogram("answered_per_respondent", self.decided + self.tied)
+    def __init__(self, items: int | Sequence[Item], positions: ArrayLike) -> None:
+        names = _names(items)
+        _freeze(self, items=names, positions=_permutations("positions", positions, len(names)))
 
-    def _check_histogram(self, name: str, total: int) -> None:
-        counts = _checks.integers(name, getattr(self, name))
-        _checks.within(name, counts, None)
-        if counts.size != self.pairs_offered + 1:
-            raise ValueError(
-                f"{name} has {counts.size} entries: allowed is {self.pairs_offered + 1}"
-            )
-        people, answers = int(counts.sum()), int(counts @ np.arange(counts.size))
-        if (people, answers) != (self.respondents, total):
-            raise ValueError(
-                f"{name} counts {people} respondents and {answers} answers; "
-                f"the tables say {self.respondents} and {total}"
-            )
-        object.__setattr__(self, name, counts)
+    @classmethod
+    def from_orders(cls, orders: ArrayLike, items: int | Sequence[Item] | None = None) -> Rankings:
+        """Build rankings from orders: entry [u, r] is the item at place r in the list of user u.
+
+        Parameters
+        ----------
+        orders : array_like of int, shape (users, n)
+            Every row is a permutation of 0..n-1, the most preferred item first.
+        items : int or sequence of str or int, optional
+            The n items; 0, ..., n - 1 when left out.
+
+        Returns
+        -------
+        Rankings
+        """
+        table = check.real_array("orders", orders)
+        width = table.shape[-1] if table.ndim == 2 else 0
+        table = _permutations("orders", table, width)
+        return cls(width if items is None else items, np.argsort(table, axis=1))
+
+    def __len__(self) -> int:
+        """Return the number of users."""
+        return len(self.positions)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare items and positions entry by entry (the order of the users counts)."""
+        if not isinstance(other, Rankings):
+            return NotImplemented
+        return self.items == other.items and np.array_equal(self.positions, other.positions)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality without a hash
 
     @property
     def n_items(self) -> int:
@@ -251,34 +240,187 @@ class PairTable:
         return len(self.items)
 
     @property
-    def pairs_offered(self) -> int:
-        """Pairs L = n (n - 1) / 2 that each respondent is offered."""
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self.positions)
+
+    @property
+    def orders(self) -> Places:
+        """Items from the most to the least preferred, shape (users, n)."""
+        return np.argsort(self.positions, axis=1)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class PairTable:
+    """What people say about each pair of items, counted.
+
+    Parameters
+    ----------
+    items : int or sequence of str or int
+        The items, all different, at least two.  An integer n stands for the items 0, ..., n - 1.
+    counts : array_like of int, shape (n, n)
+        Entry [i, j]: people who put item i before item j.
+    users : int
+        People in the table.  Off the diagonal, counts + counts.T + ties is at most this.
+    ties : array_like of int, shape (n, n), symmetric, optional
+        People who put neither item first; none when left out.
+    source, licence : str
+        Where the counts come from, and under what terms.
+
+    Attributes
+    ----------
+    items : tuple of str or int, length n
+    counts, ties : ndarray of int64, shape (n, n), read-only
+    users : int
+    source, licence : str
+
+    Raises
+    ------
+    ValueError
+        If a table is not a square table of counts that fits `items`, `ties` is not symmetric, or
+        a pair has more answers than people.
+    """
+
+    items: tuple[Item, ...]
+    counts: Counts
+    users: int
+    ties: Counts
+    source: str
+    licence: str
+
+    def __init__(
+        self,
+        items: int | Sequence[Item],
+        counts: ArrayLike,
+        users: int,
+        ties: ArrayLike | None = None,
+        source: str = "",
+        licence: str = "",
+    ) -> None:
+        names, users = _names(items), check.integer("users", users, 1)
+        before = _counts("counts", counts)
+        tied = np.zeros_like(before) if ties is None else _counts("ties", ties)
+        for name, table in (("counts", before), ("ties", tied)):
+            if len(table) != len(names):
+                raise ValueError(f"{name} has {len(table)} rows: allowed is {len(names)}, as items")
+        if not np.array_equal(tied, tied.T):
+            raise ValueError("ties is not symmetric: allowed is ties = ties.T")
+        answers = before + before.T + tied
+        if answers.max() > users:
+            raise ValueError(f"users = {users}: allowed is at least {answers.max()}, as at a pair")
+        _freeze(
+            self,
+            items=names,
+            counts=before,
+            users=users,
+            ties=tied,
+            source=source,
+            licence=licence,
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items n."""
+        return len(self.items)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs n (n - 1) / 2."""
         return self.n_items * (self.n_items - 1) // 2
 
     @property
-    def asked(self) -> int:
-        """Questions put in all, m L."""
-        return self.respondents * self.pairs_offered
+    def missing(self) -> Counts:
+        """People who said nothing about a pair, shape (n, n), symmetric, zero diagonal."""
+        silent = self.users - (self.counts + self.counts.T + self.ties)
+        np.fill_diagonal(silent, 0)
+        return silent
 
-    @property
-    def decided(self) -> int:
-        """Answers that prefer one item; decided + tied + unanswered = asked."""
-        return int(self.wins.sum())
+    def half_tied_counts(self) -> NDArray[np.float64]:
+        """Return counts + ties / 2, shape (n, n): a tie is half a win for each side."""
+        return self.counts + self.ties / 2
 
-    @property
-    def tied(self) -> int:
-        """Answers that leave the pair undecided."""
-        return int(self.ties.sum()) // 2
 
-    @property
-    def unanswered(self) -> int:
-        """Questions without an answer."""
-        return int(self.missing.sum()) // 2
+def _freeze(data: object, **fields: object) -> None:
+    """Set the fields of a frozen dataclass, arrays read-only, in its own ``__init__``."""
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        object.__setattr__(data, name, value)
 
-    def half_tied_wins(self) -> npt.NDArray[np.float64]:
-        """Return wins + ties / 2, shape (n, n): a tie is half a win for each side."""
-        return self.wins + self.ties / 2
 
-    def comparisons(self) -> Comparisons:
-        """Return the decided answers as `Comparisons` without users (ties and gaps dropped)."""
-        return Comparisons.from_win_matrix(self.wins, self.items)
+def _names(items: int | Sequence[Item]) -> tuple[Item, ...]:
+    """Turn a number of items, or their names, into a tuple of at least two different names."""
+    if isinstance(items, int | np.integer) and not isinstance(items, bool):
+        if not 2 <= items <= MOST_ITEMS:
+            raise ValueError(f"items = {items}: allowed is at least 2 items, at most {MOST_ITEMS}")
+        return tuple(range(int(items)))
+    if isinstance(items, str | bool) or not isinstance(items, Sequence | range | np.ndarray):
+        raise ValueError(f"items = {items!r}: allowed is a number of items or a sequence of names")
+    names = tuple(n.item() if isinstance(n, np.generic) else n for n in items)
+    for name in names:
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise ValueError(f"items contains {name!r}: allowed is strings or integers")
+    if len(names) < 2:
+        raise ValueError(f"items = {names}: allowed is at least 2 items")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"items contains {twice!r} more than once: allowed is different items")
+    return names
+
+
+def _integers(name: str, values: ArrayLike, ndim: int = 1) -> Counts:
+    """Return an int64 copy of a non-empty integer array with `ndim` axes."""
+    array = check.real_array(name, values)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} has shape {array.shape}: allowed is {ndim} dimension(s)")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty: allowed is at least 1 entry")
+    if array.dtype.kind == "f":
+        bad = array[array != np.floor(array)]  # NaN differs from itself, so it is found too
+        if bad.size:
+            raise ValueError(f"{name} contains {bad[0]}: allowed is integers")
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} has type {array.dtype}: allowed is integers")
+    return array.astype(np.int64)
+
+
+def _within(name: str, array: Counts, stop: int | None) -> Counts:
+    """Check that all entries are in 0..stop-1, or non-negative when `stop` is None."""
+    bad = np.argwhere((array < 0) | (array >= stop) if stop is not None else array < 0)
+    if bad.size:
+        where = tuple(int(k) for k in bad[0])
+        allowed = "0 or more" if stop is None else f"0..{stop - 1}"
+        label = ", ".join(map(str, where))
+        raise ValueError(f"{name}[{label}] = {array[where]}: allowed is {allowed}")
+    return array
+
+
+def _counts(name: str, values: ArrayLike) -> Counts:
+    """Return a square table of counts with zero diagonal."""
+    table = _integers(name, values, ndim=2)
+    if table.shape[0] != table.shape[1] or len(table) < 2:
+        raise ValueError(f"{name} has shape {table.shape}: allowed is (n, n) with n >= 2")
+    _within(name, table, None)
+    diagonal = np.flatnonzero(np.diagonal(table))
+    if diagonal.size:
+        k = int(diagonal[0])
+        raise ValueError(f"{name}[{k}, {k}] = {table[k, k]}: allowed is 0 on the diagonal")
+    return table
+
+
+def _permutations(name: str, values: ArrayLike, width: int) -> Counts:
+    table = check.real_array(name, values)
+    if table.ndim != 2 or not len(table) or table.shape[1] != width or width < 2:
+        raise ValueError(
+            f"{name} of shape {table.shape}: allowed is (users, {width or 'n'}), one row for one "
+            "user, at least one user and two items"
+        )
+    if not np.issubdtype(table.dtype, np.integer):
+        raise ValueError(f"{name} of type {table.dtype}: allowed are integers")
+    wrong = np.flatnonzero((np.sort(table, axis=1) != np.arange(width)).any(axis=1))
+    if wrong.size:
+        row = int(wrong[0])
+        raise ValueError(
+            f"{name}[{row}] = {table[row].tolist()}: allowed is a permutation of 0..{width - 1}"
+        )
+    return table.astype(np.int64)

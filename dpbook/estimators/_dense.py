@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbook.estimators._newton import Settings, inner_stop, logistic_start, minimise, newton_step
-from dpbook.links import Link
+from dpbook.models.links import Link
 
 Array = NDArray[np.float64]
 

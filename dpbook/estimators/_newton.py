@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbook.links import Link
+from dpbook.models.links import Link
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 
 from dpbook.data import Comparisons
 from dpbook.estimators._newton import Settings, inner_stop, logistic_start, minimise, newton_step
-from dpbook.links import Link
+from dpbook.models.links import Link
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int32]

@@ -18,7 +18,7 @@ def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
     ----------
     data : Comparisons, or array, shape (..., n, n)
         Comparisons, or win matrices with entry [i, j] the number of times i beat j. A tie may
-        count half a win for each side (`dpbook.data.PairTable.half_tied_wins`).
+        count half a win for each side (`dpbook.data.PairTable.half_tied_counts`).
 
     Returns
     -------

@@ -15,7 +15,7 @@ from dpbook.estimators import _select
 from dpbook.estimators._newton import Settings
 from dpbook.estimators._routes import CompleteRoute, Route
 from dpbook.estimators.orders import win_matrices
-from dpbook.links import LINKS
+from dpbook.models.links import LINKS
 
 __all__ = ["RidgeFit", "ridge_mle", "ridge_mle_complete"]
 

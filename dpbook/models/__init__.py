@@ -1,19 +1,22 @@
 """Models of comparisons and of whole rankings: laws, exact probabilities, samplers.
 
+A matrix ``rho`` (n, n) of winning probabilities has ``rho[i, j]`` for i before j.  A ranking is an
+array of positions, 0 for the first, and a law over rankings an array over `all_rankings`.
+
+`dpbook.models.links`
+    from a difference of strengths to the probability of winning.
 `dpbook.models.pairs`
     winning probabilities and designs of pairwise comparisons.
 `dpbook.models.rankings`
-    Mallows and Plackett-Luce models of one ranking for each user.
+    all rankings, and the Mallows model of one ranking for each user.
 """
 
+from dpbook.models.links import LINKS
 from dpbook.models.pairs import (
-    LINKS,
-    Link,
     average_win_probabilities,
     btl_probabilities,
     edge_comparisons,
     edge_wins,
-    individual_comparisons,
     individual_wins,
     two_level_probabilities,
     win_difference_pmf,
@@ -24,26 +27,20 @@ from dpbook.models.rankings import (
     mallows_pair_probabilities,
     mallows_pmf,
     mallows_rankings,
-    plackett_luce_pmf,
-    plackett_luce_rankings,
 )
 
 __all__ = [
     "LINKS",
-    "Link",
     "all_rankings",
     "average_win_probabilities",
     "btl_probabilities",
     "edge_comparisons",
     "edge_wins",
-    "individual_comparisons",
     "individual_wins",
     "mallows_expected_distance",
     "mallows_pair_probabilities",
     "mallows_pmf",
     "mallows_rankings",
-    "plackett_luce_pmf",
-    "plackett_luce_rankings",
     "two_level_probabilities",
     "win_difference_pmf",
 ]

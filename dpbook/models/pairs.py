@@ -1,4 +1,4 @@
-"""Models of pairwise comparisons: link functions, winning probabilities, samplers.
+"""Models of pairwise comparisons: winning probabilities, exact laws, samplers.
 
 A model is a matrix ``rho`` of shape (n, n): ``rho[i, j]`` is the probability that item ``i`` beats
 item ``j``, ``rho + rho.T`` is 1 everywhere, so the diagonal is 1/2. Two designs decide which pairs
@@ -13,20 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
-from dpbook.links import LINKS, Link
-
-__all__ = [
-    "LINKS",
-    "Link",
-    "average_win_probabilities",
-    "btl_probabilities",
-    "edge_comparisons",
-    "edge_wins",
-    "individual_comparisons",
-    "individual_wins",
-    "two_level_probabilities",
-    "win_difference_pmf",
-]
+from dpbook.models.links import LINKS
 
 Array = NDArray[np.float64]
 
@@ -249,36 +236,6 @@ def edge_comparisons(rho: ArrayLike, *, p: float = 1.0, rng: np.random.Generator
         If no pair happens to be compared.
     """
     return Comparisons.from_win_matrix(edge_wins(rho, p=p, rng=rng)[0])
-
-
-def individual_comparisons(
-    rho: ArrayLike, *, users: int, per_user: int, rng: np.random.Generator
-) -> Comparisons:
-    """Sample one data set of the individual design, with the user of each comparison.
-
-    Parameters
-    ----------
-    rho, users, per_user, rng
-        As for `individual_wins`.
-
-    Returns
-    -------
-    Comparisons
-        ``users * per_user`` comparisons, ordered by user.
-    """
-    matrix = _probabilities(rho)
-    users = check.integer("users", users, 1)
-    per_user = check.integer("per_user", per_user, 1)
-    check.generator(rng)
-    i, j = np.triu_indices(matrix.shape[-1], 1)
-    pair = rng.integers(0, i.size, size=users * per_user)
-    first = rng.random(pair.size) < matrix[i, j][pair]
-    return Comparisons(
-        items=matrix.shape[-1],
-        winner=np.where(first, i[pair], j[pair]),
-        loser=np.where(first, j[pair], i[pair]),
-        user=np.repeat(np.arange(users), per_user),
-    )
 
 
 def _probabilities(rho: ArrayLike) -> Array:

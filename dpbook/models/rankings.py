@@ -1,4 +1,4 @@
-"""Models of whole rankings: Mallows and Plackett-Luce.
+"""Whole rankings: all of them, and the Mallows model.
 
 A ranking is an array of positions: entry ``i`` is the place of item ``i``, 0 for the first.
 """
@@ -8,25 +8,37 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbook import _validation as check
-
-__all__ = [
-    "all_rankings",
-    "mallows_expected_distance",
-    "mallows_pair_probabilities",
-    "mallows_pmf",
-    "mallows_rankings",
-    "plackett_luce_pmf",
-    "plackett_luce_rankings",
-]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _BLOCK = 2048  # users sampled together: their places stay in the cache
 _ENUMERATED = 8  # most items whose rankings are listed
+
+
+def all_rankings(n_items: int) -> Ints:
+    """All rankings, the outcomes of every law over rankings: positions, lexicographic.
+
+    Parameters
+    ----------
+    n_items : int
+        From 1 to 8.
+
+    Returns
+    -------
+    array of int, shape (n_items!, n_items)
+        Entry [r, i] is the place of item i in ranking r.
+
+    Examples
+    --------
+    >>> all_rankings(3)[3]  # item 0 comes second, item 1 third, item 2 first
+    array([1, 2, 0])
+    """
+    n = check.integer("n_items", n_items, 1, _ENUMERATED)
+    return np.array(list(itertools.permutations(range(n))), dtype=np.int64)
 
 
 def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Generator) -> Ints:
@@ -104,7 +116,7 @@ def mallows_pmf(n_items: int, phi: float) -> tuple[Ints, Array]:
     Returns
     -------
     rankings : array of int, shape (n!, n_items)
-        Positions, in lexicographic order.
+        `all_rankings` of the items.
     probabilities : array, shape (n!,)
 
     Notes
@@ -175,86 +187,3 @@ def mallows_expected_distance(n_items: int, phi: float) -> float:
     steps = np.arange(n)
     weights = np.power(check.probability("phi", phi), steps, dtype=float)
     return float((np.cumsum(steps * weights) / np.cumsum(weights)).sum())
-
-
-def plackett_luce_rankings(theta: ArrayLike, users: int, *, rng: np.random.Generator) -> Ints:
-    """Sample rankings built from the top, each next item with odds exp(theta).
-
-    Parameters
-    ----------
-    theta : array, shape (n,)
-        Log-strengths, at least two.
-    users : int
-        Number of rankings.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of int, shape (users, n)
-        Positions.
-
-    Notes
-    -----
-    The order of independent arrival times log E_i - theta_i, E_i standard exponential, has the
-    Plackett-Luce law. Any two items compare as in the Bradley-Terry-Luce model.
-    Idealised sampler (floating point).
-    """
-    strengths = check.item_vector("theta", theta)
-    users = check.integer("users", users, 1)
-    arrival = check.generator(rng).standard_exponential((users, strengths.size))
-    # A draw of exactly 0 has log -inf, an arrival before all others, as it should be.
-    with np.errstate(divide="ignore"):
-        orders = np.argsort(np.log(arrival) - strengths, axis=1)
-    positions = np.empty_like(orders)
-    np.put_along_axis(positions, orders, np.arange(strengths.size)[None, :], axis=1)
-    return positions
-
-
-def plackett_luce_pmf(theta: ArrayLike) -> tuple[Ints, Array]:
-    """Exact law of a Plackett-Luce ranking.
-
-    Parameters
-    ----------
-    theta : array, shape (n,)
-        Log-strengths, n from 2 to 8.
-
-    Returns
-    -------
-    rankings : array of int, shape (n!, n)
-        Positions, in lexicographic order.
-    probabilities : array, shape (n!,)
-
-    Notes
-    -----
-    The exact twin of `plackett_luce_rankings`.
-    """
-    strengths = check.item_vector("theta", theta)
-    if strengths.size > _ENUMERATED:
-        raise ValueError(f"theta of length {strengths.size}: allowed are 2 to {_ENUMERATED} items")
-    rankings = all_rankings(strengths.size)
-    listed = strengths[np.argsort(rankings, axis=1)]
-    left = np.logaddexp.accumulate(listed[:, ::-1], axis=1)[:, ::-1]
-    return rankings, np.exp((listed - left).sum(axis=1))
-
-
-def all_rankings(n_items: int) -> Ints:
-    """All rankings, the outcomes of every law over rankings: positions, lexicographic.
-
-    Parameters
-    ----------
-    n_items : int
-        From 1 to 8.
-
-    Returns
-    -------
-    array of int, shape (n_items!, n_items)
-        Entry [r, i] is the place of item i in ranking r.
-
-    Examples
-    --------
-    >>> all_rankings(3)[3]  # item 0 comes second, item 1 third, item 2 first
-    array([1, 2, 0])
-    """
-    n = check.integer("n_items", n_items, 1, _ENUMERATED)
-    return np.array(list(itertools.permutations(range(n))), dtype=np.int64)

@@ -67,9 +67,9 @@ def survey_distances(
     # Three noises of each replicate: on the score, on the counts, and for ties between counts.
     shape = (3, check.integer("size", size, 1), n)
     noise, count_noise, lots = check.generator(rng).laplace(size=shape)
-    wins = np.broadcast_to(table.wins, (size, n, n))
+    wins = np.broadcast_to(table.counts, (size, n, n))
     ties = np.broadcast_to(np.triu(table.ties), (size, n, n))
-    whole = ranks_from_scores(table.half_tied_wins().sum(axis=-1))
+    whole = ranks_from_scores(table.half_tied_counts().sum(axis=-1))
     rows: dict[str, list[list[Array]]] = {}
     before = 1.0
     for p in shares:

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
-
-__all__ = ["LINKS", "Link"]
 
 Array = NDArray[np.float64]
 
@@ -42,21 +39,46 @@ class Link:
     least_curvature: float = 0.0
 
 
+# scipy is imported where it is used, so that the package needs numpy alone to be imported.
+
+
+def _expit(x: Array) -> Array:
+    from scipy.special import expit
+
+    return expit(x)
+
+
+def _probit_cdf(x: Array) -> Array:
+    from scipy.special import ndtr
+
+    return ndtr(x)
+
+
+def _probit_pdf(x: Array) -> Array:
+    return np.exp(-(x**2) / 2.0) / np.sqrt(2 * np.pi)
+
+
+def _cauchit_pdf(x: Array) -> Array:
+    return 1.0 / np.pi / (1.0 + x * x)
+
+
 # With s = F'/F, differentiating once more gives -(log F)'' = s (s - F''/F'); each F''/F' is
 # elementary.
 
 
 def _logistic_pdf(x: Array) -> Array:
-    return special.expit(x) * special.expit(-x)
+    return _expit(x) * _expit(-x)
 
 
 def _logistic_slope(x: Array) -> Array:
-    return special.expit(-x)
+    return _expit(-x)
 
 
 def _probit_slope(x: Array) -> Array:
+    from scipy.special import erfcx
+
     # F(x) = erfcx(-x / sqrt 2) exp(-x^2 / 2) / 2: the exponentials cancel, no tail underflows.
-    return math.sqrt(2 / math.pi) / special.erfcx(-x / math.sqrt(2))
+    return math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
 
 
 def _probit_curvature(x: Array) -> Array:
@@ -79,7 +101,9 @@ def _cauchit_curvature(x: Array) -> Array:
 
 
 def _student_t3_cdf(x: Array) -> Array:
-    return special.stdtr(3, x)
+    from scipy.special import stdtr
+
+    return stdtr(3, x)
 
 
 def _student_t3_pdf(x: Array) -> Array:
@@ -106,7 +130,7 @@ def _steepening(x: Array) -> tuple[Array, Array]:
 
 
 def _logistic_tanh_cdf(x: Array) -> Array:
-    return special.expit(_steepening(x)[0])
+    return _expit(_steepening(x)[0])
 
 
 def _logistic_tanh_pdf(x: Array) -> Array:
@@ -116,17 +140,17 @@ def _logistic_tanh_pdf(x: Array) -> Array:
 
 def _logistic_tanh_slope(x: Array) -> Array:
     g, slope = _steepening(x)
-    return slope * special.expit(-g)
+    return slope * _expit(-g)
 
 
 def _logistic_tanh_curvature(x: Array) -> Array:
     g, slope = _steepening(x)
     bend = 2 * np.tanh(x) * (slope - 1)  # -g''
-    return special.expit(-g) * (slope**2 * special.expit(g) + bend)
+    return _expit(-g) * (slope**2 * _expit(g) + bend)
 
 
 LINKS: dict[str, Link] = {
-    "logistic": Link("logistic", special.expit, _logistic_pdf, _logistic_slope, _logistic_pdf),
+    "logistic": Link("logistic", _expit, _logistic_pdf, _logistic_slope, _logistic_pdf),
     "logistic_tanh": Link(
         "logistic_tanh",
         _logistic_tanh_cdf,
@@ -134,10 +158,10 @@ LINKS: dict[str, Link] = {
         _logistic_tanh_slope,
         _logistic_tanh_curvature,
     ),
-    "probit": Link("probit", special.ndtr, stats.norm.pdf, _probit_slope, _probit_curvature),
+    "probit": Link("probit", _probit_cdf, _probit_pdf, _probit_slope, _probit_curvature),
     # The least curvatures were found by scalar minimisation and rounded down; tested.
     "cauchit": Link(
-        "cauchit", _cauchit_cdf, stats.cauchy.pdf, _cauchit_slope, _cauchit_curvature, -0.2344
+        "cauchit", _cauchit_cdf, _cauchit_pdf, _cauchit_slope, _cauchit_curvature, -0.2344
     ),
     "student_t3": Link(
         "student_t3",

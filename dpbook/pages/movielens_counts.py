@@ -1,0 +1,121 @@
+"""What people's ratings say about pairs of films, ratings and gaps kept apart (page 16).
+
+Sources: Harper and Konstan (2015); XSC, Section 5.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook.data import load_table
+from dpbook.data.tables import film_titles, rows_of
+
+Counts = NDArray[np.int64]
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Films:
+    """Outcomes of each pair of films, counted over 610 users; tables have the shape (n, n).
+
+    Attributes
+    ----------
+    higher : users who rated both films, and i higher than j.
+    equal : users who gave both films the same rating.
+    only : users who rated i and not j.
+    neither : users who rated neither, those who rated no film at all included.
+    products : sum over users of the product of the surpluses of i and j. A user's surplus of a film
+        is the number of films put after it less those put before it, the unrated last.
+    raters : users who rated at least one film.
+    """
+
+    items: tuple[str | int, ...]
+    higher: Counts
+    equal: Counts
+    only: Counts
+    neither: Counts
+    products: Counts
+    users: int = 610
+    raters: int = 580
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    def decided(self) -> Counts:
+        """Users who prefer i to j when the unrated come last."""
+        return self.higher + self.only
+
+    def undecided(self) -> Counts:
+        """Users for whom a fair coin decides the pair."""
+        return self.equal + self.neither
+
+    def expected(self) -> Array:
+        """Expected number of users with i before j after the coins."""
+        return self.decided() + self.undecided() / 2
+
+    def probabilities(self) -> Array:
+        """Chance that a random user puts i before j; diagonal 1/2."""
+        return self.expected() / self.users + np.eye(self.n_items) / 2
+
+    def score_covariance(self) -> Array:
+        """Covariance over users of the films' scores.
+
+        A user's score of a film is half its surplus. Coins add their own variance to it.
+        """
+        decided = self.decided()
+        mean = (decided.sum(axis=1) - decided.sum(axis=0)) / self.users
+        return (self.products / self.users - np.outer(mean, mean)) / 4
+
+    def ratings(self) -> Counts:
+        """Number of ratings of each film, shape (n,)."""
+        rated = self.higher + self.higher.T + self.equal + self.only
+        return rated.max(axis=1)
+
+
+def committed_films() -> Films:
+    """The tables that the package carries."""
+    films = list(film_titles())
+    place, n = {movie: k for k, movie in enumerate(films)}, len(films)
+    higher, equal, only, neither = np.zeros((4, n, n), dtype=np.int64)
+    for row in rows_of("movielens_top40_pairs.csv"):
+        i, j = place[int(row["first"])], place[int(row["second"])]
+        higher[i, j], higher[j, i] = int(row["first_higher"]), int(row["second_higher"])
+        only[i, j], only[j, i] = int(row["only_first"]), int(row["only_second"])
+        equal[i, j] = equal[j, i] = int(row["equal"])
+        neither[i, j] = neither[j, i] = int(row["neither"])
+    products = np.array(
+        [[int(row[str(movie)]) for movie in films] for row in rows_of("movielens_top40_lists.csv")]
+    )
+    return Films(load_table("movielens_top40").items, higher, equal, only, neither, products)
+
+
+def films_of(ratings: ArrayLike, items: tuple[str | int, ...] = ()) -> Films:
+    """Count, pair by pair, what ratings (users, n) say; NaN where there is none."""
+    values = np.asarray(ratings, dtype=float)
+    rated = (~np.isnan(values)).astype(np.int64)
+    # NaN compares as false, so that both counts are over users who rated both.
+    higher = np.array([(column[:, None] > values).sum(axis=0) for column in values.T])
+    equal = np.array([(column[:, None] == values).sum(axis=0) for column in values.T])
+    neither = (1 - rated).T @ (1 - rated)
+    np.fill_diagonal(equal, 0)
+    np.fill_diagonal(neither, 0)
+    # Here the unrated stand below every rating.
+    ranked = np.nan_to_num(values, nan=-np.inf)
+    surplus = np.zeros(ranked.shape, dtype=np.int64)
+    for k, column in enumerate(ranked.T):
+        ahead, behind = column[:, None] > ranked, column[:, None] < ranked
+        surplus[:, k] = ahead.sum(axis=1) - behind.sum(axis=1)
+    return Films(
+        items=items or tuple(range(values.shape[1])),
+        higher=higher,
+        equal=equal,
+        only=rated.T @ (1 - rated),
+        neither=neither,
+        products=surplus.T @ surplus,
+        users=len(values),
+        raters=int(rated.any(axis=1).sum()),
+    )
