@@ -3,7 +3,6 @@
 from dpbook.lower_bounds.fano import (
     dp_fano_error,
     dp_fano_risk,
-    edge_coupling_distance,
     edge_kl,
     fano_error,
     product_log_ratio,
@@ -27,7 +26,6 @@ __all__ = [
     "constant_weight_code",
     "dp_fano_error",
     "dp_fano_risk",
-    "edge_coupling_distance",
     "edge_kl",
     "fano_error",
     "gilbert_varshamov",

@@ -1,4 +1,4 @@
-"""How alike the data of two models are, and Fano inequalities, with privacy and without."""
+"""Fano inequalities, with privacy and without, and what they take from the models."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 MOST_HYPOTHESES = 10**300
 
 
-def edge_coupling_distance(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) -> float:
-    """Expected number of flips that turn edge data of one model into data of the other.
+def edge_kl(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) -> float:
+    """Kullback-Leibler divergence of the edge data of two models, in nats.
 
     Parameters
     ----------
@@ -30,31 +30,14 @@ def edge_coupling_distance(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) 
     Returns
     -------
     float
-        p times the sum of ``abs(rho_ij - other_ij)`` over pairs.
-
-    Notes
-    -----
-    The coupling compares the same pairs on both sides and couples each outcome best possible.
-    None is better: each pair must differ with probability at least its total variation distance.
-    """
-    a, b = _above_diagonal(rho, other)
-    return check.probability("p", p, zero=False) * float(np.abs(a - b).sum())
-
-
-def edge_kl(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) -> float:
-    """Kullback-Leibler divergence of the edge data of two models, in nats.
-
-    Parameters
-    ----------
-    rho, other, p
-        As for `edge_coupling_distance`.
-
-    Returns
-    -------
-    float
         Infinite if ``other`` rules out what ``rho`` allows.
     """
-    a, b = _above_diagonal(rho, other)
+    a = check.finite_array("rho", rho, min_ndim=2)
+    b = check.finite_array("other", other, min_ndim=2)
+    if a.ndim != 2 or a.shape[0] != a.shape[1] or a.shape != b.shape:
+        raise ValueError(f"other of shape {b.shape}: allowed is a square matrix like rho")
+    at = np.triu_indices(len(a), 1)
+    a, b = a[at], b[at]
     p = check.probability("p", p, zero=False)
     return p * float((rel_entr(a, b) + rel_entr(1 - a, 1 - b)).sum())
 
@@ -173,12 +156,3 @@ def dp_fano_error(
     if excess(0.0) >= 0:
         return 0.0
     return float(brentq(excess, 0.0, 1 - 1e-12, xtol=1e-15))
-
-
-def _above_diagonal(rho: ArrayLike, other: ArrayLike) -> tuple[Array, Array]:
-    a = check.finite_array("rho", rho, min_ndim=2)
-    b = check.finite_array("other", other, min_ndim=2)
-    if a.ndim != 2 or a.shape[0] != a.shape[1] or a.shape != b.shape:
-        raise ValueError(f"other of shape {b.shape}: allowed is a square matrix like rho")
-    at = np.triu_indices(len(a), 1)
-    return a[at], b[at]

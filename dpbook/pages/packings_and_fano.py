@@ -15,7 +15,6 @@ from scipy.special import gammaln, logsumexp
 
 from dpbook.lower_bounds import (
     dp_fano_error,
-    edge_coupling_distance,
     edge_kl,
     fano_error,
     product_law,
@@ -43,6 +42,17 @@ def log_sizes(n: int, nu_1: float, nu_2: float = 0.5) -> tuple[float, float, flo
 
 def _log_comb(a: Any, b: Any) -> Any:
     return gammaln(a + 1) - gammaln(b + 1) - gammaln(a - b + 1)
+
+
+def edge_coupling_distance(rho: Array, other: Array, *, p: float = 1.0) -> float:
+    """Expected number of flips that turn edge data of one model into data of the other.
+
+    p times the sum of ``abs(rho_ij - other_ij)`` over pairs. The coupling compares the same pairs
+    on both sides and couples each outcome best possible. None is better: each pair must differ with
+    probability at least its total variation distance.
+    """
+    at = np.triu_indices(len(rho), 1)
+    return p * float(np.abs(rho[at] - other[at]).sum())
 
 
 def comparison_law(rho: ArrayLike) -> Array:

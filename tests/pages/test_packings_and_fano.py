@@ -21,6 +21,7 @@ from dpbook.pages.packings_and_fano import (
     code_distances,
     comparison_law,
     dp_fano_risk_printed,
+    edge_coupling_distance,
     failing_c,
     family_laws,
     fano_error_of,
@@ -139,6 +140,13 @@ def test_user_total_variation_by_enumeration():
     first, second = map(comparison_law, rho)
     two = np.abs(np.outer(first, first) - np.outer(second, second)).sum() / 2
     assert user_total_variation(first, second, 2) == pytest.approx(two)
+
+
+@pytest.mark.parametrize("h", [1, 2, 4])
+def test_coupling_distance_has_the_closed_form(h):
+    sets = np.arange(4), np.r_[: 4 - h, 4 : 4 + h]
+    a, b = (two_level_probabilities(9, s, 0.15) for s in sets)
+    assert edge_coupling_distance(a, b, p=0.6) == pytest.approx(2 * 0.6 * 0.15 * h * (9 - h))
 
 
 @pytest.mark.parametrize("h", [1, 2, 4])
