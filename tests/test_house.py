@@ -17,7 +17,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DRAWS = {"laplace", "laplace_noise", "gaussian_noise", "discrete_laplace_noise"}
 # Where Laplace or Gaussian noise is drawn that belongs to no ranker, each with its reason.
-OTHER_NOISE: dict[str, str] = {}
+OTHER_NOISE: dict[str, str] = {
+    "17-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
+}
 
 
 def slug(page: Path) -> str:
