@@ -29,7 +29,6 @@ USERS, ITEMS, PAIRS = 40, 4, 6
 EPSILONS = [0.3, 1.0]
 POSITIONS = mallows_rankings(USERS, ITEMS, phi=0.5, rng=np.random.default_rng(1))
 COUNTS = pairwise_counts(POSITIONS)
-FRACTIONS = COUNTS / USERS
 
 Calls = list[SimpleNamespace]
 Watch = Callable[[Callable], Calls]
@@ -254,13 +253,6 @@ def sheets(kind: str) -> np.ndarray:
 def largest_move(vectors: np.ndarray) -> float:
     """Largest l1-distance between two rows."""
     return max(float(np.abs(vectors - row).sum(axis=1).max()) for row in vectors)
-
-
-def bits_of_rankings() -> np.ndarray:
-    """Upper triangle of what one ranking adds to the pairwise counts: one row a ranking."""
-    ranks = np.array(list(permutations(range(ITEMS))))
-    above = np.triu_indices(ITEMS, 1)
-    return (ranks[:, above[0]] < ranks[:, above[1]]).astype(float)
 
 
 PERSON = {"privacy": "individual", "trust_design": True}
