@@ -192,14 +192,6 @@ NAMELESS = {
     "none": (lambda: rankers.noisy_counts(None, **EDGE), "data = None, of type object"),
     "objects": (lambda: estimators.win_counts([[0, object()], [1, 0]]), "data = .*type object"),
     "text ridge": (lambda: estimators.ridge_mle([["0", "1"], ["1", "0"]], gamma=1.0), "data = "),
-    "none as fractions": (
-        lambda: rankers.noisy_fractions(None, 3, epsilon=1.0, rng=RNG),
-        "fractions = None",
-    ),
-    "text counts": (
-        lambda: rankers.dp_kwiksort([["0", "1"], ["1", "0"]], epsilon=1.0, rng=RNG),
-        "counts = ",
-    ),
     "text reports": (lambda: rankers.reported_wins("abc", 1.0, rng=RNG), "wins = 'abc'"),
     "text bits": (lambda: mechanisms.randomized_response(["1"], 1.0, rng=RNG), "bits = "),
     "gap": (
@@ -241,10 +233,6 @@ NAMELESS = {
     "too large a number": (
         lambda: rankers.count_noise_scale(3, epsilon=10**400, privacy="edge"),
         "epsilon = 10",
-    ),
-    "no triangle": (
-        lambda: estimators.worst_ratio(np.full((2, 2), 0.5), wins=np.triu(np.ones((2, 2)), 1)),
-        r"placed of shape \(2, 2\): allowed is \(n, n\) with n >= 3",
     ),
     "ragged rankings": (lambda: data.Rankings(2, RAGGED), "positions = .* all its rows of one"),
     "ragged orders": (lambda: data.Rankings.from_orders(RAGGED), "orders = .* all its rows of one"),

@@ -9,7 +9,6 @@ is spent twice leaves no trace in the output.
 from __future__ import annotations
 
 import inspect
-import math
 import re
 import sys
 from collections.abc import Callable
@@ -20,20 +19,16 @@ import numpy as np
 import pytest
 
 from dpbook import rankers
-from dpbook.estimators import footrule_ranking, pairwise_counts, ridge_mle
+from dpbook.estimators import pairwise_counts, ridge_mle
 from dpbook.mechanisms import discrete_laplace_noise, laplace_noise, randomized_response_pmf
-from dpbook.mechanisms.gaussian import gaussian_noise, gaussian_profile
-from dpbook.mechanisms.selection import exponential_pmf, permute_and_flip_pmf
 from dpbook.models import mallows_rankings
 from dpbook.rankers import adaptive_report_pmf, hypercube_response, ldp_pair_counts, report_pmf
-from dpbook.rankers.central_rankings._subset_sums import subset_sums
 from dpbook.rankers.local_rankings.adaptive_answers import AdaptiveAnswers
 
 USERS, ITEMS, PAIRS = 40, 4, 6
 EPSILONS = [0.3, 1.0]
 POSITIONS = mallows_rankings(USERS, ITEMS, phi=0.5, rng=np.random.default_rng(1))
 COUNTS = pairwise_counts(POSITIONS)
-FRACTIONS = COUNTS / USERS
 
 Calls = list[SimpleNamespace]
 Watch = Callable[[Callable], Calls]
@@ -260,13 +255,6 @@ def largest_move(vectors: np.ndarray) -> float:
     return max(float(np.abs(vectors - row).sum(axis=1).max()) for row in vectors)
 
 
-def bits_of_rankings() -> np.ndarray:
-    """Upper triangle of what one ranking adds to the pairwise counts: one row a ranking."""
-    ranks = np.array(list(permutations(range(ITEMS))))
-    above = np.triu_indices(ITEMS, 1)
-    return (ranks[:, above[0]] < ranks[:, above[1]]).astype(float)
-
-
 PERSON = {"privacy": "individual", "trust_design": True}
 COUNT_MOVES = {  # how far one neighbour moves the win counts
     # one answer turned round: one win less here, one more there
@@ -316,109 +304,6 @@ def test_objective_perturbation_takes_the_scale_it_is_given(watch: Watch) -> Non
     assert np.array_equal(fits[0].linear, noise[0].result)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("ranker", [rankers.noisy_fractions, rankers.private_kemeny])
-def test_noise_on_all_fractions_spends_epsilon(
-    watch: Watch, ranker: Callable, epsilon: float
-) -> None:
-    laplace, gaussian = watch(laplace_noise), watch(gaussian_noise)
-    ranker(FRACTIONS, USERS, epsilon=epsilon, rng=rng())
-    move = largest_move(bits_of_rankings()) / USERS
-    assert [move / c.scale for c in laplace] == pytest.approx([epsilon], rel=1e-12)
-    assert not gaussian
-    ranker(FRACTIONS, USERS, epsilon=epsilon, delta=1e-4, rng=rng())
-    euclid = math.sqrt(PAIRS) / USERS  # all bits differ between a ranking and its reverse
-    spent = [float(gaussian_profile(euclid, c.scale, epsilon)) for c in gaussian]
-    assert spent == pytest.approx([1e-4], rel=1e-9) and len(laplace) == 1
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_noise_on_all_places_spends_epsilon(watch: Watch, epsilon: float) -> None:
-    laplace, gaussian = watch(laplace_noise), watch(gaussian_noise)
-    solved = watch(footrule_ranking)
-    rankers.private_footrule(POSITIONS, epsilon=epsilon, rng=rng())
-    # For every item and every place but the last: is it there or before?
-    places = np.array(list(permutations(range(ITEMS))))
-    zeros_and_ones = (places[:, :, None] <= np.arange(ITEMS - 1)).reshape(len(places), -1)
-    move = largest_move(zeros_and_ones.astype(float))
-    assert [move / c.scale for c in laplace] == pytest.approx([epsilon], rel=1e-12)
-    assert not gaussian
-    counts = (POSITIONS[:, :, None] <= np.arange(ITEMS - 1)).sum(axis=0)
-    assert np.array_equal(solved[0].reached, counts + laplace[0].result)
-    rankers.private_footrule(POSITIONS, epsilon=epsilon, delta=1e-4, rng=rng())
-    spent = [float(gaussian_profile(math.sqrt(move), c.scale, epsilon)) for c in gaussian]
-    assert spent == pytest.approx([1e-4], rel=1e-9) and len(laplace) == 1
-    assert np.array_equal(solved[1].reached, counts + gaussian[0].result)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("share", [0.5, 0.2])
-@pytest.mark.parametrize("cap", [4, 5])
-def test_answers_and_fallback_of_reduction_two_share_epsilon(
-    watch: Watch, cap: int, share: float, epsilon: float
-) -> None:
-    laplace, gaussian = watch(laplace_noise), watch(gaussian_noise)
-    options = {"epsilon": epsilon, "cap": cap, "share": share, "size": 200}
-    run = rankers.capped_kwiksort(FRACTIONS, USERS, rng=rng(), **options)
-    assert run.fell_back.any() and not run.fell_back.all()
-    answers, fallback = laplace
-    # An answer moves by 1 / USERS; at most `cap` of them are seen, and all fractions afterwards.
-    parts = [cap / USERS / answers.scale, PAIRS / USERS / fallback.scale]
-    assert parts == pytest.approx([(1 - share) * epsilon, share * epsilon], rel=1e-12)
-    assert sum(parts) == pytest.approx(epsilon, rel=1e-12)
-    rankers.capped_kwiksort(FRACTIONS, USERS, delta=1e-4, rng=rng(), **options)
-    spent = gaussian_profile(math.sqrt(cap) / USERS, gaussian[0].scale, (1 - share) * epsilon)
-    assert float(spent) == pytest.approx(1e-4, rel=1e-9) and len(gaussian) == 1
-    assert PAIRS / USERS / laplace[-1].scale == pytest.approx(share * epsilon, rel=1e-12)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_a_cap_that_cannot_be_passed_leaves_epsilon_to_the_answers(
-    watch: Watch, epsilon: float
-) -> None:
-    calls = watch(laplace_noise)
-    rankers.capped_kwiksort(FRACTIONS, USERS, epsilon=epsilon, cap=PAIRS, size=50, rng=rng())
-    assert [PAIRS / USERS / c.scale for c in calls] == pytest.approx([epsilon], rel=1e-12)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_printed_scales_of_reduction_two(watch: Watch, epsilon: float) -> None:
-    calls = watch(laplace_noise)
-    rankers.capped_kwiksort(
-        FRACTIONS, USERS, epsilon=epsilon, cap=4, calibration="printed", size=200, rng=rng()
-    )
-    # q / (epsilon n) for the answers, and m^2 / (epsilon n) at epsilon / 2 for the fallback.
-    expected = [4 / (epsilon * 40), 16 / (epsilon / 2 * 40)]
-    assert [c.scale for c in calls] == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_noise_on_leads_spends_epsilon(watch: Watch, epsilon: float) -> None:
-    calls = watch(laplace_noise)
-    rankers.dp_kwiksort(COUNTS, epsilon=epsilon, rng=rng())
-    rankers.dp_kwiksort(COUNTS, epsilon=epsilon, relation="add_remove", rng=rng())
-    leads = 2 * bits_of_rankings() - 1  # what one ranking adds to the leads
-    moves = [largest_move(leads), float(np.abs(leads).sum(axis=1).max())]
-    spent = [move / c.scale for move, c in zip(moves, calls, strict=True)]
-    assert spent == pytest.approx([epsilon, epsilon], rel=1e-12)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_choice_of_a_ranking_spends_epsilon(watch: Watch, epsilon: float) -> None:
-    """The cost of every ranking moves by at most D = 6 when one user's ranking is replaced."""
-    bits = bits_of_rankings()
-    distance = np.abs(bits[:, None] - bits).sum(axis=-1)  # Kendall's, of two rankings
-    move = max(float(np.abs(distance - row).max()) for row in distance)
-    choices = watch(exponential_pmf), watch(permute_and_flip_pmf)
-    sums = watch(subset_sums)
-    rankers.exponential_ranking_pmf(COUNTS, epsilon)
-    rankers.permute_and_flip_ranking(COUNTS, epsilon, rng=rng())
-    rankers.exponential_ranking(COUNTS, epsilon, rng=rng())
-    for calls in choices:
-        assert [(c.sensitivity, c.epsilon) for c in calls] == [(move, epsilon)]
-    assert [c.rate for c in sums] == pytest.approx([epsilon / (2 * move)], rel=1e-12)
-
-
 # ------------------------------------------------------------------ none is left out
 
 
@@ -433,7 +318,6 @@ def test_every_ranker_that_draws_is_watched_here() -> None:
     elsewhere = {
         "hypercube_response",  # a mechanism itself, against its law in test_local_rankings.py
         "printed_response",  # does not look at the data
-        "exponential_ranking_chain",  # promises no privacy
     }
     here = set(re.findall(r"rankers\.(\w+)", inspect.getsource(sys.modules[__name__])))
     assert not drawing - here - elsewhere, "a ranker without a test of its budget"

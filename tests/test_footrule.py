@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -12,12 +10,14 @@ from dpbook.data import Rankings
 from dpbook.estimators import footrule_distance, footrule_ranking, kendall_distance
 from dpbook.mechanisms import laplace_logpdf
 from dpbook.mechanisms.gaussian import gaussian_profile
-from dpbook.rankers import private_footrule
-from dpbook.rankers.central_rankings.footrule import footrule_scale, places_reached
+from dpbook.privacy import WholeRanking
+from dpbook.rankers import PrivateFootrule
+from dpbook.rankers.footrule import places_reached
+from tests.oracles import all_places
 
 
-def all_places(n):
-    return np.array(list(permutations(range(n))))
+def ranker(n, epsilon, delta=0.0):
+    return PrivateFootrule.private(epsilon, WholeRanking(n), delta=delta)
 
 
 def reached_by_hand(positions):
@@ -64,22 +64,26 @@ def test_sensitivity_by_enumeration(n):
     assert (
         moved.sum(axis=(2, 3)) == footrule_distance(all_places(n)[:, None], all_places(n))
     ).all()
-    assert moved.sum(axis=(2, 3)).max() == n * n // 2 == footrule_scale(n, epsilon=1.0)
-    assert (tables.sum(axis=(1, 2)) == n * (n - 1) // 2).all()  # one user more or less
+    assert moved.sum(axis=(2, 3)).max() == n * n // 2 == ranker(n, 1.0).scale
+    one_more = PrivateFootrule.private(1.0, WholeRanking(n, relation="add_remove"))
+    assert (tables.sum(axis=(1, 2)) == n * (n - 1) // 2).all()
+    assert one_more.scale == n * (n - 1) // 2
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_the_counts_spend_the_budget_exactly(epsilon):
     # One user replaced among three; Laplace loss is largest at the tables themselves.
     tables = [places_reached(row[None]) for row in all_places(3)]
-    scale, worst = footrule_scale(3, epsilon=epsilon), 0.0
+    scale, worst = ranker(3, epsilon).scale, 0.0
     for a in tables:
         for b in tables:
             for out in tables:
                 loss = laplace_logpdf(out - a, scale).sum() - laplace_logpdf(out - b, scale).sum()
                 worst = max(worst, loss)
     assert worst == pytest.approx(epsilon, rel=1e-12)
-    deviation = footrule_scale(3, epsilon=epsilon, delta=1e-5)
+    assert ranker(3, epsilon).loss() == pytest.approx((worst, worst))
+    assert ranker(3, epsilon).at_loss(2.0).scale == pytest.approx(2.0)
+    deviation = ranker(3, epsilon, 1e-5).scale
     spent = max(
         gaussian_profile(np.sqrt(((a - b) ** 2).sum()), deviation, epsilon)
         for a in tables
@@ -91,7 +95,7 @@ def test_the_counts_spend_the_budget_exactly(epsilon):
 
 def law_two_items(lead, epsilon, delta):
     """P(item 0 first): a lead and the difference of the noise on the two counts, in closed form."""
-    scale = footrule_scale(2, epsilon=epsilon, delta=delta)
+    scale = ranker(2, epsilon, delta).scale
     if delta:
         return norm.cdf(lead / (scale * np.sqrt(2)))
     tail = np.exp(-abs(lead) / scale) * (2 + abs(lead) / scale) / 4
@@ -104,7 +108,7 @@ def test_releases_of_two_items_follow_their_exact_law(delta):
     for first in (1, 3, 5):
         positions = np.array([[0, 1]] * first + [[1, 0]] * (5 - first))
         rng = np.random.default_rng(first)
-        found = private_footrule(positions, epsilon=epsilon, delta=delta, size=runs, rng=rng)
+        found = ranker(2, epsilon, delta).sample(positions, runs, rng=rng)
         p = law_two_items(2 * first - 5, epsilon, delta)
         # Five standard deviations: a false alarm once in two million runs.
         assert abs((found[:, 0] == 0).mean() - p) < 5 * np.sqrt(p * (1 - p) / runs)
@@ -115,26 +119,38 @@ def test_with_little_noise_it_is_the_best_ranking(delta):
     rng = np.random.default_rng(8)
     positions = np.argsort(rng.random((12, 5)), axis=1)
     best = footrule_distance(all_places(5)[:, None], positions).sum(axis=1).min()
-    found = private_footrule(positions, epsilon=1e8, delta=delta, size=7, rng=rng)
+    found = ranker(5, 1e8, delta).sample(positions, 7, rng=rng)
     assert found.shape == (7, 5)
     assert (footrule_distance(found[:, None], positions).sum(axis=1) == best).all()
-    one = private_footrule(Rankings(5, positions), epsilon=1e8, delta=delta, rng=rng)
+    one = ranker(5, 1e8, delta).sample(Rankings(5, positions), rng=rng)
     assert one.shape == (5,) and footrule_distance(one, positions).sum() == best
+
+
+def test_a_release_is_the_counts_plus_the_noise():
+    positions, rng = np.array([[0, 1, 2], [2, 1, 0]]), np.random.default_rng(0)
+    one = PrivateFootrule.private(1.0, WholeRanking(3, users=2))
+    noise = one.noise(4, rng=rng)
+    assert noise.shape == (4, 3, 2)
+    released = one.release(positions, noise)
+    assert released == pytest.approx(reached_by_hand(positions) + 4 * noise)
 
 
 def test_bad_arguments_are_refused():
     good, rng = np.array([[0, 1, 2], [2, 1, 0]]), np.random.default_rng(0)
-    for change, words in (
-        ({"positions": [[0, 0, 2]]}, "permutation of 0..2"),
-        ({"epsilon": 0.0}, "epsilon = 0.0"),
-        ({"delta": 1.0}, "delta = 1.0"),
-        ({"size": 0}, "size = 0"),
-        ({"size": 2**30}, "size = 1073741824 asks for too much work"),
-        ({"rng": 3}, "rng"),
+    for call, words in (
+        (lambda: ranker(3, 1.0).sample([[0, 0, 2]], rng=rng), "permutation of 0..2"),
+        (lambda: ranker(4, 1.0).sample(good, rng=rng), r"allowed is \(users, 4\)"),
+        (lambda: ranker(3, 0.0), "epsilon = 0.0"),
+        (lambda: ranker(3, 1.0, 1.0), "delta = 1.0"),
+        (lambda: ranker(3, 1.0).sample(good, -1, rng=rng), "size = -1"),
+        (lambda: ranker(3, 1.0).sample(good, 2**27, rng=rng), "size = 134217728 asks for too much"),
+        (lambda: ranker(3, 1.0).sample(good, rng=3), "rng"),
     ):
-        given = {"positions": good, "epsilon": 1.0, "rng": rng} | change
         with pytest.raises(ValueError, match=words):
-            private_footrule(given.pop("positions"), **given)
+            call()
+    three_people = PrivateFootrule.private(1.0, WholeRanking(3, users=3))
+    with pytest.raises(ValueError, match=r"data of shape \(2, 3\): allowed is \(3, 3\)"):
+        three_people.sample(good, rng=rng)
     for table in (np.zeros((3, 3)), np.zeros(3), np.full((3, 2), np.nan)):
         with pytest.raises(ValueError, match="reached"):
             footrule_ranking(table)

@@ -19,6 +19,7 @@ DRAWS = {"laplace", "laplace_noise", "gaussian_noise", "discrete_laplace_noise"}
 # Where Laplace or Gaussian noise is drawn that belongs to no ranker, each with its reason.
 OTHER_NOISE: dict[str, str] = {
     "lower_bounds_by_reduction": "one sign, read from two of many noisy counts",
+    "17-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
 }
 
 

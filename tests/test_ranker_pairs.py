@@ -1,0 +1,383 @@
+"""Rankers of whole rankings by noise on pairs, against enumeration written independently."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpbook.estimators import (
+    kemeny_ranking,
+    kemeny_score,
+    kwiksort_cost_pmf,
+    kwiksort_pmf,
+    pairwise_counts,
+)
+from dpbook.mechanisms.gaussian import gaussian_profile
+from dpbook.models import mallows_rankings
+from dpbook.privacy import Edge, WholeRanking
+from dpbook.rankers import CappedKwikSort, ExponentialRanking, NoisyPairs, PrivateFootrule
+from tests.oracles import (
+    all_places,
+    close,
+    frequencies,
+    kwiksort_law,
+    laplace_above,
+    neighbouring_tables,
+    pair_table,
+    worst_log_ratio,
+)
+
+CYCLE = np.array([[0, 7, 3], [2, 0, 6], [6, 3, 0]])  # nine users, 0 over 1 over 2 over 0
+NINE = WholeRanking(3, users=9)
+
+# ------------------------------------------------------------------ all rankers with an exact law
+
+MAKERS = {
+    "kwiksort": NoisyPairs.private,
+    "kemeny": lambda e, u: NoisyPairs.private(e, u, "kemeny"),
+    "kemeny, clipped": lambda e, u: NoisyPairs.private(e, u, "kemeny", clip=True),
+    "kemeny, printed": NoisyPairs.printed,
+    "capped at 2": lambda e, u: CappedKwikSort.private(e, u, 2),
+    "capped at 2, a tenth": lambda e, u: CappedKwikSort.private(e, u, 2, share=0.1),
+    "capped at 3": lambda e, u: CappedKwikSort.private(e, u, 3),
+    "exponential": ExponentialRanking.private,
+}
+
+
+@pytest.fixture(params=MAKERS, ids=str)
+def make(request):
+    return MAKERS[request.param]
+
+
+def test_sampler_against_law(make):
+    size, ranker = 40_000, make(3.0, NINE)
+    law = ranker.pmf(CYCLE)
+    assert law.sum() == pytest.approx(1, abs=1e-12)
+    drawn = ranker.sample(CYCLE, size, rng=np.random.default_rng(6))
+    assert drawn.shape == (size, 3) and close(frequencies(drawn), law, size)
+    assert not close(frequencies(drawn), replace(ranker, scale=2 * ranker.scale).pmf(CYCLE), size)
+    assert ranker.sample(CYCLE, rng=np.random.default_rng(6)).shape == (3,)
+
+
+def test_the_law_follows_a_renaming_of_the_items(make):
+    ranker, renamed = make(1.0, NINE), np.array([2, 0, 1])
+    there = np.empty_like(CYCLE)
+    there[np.ix_(renamed, renamed)] = CYCLE  # item i is called renamed[i]
+    index = {tuple(row): r for r, row in enumerate(all_places(3).tolist())}
+    moved = [index[tuple(row[np.argsort(renamed)].tolist())] for row in all_places(3)]
+    assert ranker.pmf(there)[moved] == pytest.approx(ranker.pmf(CYCLE), rel=1e-12)
+
+
+@pytest.mark.parametrize(("users", "epsilon"), [(1, 0.3), (3, 4.0)])
+def test_loss_of_the_ranking_is_that_of_enumeration_and_within_the_promise(make, users, epsilon):
+    ranker = make(epsilon, WholeRanking(3, users=users))
+    worst = worst_log_ratio(ranker.pmf, neighbouring_tables(3, users))
+    assert ranker.loss("ranking") == pytest.approx((worst, worst), rel=1e-9)
+    assert 0.15 * epsilon < worst <= ranker.loss()[1] + 1e-12 <= epsilon + 1e-9
+
+
+def test_half_the_scale_fails(make):
+    ranker = make(1.0, WholeRanking(3, users=3))
+    halved = replace(ranker, scale=ranker.scale / 2)
+    assert halved.loss()[0] == pytest.approx(2 * ranker.loss()[0], rel=0.3)
+    assert halved.loss("ranking")[0] > 1.3 * ranker.loss("ranking")[0]
+
+
+@pytest.mark.parametrize("of", ["release", "ranking"])
+def test_rankers_at_equal_loss(make, of):
+    even = make(1.0, WholeRanking(3, users=1)).at_loss(0.7, of)
+    assert even.loss(of)[1] == pytest.approx(0.7, rel=1e-9)
+
+
+def test_tables_that_are_not_of_these_people_are_refused(make):
+    for users in (10, 8, 2):
+        ranker = make(1.0, WholeRanking(3, users=users))
+        for use in (ranker.pmf, lambda c, r=ranker: r.sample(c, rng=np.random.default_rng(0))):
+            with pytest.raises(ValueError, match=f"users = {users}: data holds 9 answers"):
+                use(CYCLE)
+    ranker = make(1.0, NINE)
+    with pytest.raises(ValueError, match=r"data holds 0\.\d+, which is no count"):
+        ranker.sample(CYCLE / 9, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="data holds -"):
+        ranker.pmf(-CYCLE)
+    with pytest.raises(ValueError, match=r"data of shape \(4, 4\)"):
+        ranker.pmf(np.zeros((4, 4)))
+    with pytest.raises(ValueError, match="rng"):
+        ranker.sample(CYCLE, rng=3)
+    ranker.sample(CYCLE.astype(float), rng=np.random.default_rng(0))
+
+
+def test_bad_arguments(make):
+    for epsilon in (0.0, -1.0, math.nan, "1", 10**400):
+        with pytest.raises(ValueError, match="epsilon"):
+            make(epsilon, NINE)
+    with pytest.raises(ValueError, match="unit = Edge"):
+        replace(make(1.0, NINE), unit=Edge(3))
+
+
+# ------------------------------------------------------------------ noise on all pairs
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_noise_spends_the_budget_on_the_leads(n, relation):
+    tables = [pair_table([row], n) for row in all_places(n)]
+    leads = np.array([(t - t.T)[np.triu_indices(n, 1)] for t in tables])
+    moves = leads[:, None] - leads if relation == "replace" else leads
+    unit = WholeRanking(n, relation=relation)
+    l1, l2 = np.abs(moves).sum(axis=-1).max(), np.sqrt((moves**2).sum(axis=-1).max())
+    assert l1 / NoisyPairs.private(0.4, unit).scale == pytest.approx(0.4)
+    assert NoisyPairs.private(0.4, unit).loss() == pytest.approx((0.4, 0.4))
+    gauss = NoisyPairs.private(0.4, unit, delta=1e-4)
+    assert gaussian_profile(l2, gauss.scale, 0.4) == pytest.approx(1e-4, rel=1e-6)
+    assert gauss.loss() == (math.inf, math.inf)
+
+
+def test_printed_and_described_scales():
+    unit = WholeRanking(4, users=50)
+    assert NoisyPairs.printed(0.5, unit).scale / 100 == pytest.approx(16 / (0.5 * 50))
+    assert NoisyPairs.described(0.5, unit).scale == pytest.approx(3 * math.log(4) / 0.5)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+def test_a_release_is_the_lead_plus_the_noise(delta):
+    ranker = NoisyPairs.private(1.0, NINE, delta=delta)
+    noise = ranker.noise((2, 50_000), rng=np.random.default_rng(0))
+    leads = ranker.release(CYCLE, noise)
+    assert leads.shape == (2, 50_000, 3, 3) and (leads == -np.swapaxes(leads, -1, -2)).all()
+    off = (leads - (CYCLE - CYCLE.T))[..., *np.triu_indices(3, 1)]
+    assert off == pytest.approx(ranker.scale * noise)
+    size = np.abs(off).mean() if not delta else off.std()
+    assert size == pytest.approx(ranker.scale, rel=0.02)
+    assert np.abs(np.corrcoef(off.reshape(-1, 3).T)[np.triu_indices(3, 1)]).max() < 0.02
+    clipped = replace(ranker, clip=True).release(CYCLE, noise)
+    assert clipped == pytest.approx(np.clip(leads, -9, 9))
+
+
+@pytest.mark.parametrize("clip", [True, False])
+@pytest.mark.parametrize("epsilon", [0.5, 6.0])
+def test_law_of_the_noisy_kemeny_ranking(clip, epsilon):
+    """Noise drawn here, all six costs compared here."""
+    size, rng = 100_000, np.random.default_rng(4)
+    law = NoisyPairs.private(epsilon, NINE, "kemeny", clip=clip).pmf(CYCLE)
+    w = np.zeros((size, 3, 3))
+    for i, j in combinations(range(3), 2):
+        w[:, i, j] = CYCLE[i, j] / 9 + rng.laplace(scale=3 / (9 * epsilon), size=size)
+        if clip:
+            w[:, i, j] = np.minimum(np.maximum(w[:, i, j], 0), 1)
+        w[:, j, i] = 1 - w[:, i, j]
+    orders = np.argsort(all_places(3), axis=1)
+    cost = np.stack([w[:, b, a] + w[:, c, a] + w[:, c, b] for a, b, c in orders], 1)
+    best = np.argmin(cost.round(9) + 1e-10 * rng.random(cost.shape), axis=1)
+    assert close(np.bincount(best, minlength=6) / size, law, size)
+
+
+def test_noisy_kemeny_without_noise_is_kemeny():
+    rng = np.random.default_rng(2)
+    for n in (4, 9):
+        counts = pairwise_counts(mallows_rankings(21, n, phi=0.7, rng=rng))
+        ranker = NoisyPairs.private(1e9, WholeRanking(n, users=21), "kemeny", clip=True)
+        found = ranker.sample(counts, 2, rng=rng)
+        assert kemeny_score(found, counts) == pytest.approx(kemeny_ranking(counts).cost)
+
+
+# ------------------------------------------------------------------ KwikSort's laws
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_joint_law_of_ranking_and_comparisons(n):
+    upper = np.triu(np.random.default_rng(n).random((n, n)), 1)
+    preference = upper + np.tril(1 - upper.T, -1)
+    expected = kwiksort_law(preference)
+    assert kwiksort_cost_pmf(preference) == pytest.approx(expected, abs=1e-14)
+    assert kwiksort_pmf(preference)[1] == pytest.approx(expected.sum(axis=1), abs=1e-14)
+
+
+@pytest.mark.parametrize("make_one", [NoisyPairs.private, NoisyPairs.described])
+def test_dp_kwiksort_follows_the_law_written_out(make_one):
+    counts, ranker = 20 * CYCLE, make_one(0.1, WholeRanking(3))
+    below = laplace_above(counts - counts.T, ranker.scale)
+    assert ranker.pmf(counts) == pytest.approx(kwiksort_law(below).sum(axis=1), rel=1e-12)
+    gauss = NoisyPairs.private(0.1, WholeRanking(3), delta=1e-3)
+    drawn = frequencies(gauss.sample(counts, 40_000, rng=np.random.default_rng(1)))
+    assert close(drawn, gauss.pmf(counts), 40_000)
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+@pytest.mark.parametrize("make_one", [NoisyPairs.private, NoisyPairs.described])
+def test_worst_loss_for_three_items(relation, epsilon, make_one):
+    """All neighbours among up to five people reach the closed form, and none beats it."""
+    ranker = make_one(epsilon, WholeRanking(3, relation=relation))
+    crowds = (5,) if relation == "replace" else range(5)
+    worst = max(worst_log_ratio(ranker.pmf, neighbouring_tables(3, m, relation)) for m in crowds)
+    assert ranker.loss("ranking") == pytest.approx((worst, worst), rel=1e-9)
+    assert (worst > epsilon) == (make_one == NoisyPairs.described)
+
+
+def test_worst_loss_for_three_items_in_the_limit():
+    for relation, limit in (("replace", 2.5 / math.log(3)), ("add_remove", 1.25 / math.log(3))):
+        ranker = NoisyPairs.described(1e-6, WholeRanking(3, relation=relation))
+        assert ranker.loss("ranking")[0] / 1e-6 == pytest.approx(limit, rel=1e-5)
+
+
+def mcgarvey(leads) -> np.ndarray:
+    """Counts with given even leads: two rankings that differ, but for the pair, in every pair
+    move that pair by 2."""
+    n = len(leads)
+    counts = np.zeros((n, n), dtype=int)
+    for i, j in combinations(range(n), 2):
+        a, b = (i, j) if leads[i][j] > 0 else (j, i)
+        rest = [k for k in range(n) if k not in (i, j)]
+        both = np.argsort([[a, b, *rest], [*rest[::-1], a, b]], axis=1)
+        counts += abs(leads[i][j]) // 2 * pair_table(both, n)
+    return counts
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+@pytest.mark.parametrize("make_one", [NoisyPairs.private, NoisyPairs.described])
+def test_lower_end_of_the_loss_is_approached_by_profiles(n, make_one):
+    """Forced pivots: items 0, 2, ... far behind all that follow but the next."""
+    ranker = make_one(1.0, WholeRanking(n))
+    leads = np.zeros((n, n), dtype=int)
+    for i in range(0, n, 2):
+        leads[i, i + 2 :] = -60 * math.ceil(ranker.scale)
+    counts = mcgarvey(leads)
+    assert ((counts - counts.T)[np.triu_indices(n, 1)] == leads[np.triu_indices(n, 1)]).all()
+    # after the change all other leads are tied: one user had the reverse and has the identity now
+    one = pair_table([range(n)], n)
+    after, before = ranker.pmf(counts + one + one.T), ranker.pmf(counts + 2 * one.T)
+    forced = n * n // 4 * 2 / ranker.scale
+    assert math.log(after[0] / before[0]) == pytest.approx(forced, rel=1e-6)
+    lower, upper = ranker.loss("ranking")
+    assert forced - 1e-12 <= lower <= upper == ranker.loss()[0]
+    assert (lower > 1) == (make_one == NoisyPairs.described)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_lower_end_of_the_loss_is_at_least_that_of_two_users(n):
+    one = pair_table([range(n)], n)
+    for relation, before in (("replace", 2 * one.T), ("add_remove", one.T)):
+        for make_one in (NoisyPairs.private, NoisyPairs.described):
+            ranker = make_one(0.7, WholeRanking(n, relation=relation))
+            shown = math.log(ranker.pmf(one + one.T)[0] / ranker.pmf(before)[0])
+            lower = ranker.loss("ranking")[0]
+            assert lower >= shown - 1e-12
+            assert n not in (2, 4) or lower == pytest.approx(shown, rel=1e-10)
+
+
+def test_described_noise_is_too_small_and_more_so_for_many_items():
+    lower = [NoisyPairs.described(1.0, WholeRanking(n)).loss("ranking")[0] for n in range(2, 101)]
+    assert min(lower) > 2 and lower[-1] > 100 / (2 * math.log(100))
+    assert (np.diff(lower[8:]) > 0).all()
+    for n in (3, 10, 100):
+        assert 0.5 < NoisyPairs.private(1.0, WholeRanking(n)).loss("ranking")[0] <= 1
+
+
+# ------------------------------------------------------------------ Reduction II
+
+
+@pytest.mark.parametrize("make_one", [CappedKwikSort.private, CappedKwikSort.printed])
+@pytest.mark.parametrize("cap", [2, 3])
+def test_capped_kwiksort_follows_the_law_written_out(make_one, cap):
+    epsilon, size, ranker = 3.0, 30_000, make_one(3.0, NINE, cap)
+    answers = epsilon / 2 if make_one == CappedKwikSort.private and cap == 2 else epsilon
+    joint = kwiksort_law(laplace_above(CYCLE / 9 - 0.5, cap / (9 * answers)))
+    part = NoisyPairs.private if make_one == CappedKwikSort.private else NoisyPairs.printed
+    fallback = replace(part(epsilon / 2, NINE), solver="kemeny", clip=True).pmf(CYCLE)
+    expected = joint[:, : cap + 1].sum(axis=1) + joint[:, cap + 1 :].sum() * fallback
+    assert ranker.pmf(CYCLE) == pytest.approx(expected, rel=1e-10)
+    run = ranker.runs(CYCLE, size, rng=np.random.default_rng(6))
+    assert close(frequencies(run.positions), expected, size)
+    assert (run.fell_back == (run.comparisons > cap)).all() and run.fell_back.any() == (cap == 2)
+
+
+def test_budgets_add_up_or_do_not():
+    unit = WholeRanking(10, users=50)
+    assert CappedKwikSort.private(0.8, unit, 30, share=0.25).budget() == pytest.approx((0.6, 0.2))
+    assert CappedKwikSort.private(0.8, unit, 45).budget() == pytest.approx((0.8, 0))
+    printed = CappedKwikSort.printed(0.8, unit, 30)
+    # from the printed scales: answers that all move, and all pairs of the fallback
+    answers, fallback = 30 / (0.8 * 50), 100 / (0.4 * 50)
+    expected = 30 / 50 / answers, 45 / 50 / fallback
+    assert printed.budget() == pytest.approx(expected)
+    assert printed.loss()[0] == pytest.approx(0.8 * (1 + 9 / 40))
+    assert CappedKwikSort.printed(1.0, NINE, 6).loss()[0] == pytest.approx(0.5)
+    gauss = CappedKwikSort.private(0.8, unit, 30, share=0.25, delta=1e-4)
+    assert gaussian_profile(2 * math.sqrt(30), gauss.scale, 0.6) == pytest.approx(1e-4, rel=1e-6)
+    assert gauss.fallback.loss()[0] == pytest.approx(0.2) and gauss.loss()[1] == math.inf
+
+
+def test_printed_budgets_and_the_ranking_alone():
+    """Three items, cap 2: the transcript spends 7/6 epsilon, the ranking alone comes near epsilon
+    on a cycle (which never falls back) and does not pass it."""
+    ranker = CappedKwikSort.printed(4.0, WholeRanking(3, users=400), 2)
+    assert ranker.loss()[0] == pytest.approx(7 / 6 * 4)
+
+    def loss(before, after):
+        tables = []
+        for leads in (before, after):
+            table = np.full((3, 3), 200)
+            for (i, j), lead in zip(((0, 1), (1, 2), (2, 0)), leads, strict=True):
+                table[[i, j], [j, i]] += np.array([lead, -lead]) // 2
+            tables.append(table - np.diag(np.diag(table)))
+        return worst_log_ratio(ranker.pmf, [tables])
+
+    assert loss((-2, -2, 128), (0, 0, 126)) > 0.9999 * 4
+    rng = np.random.default_rng(1)
+    for step in ((2, 2, -2), (2, 0, -2), (2, 0, 0)):
+        for leads in 2 * rng.integers(-40, 41, (100, 3)):
+            assert loss(leads, leads + np.array(step)) <= 4
+
+
+def test_capped_kwiksort_of_many_items():
+    rng = np.random.default_rng(0)
+    counts = pairwise_counts(mallows_rankings(5000, 12, phi=0.6, rng=rng))
+    unit = WholeRanking(12, users=5000)
+    run = CappedKwikSort.private(2.0, unit, 60, delta=1e-6).runs(counts, 20, rng=rng)
+    assert run.positions.shape == (20, 12) and not run.fell_back.all()
+    costs = kemeny_score(run.positions, counts)
+    assert costs.mean() < 1.05 * kemeny_score(np.arange(12), counts)
+    one = CappedKwikSort.private(2.0, unit, 11).runs(counts, rng=rng)
+    assert one.positions.shape == (12,) and one.fell_back.all() and one.comparisons.shape == ()
+
+
+# ------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: NoisyPairs.private(1.0, NINE, "borda"), "solver = 'borda'"),
+        (lambda: NoisyPairs.private(1.0, NINE, delta=1.0), "delta = 1.0"),
+        (lambda: NoisyPairs.printed(1.0, WholeRanking(3)), "users = None with clip"),
+        (lambda: NoisyPairs.private(1.0, WholeRanking(3)).loss("set"), "of = 'set'"),
+        (lambda: NoisyPairs.private(1.0, NINE, delta=0.1).at_loss(1.0), "gaussian = True"),
+        (lambda: CappedKwikSort.private(1.0, NINE, 1), "cap = 1"),
+        (lambda: CappedKwikSort.private(1.0, NINE, 2, share=0.0), "share = 0"),
+        (lambda: CappedKwikSort.private(1.0, WholeRanking(3), 2), "users = None"),
+        (lambda: NoisyPairs.private(1.0, NINE).pmf([["0", "1"], ["1", "0"]]), "data = "),
+        (lambda: kwiksort_cost_pmf([[0.5, 0.7], [0.7, 0.5]]), "preference"),
+    ],
+)
+def test_refusals(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_the_law_of_a_kemeny_ranking_is_known_for_three_items():
+    four = NoisyPairs.private(1.0, WholeRanking(4), "kemeny")
+    with pytest.raises(ValueError, match="allowed are exactly 3"):
+        four.pmf(np.ones((4, 4)) - np.eye(4))
+    with pytest.raises(ValueError, match="users = None"):
+        four.loss("ranking")
+
+
+def test_two_fields_that_footrule_shares():
+    """Laplace for delta = 0 and Gaussian else, by one rule for all rankers of whole rankings."""
+    assert not PrivateFootrule.private(1.0, NINE).gaussian
+    assert PrivateFootrule.private(1.0, NINE, delta=0.1).gaussian
