@@ -12,10 +12,10 @@ import pytest
 from dpbook.estimators import (
     kemeny_ranking,
     kemeny_score,
-    kwiksort_cost_pmf,
     kwiksort_pmf,
     pairwise_counts,
 )
+from dpbook.estimators.kwiksort import kwiksort_cost_pmf
 from dpbook.mechanisms.gaussian import gaussian_profile
 from dpbook.models import mallows_rankings
 from dpbook.privacy import Edge, WholeRanking

@@ -6,7 +6,6 @@ from dpbook.estimators.kwiksort import (
     comparisons_pmf,
     comparisons_pmf_tournament,
     kwiksort_comparisons,
-    kwiksort_cost_pmf,
     kwiksort_pmf,
     kwiksort_ranking,
     kwiksort_rankings,
@@ -23,7 +22,6 @@ from dpbook.estimators.rank_distances import (
     footrule_distance,
     kemeny_score,
     kendall_distance,
-    top_k_distance,
 )
 from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
 
@@ -40,7 +38,6 @@ __all__ = [
     "kemeny_score",
     "kendall_distance",
     "kwiksort_comparisons",
-    "kwiksort_cost_pmf",
     "kwiksort_pmf",
     "kwiksort_ranking",
     "kwiksort_rankings",
@@ -49,7 +46,6 @@ __all__ = [
     "ranks_from_scores",
     "ridge_mle",
     "ridge_mle_complete",
-    "top_k_distance",
     "top_k_mask",
     "win_counts",
 ]

@@ -59,43 +59,6 @@ def footrule_distance(a: ArrayLike, b: ArrayLike) -> Ints:
     return np.asarray(np.abs(first - second).sum(axis=-1))
 
 
-def top_k_distance(
-    a: ArrayLike, b: ArrayLike, k: int, *, penalty: float = 0.5
-) -> NDArray[np.float64]:
-    """Kendall distance of two lists of k items, each the top of a ranking.
-
-    Parameters
-    ----------
-    a, b : array of int, shape (..., n)
-        Positions; leading axes broadcast. Only places below k are looked at.
-    k : int
-        Length of the lists, from 1 to n.
-    penalty : float
-        Cost in [0, 1] of a pair that one list orders and the other leaves out altogether.
-
-    Returns
-    -------
-    array, shape (...)
-
-    Notes
-    -----
-    Fagin, Kumar and Sivakumar (2003), K^(p), over the pairs of items that are in one of the
-    lists: items outside a list stand behind it, in an unknown order. With k = n it is the Kendall
-    distance.
-    """
-    first, second = _two_rankings(a, b)
-    k = check.integer("k", k, 1, first.shape[-1])
-    penalty = check.probability("penalty", penalty)
-    first, second = np.minimum(first, k), np.minimum(second, k)
-    total = np.zeros(np.broadcast_shapes(first.shape[:-1], second.shape[:-1]))
-    for i in range(first.shape[-1] - 1):
-        one, inside_one = _compare(first, i, k)
-        two, inside_two = _compare(second, i, k)
-        unknown = ((one == 0) & inside_two) | ((two == 0) & inside_one)
-        total += (one * two < 0).sum(axis=-1) + penalty * unknown.sum(axis=-1)
-    return np.asarray(total)
-
-
 def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64]:
     """Average Kendall distance of a ranking to a profile of rankings.
 
@@ -128,12 +91,6 @@ def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64
         behind = places[..., i : i + 1] < places
         total += (behind * shares[..., :, i]).sum(axis=-1)
     return np.asarray(total)
-
-
-def _compare(places: Ints, i: int, k: int) -> tuple[Ints, NDArray[np.bool_]]:
-    """Order of item i and each later one (0 if both are outside), and whether both are inside."""
-    here, later = places[..., i : i + 1], places[..., i + 1 :]
-    return np.sign(here - later), (here < k) & (later < k)
 
 
 def _two_rankings(a: ArrayLike, b: ArrayLike) -> tuple[Ints, Ints]:
