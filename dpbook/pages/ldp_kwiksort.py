@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import comb
+from functools import cache
+from math import comb, expm1
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,3 +169,35 @@ def _generating_function(
     for k, z in enumerate((*points, 1.0)):
         out[k] = (np.prod((good_turned + z * bad_turned) ** many[:, None], axis=0) * phase).mean()
     return np.asarray(out[:-1] / out[-1], dtype=np.complex128)
+
+
+@cache
+def _tails(count: int) -> tuple[Array, Array]:
+    """P(at least a right) by a fair coin, a = 0, 1, ..., count, and the mean margin there."""
+    right = np.arange(count + 1)
+    share = stats.binom.pmf(right, count, 0.5)
+    lead = share * (2 * right - count) / count
+    return share[::-1].cumsum()[::-1], lead[::-1].cumsum()[::-1]
+
+
+def joint_margins(count: int, level: float) -> Array:
+    """Margins of one report that prefers agreement in at least a = 0, 1, ..., count places."""
+    tail, lead = _tails(count)
+    return np.asarray(expm1(level) * lead / (1 + expm1(level) * tail))
+
+
+def joint_best(level: float, most: int = 105) -> tuple[float, int, int]:
+    """Largest L margin^2 of one report for L questions, with its L and a; 15 items: 105 pairs."""
+    margins = ((k, joint_margins(k, level)) for k in range(1, most + 1))
+    return max((float(k * gaps.max() ** 2), k, int(gaps.argmax())) for k, gaps in margins)
+
+
+def two_ranking_wrong(people: int, agree: float, level: float) -> tuple[Array, Array]:
+    """How many people hold the centre, the others its reverse; P(a pair is wrong) given that."""
+    p, holders = report_pmf(level)[0, 0], np.arange(people + 1)
+    wrong = []
+    for a in holders:
+        right = stats.binom.pmf(range(a + 1), a, p)
+        others = stats.binom.pmf(range(people - a + 1), people - a, 1 - p)
+        wrong.append(min(1.0, np.convolve(right, others)[: (people + 1) // 2].sum()))
+    return stats.binom.pmf(holders, people, agree), np.array(wrong)
