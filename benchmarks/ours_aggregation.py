@@ -12,7 +12,8 @@ from benchmarks.aggregation import ITEMS, PHI, USERS, column
 from dpbook.data import Rankings
 from dpbook.estimators import kemeny_ranking, kwiksort_ranking, pairwise_counts
 from dpbook.models import mallows_rankings
-from dpbook.rankers import dp_kwiksort, ldp_kwiksort
+from dpbook.privacy import WholeRanking
+from dpbook.rankers import PairResponses, dp_kwiksort
 
 
 def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
@@ -24,7 +25,8 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
         rankings = Rankings(data.shape[-1], data[0])  # checked once, as the peer's data set is
         return lambda: pairwise_counts(rankings)
     if kind == "local":
-        return lambda: ldp_kwiksort(data[0], epsilon=1.0, queries=1, rng=rng)
+        local = PairResponses.private(1.0, WholeRanking(data.shape[-1]))
+        return lambda: local.sample(data[0], rng=rng)
     solution, _, _ = column(kind)
     if solution == "KwikSort":
         return lambda: kwiksort_ranking(pairwise_counts(data[0]), rng=rng)
@@ -32,7 +34,8 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
         return lambda: dp_kwiksort(pairwise_counts(data[0]), epsilon=1.0, rng=rng)
     if solution.startswith("LDP-KwikSort"):
         mechanism = "response" if solution.endswith("RR") else "laplace"
-        return lambda: ldp_kwiksort(data[0], epsilon=1.0, mechanism=mechanism, rng=rng)
+        local = PairResponses.private(1.0, WholeRanking(data.shape[-1]), mechanism=mechanism)
+        return lambda: local.sample(data[0], rng=rng)
     if kind == "kemeny":
         return lambda: [kemeny_ranking(pairwise_counts(profile)).cost for profile in data]
 

@@ -197,7 +197,7 @@ def two_ranking_wrong(people: int, agree: float, level: float) -> tuple[Array, A
     p, holders = report_pmf(level)[0, 0], np.arange(people + 1)
     wrong = []
     for a in holders:
-        right = stats.binom.pmf(range(a + 1), a, p)
-        others = stats.binom.pmf(range(people - a + 1), people - a, 1 - p)
+        right = stats.binom.pmf(np.arange(a + 1), a, p)
+        others = stats.binom.pmf(np.arange(people - a + 1), people - a, 1 - p)
         wrong.append(min(1.0, np.convolve(right, others)[: (people + 1) // 2].sum()))
     return stats.binom.pmf(holders, people, agree), np.array(wrong)
