@@ -15,6 +15,8 @@ from scipy import stats
 from dpbook import _validation as check
 from dpbook.rankers.local_pairs import PairResponses
 
+__all__ = ["PairErrors", "expected_error_rate", "expected_wrong_pairs", "pair_errors"]
+
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
