@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import comb, expm1
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -142,7 +143,7 @@ def _report_margins(ranker: PairResponses, preference: ArrayLike) -> Array:
 
 
 def _generating_function(
-    ranker: PairResponses, preference: ArrayLike, users: int, ties: bool, points: NDArray
+    ranker: PairResponses, preference: ArrayLike, users: int, ties: bool, points: NDArray[Any]
 ) -> NDArray[np.complex128]:
     """E z^(number of wrong pairs) at the points z."""
     if (ranker.queries, ranker.design) != (1, "random"):

@@ -207,7 +207,7 @@ def exact_excess(table: Ints, people: Sequence[int], level: float) -> float:
     return float((law * chosen.max(axis=-1)).sum())
 
 
-def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Ints:
+def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Array:
     """Reports of one random threshold from each person, summed: shape (n, n - 1)."""
     people, n = data.shape
     item, place = rng.integers(n, size=people), rng.integers(n - 1, size=people)
