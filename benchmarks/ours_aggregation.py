@@ -13,7 +13,7 @@ from dpbook.data import Rankings
 from dpbook.estimators import kemeny_ranking, kwiksort_ranking, pairwise_counts
 from dpbook.models import mallows_rankings
 from dpbook.privacy import WholeRanking
-from dpbook.rankers import NoisyPairs, ldp_kwiksort
+from dpbook.rankers import NoisyPairs, PairResponses
 
 
 def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
@@ -25,7 +25,8 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
         rankings = Rankings(data.shape[-1], data[0])  # checked once, as the peer's data set is
         return lambda: pairwise_counts(rankings)
     if kind == "local":
-        return lambda: ldp_kwiksort(data[0], epsilon=1.0, queries=1, rng=rng)
+        local = PairResponses.private(1.0, WholeRanking(data.shape[-1]))
+        return lambda: local.sample(data[0], rng=rng)
     solution, _, _ = column(kind)
     if solution == "KwikSort":
         return lambda: kwiksort_ranking(pairwise_counts(data[0]), rng=rng)
@@ -34,7 +35,8 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
         return lambda: ranker.sample(pairwise_counts(data[0]), rng=rng)
     if solution.startswith("LDP-KwikSort"):
         mechanism = "response" if solution.endswith("RR") else "laplace"
-        return lambda: ldp_kwiksort(data[0], epsilon=1.0, mechanism=mechanism, rng=rng)
+        local = PairResponses.private(1.0, WholeRanking(data.shape[-1]), mechanism=mechanism)
+        return lambda: local.sample(data[0], rng=rng)
     if kind == "kemeny":
         return lambda: [kemeny_ranking(pairwise_counts(profile)).cost for profile in data]
 

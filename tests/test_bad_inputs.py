@@ -141,7 +141,7 @@ SILENT = {
     ),
     "renaming": (lambda: lower_bounds.relabel([0.0, 1.5]), r"pi holds 1\.5: allowed are whole"),
     "hypercube at 1e-320": (
-        lambda: rankers.local_fractions(PLACES, "hypercube", epsilon=1e-320, rng=RNG),
+        lambda: rankers.Hypercube.private(1e-320, privacy.WholeRanking(5)),
         r"epsilon = 1e-320: allowed is a number from 1e-100",
     ),
     "debiased at 1e-320": (
@@ -199,7 +199,7 @@ NAMELESS = {
         "gap = 'a': allowed is a finite number of at least 0",
     ),
     "adaptive epsilon": (
-        lambda: rankers.ldp_adaptive_kwiksort(PLACES, epsilon="1", cap=9, rng=RNG),
+        lambda: rankers.AnswersOnDemand.private("1", privacy.WholeRanking(5), cap=9),
         "epsilon = '1'",
     ),
     "half a size": (
@@ -269,9 +269,9 @@ def test_what_lies_within_the_limits_still_works():
     assert privacy.ranking_law(far(600), scale=1).sum() == pytest.approx(1)
     assert privacy.top_k_law(far(5000), 1, scale=1, underflow="zero").max() == pytest.approx(1)
     # Where e^epsilon overflows nobody lies: no warning, which would be an error here.
-    report = rankers.hypercube_response(np.ones((3, 5)), 800.0, rng=RNG)
-    assert np.abs(report).max() == rankers.hypercube_scale(5, 800.0)
-    assert rankers.hypercube_response_pmf(np.ones(3), 800.0).max() == pytest.approx(1 / 4)
+    report = mechanisms.hypercube_response(np.ones((3, 5)), 800.0, rng=RNG)
+    assert np.abs(report).max() == mechanisms.hypercube_scale(5, 800.0)
+    assert mechanisms.hypercube_response_pmf(np.ones(3), 800.0).max() == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "discrete_laplace"])

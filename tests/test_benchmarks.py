@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from benchmarks import aggregation, cases, optimum, ours_aggregation, peer_loop, run
 from benchmarks.table import compare, line
 from dpbook.models import mallows_expected_distance, mallows_pmf
+from dpbook.rankers import PairResponses
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = ([1.0, 2.0, 4.0], [30.0, 20.0, 80.0])  # ratios 30, 10, 20
@@ -211,9 +212,7 @@ def test_a_solution_of_table_3_ranks_the_items_of_its_column(solution):
 
 def test_the_two_local_solutions_differ_in_the_randomiser(monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        ours_aggregation, "ldp_kwiksort", lambda *a, mechanism, **k: asked.append(mechanism)
-    )
+    monkeypatch.setattr(PairResponses, "sample", lambda self, *a, **k: asked.append(self.mechanism))
     data = np.tile(np.arange(4), (1, 3, 1))
     for solution in aggregation.SOLUTIONS:
         ours_aggregation.prepare(f"{solution} 3 x 4", data)()

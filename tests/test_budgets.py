@@ -22,8 +22,6 @@ from dpbook import rankers
 from dpbook.estimators import pairwise_counts, ridge_mle
 from dpbook.mechanisms import discrete_laplace_noise, laplace_noise, randomized_response_pmf
 from dpbook.models import mallows_rankings
-from dpbook.rankers import adaptive_report_pmf, hypercube_response, ldp_pair_counts, report_pmf
-from dpbook.rankers.local_rankings.adaptive_answers import AdaptiveAnswers
 
 USERS, ITEMS, PAIRS = 40, 4, 6
 EPSILONS = [0.3, 1.0]
@@ -61,153 +59,6 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 def rng() -> np.random.Generator:
     return np.random.default_rng(2)
-
-
-# ------------------------------------------------------------------ every user on their own
-
-LOCAL: dict[str, Callable[..., object]] = {
-    "ldp_pair_counts": lambda t, **a: rankers.ldp_pair_counts(t, **a),
-    "ldp_pair_counts, balanced": lambda t, **a: rankers.ldp_pair_counts(
-        t, queries=3, design="balanced", **a
-    ),
-    "ldp_pair_counts, laplace": lambda t, **a: rankers.ldp_pair_counts(
-        t, queries=2, mechanism="laplace", **a
-    ),
-    "ldp_kwiksort": lambda t, **a: rankers.ldp_kwiksort(t, queries=3, **a),
-    "ldp_kwiksort, best K": lambda t, **a: rankers.ldp_kwiksort(t, queries=None, **a),
-    "one_pair_response": lambda t, **a: rankers.one_pair_response(t, **a),
-    "pairs_response": lambda t, **a: rankers.pairs_response(t, queries=4, **a),
-    "pairs_response, best K": lambda t, **a: rankers.pairs_response(t, queries=None, **a),
-    **{
-        f"local_fractions, {p}": lambda t, p=p, **a: rankers.local_fractions(t, p, queries=2, **a)
-        for p in ("one_pair", "pairs", "hypercube", "split")
-    },
-    "adaptive_answers": lambda t, **a: rankers.adaptive_answers(t, cap=5, **a),
-    "ldp_adaptive_kwiksort": lambda t, **a: rankers.ldp_adaptive_kwiksort(t, cap=2, **a),
-}
-
-
-class LocalLedger:
-    """What one user spends: the sum over all messages that the user sends."""
-
-    def __init__(self, watch: Watch) -> None:
-        self.vectors = watch(hypercube_response)
-        self.reports = watch(report_pmf)
-        self.tables = watch(ldp_pair_counts)
-        self.on_demand = watch(adaptive_report_pmf)
-        self.answers = watch(rankers.adaptive_answers)
-
-    def parts(self) -> list[float]:
-        # Every user sends one sign vector, in one of the calls.
-        vectors = [len(c.values) / USERS * c.epsilon for c in self.vectors]
-        assert not vectors or sum(len(c.values) for c in self.vectors) == USERS
-        tables = [
-            c.result.sum() / USERS * r.epsilon
-            for c, r in zip(self.tables, self.reports, strict=True)
-        ]
-        demand = [
-            c.result.limit * r.report_epsilon
-            for c, r in zip(self.answers, self.on_demand, strict=True)
-        ]
-        return [x for x in (sum(vectors), sum(tables), sum(demand)) if x]
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", LOCAL)
-def test_what_a_user_sends_spends_epsilon_in_all(watch: Watch, name: str, epsilon: float) -> None:
-    ledger = LocalLedger(watch)
-    found = LOCAL[name](POSITIONS, epsilon=epsilon, rng=rng())
-    assert sum(ledger.parts()) == pytest.approx(epsilon, rel=1e-12)
-    if name == "ldp_adaptive_kwiksort":
-        assert found.refused  # so that the fallback has run
-        assert ledger.parts() == pytest.approx([epsilon / 2, epsilon / 2], rel=1e-12)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_without_a_refusal_half_of_epsilon_is_left(watch: Watch, epsilon: float) -> None:
-    ledger = LocalLedger(watch)
-    found = rankers.ldp_adaptive_kwiksort(POSITIONS, epsilon=epsilon, cap=12, rng=rng())
-    assert not found.refused
-    assert ledger.parts() == pytest.approx([epsilon / 2], rel=1e-12)
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_printed_budgets_of_answers_on_demand(watch: Watch, epsilon: float) -> None:
-    ledger = LocalLedger(watch)
-    found = rankers.ldp_adaptive_kwiksort(
-        POSITIONS, epsilon=epsilon, cap=2, calibration="printed", rng=rng()
-    )
-    assert found.refused
-    # m = 4 items, q = 2 queries: a report is set to 0.5 epsilon 4 / 2 = epsilon.
-    assert [c.report_epsilon for c in ledger.on_demand] == pytest.approx([epsilon])
-    assert {c.calibration for c in ledger.on_demand} == {"printed"}
-    assert [(c.epsilon, c.ties) for c in ledger.vectors] == [(epsilon / 2, "closed")]
-
-
-def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The budget is that of `limit` answers; only what KwikSort looks at is released."""
-    module = sys.modules["dpbook.rankers.local_rankings.adaptive_answers"]
-    original = module.adaptive_answers
-    shown: list[tuple[AdaptiveAnswers, list[tuple[int, int]]]] = []
-
-    class Guarded:
-        def __init__(self, values: np.ndarray, seen: list[tuple[int, int]]) -> None:
-            self.values, self.seen = values, seen
-
-        def __getitem__(self, index: tuple) -> np.ndarray:
-            rows, columns = np.broadcast_arrays(*index)
-            self.seen.extend(zip(rows.tolist(), columns.tolist(), strict=True))
-            return self.values[index]
-
-    def guarded(*args: object, **kwargs: object) -> AdaptiveAnswers:
-        answers, seen = original(*args, **kwargs), []
-        shown.append((answers, seen))
-        return AdaptiveAnswers(
-            Guarded(answers.values, seen),  # type: ignore[arg-type]
-            answers.groups,
-            answers.limit,
-            answers.group_size,
-        )
-
-    monkeypatch.setattr(module, "adaptive_answers", guarded)
-    source, refused, full = rng(), 0, 0
-    table = mallows_rankings(30, 6, phi=0.5, rng=source)
-    for _ in range(60):
-        run = rankers.ldp_adaptive_kwiksort(
-            table, epsilon=1.0, cap=6, fallback=lambda f: np.arange(6), rng=source
-        )
-        answers, seen = shown[-1]
-        assert len(set(seen)) == len(seen) <= run.asked
-        loads = np.bincount([answers.groups[pair] for pair in seen], minlength=6)
-        assert answers.limit == 2 and loads.max(initial=0) <= 2
-        refused += run.refused
-        full += loads.max(initial=0) == 2
-    assert refused and full and refused < 60
-
-
-@pytest.mark.parametrize("cap", [0, 5, 30])
-def test_one_question_each_reads_every_user_once(
-    watch: Watch, monkeypatch: pytest.MonkeyPatch, cap: int
-) -> None:
-    """Both sides of a comparison are read, for the users who answer it, and no user twice."""
-    module = sys.modules["dpbook.rankers.local_rankings.adaptive_answers"]
-    reports, read = watch(report_pmf), np.zeros(USERS, dtype=int)
-
-    class Guarded:
-        shape = POSITIONS.shape
-
-        def __getitem__(self, index: tuple) -> np.ndarray:
-            np.add.at(read, index[0], 1)
-            return POSITIONS[index]
-
-    monkeypatch.setattr(module, "ranking_positions", lambda positions: Guarded())
-    for seed in range(20):
-        run = rankers.ldp_one_question_kwiksort(
-            POSITIONS, epsilon=1.0, groups=30, cap=cap, rng=np.random.default_rng(seed)
-        )
-        assert set(read) <= {0, 2} and read.sum() == 2 * (USERS if run.refused else run.asked)
-        read[:] = 0
-    assert [r.epsilon for r in reports] == [1.0] * 20
 
 
 # ------------------------------------------------------------------ one number for each answer
@@ -316,8 +167,6 @@ def test_every_ranker_that_draws_is_watched_here() -> None:
         and "rng" in inspect.signature(getattr(rankers, name)).parameters
     }
     elsewhere = {
-        "hypercube_response",  # a mechanism itself, against its law in test_local_rankings.py
-        "printed_response",  # does not look at the data
     }
     here = set(re.findall(r"rankers\.(\w+)", inspect.getsource(sys.modules[__name__])))
     assert not drawing - here - elsewhere, "a ranker without a test of its budget"

@@ -14,6 +14,7 @@ from scipy.stats import t as student
 
 from dpbook import estimators as est
 from dpbook import rankers
+from dpbook.errors import expected_wrong_pairs
 from dpbook.models import mallows_pair_probabilities
 from dpbook.privacy import WholeRanking
 
@@ -40,6 +41,22 @@ def share_of_pairs(places: ArrayLike, counts: Counts) -> Any:
     """Average Kendall distance to the people behind pair counts, as a share of the pairs."""
     number = counts[0, 1] + counts[1, 0]
     return est.kemeny_score(places, counts / number) / comb(len(counts), 2)
+
+
+def asks(
+    n: int, epsilon: float, queries: int = 1, kind: str = "response"
+) -> rankers.PairResponses:
+    """LDP-KwikSort with so many questions a person."""
+    unit = WholeRanking(n)
+    return rankers.PairResponses.private(float(epsilon), unit, queries=queries, mechanism=kind)
+
+
+def tallies(
+    ranker: rankers.PairResponses, places: ArrayLike, size: int, rng: np.random.Generator
+) -> Counts:
+    """Reports of the same people, many times."""
+    noise = (ranker.noise(len(np.asarray(places)), rng=rng) for _ in range(size))
+    return np.array([ranker.release(places, z) for z in noise])
 
 
 def pair_by_pair(
@@ -111,9 +128,7 @@ def nominal(n: int, loss: float) -> float:
 @cache
 def _pair_errors(n: int, m: int, spread: float, epsilon: float, kind: str, queries: int) -> Any:
     law = mallows_pair_probabilities(n, spread)
-    return rankers.expected_wrong_pairs(
-        law, int(m), epsilon=float(epsilon), queries=queries, mechanism=kind
-    )
+    return expected_wrong_pairs(asks(n, epsilon, queries, kind), law, int(m))
 
 
 def wrong_half(

@@ -18,129 +18,55 @@ from dpbook.rankers.debiased import debiased_mle, debiased_wins, response_weight
 from dpbook.rankers.exponential import ExponentialRanking
 from dpbook.rankers.footrule import PrivateFootrule
 from dpbook.rankers.local import laplace_wins, reported_wins, reported_wins_pmf
-from dpbook.rankers.local_rankings.adaptive_answers import (
-    AdaptiveAnswers,
-    AdaptiveRanking,
-    adaptive_answers,
-    ldp_adaptive_kwiksort,
-    ldp_one_question_kwiksort,
-)
-from dpbook.rankers.local_rankings.adaptive_budget import (
-    adaptive_loss,
-    adaptive_report,
-    adaptive_report_pmf,
-    refusal_bound,
-    refusal_probability,
-)
-from dpbook.rankers.local_rankings.entry_variance import entry_variance
-from dpbook.rankers.local_rankings.hypercube import (
-    hypercube_loss,
-    hypercube_response,
-    hypercube_response_pmf,
-    hypercube_scale,
-    sign_vectors,
-)
-from dpbook.rankers.local_rankings.ldp_channels import (
-    channel_information,
-    laplace_bit_loss,
-    laplace_bit_pmf,
-    printed_response,
-    printed_response_pmf,
-    report_pmf,
-)
-from dpbook.rankers.local_rankings.ldp_errors import (
-    PairErrors,
-    expected_wrong_pairs,
-    wrong_pair_probability,
-    yll_mu,
-)
-from dpbook.rankers.local_rankings.ldp_kwiksort import ldp_kwiksort, ldp_pair_counts
-from dpbook.rankers.local_rankings.ldp_profile_errors import (
-    expected_error_rate,
-    profile_pair_errors,
-)
-from dpbook.rankers.local_rankings.ldp_queries import (
+from dpbook.rankers.local_pairs import (
+    Hypercube,
+    LocalRanker,
+    PairResponses,
     best_queries,
     best_ratio,
+    laplace_bit_loss,
+    report_pmf,
     response_exponent,
-    switch_epsilon,
-)
-from dpbook.rankers.local_rankings.ldp_wrong_pairs import (
-    all_right_probability,
-    wrong_pairs_bound,
-    wrong_pairs_pmf,
-)
-from dpbook.rankers.local_rankings.one_pair import (
-    local_fractions,
-    one_pair_response,
-    pairs_response,
 )
 from dpbook.rankers.mle import objective_perturbation, perturbed_mle, perturbed_mle_logpdf
+from dpbook.rankers.on_demand import AnswersOnDemand, DemandRun, GroupAnswers, OneQuestion
 from dpbook.rankers.pairs import CappedKwikSort, CappedRuns, NoisyPairs
 
 __all__ = [
-    "AdaptiveAnswers",
-    "AdaptiveRanking",
+    "AnswersOnDemand",
     "CappedKwikSort",
     "CappedRuns",
+    "DemandRun",
     "ExponentialRanking",
+    "GroupAnswers",
+    "Hypercube",
+    "LocalRanker",
     "MleCalibration",
     "NoisyCounts",
     "NoisyPairs",
-    "PairErrors",
+    "OneQuestion",
+    "PairResponses",
     "PrivateFootrule",
     "Ranker",
-    "adaptive_answers",
-    "adaptive_loss",
-    "adaptive_report",
-    "adaptive_report_pmf",
-    "all_right_probability",
     "best_queries",
     "best_ratio",
-    "channel_information",
     "count_noise_scale",
     "debiased_mle",
     "debiased_wins",
-    "entry_variance",
-    "expected_error_rate",
-    "expected_wrong_pairs",
-    "hypercube_loss",
-    "hypercube_response",
-    "hypercube_response_pmf",
-    "hypercube_scale",
     "laplace_bit_loss",
-    "laplace_bit_pmf",
     "laplace_wins",
-    "ldp_adaptive_kwiksort",
-    "ldp_kwiksort",
-    "ldp_one_question_kwiksort",
-    "ldp_pair_counts",
-    "local_fractions",
     "mle_calibration",
     "noisy_counts",
     "noisy_counts_logpdf",
     "noisy_counts_ranking_pmf",
     "noisy_counts_top_k_pmf",
     "objective_perturbation",
-    "one_pair_response",
-    "pairs_response",
     "perturbed_mle",
     "perturbed_mle_logpdf",
     "perturbed_mle_loss",
-    "printed_response",
-    "printed_response_pmf",
-    "profile_pair_errors",
-    "refusal_bound",
-    "refusal_probability",
     "report_pmf",
     "reported_wins",
     "reported_wins_pmf",
     "response_exponent",
     "response_weights",
-    "sign_vectors",
-    "switch_epsilon",
-    "wrong_pair_probability",
-    "wrong_pairs_bound",
-    "wrong_pairs_pmf",
-    "yll_mu",
 ]

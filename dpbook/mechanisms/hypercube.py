@@ -15,14 +15,6 @@ from scipy.special import expit
 
 from dpbook import _validation as check
 
-__all__ = [
-    "hypercube_loss",
-    "hypercube_response",
-    "hypercube_response_pmf",
-    "hypercube_scale",
-    "sign_vectors",
-]
-
 Array = NDArray[np.float64]
 
 TIES = ("split", "closed")
@@ -54,31 +46,6 @@ def hypercube_scale(dimension: int, epsilon: float, ties: str = "split") -> floa
         # The corners of a half include all the ties instead of half of them.
         scale += 1
     return float(coth * scale)
-
-
-def hypercube_loss(dimension: int, epsilon: float, ties: str = "split") -> float:
-    """Exact privacy loss of the report between any two sign vectors.
-
-    Parameters
-    ----------
-    dimension, epsilon, ties
-        As for `hypercube_scale`.
-
-    Returns
-    -------
-    float
-        ``epsilon``; ``ln(1 + exp(epsilon))`` for ``"closed"`` in every even dimension.
-
-    Notes
-    -----
-    With closed halves of N corners a tie has probability 1 / N and a corner of the wrong half
-    1 / (N (1 + e^epsilon)). A corner can be the one for a vector and the other for its neighbour
-    that differs in one coordinate. The law is computed by `hypercube_response_pmf`.
-    """
-    d = check.integer("dimension", dimension, 1)
-    value = check.epsilon(epsilon)
-    closed = check.choice("ties", ties, TIES) == "closed" and d % 2 == 0
-    return float(np.logaddexp(0, value)) if closed else value
 
 
 def hypercube_response(

@@ -1,0 +1,218 @@
+"""What page 21 needs: caps, refusals, hard data, and what is enumerated for three items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import combinations, permutations, product
+from math import comb, exp, expm1, log, tanh
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.special import logsumexp
+
+from dpbook import _validation as check
+from dpbook.estimators import comparisons_pmf, kendall_distance
+from dpbook.mechanisms import sign_vectors
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ranking = tuple[int, ...]
+
+THREE = tuple(permutations(range(3)))
+
+
+def coth(x: float) -> float:
+    """Hyperbolic cotangent."""
+    return 1 / tanh(x)
+
+
+def spread(channel: Array) -> float:
+    """Worst loss between any two rows: one output, two inputs."""
+    return float(np.log(channel.max(axis=0) / channel.min(axis=0)).max())
+
+
+def ranking_signs(n: int) -> Ints:
+    """The sign vectors that rankings can have, in the order of all rankings."""
+    places, (i, j) = np.array(list(permutations(range(n)))), np.triu_indices(n, 1)
+    return np.where(places[:, i] < places[:, j], 1, -1)
+
+
+@cache
+def _caps(d: int) -> tuple[Array, Array]:
+    """For every cap worth trying: C(d-1, k-1) / 2^d, and its share of the corners."""
+    k = np.arange((d + 1) // 2, d + 1)
+    return stats.binom.pmf(k - 1, d - 1, 0.5) / 2, stats.binom.sf(k - 1, d, 0.5)
+
+
+def cap_gains(d: int, level: float) -> Array:
+    """Mean of z_j v_j for the caps k = (d + 1) // 2, ..., d."""
+    middle, size = _caps(d)
+    return np.asarray(expm1(level) * middle / (1 + expm1(level) * size))
+
+
+def cap_law(signs: ArrayLike, level: float, k: int) -> Array:
+    """Law of the corner if those that agree in at least k places have weight e^level, others 1."""
+    v = np.asarray(signs, dtype=int)
+    agree = (v.size + sign_vectors(v.size) @ v) // 2
+    weight = np.where(agree >= k, exp(level), 1.0)
+    return np.asarray(weight / weight.sum())
+
+
+def quantile_cap(n: int) -> int:
+    """Comparisons that KwikSort stays within, with probability 1 - n^-4."""
+    return int((np.cumsum(comparisons_pmf(n)) < 1 - n**-4.0).sum())
+
+
+def mean_cap(n: int) -> dict[str, int]:
+    """Comparisons that KwikSort makes on average, and a tenth more groups."""
+    cap = round(float(comparisons_pmf(n) @ np.arange(comb(n, 2) + 1)))
+    return {"cap": cap, "groups": cap + cap // 10 + 1}
+
+
+def safe_cap(n: int) -> int:
+    """Comparisons reached with probability 1 / n at most, by quicksort's moments."""
+    law, s = comparisons_pmf(n), np.geomspace(0.001, 2, 60)[:, None]
+    with np.errstate(divide="ignore"):
+        moments = logsumexp(np.log(law) + s * np.arange(law.size), axis=1)
+    return min(comb(n, 2), int(np.ceil(((moments + log(n)) / s[:, 0]).min())) - 1)
+
+
+def crossing(level: float, room: bool) -> int | None:
+    """Least n where an answer on demand beats one pair; room for twice the mean load, or none."""
+    harmonic = 1.0
+    for n in range(2, 5000):
+        harmonic += 1 / n
+        load = (2 * (n + 1) * harmonic - 4 * n) / n
+        limit = max(1, int(2 * load)) if room else max(1, -int(-load // 1))
+        if n > 2 and n * coth(level / (2 * limit)) ** 2 < comb(n, 2) * coth(level / 2) ** 2:
+            return n
+    return None
+
+
+def hard_data(n: int, people: int, margin: float) -> Ints:
+    """A share 1/2 + margin hold one ranking, the others its reverse."""
+    first = np.arange(people) < round(people * (0.5 + margin))
+    return np.where(first[:, None], np.arange(n), np.arange(n)[::-1])
+
+
+def refusal_probability(queries: int, groups: int, limit: int | None = None) -> float:
+    """Exact probability that some group is asked more than ``limit`` times.
+
+    Parameters
+    ----------
+    queries : int
+        Number q of queries, each sent to a random group.
+    groups : int
+        Number of groups, that of the items n.
+    limit : int, optional
+        Largest number of queries that a group answers; floor(2 q / n) when left out.
+
+    Notes
+    -----
+    The loads of q balls in n boxes are independent Poisson variables given their sum; the groups
+    are added one at a time. All terms are positive, so that small results are exact too.
+    """
+    q, n = check.integer("queries", queries, 1), check.integer("groups", groups, 1)
+    top = 2 * q // n if limit is None else limit
+    if top >= q:
+        return 0.0
+    load = stats.poisson.pmf(np.arange(q + 1), q / n)
+    within = np.where(np.arange(q + 1) <= top, load, 0.0)
+    fine, over = np.zeros(q + 1), np.zeros(q + 1)
+    fine[0] = 1.0
+    for _ in range(n):
+        over = np.convolve(over, load)[: q + 1] + np.convolve(fine, load - within)[: q + 1]
+        fine = np.convolve(fine, within)[: q + 1]
+    return float(over[q] / (over[q] + fine[q]))
+
+
+def refusal_bound(queries: int, groups: int) -> float:
+    """The bound ``exp(-0.1 q / n)`` that Lemma 10 prints for q > 10 n ln n."""
+    return float(np.exp(-0.1 * queries / groups))
+
+
+def _runs_of_four(
+    crowd: Sequence[Ranking], level: float, twice: bool
+) -> Iterator[tuple[float, Ranking]]:
+    """One question each, groups of one: chance of a run, and where the three items go."""
+    honest = 1 / (1 + exp(-level))
+    for order, pivot in product(permutations(range(4)), range(3)):
+        i, j = (item for item in range(3) if item != pivot)
+        third = order[0] if twice else order[2]
+        asked = ((order[0], i, pivot), (order[1], j, pivot), (third, i, j))
+        for said in (*product((True, False), repeat=3), (True, False), (False, True)):
+            if len(said) == 3 and said[0] != said[1]:
+                continue  # two answers have placed the pair i, j as well
+            chance = 1 / 72
+            for (person, a, b), yes in zip(asked, said, strict=False):
+                right = yes == (crowd[person][a] < crowd[person][b])
+                chance *= honest if right else 1 - honest
+            ranked = [i, j] if said[2 * len(said) - 4] else [j, i]
+            ranked.insert(2 * said[0] if len(said) == 3 else 1, pivot)
+            yield chance, (ranked.index(0), ranked.index(1), ranked.index(2))
+
+
+def transcript_loss(level: float, twice: bool) -> float:
+    """Worst loss of a run if one of four different rankings becomes any other."""
+    crowd = [THREE[k] for k in (0, 3, 5, 1)]
+    others = [[*crowd[:u], x, *crowd[u + 1 :]] for u in range(4) for x in THREE]
+    laws = [[chance for chance, _ in _runs_of_four(c, level, twice)] for c in (crowd, *others)]
+    return float(np.abs(np.log(np.array(laws[1:]) / laws[0])).max())
+
+
+def score_and_bound(crowd: Sequence[Ranking], level: float) -> tuple[float, float, float]:
+    """Expected score of one question each; sum of minima; sum of E max_t E(eta | R_t)."""
+    places, gap, minima, regret = np.array(crowd), tanh(level / 2), 0.0, 0.0
+    cost = {x: kendall_distance(places, np.array(x)).sum() / 4 for x in THREE}
+    score = sum(chance * cost[went] for chance, went in _runs_of_four(crowd, level, False))
+    orders = np.array(list(permutations(range(4))))
+    for i, j in combinations(range(3), 2):
+        yes = places[:, i] < places[:, j]
+        left = yes[orders].cumsum(axis=1) / [1, 2, 3, 4]  # shares among the last 1, 2, 3, 4 people
+        wrong = np.abs((yes.mean() > 0.5) - (1 + gap * (2 * left - 1)) / 2)
+        minima += min(yes.mean(), 1 - yes.mean())
+        regret += abs(yes.mean() - 0.5) * wrong.max(axis=1).mean()
+    return float(score), minima, regret
+
+
+def drawn_variance(groups: int, level: float, yes: int = 4, people: int = 6) -> float:
+    """Variance of a group's answer, by drawing every group, report by report."""
+    size, honest, moments = people // groups, 1 / (1 + exp(-level)), np.zeros(2)
+    for group in combinations(np.arange(people) < yes, size):
+        for said in product((True, False), repeat=size):
+            value = 0.5 + coth(level / 2) * (np.mean(said) - 0.5)
+            chance = np.where(np.equal(said, group), honest, 1 - honest).prod()
+            moments += chance * np.array([value, value**2]) / comb(people, size)
+    return float(moments[1] - moments[0] ** 2)
+
+
+def exact_excess(table: Ints, people: Sequence[int], level: float) -> float:
+    """Expected excess score of the best row, if everybody reports one sign of their row at random.
+
+    The sum of all reports is a point of a lattice, and its law a few convolutions. Ties go to the
+    worst row. ``people`` are indices of rows of signs.
+    """
+    m, d, honest = len(people), table.shape[1], 1 / (1 + exp(-level))
+    law = np.zeros((2 * m + 1,) * d)
+    law[(m,) * d] = 1.0
+    for signs in table[people]:
+        steps = [(p, s, honest if s == signs[p] else 1 - honest) for p in range(d) for s in (-1, 1)]
+        law = sum(chance / d * np.roll(law, s, axis=p) for p, s, chance in steps)
+    reports = np.moveaxis(np.indices(law.shape, dtype=np.int8) - m, 0, -1)
+    fit = reports @ table.T  # the larger, the smaller the score
+    excess = -0.5 * table @ table[people].mean(axis=0)
+    chosen = np.where(fit == fit.max(axis=-1, keepdims=True), excess - excess.min(), 0.0)
+    return float((law * chosen.max(axis=-1)).sum())
+
+
+def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Array:
+    """Reports of one random threshold from each person, summed: shape (n, n - 1)."""
+    people, n = data.shape
+    item, place = rng.integers(n, size=people), rng.integers(n - 1, size=people)
+    yes = data[np.arange(people), item] <= place
+    reached = np.zeros((n, n - 1))
+    signs = np.where(yes ^ (rng.random(people) < 1 / (1 + exp(level))), 1, -1)
+    np.add.at(reached, (item, place), signs)
+    return reached

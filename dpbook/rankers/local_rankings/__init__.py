@@ -1,1 +1,0 @@
-"""Private aggregation of whole rankings without a trusted curator."""

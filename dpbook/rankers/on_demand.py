@@ -1,0 +1,379 @@
+"""Rankings without a curator, pair by pair on demand: AGKM's Algorithms 2 and 3, one question each.
+
+`AnswersOnDemand`
+    the people are split at random into as many groups as there are items. Every ordered pair
+    belongs to a random group; when it is asked, that group answers. A group that was asked too
+    often refuses, and another ranker takes over.
+`OneQuestion`
+    has a group for every question instead, and nobody answers twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+from dpbook.data import Rankings
+from dpbook.estimators import kwiksort_ranking
+from dpbook.mechanisms.responses import randomized_response_pmf
+from dpbook.privacy.units import WholeRanking
+from dpbook.rankers.local_pairs import Hypercube, LocalRanker
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CALIBRATIONS = ("tight", "printed")
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAnswers:
+    """All answers that Algorithm 2 would give; only those asked for are released.
+
+    Attributes
+    ----------
+    values : array, shape (n, n)
+        Entry [j, i] estimates the share of people who place j before i; diagonal 0. The entries
+        [j, i] and [i, j] come from different groups and need not add up to 1.
+    groups : array of int, shape (n, n)
+        Group that answers for an ordered pair; diagonal -1.
+    limit : int
+        Number of pairs that one group answers before it refuses.
+    group_size : int
+        Places in a group, some of which may be empty.
+    """
+
+    values: Array
+    groups: Ints
+    limit: int
+    group_size: int
+
+    def refused_at(self, pairs: ArrayLike, counter: str = "query") -> int | None:
+        """Index of the first refused query, or None.
+
+        Parameters
+        ----------
+        pairs : array of int, shape (queries, 2)
+            Ordered pairs (j, i) in the order in which they are asked, none twice.
+        counter : {"query", "user"}
+            The counter of a group goes up by one per query, as the text says, or by one for each
+            of its people, as Algorithm 2 prints.
+        """
+        check.choice("counter", counter, ("query", "user"))
+        asked = check.whole_array("pairs", pairs).reshape(-1, 2)
+        group = self.groups[asked[:, 0], asked[:, 1]]
+        before = np.tril(group[:, None] == group[None, :]).sum(axis=1)
+        count = before * (1 if counter == "query" else self.group_size)
+        over = np.flatnonzero(count > self.limit)
+        return int(over[0]) if over.size else None
+
+
+@dataclass(frozen=True, eq=False)
+class DemandRun:
+    """A ranking by questions on demand.
+
+    Attributes
+    ----------
+    positions : array of int, shape (n,)
+        Place of every item.
+    refused : bool
+        Whether the groups gave out, so that the fallback made the ranking, or the rest of it.
+    asked : int
+        Number of pairs that a group answered.
+    """
+
+    positions: Ints
+    refused: bool
+    asked: int
+
+
+@dataclass(frozen=True)
+class _Demand(LocalRanker):
+    def _ranked(self, runs: list[Any], rng: np.random.Generator) -> Ints:
+        places = [run.positions for run in runs]
+        return np.array(places, dtype=np.int64).reshape(len(runs), self.unit.n_items)
+
+
+@dataclass(frozen=True)
+class AnswersOnDemand(_Demand):
+    """KwikSort on private answers on demand, with another ranking when a group refuses.
+
+    Attributes
+    ----------
+    unit, scale
+        As for `dpbook.rankers.LocalRanker`; ``scale`` is one over the epsilon of one answer.
+    cap : int
+        Number of queries q that the protocol is set for, at least n / 2. A cap of n (n - 1) / 2 or
+        more does not rule out a refusal.
+    calibration : {"tight", "printed"}
+        Answers -1 and 1 are fed to the randomiser; or 0 and 1, as printed, to one that is made for
+        numbers from -1 to 1, which wastes half of the budget.
+    fallback : bool
+        Whether a refusal is followed by Kemeny's ranking of `Hypercube` reports, at a budget of
+        their own: Algorithm 3. Without it the ranker is Algorithm 2, and a refusal is an error.
+
+    Notes
+    -----
+    AGKM, Lemma 10, Theorem 11, Algorithms 2 and 3, with the exact Kemeny ranking in the place of
+    the authors' approximation scheme. The sum of a group's reports is drawn at once: given the true
+    answers it is a sum of two binomials. If n does not divide the number of people, some places in
+    the groups stay empty.
+
+    **Privacy.** `private`: (epsilon, 0) locally if no more than `limit` pairs of a group are looked
+    at; looking at all of `answers` is not private at epsilon. `printed`: the answers spend about
+    epsilon / 2, answers and fallback together what `loss` says.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    """
+
+    cap: int
+    calibration: str = "tight"
+    fallback: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.integer("cap", self.cap, (self.unit.n_items + 1) // 2)
+        check.choice("calibration", self.calibration, CALIBRATIONS)
+
+    @classmethod
+    def private(
+        cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
+    ) -> AnswersOnDemand:
+        """An equal share for each of `limit` answers, of half of epsilon if there is a fallback."""
+        share = check.epsilon(epsilon) * (0.5 if fallback else 1)
+        cap = check.integer("cap", cap, (unit.n_items + 1) // 2)
+        return cls(unit, (2 * cap // unit.n_items) / share, cap, "tight", fallback)
+
+    @classmethod
+    def printed(
+        cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
+    ) -> AnswersOnDemand:
+        """Answers as in Algorithm 2, 0.5 epsilon n / q each; a fallback at epsilon / 2 on top."""
+        cap = check.integer("cap", cap, (unit.n_items + 1) // 2)
+        level = 0.5 * check.epsilon(epsilon) * unit.n_items / cap
+        return cls(unit, 1 / level, cap, "printed", fallback)
+
+    @property
+    def limit(self) -> int:
+        """Answers of one person, floor(2 q / n)."""
+        return 2 * self.cap // self.unit.n_items
+
+    @property
+    def channel(self) -> Array:
+        """Law of one report: rows are the answers 0 and 1, columns -d and d, d = `gain`.
+
+        Notes
+        -----
+        AGKM, Algorithm 2: d with probability (1 + w / d) / 2. Fed with 0 and 1 it spends only
+        ``ln((1 + exp(level)) / 2)``, since a 0 is answered by a fair coin.
+        """
+        low = -1.0 if self.calibration == "tight" else 0.0
+        plus = 0.5 * (1 + np.array([low, 1.0]) / self.gain)
+        return np.stack([1 - plus, plus], axis=1)
+
+    @property
+    def gain(self) -> float:
+        """Size ``coth(level / 2)`` of a report; AGKM print epsilon in the place of e."""
+        return float(1 / np.tanh(0.5 * self.level))
+
+    @property
+    def second(self) -> Hypercube:
+        """The ranker that takes over when a group refuses."""
+        if self.calibration == "tight":
+            return Hypercube.private(self.limit * self.level, self.unit, solver="kemeny")
+        nominal = self.level * self.cap / self.unit.n_items
+        return Hypercube.printed(nominal, self.unit, solver="kemeny")
+
+    def answers(self, data: Rankings | ArrayLike, *, rng: np.random.Generator) -> GroupAnswers:
+        """Algorithm 2: unbiased private answers for every ordered pair, to be asked sparingly.
+
+        Idealised sampler (floating point): for study, unsafe for a release.
+        """
+        table = self._places(data)
+        users, n = table.shape
+        plus = self.channel[:, 1]
+        groups = check.generator(rng).integers(0, n, size=(n, n))
+        np.fill_diagonal(groups, -1)
+        slots = users + (-users) % n
+        places = rng.permutation(slots).reshape(n, -1)
+        values = np.zeros((n, n))
+        for g, place in enumerate(places):
+            member = table[place[place < users]]
+            j, i = np.nonzero(groups == g)
+            agree = (member[:, j] < member[:, i]).sum(axis=0)
+            up = rng.binomial(agree, plus[1]) + rng.binomial(len(member) - agree, plus[0])
+            values[j, i] = self.gain * (2 * up - len(member)) * (n / users)
+        if self.calibration == "tight":
+            values = 0.5 * (1 + values)
+            np.fill_diagonal(values, 0.0)
+        return GroupAnswers(values, groups, self.limit, slots // n)
+
+    def release(self, data: Rankings | ArrayLike, noise: Any) -> DemandRun:
+        """Algorithm 3: one run of KwikSort on the answers.
+
+        Parameters
+        ----------
+        data : Rankings, or array of int, shape (users, n)
+            Place of every item in the ranking of each person.
+        noise : numpy.random.Generator
+            From `noise`.
+        """
+        table = self._places(data)
+        order, asked = _sort(self.answers(table, rng=noise), noise)
+        if order is not None:
+            return DemandRun(np.argsort(order), refused=False, asked=asked)
+        if not self.fallback:
+            raise ValueError(f"cap = {self.cap}, fallback = False: a group was asked too often")
+        ranking = self.second.sample(table, rng=noise)
+        return DemandRun(ranking, refused=True, asked=asked)
+
+    def variance(self, users: int, fraction: float = 0.5) -> float:
+        """That of one of the `answers`: the noise of the reports, and a group drawn at random."""
+        n, share = self.unit.n_items, check.probability("fraction", fraction)
+        users, d = check.integer("users", users, 1), self.gain
+        value = d * (self.channel[:, 1] - self.channel[:, 0])  # expected report of a 0 and of a 1
+        mean_square = (1 - share) * value[0] ** 2 + share * value[1] ** 2
+        answer_noise = users * (d**2 - mean_square)
+        if self.calibration == "tight":  # the estimate is 1/2 plus half the mean report
+            value, mean_square, answer_noise = value / 2, mean_square / 4, answer_noise / 4
+        slots = users + (-users) % n
+        mean = users * ((1 - share) * value[0] + share * value[1]) / slots
+        group_noise = 0.0
+        if slots > 1:
+            spread = users * mean_square / slots - mean**2
+            group_noise = slots * (slots - slots / n) / (slots - 1) / n * spread
+        return float((n / users) ** 2 * (answer_noise / n + group_noise))
+
+    def _release_loss(self) -> tuple[float, float]:
+        """`limit` reports and the fallback, on a ranking and its reverse all at their worst."""
+        one = self.level
+        if self.calibration == "printed":
+            one = float(np.logaddexp(0, one) - np.log(2))
+        exact = self.limit * one + (self.second.loss()[1] if self.fallback else 0.0)
+        return exact, exact
+
+
+@dataclass(frozen=True)
+class OneQuestion(_Demand):
+    """KwikSort that asks a fresh group for every comparison, so that nobody answers twice.
+
+    Attributes
+    ----------
+    unit, scale
+        As for `dpbook.rankers.LocalRanker`; ``scale`` is 1 / epsilon.
+    groups : int
+        The people are split at random into so many groups of equal size; some may be left over.
+    cap : int
+        Number of groups that answer one comparison each, at most ``groups``.
+
+    Notes
+    -----
+    The partition is that of Bassily (2019), as AGKM describe it. The members of a group answer by
+    randomised response and their majority decides, a tie by a coin. The largest part is split
+    first. When the next pivot would need more groups than the cap allows, everybody who has not
+    been asked answers one pair, drawn from those without an order, and KwikSort ends on these.
+
+    **Privacy.** (epsilon, 0) locally: every person sends one bit, chosen by what others have sent.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    """
+
+    groups: int
+    cap: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.integer("groups", self.groups, 1)
+        check.integer("cap", self.cap, 0, self.groups)
+
+    @classmethod
+    def private(
+        cls, epsilon: float, unit: WholeRanking, *, groups: int, cap: int | None = None
+    ) -> OneQuestion:
+        """Every answer at epsilon; without a cap each group may answer."""
+        return cls(unit, 1 / check.epsilon(epsilon), groups, groups if cap is None else cap)
+
+    def release(self, data: Rankings | ArrayLike, noise: Any) -> DemandRun:
+        """One run.
+
+        Parameters
+        ----------
+        data : Rankings, or array of int, shape (users, n)
+            Place of every item in the ranking of each person, one person at least for each group.
+        noise : numpy.random.Generator
+            From `noise`.
+        """
+        table, rng = self._places(data), check.generator(noise)
+        users, n = table.shape
+        size, lie = self._size(users), randomized_response_pmf(self.level)[0, 1]
+        people = rng.permutation(users)
+        places, asked, parts = np.zeros(n, dtype=np.int64), 0, [(0, np.arange(n))]
+        while any(len(items) > 1 for _, items in parts):
+            largest = max(range(len(parts)), key=lambda k: len(parts[k][1]))
+            start, items = parts[largest]
+            if asked + len(items) - 1 > self.cap:
+                break
+            pivot = int(rng.choice(items))
+            rest = items[items != pivot]
+            member = people[asked * size : (asked + len(rest)) * size].reshape(len(rest), size)
+            asked += len(rest)
+            votes = table[member, rest[:, None]] < table[member, pivot]
+            lead = 2 * (votes ^ (rng.random(votes.shape) < lie)).sum(axis=1) - size
+            left = lead + rng.choice([-0.5, 0.5], size=len(rest)) > 0
+            places[pivot] = middle = start + int(left.sum())
+            parts[largest] = (start, rest[left])
+            parts.append((middle + 1, rest[~left]))
+        open_pairs = [pair for _, items in parts for pair in combinations(items.tolist(), 2)]
+        margin = np.zeros((n, n))
+        if open_pairs:
+            member = people[asked * size :]
+            first, second = np.array(open_pairs)[rng.integers(len(open_pairs), size=len(member))].T
+            yes = (table[member, first] < table[member, second]) ^ (rng.random(len(member)) < lie)
+            np.add.at(margin, (first, second), 2 * yes - 1)
+        for start, items in parts:
+            places[items] = start
+            if len(items) > 1:
+                places[items] += kwiksort_ranking(margin[np.ix_(items, items)], rng=rng)
+        return DemandRun(places, refused=bool(open_pairs), asked=asked)
+
+    def variance(self, users: int, fraction: float = 0.5) -> float:
+        """``(c^2 - 1 + 4 w (1 - w) (m - s) / (m - 1)) / (4 s)``, c = coth(epsilon / 2).
+
+        That of the answer of a group of s people, drawn from m without replacement.
+        """
+        size, share = self._size(users), check.probability("fraction", fraction)
+        sampled = 4 * share * (1 - share) * (users - size) / max(users - 1, 1)
+        return float((1 / np.tanh(0.5 * self.level) ** 2 - 1 + sampled) / (4 * size))
+
+    def _size(self, users: int) -> int:
+        """People in a group."""
+        if check.integer("users", users, 1) < self.groups:
+            raise ValueError(f"groups = {self.groups}: allowed is an integer from 1 to {users}")
+        return users // self.groups
+
+    def _release_loss(self) -> tuple[float, float]:
+        return self.level, self.level
+
+
+def _sort(answers: GroupAnswers, rng: np.random.Generator) -> tuple[Ints | None, int]:
+    """Quicksort by the answers; None if a group refuses. Second, the number of answers."""
+    load = np.zeros(len(answers.groups), dtype=int)
+    order: list[int] = []
+    stack = [np.arange(len(load))]
+    while stack:
+        items = stack.pop()
+        if items.size < 2:
+            order.extend(items.tolist())
+            continue
+        pivot = int(rng.choice(items))
+        rest = items[items != pivot]
+        for g in answers.groups[rest, pivot]:
+            if load[g] == answers.limit:
+                return None, int(load.sum())
+            load[g] += 1
+        left = answers.values[rest, pivot] > 0.5
+        # Last in, first out: the left part is sorted before the pivot and the right part.
+        stack += [rest[~left], np.array([pivot]), rest[left]]
+    return np.array(order, dtype=np.int64), int(load.sum())

@@ -1,0 +1,186 @@
+"""What page 20 needs, against enumeration, simulation and the law of one pair."""
+
+import itertools
+import math
+from itertools import product
+from math import factorial, prod
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpbook.errors import expected_wrong_pairs
+from dpbook.mechanisms import randomized_response_pmf
+from dpbook.models import mallows_pair_probabilities, mallows_rankings
+from dpbook.pages.ldp_kwiksort import (
+    all_right_probability,
+    channel_information,
+    joint_best,
+    joint_margins,
+    switch_epsilon,
+    two_ranking_wrong,
+    wrong_pairs_bound,
+    wrong_pairs_pmf,
+    yll_mu,
+)
+from dpbook.privacy import WholeRanking
+from dpbook.rankers import PairResponses, best_queries
+
+MECHANISMS = ["response", "laplace"]
+
+
+def asks(n, epsilon, queries=1, mechanism="response", design="random"):
+    given = {"queries": queries, "mechanism": mechanism, "design": design}
+    return PairResponses.private(epsilon, WholeRanking(n), **given)
+
+
+def test_information_is_the_drop_in_entropy():
+    channel, prior = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7]]), 0.3
+    rest = sum(p * stats.entropy(row) for p, row in zip((0.7, 0.3), channel, strict=True))
+    expected = stats.entropy([0.7, 0.3] @ channel) - rest
+    assert channel_information(channel, prior) == pytest.approx(expected)
+    assert channel_information(np.eye(2)) == pytest.approx(math.log(2))
+    printed = PairResponses.printed(2.0, WholeRanking(2)).channel
+    assert channel_information(printed, 0.3) == pytest.approx(0, abs=1e-15)
+    assert channel_information(randomized_response_pmf(2.0), 0.3) > 0.1
+
+
+def test_switch_points():
+    assert switch_epsilon(1) == pytest.approx(4 * math.atanh(math.sqrt(math.sqrt(2) - 1)))
+    assert switch_epsilon(1, "laplace") == pytest.approx(4 * math.log(1 + math.sqrt(2)))
+    for mechanism, k in itertools.product(MECHANISMS, [1, 2, 7]):
+        epsilon = switch_epsilon(k, mechanism)
+        around = [best_queries(epsilon * f, mechanism=mechanism) for f in (0.999, 1.001)]
+        assert around == [k, k + 1]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_mu_as_printed(mechanism):
+    m, n, theta, epsilon, k = 15, 5000, 0.5, 1.0, 2
+    g = epsilon**2 * k / (epsilon + 2 * k) ** 2
+    if mechanism == "laplace":
+        g = (1 - math.exp(-epsilon / (2 * k))) ** 2 * k
+    tilt = theta / (2 - theta)
+    expected = m * (m - 1) * math.exp(-g * tilt**2 * n / (m * (m - 1)))
+    ranker = asks(m, epsilon, k, mechanism)
+    assert yll_mu(ranker, n, theta) == pytest.approx(expected)
+    sharper = yll_mu(ranker, n, theta, form="hoeffding")
+    assert sharper < expected if mechanism == "response" else sharper == pytest.approx(expected)
+
+
+def enumerated(preference, users, lie, ties):
+    """Every way in which the people spread over the three pairs and the two reports."""
+    upper = np.triu_indices(3, 1)
+    right = preference[upper] * (1 - lie) + (1 - preference[upper]) * lie
+    cells = np.stack([right, 1 - right], axis=1).ravel() / 3
+    law = np.zeros(4)
+    for counts in product(range(users + 1), repeat=6):
+        if sum(counts) != users:
+            continue
+        ways = factorial(users) / prod(factorial(c) for c in counts)
+        chance = ways * prod(p**c for p, c in zip(cells, counts, strict=True))
+        gaps = [counts[2 * i + 1] - counts[2 * i] for i in range(3)]
+        law[sum(gap > 0 or (ties and gap == 0) for gap in gaps)] += chance
+    return law
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_law_is_that_of_the_enumeration(mechanism, ties):
+    lie = {"response": 1 / (1 + np.e), "laplace": 0.5 * np.exp(-0.5)}[mechanism]
+    preference, ranker = mallows_pair_probabilities(3, 0.4), asks(3, 1.0, 1, mechanism)
+    for users in (1, 4, 6):
+        law = wrong_pairs_pmf(ranker, preference, users, ties=ties)
+        assert law == pytest.approx(enumerated(preference, users, lie, ties), abs=1e-12)
+
+
+@pytest.mark.parametrize("users", [30, 5000, 400_000])
+def test_mean_of_the_law_is_the_sum_over_pairs(users):
+    preference, ranker = mallows_pair_probabilities(7, 0.6), asks(7, 0.3)
+    errors = expected_wrong_pairs(ranker, preference, users)
+    law = wrong_pairs_pmf(ranker, preference, users)
+    both = wrong_pairs_pmf(ranker, preference, users, ties=True)
+    assert law.sum() == pytest.approx(1, abs=1e-10)
+    assert law @ np.arange(22) == pytest.approx(errors.wrong, abs=1e-9)
+    assert both @ np.arange(22) == pytest.approx(errors.wrong + errors.tie, abs=1e-9)
+    assert all_right_probability(ranker, preference, users) == pytest.approx(both[0], abs=1e-12)
+
+
+def test_law_fits_the_sampler():
+    rng, ranker = np.random.default_rng(20), asks(4, 1.0)
+    upper, seen = np.triu_indices(4, 1), np.zeros(7)
+    for _ in range(4000):
+        positions = mallows_rankings(60, 4, phi=0.5, rng=rng)
+        counts = ranker.release(positions, ranker.noise(60, rng=rng))
+        seen[(counts[upper] < counts.T[upper]).sum()] += 1
+    law = wrong_pairs_pmf(ranker, mallows_pair_probabilities(4, 0.5), 60)
+    error = np.sqrt(law * (1 - law) / 4000)
+    assert (np.abs(seen / 4000 - law) < 4.5 * error + 1e-3).all()
+
+
+@pytest.mark.parametrize("design", ["random", "balanced"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_bound_is_above_the_truth_and_below_half_of_the_printed_one(mechanism, design):
+    for n, users, queries, phi in product((3, 8), (1, 20, 3000), (1, 3), (0.1, 0.7)):
+        ranker = asks(n, 2.0, queries, mechanism, design)
+        preference = mallows_pair_probabilities(n, phi)
+        bound = wrong_pairs_bound(ranker, preference, users)
+        errors = expected_wrong_pairs(ranker, preference, users)
+        assert errors.wrong + errors.tie <= bound * (1 + 1e-12)
+        assert bound <= yll_mu(ranker, users, 1 - phi) / 2 * (1 + 1e-12)
+
+
+def test_bound_by_hand():
+    # All agree, tanh(epsilon / 2) = 0.6: a report has the margin 0.6, and 1 - sqrt(1 - 0.36) = 0.2.
+    # Two items: 0.8^10. Three items, one question of three: 3 (1 - 0.2 / 3)^10 = 3 (14 / 15)^10.
+    epsilon = 2 * np.arctanh(0.6)
+    two, three = np.triu(np.ones((2, 2)), 1), np.triu(np.ones((3, 3)), 1)
+    assert wrong_pairs_bound(asks(2, epsilon), two, 10) == pytest.approx(0.1073741824, rel=1e-9)
+    found = wrong_pairs_bound(asks(3, epsilon), three, 10)
+    assert found == pytest.approx(3 * (14 / 15) ** 10, rel=1e-12)
+    # Two questions of three, at half of twice that epsilon: 3 (1 - 0.4 / 3)^10.
+    found = wrong_pairs_bound(asks(3, 2 * epsilon, 2), three, 10)
+    assert found == pytest.approx(3 * (13 / 15) ** 10, rel=1e-12)
+
+
+def test_bound_has_the_right_exponent():
+    preference, ranker = mallows_pair_probabilities(3, 0.2), asks(3, 2.0)
+    exact = [expected_wrong_pairs(ranker, preference, m) for m in (4000, 8000)]
+    bound = [np.log(wrong_pairs_bound(ranker, preference, m)) for m in (4000, 8000)]
+    assert np.diff([np.log(e.wrong + e.tie) for e in exact]) == pytest.approx(
+        np.diff(bound), rel=0.01
+    )
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="preference"):
+        wrong_pairs_bound(asks(3, 1.0), np.full((3, 3), 1.5), 10)
+    with pytest.raises(ValueError, match="users"):
+        wrong_pairs_pmf(asks(3, 1.0), mallows_pair_probabilities(3, 0.5), 0)
+    with pytest.raises(ValueError, match="one question"):
+        wrong_pairs_pmf(asks(3, 1.0, 2), mallows_pair_probabilities(3, 0.5), 5)
+
+
+def test_joint_margins_by_enumeration():
+    level, count = 1.3, 4
+    for a, found in enumerate(joint_margins(count, level)):
+        reports = np.array(list(product((1, -1), repeat=count)))  # against the truth 1, 1, ..., 1
+        weight = np.where((reports == 1).sum(axis=1) >= a, np.exp(level), 1.0)
+        assert found == pytest.approx((weight / weight.sum()) @ reports.mean(axis=1))
+    turn = math.log(1 + 2 * math.sqrt(2))
+    assert [joint_best(turn + step)[1] for step in (-1e-6, 1e-6)] == [1, 2]
+
+
+def test_two_ranking_model_by_enumeration():
+    chances, wrong = two_ranking_wrong(3, 0.75, 1.0)
+    p = 1 / (1 + math.exp(-1.0))
+    assert chances == pytest.approx([0.25**3, 3 * 0.75 * 0.25**2, 3 * 0.75**2 * 0.25, 0.75**3])
+    for holders, found in enumerate(wrong):
+        right = [p] * holders + [1 - p] * (3 - holders)
+        ways = product((0, 1), repeat=3)
+        expected = sum(
+            prod(q if bit else 1 - q for q, bit in zip(right, way, strict=True))
+            for way in ways
+            if sum(way) <= 1
+        )
+        assert found == pytest.approx(expected)

@@ -1,0 +1,346 @@
+"""Rankers without a curator, one round: channels, losses, samplers, unbiased fractions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from dpbook.data import Rankings
+from dpbook.estimators import pairwise_counts
+from dpbook.mechanisms import laplace_noise
+from dpbook.models import all_rankings, mallows_rankings
+from dpbook.privacy import WholeRanking, privacy_loss
+from dpbook.rankers import (
+    Hypercube,
+    PairResponses,
+    best_queries,
+    best_ratio,
+    laplace_bit_loss,
+    report_pmf,
+    response_exponent,
+)
+from dpbook.rankers.local_pairs import _questions
+from tests.oracles import worst_loss
+
+MECHANISMS = ["response", "laplace"]
+DESIGNS = ["random", "balanced"]
+TINY = 1e-7  # a correct sampler fails a test at this level once in ten million runs
+SD = float(stats.norm.isf(TINY / 2))
+THREE, FOUR = WholeRanking(3), WholeRanking(4)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# A ranker, and what its maker was asked to spend.  At epsilon <= 1 a budget that is spent twice
+# shows; coth(epsilon / 2) is 1 where e^epsilon is large.
+CASES = {
+    "one pair": (PairResponses.private(1.0, FOUR), 1.0),
+    "two of three": (PairResponses.private(0.7, THREE, queries=2), 0.7),
+    "all pairs": (PairResponses.private(0.7, THREE, queries=3), 0.7),
+    "five of six, dealt": (PairResponses.private(1.0, FOUR, queries=5, design="balanced"), 1.0),
+    "laplace": (PairResponses.private(1.0, FOUR, queries=2, mechanism="laplace"), 1.0),
+    "best K": (PairResponses.private(5.0, FOUR, queries=None), 5.0),
+    "hypercube, odd": (Hypercube.private(1.0, THREE), 1.0),
+    "hypercube, even": (Hypercube.private(1.0, FOUR), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_loss_is_that_of_the_channel_and_at_most_the_promise(name: str) -> None:
+    ranker, epsilon = CASES[name]
+    laws = [ranker.pmf(places) for places in all_rankings(ranker.unit.n_items)]
+    assert [law.sum() for law in laws] == pytest.approx([1] * len(laws), abs=1e-12)
+    low, high = ranker.loss()
+    assert low == high == pytest.approx(worst_loss(laws), rel=1e-12)
+    if name == "laplace":  # the bits spend less than the numbers
+        assert epsilon / 2 < high < epsilon
+    else:
+        assert high == pytest.approx(epsilon, rel=1e-12)
+    assert ranker.loss("ranking") == (0.0, high)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_half_the_noise_breaks_the_promise(name: str) -> None:
+    ranker, epsilon = CASES[name]
+    broken = replace(ranker, scale=ranker.scale / 2)
+    laws = [broken.pmf(places) for places in all_rankings(broken.unit.n_items)]
+    assert worst_loss(laws) > 1.2 * epsilon
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_at_loss_makes_rankers_of_equal_privacy(name: str) -> None:
+    ranker = CASES[name][0].at_loss(0.4)
+    laws = [ranker.pmf(places) for places in all_rankings(ranker.unit.n_items)]
+    assert worst_loss(laws) == pytest.approx(0.4, rel=1e-9)
+
+
+def test_what_is_printed() -> None:
+    printed = PairResponses.printed(1.0, FOUR, queries=2)
+    assert printed.loss() == (0.0, 0.0) and printed.variance(10) == np.inf
+    laws = [printed.pmf(places) for places in all_rankings(4)]
+    assert worst_loss(laws) == pytest.approx(0, abs=1e-15)
+    with pytest.raises(ValueError, match="printed"):
+        printed.fractions(np.ones((4, 4)))
+    one = printed.channel[1, 1]
+    reports = printed.release(np.tile([0, 1, 2, 3], (4000, 1)), printed.noise(4000, rng=rng()))
+    assert stats.binomtest(int(np.triu(reports).sum()), 8000, one).pvalue > TINY
+    # closed half-spaces: right in odd dimension, ln(1 + e^epsilon) in even dimension
+    for unit, loss in ((THREE, 1.0), (FOUR, math.log(1 + math.e))):
+        closed = Hypercube.printed(1.0, unit)
+        laws = [closed.pmf(places) for places in all_rankings(unit.n_items)]
+        assert closed.loss()[1] == pytest.approx(loss) == pytest.approx(worst_loss(laws))
+
+
+# ------------------------------------------------------------------ sampler and channel
+
+
+def seen_messages(ranker: PairResponses | Hypercube, places: list[int], draws: int) -> np.ndarray:
+    """How often each message was sent, in the order of `pmf`."""
+    source, n = rng(11), len(places)
+    first, second = np.triu_indices(n, 1)
+    if isinstance(ranker, Hypercube):
+        sent = [ranker.release([places], source)[first, second] for _ in range(draws)]
+        return np.bincount(
+            np.array(sent) @ 2 ** np.arange(first.size)[::-1], minlength=2**first.size
+        )
+    sets = list(itertools.combinations(range(first.size), ranker.queries))
+    seen = np.zeros((len(sets), 2**ranker.queries), dtype=int)
+    for _ in range(draws):
+        reports = ranker.release([places], ranker.noise(1, rng=source))
+        asked = np.flatnonzero((reports + reports.T)[first, second])
+        bits = reports[first, second][asked]
+        seen[sets.index(tuple(asked)), bits @ 2 ** np.arange(asked.size)[::-1]] += 1
+    return seen.ravel()
+
+
+@pytest.mark.parametrize("name", [*CASES, "printed, even"])
+def test_sampler_follows_its_channel(name: str) -> None:
+    ranker = Hypercube.printed(1.0, FOUR) if name == "printed, even" else CASES[name][0]
+    places, draws = [2, 0, 1, 3][: ranker.unit.n_items], 6000
+    places = [sorted(places).index(p) for p in places]
+    seen = seen_messages(ranker, places, draws)
+    assert stats.chisquare(seen, draws * ranker.pmf(places)).pvalue > TINY
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("epsilon", [1.0, 5.0])
+def test_fractions_against_their_moments(name: str, epsilon: float) -> None:
+    ranker = replace(CASES[name][0].at_loss(epsilon), solver="kemeny")
+    n, source, runs = ranker.unit.n_items, rng(8), 3000
+    positions = mallows_rankings(25, n, phi=0.5, rng=source)
+    share, off = pairwise_counts(positions) / 25, ~np.eye(n, dtype=bool)
+    reports = [ranker.release(positions, ranker.noise(25, rng=source)) for _ in range(runs)]
+    draws = ranker.fractions(np.array(reports))
+    assert draws[:, off] + np.swapaxes(draws, 1, 2)[:, off] == pytest.approx(1)
+    assert draws[0] == pytest.approx(ranker.fractions(reports[0]), abs=1e-12)
+    if name == "five of six, dealt":  # its groups are of a fixed size
+        with pytest.raises(ValueError, match="balanced"):
+            ranker.variance(25)
+        exact = draws[:, off].var()
+    else:
+        exact = ranker.variance(25)
+        assert np.abs(draws[:, off].var(axis=0) / exact - 1).max() < SD * math.sqrt(2.5 / runs)
+    assert np.abs(draws.mean(axis=0) - share).max() < SD * math.sqrt(1.2 * exact / runs)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_items_may_be_renamed(name: str) -> None:
+    """The ranking that everybody holds decides the law of the output up to the names."""
+    ranker = CASES[name][0].at_loss(3.0)
+    n = ranker.unit.n_items
+    new = np.array([2, 0, 1, 3][:n]) if n == 4 else np.array([2, 0, 1])
+    table, runs = np.arange(n), 3000
+    found = []
+    for places in (table, table[new]):  # item k is called what new[k] was
+        got = ranker.sample(np.tile(places, (5, 1)), runs, rng=rng(int(places[0])))
+        back = got if places is table else got[:, np.argsort(new)]
+        found.append(np.unique(back @ n ** np.arange(n), return_counts=True))
+    codes = np.union1d(found[0][0], found[1][0])
+    rows = [[dict(zip(*f, strict=True)).get(c, 0) for c in codes] for f in found]
+    assert stats.chi2_contingency(np.array(rows) + 0.5).pvalue > TINY
+
+
+# ------------------------------------------------------------------ questions and tables
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("k", [1, 2, 5, 6])
+def test_everybody_answers_k_different_pairs(design: str, k: int) -> None:
+    asked = _questions(500, 6, k, design, rng(3)).reshape(500, -1)
+    assert asked.shape == (500, k)
+    assert (np.diff(np.sort(asked, axis=1), axis=1) > 0).all()
+    assert asked.min() >= 0 and asked.max() < 6
+    if design == "balanced":
+        assert np.ptp(np.bincount(asked.ravel(), minlength=6)) <= 1
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_random_sets_of_pairs_are_uniform(design: str) -> None:
+    source = rng(4)
+    subsets = list(itertools.combinations(range(6), 2))
+    asked = np.concatenate(
+        [_questions(12, 6, 2, design, source)[source.integers(12)][None] for _ in range(6000)]
+        if design == "balanced"
+        else [_questions(30_000, 6, 2, design, source)]
+    )
+    where = {s: i for i, s in enumerate(subsets)}
+    seen = np.bincount([where[tuple(sorted(row))] for row in asked.tolist()], minlength=15)
+    assert stats.chisquare(seen).pvalue > TINY
+
+
+def test_hardly_any_noise_gives_the_true_counts() -> None:
+    source, unit = rng(5), WholeRanking(6)
+    positions = mallows_rankings(200, 6, phi=0.7, rng=source)
+    true = pairwise_counts(positions)
+    everything = PairResponses.private(15 * 60, unit, queries=15)
+    assert np.array_equal(everything.release(positions, everything.noise(200, rng=source)), true)
+    dealt = PairResponses.private(3 * 60, unit, queries=3, design="balanced")
+    some = dealt.release(positions, dealt.noise(200, rng=source))
+    assert some.sum() == 600 and (some <= true).all() and (np.diag(some) == 0).all()
+    assert set((some + some.T)[np.triu_indices(6, 1)].tolist()) == {40}
+
+
+@pytest.mark.parametrize("solver", ["kwiksort", "kemeny"])
+@pytest.mark.parametrize("maker", [PairResponses.private, Hypercube.private])
+def test_a_clear_order_is_found(maker: type, solver: str) -> None:
+    centre = np.array([2, 0, 3, 1])
+    ranker = maker(4.0, FOUR, solver=solver)
+    found = ranker.sample(np.tile(centre, (3000, 1)), (2, 2), rng=rng(7))
+    assert np.array_equal(found, np.tile(centre, (2, 2, 1)))
+
+
+def test_ties_are_ordered_at_random() -> None:
+    # one person, three items, one answer: the other two pairs are ties
+    runs = PairResponses.private(1.0, THREE).sample([[0, 1, 2]], 3000, rng=rng(8))
+    assert len(np.unique(runs, axis=0)) == 6
+    assert np.array_equal(np.sort(runs, axis=1), np.tile(np.arange(3), (3000, 1)))
+
+
+@pytest.mark.parametrize("ranker", [PairResponses.private(1.0, FOUR), Hypercube.private(1.0, FOUR)])
+def test_rankings_and_nothing_else(ranker: PairResponses | Hypercube) -> None:
+    places = np.argsort(rng(3).random((30, 4)), axis=1)
+    one, two = (ranker.sample(p, rng=rng()) for p in (places, Rankings(4, places)))
+    assert np.array_equal(one, two)
+    for bad, named in (
+        ([[0, 0, 5, 1]], r"positions\[0\] = \[0, 0, 5, 1\]: allowed is a permutation"),
+        ([[0.0, 1.0, 2.0, 3.0]], "positions of type float64"),
+        ([[0, 1, 2]], r"positions of shape \(1, 3\): allowed is \(users, 4\)"),
+        ([0, 1, 2, 3], "positions"),
+    ):
+        with pytest.raises(ValueError, match=named):
+            ranker.release(bad, ranker.noise(1, rng=rng()))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"queries": 4}, "queries = 4"),
+        ({"queries": 0}, "queries = 0"),
+        ({"epsilon": 0}, "epsilon = 0"),
+        ({"mechanism": "gauss"}, "mechanism = 'gauss'"),
+        ({"design": "latin"}, "design = 'latin'"),
+        ({"solver": "borda"}, "solver = 'borda'"),
+        ({"unit": WholeRanking(3, relation="add_remove")}, "unit = WholeRanking"),
+    ],
+)
+def test_arguments_out_of_range(change: dict[str, object], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        PairResponses.private(**{"epsilon": 1.0, "unit": THREE, **change})  # type: ignore[arg-type]
+
+
+def test_bad_noise_and_bad_ties() -> None:
+    ranker = PairResponses.private(1.0, THREE)
+    with pytest.raises(ValueError, match="noise is for 3 people: allowed is for 2"):
+        ranker.release([[0, 1, 2]] * 2, ranker.noise(3, rng=rng()))
+    with pytest.raises(ValueError, match="rng"):
+        ranker.noise(3, rng=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="data holds 2 rankings"):
+        ranker.pmf([[0, 1, 2]] * 2)
+    with pytest.raises(ValueError, match="ties = 'open'"):
+        Hypercube(THREE, 1.0, ties="open")
+
+
+# ------------------------------------------------------------------ one answer, how many questions
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 4.0])
+def test_laplace_bit_follows_the_distribution_function(epsilon: float) -> None:
+    noise = stats.laplace(scale=1 / epsilon)
+    expected = [[noise.cdf(0.5), noise.sf(0.5)], [noise.cdf(-0.5), noise.sf(-0.5)]]
+    assert report_pmf(epsilon, "laplace") == pytest.approx(np.array(expected), rel=1e-12)
+
+
+def test_laplace_bit_against_noise_drawn_and_cut() -> None:
+    ones = np.count_nonzero(1 + laplace_noise(1 / 0.7, 40_000, rng=rng(1)) >= 0.5)
+    assert stats.binomtest(ones, 40_000, report_pmf(0.7, "laplace")[1, 1]).pvalue > TINY
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 40.0])
+def test_laplace_bit_loss_is_the_loss_of_its_channel(epsilon: float) -> None:
+    channel = report_pmf(epsilon, "laplace")
+    assert laplace_bit_loss(epsilon) == pytest.approx(privacy_loss(channel[0], channel[1]))
+    assert epsilon / 2 < laplace_bit_loss(epsilon) < epsilon
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_exponent_without_margin_is_k_times_the_squared_gap(mechanism: str) -> None:
+    channel = report_pmf(3.0 / 2, mechanism)
+    gap = channel[0, 0] - channel[0, 1]
+    assert response_exponent(2, 3.0, mechanism=mechanism) == pytest.approx(2 * gap**2)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_exponent_with_margin_is_the_chernoff_rate(mechanism: str) -> None:
+    epsilon, k, margin, pairs = 3.0, 2, 0.6, 10**7
+    lie = report_pmf(epsilon / k, mechanism)[0, 1]
+    right = 0.5 * (1 + margin * (1 - 2 * lie))
+
+    def moment(tilt: float) -> float:  # of one person's +1, -1 or 0, times the number of pairs
+        return k * (right * math.expm1(-tilt) + (1 - right) * math.expm1(tilt))
+
+    rate = -optimize.minimize_scalar(moment, bounds=(0, 5), options={"xatol": 1e-10}).fun
+    expected = -pairs * math.log1p(-rate / pairs) * 2 / margin**2
+    found = response_exponent(k, epsilon, mechanism=mechanism, margin=margin)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_best_ratio_solves_the_stated_equations() -> None:
+    x = 1 / best_ratio("response")
+    assert math.sinh(x) == pytest.approx(2 * x)
+    x = 1 / best_ratio("laplace")
+    assert math.exp(x / 2) == pytest.approx(1 + x)
+    assert best_ratio("laplace") < best_ratio("response") < 0.5
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("margin", [0.0, 0.5, 1.0])
+def test_best_queries_against_trying_all(mechanism: str, margin: float) -> None:
+    for epsilon in (0.1, 1.0, 2.9, 3.2, 3.6, 10.0, 47.3):
+        value = response_exponent(np.arange(1, 200), epsilon, mechanism=mechanism, margin=margin)
+        found = best_queries(epsilon, mechanism=mechanism, margin=margin)
+        assert found == 1 + int(np.argmax(value))
+    assert best_queries(47.3, mechanism=mechanism, margin=margin, most=3) == 3
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_one_pair_beats_the_other_protocols_at_the_same_epsilon(epsilon: float) -> None:
+    for n in range(3, 30):
+        unit, most = WholeRanking(n), n * (n - 1) // 2
+        tried = [
+            PairResponses.private(epsilon, unit, queries=k).variance(1000)
+            for k in (*range(1, min(most, 20) + 1), most)
+        ]
+        best = PairResponses.private(epsilon, unit, queries=None).variance(1000)
+        assert tried[0] < Hypercube.private(epsilon, unit).variance(1000)
+        assert best == pytest.approx(min(tried))
+    many = WholeRanking(300)
+    ratio = Hypercube.private(epsilon, many).variance(1000)
+    ratio /= PairResponses.private(epsilon, many).variance(1000)
+    assert ratio == pytest.approx(math.pi / 2, rel=1e-4)

@@ -1,0 +1,354 @@
+"""Rankers that ask on demand: answers by groups with a fallback, and one question each."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpbook.data import Rankings
+from dpbook.estimators import pairwise_counts
+from dpbook.models import mallows_rankings
+from dpbook.privacy import WholeRanking
+from dpbook.rankers import AnswersOnDemand, GroupAnswers, Hypercube, OneQuestion
+from tests.oracles import one_question_runs, worst_loss
+
+TINY = 1e-7  # a correct sampler fails a test at this level once in ten million runs
+SD = float(stats.norm.isf(TINY / 2))
+MAKERS = {"tight": AnswersOnDemand.private, "printed": AnswersOnDemand.printed}
+THREE, FOUR, FIVE = (WholeRanking(n) for n in (3, 4, 5))
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# ------------------------------------------------------------------ what answers on demand spend
+
+
+def transcript(ranker: AnswersOnDemand, places: tuple[int, ...]) -> np.ndarray:
+    """Law of as many answers as one person may give, and of the message to the fallback."""
+    bits, law = [places[i] < places[j] for i, j in ((0, 1), (0, 2), (1, 2))], np.ones(1)
+    for k in range(ranker.limit):
+        law = np.kron(law, ranker.channel[int(bits[k % 3])])
+    return np.kron(law, ranker.second.pmf(places)) if ranker.fallback else law
+
+
+@pytest.mark.parametrize("fallback", [True, False])
+@pytest.mark.parametrize("cap", [2, 3, 5])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_loss_by_enumeration_of_transcripts(epsilon: float, cap: int, fallback: bool) -> None:
+    everyone = list(itertools.permutations(range(3)))
+    for name, make in MAKERS.items():
+        ranker = make(epsilon, THREE, cap=cap, fallback=fallback)
+        worst = worst_loss([transcript(ranker, places) for places in everyone])
+        assert ranker.loss() == (pytest.approx(worst, rel=1e-9),) * 2
+        if name == "tight":
+            assert worst == pytest.approx(epsilon)
+            broken = replace(ranker, scale=ranker.scale / 2)
+            assert worst_loss([transcript(broken, p) for p in everyone]) > 1.5 * epsilon
+            assert ranker.at_loss(0.2).loss()[1] == pytest.approx(0.2)
+        elif fallback and 2 * cap % 3 == 0:
+            assert worst > epsilon  # half of it wasted, half of it again on top
+
+
+def test_budgets_are_split_as_stated() -> None:
+    tight, printed = (make(1.0, FOUR, cap=6) for make in MAKERS.values())
+    assert tight.limit == printed.limit == 3
+    assert tight.level == pytest.approx(1 / 6) and tight.second.loss()[1] == pytest.approx(0.5)
+    assert printed.level == pytest.approx(0.5 * 4 / 6)  # 0.5 epsilon n / q
+    assert printed.second == Hypercube.printed(printed.second.level, FOUR, solver="kemeny")
+    assert printed.second.level == pytest.approx(0.5)
+    alone = AnswersOnDemand.private(1.0, FOUR, cap=6, fallback=False)
+    assert alone.level == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("level", [0.05, 1.0, 3.0])
+def test_a_printed_report_wastes_half_of_its_budget(level: float) -> None:
+    unit = WholeRanking(2)
+    printed = AnswersOnDemand.printed(level, unit, cap=1)
+    tight = AnswersOnDemand.private(2 * level, unit, cap=1, fallback=False)
+    assert printed.level == pytest.approx(level)
+    assert worst_loss(list(printed.channel)) == pytest.approx(math.log((1 + math.exp(level)) / 2))
+    assert worst_loss(list(tight.channel)) == pytest.approx(2 * level)
+    reports = np.array([-1, 1])
+    assert printed.channel @ reports * printed.gain == pytest.approx(np.array([0, 1]), abs=1e-12)
+    assert tight.channel @ reports * tight.gain == pytest.approx(np.array([-1, 1]))
+
+
+# ------------------------------------------------------------------ the answers
+
+
+@pytest.mark.parametrize("calibration", MAKERS)
+@pytest.mark.parametrize("truth", [[1, 1, 0], [1, 0, 0, 1], [1, 0, 1, 1, 0]])
+def test_variance_by_enumeration(calibration: str, truth: list[int]) -> None:
+    users, ranker = len(truth), MAKERS[calibration](1.2, WholeRanking(2), cap=3, fallback=False)
+    slots, moments = users + users % 2, []
+    for group in itertools.combinations(range(slots), slots // 2):
+        member = [truth[k] for k in group if k < users]
+        for signs in itertools.product((0, 1), repeat=len(member)):
+            value = 2 / users * ranker.gain * sum(2 * s - 1 for s in signs)
+            value = 0.5 + 0.5 * value if calibration == "tight" else value
+            says = zip(member, signs, strict=True)
+            chance = math.prod(ranker.channel[w, s] for w, s in says)
+            moments.append((chance, chance * value, chance * value**2))
+    total, mean, square = np.sum(moments, axis=0)
+    share = sum(truth) / users
+    assert mean / total == pytest.approx(share)
+    assert square / total - share**2 == pytest.approx(ranker.variance(users, share))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.parametrize("calibration", MAKERS)
+def test_answers_against_their_moments(calibration: str, epsilon: float) -> None:
+    source, runs = rng(4), 3000
+    positions = mallows_rankings(23, 4, phi=0.5, rng=source)
+    share = pairwise_counts(positions) / 23
+    ranker = MAKERS[calibration](epsilon, FOUR, cap=6, fallback=False)
+    draws = np.stack([ranker.answers(positions, rng=source).values for _ in range(runs)])
+    for j, i in itertools.permutations(range(4), 2):
+        exact = ranker.variance(23, share[j, i])
+        assert abs(draws[:, j, i].mean() - share[j, i]) < SD * math.sqrt(exact / runs)
+        # sums of many bounded reports: nearly normal, so the variance has relative sd sqrt(2/runs)
+        assert abs(draws[:, j, i].var() / exact - 1) < SD * math.sqrt(2.5 / runs)
+
+
+@pytest.mark.parametrize("calibration", MAKERS)
+def test_empty_places_cause_no_bias(calibration: str) -> None:
+    source, runs = rng(11), 4000
+    positions = np.tile(np.arange(4), (5, 1))  # five people in eight places
+    ranker = MAKERS[calibration](8.0, FOUR, cap=4, fallback=False)
+    draws = [ranker.answers(positions, rng=source).values[0, 3] for _ in range(runs)]
+    assert abs(np.mean(draws) - 1) < SD * math.sqrt(ranker.variance(5, 1.0) / runs) < 0.3
+
+
+def test_who_refuses_when() -> None:
+    groups = np.array([[-1, 0, 1], [0, -1, 0], [1, 0, -1]])
+    answers = GroupAnswers(np.zeros((3, 3)), groups, limit=2, group_size=5)
+    assert answers.refused_at([[0, 1], [0, 2], [1, 2]]) is None
+    assert answers.refused_at([[0, 1], [0, 2], [1, 2], [2, 0], [2, 1]]) == 4
+    assert answers.refused_at([[0, 1]], counter="user") == 0
+    assert answers.refused_at(np.empty((0, 2))) is None
+
+
+def test_groups_are_uniform() -> None:
+    source, ranker = rng(5), AnswersOnDemand.private(1.0, THREE, cap=3)
+    table = np.tile(np.arange(3), (6, 1))
+    groups = np.stack([ranker.answers(table, rng=source).groups for _ in range(3000)])
+    assert (groups[:, [0, 1, 2], [0, 1, 2]] == -1).all()
+    pair = groups[:, 0, 1] * 3 + groups[:, 1, 0]
+    assert stats.chisquare(np.bincount(pair, minlength=9)).pvalue > TINY
+
+
+# ------------------------------------------------------------------ KwikSort on them
+
+
+@pytest.mark.parametrize("calibration", MAKERS)
+def test_a_clear_order_is_found(calibration: str) -> None:
+    centre = np.array([2, 0, 3, 1, 4])
+    ranker = MAKERS[calibration](60.0, FIVE, cap=40)
+    found = ranker.release(np.tile(centre, (4000, 1)), ranker.noise(rng=rng(6)))
+    assert not found.refused and 4 <= found.asked <= 10
+    assert np.array_equal(found.positions, centre)
+
+
+def test_two_items_follow_their_law() -> None:
+    """42 people agree; a group of 21 answers the one pair at epsilon / 2, the majority decides.
+
+    4000 runs err by 5.33 sqrt(0.13 * 0.87 / 4000) = 0.03 at most, at the level TINY; at all of
+    epsilon the chance of the right order would be 0.99 instead of 0.87.
+    """
+    ranker, runs = AnswersOnDemand.private(1.0, WholeRanking(2), cap=1), 4000
+    places = ranker.sample(np.tile([0, 1], (42, 1)), runs, rng=rng(12))
+    right = int((places[:, 0] == 0).sum())
+    chance, twice = (stats.binom.sf(10, 21, 1 / (1 + math.exp(-e))) for e in (0.5, 1.0))
+    assert stats.binomtest(right, runs, chance).pvalue > TINY
+    assert stats.binomtest(right, runs, twice).pvalue < TINY
+
+
+def test_refusal_hands_over_to_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fallback is the second ranker, with half of epsilon; nobody else sees the people."""
+    source, centre, seen = rng(7), np.array([2, 0, 3, 1, 4]), []
+    original = Hypercube.release
+
+    def noted(self: Hypercube, data: object, noise: object) -> object:
+        seen.append(self)
+        return original(self, data, noise)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Hypercube, "release", noted)
+    positions, ranker = np.tile(centre, (3000, 1)), AnswersOnDemand.private(6.0, FIVE, cap=3)
+    runs = [ranker.release(positions, source) for _ in range(20)]
+    refused = [run for run in runs if run.refused]  # five groups with one answer each
+    assert refused and len(seen) == len(refused) and set(seen) == {ranker.second}
+    assert ranker.second.loss()[1] == pytest.approx(3.0) and ranker.second.ties == "split"
+    assert all(run.asked <= 5 for run in runs)
+    assert all(np.array_equal(run.positions, centre) for run in refused)
+    with pytest.raises(ValueError, match="cap = 3, fallback = False: a group was asked too often"):
+        for _ in range(50):
+            replace(ranker, fallback=False).release(positions, source)
+
+
+def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The budget is that of `limit` answers; only what KwikSort looks at is released."""
+    original, shown = AnswersOnDemand.answers, []
+
+    class Guarded:
+        def __init__(self, values: np.ndarray, seen: list[tuple[int, int]]) -> None:
+            self.values, self.seen = values, seen
+
+        def __getitem__(self, index: tuple) -> np.ndarray:
+            rows, columns = np.broadcast_arrays(*index)
+            self.seen.extend(zip(rows.tolist(), columns.tolist(), strict=True))
+            return self.values[index]
+
+    def guarded(self: AnswersOnDemand, *args: object, **kwargs: object) -> GroupAnswers:
+        answers, seen = original(self, *args, **kwargs), []  # type: ignore[arg-type]
+        shown.append((answers, seen))
+        return replace(answers, values=Guarded(answers.values, seen))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(AnswersOnDemand, "answers", guarded)
+    source, refused, full = rng(2), 0, 0
+    table = mallows_rankings(30, 6, phi=0.5, rng=source)
+    ranker = AnswersOnDemand.private(1.0, WholeRanking(6), cap=6)
+    for _ in range(60):
+        run = ranker.release(table, source)
+        answers, seen = shown[-1]
+        assert len(set(seen)) == len(seen) <= run.asked
+        loads = np.bincount([answers.groups[pair] for pair in seen], minlength=6)
+        assert answers.limit == 2 and loads.max(initial=0) <= 2
+        refused += run.refused
+        full += loads.max(initial=0) == 2
+    assert refused and full and refused < 60
+
+
+# ------------------------------------------------------------------ one question each
+
+
+@pytest.mark.parametrize("cap", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_one_question_each_spends_epsilon_by_enumeration(epsilon: float, cap: int) -> None:
+    everyone = list(itertools.permutations(range(3)))
+    crowd = [everyone[0], everyone[3], everyone[5], everyone[1]]
+    law, worst = one_question_runs(crowd, epsilon, cap), 0.0
+    assert math.fsum(chance for chance, _ in law.values()) == pytest.approx(1, abs=1e-12)
+    for person, other in itertools.product(range(4), everyone):
+        changed = one_question_runs([*crowd[:person], other, *crowd[person + 1 :]], epsilon, cap)
+        assert changed.keys() == law.keys()
+        worst = max(worst, *(abs(math.log(changed[key][0] / law[key][0])) for key in law))
+    ranker = OneQuestion.private(epsilon, THREE, groups=3, cap=cap)
+    assert ranker.loss() == (pytest.approx(worst, rel=1e-12),) * 2
+
+
+@pytest.mark.parametrize("cap", [2, 3])
+def test_one_question_each_follows_its_law(cap: int) -> None:
+    crowd, source, runs = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)], rng(21), 5000
+    chances, half = (dict.fromkeys(itertools.permutations(range(3)), 0.0) for _ in range(2))
+    for law, epsilon in ((chances, 2.5), (half, 5.0)):
+        for chance, places in one_question_runs(crowd, epsilon, cap).values():
+            law[places] += chance
+    ranker = OneQuestion.private(2.5, THREE, groups=3 if cap == 2 else 4, cap=cap)
+    found = [ranker.release(crowd, source) for _ in range(runs)]
+    seen = [tuple(f.positions.tolist()) for f in found]
+    counts = [seen.count(places) for places in chances]
+    assert stats.chisquare(counts, np.array(list(chances.values())) * runs).pvalue > TINY
+    assert stats.chisquare(counts, np.array(list(half.values())) * runs).pvalue < TINY
+    assert {(f.asked, f.refused) for f in found} == {(2, False), (cap, cap == 2)}
+
+
+def test_a_tied_group_decides_by_a_coin() -> None:
+    """Reversed and with 0 and 2 renamed, these people are the same: item 1 is as often first as
+    last. If a tie always put the other item before the pivot, it would be first in 0.57 of those
+    runs, 8 standard deviations from a half."""
+    crowd = [(1, 0, 2)] * 3 + [(0, 2, 1)] * 3
+    places = OneQuestion.private(60.0, THREE, groups=3).sample(crowd, 5000, rng=rng(22))[:, 1]
+    first, last = int((places == 0).sum()), int((places == 2).sum())
+    assert stats.binomtest(first, first + last).pvalue > TINY
+
+
+@pytest.mark.parametrize("truth", [[1, 1, 0, 1], [1, 0, 0, 1, 1], [1, 1, 1, 0, 0, 0]])
+@pytest.mark.parametrize("groups", [1, 2, 3])
+def test_variance_of_one_question_by_enumeration(groups: int, truth: list[int]) -> None:
+    users, epsilon = len(truth), 1.2
+    size, honest, moments = users // groups, 1 / (1 + math.exp(-epsilon)), []
+    for group in itertools.combinations(truth, size):
+        for signs in itertools.product((0, 1), repeat=size):
+            mean = sum(2 * s - 1 for s in signs) / size / math.tanh(epsilon / 2)
+            value = 0.5 + 0.5 * mean
+            says = [honest if s == w else 1 - honest for s, w in zip(signs, group, strict=True)]
+            moments.append(math.prod(says) * np.array([1, value, value**2]))
+    total, mean, square = np.sum(moments, axis=0)
+    share = sum(truth) / users
+    exact = OneQuestion.private(epsilon, FIVE, groups=groups).variance(users, share)
+    assert mean / total == pytest.approx(share)
+    assert square / total - share**2 == pytest.approx(exact)
+
+
+def test_without_groups_one_question_each_is_one_pair() -> None:
+    source, centre = rng(7), np.array([2, 0, 3, 1, 4])
+    for cap in (0, 4, None):  # nobody, one pivot, everybody on demand
+        ranker = OneQuestion.private(60.0, FIVE, groups=20, cap=cap)
+        found = ranker.release(np.tile(centre, (4000, 1)), source)
+        assert np.array_equal(found.positions, centre)
+        assert found.asked == 0 if cap == 0 else 4 <= found.asked <= (cap or 10)
+        assert found.refused == (cap == 0) or cap == 4
+
+
+@pytest.mark.parametrize("cap", [0, 5, 30])
+def test_one_question_each_reads_everybody_once(monkeypatch: pytest.MonkeyPatch, cap: int) -> None:
+    """Both sides of a comparison are read, for the people who answer it, and nobody twice."""
+    positions = mallows_rankings(40, 4, phi=0.5, rng=rng(1))
+    read = np.zeros(40, dtype=int)
+
+    class Guarded:
+        shape = positions.shape
+
+        def __getitem__(self, index: tuple) -> np.ndarray:
+            np.add.at(read, index[0], 1)
+            return positions[index]
+
+    monkeypatch.setattr(OneQuestion, "_places", lambda self, data: Guarded())
+    ranker = OneQuestion.private(1.0, FOUR, groups=30, cap=cap)
+    for seed in range(20):
+        run = ranker.release(positions, rng(seed))
+        assert set(read) <= {0, 2} and read.sum() == 2 * (40 if run.refused else run.asked)
+        read[:] = 0
+
+
+# ------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    "ranker", [AnswersOnDemand.private(1.0, FOUR, cap=6), OneQuestion.private(1.0, FOUR, groups=7)]
+)
+def test_rankings_and_nothing_else(ranker: AnswersOnDemand | OneQuestion) -> None:
+    places = np.argsort(rng(3).random((30, 4)), axis=1)
+    one, two = (ranker.sample(p, rng=rng()) for p in (places, Rankings(4, places)))
+    assert np.array_equal(one, two) and ranker.loss("ranking") == (0.0, ranker.loss()[1])
+    for bad, named in (
+        ([[0, 0, 5, 1]], r"positions\[0\] = \[0, 0, 5, 1\]: allowed is a permutation"),
+        ([[0, 1, 2]], "positions of shape"),
+    ):
+        with pytest.raises(ValueError, match=named):
+            ranker.release(bad, rng())
+
+
+def test_arguments_out_of_range() -> None:
+    for given, named in (
+        ({"groups": 0}, "groups = 0: allowed is an integer >= 1"),
+        ({"groups": 4, "cap": 5}, "cap = 5: allowed is an integer from 0 to 4"),
+        ({"groups": 4, "epsilon": 0}, "epsilon = 0"),
+    ):
+        with pytest.raises(ValueError, match=named):
+            OneQuestion.private(**({"epsilon": 1.0, "unit": THREE} | given))  # type: ignore[arg-type]
+    few = OneQuestion.private(1.0, THREE, groups=6)
+    for call in (lambda: few.release([[0, 1, 2]] * 5, rng()), lambda: few.variance(5)):
+        with pytest.raises(ValueError, match="groups = 6: allowed is an integer from 1 to 5"):
+            call()
+    with pytest.raises(ValueError, match="cap = 2: allowed is an integer >= 3"):
+        AnswersOnDemand.private(1.0, FIVE, cap=2)
+    with pytest.raises(ValueError, match="calibration = 'loose'"):
+        AnswersOnDemand(FIVE, 1.0, cap=3, calibration="loose")
