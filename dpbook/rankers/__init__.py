@@ -42,9 +42,6 @@ from dpbook.rankers.counts import (
     NoisyCounts,
     count_noise_scale,
     noisy_counts,
-    noisy_counts_logpdf,
-    noisy_counts_ranking_pmf,
-    noisy_counts_top_k_pmf,
 )
 from dpbook.rankers.debiased import debiased_mle, debiased_wins, response_weights
 from dpbook.rankers.local import laplace_wins, reported_wins, reported_wins_pmf
@@ -157,9 +154,6 @@ __all__ = [
     "local_fractions",
     "mle_calibration",
     "noisy_counts",
-    "noisy_counts_logpdf",
-    "noisy_counts_ranking_pmf",
-    "noisy_counts_top_k_pmf",
     "noisy_fractions",
     "objective_perturbation",
     "one_pair_response",
