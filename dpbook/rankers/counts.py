@@ -39,8 +39,10 @@ class NoisyCounts(Ranker):
     -----
     CCW25, Algorithms 2 and 3. **Privacy.** At the scale of `private`, (epsilon, 0)-DP and no less
     for the noisy counts; a ranking or a top-k set read off them loses less on small data (`loss`).
-    The sampler is idealised (floating point): for study, unsafe for a release; with discrete noise
-    it is exact (integer arithmetic), but for study too, since a seeded generator can be repeated.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    With discrete noise instead:
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
 
     Examples
     --------
