@@ -3,6 +3,14 @@
 Mechanisms enter this package only as functions or as finite laws handed to it.
 """
 
+# Names of before the units; first, since the module has the name of a function below.
+from dpbook.privacy.sensitivity import (
+    bundle_contributions,
+    count_neighbours_edge,
+    count_sensitivity,
+)
+
+# isort: split
 from dpbook.privacy.accounting import (
     composed_response_delta,
     composed_response_epsilon,
@@ -24,11 +32,6 @@ from dpbook.privacy.neighbours import (
     edge_neighbours,
     outcome_counts,
     sensitivity,
-)
-from dpbook.privacy.sensitivity import (
-    bundle_contributions,
-    count_neighbours_edge,
-    count_sensitivity,
 )
 from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
 
