@@ -139,3 +139,9 @@ def test_plackett_luce_with_far_apart_strengths():
 def test_bad_arguments_are_named(call, word):
     with pytest.raises(ValueError, match=word):
         call(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("n", [0, 9, True, 2.0])
+def test_rankings_of_too_many_items_are_not_listed(n):
+    with pytest.raises(ValueError, match="^n_items = "):
+        models.all_rankings(n)

@@ -130,7 +130,11 @@ def ranking_law(
     from dpbook.models.rankings import all_rankings
 
     values, b = _arguments(scores, scale, noise)
-    n = check.integer("number of scores", values.size, 2, MAX_ITEMS_RANKING)
+    n = values.size
+    if n > MAX_ITEMS_RANKING:
+        raise ValueError(
+            f"scores of shape {values.shape}: allowed is (n,) with n from 2 to {MAX_ITEMS_RANKING}"
+        )
     orders = np.argsort(all_rankings(n), axis=1)[:, ::-1]  # lowest first
     _refuse_spread(values, b, noise, underflow, len(orders) * (values.size + 1) ** 2 // STEPS)
     left, transitions, right = (

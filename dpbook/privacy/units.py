@@ -200,7 +200,7 @@ class Person:
                 "user=...), or Person(..., vouched=True) if you vouch for every person"
             )
         elif self.design in COMPLETE:
-            _check_even(data, f"design = {self.design!r}", "'each_pair_or_skip' as the design")
+            _check_even(data, ", or design='each_pair_or_skip'")
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class WholeRanking:
         _same_items(self.n_items, data)
         if isinstance(data, Comparisons) and data.user is not None:
             _check_bundles(data, data.user, "ranking", None)
-        _check_even(data, f"users = {self.users!r}", "rankings of all items", self.users)
+        _check_even(data, "", self.users)
 
 
 def _flag(name: str, value: object) -> None:
@@ -306,16 +306,21 @@ def _same_items(n_items: int, data: Data) -> None:
         raise ValueError(f"data has {n} items: allowed are the {n_items} items of the unit")
 
 
-def _check_even(data: Data, promise: str, otherwise: str, users: int | None = None) -> None:
+def _check_even(data: Data, otherwise: str, users: int | None = None) -> None:
     wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
     answers = (wins + np.swapaxes(wins, -1, -2))[..., ~np.eye(wins.shape[-1], dtype=bool)]
     uneven = (answers != (answers[..., :1] if users is None else users)).any(axis=-1)
     if uneven.any():
-        row = answers[uneven][0]
+        least, most = answers[uneven][0].min(), answers[uneven][0].max()
+        if users is not None:
+            raise ValueError(
+                f"users = {users}: data holds {least:g} to {most:g} answers to a pair: allowed is "
+                "one of each person"
+            )
         raise ValueError(
-            f"{promise}: data holds {row.min():g} answers to one pair and {row.max():g} to "
-            "another: allowed is the same number for all pairs, that of the people "
-            f"(somebody skipped a pair?), or {otherwise}"
+            f"data holds {least:g} answers to one pair and {most:g} to another, so that somebody "
+            "skipped a pair: allowed is the same number for all pairs, that of the people"
+            f"{otherwise}"
         )
 
 

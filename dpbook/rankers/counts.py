@@ -174,7 +174,10 @@ def noisy_counts(
     trust_design: bool = False,
     rng: np.random.Generator,
 ) -> NDArray[Any]:
-    """`NoisyCounts.release` of fresh noise."""
+    """`NoisyCounts.release` of fresh noise.
+
+    Idealised sampler (floating point): for study, unsafe for a release.
+    """
     table = data if isinstance(data, Comparisons) else check.win_tables("data", data, unit=0.5)
     n = table.n_items if isinstance(table, Comparisons) else table.shape[-1]
     ranker = NoisyCounts.private(epsilon, _unit(n, privacy, design, per_user, trust_design))
