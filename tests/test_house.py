@@ -17,7 +17,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DRAWS = {"laplace", "laplace_noise", "gaussian_noise", "discrete_laplace_noise"}
 # Where Laplace or Gaussian noise is drawn that belongs to no ranker, each with its reason.
-OTHER_NOISE: dict[str, str] = {}
+OTHER_NOISE: dict[str, str] = {
+    "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
+}
 
 
 def slug(page: Path) -> str:
