@@ -12,7 +12,6 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from itertools import combinations, permutations, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,7 +19,7 @@ import pytest
 
 from dpbook import rankers
 from dpbook.estimators import pairwise_counts, ridge_mle
-from dpbook.mechanisms import discrete_laplace_noise, laplace_noise, randomized_response_pmf
+from dpbook.mechanisms import laplace_noise, randomized_response_pmf
 from dpbook.models import mallows_rankings
 
 USERS, ITEMS, PAIRS = 40, 4, 6
@@ -86,50 +85,12 @@ def test_laplace_wins_take_epsilon_for_each_answer(epsilon: float) -> None:
 # ------------------------------------------------------------------ a trusted curator
 
 
-def sheets(kind: str) -> np.ndarray:
-    """Win counts of every set of answers that one person may give about all pairs of ITEMS."""
-    pairs = list(combinations(range(ITEMS), 2))
-    if kind == "ranking":
-        bits = [[r[i] < r[j] for i, j in pairs] for r in permutations(range(ITEMS))]
-        signs = 2 * np.array(bits) - 1
-    else:
-        signs = np.array(list(product((0, 1, -1)[kind == "each_pair_once" :], repeat=PAIRS)))
-    wins = np.zeros((len(signs), ITEMS))
-    for e, (i, j) in enumerate(pairs):
-        wins[:, i] += signs[:, e] == 1
-        wins[:, j] += signs[:, e] == -1
-    return wins
-
-
 def largest_move(vectors: np.ndarray) -> float:
     """Largest l1-distance between two rows."""
     return max(float(np.abs(vectors - row).sum(axis=1).max()) for row in vectors)
 
 
 PERSON = {"privacy": "individual", "trust_design": True}
-COUNT_MOVES = {  # how far one neighbour moves the win counts
-    # one answer turned round: one win less here, one more there
-    "edge": ({"privacy": "edge"}, 2.0),
-    "3 answers of a person": ({**PERSON, "per_user": 3}, 6.0),
-    **{
-        kind: ({**PERSON, "design": kind}, largest_move(sheets(kind)))
-        for kind in ("each_pair_once", "each_pair_or_skip", "ranking")
-    },
-}
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("who", COUNT_MOVES)
-@pytest.mark.parametrize("noise", [laplace_noise, discrete_laplace_noise])
-def test_noisy_counts_spend_epsilon(
-    watch: Watch, who: str, noise: Callable, epsilon: float
-) -> None:
-    options, move = COUNT_MOVES[who]
-    kind = noise.__name__.removesuffix("_noise")
-    calls = watch(noise)
-    released = rankers.noisy_counts(COUNTS, epsilon=epsilon, noise=kind, rng=rng(), **options)
-    assert [move / c.scale for c in calls] == pytest.approx([epsilon], rel=1e-12)
-    assert np.array_equal(released, COUNTS.sum(axis=1) + calls[0].result)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -167,6 +128,7 @@ def test_every_ranker_that_draws_is_watched_here() -> None:
         and "rng" in inspect.signature(getattr(rankers, name)).parameters
     }
     elsewhere = {
+        "noisy_counts",  # the release of an object, whose scale test_ranker_counts.py holds
     }
     here = set(re.findall(r"rankers\.(\w+)", inspect.getsource(sys.modules[__name__])))
     assert not drawing - here - elsewhere, "a ranker without a test of its budget"

@@ -20,6 +20,7 @@ DRAWS = {"laplace", "laplace_noise", "gaussian_noise", "discrete_laplace_noise"}
 OTHER_NOISE: dict[str, str] = {
     "lower_bounds_by_reduction": "one sign, read from two of many noisy counts",
     "17-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
+    "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
 }
 
 

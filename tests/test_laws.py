@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from dpbook.models import all_rankings
-from dpbook.privacy import law_error_bound, ranking_law, sets_of, top_k_law
+from dpbook.privacy import ranking_law, sets_of, top_k_law
+from dpbook.privacy.laws import law_error_bound
 
 NOISES = ("laplace", "discrete_laplace")
 # All comparisons say abs=0: the claims are about relative errors, and `pytest.approx` would also
@@ -323,8 +324,6 @@ def test_the_two_algorithms_stay_within_the_bound():
         (lambda: sets_of(4, 0), "k"),
         (lambda: sets_of(4, 4), "k"),
         (lambda: sets_of(4, 1.5), "k"),
-        (lambda: all_rankings(9), "n_items"),
-        (lambda: all_rankings(True), "n_items"),
         (lambda: law_error_bound(1), "n_items"),
         (lambda: top_k_law([1, 2, 3], 3, scale=1.0), "k"),
         (lambda: top_k_law([1, 2, 3], 0, scale=1.0), "k"),
@@ -336,7 +335,7 @@ def test_the_two_algorithms_stay_within_the_bound():
         (lambda: top_k_law([[1, 2], [3, 4]], 1, scale=1.0), "scores"),
         (lambda: top_k_law([1, 2.5], 1, scale=1.0, noise="discrete_laplace"), "scores"),
         (lambda: top_k_law([1, 2], 1, scale=1.0, noise="gauss"), "noise"),
-        (lambda: ranking_law(range(8), scale=1.0), "n_items"),
+        (lambda: ranking_law(range(8), scale=1.0), "scores"),
         (lambda: ranking_law([1, 2], scale=-1.0), "scale"),
         (lambda: ranking_law([1, math.inf], scale=1.0), "scores"),
         (lambda: ranking_law([], scale=1.0), "scores"),

@@ -112,3 +112,9 @@ def test_all_rankings_are_the_order_of_a_law():
 def test_bad_arguments_are_named(call, word):
     with pytest.raises(ValueError, match=word):
         call(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("n", [0, 9, True, 2.0])
+def test_rankings_of_too_many_items_are_not_listed(n):
+    with pytest.raises(ValueError, match=r"^n_items = "):
+        models.all_rankings(n)

@@ -11,16 +11,11 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from dpbook.mechanisms.gaussian import (
-    gaussian_logpdf,
+from dpbook.mechanisms import (
+    exponential_pmf,
     gaussian_noise,
     gaussian_profile,
     gaussian_scale,
-)
-from dpbook.mechanisms.selection import (
-    exponential_choice,
-    exponential_pmf,
-    permute_and_flip,
     permute_and_flip_pmf,
 )
 from dpbook.privacy import privacy_loss
@@ -95,20 +90,6 @@ def test_permute_and_flip_is_never_worse():
         assert permute_and_flip_pmf(u, 1, 1.0) @ u >= exponential_pmf(u, 1, 1.0) @ u - 1e-12
 
 
-@pytest.mark.parametrize(
-    ("draw", "law"),
-    [(exponential_choice, exponential_pmf), (permute_and_flip, permute_and_flip_pmf)],
-)
-def test_samplers_follow_their_twins(draw, law):
-    utilities = np.array([0.0, -1.0, 2.0, 1.5])
-    drawn = draw(utilities, 1, 1.3, size=100_000, rng=np.random.default_rng(3))
-    expected = law(utilities, 1, 1.3)
-    deviation = np.sqrt(expected * (1 - expected) / drawn.size)
-    assert (np.abs(np.bincount(drawn, minlength=4) / drawn.size - expected) < 4.5 * deviation).all()
-    assert draw(utilities, 1, 1.3, rng=np.random.default_rng(0)).shape == ()
-    assert draw(utilities, 1, 1.3, size=(2, 3), rng=np.random.default_rng(0)).shape == (2, 3)
-
-
 def test_selection_refuses():
     with pytest.raises(ValueError, match="utilities of shape"):
         exponential_pmf([[1.0, 2.0]], 1, 1)
@@ -116,8 +97,6 @@ def test_selection_refuses():
         permute_and_flip_pmf([1.0, math.nan], 1, 1)
     with pytest.raises(ValueError, match="sensitivity"):
         exponential_pmf([1.0, 2.0], 0, 1)
-    with pytest.raises(ValueError, match="rng"):
-        permute_and_flip([1.0, 2.0], 1, 1, rng=None)
 
 
 # ------------------------------------------------------------------ Gaussian noise
@@ -190,12 +169,10 @@ def test_scale_beats_the_classical_one():
     assert gaussian_scale(1.0, 1.0, 1e-5) == pytest.approx(high, abs=1e-5)
 
 
-def test_gaussian_sampler_and_density():
-    noise = gaussian_noise(2.0, 100_000, rng=np.random.default_rng(1))
-    assert noise.std() == pytest.approx(2.0, rel=0.01) and abs(noise.mean()) < 0.03
-    density = quad(lambda x: float(np.exp(gaussian_logpdf(x, 2.0))), -2, 2)[0]
-    assert (np.abs(noise) < 2).mean() == pytest.approx(density, abs=0.006)
-    assert density == pytest.approx(math.erf(1 / math.sqrt(2)))
+def test_gaussian_sampler_follows_the_normal_law_and_half_the_scale_does_not():
+    noise = gaussian_noise(2.0, 40_000, rng=np.random.default_rng(1))
+    assert stats.kstest(noise, stats.norm(scale=2).cdf).pvalue > 1e-3
+    assert stats.kstest(noise, stats.norm(scale=1).cdf).pvalue < 1e-12
 
 
 def test_gaussian_refuses():

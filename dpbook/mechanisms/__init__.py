@@ -1,7 +1,7 @@
 """Primitive mechanisms: Laplace, discrete Laplace, Gaussian, randomised response, selection.
 
-Each sampler has an exact twin (``*_logpdf`` or ``*_pmf``). Privacy is checked on the twin; the
-sampler is only tied to it by tests.
+Each sampler has an exact twin, here (``*_logpdf``, ``*_pmf``) or in `scipy.stats`. Privacy is
+checked on the twin; the sampler is only tied to it by tests.
 
 Nothing drawn here is a release. An idealised sampler computes in floating point, and the last bits
 of its draws can give away what the noise should hide; an exact sampler computes in integers and has
@@ -10,7 +10,6 @@ take the noise away again. Results on real people need a library made for releas
 """
 
 from dpbook.mechanisms.gaussian import (
-    gaussian_logpdf,
     gaussian_noise,
     gaussian_profile,
     gaussian_scale,
@@ -34,21 +33,14 @@ from dpbook.mechanisms.responses import (
     randomized_response,
     randomized_response_pmf,
 )
-from dpbook.mechanisms.selection import (
-    exponential_choice,
-    exponential_pmf,
-    permute_and_flip,
-    permute_and_flip_pmf,
-)
+from dpbook.mechanisms.selection import exponential_pmf, permute_and_flip_pmf
 
 __all__ = [
     "debiased_response",
     "debiased_variance",
     "discrete_laplace_noise",
     "discrete_laplace_pmf",
-    "exponential_choice",
     "exponential_pmf",
-    "gaussian_logpdf",
     "gaussian_noise",
     "gaussian_profile",
     "gaussian_scale",
@@ -58,7 +50,6 @@ __all__ = [
     "laplace_logpdf",
     "laplace_noise",
     "laplace_response",
-    "permute_and_flip",
     "permute_and_flip_pmf",
     "randomized_response",
     "randomized_response_pmf",

@@ -11,12 +11,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.special import erfcx, ndtr
 
 from dpbook import _validation as check
-
-__all__ = ["gaussian_logpdf", "gaussian_noise", "gaussian_profile", "gaussian_scale"]
 
 Array = NDArray[np.float64]
 
@@ -39,11 +35,6 @@ def gaussian_noise(scale: float, size: int | tuple[int, ...], *, rng: np.random.
     -------
     array of shape ``size``
 
-    Raises
-    ------
-    ValueError
-        If the scale is not a finite positive number.
-
     Notes
     -----
     **Privacy.** Added to a statistic whose l2-sensitivity is D, the noise gives (epsilon, delta)-DP
@@ -53,25 +44,6 @@ def gaussian_noise(scale: float, size: int | tuple[int, ...], *, rng: np.random.
     return check.generator(rng).normal(
         scale=check.noise_scale(scale), size=check.shape("size", size)
     )
-
-
-def gaussian_logpdf(x: ArrayLike, scale: float) -> Array:
-    """Log-density of the centred Gaussian law, the exact twin of `gaussian_noise`.
-
-    Parameters
-    ----------
-    x : array
-        Points of evaluation, any shape.
-    scale : float
-        Standard deviation, above 0.
-
-    Returns
-    -------
-    array of the shape of ``x``
-    """
-    s = check.noise_scale(scale)
-    z = check.number_array("x", x) / s
-    return np.asarray(-0.5 * z**2 - math.log(s) - 0.5 * math.log(2 * math.pi))
 
 
 def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> Array:
@@ -90,11 +62,6 @@ def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> A
     -------
     array of the shape of ``epsilons``
         Phi(r/2 - eps/r) - exp(eps) Phi(-r/2 - eps/r) with r = D / s.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not positive, or an epsilon is negative or not a number.
 
     Notes
     -----
@@ -130,17 +97,14 @@ def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     float
         In the unit of the statistic; no smaller scale is (epsilon, delta)-private.
 
-    Raises
-    ------
-    ValueError
-        If an argument lies outside its range.
-
     Notes
     -----
     **Privacy.** (epsilon, delta), exactly; the scale is rounded up, so that the delta spent never
     exceeds the one asked for. Source: Balle and Wang 2018, Algorithm 1, with a bracketed root
     instead of their bisection.
     """
+    from scipy.optimize import brentq
+
     width = check.positive("sensitivity", sensitivity)
     eps = np.asarray(check.epsilon(epsilon))
     target = check.probability("delta", delta, zero=False, one=False)
@@ -169,6 +133,8 @@ def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
 
 def _delta(ratio: float, eps: Array) -> Array:
     """Delta for ratio = sensitivity / scale."""
+    from scipy.special import erfcx, ndtr
+
     if ratio < _NARROW:
         # The two Mills ratios agree in their first digits: their difference, by its derivative at
         # the middle, is right to about ratio^2 relatively, which is below 1e-10.

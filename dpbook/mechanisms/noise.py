@@ -10,13 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 
-__all__ = [
-    "discrete_laplace_noise",
-    "discrete_laplace_pmf",
-    "laplace_logpdf",
-    "laplace_noise",
-]
-
 Size = int | tuple[int, ...]
 
 
@@ -35,12 +28,6 @@ def laplace_noise(scale: float, size: Size, *, rng: np.random.Generator) -> NDAr
     Returns
     -------
     array of shape ``size``
-
-    Raises
-    ------
-    ValueError
-        If the scale is not a number from 1e-150 to 1e150 (the variance would be none), or the size
-        is no shape.
 
     Notes
     -----
@@ -66,6 +53,7 @@ def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
     Returns
     -------
     array of the shape of ``x``
+        Right far out too, where `scipy.stats.laplace` takes the logarithm of 0.
     """
     b = check.noise_scale(scale)
     return np.asarray(-np.abs(check.number_array("x", x)) / b - np.log(2 * b))
@@ -111,11 +99,6 @@ def discrete_laplace_noise(
     -------
     array of int, shape ``size``
         P(X = x) is proportional to ``exp(-|x| / scale)``.
-
-    Raises
-    ------
-    ValueError
-        If the scale is not positive or its fraction has too large terms.
 
     Notes
     -----

@@ -1,27 +1,18 @@
-"""Private choice of one candidate: the exponential mechanism and permute-and-flip.
+"""Private choice of one candidate: exact laws of the exponential mechanism and permute-and-flip.
 
 Both look at one utility per candidate, larger is better, and both are epsilon-DP when a change of
 the data moves every utility by at most `sensitivity`. Permute-and-flip never has a smaller expected
-utility (McKenna and Sheldon 2020). Every sampler has an exact twin.
+utility (McKenna and Sheldon 2020). ``rng.choice(law.size, p=law)`` draws from a law.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import roots_legendre
 
 from dpbook import _validation as check
 
-__all__ = [
-    "exponential_choice",
-    "exponential_pmf",
-    "permute_and_flip",
-    "permute_and_flip_pmf",
-]
-
 Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # More nodes than this change nothing: the integrand is below exp(-expected arrivals * t).
 MAX_NODES = 512
@@ -43,11 +34,6 @@ def exponential_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) ->
     -------
     array, shape (candidates,)
 
-    Raises
-    ------
-    ValueError
-        If an argument is not positive or a utility is not finite.
-
     Notes
     -----
     **Privacy.** (epsilon, 0)-DP: half of epsilon pays for the weights, half for the sum they are
@@ -55,43 +41,6 @@ def exponential_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) ->
     """
     weights = np.exp(_log_chances(utilities, sensitivity, epsilon))
     return np.asarray(weights / weights.sum())
-
-
-def exponential_choice(
-    utilities: ArrayLike,
-    sensitivity: float,
-    epsilon: float,
-    *,
-    size: int | tuple[int, ...] | None = None,
-    rng: np.random.Generator,
-) -> Ints:
-    """Draw candidates by the exponential mechanism.
-
-    Parameters
-    ----------
-    utilities, sensitivity, epsilon
-        As in `exponential_pmf`, the exact twin.
-    size : int or tuple of int, optional
-        Shape of independent repetitions; one draw if omitted.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of int, shape ``size`` (a 0-dimensional array if omitted)
-        Indices of candidates.
-
-    Notes
-    -----
-    The cumulated chances are inverted.
-
-    **Privacy.** (epsilon, 0)-DP for one draw.
-    Idealised sampler (floating point): for study, unsafe for a release.
-    """
-    shape = None if size is None else check.shape("size", size)
-    cumulated = np.cumsum(exponential_pmf(utilities, sensitivity, epsilon))
-    uniform = check.generator(rng).random(shape) * cumulated[-1]
-    return np.asarray(np.searchsorted(cumulated, uniform, side="right"), dtype=np.int64)
 
 
 def permute_and_flip_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:
@@ -105,11 +54,6 @@ def permute_and_flip_pmf(utilities: ArrayLike, sensitivity: float, epsilon: floa
     Returns
     -------
     array, shape (candidates,)
-
-    Raises
-    ------
-    ValueError
-        As `exponential_pmf`.
 
     Notes
     -----
@@ -125,6 +69,8 @@ def permute_and_flip_pmf(utilities: ArrayLike, sensitivity: float, epsilon: floa
     **Privacy.** (epsilon, 0)-DP. Source: McKenna and Sheldon 2020, Algorithm 1 and Theorem 1; the
     arrival times are ours.
     """
+    from scipy.special import roots_legendre
+
     accept = np.exp(_log_chances(utilities, sensitivity, epsilon))
     node, weight = roots_legendre(min(accept.size // 2 + 1, MAX_NODES))
     law = np.zeros(accept.size)
@@ -132,44 +78,6 @@ def permute_and_flip_pmf(utilities: ArrayLike, sensitivity: float, epsilon: floa
         log_pass = np.log1p(-accept * t)
         law += w * np.exp(log_pass.sum() - log_pass)
     return np.asarray(law * accept)
-
-
-def permute_and_flip(
-    utilities: ArrayLike,
-    sensitivity: float,
-    epsilon: float,
-    *,
-    size: int | tuple[int, ...] | None = None,
-    rng: np.random.Generator,
-) -> Ints:
-    """Draw candidates by permute-and-flip.
-
-    Parameters
-    ----------
-    utilities, sensitivity, epsilon
-        As in `exponential_pmf`; the exact twin is `permute_and_flip_pmf`.
-    size : int or tuple of int, optional
-        Shape of independent repetitions; one draw if omitted.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of int, shape ``size`` (a 0-dimensional array if omitted)
-        Indices of candidates.
-
-    Notes
-    -----
-    Adds exponential noise of mean 2 D / epsilon to every utility and takes the largest: the same
-    law (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021).
-
-    **Privacy.** (epsilon, 0)-DP for one draw.
-    Idealised sampler (floating point): for study, unsafe for a release.
-    """
-    logs = _log_chances(utilities, sensitivity, epsilon)
-    shape = () if size is None else check.shape("size", size)
-    noise = check.generator(rng).exponential(size=(*shape, logs.size))
-    return np.asarray(np.argmax(logs + noise, axis=-1), dtype=np.int64)
 
 
 def _log_chances(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:

@@ -1,17 +1,23 @@
-"""Neighbours, sensitivities, exact output laws, privacy losses and audits.
+"""Who is protected, exact output laws, privacy losses, accounting and audits.
 
 Mechanisms enter this package only as functions or as finite laws handed to it.
 """
 
+# Names of before the units; first, since the module has the name of a function below.
+from dpbook.privacy.sensitivity import (
+    bundle_contributions,
+    count_neighbours_edge,
+    count_sensitivity,
+)
+
+# isort: split
 from dpbook.privacy.accounting import (
-    advanced_composition_epsilon,
-    composed_response_bounds,
     composed_response_delta,
     composed_response_epsilon,
     person_epsilon,
 )
 from dpbook.privacy.audit import SamplerAudit, audit_sampler, clopper_pearson
-from dpbook.privacy.laws import law_error_bound, ranking_law, sets_of, top_k_law
+from dpbook.privacy.laws import ranking_law, sets_of, top_k_law
 from dpbook.privacy.loss import (
     MechanismReport,
     check_mechanism,
@@ -21,14 +27,12 @@ from dpbook.privacy.loss import (
     privacy_loss,
 )
 from dpbook.privacy.neighbours import (
-    bundle_contributions,
-    count_neighbours_edge,
-    count_neighbours_individual,
+    Sensitivity,
     edge_datasets,
     edge_neighbours,
     outcome_counts,
+    sensitivity,
 )
-from dpbook.privacy.sensitivity import Sensitivity, count_sensitivity, sensitivity
 from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
 
 __all__ = [
@@ -39,23 +43,19 @@ __all__ = [
     "Sensitivity",
     "Unit",
     "WholeRanking",
-    "advanced_composition_epsilon",
     "audit_sampler",
     "bundle_contributions",
     "check_mechanism",
     "clopper_pearson",
-    "composed_response_bounds",
     "composed_response_delta",
     "composed_response_epsilon",
     "count_neighbours_edge",
-    "count_neighbours_individual",
     "count_sensitivity",
     "discrete_laplace_profile",
     "edge_datasets",
     "edge_neighbours",
     "hockey_stick",
     "laplace_profile",
-    "law_error_bound",
     "outcome_counts",
     "person_epsilon",
     "privacy_loss",

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from dpbook import _validation as check
-
-__all__ = ["SamplerAudit", "audit_sampler", "clopper_pearson"]
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,15 @@ def clopper_pearson(
     lower, upper : array
         Each side misses with probability at most (1 - confidence) / 2 (Clopper, Pearson 1934).
     """
+    from scipy.stats import beta
+
     x, n = np.broadcast_arrays(_whole("successes", successes), _whole("trials", trials))
     if (n < 1).any() or (x < 0).any() or (x > n).any():
         raise ValueError("successes, trials: allowed is 0 <= successes <= trials, trials >= 1")
     tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
     # The beta quantile is NaN where its parameter is 0; there the end of the interval is 0 or 1.
-    lower = np.where(x == 0, 0.0, stats.beta.ppf(tail, np.maximum(x, 1), n - x + 1))
-    upper = np.where(x == n, 1.0, stats.beta.ppf(1 - tail, x + 1, np.maximum(n - x, 1)))
+    lower = np.where(x == 0, 0.0, beta.ppf(tail, np.maximum(x, 1), n - x + 1))
+    upper = np.where(x == n, 1.0, beta.ppf(1 - tail, x + 1, np.maximum(n - x, 1)))
     return lower, upper
 
 

@@ -26,11 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.models.rankings import all_rankings
 from dpbook.privacy._cells import geometric_cells, laplace_cells
 from dpbook.privacy._grid import NODES, TAIL_SCALES, threshold_grid
-
-__all__ = ["NOISES", "law_error_bound", "ranking_law", "sets_of", "top_k_law"]
 
 Array = NDArray[np.float64]
 
@@ -86,15 +83,9 @@ def top_k_law(
     array, shape (C(n, k),)
         Probabilities in the order of `sets_of`.
 
-    Raises
-    ------
-    ValueError
-        If k lies outside 1..n-1, the scale is not positive, scores are not finite (or not
-        integers, for discrete noise), there are more than 5000 sets, or a probability underflows.
-
     Notes
     -----
-    Relative error of each entry below `law_error_bound`.
+    Relative error of each entry below `law_error_bound`; at most 5000 sets.
     """
     values, b = _arguments(scores, scale, noise)
     number = comb(values.size, check.integer("k", k, 1, values.size - 1))
@@ -123,32 +114,27 @@ def ranking_law(
     ----------
     scores : array, shape (n,)
         Noiseless scores (win counts), n from 2 to 7; integers for discrete noise.
-    scale : float
-        Scale b of the noise, in the unit of the scores.
-    noise : {"laplace", "discrete_laplace"}
-        Law of the independent noise; ties of the discrete law are broken uniformly at random.
-    underflow : {"raise", "zero"}
-        What to do when a probability is too small for a float: refuse (a log-ratio would be
-        wrong), or return zero for it (an expectation would not notice).
+    scale, noise, underflow
+        As for `top_k_law`.
 
     Returns
     -------
     array, shape (n!,)
         Probabilities in the order of `dpbook.models.all_rankings`.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 or more than 7 items, the scale is not positive, scores are not
-        finite (or not integers, for discrete noise), or a probability underflows.
-
     Notes
     -----
     Closed form: products and sums of positive terms. Relative error of each entry below
     `law_error_bound`.
     """
+    from dpbook.models.rankings import all_rankings
+
     values, b = _arguments(scores, scale, noise)
-    n = check.integer("number of scores", values.size, 2, MAX_ITEMS_RANKING)
+    n = values.size
+    if n > MAX_ITEMS_RANKING:
+        raise ValueError(
+            f"scores of shape {values.shape}: allowed is (n,) with n from 2 to {MAX_ITEMS_RANKING}"
+        )
     orders = np.argsort(all_rankings(n), axis=1)[:, ::-1]  # lowest first
     _refuse_spread(values, b, noise, underflow, len(orders) * (values.size + 1) ** 2 // STEPS)
     left, transitions, right = (

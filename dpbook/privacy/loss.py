@@ -13,15 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 
-__all__ = [
-    "MechanismReport",
-    "check_mechanism",
-    "discrete_laplace_profile",
-    "hockey_stick",
-    "laplace_profile",
-    "privacy_loss",
-]
-
 Array = NDArray[np.float64]
 Law = ArrayLike | Mapping[Hashable, float]
 
@@ -73,11 +64,6 @@ def privacy_loss(p: ArrayLike, q: ArrayLike) -> float:
     -------
     float
         Infinite if an outcome has probability zero under exactly one of the laws.
-
-    Raises
-    ------
-    ValueError
-        If shapes differ, a probability is negative or not finite, or a law does not sum to one.
     """
     return float(_losses(*_laws(p, q)).max())
 
@@ -134,12 +120,6 @@ def check_mechanism(
     Returns
     -------
     MechanismReport
-
-    Raises
-    ------
-    ValueError
-        If there is no pair, epsilon or delta is out of range, or a law is negative, not finite or
-        does not sum to one.
 
     Notes
     -----

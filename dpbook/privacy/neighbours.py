@@ -1,37 +1,81 @@
-"""Neighbouring data sets by enumeration, for every privacy notion of the book.
+"""Neighbouring data sets by enumeration, and how far a statistic moves between them.
 
 A data set of the edge design is a row with one entry per pair (i, j), i < j, in the order of
 ``numpy.triu_indices``: +1 if i won, -1 if j won, 0 if the pair was not compared. What one person
-contributes to the win counts is a *bundle*: the sum of the unit vectors of the winners.
+adds to the win counts is a *bundle*: the sum of the unit vectors of the winners.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import permutations, product
 from math import comb, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 
-__all__ = [
-    "DESIGNS",
-    "bundle_contributions",
-    "count_neighbours_edge",
-    "count_neighbours_individual",
-    "edge_datasets",
-    "edge_neighbours",
-    "outcome_counts",
-]
-
 Ints = NDArray[np.int64]
 
 EDGE_KINDS = ("flip", "exchange", "both")
+NORMS = {"l1": 1, "l2": 2, "linf": np.inf}
 MOST_BUNDLES = 100_000
 # The largest numbers of items with fewer vectors than that.
 LARGEST = {"each_pair_once": 7, "each_pair_or_skip": 6, "ranking": 8}
-DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip", "ranking")
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The largest change found, with the pair of data sets that attains it.
+
+    Attributes
+    ----------
+    value : float
+        Norm of the difference of the statistic.
+    pair : tuple
+        The two neighbouring data sets.
+    """
+
+    value: float
+    pair: tuple[Any, Any]
+
+
+def sensitivity(
+    pairs: Iterable[tuple[Any, Any]],
+    *,
+    norm: str = "l1",
+    statistic: Callable[[Any], ArrayLike] = np.asarray,
+) -> Sensitivity:
+    """Largest change of a statistic over all listed pairs of neighbours.
+
+    Parameters
+    ----------
+    pairs : iterable of (dataset, dataset)
+        All neighbouring pairs; an array of shape (pairs, 2, ...) will do.
+    norm : {"l1", "l2", "linf"}
+        Norm of the difference; Laplace noise needs l1.
+    statistic : callable
+        Maps a data set to a vector; by default the data sets are vectors themselves.
+
+    Returns
+    -------
+    Sensitivity
+    """
+    check.choice("norm", norm, tuple(NORMS))
+    best: Sensitivity | None = None
+    for x, y in pairs:
+        difference = np.asarray(statistic(x), dtype=float) - np.asarray(statistic(y), dtype=float)
+        value = float(np.linalg.norm(difference.ravel(), ord=NORMS[norm]))
+        if not np.isfinite(value):
+            raise ValueError("statistic returns NaN or infinity: allowed are finite vectors")
+        if best is None or value > best.value:
+            best = Sensitivity(value, (x, y))
+    if best is None:
+        raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
+    return best
 
 
 def edge_datasets(n_items: int, *, complete: bool = True) -> Ints:
@@ -40,8 +84,7 @@ def edge_datasets(n_items: int, *, complete: bool = True) -> Ints:
     Parameters
     ----------
     n_items : int
-        From 2 to 7 if complete, to 5 otherwise (the number of data sets is 2 or 3 to the number
-        of pairs).
+        From 2 to 7 if complete, to 5 otherwise: they are 2 or 3 to the number of pairs.
     complete : bool
         Whether every pair is compared (p = 1) or some may be missing (p < 1).
 
@@ -52,7 +95,7 @@ def edge_datasets(n_items: int, *, complete: bool = True) -> Ints:
     """
     n = check.integer("n_items", n_items, 2, 7 if complete else 5)
     values = np.array([1, -1] if complete else [1, -1, 0])
-    pairs = n * (n - 1) // 2
+    pairs = comb(n, 2)
     digits = np.arange(len(values) ** pairs)[:, None] // len(values) ** np.arange(pairs)
     return np.asarray(values[digits % len(values)], dtype=np.int64)
 
@@ -102,39 +145,25 @@ def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
     row = check.real_array("dataset", dataset)
     if row.ndim != 1 or not np.isin(row, (-1, 0, 1)).all():
         raise ValueError("dataset: allowed is a row of entries -1, 0, 1")
+    check.choice("kind", kind, EDGE_KINDS)
     row = row.astype(np.int64)
-    check.choice("kind", kind, EDGE_KINDS)
     present, absent = np.flatnonzero(row), np.flatnonzero(row == 0)
-    found = []
-    if kind != "exchange":
-        for e in present:
-            found.append(_replace(row, {int(e): -int(row[e])}))
+    # What a neighbour has in the place of this row, at which pairs.
+    changes = [{e: -row[e]} for e in present if kind != "exchange"]
     if kind != "flip":
-        for e, f, outcome in product(present, absent, (1, -1)):
-            found.append(_replace(row, {int(e): 0, int(f): outcome}))
-    return np.array(found, dtype=np.int64).reshape(-1, row.size)
+        changes += [{e: 0, f: won} for e, f, won in product(present, absent, (1, -1))]
+    found = np.tile(row, (len(changes), 1))
+    for copy, change in zip(found, changes, strict=True):
+        copy[list(change)] = list(change.values())
+    return found
 
 
-def count_neighbours_edge(n_items: int, *, complete: bool = True, kind: str = "both") -> Ints:
-    """Every pair of neighbouring win-count vectors in the edge design, one per symmetry class.
+# ------------------------------------------------------------------ for the units
 
-    Parameters
-    ----------
-    n_items : int
-        As for `edge_datasets`.
-    complete : bool
-        Whether every pair is compared; an exchange then does not exist.
-    kind : {"flip", "exchange", "both"}
-        Kind of neighbour.
 
-    Returns
-    -------
-    array of int, shape (classes, 2, n_items)
-        Win counts of the two sides. Pairs that differ by a renaming of the items are listed once,
-        which is enough for mechanisms that treat all items alike, and for no others.
-    """
+def edge_classes(n_items: int, *, complete: bool) -> Ints:
+    """Neighbouring win counts of the edge design, shape (classes, 2, n); see `count_classes`."""
     data = edge_datasets(n_items, complete=complete)
-    check.choice("kind", kind, EDGE_KINDS)
     counts = outcome_counts(data, n_items)
     i, j = np.triu_indices(n_items, 1)
     unit = np.eye(n_items, dtype=np.int64)
@@ -144,112 +173,71 @@ def count_neighbours_edge(n_items: int, *, complete: bool = True, kind: str = "b
         # The winner of pair e loses a win; who gains one depends on the kind of neighbour.
         winner = np.where(data[present, e] == 1, i[e], j[e])
         reduced = counts[present] - unit[winner]
-        if kind != "exchange":
-            before.append(counts[present])
-            after.append(reduced + unit[i[e] + j[e] - winner])
-        if kind != "flip":
-            for f in range(i.size):
-                free = data[present, f] == 0
-                for gainer in (i[f], j[f]):
-                    before.append(counts[present][free])
-                    after.append(reduced[free] + unit[gainer])
-    return _classes(np.concatenate(before), np.concatenate(after))
+        before.append(counts[present])
+        after.append(reduced + unit[i[e] + j[e] - winner])
+        for f in range(0 if complete else i.size):
+            free = data[present, f] == 0
+            for gainer in (i[f], j[f]):
+                before.append(counts[present][free])
+                after.append(reduced[free] + unit[gainer])
+    return count_classes(np.concatenate(before), np.concatenate(after))
 
 
-def bundle_contributions(
-    n_items: int, *, design: str = "with_replacement", per_user: int | None = None
-) -> Ints:
-    """All win-count vectors that one person can contribute.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items n, so few that there are at most 100000 vectors.
-    design : {"with_replacement", "each_pair_once", "each_pair_or_skip", "ranking"}
-        ``per_user`` comparisons of any pairs; every pair answered once; every pair answered once
-        or not at all (ties and missing answers dropped); one ranking of all items.
-    per_user : int, optional
-        Comparisons L of one person, for ``"with_replacement"`` only.
-
-    Returns
-    -------
-    array of int, shape (vectors, n_items)
-        Distinct vectors in lexicographic order.
-    """
-    n = check.integer("n_items", n_items, 2)
-    check.choice("design", design, DESIGNS)
-    unit = np.eye(n, dtype=np.int64)
-    if (design == "with_replacement") != (per_user is not None):
-        raise ValueError(
-            f"per_user = {per_user!r} with design {design!r}: allowed is a number of comparisons "
-            "for 'with_replacement', None for the other designs"
-        )
-    if design == "with_replacement":
-        wins = check.integer("per_user", per_user, 1)
-        if comb(min(wins, MOST_BUNDLES) + n - 1, n - 1) > MOST_BUNDLES:
+def bundles(n_items: int, design: str, per_user: int | None) -> Ints:
+    """All win counts that one person of a checked design can add, in lexicographic order."""
+    n, unit = n_items, np.eye(n_items, dtype=np.int64)
+    if per_user is not None:
+        if comb(min(per_user, MOST_BUNDLES) + n - 1, n - 1) > MOST_BUNDLES:
             raise ValueError(
                 f"per_user = {per_user!r} with n_items = {n}: allowed are at most {MOST_BUNDLES} "
                 "vectors, the number of ways to share out so many wins"
             )
-    elif n > LARGEST[design]:
+        return _sumset([unit] * per_user, n)
+    if n > LARGEST[design]:
         raise ValueError(
-            f"n_items = {n_items!r} with design = {design!r}: allowed are 2 to {LARGEST[design]}, "
+            f"n_items = {n} with design = {design!r}: allowed are 2 to {LARGEST[design]}, "
             "since the vectors are listed"
         )
     if design == "ranking":
-        return np.array(sorted(permutations(range(n))), dtype=np.int64)
-    if design == "with_replacement":
-        steps = [unit] * check.integer("per_user", per_user, 1)
-    else:
-        nothing = [np.zeros(n, dtype=np.int64)] if design == "each_pair_or_skip" else []
-        i, j = np.triu_indices(n, 1)
-        steps = [np.array([unit[a], unit[b], *nothing]) for a, b in zip(i, j, strict=True)]
-    return _sumset(steps, n)
+        return np.array(list(permutations(range(n))), dtype=np.int64)
+    nothing = [np.zeros(n, dtype=np.int64)] if design == "each_pair_or_skip" else []
+    pairs = zip(*np.triu_indices(n, 1), strict=True)
+    return _sumset([np.array([unit[a], unit[b], *nothing]) for a, b in pairs], n)
 
 
-def count_neighbours_individual(bundles: ArrayLike, users: int) -> Ints:
-    """Every pair of neighbouring win-count vectors when one person's bundle is replaced.
+def person_classes(contributions: Ints, users: int) -> Ints:
+    """Neighbouring win counts of so many people, one of whom adds another bundle.
 
-    Parameters
-    ----------
-    bundles : array of int, shape (vectors, n_items)
-        What one person can contribute, see `bundle_contributions`.
-    users : int
-        Number of people m >= 1.
-
-    Returns
-    -------
-    array of int, shape (classes, 2, n_items)
-        Win counts of the two sides, pairs that differ by a renaming of the items listed once.
-
-    Notes
-    -----
-    CCW25, section 3.1, with the replacement ranging over everything the person could have said.
+    The bundles are all that a person may add, so that renaming the items maps them onto themselves.
     """
-    given = check.finite_array("bundles", bundles, min_ndim=2)
-    if given.ndim != 2 or given.min() < 0 or not np.array_equal(given, np.rint(given)):
-        raise ValueError("bundles: allowed are counts >= 0 of shape (vectors, n_items)")
-    contributions = np.unique(given.astype(np.int64), axis=0)
-    users = check.integer("users", users, 1)
-    sums = _most_sums(contributions, users - 1)
+    n = contributions.shape[1]
     allowed = "so few people, with so few bundles, that all sums can be listed"
+    sums = _most_sums(contributions, users - 1)
     check.fits("users", users, (users - 1) * sums * contributions.size, allowed)
-    others = _sumset([contributions] * (users - 1), contributions.shape[1])
-    if _closed_under_renaming(contributions):
-        # Then renaming the items so that the others' counts descend loses nothing.
-        others = np.unique(-np.sort(-others, axis=1), axis=0)
+    others = _sumset([contributions] * (users - 1), n)
+    others = np.unique(-np.sort(-others, axis=1), axis=0)  # by renaming, they descend
     a, b = np.triu_indices(len(contributions), 1)
-    check.fits("users", users, 4 * len(others) * a.size * contributions.shape[1], allowed)
-    before = (others[:, None, :] + contributions[None, a, :]).reshape(-1, contributions.shape[1])
-    after = (others[:, None, :] + contributions[None, b, :]).reshape(-1, contributions.shape[1])
-    return _classes(before, after)
+    check.fits("users", users, 4 * len(others) * a.size * n, allowed)
+    before, after = ((others[:, None] + contributions[None, side]) for side in (a, b))
+    return count_classes(before.reshape(-1, n), after.reshape(-1, n))
 
 
-def _replace(row: Ints, changes: dict[int, int]) -> Ints:
-    copy = row.copy()
-    for index, value in changes.items():
-        copy[index] = value
-    return copy
+def count_classes(before: Ints, after: Ints) -> Ints:
+    """Distinct pairs of count vectors, up to a common renaming of the items and a swap of sides.
+
+    One pair of a class is enough for mechanisms that treat all items alike, and for no others.
+    """
+    different = (before != after).any(axis=1)
+    before, after = before[different], after[different]
+    span = int(max(before.max(initial=0), after.max(initial=0))) + 1
+    codes = [
+        np.sort(x.astype(np.int64) * span + y, axis=1)[:, ::-1]
+        for x, y in ((before, after), (after, before))
+    ]
+    first = (codes[0] != codes[1]).argmax(axis=1)[:, None]
+    smaller = np.take_along_axis(codes[0], first, 1) < np.take_along_axis(codes[1], first, 1)
+    code = np.unique(np.where(smaller, codes[0], codes[1]), axis=0)
+    return np.stack([code // span, code % span], axis=1)
 
 
 def _sumset(steps: list[Ints], n: int) -> Ints:
@@ -268,34 +256,3 @@ def _most_sums(vectors: Ints, terms: int) -> int:
     if terms > MOST_BUNDLES:
         return prod(sides)
     return min(comb(terms + len(vectors) - 1, terms), prod(sides))
-
-
-def _closed_under_renaming(vectors: Ints) -> bool:
-    """Whether exchanging any two neighbouring items maps the distinct rows onto themselves."""
-    for i in range(vectors.shape[1] - 1):
-        order = np.arange(vectors.shape[1])
-        order[[i, i + 1]] = i + 1, i
-        if not np.array_equal(np.unique(vectors[:, order], axis=0), vectors):
-            return False
-    return True
-
-
-def _classes(before: Ints, after: Ints) -> Ints:
-    """Distinct pairs of count vectors, up to a common renaming of the items and a swap of sides."""
-    different = (before != after).any(axis=1)
-    before, after = before[different], after[different]
-    span = int(max(before.max(initial=0), after.max(initial=0))) + 1
-    codes = [
-        np.sort(x.astype(np.int64) * span + y, axis=1)[:, ::-1]
-        for x, y in ((before, after), (after, before))
-    ]
-    first_smaller = _lexicographic_less(codes[0], codes[1])
-    code = np.unique(np.where(first_smaller[:, None], codes[0], codes[1]), axis=0)
-    return np.stack([code // span, code % span], axis=1)
-
-
-def _lexicographic_less(x: Ints, y: Ints) -> NDArray[np.bool_]:
-    differ = x != y
-    first = differ.argmax(axis=1)
-    rows = np.arange(len(x))
-    return np.asarray(x[rows, first] < y[rows, first])

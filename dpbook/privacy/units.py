@@ -7,7 +7,7 @@ default: whoever calibrates noise says whom it protects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
@@ -18,22 +18,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
-from dpbook.privacy.neighbours import (
-    DESIGNS,
-    bundle_contributions,
-    count_neighbours_edge,
-    count_neighbours_individual,
-)
+from dpbook.privacy.neighbours import bundles, edge_classes, person_classes
 
 Ints = NDArray[np.int64]
+Data = Comparisons | ArrayLike
 
 STATISTICS = ("counts", "leads", "places")
 RELATIONS = ("replace", "add_remove")
-COMPLETE = ("each_pair_once", "ranking")
+DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip", "ranking")
+COMPLETE = ("each_pair_once", "ranking")  # everybody answers every pair
 
 
 class Unit(Protocol):
-    """What every unit can do."""
+    """What every unit can do.
+
+    A statistic is ``"counts"``, the wins of each item, shape (n,); ``"leads"``, wins minus defeats
+    of each pair, listed as tables of wins of shape (n, n); or ``"places"``, the people who put an
+    item in a place or before it.
+    """
 
     @property
     def n_items(self) -> int:
@@ -42,28 +44,24 @@ class Unit(Protocol):
     def l1(self, statistic: str = "counts") -> float:
         """Largest change of a statistic between neighbours, in l1."""
 
-    def neighbours(self, statistic: str = "counts") -> Any:
-        """Neighbouring values of a statistic: an iterable of pairs."""
+    def neighbours(self, statistic: str = "counts") -> Iterable[Any]:
+        """Neighbouring values of a statistic, as pairs: one of a class up to renamed items."""
 
-    def check(self, data: Comparisons | ArrayLike) -> None:
+    def check(self, data: Data) -> None:
         """Refuse data that break the promise of the unit."""
-
-
-def _only(statistic: str, *allowed: str) -> None:
-    check.choice("statistic", statistic, allowed)
 
 
 @dataclass(frozen=True)
 class Edge:
-    """One comparison is protected.
+    """One comparison is protected, where each pair is compared at most once.
 
     Parameters
     ----------
     n_items : int
         Number of items n.
     exchange : bool
-        Whether the pair compared may change as well as its outcome; False where the pairs are
-        public or all are compared.
+        Whether the pair compared may change as well as its outcome; False where every pair is
+        compared, so that only outcomes can change.
 
     Notes
     -----
@@ -91,16 +89,17 @@ class Edge:
 
     def l1(self, statistic: str = "counts") -> float:
         """2 wins: one fewer for an item, one more for another."""
-        _only(statistic, "counts")
+        check.choice("statistic", statistic, ("counts",))
         return 2.0
 
     def neighbours(self, statistic: str = "counts") -> Ints:
-        """Neighbouring win counts, shape (classes, 2, n), up to a renaming of the items."""
-        _only(statistic, "counts")
-        return count_neighbours_edge(self.n_items, complete=not self.exchange)
+        """Neighbouring win counts, shape (classes, 2, n): n at most 5, or 7 without exchange."""
+        check.choice("statistic", statistic, ("counts",))
+        return edge_classes(self.n_items, complete=not self.exchange)
 
-    def check(self, data: Comparisons | ArrayLike) -> None:
-        """Nothing to refuse: no person's answers are protected together."""
+    def check(self, data: Data) -> None:
+        """Refuse another number of items; no person's answers are protected together."""
+        _same_items(self.n_items, data)
 
 
 @dataclass(frozen=True)
@@ -119,6 +118,8 @@ class Person:
     vouched : bool
         The caller vouches that everybody keeps to the design. Data that do not say who gave which
         answer are refused otherwise; with a false word a person loses more than epsilon.
+    users : int, optional
+        Number of people m, to list the neighbours: a ranking tells more about one of many.
 
     Notes
     -----
@@ -128,17 +129,21 @@ class Person:
     --------
     >>> Person(5, per_user=3).l1("counts"), Person(5, design="ranking").l1("counts")
     (6.0, 12.0)
+    >>> len(Person(3, design="each_pair_once").contributions())
+    7
     """
 
     n_items: int
     per_user: int | None = None
     design: str = "with_replacement"
     vouched: bool = False
+    users: int | None = None
 
     def __post_init__(self) -> None:
         check.integer("n_items", self.n_items, 2)
         check.choice("design", self.design, DESIGNS)
         _flag("vouched", self.vouched)
+        _people(self.users)
         if self.design == "with_replacement":
             check.integer("per_user", self.per_user, 1)
         elif self.per_user is not None:
@@ -162,22 +167,22 @@ class Person:
         1 (one side answers, the other skips), and the split into halves is best. A tie that counts
         half a win for each side lies half-way between the two answers and changes nothing.
         """
-        _only(statistic, "counts")
+        check.choice("statistic", statistic, ("counts",))
         n = self.n_items
         if self.per_user is not None:
             return 2.0 * self.per_user
         return float(n**2 // 2 if self.design in COMPLETE else comb(n, 2) + n**2 // 4)
 
     def contributions(self) -> Ints:
-        """All win counts of one person, shape (vectors, n)."""
-        return bundle_contributions(self.n_items, design=self.design, per_user=self.per_user)
+        """All win counts of one person, shape (vectors, n), in lexicographic order."""
+        return bundles(self.n_items, self.design, self.per_user)
 
-    def neighbours(self, statistic: str = "counts", users: int = 1) -> Ints:
-        """Neighbouring win counts of so many people, shape (classes, 2, n), up to a renaming."""
-        _only(statistic, "counts")
-        return count_neighbours_individual(self.contributions(), users)
+    def neighbours(self, statistic: str = "counts") -> Ints:
+        """Neighbouring win counts of `users` people, shape (classes, 2, n)."""
+        check.choice("statistic", statistic, ("counts",))
+        return person_classes(self.contributions(), _listed(self.users))
 
-    def check(self, data: Comparisons | ArrayLike) -> None:
+    def check(self, data: Data) -> None:
         """Refuse data in which somebody said other things than the design allows.
 
         Raises
@@ -185,6 +190,7 @@ class Person:
         ValueError
             If a person answered more or fewer pairs, or if that cannot be seen and nobody vouches.
         """
+        _same_items(self.n_items, data)
         if isinstance(data, Comparisons) and data.user is not None:
             _check_bundles(data, data.user, self.design, self.per_user)
         elif not self.vouched:
@@ -194,7 +200,7 @@ class Person:
                 "user=...), or Person(..., vouched=True) if you vouch for every person"
             )
         elif self.design in COMPLETE:
-            _check_even(data, self.design)
+            _check_even(data, ", or design='each_pair_or_skip'")
 
 
 @dataclass(frozen=True)
@@ -210,6 +216,10 @@ class WholeRanking:
     relation : {"replace", "add_remove"}
         One ranking becomes another; or there is one ranking more or less.
 
+    Notes
+    -----
+    A table of pair counts cannot show that each person handed in a ranking: who passes one vouches.
+
     Examples
     --------
     >>> WholeRanking(5).l1("leads"), WholeRanking(5, relation="add_remove").l1("leads")
@@ -223,8 +233,7 @@ class WholeRanking:
     def __post_init__(self) -> None:
         check.integer("n_items", self.n_items, 2)
         check.choice("relation", self.relation, RELATIONS)
-        if self.users is not None:
-            check.integer("users", self.users, 1, check.MOST_COUNT)
+        _people(self.users)
 
     @property
     def step(self) -> int:
@@ -239,33 +248,40 @@ class WholeRanking:
         ``"leads"`` takes one number for a pair, wins minus defeats: all turn round between opposite
         rankings. The ``"places"`` reached by an item move as far as the footrule distance.
         """
-        _only(statistic, *STATISTICS)
+        check.choice("statistic", statistic, STATISTICS)
         n = self.n_items
         if statistic == "leads":
             return float(self.step * comb(n, 2))
         return float(n**2 // 2 if self.relation == "replace" else comb(n, 2))
 
     def neighbours(self, statistic: str = "leads") -> Iterator[tuple[Ints, Ints]]:
-        """Neighbouring tables of `users` rankings, each of shape (n, n), up to a renaming."""
+        """Neighbouring tables of `users` rankings (or one fewer), or their win counts.
+
+        Yields
+        ------
+        before, after : array, shape (n, n), or (n,) for ``"counts"``
+            Of all profiles of the others, and all new rankings of one whose ranking was 0, 1, ...
+        """
         from dpbook.models.rankings import all_rankings
 
-        _only(statistic, "leads")
-        if self.users is None or self.relation != "replace":
-            raise ValueError(
-                f"users = {self.users!r}, relation = {self.relation!r}: allowed is a number of "
-                "people, and 'replace', where neighbours are listed"
-            )
-        places = all_rankings(self.n_items)
+        check.choice("statistic", statistic, ("leads", "counts"))
+        places, users = all_rankings(self.n_items), _listed(self.users)
         ahead = (places[:, :, None] < places[:, None, :]).astype(np.int64)
-        for others in combinations_with_replacement(range(len(places)), self.users - 1):
+        if statistic == "counts":
+            ahead = ahead.sum(axis=-1)
+        for others in combinations_with_replacement(range(len(places)), users - 1):
             base = ahead[list(others)].sum(axis=0)
-            for other in range(1, len(places)):
-                yield base + ahead[0], base + ahead[other]
+            if self.relation == "add_remove":
+                yield base, base + ahead[0]
+            else:
+                yield from ((base + ahead[0], base + other) for other in ahead[1:])
 
-    def check(self, data: Comparisons | ArrayLike) -> None:
-        """Refuse a table that is not one of so many rankings."""
-        if not isinstance(data, Comparisons):
-            _check_even(data, "ranking", self.users)
+    def check(self, data: Data) -> None:
+        """Refuse data that are not so many rankings, as far as they show it."""
+        _same_items(self.n_items, data)
+        if isinstance(data, Comparisons) and data.user is not None:
+            _check_bundles(data, data.user, "ranking", None)
+        _check_even(data, "", self.users)
 
 
 def _flag(name: str, value: object) -> None:
@@ -273,17 +289,38 @@ def _flag(name: str, value: object) -> None:
         raise ValueError(f"{name} = {value!r}: allowed is True or False")
 
 
-def _check_even(data: Comparisons | ArrayLike, design: str, users: int | None = None) -> None:
+def _people(users: int | None) -> None:
+    if users is not None:
+        check.integer("users", users, 1, check.MOST_COUNT)
+
+
+def _listed(users: int | None) -> int:
+    if users is None:
+        raise ValueError("users = None: allowed is a number of people, where neighbours are listed")
+    return users
+
+
+def _same_items(n_items: int, data: Data) -> None:
+    n = data.n_items if isinstance(data, Comparisons) else np.shape(data)[-1]
+    if n != n_items:
+        raise ValueError(f"data has {n} items: allowed are the {n_items} items of the unit")
+
+
+def _check_even(data: Data, otherwise: str, users: int | None = None) -> None:
     wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
     answers = (wins + np.swapaxes(wins, -1, -2))[..., ~np.eye(wins.shape[-1], dtype=bool)]
-    wanted = answers[..., :1] if users is None else users
-    uneven = (answers != wanted).any(axis=-1)
+    uneven = (answers != (answers[..., :1] if users is None else users)).any(axis=-1)
     if uneven.any():
-        row = answers[uneven][0]
+        least, most = answers[uneven][0].min(), answers[uneven][0].max()
+        if users is not None:
+            raise ValueError(
+                f"users = {users}: data holds {least:g} to {most:g} answers to a pair: allowed is "
+                "one of each person"
+            )
         raise ValueError(
-            f"design = {design!r}: data holds {row.min():g} answers to one pair and "
-            f"{row.max():g} to another, so that somebody skipped a pair: allowed is the same "
-            "number for all pairs, that of the people, or design='each_pair_or_skip'"
+            f"data holds {least:g} answers to one pair and {most:g} to another, so that somebody "
+            "skipped a pair: allowed is the same number for all pairs, that of the people"
+            f"{otherwise}"
         )
 
 
@@ -293,12 +330,11 @@ def _check_bundles(
     people, index = np.unique(user, return_inverse=True)
     index = index.ravel()
     answered = np.bincount(index)
-    if design == "with_replacement":
-        limit = check.integer("per_user", per_user, 1)
-        if answered.max() > limit:
+    if per_user is not None:
+        if answered.max() > per_user:
             raise ValueError(
-                f"per_user = {limit}: a person in data has {answered.max()} comparisons: allowed "
-                f"is per_user of at least that, which adds noise"
+                f"per_user = {per_user}: a person in data has {answered.max()} comparisons: "
+                "allowed is per_user of at least that, which adds noise"
             )
         return
     low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)

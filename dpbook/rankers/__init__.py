@@ -10,9 +10,6 @@ from dpbook.rankers.counts import (
     NoisyCounts,
     count_noise_scale,
     noisy_counts,
-    noisy_counts_logpdf,
-    noisy_counts_ranking_pmf,
-    noisy_counts_top_k_pmf,
 )
 from dpbook.rankers.debiased import debiased_mle, debiased_wins, response_weights
 from dpbook.rankers.exponential import ExponentialRanking
@@ -57,9 +54,6 @@ __all__ = [
     "laplace_wins",
     "mle_calibration",
     "noisy_counts",
-    "noisy_counts_logpdf",
-    "noisy_counts_ranking_pmf",
-    "noisy_counts_top_k_pmf",
     "objective_perturbation",
     "perturbed_mle",
     "perturbed_mle_logpdf",

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 WHAT = ("release", "ranking")
-_FACTOR = 40.0  # `at_loss` looks for a scale within so many times the present one
+_STEP = log(2)  # of `at_loss`, on the logarithm of the scale
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,22 @@ class Ranker(ABC):
         Who is protected.
     scale : float
         Scale of the noise, in the unit of the statistic that carries it; 0 for no privacy.
+
+    Notes
+    -----
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
 
     unit: Unit
     scale: float
 
     def __post_init__(self) -> None:
-        if self.scale:
+        if not callable(getattr(self.unit, "l1", None)):
+            raise ValueError(
+                f"unit = {self.unit!r}: allowed is who is protected, as Edge(...), Person(...) or "
+                "WholeRanking(...) of dpbook.privacy"
+            )
+        if self.scale != 0:
             check.noise_scale(self.scale)
 
     @abstractmethod
@@ -61,8 +70,10 @@ class Ranker(ABC):
 
     def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
         """Standard noise for so many releases, shape (*size, n): the scale is not in it."""
-        shape = (*check.shape("size", size), self.unit.n_items)
-        return check.generator(rng).laplace(size=shape)
+        return check.generator(rng).laplace(size=self._noise_shape(size))
+
+    def _noise_shape(self, size: int | tuple[int, ...]) -> tuple[int, ...]:
+        return *check.shape("size", size), self.unit.n_items
 
     def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (*size, n)."""
@@ -101,18 +112,22 @@ class Ranker(ABC):
         Parameters
         ----------
         epsilon : float
-            In nats, above 0; the upper end of `loss` is made equal to it.
+            In nats, above 0; the upper end of `loss`, which falls with the scale, is made equal.
         of : {"release", "ranking"}
         """
         from scipy.optimize import brentq
 
-        eps, middle = check.epsilon(epsilon), log(self.scale)
+        eps = check.epsilon(epsilon)
+        check.noise_scale(self.scale)
 
         def excess(logarithm: float) -> float:
             return float(log(replace(self, scale=exp(logarithm)).loss(of)[1] / eps))
 
-        reach = log(_FACTOR)
-        while excess(middle - reach) < 0 or excess(middle + reach) > 0:
-            reach *= 2
-        root = brentq(excess, middle - reach, middle + reach, xtol=1e-14, rtol=1e-14)
+        # Only towards the root: far beyond it the laws behind a loss may underflow.
+        low = high = log(self.scale)
+        while excess(low) < 0:
+            low -= _STEP
+        while excess(high) > 0:
+            high += _STEP
+        root = brentq(excess, low, high, xtol=1e-14, rtol=1e-14) if low < high else low
         return replace(self, scale=exp(root))

@@ -1,46 +1,25 @@
-"""Ranking by noisy win counts.
-
-Noisy counts release the win counts plus independent noise; the top-k set or the ranking is read
-off the noisy counts. Every sampler has an exact twin.
-"""
+"""Ranking by noisy win counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from math import inf
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
-from dpbook.estimators import win_counts
-from dpbook.mechanisms import (
-    discrete_laplace_noise,
-    discrete_laplace_pmf,
-    laplace_logpdf,
-    laplace_noise,
-)
-from dpbook.privacy.laws import NOISES, ranking_law, top_k_law
+from dpbook.estimators import ranks_from_scores, win_counts
+from dpbook.mechanisms import discrete_laplace_noise, discrete_laplace_pmf, laplace_logpdf
+from dpbook.privacy.laws import ranking_law
 from dpbook.privacy.loss import check_mechanism
-from dpbook.privacy.sensitivity import count_sensitivity
-from dpbook.privacy.units import Edge, Person, Unit
-from dpbook.rankers.base import Ranker
+from dpbook.privacy.sensitivity import person_design
+from dpbook.privacy.units import DESIGNS, Edge, Person, Unit
+from dpbook.rankers.base import Array, Ints, Ranker
 
-__all__ = [
-    "NoisyCounts",
-    "count_noise_scale",
-    "noisy_counts",
-    "noisy_counts_logpdf",
-    "noisy_counts_ranking_pmf",
-    "noisy_counts_top_k_pmf",
-]
-
-Array = NDArray[np.float64]
-
-CALIBRATIONS = ("tight", "printed")
-# Designs in which everybody answers every pair.
-COMPLETE = ("each_pair_once", "ranking")
+Data = Comparisons | ArrayLike
 
 
 @dataclass(frozen=True)
@@ -54,14 +33,16 @@ class NoisyCounts(Ranker):
     scale : float
         Scale of the noise on each count, in wins.
     discrete : bool
-        Discrete Laplace noise, on whole counts; ties are then broken by the order of the items.
+        Discrete Laplace noise, on whole counts; ties are then broken uniformly at random.
 
     Notes
     -----
     CCW25, Algorithms 2 and 3. **Privacy.** At the scale of `private`, (epsilon, 0)-DP and no less
     for the noisy counts; a ranking or a top-k set read off them loses less on small data (`loss`).
-    The sampler is idealised (floating point): for study, unsafe for a release; with discrete noise
-    it is exact (integer arithmetic), but for study too, since a seeded generator can be repeated.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    With discrete noise instead:
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
 
     Examples
     --------
@@ -74,24 +55,25 @@ class NoisyCounts(Ranker):
     discrete: bool = False
 
     @classmethod
-    def private(cls, epsilon: float, unit: Unit, *, discrete: bool = False) -> NoisyCounts:
+    def private(cls, epsilon: float, unit: Unit, *, discrete: bool = False) -> Self:
         """The least noise that is epsilon-DP: the l1-sensitivity over epsilon."""
         return cls(unit, unit.l1("counts") / check.epsilon(epsilon), discrete)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: Edge | Person) -> NoisyCounts:
+    def printed(cls, epsilon: float, unit: Edge | Person, *, discrete: bool = False) -> Self:
         """As CCW25 prints it: 2 / epsilon (Algorithm 2), L / epsilon (Algorithm 3, too small)."""
+        if not isinstance(unit, Edge | Person):
+            raise ValueError(f"unit = {unit!r}: allowed is Edge(...) or Person(...)")
         moved = 2 if isinstance(unit, Edge) else unit.comparisons
-        return cls(unit, moved / check.epsilon(epsilon))
+        return cls(unit, moved / check.epsilon(epsilon), discrete)
 
     def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
         """Noise for `release`, shape (*size, n): standard, or at this scale if discrete."""
         if not self.discrete:
             return super().noise(size, rng=rng)
-        shape = (*check.shape("size", size), self.unit.n_items)
-        return discrete_laplace_noise(self.scale, shape, rng=rng)
+        return discrete_laplace_noise(self.scale, self._noise_shape(size), rng=rng)
 
-    def release(self, data: Comparisons | ArrayLike, noise: ArrayLike) -> NDArray[Any]:
+    def release(self, data: Data, noise: ArrayLike) -> NDArray[Any]:
         """Noisy counts, shape (..., n).
 
         Parameters
@@ -100,19 +82,34 @@ class NoisyCounts(Ranker):
             Comparisons, or tables of wins, which may hold halves (ties) unless noise is discrete.
         noise : array, shape (..., n)
             From `noise`.
+
+        Raises
+        ------
+        ValueError
+            If the data break the promise of the unit, or a shape does not fit.
         """
-        table = data
         if not isinstance(data, Comparisons):
-            table = check.win_tables("data", data, unit=1 if self.discrete else 0.5)
-        self.unit.check(table)
-        return self.perturb(win_counts(table), noise)
+            data = check.win_tables("data", data, unit=1 if self.discrete else 0.5)
+        self.unit.check(data)
+        return self.perturb(win_counts(data), noise)
 
     def perturb(self, counts: ArrayLike, noise: ArrayLike) -> NDArray[Any]:
-        """The release from the win counts alone, shape (..., n)."""
-        drawn = np.asarray(noise)
-        return np.asarray(counts) + (drawn if self.discrete else self.scale * drawn)
+        """The release from the win counts alone, shape (..., n); the caller checks the data."""
+        wins, drawn = np.asarray(counts), np.asarray(noise)
+        for name, array in (("counts", wins), ("noise", drawn)):
+            if array.shape[-1:] != (self.unit.n_items,):
+                raise ValueError(
+                    f"{name} of shape {array.shape}: allowed is (..., {self.unit.n_items})"
+                )
+        return wins + (drawn if self.discrete else self.scale * drawn)
 
-    def pmf(self, data: Comparisons | ArrayLike) -> Array:
+    def sample(self, data: Data, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+        """Independent rankings, positions of shape (*size, n)."""
+        released = self.release(data, self.noise(size, rng=rng))
+        # Only integers tie: no lots are drawn, and no draws moved, for the others.
+        return ranks_from_scores(released, rng=rng if self.discrete else None)
+
+    def pmf(self, data: Data) -> Array:
         """Exact law of the ranking of up to 7 items, over ``all_rankings(n)``."""
         return self._law(win_counts(data))
 
@@ -123,19 +120,32 @@ class NoisyCounts(Ranker):
             return np.asarray(laplace_logpdf(x, self.scale).sum(axis=-1))
         if not np.array_equal(x, np.rint(x)):
             raise ValueError("released holds a fraction: allowed are integers with discrete noise")
-        return np.asarray(np.log(discrete_laplace_pmf(x, self.scale)).sum(axis=-1))
+        # The probability itself may underflow, far out.
+        at_zero = np.log(discrete_laplace_pmf(0, self.scale))
+        return np.asarray((at_zero - np.abs(x) / self.scale).sum(axis=-1))
 
     def _law(self, counts: ArrayLike) -> Array:
         noise = "discrete_laplace" if self.discrete else "laplace"
         return ranking_law(counts, scale=self.scale, noise=noise)
 
     def _release_loss(self) -> tuple[float, float]:
-        exact = self.unit.l1("counts") / self.scale
+        exact = self.unit.l1("counts") / self.scale if self.scale else inf
         return exact, exact
 
     def _ranking_loss(self) -> tuple[float, float]:
         exact = check_mechanism(self._law, self.unit.neighbours("counts")).loss
         return exact, exact
+
+
+# ------------------------------------------------------------------ names of before the units
+# To be deleted once pages 10, 15 and 16, the experiments and the estimate use the object.
+
+
+def _unit(
+    n_items: int, privacy: str, design: str | None, per_user: int | None, trusted: bool = False
+) -> Edge | Person:
+    found = person_design(privacy, design, per_user, DESIGNS)
+    return Edge(n_items) if found is None else Person(n_items, per_user, found, trusted)
 
 
 def count_noise_scale(
@@ -147,269 +157,49 @@ def count_noise_scale(
     per_user: int | None = None,
     calibration: str = "tight",
 ) -> float:
-    """Scale of the noise that noisy counts add to each win count.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items n.
-    epsilon : float
-        Privacy parameter in nats, above 0.
-    privacy : {"edge", "individual"}
-        One comparison protected, or everything one person says.
-    design : {"with_replacement", "each_pair_once", "each_pair_or_skip", "ranking"}, optional
-        What a person answers (see `dpbook.privacy.bundle_contributions`), for individual privacy
-        only; ``"with_replacement"`` when left out.
-    per_user : int, optional
-        Comparisons L of one person, for ``"with_replacement"`` only.
-    calibration : {"tight", "printed"}
-        The l1-sensitivity over epsilon, or what CCW25 prints: 2 / epsilon for edge privacy,
-        L / epsilon for individual privacy (L = n (n - 1) / 2 when each pair is answered).
-
-    Returns
-    -------
-    float
-        In wins.
-
-    Notes
-    -----
-    **Privacy.** ``"tight"`` gives (epsilon, 0)-DP and no smaller epsilon for the noisy counts.
-    ``"printed"`` is the same for edge privacy (CCW25 Algorithm 2, tight). For individual privacy
-    (CCW25 Algorithm 3) it is wrong: the counts are then private at ``count_sensitivity / L`` times
-    epsilon, which is 2 epsilon for L comparisons with replacement.
-    """
-    epsilon = check.epsilon(epsilon)
-    check.choice("calibration", calibration, CALIBRATIONS)
-    total = count_sensitivity(n_items, privacy=privacy, design=design, per_user=per_user)
-    if calibration == "tight" or privacy == "edge":
-        return total / epsilon
-    return (n_items * (n_items - 1) // 2 if per_user is None else per_user) / epsilon
+    """The scale of `NoisyCounts.private`, or of `NoisyCounts.printed`."""
+    unit = _unit(n_items, privacy, design, per_user)
+    check.choice("calibration", calibration, ("tight", "printed"))
+    make = NoisyCounts.private if calibration == "tight" else NoisyCounts.printed
+    return make(epsilon, unit).scale
 
 
 def noisy_counts(
-    data: Comparisons | ArrayLike,
+    data: Data,
     *,
     epsilon: float,
     privacy: str,
     design: str | None = None,
     per_user: int | None = None,
     trust_design: bool = False,
-    calibration: str = "tight",
-    noise: str = "laplace",
     rng: np.random.Generator,
-) -> NDArray[np.generic]:
-    """Win counts plus independent noise: rank the items by the result.
+) -> NDArray[Any]:
+    """`NoisyCounts.release` of fresh noise.
 
-    Parameters
-    ----------
-    data : Comparisons, or array, shape (..., n, n)
-        Comparisons, or win matrices (one per replicate). Wins are whole numbers; with Laplace
-        noise a tie may count half a win for each side.
-    epsilon, privacy, design, per_user, calibration
-        As for `count_noise_scale`.
-    trust_design : bool
-        For individual privacy and data that do not say who gave which answer (win matrices,
-        comparisons without users): the caller vouches that everybody keeps to the design. Without
-        that word such data are refused.
-    noise : {"laplace", "discrete_laplace"}
-        Law of the noise. Discrete noise can tie; break ties at random, independently of the data
-        (``ranks_from_scores(..., rng=rng)``).
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array, shape (..., n)
-        Floats for Laplace noise, integers for discrete noise.
-
-    Raises
-    ------
-    ValueError
-        For arguments out of range, and for individual privacy if a person in ``data`` answered
-        more or fewer pairs than the design allows, or if that cannot be seen and nobody vouches.
-
-    Notes
-    -----
-    CCW25, Algorithms 2 and 3.
-
-    **Privacy.** (epsilon, 0)-DP with ``calibration="tight"``: for edge privacy under flips and
-    exchanges of one comparison, for individual privacy under replacement of one person's whole
-    bundle by any other that the design allows; ties that count half a win for each side included
-    (`dpbook.privacy.count_sensitivity`). With ``trust_design`` all this holds only as far as the
-    caller's word does: a person beyond the design loses more than epsilon. The released counts
-    attain epsilon exactly; a top-k set or ranking read off them loses less on small data.
-    ``"printed"`` as in `count_noise_scale`.
     Idealised sampler (floating point): for study, unsafe for a release.
-    With ``noise="discrete_laplace"`` instead:
-    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
-    generator can be repeated.
     """
-    whole = check.choice("noise", noise, NOISES) == "discrete_laplace"
-    unit = 1 if whole else 0.5
-    table = data if isinstance(data, Comparisons) else check.win_tables("data", data, unit=unit)
-    b = count_noise_scale(
-        table.n_items if isinstance(table, Comparisons) else table.shape[-1],
-        epsilon=epsilon,
-        privacy=privacy,
-        design=design,
-        per_user=per_user,
-        calibration=calibration,
-    )
-    check_people(table, privacy, design, per_user, trust_design)
-    counts = win_counts(table)
-    draw = discrete_laplace_noise if whole else laplace_noise
-    return counts + draw(b, counts.shape, rng=rng)
-
-
-def noisy_counts_logpdf(
-    values: ArrayLike, counts: ArrayLike, *, scale: float, noise: str = "laplace"
-) -> Array:
-    """Log-density (or log-probability) of noisy counts: the exact twin of `noisy_counts`.
-
-    Parameters
-    ----------
-    values : array, shape (..., n)
-        Released noisy counts.
-    counts : array of int, shape (..., n)
-        True win counts.
-    scale : float
-        Scale of the noise, from `count_noise_scale`.
-    noise : {"laplace", "discrete_laplace"}
-        Law of the noise.
-
-    Returns
-    -------
-    array, shape (...)
-    """
-    x = check.finite_array("values", values) - check.finite_array("counts", counts)
-    if check.choice("noise", noise, NOISES) == "laplace":
-        return np.asarray(laplace_logpdf(x, scale).sum(axis=-1))
-    if not np.array_equal(x, np.rint(x)):
-        raise ValueError("values hold a fraction: allowed are integers with discrete noise")
-    return np.asarray(np.log(discrete_laplace_pmf(x, scale)).sum(axis=-1))
-
-
-def noisy_counts_top_k_pmf(
-    counts: ArrayLike, k: int, *, scale: float, noise: str = "laplace"
-) -> Array:
-    """Exact law of the top-k set of noisy counts; `dpbook.privacy.top_k_law` with its arguments.
-
-    Parameters
-    ----------
-    counts : array of int, shape (n,)
-        True win counts.
-    k : int
-        Size of the set.
-    scale : float
-        Scale of the noise, from `count_noise_scale`.
-    noise : {"laplace", "discrete_laplace"}
-        Law of the noise.
-
-    Returns
-    -------
-    array, shape (C(n, k),)
-        In the order of `dpbook.privacy.sets_of`.
-    """
-    return top_k_law(counts, k, scale=scale, noise=noise)
-
-
-def noisy_counts_ranking_pmf(counts: ArrayLike, *, scale: float, noise: str = "laplace") -> Array:
-    """Exact law of the ranking of noisy counts; `dpbook.privacy.ranking_law` with its arguments.
-
-    Parameters
-    ----------
-    counts : array of int, shape (n,)
-        True win counts, n at most 7.
-    scale : float
-        Scale of the noise, from `count_noise_scale`.
-    noise : {"laplace", "discrete_laplace"}
-        Law of the noise.
-
-    Returns
-    -------
-    array, shape (n!,)
-        In the order of `dpbook.models.all_rankings`.
-    """
-    return ranking_law(counts, scale=scale, noise=noise)
+    table = data if isinstance(data, Comparisons) else check.win_tables("data", data, unit=0.5)
+    n = table.n_items if isinstance(table, Comparisons) else table.shape[-1]
+    ranker = NoisyCounts.private(epsilon, _unit(n, privacy, design, per_user, trust_design))
+    size = () if isinstance(table, Comparisons) else table.shape[:-2]
+    return ranker.release(table, ranker.noise(size, rng=rng))
 
 
 def check_people(
-    data: Comparisons | ArrayLike,
-    privacy: str,
-    design: str | None,
-    per_user: int | None,
-    trusted: bool,
+    data: Data, privacy: str, design: str | None, per_user: int | None, trusted: bool
 ) -> None:
-    """Refuse data in which somebody said other things than the calibration assumes.
-
-    ``data`` are comparisons or checked win tables; the other arguments have been checked.
-    """
+    """`Unit.check`, with the words of functions that take `trust_design`."""
     if not isinstance(trusted, bool | np.bool_):
         raise ValueError(f"trust_design = {trusted!r}: allowed is True or False")
     if privacy == "edge":
         if trusted:
-            raise ValueError(
-                "trust_design = True with privacy = 'edge': allowed is False, since no person's "
-                "answers are protected together"
-            )
+            raise ValueError("trust_design = True with privacy = 'edge': allowed is False")
         return
-    if isinstance(data, Comparisons) and data.user is not None:
-        check_bundles(data, design or "with_replacement", per_user)
-        return
-    if not trusted:
+    if not trusted and not (isinstance(data, Comparisons) and data.user is not None):
         raise ValueError(
             "data does not say who gave which answer, so that nobody can check that each person "
             "keeps to the design: allowed for individual privacy are labelled comparisons "
             "(Comparisons with user=...), or trust_design=True if you vouch for every person"
         )
-    if design in COMPLETE:
-        wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
-        answers = (wins + np.swapaxes(wins, -1, -2))[..., ~np.eye(wins.shape[-1], dtype=bool)]
-        uneven = (answers != answers[..., :1]).any(axis=-1)
-        if uneven.any():
-            row = answers[uneven][0]
-            raise ValueError(
-                f"design = {design!r}: data holds {row.min():g} answers to one pair and "
-                f"{row.max():g} to another, so that somebody skipped a pair: allowed is the same "
-                "number for all pairs, or design='each_pair_or_skip'"
-            )
-
-
-def check_bundles(data: Comparisons, design: str, per_user: int | None) -> None:
-    """Refuse labelled comparisons in which a person said more, or less, than is assumed."""
-    if data.user is None:
-        raise ValueError("data.user = None: allowed are labelled comparisons")
-    people, index = np.unique(data.user, return_inverse=True)
-    index = index.ravel()
-    answered = np.bincount(index)
-    if design == "with_replacement":
-        limit = check.integer("per_user", per_user, 1)
-        if answered.max() > limit:
-            raise ValueError(
-                f"per_user = {limit}: a person in data has {answered.max()} comparisons: allowed "
-                f"is per_user of at least that, which adds noise"
-            )
-        return
-    low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)
-    if len(np.unique(np.stack([index, low, high], axis=1), axis=0)) < len(data):
-        raise ValueError(
-            f"design = {design!r}: a person in data compares one pair twice: allowed is each pair "
-            "at most once, or design='with_replacement' with per_user"
-        )
-    pairs = data.n_items * (data.n_items - 1) // 2
-    if design in COMPLETE and answered.min() < pairs:
-        who = int(answered.argmin())
-        raise ValueError(
-            f"design = {design!r}: person {people[who]} in data answered {answered[who]} of "
-            f"{pairs} pairs: allowed is every pair once, or design='each_pair_or_skip'"
-        )
-    if design == "ranking":
-        # Answers to all pairs are a ranking if and only if no two items won equally often.
-        wins = np.zeros((people.size, data.n_items), dtype=np.int64)
-        np.add.at(wins, (index, data.winner), 1)
-        circles = (np.sort(wins, axis=1) != np.arange(data.n_items)).any(axis=1)
-        if circles.any():
-            raise ValueError(
-                f"design = 'ranking': the answers of person {people[circles.argmax()]} in data "
-                "go round in a circle: allowed are rankings, or design='each_pair_once'"
-            )
+    n = data.n_items if isinstance(data, Comparisons) else np.shape(data)[-1]
+    _unit(n, privacy, design, per_user, bool(trusted)).check(data)

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dpbook import _validation as check
-
-__all__ = ["critical_gaps", "quantile_interval"]
+from dpbook.privacy import Edge
+from dpbook.rankers import NoisyCounts
 
 Array = NDArray[np.float64]
 
@@ -72,7 +72,8 @@ def critical_gaps(
         pair = rng.integers(0, i.size, size=size * total)
     u = rng.random(pair.size)
     crosses = (i[pair] < k) & (j[pair] >= k)
-    base = rng.laplace(size=(size, n)) * scale
+    ranker = NoisyCounts(Edge(n), scale)  # whom the scale protects makes no difference here
+    base = ranker.perturb(np.zeros(n), ranker.noise(size, rng=rng))
     base += _wins(replicate[~crosses], i[pair], j[pair], ~crosses, u[~crosses] < 0.5, (size, n))
     replicate, u, first, second = replicate[crosses], u[crosses], i[pair][crosses], j[pair][crosses]
     everything = np.ones(u.size, dtype=bool)

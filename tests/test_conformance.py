@@ -1,0 +1,242 @@
+"""What every private ranker promises, asked of all of them in the same words.
+
+A ranker joins with one line of `CASES`. Neighbours are listed here from the definition, without the
+unit's own enumeration; the laws are those of the ranker, and its sampler is tied to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpbook.models import all_rankings
+from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, check_mechanism
+from dpbook.rankers import NoisyCounts, Ranker
+
+EPSILON = 1.0
+DRAWS = 40_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """A ranker made for EPSILON, and data for it.
+
+    Attributes
+    ----------
+    ranker : Ranker
+        For three items, and so few people that all neighbouring data can be listed.
+    data : array
+        What the ranker takes: a table of wins, or rankings.
+    pairs : callable
+        From the unit to all neighbouring data, `tables` or one's own.
+    seen : callable, optional
+        From ranker and two data sets to the loss of the release between them, at an output where
+        it is attained; without it only the law of the ranking is held against the promise.
+    sharp : bool
+        Whether at half the scale the law of the ranking alone already breaks the promise.
+    """
+
+    ranker: Ranker
+    data: Any
+    pairs: Callable[[Any], Iterator[tuple[Any, Any]]]
+    seen: Callable[[Any, Any, Any], float] | None = None
+    sharp: bool = True
+
+
+# ------------------------------------------------------------------ neighbours by definition
+
+
+def sheets(n: int, design: str, per_user: int | None) -> list[np.ndarray]:
+    """The table of every set of answers that one person may give."""
+    pairs = list(combinations(range(n), 2))
+    if design == "ranking":
+        return [(r[:, None] < r).astype(int) for r in map(np.array, permutations(range(n)))]
+    single = [[(i, j), (j, i)] for i, j in pairs]
+    if design == "with_replacement":
+        choices = [[winner for both in single for winner in both]] * int(per_user or 0)
+    else:
+        skip = [None] if design == "each_pair_or_skip" else []
+        choices = [[*both, *skip] for both in single]
+    found = []
+    for answers in product(*choices):
+        table = np.zeros((n, n), dtype=int)
+        for answer in answers:
+            if answer is not None:
+                table[answer] += 1
+        found.append(table)
+    return [np.array(t).reshape(n, n) for t in {tuple(table.ravel()) for table in found}]
+
+
+def tables(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All neighbouring tables of the design, one by one."""
+    n = unit.n_items
+    if isinstance(unit, Edge):
+        every = sheets(n, "each_pair_or_skip" if unit.exchange else "each_pair_once", None)
+        for x, y in combinations(every, 2):
+            # One answer turned round, or one gone and another come: two entries differ by one.
+            if (x != y).sum() == 2 and x.sum() == y.sum():
+                yield x, y
+        return
+    whole = isinstance(unit, WholeRanking)
+    one = sheets(n, "ranking", None) if whole else sheets(n, unit.design, unit.per_user)
+    for others in product(one, repeat=unit.users - 1):
+        base = sum(others, np.zeros((n, n), dtype=int))
+        if whole and unit.relation == "add_remove":
+            yield from ((base, base + new) for new in one)
+        else:
+            yield from ((base + old, base + new) for old, new in combinations(one, 2))
+
+
+# ------------------------------------------------------------------ the rankers
+
+
+def far_out(ranker: NoisyCounts, x: np.ndarray, y: np.ndarray) -> float:
+    """The log-ratio of the densities of noisy counts where every slope has its sign."""
+    before, after = x.sum(axis=1), y.sum(axis=1)
+    far = 100 * np.sign(before - after)
+    return float(ranker.logpdf(far, before) - ranker.logpdf(far, after))
+
+
+EDGE, THREE = (
+    np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]),
+    np.array([[0, 3, 2], [0, 0, 2], [1, 1, 0]]),
+)
+counts = NoisyCounts.private
+
+CASES = {
+    name: Case(counts(EPSILON, unit), data, tables, far_out)
+    for name, unit, data in (
+        ("counts, flips", Edge(3, exchange=False), EDGE),
+        ("counts, edge", Edge(3), EDGE),
+        ("counts, person", Person(3, 2, vouched=True, users=2), THREE),
+        ("counts, sheets", Person(3, design="each_pair_once", vouched=True, users=3), THREE),
+        ("counts, skips", Person(3, design="each_pair_or_skip", vouched=True, users=2), EDGE),
+        ("counts, ranking", WholeRanking(3, users=3), THREE),
+        ("counts, one more", WholeRanking(3, users=3, relation="add_remove"), THREE),
+    )
+}
+CASES |= {
+    "counts, discrete": Case(counts(EPSILON, Edge(3), discrete=True), EDGE, tables, far_out),
+}
+
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# ------------------------------------------------------------------ sampler and law
+
+
+def drawn(ranker: Ranker, data: Any) -> np.ndarray:
+    """How often each ranking comes up."""
+    outcomes = {tuple(r): at for at, r in enumerate(all_rankings(3).tolist())}
+    places = ranker.sample(data, DRAWS, rng=rng(7))
+    return np.bincount([outcomes[tuple(r)] for r in places.tolist()], minlength=len(outcomes))
+
+
+@every_case
+def test_the_sampler_follows_the_law_and_no_other(case: Case) -> None:
+    found = drawn(case.ranker, case.data)
+    assert audit_sampler(found, case.ranker.pmf(case.data)).passed
+    for factor in (0.5, 2):
+        other = replace(case.ranker, scale=factor * case.ranker.scale)
+        assert not audit_sampler(found, other.pmf(case.data)).passed
+
+
+@every_case
+def test_shared_noise_gives_the_same_release_and_sizes_are_shapes(case: Case) -> None:
+    ranker, data = case.ranker, case.data
+    noise = ranker.noise((4, 5), rng=rng())
+    first, again = ranker.release(data, noise), ranker.release(data, noise)
+    assert np.array_equal(np.asarray(first), np.asarray(again))
+    assert np.array_equal(noise, ranker.noise((4, 5), rng=rng()))
+    assert ranker.sample(data, (4, 5), rng=rng()).shape == (4, 5, 3)
+    assert ranker.sample(data, rng=rng()).shape == (3,)
+
+
+@every_case
+def test_renaming_the_items_renames_the_law(case: Case) -> None:
+    law, places = case.ranker.pmf(case.data), all_rankings(3)
+    assert law.sum() == pytest.approx(1, rel=1e-12)
+    index = {tuple(r): at for at, r in enumerate(places.tolist())}
+    for names in permutations(range(3)):
+        order = list(names)
+        renamed = case.data[:, order] if case.pairs is not tables else case.data[order][:, order]
+        moved = [index[tuple(r[order].tolist())] for r in places]
+        assert case.ranker.pmf(renamed)[moved] == pytest.approx(law, rel=1e-9, abs=0)
+
+
+# ------------------------------------------------------------------ privacy
+
+
+def enumerated(ranker: Ranker, case: Case) -> float:
+    return check_mechanism(ranker.pmf, case.pairs(ranker.unit)).loss
+
+
+@every_case
+def test_no_neighbours_lose_more_than_is_promised(case: Case) -> None:
+    ranking = enumerated(case.ranker, case)
+    low, high = case.ranker.loss("ranking")
+    assert low - 1e-9 <= ranking <= high + 1e-9
+    of_release = case.ranker.loss()
+    assert ranking <= of_release[1] + 1e-9 <= EPSILON + 2e-9
+    # Not more noise than is needed: the promise is tight, or known to within these bounds.
+    assert of_release[1] == pytest.approx(EPSILON, rel=1e-9)
+    if case.seen:
+        worst = max(case.seen(case.ranker, x, y) for x, y in case.pairs(case.ranker.unit))
+        assert of_release[0] - 1e-9 <= worst <= of_release[1] + 1e-9
+
+
+@every_case
+def test_half_the_scale_breaks_the_promise(case: Case) -> None:
+    half = replace(case.ranker, scale=case.ranker.scale / 2)
+    assert half.loss()[0] > 1.5 * EPSILON
+    if case.sharp:
+        assert enumerated(half, case) > EPSILON
+
+
+@every_case
+@pytest.mark.parametrize("of", ["release", "ranking"])
+def test_a_ranker_can_be_made_for_its_true_loss(case: Case, of: str) -> None:
+    made = case.ranker.at_loss(0.7, of)
+    assert made.loss(of)[1] == pytest.approx(0.7, rel=1e-10)
+    assert replace(made, scale=case.ranker.scale) == case.ranker
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@every_case
+def test_bad_input_is_refused_by_name(case: Case) -> None:
+    ranker, data = case.ranker, case.data
+    noise = ranker.noise(rng=rng())
+    calls: dict[str, list[Callable[[], object]]] = {
+        "epsilon": [lambda: ranker.at_loss(0), lambda: ranker.at_loss(float("nan"))],
+        "of": [lambda: ranker.loss("set")],
+        "scale": [lambda s=s: replace(ranker, scale=s) for s in (-1.0, float("inf"), None, "1")],
+        "unit": [lambda u=u: replace(ranker, unit=u) for u in ("edge", None)],
+        "rng": [lambda: ranker.noise(rng=None), lambda: ranker.sample(data, rng=0)],
+        "size": [lambda: ranker.noise(-1, rng=rng()), lambda: ranker.noise(1.5, rng=rng())],
+        "data": [
+            lambda bad=bad: ranker.release(bad, noise)
+            for bad in (data * np.nan, data * 1j, data - 5, data[..., :2], None, "table")
+        ],
+    }
+    for name, bad in calls.items():
+        for call in bad:
+            with pytest.raises(ValueError, match=rf"\b{name}\b"):
+                call()
+
+
+@every_case
+def test_data_on_more_items_than_the_unit_has_are_refused(case: Case) -> None:
+    wider = replace(case.ranker, unit=replace(case.ranker.unit, n_items=4))
+    with pytest.raises(ValueError, match="3 items: allowed are the 4 items of the unit"):
+        wider.release(case.data, wider.noise(rng=rng()))

@@ -1,0 +1,215 @@
+"""Noisy counts beyond what every ranker promises (tests/test_conformance.py): scales, densities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpbook.data import Comparisons
+from dpbook.estimators import top_k_mask, win_counts
+from dpbook.privacy import (
+    Edge,
+    Person,
+    WholeRanking,
+    audit_sampler,
+    check_mechanism,
+    sets_of,
+    top_k_law,
+)
+from dpbook.rankers import NoisyCounts
+
+WINS = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+EDGE = NoisyCounts.private(1.0, Edge(3))
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def sheets(n, design):
+    """Win counts of every set of answers that one person may give about all pairs."""
+    pairs = list(combinations(range(n), 2))
+    if design == "ranking":
+        return n - 1 - np.array(list(permutations(range(n))))
+    counts = []
+    for row in product((0, 1, -1)[design == "each_pair_once" :], repeat=len(pairs)):
+        wins = [i if won > 0 else j for (i, j), won in zip(pairs, row, strict=True) if won]
+        counts.append(np.bincount(wins, minlength=n))
+    return np.array(counts)
+
+
+# ------------------------------------------------------------------ scales
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+@pytest.mark.parametrize(
+    ("unit", "move"),
+    [
+        (Edge(4), 2),
+        (Person(4, 3), 6),
+        *[
+            (unit, design)
+            for design in ("each_pair_once", "each_pair_or_skip", "ranking")
+            for unit in (Person(4, design=design),)
+        ],
+        (WholeRanking(4), "ranking"),
+        (WholeRanking(4, relation="add_remove"), 6),
+    ],
+)
+def test_the_scale_spends_epsilon_on_the_farthest_neighbours(unit, move, epsilon):
+    """Found by enumeration, not by the package's own sensitivities."""
+    if isinstance(move, str):
+        vectors = sheets(4, move)
+        move = max(np.abs(vectors - row).sum(axis=1).max() for row in vectors)
+    for discrete in (False, True):
+        ranker = NoisyCounts.private(epsilon, unit, discrete=discrete)
+        assert move / ranker.scale == pytest.approx(epsilon, rel=1e-12)
+        assert ranker.loss() == pytest.approx((epsilon, epsilon), rel=1e-12)
+    assert replace(ranker, scale=0).loss()[0] == np.inf
+
+
+@pytest.mark.parametrize(
+    ("unit", "numerator"),
+    [
+        (Edge(3), 2),
+        (Person(4, 3), 3),
+        (Person(6, design="each_pair_once"), 15),
+        (Person(6, design="each_pair_or_skip"), 15),
+    ],
+)
+def test_printed_scales(unit, numerator):
+    printed = NoisyCounts.printed(0.5, unit)
+    assert printed.scale == pytest.approx(numerator / 0.5, rel=1e-15)
+    assert printed.loss()[0] == pytest.approx(unit.l1() / numerator * 0.5)
+
+
+def test_the_printed_individual_scale_breaks_its_promise_and_the_tight_one_keeps_it():
+    unit = Person(2, 1, users=10)
+    printed, private = NoisyCounts.printed(1, unit), NoisyCounts.private(1, unit)
+    # Closed form for two items: the margin drops from 10 to 8.
+    assert printed.loss("ranking")[0] == pytest.approx(2 - np.log(6 / 5), rel=1e-12)
+    assert private.loss("ranking")[1] < 1
+
+
+def test_a_skipped_pair_would_lose_a_quarter_more_than_promised():
+    """The exact loss of the released vector is the supremum of the log-ratio of two densities."""
+    ranker = NoisyCounts.private(1.0, Person(3, design="each_pair_once"))
+    x, y = np.array([2, 0, 0]), np.array([0, 1, 2])  # two of the pairs; all, the other way round
+    far = np.where(x > y, 100, -100)
+    assert ranker.logpdf(far, x) - ranker.logpdf(far, y) == pytest.approx(1.25, rel=1e-12)
+    # The ratio of the two sensitivities grows from there.
+    for n, ratio in ((3, 5 / 4), (5, 16 / 12), (10, 70 / 50), (40, 1180 / 800)):
+        skip, once = (Person(n, design=f"each_pair_{w}").l1() for w in ("or_skip", "once"))
+        assert skip / once == ratio
+
+
+# ------------------------------------------------------------------ releases
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("noise", ["laplace", "discrete_laplace"])
+def test_released_sets_keep_epsilon_on_every_edge_neighbour(epsilon, noise):
+    scale = NoisyCounts.private(epsilon, Edge(4)).scale
+    law = lambda counts: top_k_law(counts, 2, scale=scale, noise=noise)  # noqa: E731
+    loss = check_mechanism(law, Edge(4).neighbours()).loss
+    assert loss <= epsilon
+    # Sharp enough to notice a scale that is too small by a third.
+    assert 1.5 * loss > epsilon
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_released_sets_follow_their_exact_law(discrete):
+    ranker, source = NoisyCounts.private(1.0, Edge(3), discrete=discrete), rng(7)
+    values = ranker.release(WINS, ranker.noise(40_000, rng=source))
+    assert values.dtype.kind == ("i" if discrete else "f")
+    chosen = top_k_mask(values, 2, rng=source)
+    sets = np.array([np.isin(np.arange(3), s) for s in sets_of(3, 2)])
+    drawn = [(chosen == s).all(axis=1).sum() for s in sets]
+    noise = "discrete_laplace" if discrete else "laplace"
+    for scale, fits in ((2.0, True), (1.0, False)):
+        law = top_k_law([2, 1, 0], 2, scale=scale, noise=noise)
+        assert audit_sampler(drawn, law).passed is fits
+
+
+def test_released_values_have_the_stated_density():
+    ranker = NoisyCounts.private(0.5, Edge(3))
+    noise = ranker.release(WINS, ranker.noise(20_000, rng=rng(8))) - [2, 1, 0]
+    assert stats.kstest(noise.ravel(), stats.laplace(scale=4).cdf).pvalue > 1e-4
+    assert stats.kstest(noise.ravel(), stats.laplace(scale=2).cdf).pvalue < 1e-4
+    x = np.array([3.5, 1.0, -2.0])
+    expected = stats.laplace(scale=4).logpdf(x - [2, 1, 0]).sum()
+    assert ranker.logpdf(x, [2, 1, 0]) == pytest.approx(expected, rel=1e-14)
+    whole = replace(ranker, discrete=True)
+    expected = stats.dlaplace(1 / 4).logpmf([1, 0, -2]).sum()
+    assert whole.logpdf([3, 1, -2], [2, 1, 0]) == pytest.approx(expected, rel=1e-14)
+    # So far out that the probability itself is 0 to a float.
+    slope = whole.logpdf([4000, 0, 0], [0, 0, 0]) - whole.logpdf([8000, 0, 0], [0, 0, 0])
+    assert slope == pytest.approx(1000, rel=1e-12)
+
+
+def test_noise_is_standard_and_comes_with_its_bits():
+    """An experiment may stretch one draw over many scales: b z is what a scale of b draws."""
+    drawn = rng(3).laplace(scale=2.0, size=(5, 3))
+    released = EDGE.release(WINS, EDGE.noise(5, rng=rng(3)))
+    assert np.array_equal(released, np.array([2, 1, 0]) + drawn)
+    assert np.array_equal(released, EDGE.perturb([2, 1, 0], EDGE.noise(5, rng=rng(3))))
+    assert np.array_equal(replace(EDGE, scale=0).release(WINS, drawn), np.tile([2, 1, 0], (5, 1)))
+
+
+def test_a_stack_of_tables_meets_a_stack_of_noise():
+    tables = np.stack([WINS, WINS.T])
+    noise = EDGE.noise((4, 2), rng=rng(1))
+    released = EDGE.release(tables, noise)
+    assert released.shape == (4, 2, 3)
+    assert np.array_equal(released[:, 1], EDGE.release(WINS.T, noise[:, 1]))
+    data = Comparisons.from_win_matrix(WINS)
+    assert np.array_equal(EDGE.release(data, noise[:, 0]), released[:, 0])
+    assert np.array_equal(EDGE.pmf(data), EDGE.pmf(WINS))
+
+
+def test_integers_tie_and_ties_go_by_lot():
+    ranker = NoisyCounts(Edge(3), 0.01, discrete=True)  # hardly ever anything but 0
+    first = ranker.sample(np.zeros((3, 3), dtype=int), 6000, rng=rng(4))[:, 0]
+    assert audit_sampler(np.bincount(first, minlength=3), [1 / 3] * 3).passed
+
+
+def test_halves_are_kept_and_other_fractions_refused():
+    halves = [[0, 1.5, 2], [0.5, 0, 0], [3, 0, 0]]
+    assert win_counts(halves).tolist() == [3.5, 0.5, 3]
+    assert EDGE.release(halves, np.zeros(3)).tolist() == [3.5, 0.5, 3]
+    for bad in (0.9, 0.25, 1e300):
+        table = [[0, bad, 0], [1, 0, 0], [0, 0, 0]]
+        for call in (win_counts, lambda w: EDGE.release(w, np.zeros(3))):
+            with pytest.raises(ValueError, match=r"data holds (0\.9|0\.25|1e\+300)"):
+                call(table)
+    with pytest.raises(ValueError, match=r"data holds 1\.5.*whole numbers"):
+        replace(EDGE, discrete=True).release(halves, np.zeros(3))
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: NoisyCounts.private(0, Edge(3)), "epsilon"),
+        (lambda: NoisyCounts.private(1e-320, Edge(3)), "epsilon = 1e-320"),
+        (lambda: NoisyCounts.private(True, Edge(3)), "epsilon = True: allowed is a finite number"),
+        (lambda: NoisyCounts.private("1", Edge(3)), "epsilon = '1'"),
+        (lambda: NoisyCounts.private(10**400, Edge(3)), "epsilon = 10"),
+        (lambda: NoisyCounts.printed(1, WholeRanking(3)), r"unit = .*Edge\(...\) or Person"),
+        (lambda: EDGE.release(WINS, np.zeros(4)), r"noise of shape \(4,\): allowed is \(..., 3\)"),
+        (lambda: EDGE.perturb([1, 2], np.zeros(3)), r"counts of shape \(2,\)"),
+        (lambda: EDGE.logpdf([np.nan, 0, 0], [0, 0, 0]), "released holds nan"),
+        (lambda: replace(EDGE, discrete=True).logpdf([0.5, 1, 0], [0, 1, 0]), "released"),
+        (lambda: EDGE.release([[0, 1], [1]], np.zeros(3)), "data = .* all its rows of one"),
+        (lambda: EDGE.release([["0", "a"], ["b", "0"]], np.zeros(3)), "data = .*type <U1"),
+    ],
+)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

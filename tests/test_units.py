@@ -1,0 +1,336 @@
+"""Units: bundles, neighbours, sensitivities and refusals, against naive enumeration."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from dpbook.data import Comparisons
+from dpbook.models import all_rankings
+from dpbook.privacy import (
+    Edge,
+    Person,
+    WholeRanking,
+    edge_datasets,
+    edge_neighbours,
+    outcome_counts,
+    sensitivity,
+)
+from dpbook.privacy.units import DESIGNS
+
+
+def pairs_of(n):
+    return list(combinations(range(n), 2))
+
+
+def canonical(pair):
+    """The smallest of all renamings of the items and of both orders of the sides."""
+    x, y = (tuple(map(int, side)) for side in pair)
+    names = list(permutations(range(len(x))))
+    return min(
+        (tuple(a[i] for i in order), tuple(b[i] for i in order))
+        for a, b in ((x, y), (y, x))
+        for order in names
+    )
+
+
+def classes(pairs):
+    return {canonical(pair) for pair in pairs if tuple(pair[0]) != tuple(pair[1])}
+
+
+def answer_sheets(n, design, per_user):
+    """Win counts of every single answer sheet a person can hand in, one by one."""
+    if design == "ranking":
+        return [tuple(n - 1 - order.index(i) for i in range(n)) for order in permutations(range(n))]
+    if design == "with_replacement":
+        wins = [w for i, j in pairs_of(n) for w in (i, j)]
+        return [tuple(sheet.count(i) for i in range(n)) for sheet in product(wins, repeat=per_user)]
+    values = (-1, 1) if design == "each_pair_once" else (-1, 0, 1)
+    rows = product(values, repeat=len(pairs_of(n)))
+    return [tuple(outcome_counts(row, n).tolist()) for row in rows]
+
+
+def of(design, n, per_user, users=None):
+    return Person(n, per_user if design == "with_replacement" else None, design, users=users)
+
+
+# ------------------------------------------------------------------ one comparison
+
+
+@pytest.mark.parametrize(
+    ("n", "exchange"), [(2, False), (3, False), (4, False), (2, True), (3, True)]
+)
+def test_neighbours_of_an_edge_match_naive_enumeration(n, exchange):
+    pairs = [
+        tuple(tuple(outcome_counts(side, n).tolist()) for side in (row, other))
+        for row in edge_datasets(n, complete=not exchange)
+        for other in edge_neighbours(row)
+    ]
+    found = Edge(n, exchange).neighbours()
+    assert classes(found) == classes(pairs)
+    assert len(found) == len(classes(pairs))  # each class once
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("exchange", [True, False])
+def test_one_answer_moves_the_counts_by_two(n, exchange):
+    pairs = Edge(n, exchange).neighbours()
+    assert sensitivity(pairs).value == Edge(n, exchange).l1() == 2
+    assert sensitivity(pairs, norm="l2").value == pytest.approx(math.sqrt(2))
+    assert sensitivity(pairs, norm="linf").value == 1
+
+
+# ------------------------------------------------------------------ one person
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_bundles_are_the_counts_of_all_answer_sheets(n, design):
+    found = [tuple(b) for b in of(design, n, 3).contributions().tolist()]
+    assert found == sorted(set(answer_sheets(n, design, 3)))
+
+
+def test_the_number_of_bundles():
+    # score vectors of labelled tournaments are as many as labelled forests
+    forests = [2, 7, 38, 291, 2932]
+    once = [Person(n, design="each_pair_once").contributions() for n in range(2, 7)]
+    assert list(map(len, once)) == forests
+    assert len(Person(5, design="ranking").contributions()) == 120
+    for n, wins in ((3, 4), (5, 2), (6, 6)):
+        assert len(Person(n, wins).contributions()) == math.comb(wins + n - 1, n - 1)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("users", [1, 2])
+def test_neighbours_of_a_person_match_naive_enumeration(design, users):
+    n = 3
+    sheets = sorted(set(answer_sheets(n, design, 2)))
+    others = sheets if users == 2 else [(0,) * n]
+    pairs = [
+        (tuple(np.add(rest, a)), tuple(np.add(rest, b)))
+        for rest in others
+        for a, b in combinations(sheets, 2)
+    ]
+    found = of(design, n, 2, users).neighbours()
+    assert classes(found) == classes(pairs)
+    assert len(found) == len(classes(pairs))
+
+
+def search(norm, unit):
+    return sensitivity(combinations(unit.contributions(), 2), norm=norm).value
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@pytest.mark.parametrize("wins", [1, 2, 4])
+def test_free_comparisons(n, wins):
+    unit = Person(n, wins)
+    assert search("l1", unit) == unit.l1() == 2 * wins
+    assert search("l2", unit) == pytest.approx(math.sqrt(2) * wins)
+    assert search("linf", unit) == wins
+    assert unit.comparisons == wins
+
+
+@pytest.mark.parametrize(("n", "once", "skip"), [(2, 2, 2), (3, 4, 5), (4, 8, 10)])
+def test_every_pair_once_or_skipped(n, once, skip):
+    expected = {"each_pair_once": once, "ranking": once, "each_pair_or_skip": skip}
+    for design, value in expected.items():
+        unit = Person(n, design=design)
+        assert search("l1", unit) == unit.l1() == value
+        assert search("linf", unit) == n - 1
+        assert unit.comparisons == math.comb(n, 2)
+    ranking = Person(n, design="ranking")
+    assert search("l2", ranking) == pytest.approx(math.sqrt(n * (n**2 - 1) / 3))
+
+
+@pytest.mark.parametrize("n", [5, 6])
+@pytest.mark.parametrize("design", ["each_pair_once", "each_pair_or_skip"])
+def test_larger_sizes_against_the_bundles_directly(n, design):
+    unit = Person(n, design=design)
+    bundles = unit.contributions()
+    # items may be renamed so that the first bundle descends
+    first = np.unique(-np.sort(-bundles, axis=1), axis=0)
+    assert max(int(np.abs(bundles - a).sum(axis=1).max()) for a in first) == unit.l1()
+
+
+def test_the_people_who_stay_do_not_matter_to_the_sensitivity():
+    for users in (1, 2, 3):
+        unit = Person(3, design="each_pair_or_skip", users=users)
+        assert sensitivity(unit.neighbours()).value == 5
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("design", ["with_replacement", "each_pair_once", "each_pair_or_skip"])
+def test_half_wins_move_the_counts_no_further(n, design):
+    item = np.eye(n)
+    answers = [[item[i], item[j], (item[i] + item[j]) / 2] for i, j in pairs_of(n)]
+    if design == "with_replacement":
+        answers = [[a for three in answers for a in three]] * 2
+    elif design == "each_pair_or_skip":
+        answers = [[*three, np.zeros(n)] for three in answers]
+    total = np.zeros((1, n))
+    for options in answers:
+        total = np.unique((total[:, None] + np.array(options)).reshape(-1, n), axis=0)
+    unit = of(design, n, 2)
+    assert len(total) > len(unit.contributions())
+    assert max(np.abs(total - a).sum(axis=1).max() for a in total) == unit.l1()
+
+
+# ------------------------------------------------------------------ one whole ranking
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
+    places = all_rankings(n)
+    ahead = (places[:, :, None] < places[:, None]).astype(int)
+    upper = np.triu_indices(n, 1)
+    values = {
+        "counts": ahead.sum(axis=2),
+        "leads": (ahead - ahead.swapaxes(1, 2))[:, *upper],
+        "places": (places[:, :, None] <= np.arange(n - 1)).reshape(len(places), -1),
+    }
+    unit = WholeRanking(n, relation=relation)
+    for statistic, value in values.items():
+        base = np.zeros_like(value[:1]) if relation == "add_remove" else value
+        change = np.abs(value[:, None].astype(int) - base[None]).sum(axis=2).max()
+        assert change == unit.l1(statistic)
+    assert unit.step == (1 if relation == "add_remove" else 2)
+
+
+@pytest.mark.parametrize("users", [1, 2])
+def test_neighbours_of_a_ranking_match_naive_enumeration(users):
+    profiles = list(product(permutations(range(3)), repeat=users))
+
+    def counts(profile):
+        return tuple((2 - np.array(profile)).sum(axis=0).tolist())
+
+    pairs = [
+        (counts(x), counts(y))
+        for x, y in combinations(profiles, 2)
+        if sum(a != b for a, b in zip(x, y, strict=True)) == 1
+    ]
+    unit = WholeRanking(3, users)
+    assert classes(unit.neighbours("counts")) == classes(pairs)
+    tables = list(unit.neighbours())
+    assert all((x + x.T == users * (1 - np.eye(3))).all() for both in tables for x in both)
+    found = [tuple(tuple(x.sum(axis=1).tolist()) for x in both) for both in tables]
+    assert classes(found) == classes(pairs)
+    less, more = next(WholeRanking(3, users, "add_remove").neighbours())
+    assert less.sum() == 3 * (users - 1) and more.sum() == 3 * users
+
+
+# ------------------------------------------------------------------ data that keep to a design
+
+
+def sheet(*answers, user=0):
+    """Comparisons of one person: pairs (winner, loser)."""
+    winner, loser = np.array(answers).T
+    return Comparisons(3, winner=winner, loser=loser, user=np.full(len(answers), user))
+
+
+def together(*sheets):
+    winner, loser, user = (
+        np.concatenate([getattr(s, name) for s in sheets]) for name in ("winner", "loser", "user")
+    )
+    return Comparisons(3, winner=winner, loser=loser, user=user)
+
+
+FULL, OPPOSITE = sheet((0, 1), (0, 2), (1, 2)), sheet((2, 1), (2, 0), (1, 0), user=7)
+PART, CIRCLE = sheet((0, 1), (0, 2)), sheet((0, 1), (1, 2), (2, 0))
+UNLABELLED = Comparisons(3, winner=FULL.winner, loser=FULL.loser)
+ONCE, SKIP, RANKING = (
+    Person(3, design=d) for d in ("each_pair_once", "each_pair_or_skip", "ranking")
+)
+
+
+@pytest.mark.parametrize(
+    ("unit", "data", "message"),
+    [
+        (ONCE, PART, r"person 0 .* of 3 pairs: .*'each_pair_or_skip'"),
+        (ONCE, together(FULL, sheet((1, 2), user=3)), "person 3 in data answered 1 of 3 pairs"),
+        (Person(3, design="each_pair_once", vouched=True), PART, "of 3 pairs"),  # labels are read
+        (ONCE, sheet((0, 1), (1, 0)), "compares one pair twice"),
+        (RANKING, PART, r"answered 2 of 3 pairs: .*'each_pair_or_skip'"),
+        (RANKING, together(OPPOSITE, CIRCLE), r"person 0 .*circle: .*'each_pair_once'"),
+        (Person(3, 1), PART, "per_user = 1: a person in data has 2 comparisons"),
+        (WholeRanking(3), CIRCLE, "person 0 .*circle"),
+        (WholeRanking(3, 2), FULL, "users = 2: data holds 1 to 1 answers to a pair"),
+        (WholeRanking(3), PART.win_matrix(), "holds 0 answers to one pair and 1 to another"),
+        (
+            Person(3, design="each_pair_once", vouched=True),
+            PART.win_matrix(),
+            "holds 0 answers to one pair and 1 to another.*'each_pair_or_skip'",
+        ),
+        *[
+            (unit, data, r"nobody can check .*vouched=True")
+            for unit in (ONCE, SKIP, RANKING, Person(3, 3))
+            for data in (UNLABELLED, FULL.win_matrix())
+        ],
+        *[
+            (unit, FULL, "data has 3 items: allowed are the 4 items of the unit")
+            for unit in (Edge(4), Person(4, 3), WholeRanking(4))
+        ],
+    ],
+)
+def test_data_that_break_the_promise_are_refused(unit, data, message):
+    with pytest.raises(ValueError, match=message):
+        unit.check(data)
+
+
+@pytest.mark.parametrize(
+    ("unit", "data"),
+    [
+        (Edge(3), PART),
+        (ONCE, together(FULL, OPPOSITE)),
+        (ONCE, CIRCLE),
+        (SKIP, PART),
+        (RANKING, together(FULL, OPPOSITE)),
+        (Person(3, 3), FULL),
+        (Person(3, design="each_pair_once", vouched=True), UNLABELLED),
+        (Person(3, design="each_pair_or_skip", vouched=True), PART.win_matrix()),
+        (WholeRanking(3, 2), together(FULL, OPPOSITE)),
+        (WholeRanking(3), np.stack([FULL.win_matrix(), 2 * OPPOSITE.win_matrix()])),
+    ],
+)
+def test_data_that_keep_it_are_taken(unit, data):
+    assert unit.check(data) is None
+
+
+# ------------------------------------------------------------------ what is no unit
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: Edge(1), "n_items"),
+        (lambda: Edge(3, exchange=1), "exchange"),
+        (lambda: Edge(6).neighbours(), "n_items"),
+        (lambda: Edge(8, exchange=False).neighbours(), "n_items"),
+        (lambda: Edge(3).l1("leads"), "statistic"),
+        (lambda: Person(1, 1), "n_items"),
+        (lambda: Person(3), "per_user"),
+        (lambda: Person(3, 0), "per_user"),
+        (lambda: Person(3, design="free"), "design"),
+        (lambda: Person(3, 2, "ranking"), "per_user"),
+        (lambda: Person(3, 2, vouched="yes"), "vouched"),
+        (lambda: Person(3, 2, users=0), "users"),
+        (lambda: Person(3, 2).neighbours(), "users"),
+        (lambda: Person(3, 2, users=2).neighbours("places"), "statistic"),
+        (lambda: Person(40, design="each_pair_once").contributions(), "n_items = 40"),
+        (lambda: Person(15, design="ranking").contributions(), "n_items = 15"),
+        (lambda: Person(7, design="each_pair_or_skip").contributions(), "n_items = 7"),
+        (lambda: Person(5, 10**6).contributions(), "per_user = 1000000 with n_items = 5"),
+        (lambda: Person(3, design="each_pair_once", users=1000).neighbours(), "users = 1000"),
+        (lambda: WholeRanking(3, 0), "users"),
+        (lambda: WholeRanking(3, relation="swap"), "relation"),
+        (lambda: next(WholeRanking(3).neighbours()), "users"),
+        (lambda: next(WholeRanking(3, 2).neighbours("places")), "statistic"),
+        (lambda: WholeRanking(3).l1("wins"), "statistic"),
+    ],
+)
+def test_what_is_no_unit_is_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=rf"^{name}\b"):
+        call()
