@@ -25,6 +25,7 @@ from dpbook.mechanisms import discrete_laplace_noise, laplace_noise, randomized_
 from dpbook.mechanisms.gaussian import gaussian_noise, gaussian_profile
 from dpbook.mechanisms.selection import exponential_pmf, permute_and_flip_pmf
 from dpbook.models import mallows_rankings
+from dpbook.privacy import Edge
 from dpbook.rankers import adaptive_report_pmf, hypercube_response, ldp_pair_counts, report_pmf
 from dpbook.rankers.central_rankings._subset_sums import subset_sums
 from dpbook.rankers.local_rankings.adaptive_answers import AdaptiveAnswers
@@ -219,20 +220,22 @@ def test_one_question_each_reads_every_user_once(
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_reported_wins_take_epsilon_for_each_answer(watch: Watch, epsilon: float) -> None:
+def test_flipped_answers_take_epsilon_for_each_answer(watch: Watch, epsilon: float) -> None:
     calls = watch(randomized_response_pmf)
-    rankers.reported_wins(COUNTS, epsilon, rng=rng())
-    assert [float(c.epsilon) for c in calls] == [epsilon]
+    ranker = rankers.FlippedAnswers.private(epsilon, Edge(ITEMS, exchange=False))
+    ranker.noise(rng=rng(), data=COUNTS)
+    assert [float(c.epsilon) for c in calls] == [pytest.approx(epsilon, rel=1e-15)]
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_laplace_wins_take_epsilon_for_each_answer(epsilon: float) -> None:
+def test_laplace_answers_take_epsilon_for_each_answer(epsilon: float) -> None:
     """The noise of a pair is a sum of USERS Laplace variables of scale 1 / epsilon.
 
     Its 6 * 4000 standardised squares have mean 1 and kurtosis 3 + 3 / USERS: their mean is within
     5.33 sqrt(2.1 / 24000) = 0.05 of it with probability 1 - 1e-7, so that a scale 5 % off shows.
     """
-    draws = rankers.laplace_wins(COUNTS, epsilon, size=4000, rng=rng())
+    ranker = rankers.LaplaceAnswers.private(epsilon, Edge(ITEMS, exchange=False))
+    draws = ranker.release(COUNTS, ranker.noise(4000, rng=rng(), data=COUNTS))
     noise = (draws - COUNTS)[:, *np.triu_indices(ITEMS, 1)]
     assert (noise**2).mean() * epsilon**2 / (2 * USERS) == pytest.approx(1, abs=0.05)
 

@@ -46,8 +46,6 @@ from dpbook.rankers.counts import (
     noisy_counts_ranking_pmf,
     noisy_counts_top_k_pmf,
 )
-from dpbook.rankers.debiased import debiased_mle, debiased_wins, response_weights
-from dpbook.rankers.local import laplace_wins, reported_wins, reported_wins_pmf
 from dpbook.rankers.local_rankings.adaptive_answers import (
     AdaptiveAnswers,
     AdaptiveRanking,
@@ -106,11 +104,14 @@ from dpbook.rankers.local_rankings.one_pair import (
     pairs_response,
 )
 from dpbook.rankers.mle import objective_perturbation, perturbed_mle, perturbed_mle_logpdf
+from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers, debiased_mle
 
 __all__ = [
     "AdaptiveAnswers",
     "AdaptiveRanking",
     "CappedRun",
+    "FlippedAnswers",
+    "LaplaceAnswers",
     "MleCalibration",
     "NoisyCounts",
     "PairErrors",
@@ -128,7 +129,6 @@ __all__ = [
     "channel_information",
     "count_noise_scale",
     "debiased_mle",
-    "debiased_wins",
     "dp_kwiksort",
     "dp_kwiksort_loss_bound",
     "dp_kwiksort_loss_three",
@@ -149,7 +149,6 @@ __all__ = [
     "kwiksort_cost_pmf",
     "laplace_bit_loss",
     "laplace_bit_pmf",
-    "laplace_wins",
     "ldp_adaptive_kwiksort",
     "ldp_kwiksort",
     "ldp_one_question_kwiksort",
@@ -181,10 +180,7 @@ __all__ = [
     "refusal_bound",
     "refusal_probability",
     "report_pmf",
-    "reported_wins",
-    "reported_wins_pmf",
     "response_exponent",
-    "response_weights",
     "sign_vectors",
     "switch_epsilon",
     "wrong_pair_probability",
