@@ -37,10 +37,11 @@ lint: $(VENV)/.made  ## style of code and notebooks, types
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
+	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
 test: lint  ## everything: style, types, unit tests, each notebook at the smoke profile, links
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --cov --cov-report=term
 	$(BIN)/dpbook build --profile smoke --output _build/smoke
 	$(BIN)/python -m dpbook.book.linkcheck _build/smoke/html
 	@echo "make test: all passed"
