@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DRAWS = {"laplace", "laplace_noise", "gaussian_noise", "discrete_laplace_noise"}
 # Where Laplace or Gaussian noise is drawn that belongs to no ranker, each with its reason.
-OTHER_NOISE: dict[str, str] = {}
+OTHER_NOISE = {"randomized_response": "noise on single bits, whose variance page 13 measures"}
 
 
 def slug(page: Path) -> str:

@@ -95,7 +95,6 @@ class _Answers(Ranker):
     def debias(self, reports: ArrayLike) -> Array:
         """Real outcomes for `debiased_mle`, groups added up; shape (..., n, n)."""
 
-    @abstractmethod
     def simulate(
         self,
         chance: ArrayLike,
@@ -123,6 +122,15 @@ class _Answers(Ranker):
         array, shape (*size, ..., n)
             As `scores`.
         """
+        p, crowds = self._model(chance, users)
+        shape = (*check.shape("size", size), *p.shape)
+        return self._simulated(p, crowds, shape, check.generator(rng))
+
+    @abstractmethod
+    def _simulated(
+        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> Array:
+        """`simulate`, from the chances of the pairs and the answers of each group."""
 
     def scores(self, reports: ArrayLike) -> Array:
         """Outcomes of each item beyond half its answers: ties stay ties; shape (..., n)."""
@@ -278,17 +286,9 @@ class FlippedAnswers(_Answers):
         half, lean = weight[..., None, None] / 2, slope[..., None, None] / 2
         return np.asarray((half * (table + opposite) + lean * (table - opposite)).sum(axis=-3))
 
-    def simulate(
-        self,
-        chance: ArrayLike,
-        users: ArrayLike,
-        size: int | tuple[int, ...] = (),
-        *,
-        rng: np.random.Generator,
+    def _simulated(
+        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
     ) -> Array:
-        """Scores of the items when people answer by a model: truth and noise drawn together."""
-        p, crowds = self._model(chance, users)
-        shape = (*check.shape("size", size), *p.shape)
         slopes = self.slopes([int(np.max(q)) for q in crowds])
         excess = np.zeros(shape)
         # Equal slopes leave a sum of half-integers, free of rounding: ties stay ties.
@@ -394,17 +394,10 @@ class LaplaceAnswers(_Answers):
         table = check.square_tables("reports", reports)
         return np.asarray(table if self.shares is None else table.sum(axis=-3))
 
-    def simulate(
-        self,
-        chance: ArrayLike,
-        users: ArrayLike,
-        size: int | tuple[int, ...] = (),
-        *,
-        rng: np.random.Generator,
+    def _simulated(
+        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
     ) -> Array:
-        """Scores of the items when people answer by a model: truth and noise drawn together."""
-        p, crowds = self._model(chance, users)
-        shape, total = (*check.shape("size", size), *p.shape), sum(crowds)
+        total = sum(crowds)
         excess = _count(total, p, shape, rng) - total / 2
         excess += sum(
             (rng.gamma(q, size=shape) - rng.gamma(q, size=shape)) / e
@@ -545,10 +538,9 @@ def _answers_of(unit: Any) -> int:
 
 def _count(users: Any, chance: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     """Numbers of people who say 1, each with probability ``chance``."""
-    generator = check.generator(rng)
     if np.ndim(users) == 0 and users == 1:
-        return (generator.random(shape) < chance).astype(float)
-    return generator.binomial(users, chance, shape).astype(float)
+        return (rng.random(shape) < chance).astype(float)
+    return rng.binomial(users, chance, shape).astype(float)
 
 
 def _item_scores(excess: Array, n_items: int) -> Array:
