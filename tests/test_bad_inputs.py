@@ -17,6 +17,7 @@ RNG = np.random.default_rng(0)
 WINS = np.array([[0, 2, 1], [1, 0, 2], [0, 1, 0]])
 PLACES = np.argsort(np.random.default_rng(1).random((9, 4)), axis=1)
 RAGGED = [[0, 1], [1]]
+ANSWERS = rankers.FlippedAnswers.private(1.0, privacy.Edge(2, exchange=False))
 SECONDS = 10  # a refusal takes milliseconds; the rest is for a busy machine
 
 
@@ -151,7 +152,7 @@ SILENT = {
 NAMELESS = {
     "objects": (lambda: estimators.win_counts([[0, object()], [1, 0]]), "data = .*type object"),
     "text ridge": (lambda: estimators.ridge_mle([["0", "1"], ["1", "0"]], gamma=1.0), "data = "),
-    "text reports": (lambda: rankers.reported_wins("abc", 1.0, rng=RNG), "wins = 'abc'"),
+    "text reports": (lambda: ANSWERS.noise(rng=RNG, data="abc"), "data = 'abc'"),
     "text bits": (lambda: mechanisms.randomized_response(["1"], 1.0, rng=RNG), "bits = "),
     "gap": (
         lambda: models.two_level_probabilities(4, 2, "a"),
@@ -193,8 +194,8 @@ NAMELESS = {
         "epsilon = .* all its rows of one",
     ),
     "reports of 1e300": (
-        lambda: rankers.reported_wins([[0, 1e300], [1, 0]], 1.0, rng=RNG),
-        r"wins holds 1e\+300: allowed are counts",
+        lambda: ANSWERS.noise(rng=RNG, data=[[0, 1e300], [1, 0]]),
+        r"data holds 1e\+300: allowed are counts",
     ),
 }
 

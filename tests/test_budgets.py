@@ -21,6 +21,7 @@ from dpbook import rankers
 from dpbook.estimators import pairwise_counts, ridge_mle
 from dpbook.mechanisms import laplace_noise, randomized_response_pmf
 from dpbook.models import mallows_rankings
+from dpbook.privacy import Edge
 
 USERS, ITEMS, PAIRS = 40, 4, 6
 EPSILONS = [0.3, 1.0]
@@ -64,20 +65,22 @@ def rng() -> np.random.Generator:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_reported_wins_take_epsilon_for_each_answer(watch: Watch, epsilon: float) -> None:
+def test_flipped_answers_take_epsilon_for_each_answer(watch: Watch, epsilon: float) -> None:
     calls = watch(randomized_response_pmf)
-    rankers.reported_wins(COUNTS, epsilon, rng=rng())
-    assert [float(c.epsilon) for c in calls] == [epsilon]
+    ranker = rankers.FlippedAnswers.private(epsilon, Edge(ITEMS, exchange=False))
+    ranker.noise(rng=rng(), data=COUNTS)
+    assert [float(c.epsilon) for c in calls] == [pytest.approx(epsilon, rel=1e-15)]
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_laplace_wins_take_epsilon_for_each_answer(epsilon: float) -> None:
+def test_laplace_answers_take_epsilon_for_each_answer(epsilon: float) -> None:
     """The noise of a pair is a sum of USERS Laplace variables of scale 1 / epsilon.
 
     Its 6 * 4000 standardised squares have mean 1 and kurtosis 3 + 3 / USERS: their mean is within
     5.33 sqrt(2.1 / 24000) = 0.05 of it with probability 1 - 1e-7, so that a scale 5 % off shows.
     """
-    draws = rankers.laplace_wins(COUNTS, epsilon, size=4000, rng=rng())
+    ranker = rankers.LaplaceAnswers.private(epsilon, Edge(ITEMS, exchange=False))
+    draws = ranker.release(COUNTS, ranker.noise(4000, rng=rng(), data=COUNTS))
     noise = (draws - COUNTS)[:, *np.triu_indices(ITEMS, 1)]
     assert (noise**2).mean() * epsilon**2 / (2 * USERS) == pytest.approx(1, abs=0.05)
 

@@ -21,6 +21,7 @@ OTHER_NOISE: dict[str, str] = {
     "lower_bounds_by_reduction": "one sign, read from two of many noisy counts",
     "17-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
     "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
+    "randomized_response": "noise on single bits, whose variance page 13 measures",
 }
 
 

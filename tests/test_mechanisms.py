@@ -17,7 +17,6 @@ from dpbook.mechanisms import (
     discrete_laplace_pmf,
     laplace_logpdf,
     laplace_noise,
-    laplace_response,
     randomized_response,
     randomized_response_pmf,
 )
@@ -208,15 +207,6 @@ def test_laplace_responses_are_noisier_than_debiased_ones(epsilon):
     assert debiased_variance(0.0, epsilon) <= 1 / epsilon**2 < 2 / epsilon**2
 
 
-def test_laplace_response_is_the_bit_plus_noise_of_the_users_own_scale():
-    bits = np.tile([0, 1], (2, DRAWS // 4))
-    epsilons = np.array([[0.5], [2.0]])
-    noise = laplace_response(bits, epsilons, rng=np.random.default_rng(2)) - bits
-    for row, epsilon in zip(noise, epsilons.ravel(), strict=True):
-        assert stats.kstest(row, stats.laplace(scale=1 / epsilon).cdf).pvalue > 1e-3
-        assert stats.kstest(row, stats.laplace(scale=2 / epsilon).cdf).pvalue < 1e-12
-
-
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, [1.0, 0.0], [1.0, math.nan]])
 def test_responses_take_positive_epsilons_only(epsilon):
     rng = np.random.default_rng(0)
@@ -225,7 +215,6 @@ def test_responses_take_positive_epsilons_only(epsilon):
         lambda: randomized_response_pmf(epsilon),
         lambda: debiased_response([0, 1], epsilon),
         lambda: debiased_variance(0.5, epsilon),
-        lambda: laplace_response([0, 1], epsilon, rng=rng),
     ):
         with pytest.raises(ValueError, match=r"epsilon (=|holds)"):
             call()
@@ -236,7 +225,6 @@ def test_responses_refuse_shapes_that_do_not_fit_and_values_that_are_no_answers(
     for call in (
         lambda: randomized_response([0, 1, 1], [1.0, 2.0], rng=rng),
         lambda: debiased_response([0, 1, 1], [1.0, 2.0]),
-        lambda: laplace_response([0, 1, 1], [1.0, 2.0], rng=rng),
         lambda: debiased_variance([0.1, 0.2, 0.3], [1.0, 2.0]),
     ):
         with pytest.raises(ValueError, match="epsilon of shape"):
@@ -244,7 +232,7 @@ def test_responses_refuse_shapes_that_do_not_fit_and_values_that_are_no_answers(
     with pytest.raises(ValueError, match="reports hold"):
         debiased_response([0.5], 1.0)
     with pytest.raises(ValueError, match="bits hold"):
-        laplace_response([2], 1.0, rng=rng)
+        randomized_response([2], 1.0, rng=rng)
     with pytest.raises(ValueError, match="p leaves"):
         debiased_variance(1.1, 1.0)
 

@@ -29,7 +29,6 @@ from dpbook.mechanisms.noise import (
 from dpbook.mechanisms.responses import (
     debiased_response,
     debiased_variance,
-    laplace_response,
     randomized_response,
     randomized_response_pmf,
 )
@@ -49,7 +48,6 @@ __all__ = [
     "hypercube_scale",
     "laplace_logpdf",
     "laplace_noise",
-    "laplace_response",
     "permute_and_flip_pmf",
     "randomized_response",
     "randomized_response_pmf",

@@ -1,4 +1,4 @@
-"""Answers that leave the user only after noise: randomised response, and the Laplace alternative.
+"""Randomised response: answers that leave the user only after a coin.
 
 With ``a = tanh(epsilon / 2)`` and ``b = 1 / (1 + e^epsilon)``, a true answer that is 1 with
 probability F is reported as 1 with probability a F + b.
@@ -12,15 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.mechanisms.noise import laplace_noise
-
-__all__ = [
-    "debiased_response",
-    "debiased_variance",
-    "laplace_response",
-    "randomized_response",
-    "randomized_response_pmf",
-]
 
 Array = NDArray[np.float64]
 
@@ -136,7 +127,7 @@ def debiased_variance(p: ArrayLike, epsilon: ArrayLike) -> Array:
 
     Notes
     -----
-    XSC, Lemma 2. The second term is always below the 2 / epsilon^2 of `laplace_response`, because
+    XSC, Lemma 2. The second term is always below the 2 / epsilon^2 of Laplace noise, because
     it equals 1 / (2 sinh(epsilon / 2))^2 and sinh x >= x.
     """
     share, eps = check.number_array("p", p), positive_epsilon(epsilon)
@@ -144,40 +135,6 @@ def debiased_variance(p: ArrayLike, epsilon: ArrayLike) -> Array:
         raise ValueError("p leaves [0, 1]: allowed are probabilities")
     _common_shape("p", share, eps)
     return np.asarray(share * (1 - share) + np.exp(-eps) / np.expm1(-eps) ** 2)
-
-
-def laplace_response(bits: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator) -> Array:
-    """Report each bit plus Laplace noise of scale 1 / epsilon: unbiased as it stands.
-
-    Parameters
-    ----------
-    bits : array of 0 and 1
-        True answers, any shape.
-    epsilon : float or array
-        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array, the shape that ``bits`` and ``epsilon`` have together
-        The variance is p (1 - p) + 2 / epsilon^2 for an answer that is 1 with probability p.
-
-    Raises
-    ------
-    ValueError
-        If a value is neither 0 nor 1, epsilon is not positive, or the shapes do not fit.
-
-    Notes
-    -----
-    XSC, Section 5.3 (Scenario V). The exact twin is ``laplace_logpdf(report - bit, 1 / epsilon)``.
-
-    **Privacy.** (epsilon, 0) locally for each bit, exactly, since a bit changes by at most 1.
-    Idealised sampler (floating point): for study, unsafe for a release.
-    """
-    truth, eps = _bits("bits", bits), positive_epsilon(epsilon)
-    shape = _common_shape("bits", truth, eps)
-    return np.asarray(truth + laplace_noise(1.0, shape, rng=rng) / eps)
 
 
 def positive_epsilon(epsilon: ArrayLike, name: str = "epsilon") -> Array:

@@ -6,15 +6,9 @@ itself draws is for study, as `dpbook.mechanisms` says, and never for a release.
 
 from dpbook.rankers.base import Ranker
 from dpbook.rankers.calibration import MleCalibration, mle_calibration, perturbed_mle_loss
-from dpbook.rankers.counts import (
-    NoisyCounts,
-    count_noise_scale,
-    noisy_counts,
-)
-from dpbook.rankers.debiased import debiased_mle, debiased_wins, response_weights
+from dpbook.rankers.counts import NoisyCounts, count_noise_scale, noisy_counts
 from dpbook.rankers.exponential import ExponentialRanking
 from dpbook.rankers.footrule import PrivateFootrule
-from dpbook.rankers.local import laplace_wins, reported_wins, reported_wins_pmf
 from dpbook.rankers.local_pairs import (
     Hypercube,
     LocalRanker,
@@ -28,6 +22,7 @@ from dpbook.rankers.local_pairs import (
 from dpbook.rankers.mle import objective_perturbation, perturbed_mle, perturbed_mle_logpdf
 from dpbook.rankers.on_demand import AnswersOnDemand, DemandRun, GroupAnswers, OneQuestion
 from dpbook.rankers.pairs import CappedKwikSort, CappedRuns, NoisyPairs
+from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers, debiased_mle
 
 __all__ = [
     "AnswersOnDemand",
@@ -35,8 +30,10 @@ __all__ = [
     "CappedRuns",
     "DemandRun",
     "ExponentialRanking",
+    "FlippedAnswers",
     "GroupAnswers",
     "Hypercube",
+    "LaplaceAnswers",
     "LocalRanker",
     "MleCalibration",
     "NoisyCounts",
@@ -49,9 +46,7 @@ __all__ = [
     "best_ratio",
     "count_noise_scale",
     "debiased_mle",
-    "debiased_wins",
     "laplace_bit_loss",
-    "laplace_wins",
     "mle_calibration",
     "noisy_counts",
     "objective_perturbation",
@@ -59,8 +54,5 @@ __all__ = [
     "perturbed_mle_logpdf",
     "perturbed_mle_loss",
     "report_pmf",
-    "reported_wins",
-    "reported_wins_pmf",
     "response_exponent",
-    "response_weights",
 ]

@@ -9,9 +9,6 @@ from dpbook.simulation.edge import (
 )
 from dpbook.simulation.gaps import critical_gaps, quantile_interval
 from dpbook.simulation.individual import edge_errors, individual_errors, paper_strengths
-from dpbook.simulation.local import LocalErrors, local_errors, ranking_errors
-from dpbook.simulation.local_limits import local_rate, pair_order_error, privacy_schedule
-from dpbook.simulation.local_orders import local_order_errors, local_order_rates
 from dpbook.simulation.metrics import log_relative_error, top_k_error
 from dpbook.simulation.oneshot import oneshot_scale, spectral_scores
 from dpbook.simulation.rates import (
@@ -21,13 +18,20 @@ from dpbook.simulation.rates import (
     leave_one_out_path,
     log_slopes,
 )
+from dpbook.simulation.responses import (
+    ResponseErrors,
+    pair_order_error,
+    privacy_schedule,
+    ranking_errors,
+    response_errors,
+)
 from dpbook.simulation.subsampled import survey_distances
 from dpbook.simulation.trends import Trend, trend
 
 __all__ = [
     "ErrorParts",
     "LeaveOneOutPath",
-    "LocalErrors",
+    "ResponseErrors",
     "Trend",
     "critical_gaps",
     "edge_errors",
@@ -38,10 +42,6 @@ __all__ = [
     "error_parts",
     "individual_errors",
     "leave_one_out_path",
-    "local_errors",
-    "local_order_errors",
-    "local_order_rates",
-    "local_rate",
     "log_relative_error",
     "log_slopes",
     "oneshot_scale",
@@ -50,6 +50,7 @@ __all__ = [
     "privacy_schedule",
     "quantile_interval",
     "ranking_errors",
+    "response_errors",
     "spectral_scores",
     "summary_rows",
     "survey_distances",

@@ -1,4 +1,4 @@
-"""Exact chance that a ranking from randomised responses puts two items in the wrong order.
+"""Page 15: exact chance that a ranking from randomised responses puts two items in the wrong order.
 
 When every user answers every pair, the ridge fit ranks the items by their reported wins (with a
 common epsilon, debiased or not). The difference of two items' wins is a sum of independent bits:
@@ -15,16 +15,24 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from dpbook import _validation as check
-from dpbook.simulation.local import epsilon_groups
-from dpbook.simulation.local_limits import pair_order_error
-
-__all__ = ["local_order_errors", "local_order_rates"]
+from dpbook.mechanisms.responses import positive_epsilon
+from dpbook.privacy import Edge
+from dpbook.rankers import FlippedAnswers, LaplaceAnswers
+from dpbook.simulation import pair_order_error
 
 Array = NDArray[np.float64]
 
 # Nodes on half of the contour, and their distance in standard deviations: the rule errs by about
 # exp(-2 pi / STEP) of the answer.
 NODES, STEP = 96, 0.2
+
+
+def ranker_of(kind: str, epsilon: ArrayLike, n_items: int) -> FlippedAnswers | LaplaceAnswers:
+    """One comparison is protected, by "laplace" noise or by flips, read as ``kind`` says."""
+    answer = Edge(n_items, exchange=False)
+    if kind == "laplace":
+        return LaplaceAnswers.private(epsilon, answer)
+    return FlippedAnswers.private(epsilon, answer, reading=kind)
 
 
 class _Row:
@@ -72,18 +80,18 @@ class _Row:
         return s
 
 
-def local_order_errors(theta: ArrayLike, *, users: int, epsilon: ArrayLike) -> Array:
+def local_order_errors(theta: ArrayLike, *, users: ArrayLike, epsilon: ArrayLike) -> Array:
     """Exact probabilities that pairs of items come out in the wrong order.
 
     Parameters
     ----------
     theta : array, shape (n,)
         True strengths, log-odds.
-    users : int
+    users : int, or array of int, shape (groups,)
         Number of users, who answer every pair once through randomised response.
-    epsilon : float or array, shape (users,)
-        Privacy parameter of one answer, in nats, for all users or for each. Debiased numbers give
-        the same ranking only if it is the same for all.
+    epsilon : float or array, shape (groups,)
+        Privacy parameter of one answer, in nats, of all users or of each group. Debiased numbers
+        give the same ranking only if it is the same for all.
 
     Returns
     -------
@@ -103,11 +111,13 @@ def local_order_errors(theta: ArrayLike, *, users: int, epsilon: ArrayLike) -> A
     strengths = check.item_vector("theta", theta)
     if strengths.size == 2:
         gap = float(abs(strengths[0] - strengths[1]))
-        wrong = [pair_order_error(gap, users=users, epsilon=epsilon, mechanism="classic")]
-        return _unsorted(strengths, [np.array(wrong)])
-    return _unsorted(
-        strengths, [_tails(row) for row in _rows(strengths, *epsilon_groups(epsilon, users)[1:])]
+        answer = Edge(2, exchange=False)
+        ranker = FlippedAnswers.private(epsilon, answer, reading="classic")
+        return _unsorted(strengths, [np.array([pair_order_error(gap, ranker, users=users)])])
+    levels, counts = np.broadcast_arrays(
+        np.atleast_1d(positive_epsilon(epsilon)), np.atleast_1d(users)
     )
+    return _unsorted(strengths, [_tails(row) for row in _rows(strengths, levels, counts)])
 
 
 def local_order_rates(theta: ArrayLike, *, epsilon: float) -> Array:

@@ -1,4 +1,4 @@
-"""The contour integral against enumeration, convolution, and the study it stands for."""
+"""Page 15: the contour integral against enumeration, convolution, and the study it stands for."""
 
 from itertools import product
 
@@ -7,12 +7,12 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
-from dpbook.simulation import (
-    local_errors,
+from dpbook.pages.recovering_the_ranking import (
     local_order_errors,
     local_order_rates,
-    pair_order_error,
+    ranker_of,
 )
+from dpbook.simulation import pair_order_error, response_errors
 
 
 def convolved(theta, i, j, users, epsilon):
@@ -67,25 +67,24 @@ def test_equal_strengths_are_even_odds():
 
 
 def test_two_items_and_mixed_levels():
-    levels = [0.3] * 20 + [2.0] * 30
-    found = local_order_errors([0.0, 0.4], users=50, epsilon=levels)
-    exact = pair_order_error(0.4, users=50, epsilon=levels, mechanism="classic")
+    levels, users = [0.3, 2.0], [20, 30]
+    found = local_order_errors([0.0, 0.4], users=users, epsilon=levels)
+    exact = pair_order_error(0.4, ranker_of("classic", levels, 2), users=users)
     assert found[1, 0] == pytest.approx(exact)
 
 
 def test_agrees_with_a_study_with_mixed_levels():
     rng = np.random.default_rng(15)
-    theta, levels = np.linspace(0.8, -0.8, 8), [0.3] * 30 + [2.0] * 50
-    study = local_errors(
+    theta, levels, users = np.linspace(0.8, -0.8, 8), [0.3, 2.0], [30, 50]
+    study = response_errors(
         theta,
-        users=80,
-        epsilon=levels,
-        mechanism="classic",
+        ranker_of("classic", levels, 8),
+        users=users,
         gamma=1.0,
         replicates=4000,
         rng=rng,
     ).kendall
-    exact = local_order_errors(theta, users=80, epsilon=levels)[np.triu_indices(8, 1)].mean()
+    exact = local_order_errors(theta, users=users, epsilon=levels)[np.triu_indices(8, 1)].mean()
     assert abs(study.mean() - exact) < 4.5 * study.std() / np.sqrt(4000)
 
 

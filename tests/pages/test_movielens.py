@@ -12,7 +12,7 @@ import pytest
 
 from dpbook.data import load_dataset, load_table
 from dpbook.data.tables import film_titles
-from dpbook.pages.movielens_counts import committed_films, films_of
+from dpbook.pages.movielens import committed_films, films_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL_DATA = Path(os.environ.get("DPBOOK_DATA") or ROOT.parent / "shared" / "data")

@@ -1,0 +1,549 @@
+"""Rankers for answers that are made private one by one, before anybody collects them (XSC).
+
+>>> import numpy as np
+>>> from dpbook.privacy import Edge, Person
+>>> from dpbook.rankers import FlippedAnswers, debiased_mle
+>>> ranker = FlippedAnswers.private(1.0, Edge(3, exchange=False))  # each answer has epsilon 1
+>>> ranker.loss()
+(1.0, 1.0)
+>>> wins = np.array([[0, 9, 8], [1, 0, 7], [2, 3, 0]])
+>>> turned = ranker.noise(rng=np.random.default_rng(1), data=wins)
+>>> reports = ranker.release(wins, turned)           # what the people send
+>>> debiased_mle(ranker.debias(reports), gamma=1.0).theta.round(2)
+array([ 2.54, -1.75, -0.79])
+>>> FlippedAnswers.private(1.0, Person(3, design="ranking")).levels.round(3)  # of each answer
+array(0.333)
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from itertools import product
+from math import comb, inf
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.special import gammaln, kve
+
+from dpbook import _validation as check
+from dpbook.estimators import RidgeFit, ranks_from_scores, ridge_mle, ridge_mle_complete
+from dpbook.mechanisms import randomized_response_pmf
+from dpbook.mechanisms.responses import positive_epsilon
+from dpbook.models import all_rankings
+from dpbook.privacy.accounting import person_epsilon
+from dpbook.privacy.units import COMPLETE, Edge, Person
+from dpbook.rankers.base import Array, Ints, Ranker
+
+READINGS = ("classic", "debiased", "weighted")
+_MOST_REPORTS = 20_000  # sets of reports that `FlippedAnswers.pmf` enumerates
+
+
+@dataclass(frozen=True)
+class _Answers(Ranker):
+    """Tables of answers, (..., n, n), or (..., groups, n, n) for people in groups.
+
+    Attributes
+    ----------
+    unit : Edge or Person
+        ``Edge(n, exchange=False)``: one answer is protected. ``Person(n, design="each_pair_once")``
+        or ``"ranking"``: all answers of a person, who gives one to every pair.
+    scale : float
+        1 / epsilon of one answer, of the people with the largest; 0 for no privacy.
+    shares : tuple of float, optional
+        Epsilon of each group of people over the largest; left out if all have the same.
+    """
+
+    shares: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _answers_of(self.unit)
+        if self.shares is not None:
+            positive_epsilon(self.shares, "shares")
+
+    @classmethod
+    def private(cls, epsilon: ArrayLike, unit: Edge | Person, **reading: str) -> Self:
+        """The least noise that is epsilon-DP.
+
+        Parameters
+        ----------
+        epsilon : float or array, shape (groups,)
+            What the unit may lose, in nats: of everybody, or of each group of people. The answers
+            of a person share it (`dpbook.privacy.person_epsilon`).
+        unit : Edge or Person
+            Who is protected.
+        **reading
+            How `FlippedAnswers` reads the reports.
+        """
+        answers, level = _answers_of(unit), positive_epsilon(epsilon)
+        if level.ndim > 1:
+            raise ValueError(f"epsilon of shape {level.shape}: allowed is a number or (groups,)")
+        most = float(level.max())
+        shares = tuple((level / most).tolist()) if level.ndim else None
+        return cls(unit, answers / most, shares, **reading)
+
+    @property
+    def levels(self) -> Array:
+        """Epsilon of one answer, a number or one for each group; inf without privacy."""
+        shares = np.asarray(1.0 if self.shares is None else self.shares)
+        return np.asarray(shares / self.scale if self.scale else np.full(shares.shape, inf))
+
+    @abstractmethod
+    def debias(self, reports: ArrayLike) -> Array:
+        """Real outcomes for `debiased_mle`, groups added up; shape (..., n, n)."""
+
+    def simulate(
+        self,
+        chance: ArrayLike,
+        users: ArrayLike,
+        size: int | tuple[int, ...] = (),
+        *,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Scores of the items when people answer by a model: truth and noise drawn together.
+
+        Parameters
+        ----------
+        chance : array, shape (..., n, n)
+            Probability that somebody prefers i to j.
+        users : int, or array of int, shape (groups,)
+            People in each group, who all answer every pair. Without groups also the number of
+            answers to each pair i < j, of a shape that broadcasts against (*size, ..., pairs).
+        size : int or tuple of int
+            Leading shape of independent repetitions.
+        rng : numpy.random.Generator
+            Source of randomness: a few draws for a pair, however many people there are.
+
+        Returns
+        -------
+        array, shape (*size, ..., n)
+            As `scores`.
+        """
+        p, crowds = self._model(chance, users)
+        shape = (*check.shape("size", size), *p.shape)
+        return self._simulated(p, crowds, shape, check.generator(rng))
+
+    @abstractmethod
+    def _simulated(
+        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> Array:
+        """`simulate`, from the chances of the pairs and the answers of each group."""
+
+    def scores(self, reports: ArrayLike) -> Array:
+        """Outcomes of each item beyond half its answers: ties stay ties; shape (..., n)."""
+        outcomes = self.debias(reports)
+        return np.asarray((outcomes - np.swapaxes(outcomes, -1, -2)).sum(axis=-1) / 2)
+
+    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+        """Independent rankings by `scores`, ties broken at random: positions (*size, ..., n)."""
+        reports = self.release(data, self.noise(size, rng=rng, data=data))
+        return ranks_from_scores(self.scores(reports), rng=rng)
+
+    @abstractmethod
+    def noise(
+        self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator, data: Any = None
+    ) -> Any:
+        """Noise for `release` of these data."""
+
+    def _release_loss(self) -> tuple[float, float]:
+        """Opposite answers to all questions of the unit add up to the sum."""
+        answers, most = _answers_of(self.unit), float(self.levels.max())
+        exact = person_epsilon(most, answers) if self.scale else inf
+        return exact, exact
+
+    def _ranking_loss(self) -> tuple[float, float]:
+        """A ranking is read off the reports: it loses no more."""
+        return 0.0, self._release_loss()[1]
+
+    def _table(self, name: str, value: Any) -> Ints:
+        """Whole counts with a group axis where there are groups, of the unit's items."""
+        table, n = check.win_tables(name, value, unit=1), self.unit.n_items
+        group = () if self.shares is None else (len(self.shares),)
+        wanted = (*group, n, n)
+        if table.shape[-len(wanted) :] != wanted:
+            raise ValueError(f"{name} of shape {table.shape}: allowed is (..., *{wanted})")
+        return table
+
+    def _model(self, chance: ArrayLike, users: ArrayLike) -> tuple[Array, list[Any]]:
+        """Probabilities of the pairs i < j, and the numbers of answers group by group."""
+        table, n = check.square_tables("chance", chance), self.unit.n_items
+        if table.shape[-1] != n or table.min() < 0 or table.max() > 1:
+            raise ValueError(f"chance: allowed are probabilities of shape (..., {n}, {n})")
+        counts = check.whole_array("users", users)
+        if counts.min() < 0 or (self.shares is not None and counts.shape != (len(self.shares),)):
+            raise ValueError(f"users = {users!r}: allowed are the numbers of people of each group")
+        i, j = np.triu_indices(n, 1)
+        return table[..., i, j], [counts] if self.shares is None else list(counts)
+
+
+@dataclass(frozen=True)
+class FlippedAnswers(_Answers):
+    """Randomised response on every answer.
+
+    Parameters
+    ----------
+    unit, scale, shares
+        Who is protected, and 1 / epsilon of one answer: `private` gives both of the latter.
+    reading : {"debiased", "classic", "weighted"}
+        How the reports are read: each made unbiased; taken for true answers; or unbiased and
+        weighted by tanh(epsilon / 2)^2, scaled to mean 1 over the answers. The last is the inverse
+        variance of an unbiased number at even odds. With a common epsilon all rank alike where
+        all pairs are compared equally often.
+
+    Notes
+    -----
+    XSC, sections 3.1 and 3.2, which weighs all people alike. With true answers counted, the reports
+    "i over j" are truths kept plus lies told: two binomials, however many people there are.
+
+    **Privacy.** (epsilon, 0) locally for the unit, exactly (Warner 1965); reading spends nothing.
+    Who is asked which pair must not depend on the person. A person who is asked one pair only,
+    drawn by lot, is protected by ``Edge(n, exchange=False)``.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    """
+
+    reading: str = "debiased"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.choice("reading", self.reading, READINGS)
+
+    def channel(self) -> Array:
+        """Law of a report (columns) given the answer (rows), for each group: (..., 2, 2)."""
+        if not self.scale:
+            return np.broadcast_to(np.eye(2), (*self.levels.shape, 2, 2))
+        return randomized_response_pmf(self.levels)
+
+    def noise(
+        self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator, data: Any = None
+    ) -> Ints:
+        """Answers turned round: [i, j] of those "i over j"; shape (*size, ..., n, n).
+
+        Parameters
+        ----------
+        size : int or tuple of int
+            Leading shape of independent repetitions.
+        rng : numpy.random.Generator
+            Source of randomness.
+        data : array of int, shape (..., n, n) or (..., groups, n, n)
+            True answers: how many can be turned round depends on them.
+        """
+        true, channel = self._table("data", data), self.channel()[..., None]
+        i, j = np.triu_indices(true.shape[-1], 1)
+        ahead, behind = true[..., i, j], true[..., j, i]
+        shape = (*check.shape("size", size), *ahead.shape)
+        turned = np.zeros((*shape[:-1], *true.shape[-2:]), dtype=np.int64)
+        kept = check.generator(rng).binomial(ahead, channel[..., 0, 0, :], shape)
+        turned[..., i, j] = ahead - kept
+        turned[..., j, i] = rng.binomial(behind, channel[..., 0, 1, :], shape)
+        return turned
+
+    def release(self, data: Any, noise: Any) -> Ints:
+        """The reports that people send: tables of the shape of the noise."""
+        true = self._table("data", data)
+        self.unit.check(true)
+        turned = np.asarray(noise)
+        return np.asarray(true - turned + np.swapaxes(turned, -1, -2))
+
+    def report_pmf(self, ahead: int, behind: int, group: int = 0) -> Array:
+        """Exact law of the number of reports "i over j", given so many true answers each way.
+
+        Returns
+        -------
+        array, shape (ahead + behind + 1,)
+        """
+        ahead, behind = check.integer("ahead", ahead, 0), check.integer("behind", behind, 0)
+        channel = self.channel().reshape(-1, 2, 2)
+        keep, lie = channel[check.integer("group", group, 0, len(channel) - 1)][0]
+        kept = stats.binom.pmf(np.arange(ahead + 1), ahead, keep)
+        return np.convolve(kept, stats.binom.pmf(np.arange(behind + 1), behind, lie))
+
+    def slopes(self, users: ArrayLike) -> Array:
+        """How much one report of each group moves a score, given people of each: (groups,)."""
+        a, m = np.atleast_1d(np.tanh(self.levels / 2)), np.atleast_1d(users)
+        if self.reading == "classic":
+            return np.ones_like(a)
+        return np.asarray(1 / a if self.reading == "debiased" else a * m.sum() / (a**2 @ m))
+
+    def debias(self, reports: ArrayLike) -> Array:
+        """Outcomes of every pair as this ranker reads them; [i, j] and [j, i] add to their weight.
+
+        Notes
+        -----
+        XSC, (1) and (3): the unbiased number of one report z is (z - b) / a with
+        a = tanh(epsilon / 2) and b = 1 / (1 + e^epsilon).
+        """
+        table = self._table("reports", reports)
+        table = table if self.shares is not None else table[..., None, :, :]
+        opposite = np.swapaxes(table, -1, -2)
+        users = table.reshape(-1, *table.shape[-3:])[0].sum(axis=(-2, -1))
+        slope = self.slopes(np.maximum(users, 1))
+        classic = self.reading == "classic"
+        weight = slope if classic else slope * np.tanh(self.levels / 2)
+        # N / 2 + (C - C^T) / (2 a) loses no digits at small epsilon, as (C - b N) / a would.
+        half, lean = weight[..., None, None] / 2, slope[..., None, None] / 2
+        return np.asarray((half * (table + opposite) + lean * (table - opposite)).sum(axis=-3))
+
+    def _simulated(
+        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> Array:
+        slopes = self.slopes([int(np.max(q)) for q in crowds])
+        excess = np.zeros(shape)
+        # Equal slopes leave a sum of half-integers, free of rounding: ties stay ties.
+        laws = zip(self.channel().reshape(-1, 2, 2), crowds, slopes / slopes[0], strict=True)
+        for law, q, slope in laws:
+            reported = law[0, 1] + (law[1, 1] - law[0, 1]) * p
+            excess += slope * (_count(q, reported, shape, rng) - q / 2)
+        return np.asarray(slopes[0] * _item_scores(excess, self.unit.n_items))
+
+    def pmf(self, data: Any) -> Array:
+        """Exact law of the ranking by reports, ties broken by lot, over ``all_rankings(n)``.
+
+        For a common epsilon and few answers: all sets of reports are enumerated.
+        """
+        true, n = self._table("data", data), self.unit.n_items
+        i, j = np.triu_indices(n, 1)
+        answers = (true + true.T)[i, j] if true.ndim == 2 else np.full(i.size, _MOST_REPORTS)
+        if self.shares is not None or np.prod(answers + 1.0) > _MOST_REPORTS:
+            raise ValueError(
+                f"data of shape {true.shape}: allowed is one table without groups of which at most "
+                f"{_MOST_REPORTS} sets of reports are possible"
+            )
+        both = zip(true[i, j].tolist(), true[j, i].tolist(), strict=True)
+        laws = [self.report_pmf(*counts) for counts in both]
+        ahead = np.array(list(product(*(range(law.size) for law in laws))))
+        chance = np.prod([law[ahead[:, k]] for k, law in enumerate(laws)], axis=0)
+        scores = _item_scores(ahead - answers / 2, n)
+        orders = np.argsort(all_rankings(n), axis=1)
+        fits = np.array([(np.diff(scores[:, order]) <= 0).all(axis=1) for order in orders])
+        return np.asarray(fits @ (chance / fits.sum(axis=0)))
+
+
+@dataclass(frozen=True)
+class LaplaceAnswers(_Answers):
+    """Laplace noise on every answer: unbiased as it stands.
+
+    Parameters
+    ----------
+    unit, scale, shares
+        Who is protected, and the scale of the noise: 1 / epsilon of one answer. `private` gives the
+        latter two.
+
+    Notes
+    -----
+    XSC, section 5.3 (Scenario V). A sum of N Laplace variables is the difference of two Gamma(N)
+    variables: two draws for a pair.
+
+    **Privacy.** (epsilon, 0) locally for the unit, exactly, since an answer changes by at most 1.
+    Idealised sampler (floating point): for study, unsafe for a release.
+    """
+
+    def noise(
+        self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator, data: Any = None
+    ) -> Array:
+        """Standard noise of each pair i < j, a sum over its answers: (*size, ..., pairs).
+
+        Parameters
+        ----------
+        size, rng
+            As for every ranker.
+        data : array of int, shape (..., n, n) or (..., groups, n, n)
+            Answers: only how many there are to each pair matters.
+        """
+        true = self._table("data", data)
+        i, j = np.triu_indices(true.shape[-1], 1)
+        answers = true[..., i, j] + true[..., j, i]
+        shape = (*check.shape("size", size), *answers.shape)
+        check.generator(rng)
+        return np.asarray(rng.gamma(answers, size=shape) - rng.gamma(answers, size=shape))
+
+    def release(self, data: Any, noise: Any) -> Array:
+        """Noisy sums of answers; [i, j] and [j, i] add up to the number of answers."""
+        true = self._table("data", data)
+        self.unit.check(true)
+        i, j = np.triu_indices(true.shape[-1], 1)
+        added = np.asarray(noise) / self.levels[..., None]
+        out = np.zeros((*added.shape[:-1], *true.shape[-2:]))
+        out[..., i, j] = true[..., i, j] + added
+        out[..., j, i] = true[..., j, i] - added
+        return out
+
+    def logpdf(self, released: ArrayLike, data: ArrayLike) -> Array:
+        """Log-density of the noisy sums of all pairs that have answers, (...).
+
+        Notes
+        -----
+        The sum of N standard Laplace variables has the density
+        (|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N)), K a modified Bessel function.
+        """
+        true, i, j = self._table("data", data), *np.triu_indices(self.unit.n_items, 1)
+        answers = (true[..., i, j] + true[..., j, i]).astype(float)
+        level = self.levels[..., None]
+        x = np.abs((check.finite_array("released", released) - true)[..., i, j]) * level
+        x, order = np.maximum(x, 1e-12), answers - 0.5
+        with np.errstate(invalid="ignore"):
+            density = order * np.log(x / 2) + np.log(kve(order, x)) - x
+            density += np.log(level) - np.log(np.pi) / 2 - gammaln(answers)
+        each = np.where(answers > 0, density, 0.0).sum(axis=-1)
+        return np.asarray(each if self.shares is None else each.sum(axis=-1))
+
+    def debias(self, reports: ArrayLike) -> Array:
+        """The noisy sums, groups added up."""
+        table = check.square_tables("reports", reports)
+        return np.asarray(table if self.shares is None else table.sum(axis=-3))
+
+    def _simulated(
+        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
+    ) -> Array:
+        total = sum(crowds)
+        excess = _count(total, p, shape, rng) - total / 2
+        excess += sum(
+            (rng.gamma(q, size=shape) - rng.gamma(q, size=shape)) / e
+            for e, q in zip(np.atleast_1d(self.levels), crowds, strict=True)
+        )
+        return _item_scores(excess, self.unit.n_items)
+
+
+def debiased_mle(
+    outcomes: ArrayLike,
+    *,
+    gamma: float,
+    tol: float = 1e-12,
+    max_iterations: int = 500,
+) -> RidgeFit:
+    """Ridge M-estimate of Bradley-Terry strengths from real-valued outcomes.
+
+    Minimised is the sum over pairs i < j of ``N_ij log(1 + e^x) - outcomes[i, j] x`` with
+    ``x = theta_i - theta_j`` and N = ``outcomes + outcomes.T``, the total weight of the answers,
+    plus gamma / 2 times the squared length of theta. The outcomes enter linearly only: the
+    objective is convex whatever real numbers they are.
+
+    Parameters
+    ----------
+    outcomes : array, shape (..., n, n)
+        Debiased outcomes (`FlippedAnswers.debias`, `LaplaceAnswers.debias`, or plain counts).
+    gamma : float
+        Ridge parameter, at least 0; 0 asks for the plain M-estimate, which need not exist. XSC's
+        lambda, for the mean over N answers, is gamma / (2 N).
+    tol : float
+        Largest allowed score residual, as a share of the largest total weight or score of an item.
+    max_iterations : int
+        Limit on Newton steps.
+
+    Returns
+    -------
+    RidgeFit
+        The estimates sum to zero; ``residual`` is the sup-norm of the score equation.
+
+    Raises
+    ------
+    ValueError
+        If the two outcomes of a pair add up to less than 0, gamma is negative, or gamma is 0 and
+        some replicate has no minimiser.
+    RuntimeError
+        If the residual is still too large after ``max_iterations`` steps.
+
+    Notes
+    -----
+    XSC, (3) and Lemma 3. The fit is that of `ridge_mle` to drawn comparisons, half a win each, with
+    the linear term ``-sum_j (outcomes[i, j] - N_ij / 2)``.
+
+    **Privacy.** A post-processing of the reports: it spends nothing.
+    """
+    gamma = check.nonnegative("gamma", gamma)
+    values, weight = _outcomes(outcomes)
+    score = (values - np.swapaxes(values, -1, -2)).sum(axis=-1) / 2
+    n, per_pair = values.shape[-1], float(weight.flat[1])
+    if np.count_nonzero(weight == per_pair) == weight.size // n * (n - 1):
+        return fit_scores(score, per_pair, gamma=gamma, tol=tol, max_iterations=max_iterations)
+    score -= score.mean(axis=-1, keepdims=True)
+    limit = _limit(tol, score, float(weight.sum(axis=-1).max()))
+    return ridge_mle(
+        weight / 2, gamma=gamma, linear=-score, tol=limit, max_iterations=max_iterations
+    )
+
+
+def fit_scores(
+    score: Array, per_pair: float, *, gamma: float, tol: float = 1e-12, max_iterations: int = 500
+) -> RidgeFit:
+    """`debiased_mle` when all pairs have the same weight: the scores of the items are sufficient.
+
+    The score of item i is the sum of ``outcomes[i, j] - per_pair / 2`` over j; shape (..., n).
+    """
+    # The mean is zero in theory; what rounding leaves would otherwise be blamed on the data.
+    score = score - score.mean(axis=-1, keepdims=True)
+    n = score.shape[-1]
+    if gamma == 0:
+        _require_scores(score, per_pair)
+    return ridge_mle_complete(
+        np.full(n, per_pair * (n - 1) / 2),
+        per_pair=per_pair,
+        gamma=gamma,
+        linear=-score,
+        tol=_limit(tol, score, per_pair * (n - 1)),
+        max_iterations=max_iterations,
+    )
+
+
+def _limit(tol: float, score: Array, degree: float) -> float:
+    if degree <= 0:
+        raise ValueError("outcomes hold no answer: allowed is at least one pair of weight above 0")
+    return check.positive("tol", tol) * max(degree, float(np.abs(score).max()))
+
+
+def _require_scores(score: Array, per_pair: float) -> None:
+    """Complete graph: a minimiser exists if and only if no k items score as k sure winners."""
+    n = score.shape[-1]
+    k = np.arange(1, n)
+    best = np.cumsum(np.sort(score, axis=-1)[..., ::-1], axis=-1)[..., :-1]
+    missing = (best >= per_pair * k * (n - k) / 2 * (1 - 1e-12)).any(axis=-1)
+    if missing.any():
+        raise ValueError(
+            f"gamma = 0 with outcomes that have no minimiser in {np.count_nonzero(missing)} of "
+            f"{missing.size} replicates: allowed is gamma > 0, or outcomes in which every group of "
+            "items loses something to the others"
+        )
+
+
+def _outcomes(outcomes: ArrayLike) -> tuple[Array, Array]:
+    """Outcomes, and the total weight of the answers of each pair."""
+    values = check.square_tables("outcomes", outcomes)
+    n = values.shape[-1]
+    if np.diagonal(values, axis1=-2, axis2=-1).any():
+        raise ValueError("outcomes has a non-zero diagonal: an item is never compared with itself")
+    weight = values + np.swapaxes(values, -1, -2)
+    rounding = 1e-12 * float(np.abs(values).max())
+    if weight.min() < -rounding:
+        raise ValueError("outcomes of a pair add up to less than 0: allowed is a weight >= 0")
+    first, off = float(weight.flat[1]), ~np.eye(n, dtype=bool)
+    # Weights that differ by rounding alone are made equal: the complete graph is then recognised.
+    if first > rounding and np.abs(weight[..., off] - first).max() <= rounding:
+        return values, np.broadcast_to(np.where(off, first, 0.0), values.shape)
+    return values, np.where(weight > rounding, weight, 0.0)
+
+
+def _answers_of(unit: Any) -> int:
+    """How many answers the unit protects together; refuses units that local reports cannot keep."""
+    if isinstance(unit, Edge) and not unit.exchange:
+        return 1
+    if isinstance(unit, Person) and unit.design in COMPLETE:
+        return comb(unit.n_items, 2)
+    raise ValueError(
+        f"unit = {unit!r}: allowed are Edge(n, exchange=False) and Person(n, design=...) with "
+        "'each_pair_once' or 'ranking', since a report shows which pair was answered"
+    )
+
+
+def _count(users: Any, chance: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Numbers of people who say 1, each with probability ``chance``."""
+    if np.ndim(users) == 0 and users == 1:
+        return (rng.random(shape) < chance).astype(float)
+    return rng.binomial(users, chance, shape).astype(float)
+
+
+def _item_scores(excess: Array, n_items: int) -> Array:
+    """Sum over the pairs of each item; ``excess`` has one column for each pair i < j."""
+    i, j = np.triu_indices(n_items, 1)
+    return np.asarray(excess @ (np.eye(n_items)[i] - np.eye(n_items)[j]))

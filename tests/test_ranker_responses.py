@@ -1,0 +1,369 @@
+"""Rankers for answers made private one by one: channel, loss, readings, M-estimation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from oracles import chi_square, scipy_minimiser
+from scipy import integrate, stats
+from scipy.special import expit
+
+from dpbook.estimators import ridge_mle
+from dpbook.mechanisms import debiased_response
+from dpbook.models import all_rankings
+from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, privacy_loss
+from dpbook.rankers import FlippedAnswers, LaplaceAnswers, debiased_mle
+
+WINS = np.array([[0, 7, 4], [3, 0, 9], [6, 1, 0]])
+GROUPS = np.stack([WINS, 2 * WINS.T])
+ANSWER = Edge(3, exchange=False)
+PERSONS = [Person(3, design=d, vouched=True) for d in ("each_pair_once", "ranking")]
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+def reports(ranker, data, size=(), seed=1):
+    generator = rng(seed)
+    return ranker.release(data, ranker.noise(size, rng=generator, data=data))
+
+
+def one_person(design):
+    """Every table that one person can give about three items."""
+    tables = []
+    for bits in product((0, 1), repeat=3):
+        table = np.zeros((3, 3), dtype=int)
+        for (i, j), bit in zip(((0, 1), (0, 2), (1, 2)), bits, strict=True):
+            table[(i, j) if bit else (j, i)] = 1
+        if design != "ranking" or len(set(table.sum(axis=1))) == 3:
+            tables.append(table)
+    return tables
+
+
+def law_of_reports(ranker, table):
+    """Law of all reports of one person, by the law of each."""
+    law = np.ones(1)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        law = np.outer(law, ranker.report_pmf(int(table[i, j]), int(table[j, i]))).ravel()
+    return law
+
+
+# ------------------------------------------------------------------ channel and loss
+
+
+def test_the_law_of_reports_is_that_of_the_full_enumeration():
+    ahead, behind, epsilon = 3, 2, 0.8
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    law = np.zeros(ahead + behind + 1)
+    for kept in product((0, 1), repeat=ahead + behind):
+        says = sum(kept[:ahead]) + sum(1 - x for x in kept[ahead:])
+        law[says] += math.prod(truth if x else 1 - truth for x in kept)
+    ranker = FlippedAnswers.private(epsilon, ANSWER)
+    assert ranker.report_pmf(ahead, behind) == pytest.approx(law, rel=1e-12)
+    assert ranker.report_pmf(0, 0).tolist() == [1.0]
+
+
+def test_reports_follow_their_law_and_half_the_noise_does_not():
+    ranker = FlippedAnswers.private(0.8, ANSWER)
+    draws = reports(ranker, WINS, 20_000)
+    less = reports(replace(ranker, scale=ranker.scale / 2), WINS, 20_000)
+    assert draws.shape == (20_000, 3, 3) and draws.dtype == np.int64
+    assert (draws + np.swapaxes(draws, 1, 2) == WINS + WINS.T).all()
+    for i, j in ((0, 1), (0, 2), (2, 1)):
+        law = ranker.report_pmf(int(WINS[i, j]), int(WINS[j, i]))
+        seen, wrong = (np.bincount(x[:, i, j], minlength=law.size) for x in (draws, less))
+        assert chi_square(seen, law) > 1e-3
+        assert chi_square(wrong, law) < 1e-9
+    assert abs(np.corrcoef(draws[:, 0, 1], draws[:, 0, 2])[0, 1]) < 4 / math.sqrt(20_000)
+
+
+def test_groups_of_users_report_with_their_own_epsilons():
+    ranker = FlippedAnswers.private([0.3, 2.0], ANSWER)
+    draws = reports(ranker, GROUPS, 20_000, seed=2)
+    assert draws.shape == (20_000, 2, 3, 3)
+    for g in range(2):
+        law = ranker.report_pmf(int(GROUPS[g, 0, 1]), int(GROUPS[g, 1, 0]), g)
+        seen = np.bincount(draws[:, g, 0, 1], minlength=law.size)
+        assert audit_sampler(seen, law).passed
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("unit", PERSONS)
+def test_a_persons_reports_lose_what_is_promised_and_half_the_noise_loses_twice(epsilon, unit):
+    tables = one_person(unit.design)
+    for scale, loss in ((1.0, epsilon), (0.5, 2 * epsilon)):
+        ranker = FlippedAnswers.private(epsilon, unit)
+        ranker = replace(ranker, scale=ranker.scale * scale)
+        laws = [law_of_reports(ranker, table) for table in tables]
+        found = max(privacy_loss(p, q) for p in laws for q in laws)
+        assert found == pytest.approx(loss, rel=1e-12)
+        assert ranker.loss() == pytest.approx((loss, loss), rel=1e-12)
+        assert ranker.loss("ranking")[1] == pytest.approx(loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [FlippedAnswers, LaplaceAnswers])
+def test_calibration_divides_epsilon_by_the_answers_that_are_protected(kind):
+    assert float(kind.private(0.7, ANSWER).levels) == pytest.approx(0.7, rel=1e-15)
+    assert float(kind.private(6.0, PERSONS[0]).levels) == pytest.approx(2.0, rel=1e-15)
+    mixed = kind.private([0.3, 2.0], Person(5, design="ranking"))
+    assert mixed.levels == pytest.approx([0.03, 0.2], rel=1e-14)
+    assert mixed.loss() == pytest.approx((2.0, 2.0))
+    assert kind.private(0.7, PERSONS[0]).at_loss(2.0).levels == pytest.approx(2 / 3, rel=1e-9)
+    assert kind(ANSWER, 0.0).loss() == (math.inf, math.inf)
+
+
+@pytest.mark.parametrize("answers", [1, 2, 5])
+def test_laplace_sums_have_their_density(answers):
+    ranker = LaplaceAnswers.private(0.5, Edge(2, exchange=False))
+    data = np.array([[0, answers - 1], [1, 0]])
+
+    def density(x):
+        return math.exp(float(ranker.logpdf([[0, x], [answers - x, 0]], data)))
+
+    middle = answers - 1
+    halves = [integrate.quad(density, a, b)[0] for a, b in ((-90, middle), (middle, 90))]
+    assert halves == pytest.approx([0.5, 0.5], abs=1e-6)
+    draws = reports(ranker, data, 20_000)[:, 0, 1]
+    for share in (0.2, 0.7):
+        at = np.quantile(draws, share)
+        below = integrate.quad(density, -90, at, points=[middle], limit=200)[0]
+        assert below == pytest.approx(share, abs=0.02)
+    if answers == 1:
+        assert density(3.0) == pytest.approx(0.25 * math.exp(-1.5), rel=1e-9)
+
+
+def test_one_answer_with_laplace_noise_loses_epsilon():
+    ranker = LaplaceAnswers.private(0.7, Edge(2, exchange=False))
+    yes, no = np.array([[0, 1], [0, 0]]), np.array([[0, 0], [1, 0]])
+    for x in (-3.0, 0.4, 5.0):
+        release = [[0, x], [1 - x, 0]]
+        gap = float(ranker.logpdf(release, yes) - ranker.logpdf(release, no))
+        assert abs(gap) <= 0.7 * (1 + 1e-9)
+        assert x == 0.4 or abs(gap) == pytest.approx(0.7)
+
+
+def test_laplace_outcomes_are_the_answers_plus_a_sum_of_laplace_variables():
+    draws = reports(LaplaceAnswers.private([0.5, 2.0], ANSWER), np.stack([WINS, WINS]), 20_000)
+    assert draws + np.swapaxes(draws, -1, -2) == pytest.approx(
+        np.broadcast_to(WINS + WINS.T, draws.shape), abs=1e-11
+    )
+    for g, epsilon in enumerate([0.5, 2.0]):
+        noise = draws[:, g, 0, 1] - WINS[0, 1]
+        direct = rng(3).laplace(scale=1 / epsilon, size=(20_000, 10)).sum(axis=1)
+        assert stats.ks_2samp(noise, direct).pvalue > 1e-3
+        assert stats.ks_2samp(noise, 1.2 * direct).pvalue < 1e-6
+
+
+# ------------------------------------------------------------------ rankings
+
+
+def test_sampled_rankings_follow_their_exact_law_and_half_the_noise_does_not():
+    table = np.array([[0, 2, 1], [0, 0, 2], [1, 0, 0]])
+    ranker = FlippedAnswers.private(1.0, ANSWER)
+    law = ranker.pmf(table)
+    assert law.sum() == pytest.approx(1, abs=1e-12)
+    places = all_rankings(3)
+    for scale, fits in ((1.0, True), (0.5, False)):
+        drawn = replace(ranker, scale=scale * ranker.scale).sample(table, 20_000, rng=rng(4))
+        seen = (drawn[:, None] == places).all(axis=2).sum(axis=0)
+        assert (chi_square(seen, law) > 1e-3) == fits
+
+
+def test_relabelled_items_have_the_relabelled_law():
+    table = np.array([[0, 2, 1], [0, 0, 2], [1, 0, 0]])
+    ranker, places = FlippedAnswers.private(0.6, ANSWER), all_rankings(3).tolist()
+    law = ranker.pmf(table)
+    for order in permutations(range(3)):
+        moved = ranker.pmf(table[np.ix_(order, order)])
+        same = [places.index([p[x] for x in order]) for p in places]
+        assert moved[same] == pytest.approx(law, abs=1e-14)
+
+
+def test_simulated_scores_are_those_of_simulated_answers():
+    """True answers drawn, turned round, read and added up: the law of `simulate`, in two steps."""
+    chance = expit(np.subtract.outer([0.8, 0.0, -0.3], [0.8, 0.0, -0.3]))
+    for kind in (FlippedAnswers, LaplaceAnswers):
+        ranker, generator = kind.private([0.5, 2.0], ANSWER), rng(6)
+        direct = ranker.simulate(chance, [3, 2], 20_000, rng=generator).round(9) + 0.0
+        true = np.zeros((20_000, 2, 3, 3), dtype=int)
+        for g, users in enumerate((3, 2)):
+            for i, j in ((0, 1), (0, 2), (1, 2)):
+                true[:, g, i, j] = generator.binomial(users, chance[i, j], 20_000)
+                true[:, g, j, i] = users - true[:, g, i, j]
+        turned = ranker.noise(rng=generator, data=true)
+        scores = ranker.scores(ranker.release(true, turned)).round(9) + 0.0
+        for item in range(3):
+            assert stats.ks_2samp(direct[:, item], scores[:, item]).pvalue > 1e-3
+        assert stats.ks_2samp(direct[:, 0], scores[:, 1]).pvalue < 1e-9
+
+
+# ------------------------------------------------------------------ readings
+
+
+def test_debiased_outcomes_are_the_sums_of_debiased_responses():
+    # Three users answer the one pair of two items; users 0 and 2 share an epsilon.
+    epsilons = np.array([0.4, 2.0])
+    counts = np.array([[[0, 2], [0, 0]], [[0, 0], [1, 0]]])
+    values = debiased_response([1, 0, 1], epsilons[[0, 1, 0]])
+    t2 = np.tanh(epsilons[[0, 1, 0]] / 2) ** 2
+    answer = Edge(2, exchange=False)
+    for reading, weights in (("debiased", np.ones(3)), ("weighted", 3 * t2 / t2.sum())):
+        table = FlippedAnswers.private(epsilons, answer, reading=reading).debias(counts)
+        assert table[0, 1] == pytest.approx(weights @ values, rel=1e-12)
+        assert table[0, 1] + table[1, 0] == pytest.approx(3.0, rel=1e-12)
+    classic = FlippedAnswers.private(epsilons, answer, reading="classic").debias(counts)
+    assert classic.tolist() == [[0, 2], [1, 0]]
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 30.0])
+def test_debiased_outcomes_are_unbiased(epsilon):
+    ranker = FlippedAnswers.private(epsilon, Edge(2, exchange=False))
+    law, tables = ranker.report_pmf(7, 3), np.zeros((11, 2, 2), dtype=int)
+    tables[:, 0, 1], tables[:, 1, 0] = np.arange(11), 10 - np.arange(11)
+    assert law @ ranker.debias(tables)[:, 0, 1] == pytest.approx(7.0, rel=1e-10)
+
+
+def random_outcomes(n: int, complete: bool, rng: np.random.Generator) -> np.ndarray:
+    totals = np.full((n, n), 5.0) if complete else rng.integers(0, 8, (n, n)).astype(float)
+    upper = np.triu(rng.normal(2.0, 6.0, (n, n)), 1)
+    totals = np.triu(totals, 1)
+    return upper + (totals - upper).T * (np.tri(n, k=-1) > 0)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("gamma", [0.2, 3.0])
+def test_debiased_mle_agrees_with_a_general_optimiser(complete, gamma):
+    rng = np.random.default_rng(17)
+    batch = np.stack([random_outcomes(6, complete, rng) for _ in range(4)])
+    assert batch.min() < 0
+    fit = debiased_mle(batch, gamma=gamma)
+    assert fit.method == ("complete" if complete else "dense")
+    for outcomes, theta in zip(batch, fit.theta, strict=True):
+        assert theta == pytest.approx(scipy_minimiser(outcomes, gamma), abs=2e-5)
+        assert theta != pytest.approx(scipy_minimiser(outcomes, 1.5 * gamma), abs=2e-3)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_the_residual_certifies_the_score_equation_and_the_sum_is_zero(complete):
+    outcomes = random_outcomes(8, complete, np.random.default_rng(4))
+    fit = debiased_mle(outcomes, gamma=0.7)
+    totals = outcomes + outcomes.T
+    gap = fit.theta[:, None] - fit.theta
+    score = (totals * expit(gap) - outcomes).sum(axis=1) + 0.7 * fit.theta
+    scale = max(totals.sum(axis=1).max(), np.abs(outcomes - totals / 2).sum(axis=1).max())
+    assert np.abs(score).max() <= 2e-12 * scale
+    assert fit.residual == pytest.approx(np.abs(score).max(), abs=1e-12 * scale)
+    assert abs(fit.theta.sum()) < 1e-11 * scale / 0.7
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_plain_counts_give_the_ridge_estimate(complete):
+    rng = np.random.default_rng(6)
+    wins = rng.binomial(9, 0.5, (5, 5))
+    wins = np.triu(wins, 1) + (np.tri(5, k=-1) * (9 - wins.T)).astype(int)
+    if not complete:
+        wins[0, 1] += 2
+    for gamma in (0.0, 1.0):
+        assert debiased_mle(wins, gamma=gamma).theta == pytest.approx(
+            ridge_mle(wins, gamma=gamma).theta, abs=1e-8
+        )
+
+
+def test_without_a_ridge_a_minimiser_must_exist():
+    # Item 0 scores 4.9 of 5 against each other item, or 5.1.
+    good = np.array([[0, 4.9, 4.9], [0.1, 0, 2.0], [0.1, 3.0, 0]])
+    bad = np.array([[0, 5.1, 5.1], [-0.1, 0, 2.0], [-0.1, 3.0, 0]])
+    fit = debiased_mle(good, gamma=0)
+    assert fit.theta == pytest.approx(scipy_minimiser(good, 0.0), abs=1e-4)
+    with pytest.raises(ValueError, match="no minimiser in 1 of 2"):
+        debiased_mle(np.stack([good, bad]), gamma=0)
+    assert np.isfinite(debiased_mle(np.stack([good, bad]), gamma=1e-3).theta).all()
+    bad[1, 2] += 1
+    with pytest.raises(ValueError, match="gamma"):
+        debiased_mle(bad, gamma=0)
+    # An outcome beyond its total is no obstacle where the others make up for it.
+    over = np.array([[0, 5.5, 2.0], [-0.5, 0, 4.0], [3.0, 1.0, 0]])
+    assert debiased_mle(over, gamma=0).theta == pytest.approx(scipy_minimiser(over, 0.0), abs=1e-4)
+
+
+def test_debiased_mle_refuses_what_is_no_set_of_outcomes():
+    for outcomes in (
+        [1.0, 2.0],
+        np.zeros((2, 3)),
+        np.eye(2),
+        [[0, math.nan], [1, 0]],
+        [[0, 1.0], [-2.0, 0]],
+        np.zeros((3, 3)),
+    ):
+        with pytest.raises(ValueError, match="outcomes"):
+            debiased_mle(outcomes, gamma=1.0)
+    with pytest.raises(ValueError, match="gamma = "):
+        debiased_mle(WINS, gamma=-1)
+    with pytest.raises(ValueError, match="tol = "):
+        debiased_mle(WINS, gamma=1, tol=0)
+    with pytest.raises(RuntimeError, match="residual"):
+        debiased_mle(np.stack([WINS * 50, WINS.T * 50]), gamma=1e-3, max_iterations=1)
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [Edge(3), Person(3, per_user=2), Person(3, design="each_pair_or_skip"), WholeRanking(3), 3],
+)
+def test_units_that_local_reports_cannot_keep_are_refused(unit):
+    for kind in (FlippedAnswers, LaplaceAnswers):
+        with pytest.raises(ValueError, match="unit = "):
+            kind.private(1.0, unit)
+        with pytest.raises(ValueError, match="unit = "):
+            kind(unit, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, [1.0, 0.0], [[1.0]]])
+def test_epsilons_that_are_none_are_refused(epsilon):
+    for kind in (FlippedAnswers, LaplaceAnswers):
+        with pytest.raises(ValueError, match="epsilon"):
+            kind.private(epsilon, ANSWER)
+
+
+@pytest.mark.parametrize(
+    "wins", [WINS[0], WINS + np.eye(3), WINS - 2, WINS + 0.5, [[0, math.inf], [1, 0]], "abc"]
+)
+def test_counts_that_are_none_are_refused(wins):
+    for kind in (FlippedAnswers, LaplaceAnswers):
+        with pytest.raises(ValueError, match="data"):
+            reports(kind.private(1.0, ANSWER), wins)
+    with pytest.raises(ValueError, match="reports"):
+        FlippedAnswers.private(1.0, ANSWER).debias(wins)
+
+
+def test_other_arguments_out_of_range_are_refused():
+    ranker, two = FlippedAnswers.private(1.0, ANSWER), FlippedAnswers.private([1.0, 2.0], ANSWER)
+    for table in (WINS, np.stack([WINS] * 3), np.zeros((2, 4, 4))):
+        with pytest.raises(ValueError, match="data of shape"):
+            reports(two, table)
+    with pytest.raises(ValueError, match="reading = "):
+        FlippedAnswers.private(1.0, ANSWER, reading="best")
+    with pytest.raises(ValueError, match="size = "):
+        ranker.noise(-1, rng=rng(), data=WINS)
+    with pytest.raises(ValueError, match="rng = "):
+        ranker.noise(rng=None, data=WINS)
+    with pytest.raises(ValueError, match="allowed is one table"):
+        ranker.pmf(100 * WINS)
+    with pytest.raises(ValueError, match="group = "):
+        ranker.report_pmf(1, 1, 1)
+    with pytest.raises(ValueError, match="chance"):
+        ranker.simulate(np.full((3, 3), 1.5), 3, rng=rng())
+    for users in (-1, 2.5):
+        with pytest.raises(ValueError, match="users"):
+            ranker.simulate(np.full((3, 3), 0.5), users, rng=rng())
+    with pytest.raises(ValueError, match="users"):
+        two.simulate(np.full((3, 3), 0.5), [1, 2, 3], rng=rng())
+    with pytest.raises(ValueError, match="vouch"):
+        reports(FlippedAnswers.private(1.0, Person(3, design="ranking")), WINS)
