@@ -55,7 +55,15 @@ def neighbouring_tables(n: int, users: int, relation: str = "replace"):
 
 def worst_log_ratio(law, pairs) -> float:
     """Largest log-ratio, in either direction, of a law on pairs of tables."""
-    return max(float(np.abs(np.log(law(a)) - np.log(law(b))).max()) for a, b in pairs)
+    known: dict[bytes, np.ndarray] = {}
+
+    def logs(table):
+        key = np.asarray(table).tobytes()
+        if key not in known:
+            known[key] = np.log(law(table))
+        return known[key]
+
+    return max(float(np.abs(logs(a) - logs(b)).max()) for a, b in pairs)
 
 
 def quicksort(items, ahead, pivots):
