@@ -98,7 +98,7 @@ def expected_wrong_pairs(ranker: PairResponses, preference: ArrayLike, users: in
     >>> from dpbook.privacy import WholeRanking
     >>> ranker = PairResponses.private(1.0, WholeRanking(15))
     >>> round(expected_wrong_pairs(ranker, mallows_pair_probabilities(15, 0.5), 5000).wrong, 2)
-    2.5
+    2.53
     """
     table = _square(ranker, "preference", preference)
     upper = np.triu_indices(len(table), 1)
