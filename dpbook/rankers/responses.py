@@ -10,9 +10,10 @@
 >>> turned = ranker.noise(rng=np.random.default_rng(1), data=wins)
 >>> reports = ranker.release(wins, turned)           # what the people send
 >>> debiased_mle(ranker.debias(reports), gamma=1.0).theta.round(2)
-array([ 2.54, -1.75, -0.79])
->>> FlippedAnswers.private(1.0, Person(3, design="ranking")).levels.round(3)  # of each answer
-array(0.333)
+array([ 0.53, -0.27, -0.27])
+>>> person = Person(3, design="ranking")             # all three answers share epsilon
+>>> float(FlippedAnswers.private(1.5, person).levels)
+0.5
 """
 
 from __future__ import annotations
