@@ -47,7 +47,7 @@ def test_every_sampler_says_of_which_kind_it_is(name: str) -> None:
 
 def test_samplers_of_every_module_were_found() -> None:
     assert {"laplace_noise", "permute_and_flip", "private_kemeny", "ldp_kwiksort"} <= set(SAMPLERS)
-    assert {"perturbed_mle", "adaptive_answers", "capped_kwiksort"} <= set(SAMPLERS)
+    assert {"NoisyCounts.noise", "adaptive_answers", "capped_kwiksort"} <= set(SAMPLERS)
 
 
 class NoFloats(np.random.Generator):

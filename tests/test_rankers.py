@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import stats
 
 from dpbook.data import Comparisons
 from dpbook.estimators import ranks_from_scores, top_k_mask
@@ -21,7 +21,6 @@ from dpbook.rankers import (
     noisy_counts_logpdf,
     noisy_counts_ranking_pmf,
     noisy_counts_top_k_pmf,
-    objective_perturbation,
 )
 
 WINS = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
@@ -112,21 +111,6 @@ def test_released_values_have_the_stated_density():
     assert noisy_counts_logpdf(x, [2, 1, 0], scale=4.0) == pytest.approx(expected, rel=1e-14)
 
 
-def test_perturbed_mle_solves_its_score_equation():
-    wins = np.array([[0, 5, 6], [2, 0, 4], [1, 3, 0]])
-    theta = objective_perturbation(wins, gamma=2.0, scale=3.0, size=4, rng=np.random.default_rng(9))
-    noise = np.random.default_rng(9).laplace(scale=3.0, size=(4, 3))
-    totals = wins + wins.T
-
-    def score(t, w):
-        probability = special.expit(t[:, None] - t[None, :])
-        return (totals * probability).sum(axis=1) - wins.sum(axis=1) + 2.0 * t + w
-
-    for t, w in zip(theta, noise, strict=True):
-        root = optimize.root(score, np.zeros(3), args=(w,), tol=1e-12)
-        np.testing.assert_allclose(t, root.x, atol=1e-7)
-
-
 def bundles(user, winner, loser, n=3):
     return Comparisons(n, winner=winner, loser=loser, user=user)
 
@@ -170,8 +154,6 @@ def edge_counts(**options):
             ),
             "user",
         ),
-        (lambda rng: objective_perturbation(WINS, gamma=0, scale=1, rng=rng), "gamma"),
-        (lambda rng: objective_perturbation(WINS, gamma=1, scale=-1, rng=rng), "scale"),
         (
             lambda rng: noisy_counts_logpdf([0.5, 1], [0, 1], scale=1, noise="discrete_laplace"),
             "values",

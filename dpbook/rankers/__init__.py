@@ -5,7 +5,12 @@ itself draws is for study, as `dpbook.mechanisms` says, and never for a release.
 """
 
 from dpbook.rankers.base import Ranker
-from dpbook.rankers.calibration import MleCalibration, mle_calibration, perturbed_mle_loss
+from dpbook.rankers.calibration import (
+    mle_calibration,
+    objective_perturbation,
+    perturbed_mle,
+    perturbed_mle_logpdf,
+)
 from dpbook.rankers.central_rankings._kwiksort_runs import kwiksort_cost_pmf
 from dpbook.rankers.central_rankings.capped_kwiksort import (
     CappedRun,
@@ -105,15 +110,15 @@ from dpbook.rankers.local_rankings.one_pair import (
     one_pair_response,
     pairs_response,
 )
-from dpbook.rankers.mle import objective_perturbation, perturbed_mle, perturbed_mle_logpdf
+from dpbook.rankers.mle import PerturbedMle
 
 __all__ = [
     "AdaptiveAnswers",
     "AdaptiveRanking",
     "CappedRun",
-    "MleCalibration",
     "NoisyCounts",
     "PairErrors",
+    "PerturbedMle",
     "Ranker",
     "ReductionBudget",
     "adaptive_answers",
@@ -169,7 +174,6 @@ __all__ = [
     "permute_and_flip_ranking_pmf",
     "perturbed_mle",
     "perturbed_mle_logpdf",
-    "perturbed_mle_loss",
     "printed_response",
     "printed_response_pmf",
     "private_footrule",
