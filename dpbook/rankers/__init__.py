@@ -111,12 +111,14 @@ from dpbook.rankers.local_rankings.one_pair import (
     pairs_response,
 )
 from dpbook.rankers.mle import PerturbedMle
+from dpbook.rankers.spectral import OneShotSpectral, spectral_scores
 
 __all__ = [
     "AdaptiveAnswers",
     "AdaptiveRanking",
     "CappedRun",
     "NoisyCounts",
+    "OneShotSpectral",
     "PairErrors",
     "PerturbedMle",
     "Ranker",
@@ -190,6 +192,7 @@ __all__ = [
     "response_exponent",
     "response_weights",
     "sign_vectors",
+    "spectral_scores",
     "switch_epsilon",
     "wrong_pair_probability",
     "wrong_pairs_bound",

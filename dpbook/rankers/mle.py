@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import expm1, inf, log1p
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -141,9 +142,9 @@ class PerturbedMle(Ranker):
         Each row solves its score equation to a sup-norm of 1e-8, or, where the noise is so large
         that its own last digits exceed that, to the rounding of the equation.
         """
-        table = data
-        if isinstance(table, Comparisons):
-            met = np.bincount(table.winner).max() + np.bincount(table.loser).max()
+        if isinstance(data, Comparisons):
+            table: Comparisons | NDArray[Any] = data
+            met = np.bincount(data.winner).max() + np.bincount(data.loser).max()
         else:
             table = check.win_tables("data", data, unit=0.5)
             met = (table.sum(axis=-1) + table.sum(axis=-2)).max()

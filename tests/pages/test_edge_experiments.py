@@ -1,4 +1,4 @@
-"""The edge simulations: metrics, samplers and baseline against independent computations."""
+"""The edge simulations: samplers and baseline against independent computations."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from scipy import stats
 from dpbook.data import reference_table
 from dpbook.estimators import top_k_mask
 from dpbook.models import btl_probabilities, edge_wins
-from dpbook.simulation import (
+from dpbook.pages.edge_experiments import (
+    FRESH,
+    complete_run,
+    edge_counts,
     edge_experiment,
+    edge_fits,
     edge_ridge,
     edge_truth,
-    edge_win_counts,
-    log_relative_error,
-    oneshot_scale,
-    spectral_scores,
+    one_shot_run,
+    script_noise,
+    sets_only,
     summary_rows,
-    top_k_error,
 )
+from dpbook.privacy import Edge
+from dpbook.rankers import OneShotSpectral, spectral_scores
+from dpbook.simulation import edge_win_counts, top_k_error
 
 METRICS = {
     "log_relative_l2",
@@ -38,7 +43,9 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-# ---------------------------------------------------------------- the published table
+def experiment(n, epsilons, calibration="printed", p=1.0, **options):
+    fits = edge_fits(n, epsilons, p=p, calibration=calibration)
+    return edge_experiment(fits, edge_counts(n, epsilons), p=p, **options)
 
 
 def test_reference_table_holds_the_published_cells():
@@ -83,42 +90,6 @@ def test_reference_table_adds_up():
         assert (rows["p"] == 1).all() and (rows["sd"] > 0).all()
 
 
-# ---------------------------------------------------------------- metrics
-
-
-def test_log_relative_error_of_a_worked_example():
-    truth = np.array([3.0, -4.0])
-    estimate = np.array([[3.0, -3.0], [6.0, -8.0], [3.0, -4.0]])
-    assert log_relative_error(estimate, truth) == pytest.approx([np.log(1 / 5), 0.0, -np.inf])
-    assert log_relative_error(estimate[:2], truth, "linf") == pytest.approx([np.log(1 / 4), 0.0])
-
-
-@pytest.mark.parametrize(
-    ("estimate", "truth", "norm"),
-    [([1, 2], [1, 2, 3], "l2"), ([1, 2], [0, 0], "l2"), ([1, 2], [1, 2], "l1")],
-)
-def test_log_relative_error_refuses(estimate, truth, norm):
-    with pytest.raises(ValueError, match=r"truth|norm"):
-        log_relative_error(estimate, truth, norm)
-
-
-def test_top_k_error_counts_what_is_missed_and_breaks_ties_at_random():
-    mask = np.array([False, False, True, True])
-    assert top_k_error([[4, 3, 2, 1], [1, 4, 2, 5], [1, 2, 3, 4]], mask, 2).tolist() == [1, 0.5, 0]
-    tied = np.zeros((4000, 4))
-    assert top_k_error(tied, mask, 2).tolist() == [1.0] * 4000
-    assert top_k_error(tied, mask, 2, rng=rng()).mean() == pytest.approx(0.5, abs=0.03)
-
-
-@pytest.mark.parametrize("mask", [[True] * 3 + [False], [1, 0, 1, 0], [True, True]])
-def test_top_k_error_refuses_a_truth_of_another_size(mask):
-    with pytest.raises(ValueError, match="truth_mask"):
-        top_k_error([4, 3, 2, 1], np.array(mask), 2)
-
-
-# ---------------------------------------------------------------- truth, data
-
-
 def test_truth_has_k_equal_best_items_and_is_centred():
     theta = edge_truth(40, 10, rng=rng())
     assert theta.sum() == pytest.approx(0, abs=1e-12)
@@ -128,39 +99,18 @@ def test_truth_has_k_equal_best_items_and_is_centred():
     assert stats.kstest((gaps[:-10] - 0.2) / 0.5, "uniform").pvalue > 1e-3
 
 
-def test_win_counts_have_the_law_of_sampled_matrices():
-    theta, size = np.array([0.0, 0.5, 1.0, -1.5]), 20000
-    counts = edge_win_counts(theta, size=size, rng=rng(1))
-    matrices = edge_wins(btl_probabilities(theta), size=size, rng=rng(2)).sum(axis=2)
-    assert (counts.sum(axis=1) == 6).all()
-    rows, which = np.unique(np.concatenate([counts, matrices]), axis=0, return_inverse=True)
-    table = [np.bincount(part, minlength=len(rows)) for part in np.split(which.ravel(), 2)]
-    assert stats.chi2_contingency(np.array(table)).pvalue > 1e-3
-
-
-# ---------------------------------------------------------------- the experiment
-
-
 @pytest.mark.parametrize("p", [1.0, 0.5])
 def test_experiment_returns_every_metric_for_each_level_and_replicate(p):
-    run = edge_experiment(20, p=p, epsilons=[1.0, np.inf], replicates=3, rng=rng())
+    run = experiment(20, [1.0, np.inf], p=p, replicates=3, rng=rng())
     assert set(run) == METRICS
     assert all(x.shape == (2, 3) and np.isfinite(x).all() for x in run.values())
 
 
 def test_same_generator_gives_same_data_whatever_the_noise():
-    kinds = [("fresh", "printed"), ("frozen", "printed"), ("fresh", "tight")]
+    kinds = [(False, "printed"), (True, "printed"), (False, "private")]
     runs = [
-        edge_experiment(
-            24,
-            p=0.6,
-            epsilons=[0.5, np.inf],
-            replicates=4,
-            noise=noise,
-            calibration=calibration,
-            rng=rng(3),
-        )
-        for noise, calibration in kinds
+        experiment(24, [0.5, np.inf], kind, p=0.6, replicates=4, frozen=frozen, rng=rng(3))
+        for frozen, kind in kinds
     ]
     for other in runs[1:]:
         np.testing.assert_allclose(other["log_relative_l2"][1], runs[0]["log_relative_l2"][1])
@@ -171,9 +121,7 @@ def test_same_generator_gives_same_data_whatever_the_noise():
 
 
 def test_both_routes_agree_when_hardly_a_pair_is_missing():
-    most = [
-        edge_experiment(30, p=p, epsilons=[1.0], replicates=400, rng=rng(4)) for p in (1.0, 0.999)
-    ]
+    most = [experiment(30, [1.0], p=p, replicates=400, rng=rng(4)) for p in (1.0, 0.999)]
     for metric in METRICS:
         a, b = (run[metric][0] for run in most)
         se = np.hypot(stats.sem(a), stats.sem(b))
@@ -182,7 +130,7 @@ def test_both_routes_agree_when_hardly_a_pair_is_missing():
 
 def test_frozen_noise_removes_the_variance_of_the_noise_only():
     runs = {
-        noise: edge_experiment(60, epsilons=[0.5], replicates=200, noise=noise, rng=rng(5))
+        noise: experiment(60, [0.5], replicates=200, frozen=noise == "frozen", rng=rng(5))
         for noise in ("fresh", "frozen")
     }
     sd = {noise: run["log_relative_l2"].std() for noise, run in runs.items()}
@@ -202,14 +150,55 @@ def test_summary_rows_of_a_worked_example():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"noise": "warm"}, {"epsilons": [0.0]}, {"p": 0}, {"calibration": "loose"}]
+    ("call", "named"),
+    [
+        (lambda: edge_fits(12, [0.0]), "epsilon"),
+        (lambda: edge_fits(12, [1.0], p=0), "p = 0"),
+        (lambda: edge_fits(12, [1.0], calibration="loose"), "calibration"),
+    ],
 )
-def test_experiment_refuses(bad):
-    with pytest.raises(ValueError, match=next(iter(bad)).removesuffix("s")):
-        edge_experiment(12, **{"epsilons": [1.0], "replicates": 2, **bad}, rng=rng())
+def test_bad_arguments_are_named(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
 
 
-# ---------------------------------------------------------------- the one-shot baseline
+def test_levels_have_the_scales_of_the_paper():
+    gamma = 2 * np.sqrt(12 * 0.5 * np.log(12))
+    fits, counts = edge_fits(12, [0.5, np.inf], p=0.5), edge_counts(12, [0.5, np.inf])
+    assert [(r.scale, r.gamma) for r in fits] == [(16.0, gamma), (0, gamma)]
+    assert [r.scale for r in counts] == [4.0, 0]
+    (tight,) = edge_fits(12, [0.5], p=0.5, calibration="private")
+    assert tight.scale > 8 and tight.loss()[1] == pytest.approx(0.5)
+
+
+def test_sets_of_experiment_4_are_those_of_the_estimates():
+    vectors = {"frozen": rng(9).laplace(size=40)}
+    found = sets_only(40, [1.0, 5.0], 6, vectors, rng(10))
+    source = rng(10)
+    wins = edge_win_counts(edge_truth(40, 10, rng=source), size=6, rng=source)
+    edge_counts(40, [1.0])[0].noise(6, rng=source)
+    fresh = edge_fits(40, [1.0])[0].noise(6, rng=source)
+    for name, z in (("frozen", np.broadcast_to(vectors["frozen"], fresh.shape)), (FRESH, fresh)):
+        estimates = np.stack([fit.perturb(wins, z) for fit in edge_fits(40, [1.0, 5.0])])
+        missed = top_k_error(estimates, np.arange(40) >= 30, 10)
+        np.testing.assert_array_equal(found[name]["topk_error_mle"], missed)
+
+
+def test_complete_runs_hold_the_same_data_under_each_convention():
+    vectors = {"frozen": rng(9).laplace(size=40)}
+    found = complete_run(40, [1.0, np.inf], 5, vectors, rng(11))
+    frozen, fresh = found["frozen"], found[FRESH]
+    assert set(frozen) == METRICS - {"topk_error_half_net"}
+    np.testing.assert_allclose(frozen["log_relative_l2"][1], fresh["log_relative_l2"][1])
+    assert (frozen["log_relative_l2"][0] != fresh["log_relative_l2"][0]).all()
+
+
+def test_the_scripts_noise_is_that_of_r():
+    # set.seed(13); runif(3) in R gives 0.71032245, 0.24613730, 0.38963444.
+    z = script_noise(13, 3)
+    np.testing.assert_array_equal(np.sign(z), [-1, 1, 1])
+    off = (1 - np.exp(-np.abs(z))) / 2
+    np.testing.assert_allclose(off, [0.21032245, 0.2538627, 0.11036556], atol=1e-7)
 
 
 def test_spectral_scores_and_ergodicity_against_the_definition():
@@ -228,16 +217,23 @@ def test_spectral_scores_find_the_best_items_without_noise():
     assert top_k_error(scores, top_k_mask(theta, 50), 50) < 0.2
 
 
-def test_oneshot_scale_is_the_formula_and_refuses_rho_one():
-    scale = oneshot_scale(100, 25, rho=0.9, degree=100, epsilon=2, delta=1e-4)
-    assert scale == pytest.approx(8 * 2 / 10 * np.sqrt(25 * np.log(1e6)) / 2)
+def test_one_shot_scale_is_the_formula_and_refuses_rho_one():
+    ranker = OneShotSpectral.printed(2, Edge(100), 25, rho=0.9, delta=1e-4)
+    assert ranker.scale == pytest.approx(8 * 2 / 10 * np.sqrt(25 * np.log(1e6)) / 2)
     with pytest.raises(ValueError, match="rho"):
-        oneshot_scale(100, 25, rho=1.0, degree=100, epsilon=2, delta=1e-4)
+        OneShotSpectral.printed(2, Edge(100), 25, rho=1.0, delta=1e-4)
 
 
-def test_spectral_scores_refuse_a_small_degree_and_a_split_walk():
-    cycle = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
-    with pytest.raises(ValueError, match="degree"):
-        spectral_scores(cycle, degree=0.5)
+def test_one_shot_releases_scores_and_noise():
+    wins = edge_wins(btl_probabilities(np.linspace(-1, 1, 7)), rng=rng(6))[0]
+    ranker, z = OneShotSpectral(Edge(7), 0.5), rng(7).laplace(size=(3, 7))
+    np.testing.assert_allclose(ranker.release(wins, z), spectral_scores(wins)[0] + 0.5 * z)
+    errors, spread, bare = one_shot_run(40, [1.0, 1e9], 20, rng(8))
+    assert errors[0] > 0.5 and errors[1] == pytest.approx(bare) and spread < 0.1
+
+
+def test_spectral_scores_refuse_too_many_defeats_and_a_split_walk():
+    with pytest.raises(ValueError, match="defeats"):
+        spectral_scores(np.array([[0, 9, 0], [0, 0, 1], [1, 0, 0]]))
     with pytest.raises(ValueError, match="unique"):
         spectral_scores(np.zeros((3, 3)))
