@@ -11,7 +11,7 @@ CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book test lint check-pages golden bench clean
+.PHONY: help book test lint check-pages golden house bench clean
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
@@ -37,10 +37,11 @@ lint: $(VENV)/.made  ## style of code and notebooks, types
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
+	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
 test: lint  ## everything: style, types, unit tests, each notebook at the smoke profile, links
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --cov --cov-report=term
 	$(BIN)/dpbook build --profile smoke --output _build/smoke
 	$(BIN)/python -m dpbook.book.linkcheck _build/smoke/html
 	@echo "make test: all passed"
@@ -48,6 +49,9 @@ test: lint  ## everything: style, types, unit tests, each notebook at the smoke 
 check-pages: $(VENV)/.made  ## what needs a browser: formulas, figures, no request to another host
 	test -f _build/html/index.html || $(MAKE) book
 	$(BIN)/python tools/check_pages.py
+
+house: $(VENV)/.made  ## the package in numbers: lines, public names, which pages use each
+	$(BIN)/python tools/house.py
 
 golden: $(VENV)/.made  ## does the book still say what it said? (for whoever restructures)
 	$(BIN)/dpbook golden

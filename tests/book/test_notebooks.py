@@ -15,7 +15,7 @@ from dpbook.book.pages import PageError, parse_parameters
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
-MAX_LINES, MAX_CHECK_LINES = 25, 19
+MAX_VISIBLE, MAX_FOLDED, MAX_COLUMNS, MAX_CAPTION = 15, 25, 80, 8
 CELL_METADATA = {"tags", "mystnb"}
 TAGS = {
     "parameters",
@@ -206,14 +206,31 @@ def figures(name, page, ledger):
     return faults
 
 
+def folded(cell):
+    return any(tag in ("hide-input", "hide-cell", "remove-input") for tag in tags(cell))
+
+
 def short_cells(name, page, ledger):
     faults = []
-    checks = {number for number, _, _ in check_calls(page)}
     for number, cell in code_cells(page):
-        limit = MAX_CHECK_LINES if number in checks else MAX_LINES
-        lines = sum(1 for line in text(cell).splitlines() if line.strip())
-        if lines > limit:
-            faults.append(f"cell {number} has {lines} lines, {limit} are allowed")
+        limit = MAX_FOLDED if folded(cell) else MAX_VISIBLE
+        given = [line for line in text(cell).splitlines() if line.strip()]
+        if len(given) > limit:
+            faults.append(f"cell {number} has {len(given)} lines, {limit} are allowed")
+        if max(map(len, given), default=0) > MAX_COLUMNS and "parameters" not in tags(cell):
+            faults.append(f"cell {number} has a line beyond {MAX_COLUMNS} columns")
+    return faults
+
+
+def captions_of_folds(name, page, ledger):
+    faults = []
+    for number, cell in code_cells(page):
+        if "hide-input" not in tags(cell):
+            continue
+        mystnb = cell["metadata"].get("mystnb", {})
+        said = mystnb.get("code_prompt_show", "")
+        if not 1 <= len(said.split()) <= MAX_CAPTION or said != mystnb.get("code_prompt_hide"):
+            faults.append(f"cell {number} is folded without a caption that says what it does")
     return faults
 
 
@@ -390,6 +407,7 @@ RULES = [
     metadata,
     figures,
     short_cells,
+    captions_of_folds,
     plain_python,
     controls,
     completeness,
@@ -469,7 +487,8 @@ GOOD = build_page(
         "rng = np.random.default_rng(seed)\n"
         "def test(x):\n    return at_most('loss', loss(x), 1)\n"
         "check('A', test, printed=x, tier='exact', twin={'half the noise': y})\n"
-        "check('B', test, printed=x, repaired=z, tier='exact', twin={'half the noise': y})\n"
+        "check('B', test, printed=x, repaired=z, tier='exact',\n"
+        "      twin={'half the noise': y})\n"
         "check('D', lambda s: fact('defined', s), printed=x > 0, tier='exact')",
         {},
     ),
@@ -511,6 +530,13 @@ def without(number):
     return page
 
 
+FOLDED = {
+    "tags": ["hide-input"],
+    "mystnb": {"code_prompt_show": "adds two numbers", "code_prompt_hide": "adds two numbers"},
+}
+LONG = {"mystnb": {f"code_prompt_{side}": "one " * 9 for side in ("show", "hide")}}
+
+
 BAD = [
     (no_outputs, changed(3, outputs=[{"output_type": "stream"}]), "cell 3 holds outputs"),
     (no_outputs, changed(3, execution_count=2), "cell 3 holds outputs or a count"),
@@ -534,8 +560,11 @@ BAD = [
     (figures, figure(image={"alt": "A plot"}), "alternative text that describes"),
     (figures, figure(image={"alt": "The loss falls as n grows."}), "only repeats the caption"),
     (figures, changed(6, source="plt.plot()", metadata=FIGURE), "the same name"),
-    (short_cells, edited(6, "1 + 1", "1\n" * 26), "cell 6 has 26 lines, 25"),
-    (short_cells, edited(3, "rng =", "1\n" * 14 + "rng ="), "cell 3 has 20 lines, 19"),
+    (short_cells, edited(6, "1 + 1", "1\n" * 16), "cell 6 has 16 lines, 15"),
+    (short_cells, changed(6, source="1\n" * 26, metadata=FOLDED), "cell 6 has 26 lines, 25"),
+    (short_cells, edited(6, "1 + 1", "1 + " * 20 + "1"), "cell 6 has a line beyond 80"),
+    (captions_of_folds, changed(6, metadata={"tags": ["hide-input"]}), "without a caption"),
+    (captions_of_folds, changed(6, metadata=FOLDED | LONG), "without a caption"),
     (plain_python, edited(6, "1 + 1", "%matplotlib inline"), "cell 6 is not plain Python"),
     (controls, edited(3, ", twin={'half the noise': y}", ""), "check of A: needs a twin"),
     (controls, edited(3, "'half the noise': y", "'nothing': x"), "the twin is the statement"),

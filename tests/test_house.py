@@ -1,0 +1,114 @@
+"""How the house is built: who may import whom, where noise is drawn, what is public."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "dpbook"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
+DRAWS = {"laplace", "laplace_noise", "gaussian_noise", "discrete_laplace_noise"}
+# Where Laplace or Gaussian noise is drawn that belongs to no ranker, each with its reason.
+OTHER_NOISE: dict[str, str] = {}
+
+
+def slug(page: Path) -> str:
+    """The module of a page: 17-kemeny-and-kwiksort has kemeny_and_kwiksort."""
+    return page.stem.split("-", 1)[1].replace("-", "_")
+
+
+def code_of(page: Path) -> str:
+    """The code of a page as one source."""
+    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+
+
+def imported(source: str) -> set[str]:
+    """The modules of dpbook that a source names in its imports, names taken from packages too."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.split(".")[0] == "dpbook"}
+
+
+def draws(source: str) -> list[str]:
+    """Calls that draw noise: rng.laplace(...), laplace_noise(...) and their like."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            # scipy.stats.laplace(...) is a law, not a draw: it is not called on a generator
+            law = isinstance(node.func, ast.Name) and name == "laplace"
+            if name in DRAWS and not law:
+                found.append(f"line {node.lineno}: {ast.unparse(node.func)}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_imports_no_other_page(page: Path) -> None:
+    mine = f"dpbook.pages.{slug(page)}"
+    for name in imported(code_of(page)):
+        assert not name.startswith("dpbook.pages.") or (name + ".").startswith(mine + "."), name
+
+
+@pytest.mark.parametrize("module", sorted((PACKAGE / "pages").glob("*.py")), ids=lambda p: p.stem)
+def test_a_page_module_belongs_to_a_page(module: Path) -> None:
+    if module.name != "__init__.py":
+        assert module.stem in {slug(page) for page in PAGES}
+
+
+def test_only_packages_say_what_is_public() -> None:
+    for module in MODULES:
+        body = ast.parse(module.read_text(encoding="utf-8")).body
+        lists = any(
+            isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+            for node in body
+        )
+        single = module.parent == PACKAGE and module.stem in ("errors",)
+        assert not lists or module.name == "__init__.py" or single, module
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in MODULES if p.parent.name not in ("mechanisms", "rankers")] + PAGES,
+    ids=lambda path: path.stem,
+)
+def test_noise_for_a_ranker_is_drawn_by_the_ranker(path: Path) -> None:
+    source = code_of(path) if path.suffix == ".ipynb" else path.read_text(encoding="utf-8")
+    found = draws(source)
+    assert bool(found) == (path.stem in OTHER_NOISE), f"{path.name}: {found}"
+
+
+def test_a_draw_is_seen() -> None:
+    """The control: what the rule above looks for, and what it leaves alone."""
+    assert draws("x = rng.laplace(size=3)") and draws("noise = laplace_noise(2, 3, rng=rng)")
+    assert draws("np.random.default_rng(1).laplace()")
+    assert not draws("from scipy.stats import laplace\nlaw = laplace(0, 2)")
+    assert not draws("z = ranker.noise(3, rng=rng)")
+
+
+@pytest.mark.parametrize("name", ["data", "models", "mechanisms", "privacy"])
+def test_the_base_of_the_science_needs_numpy_only(name: str) -> None:
+    code = f"import sys, dpbook.{name}; print(sorted(m for m in sys.modules if 'scipy' == m[:5]))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_every_public_name_exists_and_is_documented() -> None:
+    for folder in sorted(p.parent for p in PACKAGE.glob("*/__init__.py")):
+        module = importlib.import_module(f"dpbook.{folder.name}")
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            assert not callable(value) or (value.__doc__ or "").strip(), f"{folder.name}.{name}"
