@@ -120,7 +120,7 @@ def individual_errors(
     i, j = np.nonzero(~np.eye(n, dtype=bool))
     chances = btl_probabilities(theta)[:, i, j] / (n * (n - 1) / 2)
     on_score, on_counts = fit.noise(size, rng=rng), count.noise(size, rng=rng)
-    lots, wins = rng.laplace(size=(size, n)), np.zeros((size, n, n))
+    lots, wins = count.noise(size, rng=rng), np.zeros((size, n, n))
     crowds = []
     for step in steps:
         wins[:, i, j] += rng.multinomial(step * fit.unit.comparisons, chances)
@@ -151,8 +151,9 @@ def edge_errors(
     theta = check.finite_array("truth", truth, min_ndim=2)
     size, n = theta.shape
     rankers = edge_rankers(n, epsilons)
-    on_score, on_counts = (ranker.noise(size, rng=rng) for ranker in rankers[0])
-    lots = rng.laplace(size=(size, n))
+    fit, count = rankers[0]
+    on_score, on_counts = fit.noise(size, rng=rng), count.noise(size, rng=rng)
+    lots = count.noise(size, rng=rng)
     i, j = np.triu_indices(n, 1)
     wins = np.empty((size, n))
     for r in range(size):

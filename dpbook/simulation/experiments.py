@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from dpbook import _validation as check
 from dpbook.models import btl_probabilities
+from dpbook.privacy import Edge
+from dpbook.rankers import NoisyCounts
 
 Array = NDArray[np.float64]
 
@@ -100,7 +102,8 @@ def critical_gaps(
         pair = rng.integers(0, i.size, size=size * total)
     u = rng.random(pair.size)
     crosses = (i[pair] < k) & (j[pair] >= k)
-    base = rng.laplace(size=(size, n)) * scale
+    ranker = NoisyCounts(Edge(n), scale)
+    base = ranker.perturb(0, ranker.noise(size, rng=rng))
     base += _wins(replicate[~crosses], i[pair], j[pair], ~crosses, u[~crosses] < 0.5, (size, n))
     replicate, u, first, second = replicate[crosses], u[crosses], i[pair][crosses], j[pair][crosses]
     everything = np.ones(u.size, dtype=bool)
