@@ -19,9 +19,9 @@ import pytest
 
 from dpbook import rankers
 from dpbook.estimators import pairwise_counts, ridge_mle
-from dpbook.mechanisms import laplace_noise, randomized_response_pmf
+from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import mallows_rankings
-from dpbook.privacy import Edge
+from dpbook.privacy import Edge, Person
 
 USERS, ITEMS, PAIRS = 40, 4, 6
 EPSILONS = [0.3, 1.0]
@@ -98,25 +98,18 @@ PERSON = {"privacy": "individual", "trust_design": True}
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(
-    ("options", "answers"), [({"privacy": "edge"}, 1), ({**PERSON, "per_user": 3}, 3)]
+    ("unit", "answers"), [(Edge(ITEMS), 1), (Person(ITEMS, 3, vouched=True), 3)]
 )
 def test_perturbed_mle_takes_the_noise_and_the_ridge_that_are_proved(
-    watch: Watch, options: dict[str, object], answers: int, epsilon: float
+    watch: Watch, unit: Edge | Person, answers: int, epsilon: float
 ) -> None:
     """An answer exchanged moves the score by 4 in l1; a ridge as large as the scale hides the
     determinant."""
-    noise, fits = watch(laplace_noise), watch(ridge_mle)
-    rankers.perturbed_mle(COUNTS, epsilon=epsilon, rng=rng(), **options)
-    assert [4 * answers / c.scale for c in noise] == pytest.approx([epsilon], rel=1e-12)
+    fits, ranker = watch(ridge_mle), rankers.PerturbedMle.private(epsilon, unit)
+    noise = ranker.noise(rng=rng())
+    ranker.release(COUNTS, noise)
     assert [4 * answers / c.gamma for c in fits] == pytest.approx([epsilon], rel=1e-12)
-    assert np.array_equal(fits[0].linear, noise[0].result)
-
-
-def test_objective_perturbation_takes_the_scale_it_is_given(watch: Watch) -> None:
-    noise, fits = watch(laplace_noise), watch(ridge_mle)
-    rankers.objective_perturbation(COUNTS, gamma=2.5, scale=3.5, rng=rng())
-    assert [c.scale for c in noise] == [3.5] and [c.gamma for c in fits] == [2.5]
-    assert np.array_equal(fits[0].linear, noise[0].result)
+    np.testing.assert_allclose(fits[0].linear, 4 * answers / epsilon * rng().laplace(size=ITEMS))
 
 
 # ------------------------------------------------------------------ none is left out
@@ -131,7 +124,6 @@ def test_every_ranker_that_draws_is_watched_here() -> None:
         and "rng" in inspect.signature(getattr(rankers, name)).parameters
     }
     elsewhere = {
-        "noisy_counts",  # the release of an object, whose scale test_ranker_counts.py holds
     }
     here = set(re.findall(r"rankers\.(\w+)", inspect.getsource(sys.modules[__name__])))
     assert not drawing - here - elsewhere, "a ranker without a test of its budget"

@@ -107,9 +107,9 @@ LAWS = {
 }
 
 
-def pair_score(theta, wins, gamma, linear, link="logistic"):
+def pair_score(theta, wins, gamma, linear):
     """Score item by item, with scipy.stats laws: written without the package's formulas."""
-    law = LAWS[link]
+    law = LAWS["logistic"]
     n = len(theta)
     score = gamma * theta + linear
     for i, j in itertools.permutations(range(n), 2):
@@ -121,9 +121,9 @@ def pair_score(theta, wins, gamma, linear, link="logistic"):
     return score
 
 
-def solve(wins, gamma, linear, link="logistic"):
+def solve(wins, gamma, linear):
     found = optimize.root(
-        lambda t: pair_score(t, wins, gamma, linear, link), np.zeros(len(wins)), tol=1e-12
+        lambda t: pair_score(t, wins, gamma, linear), np.zeros(len(wins)), tol=1e-12
     )
     return found.x, float(np.abs(found.fun).max())
 
@@ -142,25 +142,14 @@ def slack(fit, gamma, other=0.0):
 
 
 @pytest.mark.parametrize("method", ["dense", "sparse"])
-@pytest.mark.parametrize("link", ["logistic", "logistic_tanh", "probit"])
 @pytest.mark.parametrize("size", [0.0, 30.0])
-def test_both_general_routes_agree_with_another_solver(method, link, size):
+def test_both_general_routes_agree_with_another_solver(method, size):
     wins, gamma = random_wins(9, 0.5, 3), 0.2
     linear = np.random.default_rng(4).laplace(scale=size + 1e-300, size=9)
-    fit = ridge_mle(wins, gamma=gamma, linear=linear, link=link, method=method)
-    other, error = solve(wins, gamma, linear, link)
+    fit = ridge_mle(wins, gamma=gamma, linear=linear, method=method)
+    other, error = solve(wins, gamma, linear)
     assert fit.method == method and error < 1e-7
     np.testing.assert_allclose(fit.theta, other, rtol=0, atol=slack(fit, gamma, error))
-
-
-def test_links_that_are_not_log_concave_need_a_large_ridge():
-    wins = random_wins(6, 0.8, 1)
-    with pytest.raises(ValueError, match=r"gamma = 0.1 with link = 'cauchit'.*allowed is gamma >"):
-        ridge_mle(wins, gamma=0.1, link="cauchit")
-    for link, method in itertools.product(["cauchit", "student_t3"], ["dense", "sparse"]):
-        fit = ridge_mle(wins, gamma=20.0, link=link, method=method)
-        other, error = solve(wins, 20.0, np.zeros(6), link)
-        np.testing.assert_allclose(fit.theta, other, rtol=0, atol=1e-8 + error)
 
 
 @pytest.mark.parametrize("name", LINKS)
@@ -186,14 +175,6 @@ def test_two_links_meet_the_conditions_of_ccw25(name, admissible):
     ratio = link.log_slope(x) + link.log_slope(-x)  # F' / (F (1 - F)): bounded, says A1
     bent = (link.log_curvature(x) > 0).all()  # A2
     assert (ratio.max() < 2 and bent) == admissible
-
-
-@pytest.mark.parametrize("name", LINKS)
-def test_least_curvature_is_a_bound_and_nearly_attained(name):
-    values = LINKS[name].log_curvature(np.linspace(-60, 60, 240_001))
-    least = LINKS[name].least_curvature
-    assert values.min() >= least
-    assert values.min() <= least + 2e-4
 
 
 @settings(max_examples=60, deadline=None)
@@ -275,7 +256,14 @@ def test_auto_takes_the_route_that_suits_the_data():
     assert ridge_mle(thin, gamma=1).method == "sparse"
     assert ridge_mle(thin.win_matrix(), gamma=1).method == "sparse"
     assert ridge_mle(WINS, gamma=1).method == "dense"
-    assert ridge_mle(every, gamma=1, link="probit").method == "dense"
+
+
+def test_many_comparisons_of_few_items_as_a_list_of_pairs():
+    """More than sixteen comparisons an item: the search for connected items takes a sample."""
+    wins = (np.random.default_rng(3).random((20, 20)) < 0.9) * 1.0
+    np.fill_diagonal(wins, 0)
+    dense, sparse_fit = (ridge_mle(wins, gamma=0, method=m) for m in ("dense", "sparse"))
+    np.testing.assert_allclose(sparse_fit.theta, dense.theta, atol=1e-7)
 
 
 def test_order_and_repetition_of_comparisons_do_not_matter():
@@ -291,14 +279,13 @@ def test_order_and_repetition_of_comparisons_do_not_matter():
         )
 
 
-@pytest.mark.parametrize("link", ["logistic", "probit"])
-def test_a_batch_of_matrices_equals_single_fits(link):
+def test_a_batch_of_matrices_equals_single_fits():
     batch = np.stack([random_wins(7, 0.7, seed) for seed in range(6)]).reshape(2, 3, 7, 7)
     linear = np.random.default_rng(1).laplace(scale=5, size=(3, 7))
-    together = ridge_mle(batch, gamma=0.3, linear=linear, link=link)
+    together = ridge_mle(batch, gamma=0.3, linear=linear)
     assert together.theta.shape == (2, 3, 7) and together.residual.shape == (2, 3)
     for a, b in np.ndindex(2, 3):
-        alone = ridge_mle(batch[a, b], gamma=0.3, linear=linear[b], link=link)
+        alone = ridge_mle(batch[a, b], gamma=0.3, linear=linear[b])
         np.testing.assert_allclose(
             together.theta[a, b], alone.theta, atol=slack(together, 0.3) + slack(alone, 0.3)
         )
@@ -450,7 +437,6 @@ def test_ties_are_broken_fairly_with_a_generator():
         (lambda: ridge_mle(np.eye(3), gamma=1), "diagonal"),
         (lambda: ridge_mle([[0, -1], [1, 0]], gamma=1), "data"),
         (lambda: win_counts([1, 2]), "data"),
-        (lambda: ridge_mle(WINS, gamma=1, link="loglog"), "link = 'loglog'"),
         (lambda: ridge_mle(WINS, gamma=1, method="fast"), "method = 'fast'"),
         (lambda: ridge_mle(WINS, gamma=1, method="complete"), "method = 'complete'"),
         (lambda: ridge_mle([WINS, WINS], gamma=1, method="sparse"), "method = 'sparse'"),

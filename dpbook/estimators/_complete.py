@@ -8,13 +8,15 @@ plus low rank.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpbook.estimators._newton import Settings, centred, logistic_start, minimise
+from dpbook.estimators._dense import fit_logistic, logistic_residual
+from dpbook.estimators._newton import Settings, blocks, centred, logistic_start, minimise
 
 Array = NDArray[np.float64]
 
@@ -22,10 +24,55 @@ Array = NDArray[np.float64]
 WIDEST = 10.0
 # Relative accuracy of the Hessian: it slows Newton's method down by this factor per step at most.
 HESSIAN_ACCURACY = 1e-5
+BLOCK = 50  # replicates
 
 
 class TooWideError(Exception):
     """The strengths spread beyond `WIDEST`: another route is needed."""
+
+
+@dataclass(frozen=True)
+class WinCounts:
+    """Win counts (n,), shared by all replicates, or (replicates, n); equal counts per pair."""
+
+    wins: Array
+    per_pair: float
+    method: str = "complete"
+
+    @property
+    def least(self) -> float:
+        """Smallest positive weight of a win."""
+        return self.per_pair
+
+    def fit(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
+        """Fit blocks of replicates; a block that spreads too far is handed to the dense route."""
+        theta, residual, steps = np.empty_like(linear), np.empty(len(linear)), 0
+        wins = np.broadcast_to(self.wins, linear.shape)
+        for rows in blocks(len(linear), BLOCK):
+            data, per_pair, gamma = (wins[rows], linear[rows]), self.per_pair, settings.gamma
+            try:
+                found, used = fit_complete(*data, per_pair, settings)
+                residual[rows] = complete_residual(*data, found, per_pair, gamma)
+            except (TooWideError, np.linalg.LinAlgError):
+                totals = per_pair * (1 - np.eye(linear.shape[1]))
+                found, used = fit_logistic(totals, *data, settings)
+                residual[rows] = logistic_residual(totals, *data, found, gamma)
+            theta[rows] = found
+            steps = max(steps, used)
+        return theta, residual, steps
+
+    def connected(self) -> bool:
+        """Every pair is compared."""
+        return True
+
+    def groups(self) -> int:
+        """Count by Landau's criterion: the worst k items must have won something outside."""
+        n = self.wins.shape[-1]
+        k = np.arange(1, n)
+        least = self.per_pair * k * (k - 1) / 2
+        won = np.cumsum(np.sort(self.wins, axis=-1), axis=-1)[..., :-1]
+        cuts = won <= least * (1 + 1e-12)
+        return 1 + int(np.max(cuts.sum(axis=-1)))
 
 
 @lru_cache(maxsize=64)

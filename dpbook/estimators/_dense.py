@@ -2,16 +2,86 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbook.estimators._newton import Settings, inner_stop, logistic_start, minimise, newton_step
-from dpbook.models.links import Link
+from dpbook.estimators._newton import (
+    Settings,
+    blocks,
+    inner_stop,
+    logistic_start,
+    minimise,
+    newton_step,
+    strong_groups,
+)
 
 Array = NDArray[np.float64]
 
 # exp(theta) is used while squares of its entries stay finite: strengths within +-300 of the middle.
 SAFE_SPREAD = 600.0
+# Matrix entries that one block of replicates works on: half a megabyte stays in a core's cache.
+BLOCK_ENTRIES = 2**16
+
+
+@dataclass(frozen=True)
+class WinMatrices:
+    """Win matrices of shape (n, n), shared by all replicates, or (replicates, n, n)."""
+
+    wins: NDArray[Any]
+    method: str = "dense"
+
+    @property
+    def least(self) -> float:
+        """Smallest positive weight of a win."""
+        if self.wins.dtype.kind in "iub":
+            return 1.0
+        return float(np.min(self.wins, where=self.wins > 0, initial=np.inf))
+
+    def fit(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
+        """Fit blocks of replicates that fit into the cache."""
+        theta, residual, steps = np.empty_like(linear), np.empty(len(linear)), 0
+        shared = self._statistics(self.wins) if self.wins.ndim == 2 else None
+        for rows in blocks(len(linear), BLOCK_ENTRIES // linear.shape[1] ** 2):
+            # A block of one replicate drops its axis: fewer, simpler array operations.
+            index = rows.start if rows.stop - rows.start == 1 else rows
+            wins = self.wins if self.wins.ndim == 2 else self.wins[index]
+            found, residual[index], used = self._fit_block(wins, shared, linear[index], settings)
+            theta[index], steps = found, max(steps, used)
+        return theta, residual, steps
+
+    @staticmethod
+    def _statistics(wins: NDArray[Any]) -> tuple[Array, Array]:
+        """Sufficient statistics: weight of each pair, and win counts."""
+        matrix = np.asarray(wins, dtype=float)
+        return matrix + np.swapaxes(matrix, -1, -2), matrix.sum(axis=-1)
+
+    def _fit_block(
+        self,
+        wins: NDArray[Any],
+        shared: tuple[Array, Array] | None,
+        linear: Array,
+        settings: Settings,
+    ) -> tuple[Array, Array, int]:
+        totals, won = self._statistics(wins) if shared is None else shared
+        theta, used = fit_logistic(totals, won, linear, settings)
+        return theta, logistic_residual(totals, won, linear, theta, settings.gamma), used
+
+    def connected(self) -> bool:
+        """Whether comparisons join all items, in every replicate."""
+        n = self.wins.shape[-1]
+        met = (self.wins > 0) | (np.swapaxes(self.wins, -1, -2) > 0)
+        # Two items that each met half of the others have met each other or a common opponent.
+        if np.count_nonzero(met, axis=-1).min() >= (n - 1) / 2:
+            return True
+        return all(_joined(matrix) for matrix in met.reshape(-1, n, n))
+
+    def groups(self) -> int:
+        """Most groups of items, in any replicate, that reach each other by wins."""
+        n = self.wins.shape[-1]
+        return max(strong_groups(matrix > 0) for matrix in self.wins.reshape(-1, n, n))
 
 
 class LogisticMatrices:
@@ -58,34 +128,6 @@ class LogisticMatrices:
         )
 
 
-class LinkMatrices:
-    """Score and Newton steps for any link; ``wins`` has shape (..., n, n)."""
-
-    def __init__(self, wins: Array, linear: Array, gamma: float, link: Link) -> None:
-        self.wins, self.linear, self.gamma, self.link = wins, linear, gamma, link
-        totals = wins.sum(axis=-1) + wins.sum(axis=-2)
-        self.mean_degree = totals.mean(axis=-1, keepdims=True)
-
-    def score(self, theta: Array) -> Array:
-        """Return the gradient of the negative log-likelihood, ridge and linear term."""
-        self._gaps = theta[..., :, None] - theta[..., None, :]
-        pull = self.wins * self.link.log_slope(self._gaps)
-        return pull.sum(axis=-2) - pull.sum(axis=-1) + self.linear + self.gamma * theta
-
-    def direction(self, score: Array, tol: float) -> Array:
-        """Newton step by conjugate gradients."""
-        weight = self.wins * self.link.log_curvature(self._gaps)
-        weight = weight + np.swapaxes(weight, -1, -2)
-        diagonal = weight.sum(axis=-1) + self.gamma
-        return newton_step(
-            lambda x: diagonal * x - _times(weight, x),
-            diagonal,
-            score,
-            stop=inner_stop(score, self.mean_degree, tol),
-            centre=self.gamma == 0,
-        )
-
-
 def fit_logistic(
     totals: Array, wins: Array, linear: Array, settings: Settings
 ) -> tuple[Array, int]:
@@ -93,13 +135,6 @@ def fit_logistic(
     gamma, target = settings.gamma, wins - linear
     start = logistic_start(wins, totals.sum(axis=-1), target, gamma)
     return minimise(LogisticMatrices(totals, target, gamma), start, settings)
-
-
-def fit_link(wins: Array, linear: Array, settings: Settings) -> tuple[Array, int]:
-    """Fit a block of replicates of win matrices (..., n, n) by the general route."""
-    shape = np.broadcast_shapes(wins.shape[:-1], linear.shape)
-    problem = LinkMatrices(wins, linear, settings.gamma, settings.link)
-    return minimise(problem, np.zeros(shape), settings)
 
 
 def logistic_residual(
@@ -122,15 +157,15 @@ def logistic_residual(
     return np.abs(expected - wins + linear + gamma * theta).max(axis=-1)
 
 
-def link_residual(wins: Array, linear: Array, theta: Array, gamma: float, link: Link) -> Array:
-    """Sup-norm of the score for any link, item by item, from the data and ``theta`` alone."""
-    score = linear + gamma * theta
-    for i in range(theta.shape[-1]):
-        gaps = theta[..., i, None] - theta
-        lost = wins[..., :, i] * link.log_slope(-gaps)
-        score[..., i] += (lost - wins[..., i, :] * link.log_slope(gaps)).sum(axis=-1)
-    return np.abs(score).max(axis=-1)
-
-
 def _times(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[..., None])[..., 0] if vector.ndim > 1 else matrix @ vector
+
+
+def _joined(met: NDArray[np.bool_]) -> bool:
+    """Whether all items are reached from the first one; ``met`` is symmetric."""
+    reached = np.zeros(len(met), dtype=bool)
+    frontier = np.arange(1)
+    while frontier.size:
+        reached[frontier] = True
+        frontier = np.flatnonzero(met[frontier].any(axis=0) & ~reached)
+    return bool(reached.all())

@@ -6,14 +6,13 @@ one code serves a single fit and a batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from dpbook.models.links import Link
+from scipy.sparse import csgraph
 
 Array = NDArray[np.float64]
 
@@ -30,7 +29,6 @@ class Settings:
     """What every solver is told: ``tol`` bounds the sup-norm of the certified score residual."""
 
     gamma: float
-    link: Link
     tol: float
     limit: int
 
@@ -38,6 +36,32 @@ class Settings:
     def inner_tol(self) -> float:
         """Tolerance of the solver; the rest is left to rounding between the two formulas."""
         return self.tol / 2
+
+
+class Data(Protocol):
+    """Comparisons in the form one solver wants; ``linear`` has shape (replicates, n)."""
+
+    @property
+    def method(self) -> str:
+        """The word for `RidgeFit.method`."""
+        ...
+
+    @property
+    def least(self) -> float:
+        """Smallest positive weight of a win."""
+        ...
+
+    def fit(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
+        """Return theta (replicates, n), residuals computed afresh, and the most steps taken."""
+        ...
+
+    def connected(self) -> bool:
+        """Whether comparisons join all items, in every replicate."""
+        ...
+
+    def groups(self) -> int:
+        """Most groups of items, in any replicate, that reach each other by wins."""
+        ...
 
 
 class Problem(Protocol):
@@ -157,3 +181,14 @@ def logistic_start(wins: Array, degree: Array, target: Array, gamma: float) -> A
     if gamma > 0:
         theta = np.clip(theta, (target - degree) / gamma, target / gamma)
     return centred(theta) if gamma == 0 else theta
+
+
+def blocks(count: int, size: int) -> Iterator[slice]:
+    """Replicates a block at a time."""
+    for first in range(0, count, max(1, size)):
+        yield slice(first, min(count, first + max(1, size)))
+
+
+def strong_groups(graph: Any) -> int:
+    """Number of groups of items that reach each other along the edges."""
+    return int(csgraph.connected_components(graph, connection="strong")[0])

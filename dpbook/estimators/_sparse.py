@@ -11,8 +11,14 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from dpbook.data import Comparisons
-from dpbook.estimators._newton import Settings, inner_stop, logistic_start, minimise, newton_step
-from dpbook.models.links import Link
+from dpbook.estimators._newton import (
+    Settings,
+    inner_stop,
+    logistic_start,
+    minimise,
+    newton_step,
+    strong_groups,
+)
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int32]
@@ -42,6 +48,7 @@ class Pairs:
     won: Array
     total: Array
     least: float
+    method: str = "sparse"
 
     @property
     def n_items(self) -> int:
@@ -88,7 +95,10 @@ class Pairs:
         # Few pairs, spread over all, usually join everything already; weightless ones do not.
         for stride in (max(1, self.high.size // (8 * n)), 1):
             rows = -(-self.start // stride)
-            graph = sparse.csr_array((weight[::stride], self.high[::stride], rows), shape=(n, n))
+            # csgraph takes contiguous arrays only.
+            some = np.ascontiguousarray(weight[::stride])
+            high = np.ascontiguousarray(self.high[::stride])
+            graph = sparse.csr_array((some, high, rows), shape=(n, n))
             if not graph.data.all():
                 graph = graph.copy()
                 graph.eliminate_zeros()
@@ -96,13 +106,23 @@ class Pairs:
                 return True
         return False
 
-    def wins_graph(self) -> Any:
-        """Directed graph of wins, an edge from the winner to the loser."""
+    def groups(self) -> int:
+        """Groups of items that reach each other by wins, along edges from winner to loser."""
         n, up, down = self.n_items, self.won > 0, self.total > self.won
         low = np.repeat(np.arange(n), np.diff(self.start))
         source = np.concatenate([low[up], self.high[down]])
         target = np.concatenate([self.high[up], low[down]])
-        return sparse.coo_array((np.ones(source.size), (source, target)), shape=(n, n))
+        edges = np.ones(source.size), (source, target)
+        return strong_groups(sparse.coo_array(edges, shape=(n, n)))
+
+    def fit(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
+        """Fit one row of ``linear`` after the other."""
+        theta, residual, steps = np.empty_like(linear), np.empty(len(linear)), 0
+        for row, noise in enumerate(linear):
+            theta[row], used = fit_logistic(self, noise, settings)
+            residual[row] = logistic_residual(self, noise, theta[row], settings.gamma)
+            steps = max(steps, used)
+        return theta, residual, steps
 
 
 def pairs_from_comparisons(data: Comparisons) -> Pairs:
@@ -199,56 +219,11 @@ class LogisticPairs:
         )
 
 
-class LinkPairs:
-    """Score and Newton steps for any link."""
-
-    def __init__(self, pairs: Pairs, linear: Array, gamma: float, link: Link) -> None:
-        self.pairs, self.linear, self.gamma, self.link = pairs, linear, gamma, link
-        self.lost = pairs.total - pairs.won
-        self.mean_degree = pairs.degree_and_wins()[0].mean()
-
-    def score(self, theta: Array) -> Array:
-        """Return the gradient of the negative log-likelihood, ridge and linear term."""
-        self._gaps = self.pairs.gaps(theta)
-        return link_score(self.pairs, self.lost, self._gaps, self.link) + (
-            self.linear + self.gamma * theta
-        )
-
-    def direction(self, score: Array, tol: float) -> Array:
-        """Newton step by conjugate gradients."""
-        pairs, curvature = self.pairs, self.link.log_curvature
-        weight = pairs.won * curvature(self._gaps) + self.lost * curvature(-self._gaps)
-        matrix = pairs.matrix(weight)
-        transposed = matrix.T
-        ones = np.ones(pairs.n_items)
-        diagonal = matrix @ ones + transposed @ ones + self.gamma
-        return newton_step(
-            lambda x: diagonal * x - matrix @ x - transposed @ x,
-            diagonal,
-            score,
-            stop=inner_stop(score, self.mean_degree, tol),
-            centre=self.gamma == 0,
-        )
-
-
-def link_score(pairs: Pairs, lost: Array, gaps: Array, link: Link) -> Array:
-    """Gradient of the negative log-likelihood alone; ``gaps`` are theta_low - theta_high."""
-    slope = lost * link.log_slope(-gaps) - pairs.won * link.log_slope(gaps)
-    at_low, at_high = pairs.sums(slope)
-    return at_low - at_high
-
-
 def fit_logistic(pairs: Pairs, linear: Array, settings: Settings) -> tuple[Array, int]:
     """Fit one set of pairs; ``linear`` has shape (n,)."""
     problem = LogisticPairs(pairs, linear, settings.gamma)
     start = logistic_start(problem.wins, problem.degree, problem.target, settings.gamma)
     return minimise(problem, start, settings)
-
-
-def fit_link(pairs: Pairs, linear: Array, settings: Settings) -> tuple[Array, int]:
-    """Fit one set of pairs by the general route."""
-    problem = LinkPairs(pairs, linear, settings.gamma, settings.link)
-    return minimise(problem, np.zeros(pairs.n_items), settings)
 
 
 def logistic_residual(pairs: Pairs, linear: Array, theta: Array, gamma: float) -> float:
@@ -265,10 +240,3 @@ def logistic_residual(pairs: Pairs, linear: Array, theta: Array, gamma: float) -
     surprise -= pairs.won
     at_low, at_high = pairs.sums(surprise)
     return float(np.abs(at_low - at_high + linear + gamma * theta).max())
-
-
-def link_residual(pairs: Pairs, linear: Array, theta: Array, gamma: float, link: Link) -> float:
-    """Sup-norm of the score for any link, from the pairs and ``theta`` alone."""
-    gaps = pairs.gaps(theta)
-    score = link_score(pairs, pairs.total - pairs.won, gaps, link) + linear + gamma * theta
-    return float(np.abs(score).max())

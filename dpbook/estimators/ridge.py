@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import expit
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
-from dpbook.estimators import _select
-from dpbook.estimators._newton import Settings
-from dpbook.estimators._routes import CompleteRoute, Route
+from dpbook.estimators._complete import WinCounts
+from dpbook.estimators._dense import WinMatrices
+from dpbook.estimators._newton import Data, Settings
+from dpbook.estimators._sparse import pairs_from_comparisons, pairs_from_matrix
 from dpbook.estimators.orders import win_matrices
-from dpbook.models.links import LINKS
-
-__all__ = ["RidgeFit", "ridge_mle", "ridge_mle_complete"]
 
 Array = NDArray[np.float64]
+
+METHODS = ("auto", "dense", "sparse", "complete")
+# Up to here a pass over a matrix is cheaper than the index arithmetic of a list of pairs.
+DENSE_ITEMS = 100
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,11 @@ class RidgeFit:
     Attributes
     ----------
     theta : array, shape (..., n)
-        Strengths on the scale of the link (log-odds for the logistic).
+        Strengths, log-odds.
     residual : array, shape (...)
         Sup-norm of the score equation at ``theta``, computed anew from the data after the fit:
-        zero exactly at the minimiser. With gamma > 0 and a log-concave link, no entry of
-        ``theta`` is further than sqrt(n) * residual / gamma from the minimiser.
+        zero exactly at the minimiser. With gamma > 0 no entry of ``theta`` is further than
+        sqrt(n) * residual / gamma from the minimiser.
     iterations : int
         Newton steps taken by the slowest replicate.
     method : str
@@ -51,7 +54,6 @@ def ridge_mle(
     *,
     gamma: float,
     linear: ArrayLike | None = None,
-    link: str = "logistic",
     method: str = "auto",
     tol: float = 1e-8,
     max_iterations: int = 500,
@@ -59,8 +61,8 @@ def ridge_mle(
     """Minimise a negative log-likelihood of paired comparisons plus a ridge and a linear term.
 
     The objective is the sum over ordered pairs of ``wins[i, j]`` times -log F(theta_i - theta_j),
-    plus gamma / 2 times the squared length of theta, plus the inner product of ``linear`` and
-    theta. For a log-concave F it is convex, with a unique minimiser when gamma > 0.
+    F logistic, plus gamma / 2 times the squared length of theta, plus the inner product of
+    ``linear`` and theta. It is convex, with a unique minimiser when gamma > 0.
 
     Parameters
     ----------
@@ -71,12 +73,10 @@ def ridge_mle(
         Ridge parameter, at least 0; 0 asks for the plain maximum-likelihood estimate, centred.
     linear : array, shape (..., n), optional
         Linear term (the noise of objective perturbation); broadcast against ``data``.
-    link : str
-        A key of `dpbook.models.LINKS`.
     method : {"auto", "dense", "sparse", "complete"}
         How sums over opponents are computed: over matrices, over lists of pairs (time and memory
-        linear in the comparisons), or, when each pair is compared equally often and the link is
-        logistic, by a low-rank representation of F. ``"auto"`` takes the fastest.
+        linear in the comparisons), or, when each pair is compared equally often, by a low-rank
+        representation of F. ``"auto"`` takes the fastest.
     tol : float
         Largest allowed sup-norm of the score residual.
     max_iterations : int
@@ -90,8 +90,7 @@ def ridge_mle(
     ------
     ValueError
         If gamma is negative; or gamma is 0 and no minimiser exists: the items cannot all be
-        reached from each other by wins, or the linear term is too large or does not sum to zero;
-        or the link is not log-concave and gamma is too small to make the objective convex.
+        reached from each other by wins, or the linear term is too large or does not sum to zero.
     RuntimeError
         If the residual is still above ``tol`` after ``max_iterations`` steps.
 
@@ -101,15 +100,15 @@ def ridge_mle(
     inside; a step is shortened only where the slope along it turns up. The certificate is the
     residual of the score equation, never the length of a step.
     """
-    settings = _settings(gamma, link, tol, max_iterations)
-    check.choice("method", method, _select.METHODS)
+    settings = _settings(gamma, tol, max_iterations)
+    check.choice("method", method, METHODS)
     if isinstance(data, Comparisons):
         noise = _linear(linear, data.n_items)
-        return _fit(_select.comparisons_route(data, method, link), noise, settings)
+        return _fit(_from_comparisons(data, method), noise, settings)
     if sparse.issparse(data):
         matrix: Any = data
         noise = _linear(linear, matrix.shape[-1])
-        return _fit(_select.sparse_route(matrix, method, link), noise, settings)
+        return _fit(_from_sparse(matrix, method), noise, settings)
     wins = win_matrices(data)
     n = wins.shape[-1]
     noise = _linear(linear, n)
@@ -117,7 +116,7 @@ def ridge_mle(
         shape = np.broadcast_shapes(wins.shape[:-1], noise.shape)
         noise = np.broadcast_to(noise, shape)
         wins = np.broadcast_to(wins, (*shape, n)).reshape(-1, n, n)
-    return _fit(_select.matrix_route(wins, method, link), noise, settings)
+    return _fit(_from_matrices(wins, method), noise, settings)
 
 
 def ridge_mle_complete(
@@ -129,7 +128,7 @@ def ridge_mle_complete(
     tol: float = 1e-8,
     max_iterations: int = 500,
 ) -> RidgeFit:
-    """`ridge_mle` on the complete graph, logistic link, from win counts alone.
+    """`ridge_mle` on the complete graph, from win counts alone.
 
     Parameters
     ----------
@@ -151,7 +150,7 @@ def ridge_mle_complete(
     RuntimeError
         As for `ridge_mle`.
     """
-    settings = _settings(gamma, "logistic", tol, max_iterations)
+    settings = _settings(gamma, tol, max_iterations)
     counts = check.finite_array("wins", wins)
     per_pair = check.positive("per_pair", per_pair)
     n = counts.shape[-1]
@@ -164,13 +163,74 @@ def ridge_mle_complete(
     noise = _linear(linear, n)
     shape = np.broadcast_shapes(counts.shape, noise.shape)
     flat = np.broadcast_to(counts, shape).reshape(-1, n)
-    return _fit(CompleteRoute(flat, per_pair), np.broadcast_to(noise, shape), settings)
+    return _fit(WinCounts(flat, per_pair), np.broadcast_to(noise, shape), settings)
 
 
-def _settings(gamma: float, link: str, tol: float, limit: int) -> Settings:
+def _from_comparisons(data: Comparisons, method: str) -> Data:
+    n = data.n_items
+    crowded = 4 * len(data) >= n * n
+    if method == "auto" and crowded and _each_pair_once(data):
+        return WinCounts(np.bincount(data.winner, minlength=n).astype(float), 1.0)
+    if method in ("dense", "complete") or (method == "auto" and (n <= DENSE_ITEMS or crowded)):
+        return _from_matrices(data.win_matrix(), method)
+    return pairs_from_comparisons(data)
+
+
+def _each_pair_once(data: Comparisons) -> bool:
+    n = data.n_items
+    if 2 * len(data) != n * (n - 1):
+        return False
+    met = np.zeros(n * n, dtype=bool)
+    met[np.minimum(data.winner, data.loser) * n + np.maximum(data.winner, data.loser)] = True
+    return np.count_nonzero(met) == len(data)
+
+
+def _from_sparse(data: Any, method: str) -> Data:
+    if method not in ("auto", "sparse"):
+        return _from_matrices(win_matrices(data.toarray()), method)
+    if data.ndim != 2 or data.shape[0] != data.shape[1] or data.shape[0] < 2:
+        raise ValueError(f"data of shape {data.shape}: allowed is (n, n) with n >= 2")
+    entries = sparse.coo_array(data)
+    if not np.isfinite(entries.data).all() or (entries.data < 0).any():
+        raise ValueError("data holds a negative or non-finite weight: allowed are weights >= 0")
+    if entries.diagonal().any():
+        raise ValueError("data has a non-zero diagonal: an item is never compared with itself")
+    return pairs_from_matrix(entries)
+
+
+def _from_matrices(wins: NDArray[Any], method: str) -> Data:
+    if method in ("auto", "complete"):
+        per_pair = _equal_counts(wins)
+        if per_pair is not None:
+            return WinCounts(np.asarray(wins.sum(axis=-1), dtype=float), per_pair)
+        if method == "complete":
+            raise ValueError(
+                "method = 'complete': allowed for data in which every pair is compared equally "
+                "often"
+            )
+        thin = 4 * np.count_nonzero(wins) < wins.size and wins.shape[-1] > DENSE_ITEMS
+        method = "sparse" if wins.ndim == 2 and thin else "dense"
+    if method == "sparse":
+        if wins.ndim > 2 and len(wins) > 1:
+            raise ValueError(f"method = 'sparse' with {len(wins)} win matrices: allowed is one")
+        return pairs_from_matrix(wins.reshape(wins.shape[-2:]))
+    return WinMatrices(wins)
+
+
+def _equal_counts(wins: NDArray[Any]) -> float | None:
+    """Weight of the comparisons of each pair if it is the same for all, else None."""
+    first = float(wins[..., 0, 1].flat[0] + wins[..., 1, 0].flat[0])
+    n = wins.shape[-1]
+    # The sum of one matrix settles nearly all cases.
+    if first == 0 or wins.reshape(-1, n * n)[0].sum() != first * n * (n - 1) / 2:
+        return None
+    totals = wins + np.swapaxes(wins, -1, -2)
+    return first if np.count_nonzero(totals == first) == wins.size // n * (n - 1) else None
+
+
+def _settings(gamma: float, tol: float, limit: int) -> Settings:
     return Settings(
         check.nonnegative("gamma", gamma),
-        LINKS[check.choice("link", link, tuple(LINKS))],
         check.positive("tol", tol),
         check.integer("max_iterations", limit, 1),
     )
@@ -183,14 +243,13 @@ def _linear(linear: ArrayLike | None, n: int) -> Array:
     return noise
 
 
-def _fit(route: Route, linear: Array, settings: Settings) -> RidgeFit:
-    _require_convex(route, settings)
+def _fit(data: Data, linear: Array, settings: Settings) -> RidgeFit:
     if settings.gamma == 0:
-        _require_connected(route, linear)
+        _require_connected(data, linear)
     flat = np.ascontiguousarray(linear.reshape(-1, linear.shape[-1]))
-    theta, residual, steps = route.fit(flat, settings)
+    theta, residual, steps = data.fit(flat, settings)
     if settings.gamma == 0:
-        _require_minimiser(route, flat, theta, residual, settings)
+        _require_minimiser(data, flat, theta, residual, settings)
     if not (residual <= settings.tol).all():
         raise RuntimeError(
             f"ridge_mle stopped at a score residual of {residual.max():.3g} > tol = "
@@ -198,33 +257,18 @@ def _fit(route: Route, linear: Array, settings: Settings) -> RidgeFit:
             f"max_iterations, gamma = {settings.gamma:g}, or, with very heavy weights, tol"
         )
     shape = linear.shape[:-1]
-    return RidgeFit(theta.reshape(linear.shape), residual.reshape(shape), steps, route.name)
+    return RidgeFit(theta.reshape(linear.shape), residual.reshape(shape), steps, data.method)
 
 
-def _require_convex(route: Route, settings: Settings) -> None:
-    link = settings.link
-    if link.least_curvature >= 0:
-        return
-    # The Hessian is gamma plus a Laplacian whose weights are at least least_curvature times those
-    # of the comparison graph, and a Laplacian's eigenvalues are at most twice its largest degree.
-    needed = -2 * link.least_curvature * route.largest_degree()
-    if settings.gamma <= needed:
-        raise ValueError(
-            f"gamma = {settings.gamma:g} with link = {link.name!r}, which is not log-concave: "
-            f"allowed is gamma > {needed:.4g}, which makes the objective convex, or a log-concave "
-            "link"
-        )
-
-
-def _require_connected(route: Route, linear: Array) -> None:
+def _require_connected(data: Data, linear: Array) -> None:
     if np.abs(linear.sum(axis=-1)).max() > 1e-9 * (1 + np.abs(linear).max()):
         raise ValueError("linear does not sum to zero: allowed with gamma = 0 is a centred term")
-    if not route.connected():
-        raise ValueError(_split(route.groups()))
+    if not data.connected():
+        raise ValueError(_split(data.groups()))
 
 
 def _require_minimiser(
-    route: Route, linear: Array, theta: Array, residual: Array, settings: Settings
+    data: Data, linear: Array, theta: Array, residual: Array, settings: Settings
 ) -> None:
     """Refuse a plain estimate that does not exist, whose strengths would run off to infinity.
 
@@ -233,7 +277,7 @@ def _require_minimiser(
     that, summed over the group, proves that the minimiser exists; only in doubt is the graph of
     wins searched.
     """
-    least = route.least * settings.link.log_slope(np.ptp(theta, axis=-1))
+    least = data.least * expit(-np.ptp(theta, axis=-1))
     if (residual <= settings.tol).all() and (least > theta.shape[-1] * residual).all():
         return
     if linear.any():
@@ -241,7 +285,7 @@ def _require_minimiser(
             "linear is too large for gamma = 0: no minimiser could be certified; allowed is "
             "gamma > 0, or a smaller linear term"
         )
-    groups = route.groups()
+    groups = data.groups()
     if groups > 1:
         raise ValueError(_split(groups))
 

@@ -26,9 +26,6 @@ class Link:
         (log F)' = F' / F, accurate in both tails.
     log_curvature : callable
         -(log F)'', the weight of a win in a Hessian.
-    least_curvature : float
-        A lower bound of ``log_curvature``; 0 says that F is log-concave, so that the negative
-        log-likelihood is convex.
     """
 
     name: str
@@ -36,7 +33,6 @@ class Link:
     pdf: Callable[[Array], Array]
     log_slope: Callable[[Array], Array]
     log_curvature: Callable[[Array], Array]
-    least_curvature: float = 0.0
 
 
 # scipy is imported where it is used, so that the package needs numpy alone to be imported.
@@ -159,16 +155,12 @@ LINKS: dict[str, Link] = {
         _logistic_tanh_curvature,
     ),
     "probit": Link("probit", _probit_cdf, _probit_pdf, _probit_slope, _probit_curvature),
-    # The least curvatures were found by scalar minimisation and rounded down; tested.
-    "cauchit": Link(
-        "cauchit", _cauchit_cdf, _cauchit_pdf, _cauchit_slope, _cauchit_curvature, -0.2344
-    ),
+    "cauchit": Link("cauchit", _cauchit_cdf, _cauchit_pdf, _cauchit_slope, _cauchit_curvature),
     "student_t3": Link(
         "student_t3",
         _student_t3_cdf,
         _student_t3_pdf,
         _student_t3_slope,
         _student_t3_curvature,
-        -0.177,
     ),
 }

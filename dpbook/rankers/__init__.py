@@ -5,7 +5,12 @@ itself draws is for study, as `dpbook.mechanisms` says, and never for a release.
 """
 
 from dpbook.rankers.base import Ranker
-from dpbook.rankers.calibration import MleCalibration, mle_calibration, perturbed_mle_loss
+from dpbook.rankers.calibration import (
+    mle_calibration,
+    objective_perturbation,
+    perturbed_mle,
+    perturbed_mle_logpdf,
+)
 from dpbook.rankers.counts import NoisyCounts, count_noise_scale, noisy_counts
 from dpbook.rankers.exponential import ExponentialRanking
 from dpbook.rankers.footrule import PrivateFootrule
@@ -19,10 +24,11 @@ from dpbook.rankers.local_pairs import (
     report_pmf,
     response_exponent,
 )
-from dpbook.rankers.mle import objective_perturbation, perturbed_mle, perturbed_mle_logpdf
+from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, DemandRun, GroupAnswers, OneQuestion
 from dpbook.rankers.pairs import CappedKwikSort, CappedRuns, NoisyPairs
 from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers, debiased_mle
+from dpbook.rankers.spectral import OneShotSpectral, spectral_scores
 
 __all__ = [
     "AnswersOnDemand",
@@ -35,11 +41,12 @@ __all__ = [
     "Hypercube",
     "LaplaceAnswers",
     "LocalRanker",
-    "MleCalibration",
     "NoisyCounts",
     "NoisyPairs",
     "OneQuestion",
+    "OneShotSpectral",
     "PairResponses",
+    "PerturbedMle",
     "PrivateFootrule",
     "Ranker",
     "best_queries",
@@ -52,7 +59,7 @@ __all__ = [
     "objective_perturbation",
     "perturbed_mle",
     "perturbed_mle_logpdf",
-    "perturbed_mle_loss",
     "report_pmf",
     "response_exponent",
+    "spectral_scores",
 ]

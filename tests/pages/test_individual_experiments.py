@@ -1,5 +1,6 @@
 """Experiments on private people: against direct computation, limits, and broken twins."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -10,17 +11,29 @@ from scipy.special import expit
 from dpbook import privacy
 from dpbook.data import PairTable, load_table
 from dpbook.models import all_rankings
-from dpbook.simulation import individual, log_relative_error, subsampled, top_k_error
-from dpbook.simulation.individual import (
+from dpbook.pages import individual_experiments as page
+from dpbook.pages.individual_experiments import (
     edge_errors,
     individual_errors,
+    individual_rankers,
     paper_strengths,
-    privacy_levels,
+    survey_distances,
 )
-from dpbook.simulation.subsampled import survey_distances
-from dpbook.simulation.trends import trend
+from dpbook.rankers import PerturbedMle
+from dpbook.simulation import log_relative_error, top_k_error
+
+RNG, LINE = np.random.default_rng(0), np.arange(8.0)[None]
+surveyed = partial(survey_distances, load_table("cems"))
+
+
+def errors(truth, users, epsilons, kind="printed", per_user=5, **options):
+    rankers = individual_rankers(truth.shape[1], per_user, epsilons, kind)
+    return individual_errors(truth, users=users, rankers=rankers, **options)
+
 
 NAMES = {"mle l2", "mle linf", "mle top-k", "counts top-k"}
+
+
 AS_RUN = {"as run l2", "as run linf", "as run top-k", "as run counts top-k"}
 
 
@@ -81,7 +94,7 @@ def partial_sort_error(estimate, truth, k, chosen=None):
 def test_one_replicate_against_direct_computation(seed):
     rng = np.random.default_rng(seed)
     truth = paper_strengths(9, rng=rng)
-    found = individual_errors(truth, users=[60], per_user=3, epsilons=[1.5], rng=rng)
+    found = errors(truth, [60], [1.5], per_user=3, rng=rng)
     assert set(found) == NAMES | AS_RUN
     for name, value in direct_errors(seed, 9, 60, 3, 1.5).items():
         assert found[name][0, 0, 0] == pytest.approx(float(value), abs=2e-4), name
@@ -90,7 +103,7 @@ def test_one_replicate_against_direct_computation(seed):
 def test_a_truth_that_is_not_centred_puts_a_floor_under_the_error():
     rng = np.random.default_rng(4)
     truth = paper_strengths(16, size=300, rng=rng)
-    found = individual_errors(truth, users=[10**7], per_user=5, epsilons=[2.5], rng=rng)
+    found = errors(truth, [10**7], [2.5], rng=rng)
     assert found["mle l2"].mean() < -4
     offset = np.abs(truth.mean(axis=1)) * 4 / np.linalg.norm(truth, axis=1)
     # The errors of the estimate, of relative size e^-4 and less, add up by squares.
@@ -100,7 +113,7 @@ def test_a_truth_that_is_not_centred_puts_a_floor_under_the_error():
 def test_partial_sorts_miss_what_lots_miss():
     rng = np.random.default_rng(5)
     truth = np.tile(-0.2 * np.arange(12), (20, 1))
-    found = individual_errors(truth, users=[10**6], per_user=5, epsilons=[np.inf], rng=rng)
+    found = errors(truth, [10**6], [np.inf], rng=rng)
     assert found["mle top-k"].mean() == 0
     # All items in their places: the sets are 3 of the same 8, or the top 3 against 3 of these.
     for name in ("as run top-k", "as run counts top-k"):
@@ -109,12 +122,9 @@ def test_partial_sorts_miss_what_lots_miss():
 
 def test_private_counts_at_epsilon_are_printed_counts_at_half_of_it():
     truth = paper_strengths(12, size=50, rng=np.random.default_rng(6))
-    options = {"users": [200, 300], "per_user": 5}
     private, printed = (
-        individual_errors(
-            truth, epsilons=[e], calibration=c, rng=np.random.default_rng(7), **options
-        )
-        for e, c in ((1.0, "private"), (0.5, "printed"))
+        errors(truth, [200, 300], [e], kind, rng=np.random.default_rng(7))
+        for e, kind in ((1.0, "private"), (0.5, "printed"))
     )
     np.testing.assert_array_equal(private["counts top-k"], printed["counts top-k"])
     assert not np.array_equal(private["mle l2"], printed["mle l2"])
@@ -124,7 +134,7 @@ def test_ties_between_counts_are_not_broken_in_favour_of_the_truth():
     """One comparison, twelve items: the top set is all but a guess."""
     rng = np.random.default_rng(8)
     truth = paper_strengths(12, size=4000, rng=rng)
-    found = individual_errors(truth, users=[1], per_user=1, epsilons=[np.inf], rng=rng)
+    found = errors(truth, [1], [np.inf], per_user=1, rng=rng)
     assert found["counts top-k"].mean() > 0.68  # a guess misses 0.75; by position it is 0.05
     level = np.where(np.arange(12) < 3, 0, -1e-9) * np.ones((2000, 1))
     flat = edge_errors(level, epsilons=[np.inf], rng=rng)
@@ -134,9 +144,7 @@ def test_ties_between_counts_are_not_broken_in_favour_of_the_truth():
 
 def test_edge_rankers_agree_without_privacy():
     rng = np.random.default_rng(9)
-    found = edge_errors(
-        paper_strengths(40, size=60, rng=rng), epsilons=privacy_levels([0.5, np.inf]), rng=rng
-    )
+    found = edge_errors(paper_strengths(40, size=60, rng=rng), epsilons=[0.5, np.inf], rng=rng)
     assert set(found) == NAMES
     assert found["mle l2"].shape == (2, 60)
     # On the complete graph both orders are that of the wins; ties go by different lots.
@@ -148,7 +156,7 @@ def test_survey_distances_in_the_limits():
     table = load_table("cems_1998")
     rng = np.random.default_rng(10)
     options = {"fractions": [1.0, 0.3], "epsilons": [1.0, 1e7], "size": 200}
-    found = survey_distances(table, calibration="private", rng=rng, **options)
+    found = survey_distances(table, kind="private", rng=rng, **options)
     assert found["l2"].shape == (2, 2, 200)
     assert found["l2"][:, 1].max() < 1e-4  # no noise, no ridge to speak of
     assert found["hamming"][0, 1].max() == 0  # no ties between the counts of all answers
@@ -182,7 +190,7 @@ def test_subsamples_keep_the_right_share_of_answers():
         table,
         fractions=[0.8, 0.2],
         epsilons=[4.0],
-        calibration="private",
+        kind="private",
         size=3000,
         rng=rng,
     )
@@ -193,21 +201,21 @@ def test_subsamples_keep_the_right_share_of_answers():
 
 @pytest.fixture
 def fits(monkeypatch):
-    """What the experiments hand to the estimators: win matrices or counts, ridge, linear term."""
+    """What the experiments hand to the ranker: tables or counts, its ridge, the noise at scale."""
     seen = []
 
-    def spy(module, name):
-        original = getattr(module, name)
+    def spy(name):
+        original = getattr(PerturbedMle, name)
 
-        def spied(data, **options):
-            seen.append((np.asarray(data), options["gamma"], options.get("linear")))
-            return original(data, **options)
+        def spied(self, data, noise, **options):
+            linear = self.scale * noise if self.scale else None
+            seen.append((np.array(data), self.gamma, linear))
+            return original(self, data, noise, **options)
 
-        monkeypatch.setattr(module, name, spied)
+        monkeypatch.setattr(PerturbedMle, name, spied)
 
-    spy(subsampled, "ridge_mle")
-    for name in ("ridge_mle", "ridge_mle_complete"):
-        spy(individual, name)
+    spy("release")
+    spy("perturb")
     return seen
 
 
@@ -234,7 +242,7 @@ def test_survey_estimates_get_the_noise_and_the_ridge_of_their_calibration(
         load_table("cems"),
         fractions=[1.0, 0.25],
         epsilons=[0.5],
-        calibration=calibration,
+        kind=calibration,
         size=2000,
         rng=np.random.default_rng(14),
     )
@@ -249,7 +257,7 @@ def test_survey_estimates_get_the_noise_and_the_ridge_of_their_calibration(
         load_table("cems"),
         fractions=[1.0],
         epsilons=[0.1],
-        calibration=calibration,
+        kind=calibration,
         size=2,
         rng=np.random.default_rng(14),
     )
@@ -296,19 +304,10 @@ def test_individual_experiment_uses_the_noise_of_its_calibration(
     fits, monkeypatch, calibration, score, gamma, counts
 ):
     shown = []
-    original = individual.top_k_error
-    monkeypatch.setattr(
-        individual, "top_k_error", lambda x, *a: (shown.append(x), original(x, *a))[1]
-    )
+    original = page.top_k_error
+    monkeypatch.setattr(page, "top_k_error", lambda x, *a: (shown.append(x), original(x, *a))[1])
     truth = paper_strengths(8, size=2000, rng=np.random.default_rng(17))
-    individual_errors(
-        truth,
-        users=[50],
-        per_user=3,
-        epsilons=[0.5],
-        calibration=calibration,
-        rng=np.random.default_rng(18),
-    )
+    errors(truth, [50], [0.5], calibration, per_user=3, rng=np.random.default_rng(18))
     ((wins, ridge, linear),) = fits
     assert ridge == pytest.approx(gamma)
     for values, scale in ((linear, score), (shown[1] - wins.sum(axis=-1), counts)):
@@ -319,10 +318,8 @@ def test_individual_experiment_uses_the_noise_of_its_calibration(
 def test_edge_twin_uses_the_printed_noise(fits, monkeypatch):
     """8 / epsilon on the score, 2 / epsilon on the counts, a ridge of 2 sqrt(8 log 8)."""
     shown = []
-    original = individual.top_k_error
-    monkeypatch.setattr(
-        individual, "top_k_error", lambda x, *a: (shown.append(x), original(x, *a))[1]
-    )
+    original = page.top_k_error
+    monkeypatch.setattr(page, "top_k_error", lambda x, *a: (shown.append(x), original(x, *a))[1])
     truth = paper_strengths(8, size=2000, rng=np.random.default_rng(19))
     edge_errors(truth, epsilons=[0.5], rng=np.random.default_rng(20))
     ((counts, ridge, linear),) = fits
@@ -332,76 +329,20 @@ def test_edge_twin_uses_the_printed_noise(fits, monkeypatch):
         assert found == pytest.approx(scale, rel=error) and error < 0.05
 
 
-def test_trend_tells_rising_flat_and_falling_apart():
-    rng = np.random.default_rng(12)
-    x = [1, 2, 4, 8]
-    noise = rng.normal(size=(4, 300))
-    up = trend(x, np.log(x)[:, None] + 0.3 * noise)
-    assert up.rises() and up.rises(0.8) and not up.rises(1.1) and not up.falls()
-    assert up.slope == pytest.approx(1, abs=0.1) and up.low < up.slope < up.high
-    assert up.up == 3 and up.down == 0
-    down = trend(x, -np.log(x)[:, None] + 0.3 * noise)
-    assert down.falls(0.8) and not down.rises()
-    flat = trend(x, 0 * noise)
-    assert not flat.rises() and not flat.falls()
-    dent = trend(x, np.array([0, 1, 0.5, 3])[:, None] + 0.3 * noise)
-    assert dent.low > 0 and dent.down == 1 and not dent.rises()
-
-
-def test_trend_by_hand():
-    # Three columns (a - 1, a, a + 1) on the first step, nothing on the second. Both steps together
-    # at 90 %: Student's t with 2 degrees of freedom at 1 - 0.1 / 4, 4.30265, over sqrt(3): 2.484.
-    def steps(a):
-        return trend([1, 2, 4], np.array([[0.0] * 3, [a - 1, a, a + 1], [a - 1, a, a + 1]]), **at)
-
-    at = {"confidence": 0.9}
-    assert (steps(2.49).up, steps(2.48).up, steps(-2.49).down, steps(-2.48).down) == (1, 0, 1, 0)
-    # The slope alone at 90 %: in units of log 2, x = -1, 0, 1 and slopes a / 2 -+ 1 / 2 over
-    # log 2, with the half-width 2.91999 / (2 sqrt(3)).
-    found = steps(2.0)
-    assert found.slope * np.log(2) == pytest.approx(1.0)
-    assert (found.high - found.slope) * np.log(2) == pytest.approx(2.91999 / 12**0.5, abs=1e-5)
-    assert (found.slope - found.low) * np.log(2) == pytest.approx(2.91999 / 12**0.5, abs=1e-5)
-
-
-def test_trend_intervals_cover():
-    rng = np.random.default_rng(13)
-    inside = 0
-    for _ in range(1000):
-        t = trend([1, 3, 9], rng.normal(size=(3, 40)), confidence=0.9)
-        inside += t.low <= 0 <= t.high
-    assert 0.87 <= inside / 1000 <= 0.93
-
-
 @pytest.mark.parametrize(
-    ("change", "name"),
+    ("call", "name"),
     [
-        ({"users": [10, 10]}, "users"),
-        ({"users": []}, "users"),
-        ({"per_user": 0}, "per_user"),
-        ({"epsilons": [0.0]}, "epsilons"),
-        ({"calibration": "tight"}, "calibration"),
-        ({"truth": np.full((1, 8), np.nan)}, "truth"),
-        ({"truth": np.full((1, 8), 2.0)}, "truth"),
+        (lambda: errors(LINE, [10, 10], [1.0], rng=RNG), "users"),
+        (lambda: errors(LINE, [], [1.0], rng=RNG), "users"),
+        (lambda: errors(LINE, [10], [1.0], per_user=0, rng=RNG), "per_user"),
+        (lambda: errors(LINE, [10], [0.0], rng=RNG), "epsilon"),
+        (lambda: errors(LINE, [10], [1.0], "tight", rng=RNG), "kind"),
+        (lambda: errors(0 * LINE + 2, [10], [1.0], rng=RNG), "truth"),
+        (lambda: surveyed(fractions=[0.5, 1], epsilons=[1], size=2, rng=RNG), "fractions"),
+        (lambda: surveyed(fractions=[1], epsilons=[1], kind="x", size=2, rng=RNG), "kind"),
+        (lambda: paper_strengths(3, rng=RNG), "n_items"),
     ],
 )
-def test_bad_arguments_are_named(change, name):
-    good = {"truth": np.arange(8.0)[None], "users": [10], "per_user": 2, "epsilons": [1.0]}
+def test_bad_arguments_are_named(call, name):
     with pytest.raises(ValueError, match=name):
-        individual_errors(**(good | change), rng=np.random.default_rng(0))
-
-
-def test_bad_arguments_of_the_others():
-    rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="fractions"):
-        survey_distances(load_table("cems"), fractions=[0.5, 1], epsilons=[1], size=2, rng=rng)
-    with pytest.raises(ValueError, match="calibration"):
-        survey_distances(
-            load_table("cems"), fractions=[1], epsilons=[1], calibration="x", size=2, rng=rng
-        )
-    with pytest.raises(ValueError, match="n_items"):
-        paper_strengths(3, rng=rng)
-    with pytest.raises(ValueError, match="curve"):
-        trend([1, 2, 3], np.zeros((2, 5)))
-    with pytest.raises(ValueError, match="confidence"):
-        trend([1, 2], np.zeros((2, 5)), confidence=1.0)
+        call()

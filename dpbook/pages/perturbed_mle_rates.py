@@ -1,18 +1,19 @@
-"""Measuring rates: an error split into its sources, slopes with intervals, leave-one-out paths."""
+"""Page 05: an error split into its sources, and gradient descent with its leave-one-out twins."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from scipy.special import expit
 
 from dpbook import _validation as check
+from dpbook.data import Comparisons
 from dpbook.estimators import ridge_mle
-
-__all__ = ["ErrorParts", "LeaveOneOutPath", "error_parts", "leave_one_out_path", "log_slopes"]
+from dpbook.models import btl_probabilities, edge_wins
+from dpbook.rankers import PerturbedMle
+from dpbook.simulation import edge_win_counts
 
 Array = NDArray[np.float64]
 
@@ -45,94 +46,66 @@ class ErrorParts:
 
 
 def error_parts(
-    theta: ArrayLike, wins: ArrayLike, expected: ArrayLike, *, gamma: float, linear: ArrayLike
+    ranker: PerturbedMle, theta: ArrayLike, wins: ArrayLike, expected: ArrayLike, noise: ArrayLike
 ) -> ErrorParts:
-    """Split the error of the perturbed maximum-likelihood estimate (logistic link).
+    """Split the error of the perturbed maximum-likelihood estimate, without centring.
 
     Parameters
     ----------
+    ranker : PerturbedMle
     theta : array, shape (n,)
         True strengths, centred.
     wins : array, shape (..., n, n)
-        Win matrices, one per replicate.
+        Win tables, one per replicate.
     expected : array, shape (n, n)
         Expectation of ``wins``; its fit is the minimiser of the expected objective.
-    gamma : float
-        Ridge parameter, above 0.
-    linear : array, shape (..., n)
-        Laplace noise of each replicate.
-
-    Returns
-    -------
-    ErrorParts
-
-    Raises
-    ------
-    ValueError
-        If gamma is not positive or the shapes do not fit.
-
-    Notes
-    -----
-    CCW25, Algorithm 1 and (3.2), without centring. Each of the three fits solves its score
-    equation to a sup-norm of 1e-8.
+    noise : array, shape (..., n)
+        From ``ranker.noise``.
     """
     truth = check.finite_array("theta", theta)
-    gamma = check.positive("gamma", gamma)
-    table = check.real_array("wins", wins)
-    if table.shape[-1:] != truth.shape or np.shape(expected) != truth.shape * 2:
+    if np.shape(wins)[-1:] != truth.shape or np.shape(expected) != truth.shape * 2:
         raise ValueError(
-            f"wins of shape {table.shape}, expected of shape {np.shape(expected)}: allowed are "
+            f"wins of shape {np.shape(wins)}, expected of shape {np.shape(expected)}: allowed are "
             f"(..., n, n) and (n, n) with n = {truth.size}"
         )
-    population = ridge_mle(expected, gamma=gamma).theta
-    public = ridge_mle(table, gamma=gamma).theta
-    private = ridge_mle(table, gamma=gamma, linear=linear).theta
+    population = ridge_mle(expected, gamma=ranker.gamma).theta
+    public = replace(ranker, scale=0).release(wins, noise)
+    private = ranker.release(wins, noise)
     return ErrorParts(population - truth, public - population, private - public)
 
 
-def log_slopes(predictors: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -> Array:
-    """Slopes of a log-log regression, with intervals over independent replicates.
+def edge_study(
+    ranker: PerturbedMle, theta: Array, p: float, size: int, rng: np.random.Generator
+) -> tuple[ErrorParts, Array]:
+    """Parts of the error in so many data sets of compared pairs, and the noise on the scores."""
+    rho = btl_probabilities(theta)
+    expected = p * rho * ~np.eye(theta.size, dtype=bool)
+    noise = ranker.noise(size, rng=rng)
+    runs = []
+    for z in np.array_split(noise, -(-size * theta.size**2 // 8_000_000)):  # keeps memory small
+        wins = edge_wins(rho, p=p, size=len(z), rng=rng)
+        runs.append(error_parts(ranker, theta, wins, expected, z))
+    sampling = np.concatenate([run.sampling for run in runs])
+    private = np.concatenate([run.noise for run in runs])
+    return ErrorParts(runs[0].bias, sampling, private), ranker.scale * noise
 
-    A line is fitted to each replicate by least squares; the slopes of the replicates are
-    independent and alike, so Student's t gives an interval for their mean.
 
-    Parameters
-    ----------
-    predictors : array, shape (settings,) or (settings, k)
-        Positive predictors; their logarithms are taken.
-    values : array, shape (settings, replicates)
-        Positive values, the replicates of all settings independent of each other.
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    array, shape (k, 3)
-        Mean slope, lower and upper end of the interval for each predictor.
-
-    Raises
-    ------
-    ValueError
-        If something is not positive, or there are too few settings or replicates.
-    """
-    x, y = check.finite_array("predictors", predictors), check.finite_array("values", values)
-    x = x.reshape(len(x), -1)
-    if y.ndim != 2 or len(y) != len(x) or len(x) < x.shape[1] + 1 or y.shape[1] < 2:
-        raise ValueError(
-            f"values of shape {y.shape}: allowed is (settings, replicates) with {len(x)} settings, "
-            f"at least {x.shape[1] + 1}, and at least 2 replicates"
-        )
-    if x.min() <= 0 or y.min() <= 0:
-        raise ValueError("predictors and values: allowed are positive numbers")
-    design = np.column_stack([np.ones(len(x)), np.log(x)])
-    if np.linalg.matrix_rank(design) < design.shape[1]:
-        raise ValueError("predictors: allowed are columns that vary, none determined by the others")
-    slopes = (np.linalg.pinv(design) @ np.log(y))[1:]
-    level = check.probability("confidence", confidence, zero=False, one=False)
-    replicates = y.shape[1]
-    half = stats.t.ppf((1 + level) / 2, replicates - 1) * slopes.std(axis=1, ddof=1)
-    centre, half = slopes.mean(axis=1), half / np.sqrt(replicates)
-    return np.column_stack([centre, centre - half, centre + half])
+def raw_squares(
+    ranker: PerturbedMle, theta: Array, p: float, size: int, rng: np.random.Generator
+) -> Array:
+    """Squared l2 errors of the raw output, from win counts (p = 1) or from lists of pairs."""
+    n, noise = theta.size, ranker.noise(size, rng=rng)
+    if p == 1:
+        wins = edge_win_counts(theta, size=size, rng=rng)
+        return np.asarray(((ranker.perturb(wins, noise) - theta) ** 2).sum(axis=1))
+    (i, j), found = np.triu_indices(n, 1), []
+    for z in noise:
+        met = rng.random(i.size) < p
+        a, b = i[met], j[met]
+        ahead = rng.random(a.size) < expit(theta[a] - theta[b])
+        data = Comparisons(n, winner=np.where(ahead, a, b), loser=np.where(ahead, b, a))
+        found.append(((ranker.release(data, z) - theta) ** 2).sum())
+    return np.array(found)
 
 
 @dataclass(frozen=True)
@@ -162,57 +135,50 @@ class LeaveOneOutPath:
 
 
 def leave_one_out_path(
+    ranker: PerturbedMle,
     theta: ArrayLike,
     wins: ArrayLike,
+    noise: ArrayLike,
     *,
     weight: float,
-    gamma: float,
-    linear: ArrayLike,
     step: float,
     steps: int,
-    twin_linear: ArrayLike | None = None,
+    hidden: bool = False,
 ) -> LeaveOneOutPath:
-    """Run gradient descent and its n leave-one-out twins from the truth (logistic link).
+    """Run gradient descent and its n leave-one-out twins from the truth.
 
     Twin m replaces all comparisons of item m by their expectations.
 
     Parameters
     ----------
+    ranker : PerturbedMle
+        Whose objective is lowered.
     theta : array, shape (n,)
         True strengths; every sequence starts there.
     wins : array, shape (n, n)
-        Win matrix.
+        Win table.
+    noise : array, shape (n,)
+        From ``ranker.noise``.
     weight : float
         Expected number of comparisons of one pair: p in the edge design.
-    gamma : float
-        Ridge parameter, above 0.
-    linear : array, shape (n,)
-        Laplace noise.
     step : float
         Step size, above 0.
     steps : int
         Number of steps.
-    twin_linear : array, shape (n,), optional
-        Noise that the twins see instead, for experiments; by default the same.
-
-    Returns
-    -------
-    LeaveOneOutPath
+    hidden : bool
+        Whether the twins do not see the noise.
 
     Notes
     -----
     CCW25, (A.4)-(A.7) with the gradient of twin m taken at its current iterate. The cost of one
     step is of order n^3.
     """
-    truth = check.finite_array("theta", theta)
-    table = check.finite_array("wins", wins)
-    n = truth.size
+    truth, table = check.finite_array("theta", theta), check.finite_array("wins", wins)
+    n, gamma = truth.size, ranker.gamma
     if table.shape != (n, n):
         raise ValueError(f"wins of shape {table.shape}: allowed is ({n}, {n}), as theta asks")
-    weight, gamma = check.positive("weight", weight), check.positive("gamma", gamma)
-    step, steps = check.positive("step", step), check.integer("steps", steps, 1)
-    noise = check.number_array("linear", linear)
-    twin_noise = noise if twin_linear is None else check.number_array("twin_linear", twin_linear)
+    linear = ranker.scale * check.finite_array("noise", noise)
+    twin_linear = np.zeros(n) if hidden else linear
     off = ~np.eye(n, dtype=bool)
     totals = table + table.T
     expected = weight * expit(truth[:, None] - truth) * off
@@ -225,8 +191,8 @@ def leave_one_out_path(
     for _ in range(steps):
         pull = (totals * expit(x[:, None] - x)).sum(axis=1) - won
         twin_pull = _twin_wins(twins, totals, weight) - twin_won
-        x = x - step * (pull + gamma * x + noise)
-        twins = twins - step * (twin_pull + gamma * twins + twin_noise)
+        x = x - step * (pull + gamma * x + linear)
+        twins = twins - step * (twin_pull + gamma * twins + twin_linear)
         rows.append(_distances(x, twins, truth))
     return LeaveOneOutPath(*np.array(rows).T)
 

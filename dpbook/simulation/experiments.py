@@ -1,18 +1,48 @@
-"""Replicated experiments on noisy counts, with intervals that need no distributional assumption."""
+"""What the experiments of two pages share: win counts of complete data, critical gaps."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from numpy.typing import NDArray
 
 from dpbook import _validation as check
+from dpbook.models import btl_probabilities
 from dpbook.privacy import Edge
 from dpbook.rankers import NoisyCounts
 
 Array = NDArray[np.float64]
 
 _BISECTIONS = 24
+
+
+def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Win counts when each pair is compared once, without keeping the outcomes.
+
+    Parameters
+    ----------
+    theta : array, shape (n,)
+        Strengths, logistic link.
+    size : int
+        Number of replicates.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of int, shape (size, n)
+
+    Notes
+    -----
+    Probabilities and uniform numbers have 24 bits.
+    """
+    rho = btl_probabilities(theta).astype(np.float32)
+    n, size = len(rho), check.integer("size", size, 1)
+    wins = np.zeros((size, n), dtype=np.int64)
+    for i in range(n - 1):
+        first = check.generator(rng).random((size, n - 1 - i), dtype=np.float32) < rho[i, i + 1 :]
+        wins[:, i] += np.count_nonzero(first, axis=1)
+        wins[:, i + 1 :] += ~first
+    return wins
 
 
 def critical_gaps(
@@ -90,41 +120,6 @@ def critical_gaps(
         done = recovers(middle)
         low, high = np.where(done, low, middle), np.where(done, middle, high)
     return np.where(possible, high, np.inf)
-
-
-def quantile_interval(
-    values: ArrayLike, q: float, *, confidence: float = 0.95
-) -> tuple[float, float, float]:
-    """Sample quantile with a distribution-free confidence interval from order statistics.
-
-    Parameters
-    ----------
-    values : array, shape (N,)
-        Independent observations; infinities are allowed.
-    q : float
-        Level of the quantile, in (0, 1).
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    estimate, lower, upper : float
-        The interval covers the true quantile with probability at least ``confidence``, whatever
-        the law; an end is -inf or inf if N is too small to bound that side.
-    """
-    x = np.sort(check.real_array("values", values).astype(float))
-    if x.ndim != 1 or not x.size or np.isnan(x).any():
-        raise ValueError(f"values of shape {x.shape}: allowed is a non-empty (N,) without NaN")
-    q = check.probability("q", q, zero=False, one=False)
-    tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
-    # The number of observations below the quantile is binomial(N, q).
-    below = stats.binom(x.size, q)
-    rank_low = int(below.ppf(tail)) - 1
-    rank_high = int(below.ppf(1 - tail))
-    estimate = x[min(int(np.ceil(q * x.size)), x.size) - 1]
-    lower = x[rank_low] if rank_low >= 0 else -np.inf
-    upper = x[rank_high] if rank_high < x.size else np.inf
-    return float(estimate), float(lower), float(upper)
 
 
 def _wins(

@@ -5,9 +5,8 @@ import pytest
 from scipy import stats
 
 from dpbook.estimators import top_k_mask
-from dpbook.models import edge_wins, individual_wins, two_level_probabilities
-from dpbook.privacy import clopper_pearson
-from dpbook.simulation import critical_gaps, quantile_interval
+from dpbook.models import btl_probabilities, edge_wins, individual_wins, two_level_probabilities
+from dpbook.simulation import critical_gaps, edge_win_counts
 
 SIZE = 4000
 
@@ -67,43 +66,6 @@ def test_without_noise_and_with_every_pair_a_gap_of_one_half_always_recovers():
     assert np.isfinite(gaps).all()
 
 
-def test_quantile_interval_covers_at_the_stated_rate():
-    rng = np.random.default_rng(12)
-    covered = 0
-    for _ in range(2000):
-        _, low, high = quantile_interval(rng.exponential(size=150), 0.9)
-        covered += low <= -np.log(0.1) <= high
-    assert clopper_pearson(covered, 2000, confidence=0.999)[1] >= 0.95
-
-
-def test_quantile_interval_takes_the_ranks_of_the_tables():
-    # Median of 20: P(Bin(20, 1/2) <= 5) = 21700 / 2^20 = 0.0207 and <= 6 0.0577, so that the
-    # 6th and the 15th value enclose it with 95 %, as in the tables of the sign test.
-    assert quantile_interval(np.arange(1, 21), 0.5) == (10, 6, 15)
-    # 0.9-quantile of 50: P(Bin(50, 0.9) <= 40) = 0.0245 and <= 41 0.0579; >= 49 has the chance
-    # 0.0338 and >= 50 0.0052: the 41st value and the 50th.
-    assert quantile_interval(np.arange(1, 51), 0.9) == (45, 41, 50)
-
-
-@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("size", [30, 57, 200])
-def test_quantile_interval_covers_on_either_side_and_no_rank_is_given_away(size, q):
-    """X_(r), the r-th of N values, exceeds the quantile if fewer than r of them lie below it."""
-    _, low, high = quantile_interval(np.arange(1, size + 1), q)
-    below = stats.binom(size, q)
-    if np.isfinite(low):
-        assert below.cdf(low - 1) <= 0.025
-    assert below.cdf(max(low, 0)) > 0.025  # one rank further in
-    if np.isfinite(high):
-        assert below.sf(high - 1) <= 0.025
-    assert below.sf(min(high, size + 1) - 2) > 0.025
-
-
-def test_quantile_interval_is_open_where_the_sample_is_too_small():
-    estimate, low, high = quantile_interval(np.arange(20.0), 0.99)
-    assert estimate == 19 and np.isfinite(low) and np.isinf(high)
-
-
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -121,9 +83,13 @@ def test_bad_arguments_are_named(options, named):
         critical_gaps(4, options.pop("k"), **options)
 
 
-@pytest.mark.parametrize(
-    ("values", "q", "named"), [([], 0.5, "values"), ([1, np.nan], 0.5, "values"), ([1], 1, "q = 1")]
-)
-def test_quantile_interval_names_bad_arguments(values, q, named):
-    with pytest.raises(ValueError, match=named):
-        quantile_interval(values, q)
+def test_win_counts_have_the_law_of_sampled_matrices():
+    theta, size = np.array([0.0, 0.5, 1.0, -1.5]), 20000
+    counts = edge_win_counts(theta, size=size, rng=np.random.default_rng(1))
+    matrices = edge_wins(btl_probabilities(theta), size=size, rng=np.random.default_rng(2)).sum(
+        axis=2
+    )
+    assert (counts.sum(axis=1) == 6).all()
+    rows, which = np.unique(np.concatenate([counts, matrices]), axis=0, return_inverse=True)
+    table = [np.bincount(part, minlength=len(rows)) for part in np.split(which.ravel(), 2)]
+    assert stats.chi2_contingency(np.array(table)).pvalue > 1e-3

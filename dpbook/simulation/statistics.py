@@ -1,0 +1,248 @@
+"""Errors of estimates and rankings, and the intervals of replicated experiments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from dpbook import _validation as check
+from dpbook.estimators import top_k_mask
+
+Array = NDArray[np.float64]
+
+_ORDERS: dict[str, float] = {"l2": 2, "linf": np.inf}
+
+
+def log_relative_error(
+    estimate: ArrayLike, truth: ArrayLike, norm: str = "l2"
+) -> NDArray[np.float64]:
+    """Natural logarithm of the relative error of an estimate.
+
+    Parameters
+    ----------
+    estimate : array, shape (..., n)
+        Estimated strengths, taken as they are: centre both arguments or neither.
+    truth : array, shape (..., n)
+        True strengths, not all zero; broadcast against ``estimate``.
+    norm : {"l2", "linf"}
+        Euclidean norm, or largest absolute entry.
+
+    Returns
+    -------
+    array, shape (...)
+        ``log(norm(estimate - truth) / norm(truth))``; -inf for an exact estimate.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, an entry is not finite, or the truth is zero.
+
+    Notes
+    -----
+    CCW25, section 4.1.1.
+    """
+    order = _ORDERS[check.choice("norm", norm, tuple(_ORDERS))]
+    values, target = check.finite_array("estimate", estimate), check.finite_array("truth", truth)
+    if values.shape[-1] != target.shape[-1]:
+        raise ValueError(
+            f"truth of shape {target.shape}: allowed is (..., {values.shape[-1]}), as estimate asks"
+        )
+    size = np.linalg.norm(target, order, axis=-1)
+    if not np.all(size):
+        raise ValueError("truth is zero: allowed are strengths that are not all zero")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.linalg.norm(values - target, order, axis=-1) / size))
+
+
+def top_k_error(
+    scores: ArrayLike, truth_mask: ArrayLike, k: int, *, rng: np.random.Generator | None = None
+) -> NDArray[np.float64]:
+    """Share of the true top-k set that the k largest scores miss.
+
+    Parameters
+    ----------
+    scores : array, shape (..., n)
+        Larger is better.
+    truth_mask : array of bool, shape (n,)
+        The true set, exactly k items: `dpbook.estimators.top_k_mask` of the true strengths.
+    k : int
+        Size of the set, from 1 to n - 1.
+    rng : numpy.random.Generator, optional
+        Breaks ties between scores uniformly at random; without it the smaller index comes first,
+        which favours whatever items stand first.
+
+    Returns
+    -------
+    array, shape (...)
+        1 minus (size of the intersection) / k.
+
+    Raises
+    ------
+    ValueError
+        If the mask does not hold exactly k items.
+
+    Notes
+    -----
+    CCW25, section 4.1.1. The relative Hamming error; a k-set drawn by lot has mean 1 - k / n.
+    """
+    mask = np.asarray(truth_mask)
+    n = np.asarray(scores).shape[-1]
+    if mask.dtype != np.bool_ or mask.shape != (n,) or np.count_nonzero(mask) != k:
+        raise ValueError(
+            f"truth_mask of shape {mask.shape} and type {mask.dtype} with "
+            f"{np.count_nonzero(mask)} items: allowed is a mask of shape ({n},) with k = {k} items"
+        )
+    chosen = top_k_mask(scores, k, rng=rng)
+    return np.asarray(1 - np.count_nonzero(chosen & mask, axis=-1) / k)
+
+
+def quantile_interval(
+    values: ArrayLike, q: float, *, confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """Sample quantile with a distribution-free confidence interval from order statistics.
+
+    Parameters
+    ----------
+    values : array, shape (N,)
+        Independent observations; infinities are allowed.
+    q : float
+        Level of the quantile, in (0, 1).
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    estimate, lower, upper : float
+        The interval covers the true quantile with probability at least ``confidence``, whatever
+        the law; an end is -inf or inf if N is too small to bound that side.
+    """
+    x = np.sort(check.real_array("values", values).astype(float))
+    if x.ndim != 1 or not x.size or np.isnan(x).any():
+        raise ValueError(f"values of shape {x.shape}: allowed is a non-empty (N,) without NaN")
+    q = check.probability("q", q, zero=False, one=False)
+    tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
+    # The number of observations below the quantile is binomial(N, q).
+    below = stats.binom(x.size, q)
+    rank_low = int(below.ppf(tail)) - 1
+    rank_high = int(below.ppf(1 - tail))
+    estimate = x[min(int(np.ceil(q * x.size)), x.size) - 1]
+    lower = x[rank_low] if rank_low >= 0 else -np.inf
+    upper = x[rank_high] if rank_high < x.size else np.inf
+    return float(estimate), float(lower), float(upper)
+
+
+def log_slopes(predictors: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -> Array:
+    """Slopes of a log-log regression, with intervals over independent replicates.
+
+    A line is fitted to each replicate by least squares; the slopes of the replicates are
+    independent and alike, so Student's t gives an interval for their mean.
+
+    Parameters
+    ----------
+    predictors : array, shape (settings,) or (settings, k)
+        Positive predictors; their logarithms are taken.
+    values : array, shape (settings, replicates)
+        Positive values, the replicates of all settings independent of each other.
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    array, shape (k, 3)
+        Mean slope, lower and upper end of the interval for each predictor.
+
+    Raises
+    ------
+    ValueError
+        If something is not positive, or there are too few settings or replicates.
+    """
+    x, y = check.finite_array("predictors", predictors), check.finite_array("values", values)
+    x = x.reshape(len(x), -1)
+    if y.ndim != 2 or len(y) != len(x) or len(x) < x.shape[1] + 1 or y.shape[1] < 2:
+        raise ValueError(
+            f"values of shape {y.shape}: allowed is (settings, replicates) with {len(x)} settings, "
+            f"at least {x.shape[1] + 1}, and at least 2 replicates"
+        )
+    if x.min() <= 0 or y.min() <= 0:
+        raise ValueError("predictors and values: allowed are positive numbers")
+    design = np.column_stack([np.ones(len(x)), np.log(x)])
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        raise ValueError("predictors: allowed are columns that vary, none determined by the others")
+    slopes = (np.linalg.pinv(design) @ np.log(y))[1:]
+    level = check.probability("confidence", confidence, zero=False, one=False)
+    replicates = y.shape[1]
+    half = stats.t.ppf((1 + level) / 2, replicates - 1) * slopes.std(axis=1, ddof=1)
+    centre, half = slopes.mean(axis=1), half / np.sqrt(replicates)
+    return np.column_stack([centre, centre - half, centre + half])
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How a curve runs, from replicated experiments.
+
+    Attributes
+    ----------
+    slope, low, high : float
+        Mean slope against the logarithm of the setting, and its interval.
+    up, down : int
+        Steps between neighbouring settings that rise or fall beyond doubt.
+    """
+
+    slope: float
+    low: float
+    high: float
+    up: int
+    down: int
+
+    def rises(self, least: float = 0.0) -> bool:
+        """Whether the slope exceeds ``least`` beyond doubt and no step falls beyond doubt."""
+        return self.low > least and self.down == 0
+
+    def falls(self, least: float = 0.0) -> bool:
+        """Whether the slope is below ``-least`` beyond doubt and no step rises beyond doubt."""
+        return self.high < -least and self.up == 0
+
+
+def trend(settings: ArrayLike, curve: ArrayLike, *, confidence: float = 0.9999) -> Trend:
+    """Slope and steps of a curve, with intervals from the replicates.
+
+    Parameters
+    ----------
+    settings : array, shape (S,)
+        Positive and increasing.
+    curve : array, shape (S, size)
+        One run of the whole experiment in each column.
+    confidence : float
+        Of the slope's interval, and of all steps together (Bonferroni).
+
+    Returns
+    -------
+    Trend
+
+    Notes
+    -----
+    Student's t over columns: one slope, and S - 1 steps, from each.
+    """
+    x = check.finite_array("settings", settings)
+    if x.ndim != 1 or x[0] <= 0 or (np.diff(x) <= 0).any():
+        raise ValueError(f"settings = {settings!r}: allowed are positive and increasing numbers")
+    x = np.log(x)
+    y = check.finite_array("curve", curve, min_ndim=2)
+    if x.size < 2 or y.ndim != 2 or len(y) != x.size or y.shape[1] < 2:
+        raise ValueError(f"curve of shape {y.shape}: allowed is ({x.size}, size), both at least 2")
+    tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
+    x = x - x.mean()
+    slope, half = _mean((x @ y)[None] / (x @ x), tail)
+    step, reach = _mean(np.diff(y, axis=0), tail / (x.size - 1))
+    ends = float(slope[0] - half[0]), float(slope[0] + half[0])
+    return Trend(float(slope[0]), *ends, int((step > reach).sum()), int((step < -reach).sum()))
+
+
+def _mean(values: Array, tail: float) -> tuple[Array, Array]:
+    """Means along the last axis and the half-widths of their intervals."""
+    size = values.shape[-1]
+    half = values.std(axis=-1, ddof=1) * stats.t.isf(tail, size - 1) / np.sqrt(size)
+    return values.mean(axis=-1), half

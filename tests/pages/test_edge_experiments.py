@@ -1,0 +1,200 @@
+"""The edge simulations: samplers and baseline against independent computations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpbook.data import reference_table
+from dpbook.pages.edge_experiments import (
+    FRESH,
+    complete_run,
+    edge_counts,
+    edge_experiment,
+    edge_fits,
+    edge_ridge,
+    edge_truth,
+    one_shot_run,
+    script_noise,
+    sets_only,
+    summary_rows,
+)
+from dpbook.simulation import edge_win_counts, top_k_error
+
+METRICS = {
+    "log_relative_l2",
+    "log_relative_linf",
+    "log_relative_l2_centred",
+    "log_relative_linf_centred",
+    "topk_error_mle",
+    "topk_error_counts",
+    "topk_error_half_net",
+}
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def experiment(n, epsilons, calibration="printed", p=1.0, **options):
+    fits = edge_fits(n, epsilons, p=p, calibration=calibration)
+    return edge_experiment(fits, edge_counts(n, epsilons), p=p, **options)
+
+
+def test_reference_table_holds_the_published_cells():
+    t = reference_table()
+    assert len(t) == 195
+    assert t.dtype.names == (
+        *("experiment", "metric", "n", "p", "epsilon", "mean", "sd", "replicates"),
+    )
+    first = t[(t["experiment"] == 1) & (t["metric"] == "log_relative_l2") & (t["n"] == 100)]
+    assert first["mean"].tolist() == [-0.04567, -0.32157, -0.39881, -0.39007]
+    assert np.isinf(first["epsilon"][-1])
+    assert set(t["metric"]) == {
+        *("log_relative_l2", "log_relative_linf"),
+        *("topk_error_mle", "topk_error_counts", "topk_error_one_shot"),
+    }
+    assert set(t["replicates"]) == {45, 120}
+
+
+# Sums of the means and of the standard deviations, one row for each curve, added up from the
+# table as published (it holds five decimals). The file's digest is in test_tables.py.
+PUBLISHED_SUMS = {
+    (1, "log_relative_l2"): (36, 14400, -19.61572, 0.35664),
+    (1, "log_relative_linf"): (36, 14400, -11.75713, 1.78517),
+    (1, "topk_error_counts"): (36, 14400, 1.67713, 0.62991),
+    (1, "topk_error_mle"): (36, 14400, 3.71267, 0.63286),
+    (4, "topk_error_counts"): (17, 6550, 2.02775, 0.36617),
+    (4, "topk_error_mle"): (17, 6550, 4.70636, 0.23941),
+    (4, "topk_error_one_shot"): (17, 6550, 12.74017, 0.66678),
+}
+
+
+def test_reference_table_adds_up():
+    t = reference_table()
+    assert set(zip(t["experiment"].tolist(), t["metric"].tolist(), strict=True)) == set(
+        PUBLISHED_SUMS
+    )
+    for (experiment, metric), expected in PUBLISHED_SUMS.items():
+        rows = t[(t["experiment"] == experiment) & (t["metric"] == metric)]
+        found = (len(rows), rows["n"].sum(), rows["mean"].sum(), rows["sd"].sum())
+        assert found == pytest.approx(expected, abs=5e-6)
+        assert set(rows["replicates"]) == {120 if experiment == 1 else 45}
+        assert (rows["p"] == 1).all() and (rows["sd"] > 0).all()
+
+
+def test_truth_has_k_equal_best_items_and_is_centred():
+    theta = edge_truth(40, 10, rng=rng())
+    assert theta.sum() == pytest.approx(0, abs=1e-12)
+    gaps = np.exp(theta - theta.max())
+    assert (gaps[-10:] == 1).all()
+    assert ((gaps[:-10] > 0.2) & (gaps[:-10] < 0.7)).all()
+    assert stats.kstest((gaps[:-10] - 0.2) / 0.5, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("p", [1.0, 0.5])
+def test_experiment_returns_every_metric_for_each_level_and_replicate(p):
+    run = experiment(20, [1.0, np.inf], p=p, replicates=3, rng=rng())
+    assert set(run) == METRICS
+    assert all(x.shape == (2, 3) and np.isfinite(x).all() for x in run.values())
+
+
+def test_same_generator_gives_same_data_whatever_the_noise():
+    kinds = [(False, "printed"), (True, "printed"), (False, "private")]
+    runs = [
+        experiment(24, [0.5, np.inf], kind, p=0.6, replicates=4, frozen=frozen, rng=rng(3))
+        for frozen, kind in kinds
+    ]
+    for other in runs[1:]:
+        np.testing.assert_allclose(other["log_relative_l2"][1], runs[0]["log_relative_l2"][1])
+        assert (other["topk_error_counts"] == runs[0]["topk_error_counts"]).all()
+        assert (other["log_relative_l2"][0] != runs[0]["log_relative_l2"][0]).all()
+    # Without noise the estimate is centred already, and with every pair the two ways agree.
+    np.testing.assert_allclose(runs[0]["log_relative_l2"][1], runs[0]["log_relative_l2_centred"][1])
+
+
+def test_both_routes_agree_when_hardly_a_pair_is_missing():
+    most = [experiment(30, [1.0], p=p, replicates=400, rng=rng(4)) for p in (1.0, 0.999)]
+    for metric in METRICS:
+        a, b = (run[metric][0] for run in most)
+        se = np.hypot(stats.sem(a), stats.sem(b))
+        assert abs(a.mean() - b.mean()) < 4 * se
+
+
+def test_frozen_noise_removes_the_variance_of_the_noise_only():
+    runs = {
+        noise: experiment(60, [0.5], replicates=200, frozen=noise == "frozen", rng=rng(5))
+        for noise in ("fresh", "frozen")
+    }
+    sd = {noise: run["log_relative_l2"].std() for noise, run in runs.items()}
+    assert sd["frozen"] < 0.5 * sd["fresh"]
+    assert edge_ridge(60, 1.0) == pytest.approx(2 * np.sqrt(60 * np.log(60)))
+
+
+def test_summary_rows_of_a_worked_example():
+    runs = [{"m": np.array([[1.0, 3.0], [2.0, 2.0]])}, {"m": np.array([[5.0, 7.0], [2.0, 2.0]])}]
+    rows = summary_rows(runs, ["m"], [0.5, np.inf], p=0.25, noise="fresh")
+    assert rows[0] == {
+        **{"p": 0.25, "noise": "fresh", "epsilon": 0.5, "metric": "m", "mean": 4.0},
+        **{"sd": pytest.approx(np.sqrt(2)), "replicates": 4, "runs": 2},
+        **{"sd_between": pytest.approx(np.sqrt(8))},
+    }
+    assert (rows[1]["epsilon"], rows[1]["mean"], rows[1]["sd"]) == ("inf", 2.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: edge_fits(12, [0.0]), "epsilon"),
+        (lambda: edge_fits(12, [1.0], p=0), "p = 0"),
+        (lambda: edge_fits(12, [1.0], calibration="loose"), "calibration"),
+    ],
+)
+def test_bad_arguments_are_named(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
+
+
+def test_levels_have_the_scales_of_the_paper():
+    gamma = 2 * np.sqrt(12 * 0.5 * np.log(12))
+    fits, counts = edge_fits(12, [0.5, np.inf], p=0.5), edge_counts(12, [0.5, np.inf])
+    assert [(r.scale, r.gamma) for r in fits] == [(16.0, gamma), (0, gamma)]
+    assert [r.scale for r in counts] == [4.0, 0]
+    (tight,) = edge_fits(12, [0.5], p=0.5, calibration="private")
+    assert tight.scale > 8 and tight.loss()[1] == pytest.approx(0.5)
+
+
+def test_sets_of_experiment_4_are_those_of_the_estimates():
+    vectors = {"frozen": rng(9).laplace(size=40)}
+    found = sets_only(40, [1.0, 5.0], 6, vectors, rng(10))
+    source = rng(10)
+    wins = edge_win_counts(edge_truth(40, 10, rng=source), size=6, rng=source)
+    edge_counts(40, [1.0])[0].noise(6, rng=source)
+    fresh = edge_fits(40, [1.0])[0].noise(6, rng=source)
+    for name, z in (("frozen", np.broadcast_to(vectors["frozen"], fresh.shape)), (FRESH, fresh)):
+        estimates = np.stack([fit.perturb(wins, z) for fit in edge_fits(40, [1.0, 5.0])])
+        missed = top_k_error(estimates, np.arange(40) >= 30, 10)
+        np.testing.assert_array_equal(found[name]["topk_error_mle"], missed)
+
+
+def test_complete_runs_hold_the_same_data_under_each_convention():
+    vectors = {"frozen": rng(9).laplace(size=40)}
+    found = complete_run(40, [1.0, np.inf], 5, vectors, rng(11))
+    frozen, fresh = found["frozen"], found[FRESH]
+    assert set(frozen) == METRICS - {"topk_error_half_net"}
+    np.testing.assert_allclose(frozen["log_relative_l2"][1], fresh["log_relative_l2"][1])
+    assert (frozen["log_relative_l2"][0] != fresh["log_relative_l2"][0]).all()
+
+
+def test_the_scripts_noise_is_that_of_r():
+    # set.seed(13); runif(3) in R gives 0.71032245, 0.24613730, 0.38963444.
+    z = script_noise(13, 3)
+    np.testing.assert_array_equal(np.sign(z), [-1, 1, 1])
+    off = (1 - np.exp(-np.abs(z))) / 2
+    np.testing.assert_allclose(off, [0.21032245, 0.2538627, 0.11036556], atol=1e-7)
+
+
+def test_the_one_shot_algorithm_guesses_unless_epsilon_is_huge():
+    errors, spread, bare = one_shot_run(40, [1.0, 1e9], 20, rng(8))
+    assert errors[0] > 0.5 and errors[1] == pytest.approx(bare) and spread < 0.1
