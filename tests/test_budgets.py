@@ -123,7 +123,6 @@ def test_every_ranker_that_draws_is_watched_here() -> None:
         and not inspect.isclass(getattr(rankers, name))
         and "rng" in inspect.signature(getattr(rankers, name)).parameters
     }
-    elsewhere = {
-    }
+    elsewhere = {}
     here = set(re.findall(r"rankers\.(\w+)", inspect.getsource(sys.modules[__name__])))
     assert not drawing - here - elsewhere, "a ranker without a test of its budget"

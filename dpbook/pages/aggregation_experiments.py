@@ -43,9 +43,7 @@ def share_of_pairs(places: ArrayLike, counts: Counts) -> Any:
     return est.kemeny_score(places, counts / number) / comb(len(counts), 2)
 
 
-def asks(
-    n: int, epsilon: float, queries: int = 1, kind: str = "response"
-) -> rankers.PairResponses:
+def asks(n: int, epsilon: float, queries: int = 1, kind: str = "response") -> rankers.PairResponses:
     """LDP-KwikSort with so many questions a person."""
     unit = WholeRanking(n)
     return rankers.PairResponses.private(float(epsilon), unit, queries=queries, mechanism=kind)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
-from dpbook.links import Link
+from dpbook.models.links import Link
 from dpbook.privacy import Edge, Person
 from dpbook.rankers import PerturbedMle
 

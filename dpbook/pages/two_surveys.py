@@ -13,7 +13,8 @@ from dpbook import privacy
 from dpbook.data import PairTable
 from dpbook.estimators import ranks_from_scores, ridge_mle
 from dpbook.models import all_rankings
-from dpbook.rankers import objective_perturbation
+from dpbook.privacy import Edge
+from dpbook.rankers import PerturbedMle
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -97,7 +98,8 @@ def mle_differences(
     wins: Counts, gamma: float, scale: float, size: int, rng: np.random.Generator
 ) -> Array:
     """Mean rank difference of each of many releases of the perturbed MLE."""
-    theta = objective_perturbation(wins, gamma=gamma, scale=scale, size=size, rng=rng)
+    ranker = PerturbedMle(Edge(len(wins)), scale, gamma)
+    theta = ranker.release(wins, ranker.noise(size, rng=rng))
     return np.abs(ranks_from_scores(theta) - ranks_from_scores(strengths(wins))).mean(axis=1)
 
 

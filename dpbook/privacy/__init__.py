@@ -3,14 +3,6 @@
 Mechanisms enter this package only as functions or as finite laws handed to it.
 """
 
-# Names of before the units; first, since the module has the name of a function below.
-from dpbook.privacy.sensitivity import (
-    bundle_contributions,
-    count_neighbours_edge,
-    count_sensitivity,
-)
-
-# isort: split
 from dpbook.privacy.accounting import (
     composed_response_delta,
     composed_response_epsilon,
@@ -44,13 +36,10 @@ __all__ = [
     "Unit",
     "WholeRanking",
     "audit_sampler",
-    "bundle_contributions",
     "check_mechanism",
     "clopper_pearson",
     "composed_response_delta",
     "composed_response_epsilon",
-    "count_neighbours_edge",
-    "count_sensitivity",
     "discrete_laplace_profile",
     "edge_datasets",
     "edge_neighbours",

@@ -5,13 +5,7 @@ itself draws is for study, as `dpbook.mechanisms` says, and never for a release.
 """
 
 from dpbook.rankers.base import Ranker
-from dpbook.rankers.calibration import (
-    mle_calibration,
-    objective_perturbation,
-    perturbed_mle,
-    perturbed_mle_logpdf,
-)
-from dpbook.rankers.counts import NoisyCounts, count_noise_scale, noisy_counts
+from dpbook.rankers.counts import NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
 from dpbook.rankers.footrule import PrivateFootrule
 from dpbook.rankers.local_pairs import (
@@ -51,14 +45,8 @@ __all__ = [
     "Ranker",
     "best_queries",
     "best_ratio",
-    "count_noise_scale",
     "debiased_mle",
     "laplace_bit_loss",
-    "mle_calibration",
-    "noisy_counts",
-    "objective_perturbation",
-    "perturbed_mle",
-    "perturbed_mle_logpdf",
     "report_pmf",
     "response_exponent",
     "spectral_scores",

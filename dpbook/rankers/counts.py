@@ -15,8 +15,7 @@ from dpbook.estimators import ranks_from_scores, win_counts
 from dpbook.mechanisms import discrete_laplace_noise, discrete_laplace_pmf, laplace_logpdf
 from dpbook.privacy.laws import ranking_law
 from dpbook.privacy.loss import check_mechanism
-from dpbook.privacy.sensitivity import person_design
-from dpbook.privacy.units import DESIGNS, Edge, Person, Unit
+from dpbook.privacy.units import Edge, Person, Unit
 from dpbook.rankers.base import Array, Ints, Ranker
 
 Data = Comparisons | ArrayLike
@@ -135,71 +134,3 @@ class NoisyCounts(Ranker):
     def _ranking_loss(self) -> tuple[float, float]:
         exact = check_mechanism(self._law, self.unit.neighbours("counts")).loss
         return exact, exact
-
-
-# ------------------------------------------------------------------ names of before the units
-# To be deleted once pages 10, 15 and 16, the experiments and the estimate use the object.
-
-
-def _unit(
-    n_items: int, privacy: str, design: str | None, per_user: int | None, trusted: bool = False
-) -> Edge | Person:
-    found = person_design(privacy, design, per_user, DESIGNS)
-    return Edge(n_items) if found is None else Person(n_items, per_user, found, trusted)
-
-
-def count_noise_scale(
-    n_items: int,
-    *,
-    epsilon: float,
-    privacy: str,
-    design: str | None = None,
-    per_user: int | None = None,
-    calibration: str = "tight",
-) -> float:
-    """The scale of `NoisyCounts.private`, or of `NoisyCounts.printed`."""
-    unit = _unit(n_items, privacy, design, per_user)
-    check.choice("calibration", calibration, ("tight", "printed"))
-    make = NoisyCounts.private if calibration == "tight" else NoisyCounts.printed
-    return make(epsilon, unit).scale
-
-
-def noisy_counts(
-    data: Data,
-    *,
-    epsilon: float,
-    privacy: str,
-    design: str | None = None,
-    per_user: int | None = None,
-    trust_design: bool = False,
-    rng: np.random.Generator,
-) -> NDArray[Any]:
-    """`NoisyCounts.release` of fresh noise.
-
-    Idealised sampler (floating point): for study, unsafe for a release.
-    """
-    table = data if isinstance(data, Comparisons) else check.win_tables("data", data, unit=0.5)
-    n = table.n_items if isinstance(table, Comparisons) else table.shape[-1]
-    ranker = NoisyCounts.private(epsilon, _unit(n, privacy, design, per_user, trust_design))
-    size = () if isinstance(table, Comparisons) else table.shape[:-2]
-    return ranker.release(table, ranker.noise(size, rng=rng))
-
-
-def check_people(
-    data: Data, privacy: str, design: str | None, per_user: int | None, trusted: bool
-) -> None:
-    """`Unit.check`, with the words of functions that take `trust_design`."""
-    if not isinstance(trusted, bool | np.bool_):
-        raise ValueError(f"trust_design = {trusted!r}: allowed is True or False")
-    if privacy == "edge":
-        if trusted:
-            raise ValueError("trust_design = True with privacy = 'edge': allowed is False")
-        return
-    if not trusted and not (isinstance(data, Comparisons) and data.user is not None):
-        raise ValueError(
-            "data does not say who gave which answer, so that nobody can check that each person "
-            "keeps to the design: allowed for individual privacy are labelled comparisons "
-            "(Comparisons with user=...), or trust_design=True if you vouch for every person"
-        )
-    n = data.n_items if isinstance(data, Comparisons) else np.shape(data)[-1]
-    _unit(n, privacy, design, per_user, bool(trusted)).check(data)
