@@ -74,7 +74,7 @@ def test_skipped_answers():
 
 
 def test_flips_under_the_logistic_link_lose_a_quarter():
-    from dpbook.links import LINKS
+    from dpbook.models import LINKS
 
     loss = page.flip_loss(LINKS["logistic"])
     assert loss.max() == pytest.approx(0.25) and page.flip_loss(LINKS["probit"]).max() > 1
