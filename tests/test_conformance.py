@@ -16,7 +16,21 @@ import pytest
 
 from dpbook.models import all_rankings
 from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, check_mechanism
-from dpbook.rankers import NoisyCounts, Ranker
+from dpbook.rankers import (
+    AnswersOnDemand,
+    CappedKwikSort,
+    ExponentialRanking,
+    FlippedAnswers,
+    Hypercube,
+    LaplaceAnswers,
+    NoisyCounts,
+    NoisyPairs,
+    OneQuestion,
+    PairResponses,
+    PerturbedMle,
+    PrivateFootrule,
+    Ranker,
+)
 
 EPSILON = 1.0
 DRAWS = 40_000
@@ -39,6 +53,8 @@ class Case:
         it is attained; without it only the law of the ranking is held against the promise.
     sharp : bool
         Whether at half the scale the law of the ranking alone already breaks the promise.
+    tight : bool
+        Whether so few people already spend all of it.
     """
 
     ranker: Ranker
@@ -46,6 +62,7 @@ class Case:
     pairs: Callable[[Any], Iterator[tuple[Any, Any]]]
     seen: Callable[[Any, Any, Any], float] | None = None
     sharp: bool = True
+    tight: bool = True
 
 
 # ------------------------------------------------------------------ neighbours by definition
@@ -106,7 +123,8 @@ EDGE, THREE = (
     np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]),
     np.array([[0, 3, 2], [0, 0, 2], [1, 1, 0]]),
 )
-counts = NoisyCounts.private
+counts, CROWD = NoisyCounts.private, WholeRanking(3, users=3)
+LISTS = np.array([[0, 1, 2], [0, 2, 1], [2, 1, 0]])
 
 CASES = {
     name: Case(counts(EPSILON, unit), data, tables, far_out)
@@ -122,7 +140,31 @@ CASES = {
 }
 CASES |= {
     "counts, discrete": Case(counts(EPSILON, Edge(3), discrete=True), EDGE, tables, far_out),
+    "pairs, KwikSort": Case(NoisyPairs.private(EPSILON, CROWD), THREE, tables),
+    "pairs, Kemeny": Case(NoisyPairs.private(EPSILON, CROWD, solver="kemeny"), THREE, tables),
+    # Half of the loss of its fallback is hidden by the chance that it is not needed.
+    "capped KwikSort": Case(
+        CappedKwikSort.private(EPSILON, CROWD, cap=2), THREE, tables, sharp=False
+    ),
+    # What is set aside for the sum of the weights is spent in large crowds only.
+    "exponential": Case(ExponentialRanking.private(EPSILON, CROWD), THREE, tables, tight=False),
 }
+
+# Rankers without an exact law of the ranking here: what they publish has one, which the file of
+# each ranker holds against the sampler and against all neighbours.
+ALONE = WholeRanking(3)
+OTHERS: dict[str, tuple[Ranker, Any]] = {
+    "perturbed MLE": (PerturbedMle.private(EPSILON, Edge(3)), EDGE),
+    "footrule": (PrivateFootrule.private(EPSILON, CROWD), LISTS),
+    "one pair": (PairResponses.private(EPSILON, ALONE), LISTS),
+    "all pairs": (PairResponses.private(EPSILON, ALONE, queries=3), LISTS),
+    "hypercube": (Hypercube.private(EPSILON, ALONE), LISTS),
+    "one question": (OneQuestion.private(EPSILON, ALONE, groups=3), LISTS),
+    "on demand": (AnswersOnDemand.private(EPSILON, ALONE, cap=3), LISTS),
+    "flipped answers": (FlippedAnswers.private(EPSILON, Edge(3, exchange=False)), THREE),
+    "Laplace answers": (LaplaceAnswers.private(EPSILON, Edge(3, exchange=False)), THREE),
+}
+every_other = pytest.mark.parametrize(("ranker", "data"), OTHERS.values(), ids=OTHERS)
 
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
@@ -188,7 +230,8 @@ def test_no_neighbours_lose_more_than_is_promised(case: Case) -> None:
     of_release = case.ranker.loss()
     assert ranking <= of_release[1] + 1e-9 <= EPSILON + 2e-9
     # Not more noise than is needed: the promise is tight, or known to within these bounds.
-    assert of_release[1] == pytest.approx(EPSILON, rel=1e-9)
+    if case.tight:
+        assert of_release[1] == pytest.approx(EPSILON, rel=1e-9)
     if case.seen:
         worst = max(case.seen(case.ranker, x, y) for x, y in case.pairs(case.ranker.unit))
         assert of_release[0] - 1e-9 <= worst <= of_release[1] + 1e-9
@@ -197,7 +240,8 @@ def test_no_neighbours_lose_more_than_is_promised(case: Case) -> None:
 @every_case
 def test_half_the_scale_breaks_the_promise(case: Case) -> None:
     half = replace(case.ranker, scale=case.ranker.scale / 2)
-    assert half.loss()[0] > 1.5 * EPSILON
+    if case.tight:
+        assert half.loss()[0] > 1.5 * EPSILON
     if case.sharp:
         assert enumerated(half, case) > EPSILON
 
@@ -237,6 +281,45 @@ def test_bad_input_is_refused_by_name(case: Case) -> None:
 
 @every_case
 def test_data_on_more_items_than_the_unit_has_are_refused(case: Case) -> None:
-    wider = replace(case.ranker, unit=replace(case.ranker.unit, n_items=4))
-    with pytest.raises(ValueError, match="3 items: allowed are the 4 items of the unit"):
+    cap = {"cap": 3} if isinstance(case.ranker, CappedKwikSort) else {}
+    wider = replace(case.ranker, unit=replace(case.ranker.unit, n_items=4), **cap)
+    named = r"3 items: allowed are the 4 items|data of shape \(3, 3\): allowed is"
+    with pytest.raises(ValueError, match=named):
         wider.release(case.data, wider.noise(rng=rng()))
+
+
+# ------------------------------------------------------------------ the others
+
+
+@every_other
+def test_the_promise_is_kept_and_half_the_noise_breaks_it(ranker: Ranker, data: Any) -> None:
+    low, high = ranker.loss()
+    assert 0 < low <= high == pytest.approx(EPSILON, rel=1e-9)
+    made = ranker.at_loss(0.7)
+    assert made.loss()[1] == pytest.approx(0.7, rel=1e-9)
+    louder = ranker.at_loss(2 * EPSILON)
+    assert louder.scale < ranker.scale < made.scale
+    assert replace(ranker, scale=ranker.scale / 2).loss()[0] > EPSILON
+
+
+@every_other
+def test_samples_are_rankings_and_repeat_with_their_seed(ranker: Ranker, data: Any) -> None:
+    places = ranker.sample(data, 6, rng=rng())
+    assert places.shape == (6, 3) and (np.sort(places, axis=1) == np.arange(3)).all()
+    assert np.array_equal(places, ranker.sample(data, 6, rng=rng()))
+    assert ranker.sample(data, rng=rng()).shape == (3,)
+
+
+@every_other
+def test_the_rest_is_refused_by_name(ranker: Ranker, data: Any) -> None:
+    for name, call in (
+        ("epsilon", lambda: ranker.at_loss(0)),
+        ("of", lambda: ranker.loss("set")),
+        ("scale", lambda: replace(ranker, scale=-1.0)),
+        ("unit", lambda: replace(ranker, unit="edge")),
+        ("rng", lambda: ranker.sample(data, rng=0)),
+    ):
+        with pytest.raises(ValueError, match=rf"\b{name}\b"):
+            call()
+    with pytest.raises(AttributeError):
+        ranker.scale = 1.0  # type: ignore[misc]
