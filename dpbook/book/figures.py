@@ -5,7 +5,8 @@ Figures keep a white background, so that they look the same on a light and on a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.table import Table
     from matplotlib.text import Annotation
+    from numpy.typing import ArrayLike
 
 #: The eight colours of Okabe and Ito (2002), told apart with every common form of colour blindness;
 #: in the order in which lines take them. Yellow comes last: on white it is for areas only.
@@ -103,6 +105,22 @@ def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0
         color=line.get_color(),
         annotation_clip=False,
     )
+
+
+def error_against_loss(ax: Axes, losses: Sequence[float], errors: Mapping[str, ArrayLike]) -> None:
+    """Draw mean errors of any collection of rankers against their true loss, with 95 % intervals.
+
+    `errors` holds by name an array of shape (losses, runs); each ranker has a colour and a marker.
+    """
+    for (name, values), color, marker in zip(
+        errors.items(), itertools.cycle(COLORS.values()), itertools.cycle(MARKERS), strict=False
+    ):
+        runs = np.asarray(values, dtype=float)
+        half = 1.96 * runs.std(axis=1) / np.sqrt(max(1, runs.shape[1] - 1))
+        mean = runs.mean(axis=1)
+        ax.errorbar(losses, mean, half, color=color, marker=marker, capsize=2, lw=1.2, label=name)
+    ax.set(xscale="log", xlabel="true loss (nats, log scale)")
+    ax.legend()
 
 
 def draw_table(

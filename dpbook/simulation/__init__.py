@@ -1,5 +1,6 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
+from dpbook.simulation.compare import errors_at_loss
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
 from dpbook.simulation.responses import (
     ResponseErrors,
@@ -22,6 +23,7 @@ __all__ = [
     "Trend",
     "critical_gaps",
     "edge_win_counts",
+    "errors_at_loss",
     "log_relative_error",
     "log_slopes",
     "pair_order_error",
