@@ -57,7 +57,7 @@ def pair_errors(ranker: PairResponses, agree: ArrayLike, users: int) -> PairErro
 
     Notes
     -----
-    A person is asked about the pair with probability K / C(n, 2), independently of the others
+    A person is asked about the pair with probability L / C(n, 2), independently of the others
     (random design), or a fixed number of people is, up to one (balanced design). Given their
     number, the right reports are binomial. All terms are positive, so that tiny probabilities are
     exact too. The quantity that YLL, Theorems 2 and 3, bound pair by pair.

@@ -39,7 +39,7 @@ def pairwise_counts(
 
     Notes
     -----
-    AGKM, Background: the entry [i, j] is n w_ij, n users. The comparisons of eight users are one
+    AGKM, Background: the entry [i, j] is m w_ij, m users. The comparisons of eight users are one
     64-bit word, a byte for each user, so that up to 255 words can be added at once.
     """
     table = ranking_positions(positions, checked=False)

@@ -84,7 +84,7 @@ def wrong_pairs_bound(ranker: PairResponses, preference: ArrayLike, users: int) 
 
     Notes
     -----
-    The repaired form of YLL, Theorems 2 and 3. With r = K / C(n, 2) and s the margin of a report,
+    The repaired form of YLL, Theorems 2 and 3. With r = L / C(n, 2) and s the margin of a report,
     P(right) - P(wrong), Chernoff's bound for one pair is ``(1 - r (1 - sqrt(1 - s^2)))^users``,
     for both designs; its base is the exact exponential rate of the random design. The bounds are
     added up: no independence is needed.

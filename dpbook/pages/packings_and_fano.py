@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 def log_sizes(n: int, nu_1: float, nu_2: float = 0.5) -> tuple[float, float, float]:
-    """Logarithm of the number of sets for the largest m allowed: printed, guaranteed, at most."""
+    """Logarithm of the number of sets for the largest tolerance: printed, guaranteed, at most."""
     m = int(n ** (1 - nu_1) / (2 * (1 + nu_2)))
     w, length, h = int(2 * (1 + nu_2) * m), n // 2, np.arange(2 * m + 1)
     ball = logsumexp(_log_comb(w, h) + _log_comb(length - w, h))
@@ -207,7 +207,7 @@ def code_distances(
         exact.append(edge_coupling_distance(models[i], models[j], p=p))
         formal.append(2 * p * gap * formula(n, len(np.setdiff1d(sets[i], sets[j]))))
         tau = np.sort(average_win_probabilities(models[i]))[::-1]
-        gaps.append(tau[k - 2] - tau[k + 1])  # places k - m and k + m + 1
+        gaps.append(tau[k - 2] - tau[k + 1])  # places k - 1 and k + 2: tolerance 1
     return np.array(exact), np.array(formal), np.array(gaps)
 
 

@@ -147,7 +147,7 @@ def leave_one_out_path(
 ) -> LeaveOneOutPath:
     """Run gradient descent and its n leave-one-out twins from the truth.
 
-    Twin m replaces all comparisons of item m by their expectations.
+    Twin i replaces all comparisons of item i by their expectations.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def leave_one_out_path(
 
     Notes
     -----
-    CCW25, (A.4)-(A.7) with the gradient of twin m taken at its current iterate. The cost of one
+    CCW25, (A.4)-(A.7) with the gradient of twin i taken at its current iterate. The cost of one
     step is of order n^3.
     """
     truth, table = check.finite_array("theta", theta), check.finite_array("wins", wins)
@@ -183,7 +183,7 @@ def leave_one_out_path(
     totals = table + table.T
     expected = weight * expit(truth[:, None] - truth) * off
     won = table.sum(axis=1)
-    # Row m of this matrix: the wins of all items once the comparisons of m are averaged.
+    # Row i of this matrix: the wins of all items once the comparisons of i are averaged.
     twin_won = won - table.T + expected.T
     np.fill_diagonal(twin_won, expected.sum(axis=1))
     x, twins = truth.copy(), np.tile(truth, (n, 1))
