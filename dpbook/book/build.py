@@ -27,14 +27,7 @@ from dpbook.book.collect import collect
 from dpbook.book.keys import html_key, page_key, stamp_of
 from dpbook.book.ledger import LedgerError, load_ledger
 from dpbook.book.output import own_folder, sole_build, write_whole
-from dpbook.book.pages import (
-    Page,
-    PageError,
-    ParameterError,
-    find_pages,
-    load_profile,
-    validate,
-)
+from dpbook.book.pages import Page, PageError, ParameterError, find_pages, load_profile, validate
 from dpbook.book.rendering import page_beside_notebook, render
 from dpbook.book.runner import PAGE_TIMEOUT, Job, Outcome, run_pages
 
@@ -52,10 +45,9 @@ def plan(
     overrides: Sequence[tuple[str, str]] = (),
     only: Sequence[str] = (),
 ) -> list[Job]:
-    """One job per page of the book, with every parameter checked before anything runs.
+    """One job per page, every parameter checked first: the profile's values, `overrides` on top.
 
-    The values of the profile come first, `overrides` on top of them; these go to the pages that
-    match a glob in `only` (all when it is empty) and that have the parameter.
+    The latter go to the pages that match a glob in `only` (empty: all) and have the parameter.
     """
     pages = find_pages(root)
     if not pages:
@@ -109,11 +101,7 @@ def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
 def build_book(
     root: Path, out: Path, jobs: Sequence[Job], *, workers: int, timeout: float = PAGE_TIMEOUT
 ) -> int:
-    """Execute the stale pages, check the claims, render; return the exit status.
-
-    A `PageError` comes before anything is written, if `out` is not a folder for builds, or is in
-    use by one.
-    """
+    """Execute the stale pages, check the claims, render; return the exit status."""
     with sole_build(own_folder(root, out)):
         jobs = [*jobs, *_errata(root, out)]
         _remove_strays(jobs)
@@ -200,11 +188,7 @@ def _bring_html_up_to_date(root: Path, out: Path) -> bool:
 def golden(
     root: Path, profiles: Sequence[str], only: Sequence[str], *, write: bool, workers: int
 ) -> int:
-    """Run the pages, compare what they find with the stored copy; return the exit status.
-
-    Each profile has a copy of its own.  `only` holds globs on page names; empty, it selects every
-    page and the reproducers of the errata.  With `write`, what was found is stored for these pages.
-    """
+    """Run the pages (all if `only` is empty) and compare what they find with the stored copies."""
     status = 0
     pages = {page.name for page in select(find_pages(root), only)}
     for profile in profiles:
@@ -233,17 +217,9 @@ def golden(
 
 
 def run_page(
-    root: Path,
-    name: str,
-    overrides: Sequence[tuple[str, str]],
-    *,
-    timeout: float = PAGE_TIMEOUT,
+    root: Path, name: str, overrides: Sequence[tuple[str, str]], *, timeout: float = PAGE_TIMEOUT
 ) -> int:
-    """Execute one page at the reader's parameters, and render it; return the exit status.
-
-    The result lies in ``_build/run/<page>/``: the executed notebook, its HTML beside it, and in
-    ``html/`` the book around it.  The book in ``_build/html`` is not touched.
-    """
+    """Execute one page and render it in ``_build/run/<page>/``, beside the book; exit status."""
     page = find_page(root, name)
     known = page.parameters
     given = {key: known[key].parse(text) if key in known else text for key, text in overrides}

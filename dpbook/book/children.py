@@ -1,7 +1,6 @@
 """Run a program that must not outlive us.
 
-The child's standard input is a pipe that nobody writes to.  It closes when this process ends,
-however it ends, since a signal that cannot be caught closes its files too; and then the child ends.
+Its standard input is a pipe that nobody writes to and that closes however this process ends.
 """
 
 from __future__ import annotations
@@ -18,11 +17,7 @@ from pathlib import Path
 def run_python(
     call: str, arguments: Sequence[str], *, environment: Mapping[str, str], cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Call ``"module:function"`` in a Python of its own, which ends with this process.
-
-    The function takes nothing and finds `arguments` in ``sys.argv``; all that it prints is one
-    text.
-    """
+    """Call ``"module:function"`` with `arguments` in ``sys.argv``, in a Python of its own."""
     command = [sys.executable, "-m", "dpbook.book.children", call, *arguments]
     with subprocess.Popen(
         command,

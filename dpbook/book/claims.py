@@ -1,8 +1,4 @@
-"""`check` a claim in a notebook: the record of what was measured, and what contradicts the ledger.
-
-A check writes its record into the output of its cell; `dpbook.book.collect` gathers the records of
-the executed notebooks.
-"""
+"""`check` a claim in a notebook: a record of what was measured, in the output of its cell."""
 
 from __future__ import annotations
 
@@ -231,10 +227,7 @@ def _as_bool(claim_id: str, value: Any) -> bool:
 
 
 def _as_plain(claim_id: str, name: str, value: Any, cell: bool = False) -> Any:
-    """A reported value as plain JSON: numbers, lists of them, rows of a table.
-
-    A cell of a table may also be a label, a bool or empty.
-    """
+    """A value as plain JSON; a cell of a table may also be a label, a bool or empty."""
     if cell and (value is None or isinstance(value, str | bool)):
         return value
     if hasattr(value, "tolist"):  # a NumPy scalar or array

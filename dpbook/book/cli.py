@@ -25,11 +25,7 @@ _FILTERS = {
 
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
-    """Run one command; return its exit status.
-
-    The arguments are those of the process when None, and the root of the book is found from the
-    working directory.
-    """
+    """Run one command; return its exit status."""
     overrides, words = _take_overrides(list(sys.argv[1:] if argv is None else argv))
     arguments = _parser().parse_args(words)
     if overrides and not hasattr(arguments, "overrides"):
@@ -203,11 +199,7 @@ def _build(arguments: argparse.Namespace, root: Path) -> int:
 
     out = arguments.output.resolve() if arguments.output else root / "_build"
     jobs = build.plan(
-        root,
-        out,
-        profile=arguments.profile,
-        overrides=arguments.overrides,
-        only=arguments.only,
+        root, out, profile=arguments.profile, overrides=arguments.overrides, only=arguments.only
     )
     if arguments.only and not arguments.overrides:
         print("note: --only says which pages -p is meant for; every page is brought up to date")

@@ -1,7 +1,4 @@
-"""Gather what the checks of the executed notebooks recorded, and hold it against the ledger.
-
-Every disagreement is one line, and any line fails the build.
-"""
+"""Gather what the checks of the executed notebooks recorded, and hold it against the ledger."""
 
 from __future__ import annotations
 
@@ -17,24 +14,9 @@ from dpbook.book.pages import named_parameters
 
 
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
-    """Gather the records of the executed notebooks and compare them with the ledger.
+    """Write all records, sorted, to ``<out>/claims.json``; one line for every disagreement.
 
-    Writes ``<out>/claims.json``: all records found, sorted, the same bytes for the same findings.
-
-    Parameters
-    ----------
-    out : Path
-        The output directory of the build, which holds ``executed/notebooks/``.
-    root : Path
-        The root of the book, which holds ``notebooks/`` and ``book/claims.yml``.
-    pages : sequence of str, optional
-        Names of the pages to hold to account; every page, and the completeness of the whole
-        ledger, when None.
-
-    Returns
-    -------
-    list of str
-        One line per problem, naming the claim, the page and what is wrong.
+    Only the named `pages` are held to account; all, and the completeness of the ledger, when None.
     """
     try:
         ledger = load_ledger(root / "book" / "claims.yml")
@@ -74,10 +56,7 @@ def _records(executed: Path) -> Iterator[dict[str, Any]]:
 
 
 def _switched_off(root: Path, records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Claims that a page does not test although it ran at parameters of the book's own.
-
-    Only a reader's parameters may leave the hypotheses of a claim.
-    """
+    """Claims not tested at the book's own parameters; only a reader's may leave the hypotheses."""
     off = [record for record in records if not record["applies"]]
     own = named_parameters(root) if off else {}
     return [

@@ -1,8 +1,7 @@
 """The reproducers of the errata as one page: its notebook is made here, and run like any other.
 
-Each snippet is a cell, which runs it in a namespace of its own with warnings as errors.  One that
-fails, prints nothing or prints an address does not keep the others from running, but it fails the
-page, so that only what can be shown is kept.
+Each snippet is a cell with a namespace of its own; one that cannot be shown fails the page, after
+all have run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One look for every figure of the book: readable on light and dark pages, the same bytes each run.
-
-Figures keep a white background, so that they look the same on a light and on a dark page.
-"""
+"""One look for every figure of the book: white ground, the same bytes each run."""
 
 from __future__ import annotations
 
@@ -67,11 +64,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def use_style() -> None:
-    """Set the book's style for all figures made afterwards.
-
-    In a notebook, figures become PNG at twice the resolution of a plain screen, with nothing in
-    them that changes from run to run.
-    """
+    """Set the book's style for all figures made afterwards; in a notebook they become sharp PNG."""
     mpl.rcdefaults()
     mpl.rcParams.update(_STYLE)
     try:
@@ -85,10 +78,7 @@ def use_style() -> None:
 
 
 def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0.0) -> Annotation:
-    """Write the name of a line at its right end, in its colour, instead of a legend.
-
-    The text stands `dx` and `dy` points from the last finite point; without one, a `ValueError`.
-    """
+    """Write the name of a line `dx`, `dy` points from its last finite point, not in a legend."""
     points = np.asarray(line.get_xydata(), dtype=float)
     finite = points[np.isfinite(points).all(axis=1)]
     if len(finite) == 0:
@@ -116,9 +106,7 @@ def draw_table(
 ) -> Table:
     """Fill empty axes with a small table.
 
-    `rows` and `columns` are the names left of it and above it; the cells in `filled`, by row and
-    column from 0, have a pale `color`.  A `ValueError` if the cells do not fit the names, or a
-    filled one lies outside the table.
+    The cells in `filled`, by row and column from 0, have a pale `color`.
     """
     widths = [len(row) for row in cells]
     if widths != [len(columns)] * len(rows):

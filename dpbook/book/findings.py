@@ -1,8 +1,6 @@
 """What a test measured: named parts, each a value against its limit.
 
-A test that `dpbook.book.check` applies returns a `Finding`, built from the four functions here and
-joined with ``&``.  A finding keeps every number that decided, so that a record can show what was
-measured on the printed statement, on its repair and on a twin that was broken on purpose.
+A test returns a `Finding`, made by the four functions here and joined with ``&``.
 """
 
 from __future__ import annotations
@@ -19,11 +17,7 @@ _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that a test looked at, in words with its unit, ``"largest loss (ε)"``.
-
-    The number found, the number it was held against, and how the two must compare for the part to
-    pass are None and empty for a plain fact.
-    """
+    """One thing that a test looked at, in words with its unit; a plain fact has no numbers."""
 
     what: str
     passes: bool
@@ -62,11 +56,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Finding:
-    """The parts of a test, on one subject; it passes when all of them do.
-
-    Findings are joined with ``&``.  They have no truth value, since ``and`` would keep only the
-    last one: ask for `passes`.
-    """
+    """The parts of a test on one subject, joined with ``&``; it passes when all of them do."""
 
     parts: tuple[Part, ...]
 
@@ -120,10 +110,7 @@ def at_least(
 
 
 def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Finding:
-    """Whether a number, or every entry of an array, is the expected one, up to `slack`.
-
-    As `at_most`; the entry that is farthest from its expected value is kept.
-    """
+    """Whether a number, or every entry of an array, is the expected one; as `at_most`."""
     return _compared(what, value, expected, "=", np.abs, slack)
 
 

@@ -1,9 +1,7 @@
 """Whether the book still says what it said: `make golden`.
 
-``book/golden/`` keeps, for two profiles, every record of every claim and every number that a
-sentence quotes, and what the reproducers of the errata print: one line for each, so that a change
-is one line too.  A number that moved by less than half a unit in the sixth digit is called
-rounding, as in `dpbook.book.lock`.
+``book/golden/`` keeps, line by line, every record, every number of a sentence, and what the
+reproducers print.  What moved by less than the tolerance of `dpbook.book.lock` is called rounding.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The ledger: every claim the book accounts for, read from ``book/claims.yml``.
-
-The ledger says what was found out about a claim (its verdict), how strong the evidence is (its
-tier) and where the evidence stands (its page).  Nothing here runs a check; `dpbook.book.claims`
-does, and compares what comes out with what is written here.
-"""
+"""The ledger: every claim the book accounts for, read from ``book/claims.yml``."""
 
 from __future__ import annotations
 
@@ -109,61 +104,29 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True)
 class Claim:
-    """One entry of the ledger.
-
-    Parameters
-    ----------
-    id : str
-        Stable name, for instance ``CCW25-ALG2``.
-    paper, where : str
-        Short name of the paper, and where in it the claim stands.
-    kind : str
-        One of `KINDS`.
-    says : str
-        What the paper says, in the book's words (inline Markdown).
-    notebook : str
-        The page that checks it (or will), for instance ``03-noisy-counts``.
-    status : str
-        ``checked`` or ``pending``.
-    verdict, tier : str or None
-        One of `VERDICTS` and of `TIERS`; None while pending.
-    report : tuple of str
-        Names of the numbers that the check must report.
-    remark : str or None
-        What a reader should know beside the verdict, of any claim.
-    heading, printed, wrong, repair, reproducer : str or None
-        One sentence that says it all, what is printed, what of it fails, the statement that is
-        true, and a command or a few lines of Python that show it.
-    failed, severity : str or None
-        One of `FAILED` and of `SEVERITIES`.  Like the five texts above, present exactly for the
-        verdicts outside `CLEAN_VERDICTS`.
-    same_as : str or None
-        The id of another claim that says the same, so that its check decides this one too: status,
-        verdict, tier and page are those of the other.
-    withdrawn : tuple of dict
-        What this book said of the claim before: ``date`` of the change, ``said``, ``reason``.
-    """
+    """One entry of the ledger; a pending one has no verdict and no tier."""
 
     id: str
     paper: str
-    where: str
+    where: str  # in the paper
     kind: str
-    says: str
-    notebook: str
+    says: str  # in the book's words, inline Markdown
+    notebook: str  # the page that checks it, or will
     status: str
     verdict: str | None = None
     tier: str | None = None
-    report: tuple[str, ...] = ()
+    report: tuple[str, ...] = ()  # names of the numbers that the check must report
     remark: str | None = None
+    # exactly for the verdicts outside `CLEAN_VERDICTS`: the erratum
     heading: str | None = None
     printed: str | None = None
     wrong: str | None = None
     repair: str | None = None
-    reproducer: str | None = None
+    reproducer: str | None = None  # Python, or a command
     failed: str | None = None
     severity: str | None = None
-    same_as: str | None = None
-    withdrawn: tuple[Mapping[str, str], ...] = ()
+    same_as: str | None = None  # the claim whose check decides this one, too
+    withdrawn: tuple[Mapping[str, str], ...] = ()  # what this book said before: date, said, reason
 
     @property
     def checked(self) -> bool:
@@ -197,19 +160,7 @@ class Claim:
 
 
 def load_ledger(path: str | Path) -> dict[str, Claim]:
-    """Read and validate the ledger, usually ``book/claims.yml``.
-
-    Returns
-    -------
-    dict of str to Claim
-        The claims by id, in the order of the file.
-
-    Raises
-    ------
-    LedgerError
-        If the file is missing, is not a list of entries, or an entry breaks a rule: every broken
-        rule is one line of the message, beginning with the id.
-    """
+    """The claims of a ledger by id, in its order; a `LedgerError` has a line per broken rule."""
     path = Path(path)
     if not path.is_file():
         raise LedgerError(f"no ledger at {path}; expected a file such as book/claims.yml")

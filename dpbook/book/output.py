@@ -1,8 +1,4 @@
-"""The folder that a build writes to: ours by a marker, and one build's at a time.
-
-A build deletes what an earlier build left.  So it writes only to a folder that holds its marker, or
-that holds nothing at all, and it knows this before it does anything else.
-"""
+"""The folder that a build writes to: ours by a marker, and one build's at a time."""
 
 from __future__ import annotations
 
@@ -23,14 +19,7 @@ _STAGING = "staging-"
 
 
 def claim_folder(out: Path) -> Path:
-    """Make `out` a folder for builds, unless somebody else's things lie in it.
-
-    Raises
-    ------
-    PageError
-        If it is a file, cannot be written to, or holds anything but the work of earlier builds.
-        Nothing has been changed then.
-    """
+    """Make `out` a folder for builds; a `PageError` if it holds anything but their work."""
     try:
         if out.exists() and not out.is_dir():
             raise PageError(f"{out} is a file; name a folder, or a place where one can be made")
@@ -59,15 +48,7 @@ def own_folder(root: Path, out: Path) -> Path:
 
 @contextlib.contextmanager
 def sole_build(out: Path) -> Iterator[None]:
-    """Hold the folder, which `claim_folder` accepted, for one build.
-
-    What a killed build left half done is removed.
-
-    Raises
-    ------
-    PageError
-        At once, if another build is at work there.
-    """
+    """Hold the folder for one build, and clean up after a killed one; `PageError` if it is busy."""
     with open(out / _LOCK, "a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,13 +78,7 @@ def staging_folder(out: Path) -> Iterator[Path]:
 
 
 def delete_folder(out: Path) -> bool:
-    """Delete a folder of builds; False if there is none.
-
-    Raises
-    ------
-    PageError
-        If it holds what no build made, or a build is at work there.
-    """
+    """Delete a folder of builds; False if there is none."""
     if not out.is_dir():
         return False
     claim_folder(out)

@@ -39,12 +39,7 @@ class ParameterError(ValueError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a page: its name, its default, and the three parts of its comment.
-
-    The default is a bool, int, float, str or a non-empty list of one of these.  `allowed` is an
-    interval such as ``(0, 10]``, a set of literals such as ``{"a", "b"}``, or for lists
-    ``each in`` one of these.
-    """
+    """One parameter of a page: its name, its default, and the three parts of its comment."""
 
     name: str
     default: Any
@@ -73,10 +68,7 @@ class Parameter:
         return items if isinstance(self.default, list) else items[0]
 
     def parse(self, text: str) -> Any:
-        """Read a value typed on the command line: a Python literal, else YAML.
-
-        Text for a string parameter is taken as it stands, so that ``-p edition 1998`` is a string.
-        """
+        """Read a value from the command line: a Python literal, else YAML, text as it stands."""
         wants_text = _scalar_type(self.default) is str
         try:
             value = ast.literal_eval(text.strip())
@@ -129,13 +121,7 @@ class Page:
 
 
 def find_pages(root: Path) -> list[Page]:
-    """Read all pages in ``<root>/notebooks``, ordered by name.
-
-    Raises
-    ------
-    PageError
-        If a notebook cannot be read, or has not exactly one well-formed parameters cell.
-    """
+    """All pages in ``<root>/notebooks``, ordered by name; a `PageError` if one is malformed."""
     return [_read_page(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
 
 
@@ -162,13 +148,7 @@ def _read_page(path: Path) -> Page:
 
 
 def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Effective parameters of a page: the defaults with `given` on top.
-
-    Raises
-    ------
-    ParameterError
-        Naming the page, the parameter, the value and what is allowed.
-    """
+    """Effective parameters of a page: the defaults with `given` on top, all of them checked."""
     unknown = [name for name in given if name not in page.parameters]
     if unknown:
         known = ", ".join(page.parameters) or "(none)"
@@ -195,13 +175,7 @@ def named_parameters(root: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def load_profile(root: Path, name: str) -> dict[str, dict[str, Any]]:
-    """Overrides of a profile, by page: ``{page: {parameter: value}}``.
-
-    Raises
-    ------
-    PageError
-        If ``notebooks/profiles.yml`` is missing or malformed, or has no such profile.
-    """
+    """Overrides of a profile in ``notebooks/profiles.yml``: ``{page: {parameter: value}}``."""
     profiles = _profiles(root)
     if name not in profiles:
         raise PageError(f"no profile {name!r}; notebooks/{PROFILES} has {', '.join(profiles)}")
@@ -229,14 +203,7 @@ def _profiles(root: Path) -> dict[str, Any]:
 
 
 def parse_parameters(source: str) -> dict[str, Parameter]:
-    """Parse the source of a parameters cell.
-
-    Raises
-    ------
-    PageError
-        If a line is not ``name = literal  # meaning | unit | allowed``, or if a default is not
-        among its own allowed values.
-    """
+    """The parameters in a cell of lines ``name = literal  # meaning | unit | allowed``."""
     try:
         statements = ast.parse(source).body
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))

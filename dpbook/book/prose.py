@@ -6,33 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from jinja2 import Environment
 from myst_nb import glue
 
-Format = str | Callable[[Any], str]
+from dpbook.book.report import TEMPLATES
 
-_TABLE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
-<div class="book-table">
-<table id="t-{{ name }}">
-{% if caption %}
-<caption>{{ caption }}</caption>
-{% endif %}
-<thead>
-<tr>{% for head, right in heads %}
-<th scope="col"{{ ' class="number"' | safe if right }}>{{ head }}</th>{% endfor %}</tr>
-</thead>
-<tbody>
-{% for row in rows %}
-<tr>{% for text, right in row %}
-{% set kind = ' class="number"' | safe if right %}
-{% if loop.index0 < header %}
-<th scope="row"{{ kind }}>{{ text }}</th>{% else %}
-<td{{ kind }}>{{ text }}</td>{% endif %}{% endfor %}</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-""")
+Format = str | Callable[[Any], str]
 
 
 def say(name: str, value: Any) -> None:
@@ -66,7 +44,7 @@ class Table:
         self._rows = list(zip(*texts, strict=True))
 
     def _repr_html_(self) -> str:
-        return _TABLE.render(
+        return TEMPLATES.get_template("table.html.j2").render(
             name=self._name,
             caption=self._caption,
             header=self._header,

@@ -22,11 +22,7 @@ _LOCAL_LINK = re.compile(
 
 
 def render(root: Path, out: Path, *, strict: bool) -> bool:
-    """Render the HTML from ``<out>/executed`` and put it in place of ``<out>/html``.
-
-    With `strict`, a warning is an error.  False if rendering failed; the warnings are then on
-    stderr, and the old HTML is in place.
-    """
+    """Render ``<out>/executed`` in place of ``<out>/html``; False, no change, if it fails."""
     arguments = ["build", str(root), "--all", "-q"]
     arguments += ["-n", "-W", "--keep-going"] if strict else []
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -71,10 +67,7 @@ def _swap_in(new: Path, place: Path) -> None:
 
 
 def page_beside_notebook(out: Path, page: Page) -> Path:
-    """Copy the page's HTML next to its notebook, with its links leading into ``html/``.
-
-    A page that ``_toc.yml`` does not name has no HTML, which is a `PageError`.
-    """
+    """Copy the page's HTML next to its notebook, with its links leading into ``html/``."""
     rendered = out / "html" / "notebooks" / f"{page.name}.html"
     if not rendered.is_file():
         raise PageError(f"page {page.name} has no HTML, because _toc.yml does not name it")

@@ -1,20 +1,19 @@
-"""How a claim and the outcome of its check are shown: HTML, plain text, and the summary counts.
-
-Strings only: the notebook shows them through `dpbook.book.claims`, the built book through
-`dpbook.book.sphinx_ext`, a terminal through `ledger_text`.
-"""
+"""How a claim and the outcome of its check are shown: HTML, plain text, and the summary counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jinja2 import Environment
+from jinja2 import Environment, PackageLoader
 
 from dpbook.book.findings import Part
 from dpbook.book.ledger import VERDICTS, Claim
 
 Record = Mapping[str, Any]
+TEMPLATES = Environment(
+    loader=PackageLoader("dpbook.book"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
 
 #: A mark and the words for every state of a claim; the words alone say everything.
 STATES = {
@@ -93,10 +92,7 @@ def format_number(value: Any) -> str:
 
 
 def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]:
-    """The outcome of a check in a few sentences.
-
-    The `problems` are what in the record contradicts the entry of the ledger.
-    """
+    """The outcome of a check in a few sentences; `problems` contradict the ledger."""
     if problems:
         return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
     if not record["applies"]:
@@ -128,42 +124,10 @@ def _outcome(claim: Claim) -> str:
     )
 
 
-_CARD = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
-<div class="claim-card claim-{{ tone }}" id="claim-{{ claim.id }}">
-<p><strong>
-{%- if href %}<a href="{{ href }}">{{ claim.id }}</a>{% else %}{{ claim.id }}{% endif %}
-</strong>: <span class="claim-state">{{ state }}</span></p>
-<p>{{ said }}</p>
-{% if lines %}
-<ul class="claim-measured">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>
-{% endif %}
-{% if numbers %}
-<dl>
-{% for name, value in numbers.items() %}
-<dt><code>{{ name }}</code></dt><dd>{{ value }}</dd>
-{% endfor %}
-</dl>
-{% endif %}
-{% for name, (heads, rows) in tables.items() %}
-<details><summary><code>{{ name }}</code>: {{ rows | length }} rows</summary>
-<table>
-<thead><tr>{% for head in heads %}<th scope="col">{{ head }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for row in rows %}
-<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody></table></details>
-{% endfor %}
-</div>""")
-
-
 def card_html(
     record: Record, claim: Claim, problems: Sequence[str] = (), href: str | None = None
 ) -> str:
-    """The card that a reader sees below a check: an element with the id ``claim-<ID>``.
-
-    `href` is the address of the claim's row in the ledger, if there is one to link to.
-    """
+    """The card below a check, with the id ``claim-<ID>``; `href` leads to its row in the ledger."""
     if problems:
         state, tone = f"! recorded as {state_words(claim)}", "contradiction"
     elif not record["applies"]:
@@ -171,7 +135,7 @@ def card_html(
     else:
         state, tone = f"{STATES[claim.state][0]} {state_words(claim)}", claim.state
     report = record["report"].items()
-    return _CARD.render(
+    return TEMPLATES.get_template("card.html.j2").render(
         claim=claim,
         href=href,
         state=state,
@@ -202,10 +166,7 @@ def state_counts(claims: Iterable[Claim]) -> dict[str, int]:
 def ledger_text(
     ledger: Mapping[str, Claim], records: Iterable[Record] = (), width: int = 100
 ) -> str:
-    """The ledger for a terminal: one line per claim, cut to `width`, and a line of counts.
-
-    The `records` are those of the last build, from ``claims.json``.
-    """
+    """The ledger for a terminal, with the last records: a line per claim, and counts."""
     by_id = {record["id"]: record for record in records}
     rows = []
     for claim in ledger.values():

@@ -1,8 +1,7 @@
 """Execute pages with papermill, several at once.
 
 Kernels run in threads of one process: jupyter_client hands out ports per process, so several
-processes race for the same ones.  A page is kept in memory while it runs and written in one step
-when all of it has run, so that a failed or interrupted page leaves nothing behind.
+processes race for the same ones.  A page is written in one step when all of it has run.
 """
 
 from __future__ import annotations
@@ -52,11 +51,7 @@ FIXED_ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Job:
-    """One page to execute.
-
-    It has the effective value of every parameter, the hash of all that its outputs depend on, the
-    place of the executed copy, and what looks at that before it is written: a text is an error.
-    """
+    """One page to execute; what `complaint` says of its copy keeps it from being written."""
 
     page: Page
     parameters: dict[str, Any]
@@ -147,10 +142,7 @@ def execute(
     on_cell: Callable[[], None] | None = None,
     timeout: float = PAGE_TIMEOUT,
 ) -> Outcome:
-    """Execute one page; write the executed copy if, and only if, every cell ran.
-
-    An `OSError` comes out if it cannot be written: then no other page could be, either.
-    """
+    """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     begun: list[int] = []
 
@@ -244,11 +236,7 @@ def plain(text: str) -> str:
 
 @contextlib.contextmanager
 def kernel_surroundings(root: Path) -> Iterator[None]:
-    """Set what kernels inherit, for the time of a run: environment and working directory.
-
-    The directory is changed once for all threads, since ``papermill(cwd=...)`` would change it
-    under the feet of the others.
-    """
+    """Set environment and directory for all kernels: ``papermill(cwd=...)`` is not thread-safe."""
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     changes = dict(FIXED_ENVIRONMENT, PYTHONPATH=os.pathsep.join(paths))
     before = {name: os.environ.get(name) for name in changes}
@@ -291,11 +279,7 @@ class _Progress:
 def run_pages(
     jobs: Sequence[Job], *, root: Path, workers: int, timeout: float = PAGE_TIMEOUT
 ) -> list[Outcome]:
-    """Execute pages in `workers` threads; a page that fails does not keep the others from running.
-
-    A page that has run for `timeout` seconds has failed.  An `OSError` when a page cannot be
-    written, and Ctrl-C, come out after every kernel of this run has ended.
-    """
+    """Execute pages in `workers` threads; one that fails does not keep the others from running."""
     if not jobs:
         return []
     kernels, progress, outcomes = _Kernels(), _Progress(jobs), []

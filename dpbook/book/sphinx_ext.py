@@ -1,10 +1,7 @@
 """Sphinx extension: executed copies in place of the committed notebooks, badges, ledger, errata.
 
-``_toc.yml`` names the committed notebooks, which hold no outputs.  When Sphinx reads one, its
-executed copy takes its place, so that paths in warnings, links and downloads keep meaning the
-committed file.  The output directory of the build is ``DPBOOK_OUT``, or ``_build`` beside
-``_config.yml``.  With ``DPBOOK_PARTIAL=1`` a page that has not run is shown without outputs and
-without a warning.
+Paths in warnings, links and downloads keep meaning the committed file.  The output directory is
+``DPBOOK_OUT``; with ``DPBOOK_PARTIAL=1`` a page may be shown although it has not run.
 """
 
 from __future__ import annotations
@@ -183,10 +180,7 @@ class LedgerDirective(ClaimsDirective):
 
 
 class ErrataDirective(ClaimsDirective):
-    """``{claims-errata}``: what is printed, what is wrong, the repair and a reproducer.
-
-    What hangs on it decides the order: broken privacy first, wording last.
-    """
+    """``{claims-errata}``: printed, wrong, repaired, a reproducer; broken privacy first."""
 
     def run(self) -> list[nodes.Node]:
         """Make one section for each severity, and in it one for each erratum."""
@@ -307,10 +301,7 @@ def reproducer_block(code: str) -> nodes.literal_block:
 def drop_repeated_scripts(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """On ``html-page-context``: keep one of each inline script.
-
-    Two extensions add the same scripts twice; the second declaration is an error in the browser.
-    """
+    """On ``html-page-context``: a script that two extensions add is an error in the browser."""
     seen: set[str] = set()
     kept = []
     for script in context.get("script_files", []):
