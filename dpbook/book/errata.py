@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbook.book.keys import page_key
 from dpbook.book.ledger import Claim
-from dpbook.book.pages import Page
+from dpbook.book.pages import Page, outputs
 
 if TYPE_CHECKING:
     from dpbook.book.runner import Job
@@ -95,9 +95,7 @@ def show(name: str, code: str) -> None:
 
 def results(notebook: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What each snippet of an executed page did, by its name: ``code``, ``output``, ``error``."""
-    outputs = (output for cell in notebook["cells"] for output in cell["outputs"])
-    found = (output.get("data", {}).get(MIME) for output in outputs)
-    return {result["name"]: result for result in found if result}
+    return {data[MIME]["name"]: data[MIME] for _, data in outputs(notebook) if MIME in data}
 
 
 def complaint(notebook: Mapping[str, Any]) -> str | None:

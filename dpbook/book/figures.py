@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -84,15 +85,9 @@ def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0
     if len(finite) == 0:
         raise ValueError(f"line has no finite point to label with {text!r}")
     x, y = finite[np.argmax(finite[:, 0])]
-    return ax.annotate(
-        text,
-        (float(x), float(y)),
-        xytext=(dx, dy),
-        textcoords="offset points",
-        va="center",
-        color=line.get_color(),
-        annotation_clip=False,
-    )
+    look: dict[str, Any] = {"va": "center", "color": line.get_color(), "annotation_clip": False}
+    at = (float(x), float(y))
+    return ax.annotate(text, at, xytext=(dx, dy), textcoords="offset points", **look)
 
 
 def draw_table(
@@ -108,17 +103,13 @@ def draw_table(
 
     The cells in `filled`, by row and column from 0, have a pale `color`.
     """
-    widths = [len(row) for row in cells]
-    if widths != [len(columns)] * len(rows):
-        raise ValueError(
-            f"cells has rows of lengths {widths}: "
-            f"allowed are {len(rows)} rows of length {len(columns)}"
-        )
-    grid = [(row, column) for row in range(len(rows)) for column in range(len(columns))]
-    if outside := sorted(set(filled) - set(grid)):
-        raise ValueError(
-            f"filled holds {outside}: allowed are cells of a {len(rows)} x {len(columns)} table"
-        )
+    widths, high, wide = [len(row) for row in cells], len(rows), len(columns)
+    if widths != [wide] * high:
+        allowed = f"allowed are {high} rows of length {wide}"
+        raise ValueError(f"cells has rows of lengths {widths}: {allowed}")
+    if outside := sorted(set(filled) - set(product(range(high), range(wide)))):
+        allowed = f"allowed are cells of a {high} x {wide} table"
+        raise ValueError(f"filled holds {outside}: {allowed}")
     table = ax.table(cells, rowLabels=rows, colLabels=columns, cellLoc="center", bbox=Bbox.unit())
     table.auto_set_font_size(False)
     table.set_fontsize(10)

@@ -36,22 +36,15 @@ class Part:
 
     def plain(self) -> dict[str, Any]:
         """The part as JSON; infinite values become words."""
-        numbers = {"value": self.value, "limit": self.limit}
-        return {
-            "what": self.what,
-            "passes": self.passes,
-            "sign": self.sign,
-            **{k: str(v) if v in (math.inf, -math.inf) else v for k, v in numbers.items()},
-        }
+        infinite = (math.inf, -math.inf)
+        values = {k: getattr(self, k) for k in ("what", "passes", "sign", "value", "limit")}
+        return {name: str(v) if v in infinite else v for name, v in values.items()}
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Part:
         """The part that `plain` wrote."""
-        fields = dict(plain)
-        for name in ("value", "limit"):
-            if isinstance(fields[name], str):
-                fields[name] = float(fields[name])
-        return cls(**fields)
+        words = {k: float(plain[k]) for k in ("value", "limit") if isinstance(plain[k], str)}
+        return cls(**{**plain, **words})
 
 
 @dataclass(frozen=True)
@@ -68,10 +61,8 @@ class Finding:
     def __and__(self, other: Finding) -> Finding:
         if not isinstance(other, Finding):
             return NotImplemented
-        names = {part.what for part in self.parts}
-        for part in other.parts:
-            if part.what in names:
-                raise ValueError(f"two parts of one test are called {part.what!r}")
+        if twice := [p.what for p in other.parts if p.what in {q.what for q in self.parts}]:
+            raise ValueError(f"two parts of one test are called {twice[0]!r}")
         return Finding(self.parts + other.parts)
 
     def __bool__(self) -> bool:

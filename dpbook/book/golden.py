@@ -14,6 +14,7 @@ from typing import Any
 from dpbook.book import errata
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.lock import DIGITS
+from dpbook.book.pages import outputs
 
 FOLDER = "book/golden"
 PROFILES = ("smoke", "default")
@@ -32,16 +33,14 @@ def gathered(executed: Iterable[Path]) -> dict[str, str]:
 def _said(executed: Path) -> Iterator[tuple[str, Any]]:
     """A name, and the record, the quoted number or text, or what a reproducer printed."""
     page = executed.stem
-    for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            if record := data.get(RECORD_MIME):
-                yield f"{page} claim {record['id']}", record
-            elif _GLUE in data:
-                text = "".join(data[_GLUE])
-                yield f"{page} says {output['metadata']['scrapbook']['name']}", _number(text)
-            elif result := data.get(errata.MIME):
-                yield f"{page} {result['name']}", result["output"]
+    for output, data in outputs(json.loads(executed.read_text(encoding="utf-8"))):
+        if record := data.get(RECORD_MIME):
+            yield f"{page} claim {record['id']}", record
+        elif _GLUE in data:
+            text = "".join(data[_GLUE])
+            yield f"{page} says {output['metadata']['scrapbook']['name']}", _number(text)
+        elif result := data.get(errata.MIME):
+            yield f"{page} {result['name']}", result["output"]
 
 
 def _number(text: str) -> Any:

@@ -41,15 +41,24 @@ def _one_of(words: tuple[str, ...]) -> dict[str, Any]:
     return {"enum": list(words), "description": f"one of {', '.join(words)}"}
 
 
+def _list_of(items: Mapping[str, Any], words: str) -> dict[str, Any]:
+    return {"type": "array", "items": items, "description": f"a list of {words}"}
+
+
+def _mapping_of(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    form = {"type": "object", "properties": properties, "required": required}
+    words = f"a mapping of {', '.join(properties)}"
+    return form | {"additionalProperties": False, "description": words}
+
+
 _TEXT = {"type": "string", "pattern": r"\S", "description": "a text"}
 _DATE = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$", "description": "year-month-day"}
 _WITHDRAWN = {"date": _DATE, "said": _TEXT, "reason": _TEXT}
 
 #: One entry, field by field, as JSON Schema; the descriptions say in words what is allowed.
-SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "properties": {
+SCHEMA = _mapping_of(
+    required=["id", "paper", "where", "kind", "says"],
+    properties={
         **dict.fromkeys(("id", "paper", "where", "says", "notebook", "remark", "same_as"), _TEXT),
         **dict.fromkeys(_ERRATUM, _TEXT),
         "kind": _one_of(KINDS),
@@ -58,27 +67,10 @@ SCHEMA: dict[str, Any] = {
         "tier": _one_of(TIERS),
         "failed": _one_of(FAILED),
         "severity": _one_of(SEVERITIES),
-        "report": {
-            "type": "array",
-            "items": _TEXT,
-            "uniqueItems": True,
-            "description": "a list of names, each once",
-        },
-        "withdrawn": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": _WITHDRAWN,
-                "required": list(_WITHDRAWN),
-                "additionalProperties": False,
-                "description": f"a mapping of {', '.join(_WITHDRAWN)}",
-            },
-            "description": f"a list of {', '.join(_WITHDRAWN)}",
-        },
+        "report": _list_of(_TEXT, "names, each once") | {"uniqueItems": True},
+        "withdrawn": _list_of(_mapping_of(_WITHDRAWN, list(_WITHDRAWN)), ", ".join(_WITHDRAWN)),
     },
-    "required": ["id", "paper", "where", "kind", "says"],
-    "additionalProperties": False,
-}
+)
 _VALIDATOR = Draft202012Validator(SCHEMA)
 
 #: Marks that a text of the ledger must not contain, since it becomes a part of several pages.
@@ -263,15 +255,12 @@ def _broken_rules(entry: Mapping[str, Any]) -> Iterator[str]:
         if key not in entry:
             yield f"needs {key}, {SCHEMA['properties'][key]['description']}"
     if status == "pending":
-        for key in _CHECKED:
-            if key in entry:
-                yield f"is pending, so it cannot have a {key} yet"
-    elif checked and verdict in CLEAN_VERDICTS:
-        for key in _ERRATUM:
-            if key in entry:
-                yield f"has no erratum of its own, so it cannot have {key}"
+        for key in (key for key in _CHECKED if key in entry):
+            yield f"is pending, so it cannot have a {key} yet"
     elif checked and verdict in VERDICTS:
         for key in _ERRATUM:
-            if key not in entry:
+            if verdict in CLEAN_VERDICTS and key in entry:
+                yield f"has no erratum of its own, so it cannot have {key}"
+            elif verdict not in CLEAN_VERDICTS and key not in entry:
                 allowed = SCHEMA["properties"][key]["description"]
                 yield f"has verdict {verdict}, so it needs {key}, {allowed}"

@@ -46,11 +46,8 @@ def load(root: Path) -> dict[str, Entry] | None:
 def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]:
     """One line for every number that is not the locked one, or missing if they are `complete`."""
     reporting = [record for record in records if record["report"]]
-    kept = load(root)
-    if kept is None:
-        if not reporting:
-            return []
-        return [f"{FILE} is missing or not readable: `dpbook lock` writes it"]
+    if (kept := load(root)) is None:
+        return [f"{FILE} is missing or not readable: `dpbook lock` writes it"] * bool(reporting)
     found = []
     for record in reporting:
         names = dict(entries(record))
@@ -64,8 +61,7 @@ def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]
                 found.append(f"{where} {complaint}")
         found += _gone(record["id"], locked, names)
     if complete:
-        reported = {record["id"] for record in reporting}
-        for claim in kept.keys() - reported:
+        for claim in kept.keys() - {record["id"] for record in reporting}:
             found += _gone(claim, kept[claim]["numbers"], ())
     return sorted(found)
 
@@ -131,10 +127,8 @@ def renew(
     """
     for record in records:
         if record["parameters"] != defaults.get(record["notebook"]):
-            raise PageError(
-                f"{record['notebook']} ran at other parameters than its defaults; "
-                "run `make book`, then lock"
-            )
+            page = f"{record['notebook']} ran at other parameters than its defaults"
+            raise PageError(f"{page}; run `make book`, then lock")
     new: dict[str, Entry] = {
         record["id"]: {"parameters": record["parameters"], "numbers": dict(entries(record))}
         for record in records

@@ -7,13 +7,14 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dpbook.book.pages import PageError
 
 MARKER = ".dpbook"
 _MARKER_TEXT = "Made by dpbook: builds of the book replace and delete what lies in this folder.\n"
+_ADVICE = "and a build deletes what it finds; name an empty or a new folder, or move them away"
 _LOCK = ".lock"
 _STAGING = "staging-"
 
@@ -27,11 +28,9 @@ def claim_folder(out: Path) -> Path:
         if not marker.is_file():
             found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
             if found:
-                shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
-                raise PageError(
-                    f"{out} holds files that no build of this book made ({shown}), and a build "
-                    "deletes what it finds; name an empty or a new folder, or move them away"
-                )
+                shown = ", ".join(found[:3]) + ", ..." * (len(found) > 3)
+                made = f"{out} holds files that no build of this book made ({shown})"
+                raise PageError(f"{made}, {_ADVICE}")
             out.mkdir(parents=True, exist_ok=True)
         marker.write_text(_MARKER_TEXT, encoding="utf-8")  # also proves that we may write
     except OSError as error:
@@ -55,10 +54,9 @@ def sole_build(out: Path) -> Iterator[None]:
         except OSError:
             lock.seek(0)
             holder = lock.read().strip() or "unknown"
-            raise PageError(
-                f"another build is at work in {out} (process {holder}); wait for it, or name "
-                "another folder with --output"
-            ) from None
+            busy = f"another build is at work in {out} (process {holder})"
+            advice = "wait for it, or name another folder with --output"
+            raise PageError(f"{busy}; {advice}") from None
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
         lock.flush()
@@ -70,11 +68,10 @@ def sole_build(out: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def staging_folder(out: Path) -> Iterator[Path]:
     """A new folder in `out` that is gone afterwards, whatever happens."""
-    folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=out))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(
+        prefix=_STAGING, dir=out, ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
 
 
 def delete_folder(out: Path) -> bool:
@@ -85,6 +82,14 @@ def delete_folder(out: Path) -> bool:
     with sole_build(out):
         shutil.rmtree(out)
     return True
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool] = ()) -> list[str]:
+    """Rows as lines with columns of one width; those marked `right` end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [">" if side else "<" for side in right] or ["<"] * len(widths)
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [form.format(*row).rstrip() for row in rows]
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from myst_nb import glue
 
+from dpbook.book.output import aligned
 from dpbook.book.report import TEMPLATES
 
 Format = str | Callable[[Any], str]
@@ -53,14 +54,8 @@ class Table:
         )
 
     def __repr__(self) -> str:
-        columns = zip(self._heads, *self._rows, strict=True)
-        widths = [max(map(len, column)) for column in columns]
-        lines = [self._caption] if self._caption else []
-        for row in [self._heads, *self._rows]:
-            cells = zip(row, widths, self._right, strict=True)
-            line = "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in cells)
-            lines.append(line.rstrip())
-        return "\n".join(lines)
+        lines = aligned([self._heads, *self._rows], self._right)
+        return "\n".join([self._caption, *lines] if self._caption else lines)
 
 
 def table(

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader
 
 from dpbook.book.findings import Part
 from dpbook.book.ledger import VERDICTS, Claim
+from dpbook.book.output import aligned
 
 Record = Mapping[str, Any]
 TEMPLATES = Environment(
@@ -62,9 +63,8 @@ def state_words(claim: Claim) -> str:
 
 def failure_words(claim: Claim) -> str:
     """What of a claim failed, and what hangs on it; empty for a claim that leaves no erratum."""
-    if claim.failed is None:
-        return ""
-    return f"What failed: the {claim.failed} (severity: {claim.severity})."
+    told = f"What failed: the {claim.failed} (severity: {claim.severity})."
+    return told if claim.failed else ""
 
 
 def run_words(claim: Claim, record: Record | None) -> str:
@@ -73,22 +73,16 @@ def run_words(claim: Claim, record: Record | None) -> str:
         return "pending"
     if record is None:
         return "not run in this build"
-    if not record["applies"]:
-        return "outside its hypotheses at these parameters"
-    return "checked"
+    return "checked" if record["applies"] else "outside its hypotheses at these parameters"
 
 
 def format_number(value: Any) -> str:
     """A reported value for reading: six significant digits, tables by their size."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return str(value)
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        if all(isinstance(item, (int, float)) for item in value) and len(value) <= 8:
-            return ", ".join(format_number(item) for item in value)
-        return f"{len(value)} rows"
-    return str(value)
+    if not isinstance(value, list):
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if len(value) <= 8 and all(isinstance(item, int | float) for item in value):
+        return ", ".join(map(format_number, value))
+    return f"{len(value)} rows"
 
 
 def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]:
@@ -119,9 +113,8 @@ def measurements(record: Record) -> list[str]:
 def _outcome(claim: Claim) -> str:
     # What is ours was never printed elsewhere.
     words = _FINDINGS.get(claim.state, "")
-    return (
-        words.replace("The printed statement", "The statement") if claim.paper == "BOOK" else words
-    )
+    ours = claim.paper == "BOOK"
+    return words.replace("The printed statement", "The statement") if ours else words
 
 
 def card_html(
@@ -173,12 +166,8 @@ def ledger_text(
         run = run_words(claim, by_id.get(claim.id))
         state = state_words(claim) if run in ("checked", "pending") else run
         rows.append((claim.id, state, claim.notebook, " ".join(claim.says.split())))
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-    lines = []
-    for *cells, says in rows:
-        head = "  ".join(cell.ljust(size) for cell, size in zip(cells, widths, strict=True))
-        line = f"{head}  {says}"
-        lines.append(line if len(line) <= width else line[: width - 1] + "…")
+    lines = aligned(rows)
+    lines = [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
     counts = state_counts(ledger.values())
     summary = ", ".join(f"{counts[state]} {STATES[state][1]}" for state in counts if counts[state])
     return "\n".join([*lines, "", f"{len(ledger)} claims: {summary or 'none'}"])
