@@ -34,9 +34,6 @@ from dpbook.book.runner import PAGE_TIMEOUT, Job, Outcome, run_pages
 _HTML_KEY = "html.key"
 
 
-# --- which pages, with which parameters -----------------------------------------------------------
-
-
 def plan(
     root: Path,
     out: Path,
@@ -53,8 +50,7 @@ def plan(
     if not pages:
         raise PageError("there are no pages: notebooks/ holds no notebook")
     by_profile = load_profile(root, profile)
-    strangers = sorted(set(by_profile) - {page.name for page in pages})
-    if strangers:
+    if strangers := sorted(set(by_profile) - {page.name for page in pages}):
         raise PageError(f"profile {profile!r} names a page that does not exist: {strangers[0]}")
     selected = select(pages, only)
     given = {page.name: dict(by_profile.get(page.name, {})) for page in pages}
@@ -63,9 +59,8 @@ def plan(
         if not takers:
             where = ", ".join(page.name for page in selected) if only else "any page"
             known = sorted({known for page in selected for known in page.parameters})
-            raise ParameterError(
-                f"no parameter {name!r} on {where}; there are {', '.join(known) or 'none'}"
-            )
+            there = ", ".join(known) or "none"
+            raise ParameterError(f"no parameter {name!r} on {where}; there are {there}")
         for page in takers:
             given[page.name][name] = page.parameters[name].parse(text)
     return [_job(page, given[page.name], root, out) for page in pages]
@@ -88,14 +83,11 @@ def _errata(root: Path, out: Path) -> list[Job]:
 
 def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
     """The pages that match a glob in `only`, all when it is empty; a glob must match something."""
-    for glob in only:
-        if not any(fnmatch.fnmatch(page.name, glob) for page in pages):
-            names = ", ".join(page.name for page in pages)
-            raise PageError(f"--only {glob!r} matches no page; the pages are {names}")
-    return [p for p in pages if not only or any(fnmatch.fnmatch(p.name, glob) for glob in only)]
-
-
-# --- the book -------------------------------------------------------------------------------------
+    names = [page.name for page in pages]
+    matched = {glob: fnmatch.filter(names, glob) for glob in only}
+    if idle := [glob for glob in only if not matched[glob]]:
+        raise PageError(f"--only {idle[0]!r} matches no page; the pages are {', '.join(names)}")
+    return [p for p in pages if not only or any(p.name in found for found in matched.values())]
 
 
 def build_book(
@@ -139,19 +131,17 @@ def _execute(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> l
 def _remove_strays(jobs: Sequence[Job]) -> None:
     """Executed copies of pages that are no longer in the book must not speak for it."""
     targets = {job.target for job in jobs}
-    for folder in {target.parent for target in targets}:
-        for path in folder.glob("*.ipynb"):
-            if path not in targets:
-                path.unlink()
+    found = {path for target in targets for path in target.parent.glob("*.ipynb")}
+    for path in found - targets:
+        path.unlink()
 
 
 def _failure_text(outcome: Outcome) -> str:
     """What went wrong on a page, and the command that runs just this page again."""
     job = outcome.job
     text = f"FAILED {job.page.name}, after {outcome.seconds:.1f} s, at {outcome.error}"
-    if job.page.name == errata.NAME:
-        return text
-    return f"{text}\nrun this page again: {rerun_command(job)}"
+    again = f"\nrun this page again: {rerun_command(job)}"
+    return text if job.page.name == errata.NAME else text + again
 
 
 def rerun_command(job: Job) -> str:
@@ -182,9 +172,6 @@ def _bring_html_up_to_date(root: Path, out: Path) -> bool:
     return True
 
 
-# --- does it still say the same? ------------------------------------------------------------------
-
-
 def golden(
     root: Path, profiles: Sequence[str], only: Sequence[str], *, write: bool, workers: int
 ) -> int:
@@ -213,9 +200,6 @@ def golden(
     return int(status)
 
 
-# --- one page -------------------------------------------------------------------------------------
-
-
 def run_page(
     root: Path, name: str, overrides: Sequence[tuple[str, str]], *, timeout: float = PAGE_TIMEOUT
 ) -> int:
@@ -242,10 +226,9 @@ def run_page(
             return 1
         print(f"page:     {page_beside_notebook(out, page)}")
         if problems:
-            print(
-                "The page is written, but its claims did not come out as recorded.", file=sys.stderr
-            )
-        return 1 if problems else 0
+            words = "The page is written, but its claims did not come out as recorded."
+            print(words, file=sys.stderr)
+        return int(bool(problems))
 
 
 def _borrow(theirs: Path, ours: Path) -> None:

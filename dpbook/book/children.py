@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 
 def run_python(
@@ -19,15 +20,10 @@ def run_python(
 ) -> subprocess.CompletedProcess[str]:
     """Call ``"module:function"`` with `arguments` in ``sys.argv``, in a Python of its own."""
     command = [sys.executable, "-m", "dpbook.book.children", call, *arguments]
-    with subprocess.Popen(
-        command,
-        env={**os.environ, **environment},
-        cwd=cwd,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as child:
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    pipes |= {"stderr": subprocess.STDOUT, "text": True}
+    env = {**os.environ, **environment}
+    with subprocess.Popen(command, env=env, cwd=cwd, **pipes) as child:
         assert child.stdout is not None
         printed = child.stdout.read()
         return subprocess.CompletedProcess(command, child.wait(), printed)

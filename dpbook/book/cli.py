@@ -189,9 +189,7 @@ def _list(arguments: argparse.Namespace, root: Path) -> int:
         given = page.parameters.values()
         rows = [(p.name, repr(p.default), p.unit, p.allowed, p.meaning) for p in given]
         heads = [("parameter", "default", "unit", "allowed", "meaning")] if rows else []
-        for line in aligned([*heads, *rows]):
-            print("    " + line)
-        print()
+        print(*(f"    {line}\n" for line in aligned([*heads, *rows])), sep="")
     return 0
 
 

@@ -45,22 +45,17 @@ def executed_copy(out: Path) -> Path:
 
 def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
     """The page of these snippets; beside itself it depends on what they import."""
-    sources = [inspect.getsource(show), *(call(name, code) for name, code in codes.items())]
+    calls = {name: f"show({name!r}, {code!r})" for name, code in codes.items()}
     from dpbook.book.runner import Job  # heavy, and not for Sphinx
 
     code: dict[str, Any] = {"cell_type": "code", "metadata": {}}
     code |= {"execution_count": None, "outputs": []}
-    named = zip(["show", *codes], sources, strict=True)
-    cells = [code | {"id": name, "source": source} for name, source in named]
+    sources = {"show": inspect.getsource(show)} | calls
+    cells = [code | {"id": name, "source": source} for name, source in sources.items()]
     form = {"metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     page = Page(NAME, "Errata", {}, {"cells": cells} | form)
     key = page_key(page, {}, root, sources=codes.values())
     return Job(page, {}, key, executed_copy(out), complaint)
-
-
-def call(name: str, code: str) -> str:
-    """The source of the cell that runs a snippet."""
-    return f"show({name!r}, {code!r})"
 
 
 def show(name: str, code: str) -> None:
@@ -100,9 +95,6 @@ def results(notebook: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def complaint(notebook: Mapping[str, Any]) -> str | None:
     """What is wrong with the snippets of an executed page, one line each."""
-    lines = [
-        f"the reproducer of {name} fails: {result['error']}"
-        for name, result in results(notebook).items()
-        if result["error"]
-    ]
+    errors = {name: result["error"] for name, result in results(notebook).items()}
+    lines = (f"the reproducer of {name} fails: {why}" for name, why in errors.items() if why)
     return "\n".join(lines) or None

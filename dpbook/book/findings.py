@@ -79,16 +79,11 @@ def at_most(
     what : str
         What was measured, in words, with its unit.
     value, limit : number or array
-        Broadcast against each other; the entry with the least room is kept.
+        Broadcast against each other, without NaN; the entry with the least room is kept.
     slack : float
         Rounding that is forgiven, in the unit of `value`; not shown to the reader as the limit.
     strict : bool
         Whether meeting the limit exactly counts as failing.
-
-    Raises
-    ------
-    ValueError
-        If `what` is empty, or a value is NaN or missing: then nothing was measured.
     """
     return _compared(what, value, limit, "<" if strict else "≤", np.positive, slack)
 

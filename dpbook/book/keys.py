@@ -71,13 +71,10 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
 def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
     try:
         entries = raw_entries(root / "book" / "claims.yml")
-    except (OSError, LedgerError):
-        return []  # the check of the ledger reports it
+    except (OSError, LedgerError):  # the check of the ledger reports it
+        return []
     mine = [e for e in entries if isinstance(e, dict) and e.get("notebook") == page.name]
     return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
-
-
-# --- imports --------------------------------------------------------------------------------------
 
 
 def _reached(sources: Iterable[str], root: Path) -> set[Path]:

@@ -196,18 +196,16 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
             good[name] = entry
     ledger = {}
     for name, entry in good.items():
-        fields: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
-        }
+        lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+        plain: dict[str, Any] = entry | lists
         if "same_as" in entry:
             other = good.get(entry["same_as"], entry)
             if "same_as" in other:
-                problems.append(
-                    f"{name}: same_as is {entry['same_as']!r}, must be a claim with its own check"
-                )
+                words = f"same_as is {entry['same_as']!r}, must be a claim with its own check"
+                problems.append(f"{name}: {words}")
                 continue
-            fields |= {key: other[key] for key in _INHERITED if key in other}
-        ledger[name] = Claim(**fields)
+            plain |= {key: other[key] for key in _INHERITED if key in other}
+        ledger[name] = Claim(**plain)
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger

@@ -121,9 +121,6 @@ def outputs(notebook: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[
             yield output, output.get("data", {})
 
 
-# --- pages and profiles ---------------------------------------------------------------------------
-
-
 def find_pages(root: Path) -> list[Page]:
     """All pages in ``<root>/notebooks``, ordered by name; a `PageError` if one is malformed."""
     return [_read_page(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
@@ -195,9 +192,6 @@ def _profiles(root: Path) -> dict[str, Any]:
         raise PageError(f"notebooks/{PROFILES} is not a mapping of profiles")
     profiles.setdefault("default", {})
     return profiles
-
-
-# --- the parameters cell --------------------------------------------------------------------------
 
 
 def parse_parameters(source: str) -> dict[str, Parameter]:

@@ -31,31 +31,22 @@ class Table:
     """What `table` shows: HTML on a page, aligned text in a terminal."""
 
     def __init__(
-        self,
-        columns: Mapping[str, list[Any]],
-        name: str,
-        formats: Mapping[str, Format],
-        caption: str | None,
-        header: int,
+        self, columns: Mapping[str, list[Any]], formats: Mapping[str, Format], **shown: Any
     ) -> None:
-        self._name, self._caption, self._header = name, caption, header
+        self._shown = shown  # name, caption, header
         self._right = [all(map(_is_number, values)) for values in columns.values()]
         self._heads = [str(head) for head in columns]
         texts = [[_text(v, formats.get(head)) for v in vs] for head, vs in columns.items()]
         self._rows = list(zip(*texts, strict=True))
 
     def _repr_html_(self) -> str:
-        return TEMPLATES.get_template("table.html.j2").render(
-            name=self._name,
-            caption=self._caption,
-            header=self._header,
-            heads=list(zip(self._heads, self._right, strict=True)),
-            rows=[list(zip(row, self._right, strict=True)) for row in self._rows],
-        )
+        heads, *rows = ([*zip(row, self._right, strict=True)] for row in [self._heads, *self._rows])
+        template = TEMPLATES.get_template("table.html.j2")
+        return template.render(**self._shown, heads=heads, rows=rows)
 
     def __repr__(self) -> str:
         lines = aligned([self._heads, *self._rows], self._right)
-        return "\n".join([self._caption, *lines] if self._caption else lines)
+        return "\n".join([*filter(None, [self._shown["caption"]]), *lines])
 
 
 def table(
@@ -90,7 +81,7 @@ def table(
     listed = list(rows)
     heads = dict.fromkeys(head for row in listed for head in row)
     columns = {head: _column([row.get(head, math.nan) for row in listed]) for head in heads}
-    return Table(columns, name, formats or {}, caption, header)
+    return Table(columns, formats or {}, name=name, caption=caption, header=header)
 
 
 def _column(values: list[Any]) -> list[Any]:

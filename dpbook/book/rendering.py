@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 from dpbook.book.children import run_python
 from dpbook.book.output import staging_folder, write_whole
 from dpbook.book.pages import Page, PageError
-from dpbook.book.runner import plain
+from dpbook.book.runner import plain, python_path
 
 _HTML_LOG = "html.log"
 _LOCAL_LINK = re.compile(
@@ -23,19 +22,14 @@ _LOCAL_LINK = re.compile(
 
 def render(root: Path, out: Path, *, strict: bool) -> bool:
     """Render ``<out>/executed`` in place of ``<out>/html``; False, no change, if it fails."""
-    arguments = ["build", str(root), "--all", "-q"]
-    arguments += ["-n", "-W", "--keep-going"] if strict else []
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {"DPBOOK_OUT": str(out), "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {"DPBOOK_OUT": str(out), "PYTHONPATH": python_path(root)}
     if not strict:
         environment["DPBOOK_PARTIAL"] = "1"  # pages that have not run may be shown as they are
     with staging_folder(out) as staging:
-        done = run_python(
-            "jupyter_book.cli.main:main",
-            [*arguments, "--path-output", str(staging)],
-            environment=environment,
-            cwd=root,
-        )
+        arguments = ["build", str(root), "--all", "-q", "--path-output", str(staging)]
+        arguments += ["-n", "-W", "--keep-going"] if strict else []
+        main = "jupyter_book.cli.main:main"
+        done = run_python(main, arguments, environment=environment, cwd=root)
         log = plain(done.stdout)
         write_whole(out / _HTML_LOG, log)
         built = staging / "_build" / "html"

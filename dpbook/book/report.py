@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -150,10 +151,8 @@ def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str
 
 def state_counts(claims: Iterable[Claim]) -> dict[str, int]:
     """How many claims are in each state, in the order of `STATES`; states without any are 0."""
-    counts = dict.fromkeys((*VERDICTS, "pending"), 0)
-    for claim in claims:
-        counts[claim.state] += 1
-    return counts
+    counts = Counter(claim.state for claim in claims)
+    return {state: counts[state] for state in (*VERDICTS, "pending")}
 
 
 def ledger_text(

@@ -212,11 +212,15 @@ def plain(text: str) -> str:
     return _ANSI.sub("", text)
 
 
+def python_path(root: Path) -> str:
+    """``PYTHONPATH`` with this book before all else."""
+    return os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 @contextlib.contextmanager
 def kernel_surroundings(root: Path) -> Iterator[None]:
     """Set environment and directory for all kernels: ``papermill(cwd=...)`` is not thread-safe."""
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    changes = dict(FIXED_ENVIRONMENT, PYTHONPATH=os.pathsep.join(paths))
+    changes = FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
     before = {name: os.environ[name] for name in changes if name in os.environ}
     os.environ.update(changes)
     try:
