@@ -1,8 +1,6 @@
 """The machinery of the book: pages and their parameters, runs, claims, figures, the HTML.
 
-Notebooks need a few names from here: ``check`` with the measurements ``at_least``, ``at_most``,
-``equal`` and ``fact`` that tests are built from, ``figures``, ``say`` and ``table``.  They are
-loaded on first use, so that a command like ``dpbook list`` does not pay for matplotlib.
+The names for notebooks are loaded on first use, since ``dpbook list`` needs no matplotlib.
 """
 
 from __future__ import annotations

@@ -27,21 +27,11 @@ from dpbook.book.collect import collect
 from dpbook.book.keys import html_key, page_key, stamp_of
 from dpbook.book.ledger import LedgerError, load_ledger
 from dpbook.book.output import own_folder, sole_build, write_whole
-from dpbook.book.pages import (
-    Page,
-    PageError,
-    ParameterError,
-    find_pages,
-    load_profile,
-    validate,
-)
+from dpbook.book.pages import Page, PageError, ParameterError, find_pages, load_profile, validate
 from dpbook.book.rendering import page_beside_notebook, render
 from dpbook.book.runner import PAGE_TIMEOUT, Job, Outcome, run_pages
 
 _HTML_KEY = "html.key"
-
-
-# --- which pages, with which parameters -----------------------------------------------------------
 
 
 def plan(
@@ -52,17 +42,15 @@ def plan(
     overrides: Sequence[tuple[str, str]] = (),
     only: Sequence[str] = (),
 ) -> list[Job]:
-    """One job per page of the book, with every parameter checked before anything runs.
+    """One job per page, every parameter checked first: the profile's values, `overrides` on top.
 
-    The values of the profile come first, `overrides` on top of them; these go to the pages that
-    match a glob in `only` (all when it is empty) and that have the parameter.
+    The latter go to the pages that match a glob in `only` (empty: all) and have the parameter.
     """
     pages = find_pages(root)
     if not pages:
         raise PageError("there are no pages: notebooks/ holds no notebook")
     by_profile = load_profile(root, profile)
-    strangers = sorted(set(by_profile) - {page.name for page in pages})
-    if strangers:
+    if strangers := sorted(set(by_profile) - {page.name for page in pages}):
         raise PageError(f"profile {profile!r} names a page that does not exist: {strangers[0]}")
     selected = select(pages, only)
     given = {page.name: dict(by_profile.get(page.name, {})) for page in pages}
@@ -71,9 +59,8 @@ def plan(
         if not takers:
             where = ", ".join(page.name for page in selected) if only else "any page"
             known = sorted({known for page in selected for known in page.parameters})
-            raise ParameterError(
-                f"no parameter {name!r} on {where}; there are {', '.join(known) or 'none'}"
-            )
+            there = ", ".join(known) or "none"
+            raise ParameterError(f"no parameter {name!r} on {where}; there are {there}")
         for page in takers:
             given[page.name][name] = page.parameters[name].parse(text)
     return [_job(page, given[page.name], root, out) for page in pages]
@@ -96,24 +83,17 @@ def _errata(root: Path, out: Path) -> list[Job]:
 
 def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
     """The pages that match a glob in `only`, all when it is empty; a glob must match something."""
-    for glob in only:
-        if not any(fnmatch.fnmatch(page.name, glob) for page in pages):
-            names = ", ".join(page.name for page in pages)
-            raise PageError(f"--only {glob!r} matches no page; the pages are {names}")
-    return [p for p in pages if not only or any(fnmatch.fnmatch(p.name, glob) for glob in only)]
-
-
-# --- the book -------------------------------------------------------------------------------------
+    names = [page.name for page in pages]
+    matched = {glob: fnmatch.filter(names, glob) for glob in only}
+    if idle := [glob for glob in only if not matched[glob]]:
+        raise PageError(f"--only {idle[0]!r} matches no page; the pages are {', '.join(names)}")
+    return [p for p in pages if not only or any(p.name in found for found in matched.values())]
 
 
 def build_book(
     root: Path, out: Path, jobs: Sequence[Job], *, workers: int, timeout: float = PAGE_TIMEOUT
 ) -> int:
-    """Execute the stale pages, check the claims, render; return the exit status.
-
-    A `PageError` comes before anything is written, if `out` is not a folder for builds, or is in
-    use by one.
-    """
+    """Execute the stale pages, check the claims, render; return the exit status."""
     with sole_build(own_folder(root, out)):
         jobs = [*jobs, *_errata(root, out)]
         _remove_strays(jobs)
@@ -151,19 +131,17 @@ def _execute(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> l
 def _remove_strays(jobs: Sequence[Job]) -> None:
     """Executed copies of pages that are no longer in the book must not speak for it."""
     targets = {job.target for job in jobs}
-    for folder in {target.parent for target in targets}:
-        for path in folder.glob("*.ipynb"):
-            if path not in targets:
-                path.unlink()
+    found = {path for target in targets for path in target.parent.glob("*.ipynb")}
+    for path in found - targets:
+        path.unlink()
 
 
 def _failure_text(outcome: Outcome) -> str:
     """What went wrong on a page, and the command that runs just this page again."""
     job = outcome.job
     text = f"FAILED {job.page.name}, after {outcome.seconds:.1f} s, at {outcome.error}"
-    if job.page.name == errata.NAME:
-        return text
-    return f"{text}\nrun this page again: {rerun_command(job)}"
+    again = f"\nrun this page again: {rerun_command(job)}"
+    return text if job.page.name == errata.NAME else text + again
 
 
 def rerun_command(job: Job) -> str:
@@ -194,17 +172,10 @@ def _bring_html_up_to_date(root: Path, out: Path) -> bool:
     return True
 
 
-# --- does it still say the same? ------------------------------------------------------------------
-
-
 def golden(
     root: Path, profiles: Sequence[str], only: Sequence[str], *, write: bool, workers: int
 ) -> int:
-    """Run the pages, compare what they find with the stored copy; return the exit status.
-
-    Each profile has a copy of its own.  `only` holds globs on page names; empty, it selects every
-    page and the reproducers of the errata.  With `write`, what was found is stored for these pages.
-    """
+    """Run the pages (all if `only` is empty) and compare what they find with the stored copies."""
     status = 0
     pages = {page.name for page in select(find_pages(root), only)}
     for profile in profiles:
@@ -229,21 +200,10 @@ def golden(
     return int(status)
 
 
-# --- one page -------------------------------------------------------------------------------------
-
-
 def run_page(
-    root: Path,
-    name: str,
-    overrides: Sequence[tuple[str, str]],
-    *,
-    timeout: float = PAGE_TIMEOUT,
+    root: Path, name: str, overrides: Sequence[tuple[str, str]], *, timeout: float = PAGE_TIMEOUT
 ) -> int:
-    """Execute one page at the reader's parameters, and render it; return the exit status.
-
-    The result lies in ``_build/run/<page>/``: the executed notebook, its HTML beside it, and in
-    ``html/`` the book around it.  The book in ``_build/html`` is not touched.
-    """
+    """Execute one page and render it in ``_build/run/<page>/``, beside the book; exit status."""
     page = find_page(root, name)
     known = page.parameters
     given = {key: known[key].parse(text) if key in known else text for key, text in overrides}
@@ -266,10 +226,9 @@ def run_page(
             return 1
         print(f"page:     {page_beside_notebook(out, page)}")
         if problems:
-            print(
-                "The page is written, but its claims did not come out as recorded.", file=sys.stderr
-            )
-        return 1 if problems else 0
+            words = "The page is written, but its claims did not come out as recorded."
+            print(words, file=sys.stderr)
+        return int(bool(problems))
 
 
 def _borrow(theirs: Path, ours: Path) -> None:

@@ -1,7 +1,6 @@
 """Run a program that must not outlive us.
 
-The child's standard input is a pipe that nobody writes to.  It closes when this process ends,
-however it ends, since a signal that cannot be caught closes its files too; and then the child ends.
+Its standard input is a pipe that nobody writes to and that closes however this process ends.
 """
 
 from __future__ import annotations
@@ -13,26 +12,18 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 
 def run_python(
     call: str, arguments: Sequence[str], *, environment: Mapping[str, str], cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Call ``"module:function"`` in a Python of its own, which ends with this process.
-
-    The function takes nothing and finds `arguments` in ``sys.argv``; all that it prints is one
-    text.
-    """
+    """Call ``"module:function"`` with `arguments` in ``sys.argv``, in a Python of its own."""
     command = [sys.executable, "-m", "dpbook.book.children", call, *arguments]
-    with subprocess.Popen(
-        command,
-        env={**os.environ, **environment},
-        cwd=cwd,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as child:
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    pipes |= {"stderr": subprocess.STDOUT, "text": True}
+    env = {**os.environ, **environment}
+    with subprocess.Popen(command, env=env, cwd=cwd, **pipes) as child:
         assert child.stdout is not None
         printed = child.stdout.read()
         return subprocess.CompletedProcess(command, child.wait(), printed)

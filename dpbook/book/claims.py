@@ -1,8 +1,4 @@
-"""`check` a claim in a notebook: the record of what was measured, and what contradicts the ledger.
-
-A check writes its record into the output of its cell; `dpbook.book.collect` gathers the records of
-the executed notebooks.
-"""
+"""`check` a claim in a notebook: a record of what was measured, in the output of its cell."""
 
 from __future__ import annotations
 
@@ -97,21 +93,21 @@ def check(
         if any(found != names[0] for found in names):
             raise ClaimError(f"{claim_id}: the test measures different things: {names}")
     fields: dict[str, Any] = {
-        "id": claim_id,
+        **{"id": claim_id, "verdict": claim.verdict, "tier": tier},
         **_outcomes(measured),
-        "applies": applied,
-        "why": None if applied else why,
-        "verdict": claim.verdict,
-        "tier": tier,
+        **{"applies": applied, "why": None if applied else why, "measured": measured},
         "report": {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()},
-        "measured": measured,
-        "notebook": None,
-        "parameters": None,
     }
-    record = {field: fields[field] for field in RECORD_FIELDS}
+    record = {field: fields.get(field) for field in RECORD_FIELDS}
     if problems := _report_problems(record, claim):
         raise ClaimError(f"{claim_id}: {'; '.join(problems)}")
-    _show(record, claim)
+    problems = record_problems(record, claim)
+    bundle = {
+        "text/html": _report.card_html(record, claim, problems),
+        "text/plain": _report.card_text(record, claim, problems),
+        RECORD_MIME: record,
+    }
+    display(bundle, raw=True)
 
 
 def _subjects(
@@ -126,10 +122,9 @@ def _subjects(
         raise ClaimError(f"{claim.id}: needs twin={{'what was broken': ...}}")
     if not all(isinstance(name, str) and name.strip() for name in twin or {}):
         raise ClaimError(f"{claim.id}: every twin needs words for what was broken, got {twin!r}")
-    subjects = [("printed", "", printed)]
-    if repaired is not None:
-        subjects.append(("repaired", "", repaired))
-    return subjects + [("twin", name, subject) for name, subject in (twin or {}).items()]
+    stated = [("printed", "", printed), ("repaired", "", repaired)]
+    twins = [("twin", name, subject) for name, subject in (twin or {}).items()]
+    return stated[: 1 if repaired is None else 2] + twins
 
 
 def _measure(
@@ -137,14 +132,13 @@ def _measure(
 ) -> dict[str, Any]:
     """What the test found on one subject."""
     try:
-        finding = test(subject)
+        finding: Any = test(subject)
     except ValueError as error:
         raise ClaimError(f"{claim_id}: the test of {name or role} failed: {error}") from error
     if not isinstance(finding, Finding):
-        raise ClaimError(
-            f"{claim_id}: the test must return a finding (at_most, at_least, equal, fact, joined "
-            f"with &), got {finding!r} for {name or role}"
-        )
+        words = "a finding (at_most, at_least, equal, fact, joined with &)"
+        got = f"{finding!r} for {name or role}"
+        raise ClaimError(f"{claim_id}: the test must return {words}, got {got}")
     parts = [part.plain() for part in finding.parts]
     return {"subject": role, "name": name, "passes": finding.passes, "parts": parts}
 
@@ -157,18 +151,6 @@ def _outcomes(measured: Sequence[Mapping[str, Any]]) -> dict[str, bool | None]:
     twins = [entry["passes"] for entry in measured if entry["subject"] == "twin"]
     caught = all(outcome is not asserted for outcome in twins) if twins else None
     return {"holds": printed, "repaired": repaired, "control": caught}
-
-
-def _never_failed(record: Mapping[str, Any]) -> list[str]:
-    """Parts of the test that every subject passes: nothing shows that they can fail."""
-    measured = record["measured"]
-    if not any(entry["subject"] == "twin" for entry in measured):
-        return []
-    return [
-        part[0]["what"]
-        for part in zip(*(entry["parts"] for entry in measured), strict=True)
-        if all(one["passes"] for one in part)
-    ]
 
 
 def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
@@ -185,10 +167,8 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     if not record["measured"]:
         return [*problems, "keeps nothing that its test measured"]
     if record["holds"] is not claim.expects_holds:
-        problems.append(
-            f"holds is {record['holds']}, but the verdict {claim.verdict} needs "
-            f"{claim.expects_holds}"
-        )
+        needs = f"the verdict {claim.verdict} needs {claim.expects_holds}"
+        problems.append(f"holds is {record['holds']}, but {needs}")
     if claim.verdict == "false-repaired" and record["repaired"] is None:
         problems.append("the repaired statement was not tested")
     elif record["repaired"] is False:
@@ -197,8 +177,11 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         problems.append("has no control")
     elif record["control"] is False:
         problems.append("the control was not caught: the check passes a broken twin")
-    for part in _never_failed(record):
-        problems.append(f"no twin fails the part {part!r} of the test")
+    if any(entry["subject"] == "twin" for entry in record["measured"]):
+        # a part that every subject passes: nothing shows that it can fail
+        for part in zip(*(entry["parts"] for entry in record["measured"]), strict=True):
+            if all(one["passes"] for one in part):
+                problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
     return problems
 
 
@@ -231,10 +214,7 @@ def _as_bool(claim_id: str, value: Any) -> bool:
 
 
 def _as_plain(claim_id: str, name: str, value: Any, cell: bool = False) -> Any:
-    """A reported value as plain JSON: numbers, lists of them, rows of a table.
-
-    A cell of a table may also be a label, a bool or empty.
-    """
+    """A value as plain JSON; a cell of a table may also be a label, a bool or empty."""
     if cell and (value is None or isinstance(value, str | bool)):
         return value
     if hasattr(value, "tolist"):  # a NumPy scalar or array
@@ -242,23 +222,10 @@ def _as_plain(claim_id: str, name: str, value: Any, cell: bool = False) -> Any:
     if isinstance(value, list | tuple):
         return [_as_plain(claim_id, name, item) for item in value]
     if isinstance(value, Mapping):
-        return {
-            str(key): _as_plain(claim_id, f"{name}[{key!r}]", item, cell=True)
-            for key, item in value.items()
-        }
+        cells = ((key, f"{name}[{key!r}]", item) for key, item in value.items())
+        return {str(key): _as_plain(claim_id, at, item, cell=True) for key, at, item in cells}
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value):
-        raise ClaimError(
-            f"{claim_id}: {name} must be a finite number or rows of them, got {value!r}"
-        )
+        words = f"must be a finite number or rows of them, got {value!r}"
+        raise ClaimError(f"{claim_id}: {name} {words}")
     return value
-
-
-def _show(record: dict[str, Any], claim: Claim) -> None:
-    problems = record_problems(record, claim)
-    bundle = {
-        "text/html": _report.card_html(record, claim, problems),
-        "text/plain": _report.card_text(record, claim, problems),
-        RECORD_MIME: record,
-    }
-    display(bundle, raw=True)

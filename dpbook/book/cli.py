@@ -9,29 +9,21 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from dpbook.book.output import aligned
 from dpbook.book.pages import PageError, ParameterError, find_pages, validate
 
 INTERRUPTED = 130
-_FILTERS = {
-    "paper": "CCW25",
-    "status": "pending",
-    "verdict": "refuted",
-    "tier": "exact",
-    "notebook": "03-noisy-counts",
-}
+_FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "refuted", "tier": "exact"}
+_FILTERS |= {"notebook": "03-noisy-counts"}
 
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
-    """Run one command; return its exit status.
-
-    The arguments are those of the process when None, and the root of the book is found from the
-    working directory.
-    """
-    overrides, words = _take_overrides(list(sys.argv[1:] if argv is None else argv))
-    arguments = _parser().parse_args(words)
+    """Run one command; return its exit status."""
+    overrides, rest = _take_overrides(sys.argv[1:] if argv is None else argv)
+    arguments = _parser().parse_args(rest)
     if overrides and not hasattr(arguments, "overrides"):
         _parser().error("-p is for build and run")
     arguments.overrides = overrides
@@ -45,9 +37,8 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         print("\ndpbook: terminated; the previous book is as before", file=sys.stderr)
         return 128 + signal.SIGTERM
     except KeyboardInterrupt:
-        print(
-            "\ndpbook: interrupted; finished pages are kept, the rest is as before", file=sys.stderr
-        )
+        words = "interrupted; finished pages are kept, the rest is as before"
+        print(f"\ndpbook: {words}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone, as in `dpbook list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -82,14 +73,13 @@ def _terminable() -> Iterator[None]:
 
 def _take_overrides(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
     """Split ``-p NAME VALUE`` off: argparse would take a value such as ``-inf`` for an option."""
-    overrides, rest, at = [], [], 0
-    while at < len(words):
-        if words[at] in ("-p", "--parameter") and at + 2 < len(words):
-            overrides.append((words[at + 1], words[at + 2]))
-            at += 3
+    overrides, rest, left = [], [], list(words)
+    while left:
+        word = left.pop(0)
+        if word in ("-p", "--parameter") and len(left) >= 2:
+            overrides.append((left.pop(0), left.pop(0)))
         else:
-            rest.append(words[at])
-            at += 1
+            rest.append(word)
     return overrides, rest
 
 
@@ -106,87 +96,56 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dpbook", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    build = commands.add_parser("build", help="bring the whole book up to date")
-    build.add_argument(
-        "--profile",
-        default="default",
-        metavar="P",
-        help="parameters from notebooks/profiles.yml (default: %(default)s)",
-    )
-    _add_parameters(build)
-    _add_only(build, "pages that -p is meant for; the others stay at the profile")
-    _add_jobs(build)
-    build.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="where everything goes: a new, an empty or an earlier such folder (default: _build "
-        "in the book)",
-    )
-    build.set_defaults(command=_build)
+    def command(name: str, run: Callable[..., int], words: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=words)
+        made.set_defaults(command=run)
+        return made
 
-    run = commands.add_parser("run", help="execute and render one page, beside the book")
+    build = command("build", _build, "bring the whole book up to date")
+    words = "parameters from notebooks/profiles.yml (default: %(default)s)"
+    build.add_argument("--profile", default="default", metavar="P", help=words)
+    run = command("run", _run, "execute and render one page, beside the book")
     run.add_argument("notebook", metavar="NOTEBOOK", help="a page: 03-noisy-counts, or just 03")
-    _add_parameters(run)
-    run.set_defaults(command=_run)
+    for takes_parameters in (build, run):
+        takes_parameters.add_argument(
+            *("-p", "--parameter"),
+            dest="overrides",
+            nargs=2,
+            metavar=("NAME", "VALUE"),
+            help="set a parameter; may be repeated",
+        )
+        words = "what a page may take (default: %(default)s)"
+        takes_parameters.add_argument(
+            "--timeout", type=_positive, default=3600, metavar="SECONDS", help=words
+        )
+    words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
+    build.add_argument("--output", type=Path, metavar="DIR", help=words + "the book)")
 
-    pages = commands.add_parser("list", help="the pages and their parameters")
+    pages = command("list", _list, "the pages and their parameters")
     pages.add_argument("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
-    pages.set_defaults(command=_list)
 
-    claims = commands.add_parser("claims", help="the ledger of claims")
+    claims = command("claims", _claims, "the ledger of claims")
     for field, example in _FILTERS.items():
         claims.add_argument(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
-    claims.set_defaults(command=_claims)
 
-    lock = commands.add_parser(
-        "lock", help="show how the recorded numbers changed, and lock the new ones"
-    )
+    lock = command("lock", _lock, "show how the recorded numbers changed, and lock the new ones")
     lock.add_argument("--dry-run", action="store_true", help="show the changes only")
-    lock.set_defaults(command=_lock)
 
-    golden = commands.add_parser(
-        "golden", help="compare all that the pages find with what is stored in book/golden"
-    )
-    golden.add_argument("--profile", action="append", choices=("smoke", "default"), default=[])
-    _add_only(golden, "these pages")
+    words = "compare all that the pages find with what is stored in book/golden"
+    golden = command("golden", _golden, words)
+    golden.add_argument("--profile", action="append", choices=("smoke", "default"))
     golden.add_argument("--write", action="store_true", help="store what was found")
-    _add_jobs(golden)
-    golden.set_defaults(command=_golden)
 
-    clean = commands.add_parser("clean", help="delete _build")
-    clean.set_defaults(command=_clean)
-    return parser
-
-
-def _add_parameters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-p",
-        "--parameter",
-        dest="overrides",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("NAME", "VALUE"),
-        help="set a parameter; may be repeated",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_positive,
-        default=3600,
-        metavar="SECONDS",
-        help="what a page may take (default: %(default)s)",
-    )
-
-
-def _add_only(parser: argparse.ArgumentParser, words: str) -> None:
-    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help=words)
-
-
-def _add_jobs(parser: argparse.ArgumentParser) -> None:
-    words = "pages executed at once (default: the cores, %(default)s)"
+    only = "pages that -p is meant for; the others stay at the profile"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    parser.add_argument("--jobs", type=_positive, default=cores or 1, metavar="N", help=words)
+    words = "pages executed at once (default: the cores, %(default)s)"
+    for takes_many, which in ((build, only), (golden, "these pages")):
+        takes_many.add_argument("--only", action="append", default=[], metavar="GLOB", help=which)
+        takes_many.add_argument(
+            "--jobs", type=_positive, default=cores or 1, metavar="N", help=words
+        )
+    command("clean", _clean, "delete _build")
+    return parser
 
 
 def _positive(text: str) -> int:
@@ -201,17 +160,13 @@ def _positive(text: str) -> int:
 def _build(arguments: argparse.Namespace, root: Path) -> int:
     from dpbook.book import build
 
-    out = arguments.output.resolve() if arguments.output else root / "_build"
-    jobs = build.plan(
-        root,
-        out,
-        profile=arguments.profile,
-        overrides=arguments.overrides,
-        only=arguments.only,
-    )
-    if arguments.only and not arguments.overrides:
+    given = arguments
+    out = given.output.resolve() if given.output else root / "_build"
+    which = {"profile": given.profile, "overrides": given.overrides, "only": given.only}
+    jobs = build.plan(root, out, **which)
+    if given.only and not given.overrides:
         print("note: --only says which pages -p is meant for; every page is brought up to date")
-    return build.build_book(root, out, jobs, workers=arguments.jobs, timeout=arguments.timeout)
+    return build.build_book(root, out, jobs, workers=given.jobs, timeout=given.timeout)
 
 
 def _run(arguments: argparse.Namespace, root: Path) -> int:
@@ -231,16 +186,10 @@ def _list(arguments: argparse.Namespace, root: Path) -> int:
         raise PageError(f"no page matches {' '.join(globs)}; the pages are {names}")
     for page in shown:
         print(f"{page.name}: {page.title}")
-        rows = [
-            (p.name, repr(p.default), p.unit, p.allowed, p.meaning)
-            for p in page.parameters.values()
-        ]
+        given = page.parameters.values()
+        rows = [(p.name, repr(p.default), p.unit, p.allowed, p.meaning) for p in given]
         heads = [("parameter", "default", "unit", "allowed", "meaning")] if rows else []
-        widths = [max(map(len, column)) for column in zip(*heads, *rows, strict=True)]
-        for row in [*heads, *rows]:
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            print("    " + "  ".join(cells).rstrip())
-        print()
+        print(*(f"    {line}\n" for line in aligned([*heads, *rows])), sep="")
     return 0
 
 
@@ -284,13 +233,8 @@ def _lock(arguments: argparse.Namespace, root: Path) -> int:
 def _golden(arguments: argparse.Namespace, root: Path) -> int:
     from dpbook.book.build import golden
 
-    return golden(
-        root,
-        arguments.profile or ["smoke", "default"],
-        arguments.only,
-        write=arguments.write,
-        workers=arguments.jobs,
-    )
+    profiles, many = arguments.profile or ["smoke", "default"], arguments.jobs
+    return golden(root, profiles, arguments.only, write=arguments.write, workers=many)
 
 
 def _clean(arguments: argparse.Namespace, root: Path) -> int:

@@ -1,7 +1,4 @@
-"""Gather what the checks of the executed notebooks recorded, and hold it against the ledger.
-
-Every disagreement is one line, and any line fails the build.
-"""
+"""Gather what the checks of the executed notebooks recorded, and hold it against the ledger."""
 
 from __future__ import annotations
 
@@ -13,53 +10,32 @@ from typing import Any
 from dpbook.book import lock
 from dpbook.book.claims import RECORD_FIELDS, RECORD_MIME, record_problems
 from dpbook.book.ledger import Claim, LedgerError, load_ledger
-from dpbook.book.pages import named_parameters
+from dpbook.book.output import write_whole
+from dpbook.book.pages import named_parameters, outputs
 
 
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
-    """Gather the records of the executed notebooks and compare them with the ledger.
+    """Write all records, sorted, to ``<out>/claims.json``; one line for every disagreement.
 
-    Writes ``<out>/claims.json``: all records found, sorted, the same bytes for the same findings.
-
-    Parameters
-    ----------
-    out : Path
-        The output directory of the build, which holds ``executed/notebooks/``.
-    root : Path
-        The root of the book, which holds ``notebooks/`` and ``book/claims.yml``.
-    pages : sequence of str, optional
-        Names of the pages to hold to account; every page, and the completeness of the whole
-        ledger, when None.
-
-    Returns
-    -------
-    list of str
-        One line per problem, naming the claim, the page and what is wrong.
+    Only the named `pages` are held to account; all, and the completeness of the ledger, when None.
     """
     try:
         ledger = load_ledger(root / "book" / "claims.yml")
     except LedgerError as error:
         return [f"book/claims.yml: {line}" for line in str(error).splitlines()]
-    records: list[dict[str, Any]] = []
-    for source in sorted((root / "notebooks").glob("*.ipynb")):
-        executed = out / "executed" / "notebooks" / source.name
-        if executed.is_file():
-            records += _records(executed)
+    names = [source.name for source in (root / "notebooks").glob("*.ipynb")]
+    executed = [out / "executed" / "notebooks" / name for name in names]
+    records = [record for path in executed if path.is_file() for record in _records(path)]
     for record in records:
         # The ledger may have been edited after the page ran; its word is the one published.
         if record["id"] in ledger:
             record["verdict"] = ledger[record["id"]].verdict
     records.sort(key=lambda record: (record["id"], record["notebook"]))
     text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "claims.json").write_text(text + "\n", encoding="utf-8")
-    wanted = None if pages is None else set(pages)
-    mine = [record for record in records if wanted is None or record["notebook"] in wanted]
-    return [
-        *sorted(_ledger_problems(ledger, records, wanted)),
-        *_switched_off(root, mine),
-        *lock.problems(root, mine, complete=wanted is None),
-    ]
+    write_whole(out / "claims.json", text + "\n")
+    mine = [record for record in records if pages is None or record["notebook"] in pages]
+    found = sorted(_ledger_problems(ledger, records, pages)) + _switched_off(root, mine)
+    return found + lock.problems(root, mine, complete=pages is None)
 
 
 def _records(executed: Path) -> Iterator[dict[str, Any]]:
@@ -67,17 +43,13 @@ def _records(executed: Path) -> Iterator[dict[str, Any]]:
     notebook = json.loads(executed.read_text(encoding="utf-8"))
     parameters = notebook["metadata"].get("dpbook", {}).get("parameters", {})
     filled = {"notebook": executed.stem, "parameters": parameters}
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", ()):
-            if record := output.get("data", {}).get(RECORD_MIME):
-                yield {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
+    for _, data in outputs(notebook):
+        if record := data.get(RECORD_MIME):
+            yield {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
 
 
 def _switched_off(root: Path, records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Claims that a page does not test although it ran at parameters of the book's own.
-
-    Only a reader's parameters may leave the hypotheses of a claim.
-    """
+    """Claims not tested at the book's own parameters; only a reader's may leave the hypotheses."""
     off = [record for record in records if not record["applies"]]
     own = named_parameters(root) if off else {}
     return [
@@ -89,7 +61,9 @@ def _switched_off(root: Path, records: Sequence[Mapping[str, Any]]) -> list[str]
 
 
 def _ledger_problems(
-    ledger: Mapping[str, Claim], records: Sequence[Mapping[str, Any]], pages: set[str] | None
+    ledger: Mapping[str, Claim],
+    records: Sequence[Mapping[str, Any]],
+    pages: Sequence[str] | None,
 ) -> Iterator[str]:
     """Compare all records with the ledger; only problems of `pages` (all when None) are listed."""
 

@@ -1,8 +1,7 @@
 """The reproducers of the errata as one page: its notebook is made here, and run like any other.
 
-Each snippet is a cell, which runs it in a namespace of its own with warnings as errors.  One that
-fails, prints nothing or prints an address does not keep the others from running, but it fails the
-page, so that only what can be shown is kept.
+Each snippet is a cell with a namespace of its own; one that cannot be shown fails the page, after
+all have run.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbook.book.keys import page_key
 from dpbook.book.ledger import Claim
-from dpbook.book.pages import Page
+from dpbook.book.pages import Page, outputs
 
 if TYPE_CHECKING:
     from dpbook.book.runner import Job
@@ -46,22 +45,17 @@ def executed_copy(out: Path) -> Path:
 
 def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
     """The page of these snippets; beside itself it depends on what they import."""
-    sources = [inspect.getsource(show), *(call(name, code) for name, code in codes.items())]
+    calls = {name: f"show({name!r}, {code!r})" for name, code in codes.items()}
     from dpbook.book.runner import Job  # heavy, and not for Sphinx
 
     code: dict[str, Any] = {"cell_type": "code", "metadata": {}}
     code |= {"execution_count": None, "outputs": []}
-    named = zip(["show", *codes], sources, strict=True)
-    cells = [code | {"id": name, "source": source} for name, source in named]
+    sources = {"show": inspect.getsource(show)} | calls
+    cells = [code | {"id": name, "source": source} for name, source in sources.items()]
     form = {"metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     page = Page(NAME, "Errata", {}, {"cells": cells} | form)
     key = page_key(page, {}, root, sources=codes.values())
     return Job(page, {}, key, executed_copy(out), complaint)
-
-
-def call(name: str, code: str) -> str:
-    """The source of the cell that runs a snippet."""
-    return f"show({name!r}, {code!r})"
 
 
 def show(name: str, code: str) -> None:
@@ -96,16 +90,11 @@ def show(name: str, code: str) -> None:
 
 def results(notebook: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What each snippet of an executed page did, by its name: ``code``, ``output``, ``error``."""
-    outputs = (output for cell in notebook["cells"] for output in cell["outputs"])
-    found = (output.get("data", {}).get(MIME) for output in outputs)
-    return {result["name"]: result for result in found if result}
+    return {data[MIME]["name"]: data[MIME] for _, data in outputs(notebook) if MIME in data}
 
 
 def complaint(notebook: Mapping[str, Any]) -> str | None:
     """What is wrong with the snippets of an executed page, one line each."""
-    lines = [
-        f"the reproducer of {name} fails: {result['error']}"
-        for name, result in results(notebook).items()
-        if result["error"]
-    ]
+    errors = {name: result["error"] for name, result in results(notebook).items()}
+    lines = (f"the reproducer of {name} fails: {why}" for name, why in errors.items() if why)
     return "\n".join(lines) or None

@@ -1,12 +1,9 @@
-"""One look for every figure of the book: readable on light and dark pages, the same bytes each run.
-
-Figures keep a white background, so that they look the same on a light and on a dark page.
-"""
+"""One look for every figure of the book: white ground, the same bytes each run."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -69,11 +66,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def use_style() -> None:
-    """Set the book's style for all figures made afterwards.
-
-    In a notebook, figures become PNG at twice the resolution of a plain screen, with nothing in
-    them that changes from run to run.
-    """
+    """Set the book's style for all figures made afterwards; in a notebook they become sharp PNG."""
     mpl.rcdefaults()
     mpl.rcParams.update(_STYLE)
     try:
@@ -87,24 +80,15 @@ def use_style() -> None:
 
 
 def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0.0) -> Annotation:
-    """Write the name of a line at its right end, in its colour, instead of a legend.
-
-    The text stands `dx` and `dy` points from the last finite point; without one, a `ValueError`.
-    """
+    """Write the name of a line `dx`, `dy` points from its last finite point, not in a legend."""
     points = np.asarray(line.get_xydata(), dtype=float)
     finite = points[np.isfinite(points).all(axis=1)]
     if len(finite) == 0:
         raise ValueError(f"line has no finite point to label with {text!r}")
     x, y = finite[np.argmax(finite[:, 0])]
-    return ax.annotate(
-        text,
-        (float(x), float(y)),
-        xytext=(dx, dy),
-        textcoords="offset points",
-        va="center",
-        color=line.get_color(),
-        annotation_clip=False,
-    )
+    look: dict[str, Any] = {"va": "center", "color": line.get_color(), "annotation_clip": False}
+    at = (float(x), float(y))
+    return ax.annotate(text, at, xytext=(dx, dy), textcoords="offset points", **look)
 
 
 def error_against_loss(ax: Axes, losses: Sequence[float], errors: Mapping[str, ArrayLike]) -> None:
@@ -113,7 +97,7 @@ def error_against_loss(ax: Axes, losses: Sequence[float], errors: Mapping[str, A
     `errors` holds by name an array of shape (losses, runs); each ranker has a colour and a marker.
     """
     for (name, values), color, marker in zip(
-        errors.items(), itertools.cycle(COLORS.values()), itertools.cycle(MARKERS), strict=False
+        errors.items(), cycle(COLORS.values()), cycle(MARKERS), strict=False
     ):
         runs = np.asarray(values, dtype=float)
         half = 1.96 * runs.std(axis=1) / np.sqrt(max(1, runs.shape[1] - 1))
@@ -134,21 +118,15 @@ def draw_table(
 ) -> Table:
     """Fill empty axes with a small table.
 
-    `rows` and `columns` are the names left of it and above it; the cells in `filled`, by row and
-    column from 0, have a pale `color`.  A `ValueError` if the cells do not fit the names, or a
-    filled one lies outside the table.
+    The cells in `filled`, by row and column from 0, have a pale `color`.
     """
-    widths = [len(row) for row in cells]
-    if widths != [len(columns)] * len(rows):
-        raise ValueError(
-            f"cells has rows of lengths {widths}: "
-            f"allowed are {len(rows)} rows of length {len(columns)}"
-        )
-    grid = [(row, column) for row in range(len(rows)) for column in range(len(columns))]
-    if outside := sorted(set(filled) - set(grid)):
-        raise ValueError(
-            f"filled holds {outside}: allowed are cells of a {len(rows)} x {len(columns)} table"
-        )
+    widths, high, wide = [len(row) for row in cells], len(rows), len(columns)
+    if widths != [wide] * high:
+        allowed = f"allowed are {high} rows of length {wide}"
+        raise ValueError(f"cells has rows of lengths {widths}: {allowed}")
+    if outside := sorted(set(filled) - set(product(range(high), range(wide)))):
+        allowed = f"allowed are cells of a {high} x {wide} table"
+        raise ValueError(f"filled holds {outside}: {allowed}")
     table = ax.table(cells, rowLabels=rows, colLabels=columns, cellLoc="center", bbox=Bbox.unit())
     table.auto_set_font_size(False)
     table.set_fontsize(10)

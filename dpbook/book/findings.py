@@ -1,8 +1,6 @@
 """What a test measured: named parts, each a value against its limit.
 
-A test that `dpbook.book.check` applies returns a `Finding`, built from the four functions here and
-joined with ``&``.  A finding keeps every number that decided, so that a record can show what was
-measured on the printed statement, on its repair and on a twin that was broken on purpose.
+A test returns a `Finding`, made by the four functions here and joined with ``&``.
 """
 
 from __future__ import annotations
@@ -19,11 +17,7 @@ _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that a test looked at, in words with its unit, ``"largest loss (ε)"``.
-
-    The number found, the number it was held against, and how the two must compare for the part to
-    pass are None and empty for a plain fact.
-    """
+    """One thing that a test looked at, in words with its unit; a plain fact has no numbers."""
 
     what: str
     passes: bool
@@ -42,31 +36,20 @@ class Part:
 
     def plain(self) -> dict[str, Any]:
         """The part as JSON; infinite values become words."""
-        numbers = {"value": self.value, "limit": self.limit}
-        return {
-            "what": self.what,
-            "passes": self.passes,
-            "sign": self.sign,
-            **{k: str(v) if v in (math.inf, -math.inf) else v for k, v in numbers.items()},
-        }
+        infinite = (math.inf, -math.inf)
+        values = {k: getattr(self, k) for k in ("what", "passes", "sign", "value", "limit")}
+        return {name: str(v) if v in infinite else v for name, v in values.items()}
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Part:
         """The part that `plain` wrote."""
-        fields = dict(plain)
-        for name in ("value", "limit"):
-            if isinstance(fields[name], str):
-                fields[name] = float(fields[name])
-        return cls(**fields)
+        words = {k: float(plain[k]) for k in ("value", "limit") if isinstance(plain[k], str)}
+        return cls(**{**plain, **words})
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The parts of a test, on one subject; it passes when all of them do.
-
-    Findings are joined with ``&``.  They have no truth value, since ``and`` would keep only the
-    last one: ask for `passes`.
-    """
+    """The parts of a test on one subject, joined with ``&``; it passes when all of them do."""
 
     parts: tuple[Part, ...]
 
@@ -78,10 +61,8 @@ class Finding:
     def __and__(self, other: Finding) -> Finding:
         if not isinstance(other, Finding):
             return NotImplemented
-        names = {part.what for part in self.parts}
-        for part in other.parts:
-            if part.what in names:
-                raise ValueError(f"two parts of one test are called {part.what!r}")
+        if twice := [p.what for p in other.parts if p.what in {q.what for q in self.parts}]:
+            raise ValueError(f"two parts of one test are called {twice[0]!r}")
         return Finding(self.parts + other.parts)
 
     def __bool__(self) -> bool:
@@ -98,16 +79,11 @@ def at_most(
     what : str
         What was measured, in words, with its unit.
     value, limit : number or array
-        Broadcast against each other; the entry with the least room is kept.
+        Broadcast against each other, without NaN; the entry with the least room is kept.
     slack : float
         Rounding that is forgiven, in the unit of `value`; not shown to the reader as the limit.
     strict : bool
         Whether meeting the limit exactly counts as failing.
-
-    Raises
-    ------
-    ValueError
-        If `what` is empty, or a value is NaN or missing: then nothing was measured.
     """
     return _compared(what, value, limit, "<" if strict else "≤", np.positive, slack)
 
@@ -120,10 +96,7 @@ def at_least(
 
 
 def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Finding:
-    """Whether a number, or every entry of an array, is the expected one, up to `slack`.
-
-    As `at_most`; the entry that is farthest from its expected value is kept.
-    """
+    """Whether a number, or every entry of an array, is the expected one; as `at_most`."""
     return _compared(what, value, expected, "=", np.abs, slack)
 
 

@@ -1,9 +1,7 @@
 """Whether the book still says what it said: `make golden`.
 
-``book/golden/`` keeps, for two profiles, every record of every claim and every number that a
-sentence quotes, and what the reproducers of the errata print: one line for each, so that a change
-is one line too.  A number that moved by less than half a unit in the sixth digit is called
-rounding, as in `dpbook.book.lock`.
+``book/golden/`` keeps, line by line, every record, every number of a sentence, and what the
+reproducers print.  What moved by less than the tolerance of `dpbook.book.lock` is called rounding.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from typing import Any
 from dpbook.book import errata
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.lock import DIGITS
+from dpbook.book.pages import outputs
 
 FOLDER = "book/golden"
 PROFILES = ("smoke", "default")
@@ -34,16 +33,14 @@ def gathered(executed: Iterable[Path]) -> dict[str, str]:
 def _said(executed: Path) -> Iterator[tuple[str, Any]]:
     """A name, and the record, the quoted number or text, or what a reproducer printed."""
     page = executed.stem
-    for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            if record := data.get(RECORD_MIME):
-                yield f"{page} claim {record['id']}", record
-            elif _GLUE in data:
-                text = "".join(data[_GLUE])
-                yield f"{page} says {output['metadata']['scrapbook']['name']}", _number(text)
-            elif result := data.get(errata.MIME):
-                yield f"{page} {result['name']}", result["output"]
+    for output, data in outputs(json.loads(executed.read_text(encoding="utf-8"))):
+        if record := data.get(RECORD_MIME):
+            yield f"{page} claim {record['id']}", record
+        elif _GLUE in data:
+            text = "".join(data[_GLUE])
+            yield f"{page} says {output['metadata']['scrapbook']['name']}", _number(text)
+        elif result := data.get(errata.MIME):
+            yield f"{page} {result['name']}", result["output"]
 
 
 def _number(text: str) -> Any:

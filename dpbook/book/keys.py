@@ -1,8 +1,6 @@
-"""What a page, and the whole HTML, depend on, as a hash.
+"""What a page, and the whole HTML, depend on, as a hash; a page with the same key need not run.
 
-The runner writes the key of a page into its executed copy; a page whose key is still the same need
-not run again.  A page depends on the modules that its imports reach and on no others: a change in
-the module of one page runs that page alone.
+A page depends on the modules that its imports reach and on no others.
 """
 
 from __future__ import annotations
@@ -26,15 +24,9 @@ _PINS = ("requirements.txt", "constraints.txt")
 
 
 def page_key(
-    page: Page,
-    parameters: Mapping[str, Any],
-    root: Path,
-    sources: Iterable[str] | None = None,
+    page: Page, parameters: Mapping[str, Any], root: Path, sources: Iterable[str] | None = None
 ) -> str:
-    """Hash of all that the outputs of a page depend on, at these effective parameters.
-
-    The imports are those of its code cells, or of other `sources`.
-    """
+    """Hash of all that a page depends on; its imports are those of its cells, or of `sources`."""
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
     below = code_digest(page.code_cells if sources is None else sources, root)
     parts = [cells, dict(parameters), _claims_of(page, root), below]
@@ -44,13 +36,15 @@ def page_key(
 def code_digest(sources: Iterable[str], root: Path) -> str:
     """Hash of what code depends on: the modules it reaches, their data, the pins, the Python."""
     modules = _reached(sources, root)
-    data = [p for m in modules for p in m.parent.iterdir() if p.is_file() and p.suffix != ".py"]
+    folders = {folder for m in modules for folder in (m.parent, m.parent / "templates")}
+    data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
     return _digest(root, [*modules, *data, *(root / name for name in _PINS)])
 
 
 def html_key(root: Path, out: Path) -> str:
     """Hash of all that the HTML of the book depends on, what lies in `out` included."""
     folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
+    folders += [(root / "dpbook", "*.j2")]
     paths = [path for folder, glob in folders for path in folder.rglob(glob)]
     paths += [root / name for name in ("_config.yml", "_toc.yml", "_build/bench.json", *_PINS)]
     return _digest(root, [*paths, *(out / "executed").rglob("*.ipynb"), out / "claims.json"])
@@ -77,21 +71,14 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
 def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
     try:
         entries = raw_entries(root / "book" / "claims.yml")
-    except (OSError, LedgerError):
-        return []  # the check of the ledger reports it
+    except (OSError, LedgerError):  # the check of the ledger reports it
+        return []
     mine = [e for e in entries if isinstance(e, dict) and e.get("notebook") == page.name]
     return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
 
 
-# --- imports --------------------------------------------------------------------------------------
-
-
 def _reached(sources: Iterable[str], root: Path) -> set[Path]:
-    """The files of ``dpbook`` that some sources import, directly or through each other.
-
-    A name taken from a package stands for the module that the package takes it from; the package
-    itself counts only if it holds more than imports.
-    """
+    """The files of ``dpbook`` that some sources import, directly or through each other."""
     found: set[Path] = set()
     trees = (ast.parse(_plain(source)) for source in sources)
     todo = [path for tree in trees for path in _imports(tree, root)]

@@ -1,9 +1,4 @@
-"""The ledger: every claim the book accounts for, read from ``book/claims.yml``.
-
-The ledger says what was found out about a claim (its verdict), how strong the evidence is (its
-tier) and where the evidence stands (its page).  Nothing here runs a check; `dpbook.book.claims`
-does, and compares what comes out with what is written here.
-"""
+"""The ledger: every claim the book accounts for, read from ``book/claims.yml``."""
 
 from __future__ import annotations
 
@@ -46,15 +41,24 @@ def _one_of(words: tuple[str, ...]) -> dict[str, Any]:
     return {"enum": list(words), "description": f"one of {', '.join(words)}"}
 
 
+def _list_of(items: Mapping[str, Any], words: str) -> dict[str, Any]:
+    return {"type": "array", "items": items, "description": f"a list of {words}"}
+
+
+def _mapping_of(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    form = {"type": "object", "properties": properties, "required": required}
+    words = f"a mapping of {', '.join(properties)}"
+    return form | {"additionalProperties": False, "description": words}
+
+
 _TEXT = {"type": "string", "pattern": r"\S", "description": "a text"}
 _DATE = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$", "description": "year-month-day"}
 _WITHDRAWN = {"date": _DATE, "said": _TEXT, "reason": _TEXT}
 
 #: One entry, field by field, as JSON Schema; the descriptions say in words what is allowed.
-SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "properties": {
+SCHEMA = _mapping_of(
+    required=["id", "paper", "where", "kind", "says"],
+    properties={
         **dict.fromkeys(("id", "paper", "where", "says", "notebook", "remark", "same_as"), _TEXT),
         **dict.fromkeys(_ERRATUM, _TEXT),
         "kind": _one_of(KINDS),
@@ -63,27 +67,10 @@ SCHEMA: dict[str, Any] = {
         "tier": _one_of(TIERS),
         "failed": _one_of(FAILED),
         "severity": _one_of(SEVERITIES),
-        "report": {
-            "type": "array",
-            "items": _TEXT,
-            "uniqueItems": True,
-            "description": "a list of names, each once",
-        },
-        "withdrawn": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": _WITHDRAWN,
-                "required": list(_WITHDRAWN),
-                "additionalProperties": False,
-                "description": f"a mapping of {', '.join(_WITHDRAWN)}",
-            },
-            "description": f"a list of {', '.join(_WITHDRAWN)}",
-        },
+        "report": _list_of(_TEXT, "names, each once") | {"uniqueItems": True},
+        "withdrawn": _list_of(_mapping_of(_WITHDRAWN, list(_WITHDRAWN)), ", ".join(_WITHDRAWN)),
     },
-    "required": ["id", "paper", "where", "kind", "says"],
-    "additionalProperties": False,
-}
+)
 _VALIDATOR = Draft202012Validator(SCHEMA)
 
 #: Marks that a text of the ledger must not contain, since it becomes a part of several pages.
@@ -109,61 +96,29 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True)
 class Claim:
-    """One entry of the ledger.
-
-    Parameters
-    ----------
-    id : str
-        Stable name, for instance ``CCW25-ALG2``.
-    paper, where : str
-        Short name of the paper, and where in it the claim stands.
-    kind : str
-        One of `KINDS`.
-    says : str
-        What the paper says, in the book's words (inline Markdown).
-    notebook : str
-        The page that checks it (or will), for instance ``03-noisy-counts``.
-    status : str
-        ``checked`` or ``pending``.
-    verdict, tier : str or None
-        One of `VERDICTS` and of `TIERS`; None while pending.
-    report : tuple of str
-        Names of the numbers that the check must report.
-    remark : str or None
-        What a reader should know beside the verdict, of any claim.
-    heading, printed, wrong, repair, reproducer : str or None
-        One sentence that says it all, what is printed, what of it fails, the statement that is
-        true, and a command or a few lines of Python that show it.
-    failed, severity : str or None
-        One of `FAILED` and of `SEVERITIES`.  Like the five texts above, present exactly for the
-        verdicts outside `CLEAN_VERDICTS`.
-    same_as : str or None
-        The id of another claim that says the same, so that its check decides this one too: status,
-        verdict, tier and page are those of the other.
-    withdrawn : tuple of dict
-        What this book said of the claim before: ``date`` of the change, ``said``, ``reason``.
-    """
+    """One entry of the ledger; a pending one has no verdict and no tier."""
 
     id: str
     paper: str
-    where: str
+    where: str  # in the paper
     kind: str
-    says: str
-    notebook: str
+    says: str  # in the book's words, inline Markdown
+    notebook: str  # the page that checks it, or will
     status: str
     verdict: str | None = None
     tier: str | None = None
-    report: tuple[str, ...] = ()
+    report: tuple[str, ...] = ()  # names of the numbers that the check must report
     remark: str | None = None
+    # exactly for the verdicts outside `CLEAN_VERDICTS`: the erratum
     heading: str | None = None
     printed: str | None = None
     wrong: str | None = None
     repair: str | None = None
-    reproducer: str | None = None
+    reproducer: str | None = None  # Python, or a command
     failed: str | None = None
     severity: str | None = None
-    same_as: str | None = None
-    withdrawn: tuple[Mapping[str, str], ...] = ()
+    same_as: str | None = None  # the claim whose check decides this one, too
+    withdrawn: tuple[Mapping[str, str], ...] = ()  # what this book said before: date, said, reason
 
     @property
     def checked(self) -> bool:
@@ -197,19 +152,7 @@ class Claim:
 
 
 def load_ledger(path: str | Path) -> dict[str, Claim]:
-    """Read and validate the ledger, usually ``book/claims.yml``.
-
-    Returns
-    -------
-    dict of str to Claim
-        The claims by id, in the order of the file.
-
-    Raises
-    ------
-    LedgerError
-        If the file is missing, is not a list of entries, or an entry breaks a rule: every broken
-        rule is one line of the message, beginning with the id.
-    """
+    """The claims of a ledger by id, in its order; a `LedgerError` has a line per broken rule."""
     path = Path(path)
     if not path.is_file():
         raise LedgerError(f"no ledger at {path}; expected a file such as book/claims.yml")
@@ -253,18 +196,16 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
             good[name] = entry
     ledger = {}
     for name, entry in good.items():
-        fields: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
-        }
+        lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+        plain: dict[str, Any] = entry | lists
         if "same_as" in entry:
             other = good.get(entry["same_as"], entry)
             if "same_as" in other:
-                problems.append(
-                    f"{name}: same_as is {entry['same_as']!r}, must be a claim with its own check"
-                )
+                words = f"same_as is {entry['same_as']!r}, must be a claim with its own check"
+                problems.append(f"{name}: {words}")
                 continue
-            fields |= {key: other[key] for key in _INHERITED if key in other}
-        ledger[name] = Claim(**fields)
+            plain |= {key: other[key] for key in _INHERITED if key in other}
+        ledger[name] = Claim(**plain)
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger
@@ -312,15 +253,12 @@ def _broken_rules(entry: Mapping[str, Any]) -> Iterator[str]:
         if key not in entry:
             yield f"needs {key}, {SCHEMA['properties'][key]['description']}"
     if status == "pending":
-        for key in _CHECKED:
-            if key in entry:
-                yield f"is pending, so it cannot have a {key} yet"
-    elif checked and verdict in CLEAN_VERDICTS:
-        for key in _ERRATUM:
-            if key in entry:
-                yield f"has no erratum of its own, so it cannot have {key}"
+        for key in (key for key in _CHECKED if key in entry):
+            yield f"is pending, so it cannot have a {key} yet"
     elif checked and verdict in VERDICTS:
         for key in _ERRATUM:
-            if key not in entry:
+            if verdict in CLEAN_VERDICTS and key in entry:
+                yield f"has no erratum of its own, so it cannot have {key}"
+            elif verdict not in CLEAN_VERDICTS and key not in entry:
                 allowed = SCHEMA["properties"][key]["description"]
                 yield f"has verdict {verdict}, so it needs {key}, {allowed}"

@@ -44,16 +44,10 @@ def load(root: Path) -> dict[str, Entry] | None:
 
 
 def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]:
-    """One line for every recorded number that is not the locked one.
-
-    If the records are those of the whole book (`complete`), every locked number must be among them.
-    """
+    """One line for every number that is not the locked one, or missing if they are `complete`."""
     reporting = [record for record in records if record["report"]]
-    kept = load(root)
-    if kept is None:
-        if not reporting:
-            return []
-        return [f"{FILE} is missing or not readable: `dpbook lock` writes it"]
+    if (kept := load(root)) is None:
+        return [f"{FILE} is missing or not readable: `dpbook lock` writes it"] * bool(reporting)
     found = []
     for record in reporting:
         names = dict(entries(record))
@@ -67,8 +61,7 @@ def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]
                 found.append(f"{where} {complaint}")
         found += _gone(record["id"], locked, names)
     if complete:
-        reported = {record["id"] for record in reporting}
-        for claim in kept.keys() - reported:
+        for claim in kept.keys() - {record["id"] for record in reporting}:
             found += _gone(claim, kept[claim]["numbers"], ())
     return sorted(found)
 
@@ -114,10 +107,7 @@ def _entry(value: float | int) -> Entry:
 
 
 def _differs(locked: Entry, found: Entry, count: int) -> str | None:
-    """What is wrong with a number, None if it is the locked one.
-
-    `count` is that of the simulated means compared at other parameters, 0 at those of the lock.
-    """
+    """What is wrong with a number; `count` simulated means are compared at other parameters."""
     value, kept, tolerance = found["value"], locked["value"], locked["tolerance"]
     said = f"is {value!r}, but {kept!r} is locked"
     if "standard error" in found and count:
@@ -129,23 +119,16 @@ def _differs(locked: Entry, found: Entry, count: int) -> str | None:
 
 
 def renew(
-    root: Path,
-    records: Sequence[Record],
-    defaults: Mapping[str, Mapping[str, Any]],
-    *,
-    write: bool,
+    root: Path, records: Sequence[Record], defaults: Mapping[str, Mapping[str, Any]], *, write: bool
 ) -> list[str]:
     """What changed since the lock was written, one line each; then the new lock, if `write`.
 
-    The records are those of a build of the whole book, with every page at its `defaults`; other
-    parameters are a `PageError`.
+    The records are those of a build of the whole book, with every page at its `defaults`.
     """
     for record in records:
         if record["parameters"] != defaults.get(record["notebook"]):
-            raise PageError(
-                f"{record['notebook']} ran at other parameters than its defaults; "
-                "run `make book`, then lock"
-            )
+            page = f"{record['notebook']} ran at other parameters than its defaults"
+            raise PageError(f"{page}; run `make book`, then lock")
     new: dict[str, Entry] = {
         record["id"]: {"parameters": record["parameters"], "numbers": dict(entries(record))}
         for record in records

@@ -1,8 +1,4 @@
-"""The folder that a build writes to: ours by a marker, and one build's at a time.
-
-A build deletes what an earlier build left.  So it writes only to a folder that holds its marker, or
-that holds nothing at all, and it knows this before it does anything else.
-"""
+"""The folder that a build writes to: ours by a marker, and one build's at a time."""
 
 from __future__ import annotations
 
@@ -11,26 +7,20 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dpbook.book.pages import PageError
 
 MARKER = ".dpbook"
 _MARKER_TEXT = "Made by dpbook: builds of the book replace and delete what lies in this folder.\n"
+_ADVICE = "and a build deletes what it finds; name an empty or a new folder, or move them away"
 _LOCK = ".lock"
 _STAGING = "staging-"
 
 
 def claim_folder(out: Path) -> Path:
-    """Make `out` a folder for builds, unless somebody else's things lie in it.
-
-    Raises
-    ------
-    PageError
-        If it is a file, cannot be written to, or holds anything but the work of earlier builds.
-        Nothing has been changed then.
-    """
+    """Make `out` a folder for builds; a `PageError` if it holds anything but their work."""
     try:
         if out.exists() and not out.is_dir():
             raise PageError(f"{out} is a file; name a folder, or a place where one can be made")
@@ -38,11 +28,9 @@ def claim_folder(out: Path) -> Path:
         if not marker.is_file():
             found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
             if found:
-                shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
-                raise PageError(
-                    f"{out} holds files that no build of this book made ({shown}), and a build "
-                    "deletes what it finds; name an empty or a new folder, or move them away"
-                )
+                shown = ", ".join(found[:3]) + ", ..." * (len(found) > 3)
+                made = f"{out} holds files that no build of this book made ({shown})"
+                raise PageError(f"{made}, {_ADVICE}")
             out.mkdir(parents=True, exist_ok=True)
         marker.write_text(_MARKER_TEXT, encoding="utf-8")  # also proves that we may write
     except OSError as error:
@@ -59,25 +47,16 @@ def own_folder(root: Path, out: Path) -> Path:
 
 @contextlib.contextmanager
 def sole_build(out: Path) -> Iterator[None]:
-    """Hold the folder, which `claim_folder` accepted, for one build.
-
-    What a killed build left half done is removed.
-
-    Raises
-    ------
-    PageError
-        At once, if another build is at work there.
-    """
+    """Hold the folder for one build, and clean up after a killed one; `PageError` if it is busy."""
     with open(out / _LOCK, "a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             lock.seek(0)
             holder = lock.read().strip() or "unknown"
-            raise PageError(
-                f"another build is at work in {out} (process {holder}); wait for it, or name "
-                "another folder with --output"
-            ) from None
+            busy = f"another build is at work in {out} (process {holder})"
+            advice = "wait for it, or name another folder with --output"
+            raise PageError(f"{busy}; {advice}") from None
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
         lock.flush()
@@ -89,27 +68,28 @@ def sole_build(out: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def staging_folder(out: Path) -> Iterator[Path]:
     """A new folder in `out` that is gone afterwards, whatever happens."""
-    folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=out))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(
+        prefix=_STAGING, dir=out, ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
 
 
 def delete_folder(out: Path) -> bool:
-    """Delete a folder of builds; False if there is none.
-
-    Raises
-    ------
-    PageError
-        If it holds what no build made, or a build is at work there.
-    """
+    """Delete a folder of builds; False if there is none."""
     if not out.is_dir():
         return False
     claim_folder(out)
     with sole_build(out):
         shutil.rmtree(out)
     return True
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool] = ()) -> list[str]:
+    """Rows as lines with columns of one width; those marked `right` end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [">" if side else "<" for side in right] or ["<"] * len(widths)
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [form.format(*row).rstrip() for row in rows]
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ import io
 import json
 import re
 import tokenize
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,7 @@ class ParameterError(ValueError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a page: its name, its default, and the three parts of its comment.
-
-    The default is a bool, int, float, str or a non-empty list of one of these.  `allowed` is an
-    interval such as ``(0, 10]``, a set of literals such as ``{"a", "b"}``, or for lists
-    ``each in`` one of these.
-    """
+    """One parameter of a page: its name, its default, and the three parts of its comment."""
 
     name: str
     default: Any
@@ -60,23 +55,17 @@ class Parameter:
 
     def coerce(self, value: Any) -> Any:
         """`value` in the type of the default; a `ValueError` says what is allowed instead."""
-        if isinstance(self.default, list):
-            if not isinstance(value, list | tuple) or not value:
-                raise ValueError(self._wanted("is not a list with at least one element"))
-            items = list(value)
-        else:
-            items = [value]
+        many = isinstance(self.default, list)
+        if many and not (isinstance(value, list | tuple) and value):
+            raise ValueError(self._wanted("is not a list with at least one element"))
         inside = _membership(self.allowed.removeprefix("each in").strip())
-        items = [self._coerce_scalar(item) for item in items]
+        items = [self._coerce_scalar(item) for item in (value if many else [value])]
         if not all(map(inside, items)):
             raise ValueError(self._wanted("is outside the allowed values"))
-        return items if isinstance(self.default, list) else items[0]
+        return items if many else items[0]
 
     def parse(self, text: str) -> Any:
-        """Read a value typed on the command line: a Python literal, else YAML.
-
-        Text for a string parameter is taken as it stands, so that ``-p edition 1998`` is a string.
-        """
+        """Read a value from the command line: a Python literal, else YAML, text as it stands."""
         wants_text = _scalar_type(self.default) is str
         try:
             value = ast.literal_eval(text.strip())
@@ -125,17 +114,15 @@ class Page:
         return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
-# --- pages and profiles ---------------------------------------------------------------------------
+def outputs(notebook: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every output of an executed notebook, and the data that it shows."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            yield output, output.get("data", {})
 
 
 def find_pages(root: Path) -> list[Page]:
-    """Read all pages in ``<root>/notebooks``, ordered by name.
-
-    Raises
-    ------
-    PageError
-        If a notebook cannot be read, or has not exactly one well-formed parameters cell.
-    """
+    """All pages in ``<root>/notebooks``, ordered by name; a `PageError` if one is malformed."""
     return [_read_page(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
 
 
@@ -145,14 +132,11 @@ def _read_page(path: Path) -> Page:
         cells = [(c["cell_type"], c["metadata"], "".join(c["source"])) for c in notebook["cells"]]
         tagged = [text for _, metadata, text in cells if "parameters" in metadata.get("tags", [])]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PageError(
-            f"page {path.stem}: not a readable notebook ({type(error).__name__}: {error})"
-        ) from None
-    if len(tagged) != 1:
-        raise PageError(
-            f"page {path.stem}: {len(tagged)} cells are tagged 'parameters', one is needed"
-        )
+        why = f"not a readable notebook ({type(error).__name__}: {error})"
+        raise PageError(f"page {path.stem}: {why}") from None
     try:
+        if len(tagged) != 1:
+            raise PageError(f"{len(tagged)} cells are tagged 'parameters', one is needed")
         parameters = parse_parameters(tagged[0])
     except PageError as error:
         raise PageError(f"page {path.stem}: {error}") from None
@@ -162,19 +146,11 @@ def _read_page(path: Path) -> Page:
 
 
 def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Effective parameters of a page: the defaults with `given` on top.
-
-    Raises
-    ------
-    ParameterError
-        Naming the page, the parameter, the value and what is allowed.
-    """
-    unknown = [name for name in given if name not in page.parameters]
-    if unknown:
+    """Effective parameters of a page: the defaults with `given` on top, all of them checked."""
+    if unknown := [name for name in given if name not in page.parameters]:
         known = ", ".join(page.parameters) or "(none)"
-        raise ParameterError(
-            f"page {page.name}: no parameter {unknown[0]!r}; its parameters are {known}"
-        )
+        words = f"no parameter {unknown[0]!r}; its parameters are {known}"
+        raise ParameterError(f"page {page.name}: {words}")
     effective = {}
     for name, parameter in page.parameters.items():
         value = given.get(name, parameter.default)
@@ -195,20 +171,13 @@ def named_parameters(root: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def load_profile(root: Path, name: str) -> dict[str, dict[str, Any]]:
-    """Overrides of a profile, by page: ``{page: {parameter: value}}``.
-
-    Raises
-    ------
-    PageError
-        If ``notebooks/profiles.yml`` is missing or malformed, or has no such profile.
-    """
+    """Overrides of a profile in ``notebooks/profiles.yml``: ``{page: {parameter: value}}``."""
     profiles = _profiles(root)
     if name not in profiles:
         raise PageError(f"no profile {name!r}; notebooks/{PROFILES} has {', '.join(profiles)}")
     overrides = profiles[name] or {}
-    if not isinstance(overrides, dict) or not all(
-        isinstance(values, dict | None) for values in overrides.values()
-    ):
+    inner = overrides.values() if isinstance(overrides, dict) else [overrides]
+    if not all(isinstance(values, dict | None) for values in inner):
         raise PageError(f"profile {name!r}: give each page a mapping of parameter to value")
     return {page: dict(values or {}) for page, values in overrides.items()}
 
@@ -225,18 +194,8 @@ def _profiles(root: Path) -> dict[str, Any]:
     return profiles
 
 
-# --- the parameters cell --------------------------------------------------------------------------
-
-
 def parse_parameters(source: str) -> dict[str, Parameter]:
-    """Parse the source of a parameters cell.
-
-    Raises
-    ------
-    PageError
-        If a line is not ``name = literal  # meaning | unit | allowed``, or if a default is not
-        among its own allowed values.
-    """
+    """The parameters in a cell of lines ``name = literal  # meaning | unit | allowed``."""
     try:
         statements = ast.parse(source).body
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
@@ -244,24 +203,19 @@ def parse_parameters(source: str) -> dict[str, Parameter]:
         raise PageError(f"parameters cell is not valid Python ({error})") from None
     comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
     parameters: dict[str, Parameter] = {}
-    for node in statements:
-        parameter = _read_statement(node, comments)
-        if parameter.name in parameters:
+    for parameter in (_read_statement(node, comments) for node in statements):
+        if parameters.setdefault(parameter.name, parameter) is not parameter:
             raise PageError(f"parameter {parameter.name} is assigned twice")
-        parameters[parameter.name] = parameter
     return parameters
 
 
 def _read_statement(node: ast.stmt, comments: Mapping[int, str]) -> Parameter:
     line = ast.unparse(node)
-    if not (
-        isinstance(node, ast.Assign)
-        and len(node.targets) == 1
-        and isinstance(node.targets[0], ast.Name)
-    ):
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if len(targets) != 1 or not isinstance(name := targets[0], ast.Name):
         raise PageError(f"parameters cell: {line!r} is not of the form name = literal")
     try:
-        default = ast.literal_eval(node.value)
+        default = ast.literal_eval(node.value)  # type: ignore[attr-defined]
     except ValueError:
         raise PageError(f"parameters cell: the value in {line!r} is not a literal") from None
     last = node.end_lineno or node.lineno
@@ -269,7 +223,7 @@ def _read_statement(node: ast.stmt, comments: Mapping[int, str]) -> Parameter:
     parts = [part.strip() for part in comment.split("|", 2)]
     if len(parts) != 3 or not all(parts):
         raise PageError(f"parameters cell: {line!r} needs a comment '# meaning | unit | allowed'")
-    parameter = Parameter(node.targets[0].id, default, *parts)
+    parameter = Parameter(name.id, default, *parts)
     try:
         _scalar_type(default)
         if isinstance(default, list) != parameter.allowed.startswith("each in"):
@@ -292,32 +246,25 @@ def _scalar_type(default: Any) -> type:
 
 def _membership(allowed: str) -> Callable[[Any], bool]:
     """Turn ``(0, 10]`` or ``{1, 2}`` into a test."""
-    match = _INTERVAL.fullmatch(allowed)
     try:
-        if match:
-            opening, low, high, closing = match[1], _number(match[2]), _number(match[3]), match[4]
-            if not low <= high:
-                raise ValueError
-        else:
-            members = ast.literal_eval(allowed)
-            if not isinstance(members, set):
-                raise ValueError
+        if match := _INTERVAL.fullmatch(allowed):
+            low, high = _number(match[2]), _number(match[3])
+            if low <= high:
+                # NaN is inside no bracket
+                return lambda value: (
+                    not isinstance(value, str)
+                    and bool(low <= value <= high)
+                    and not (value == low and match[1] == "(")
+                    and not (value == high and match[4] == ")")
+                )
+        elif isinstance(members := ast.literal_eval(allowed), set):
+            return members.__contains__
     except (ValueError, SyntaxError):
-        raise ValueError(
-            f"has an unreadable range {allowed!r}; write an interval like (0, 10], "
-            "a set like {1, 2}, or for lists 'each in' one of these"
-        ) from None
-    if not match:
-        return lambda value: value in members
-
-    def inside(value: Any) -> bool:
-        if isinstance(value, str):
-            return False
-        above = low <= value if opening == "[" else low < value
-        below = value <= high if closing == "]" else value < high
-        return bool(above and below)  # false for NaN, whatever the brackets
-
-    return inside
+        pass
+    raise ValueError(
+        f"has an unreadable range {allowed!r}; write an interval like (0, 10], "
+        "a set like {1, 2}, or for lists 'each in' one of these"
+    )
 
 
 def _number(text: str) -> float:

@@ -6,33 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from jinja2 import Environment
 from myst_nb import glue
 
-Format = str | Callable[[Any], str]
+from dpbook.book.output import aligned
+from dpbook.book.report import TEMPLATES
 
-_TABLE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
-<div class="book-table">
-<table id="t-{{ name }}">
-{% if caption %}
-<caption>{{ caption }}</caption>
-{% endif %}
-<thead>
-<tr>{% for head, right in heads %}
-<th scope="col"{{ ' class="number"' | safe if right }}>{{ head }}</th>{% endfor %}</tr>
-</thead>
-<tbody>
-{% for row in rows %}
-<tr>{% for text, right in row %}
-{% set kind = ' class="number"' | safe if right %}
-{% if loop.index0 < header %}
-<th scope="row"{{ kind }}>{{ text }}</th>{% else %}
-<td{{ kind }}>{{ text }}</td>{% endif %}{% endfor %}</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-""")
+Format = str | Callable[[Any], str]
 
 
 def say(name: str, value: Any) -> None:
@@ -52,37 +31,22 @@ class Table:
     """What `table` shows: HTML on a page, aligned text in a terminal."""
 
     def __init__(
-        self,
-        columns: Mapping[str, list[Any]],
-        name: str,
-        formats: Mapping[str, Format],
-        caption: str | None,
-        header: int,
+        self, columns: Mapping[str, list[Any]], formats: Mapping[str, Format], **shown: Any
     ) -> None:
-        self._name, self._caption, self._header = name, caption, header
+        self._shown = shown  # name, caption, header
         self._right = [all(map(_is_number, values)) for values in columns.values()]
         self._heads = [str(head) for head in columns]
         texts = [[_text(v, formats.get(head)) for v in vs] for head, vs in columns.items()]
         self._rows = list(zip(*texts, strict=True))
 
     def _repr_html_(self) -> str:
-        return _TABLE.render(
-            name=self._name,
-            caption=self._caption,
-            header=self._header,
-            heads=list(zip(self._heads, self._right, strict=True)),
-            rows=[list(zip(row, self._right, strict=True)) for row in self._rows],
-        )
+        heads, *rows = ([*zip(row, self._right, strict=True)] for row in [self._heads, *self._rows])
+        template = TEMPLATES.get_template("table.html.j2")
+        return template.render(**self._shown, heads=heads, rows=rows)
 
     def __repr__(self) -> str:
-        columns = zip(self._heads, *self._rows, strict=True)
-        widths = [max(map(len, column)) for column in columns]
-        lines = [self._caption] if self._caption else []
-        for row in [self._heads, *self._rows]:
-            cells = zip(row, widths, self._right, strict=True)
-            line = "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in cells)
-            lines.append(line.rstrip())
-        return "\n".join(lines)
+        lines = aligned([self._heads, *self._rows], self._right)
+        return "\n".join([*filter(None, [self._shown["caption"]]), *lines])
 
 
 def table(
@@ -117,7 +81,7 @@ def table(
     listed = list(rows)
     heads = dict.fromkeys(head for row in listed for head in row)
     columns = {head: _column([row.get(head, math.nan) for row in listed]) for head in heads}
-    return Table(columns, name, formats or {}, caption, header)
+    return Table(columns, formats or {}, name=name, caption=caption, header=header)
 
 
 def _column(values: list[Any]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 from dpbook.book.children import run_python
 from dpbook.book.output import staging_folder, write_whole
 from dpbook.book.pages import Page, PageError
-from dpbook.book.runner import plain
+from dpbook.book.runner import plain, python_path
 
 _HTML_LOG = "html.log"
 _LOCAL_LINK = re.compile(
@@ -22,24 +21,15 @@ _LOCAL_LINK = re.compile(
 
 
 def render(root: Path, out: Path, *, strict: bool) -> bool:
-    """Render the HTML from ``<out>/executed`` and put it in place of ``<out>/html``.
-
-    With `strict`, a warning is an error.  False if rendering failed; the warnings are then on
-    stderr, and the old HTML is in place.
-    """
-    arguments = ["build", str(root), "--all", "-q"]
-    arguments += ["-n", "-W", "--keep-going"] if strict else []
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {"DPBOOK_OUT": str(out), "PYTHONPATH": os.pathsep.join(paths)}
+    """Render ``<out>/executed`` in place of ``<out>/html``; False, no change, if it fails."""
+    environment = {"DPBOOK_OUT": str(out), "PYTHONPATH": python_path(root)}
     if not strict:
         environment["DPBOOK_PARTIAL"] = "1"  # pages that have not run may be shown as they are
     with staging_folder(out) as staging:
-        done = run_python(
-            "jupyter_book.cli.main:main",
-            [*arguments, "--path-output", str(staging)],
-            environment=environment,
-            cwd=root,
-        )
+        arguments = ["build", str(root), "--all", "-q", "--path-output", str(staging)]
+        arguments += ["-n", "-W", "--keep-going"] if strict else []
+        main = "jupyter_book.cli.main:main"
+        done = run_python(main, arguments, environment=environment, cwd=root)
         log = plain(done.stdout)
         write_whole(out / _HTML_LOG, log)
         built = staging / "_build" / "html"
@@ -71,10 +61,7 @@ def _swap_in(new: Path, place: Path) -> None:
 
 
 def page_beside_notebook(out: Path, page: Page) -> Path:
-    """Copy the page's HTML next to its notebook, with its links leading into ``html/``.
-
-    A page that ``_toc.yml`` does not name has no HTML, which is a `PageError`.
-    """
+    """Copy the page's HTML next to its notebook, with its links leading into ``html/``."""
     rendered = out / "html" / "notebooks" / f"{page.name}.html"
     if not rendered.is_file():
         raise PageError(f"page {page.name} has no HTML, because _toc.yml does not name it")

@@ -1,20 +1,21 @@
-"""How a claim and the outcome of its check are shown: HTML, plain text, and the summary counts.
-
-Strings only: the notebook shows them through `dpbook.book.claims`, the built book through
-`dpbook.book.sphinx_ext`, a terminal through `ledger_text`.
-"""
+"""How a claim and the outcome of its check are shown: HTML, plain text, and the summary counts."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jinja2 import Environment
+from jinja2 import Environment, PackageLoader
 
 from dpbook.book.findings import Part
 from dpbook.book.ledger import VERDICTS, Claim
+from dpbook.book.output import aligned
 
 Record = Mapping[str, Any]
+TEMPLATES = Environment(
+    loader=PackageLoader("dpbook.book"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
 
 #: A mark and the words for every state of a claim; the words alone say everything.
 STATES = {
@@ -63,9 +64,8 @@ def state_words(claim: Claim) -> str:
 
 def failure_words(claim: Claim) -> str:
     """What of a claim failed, and what hangs on it; empty for a claim that leaves no erratum."""
-    if claim.failed is None:
-        return ""
-    return f"What failed: the {claim.failed} (severity: {claim.severity})."
+    told = f"What failed: the {claim.failed} (severity: {claim.severity})."
+    return told if claim.failed else ""
 
 
 def run_words(claim: Claim, record: Record | None) -> str:
@@ -74,29 +74,20 @@ def run_words(claim: Claim, record: Record | None) -> str:
         return "pending"
     if record is None:
         return "not run in this build"
-    if not record["applies"]:
-        return "outside its hypotheses at these parameters"
-    return "checked"
+    return "checked" if record["applies"] else "outside its hypotheses at these parameters"
 
 
 def format_number(value: Any) -> str:
     """A reported value for reading: six significant digits, tables by their size."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return str(value)
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        if all(isinstance(item, (int, float)) for item in value) and len(value) <= 8:
-            return ", ".join(format_number(item) for item in value)
-        return f"{len(value)} rows"
-    return str(value)
+    if not isinstance(value, list):
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if len(value) <= 8 and all(isinstance(item, int | float) for item in value):
+        return ", ".join(map(format_number, value))
+    return f"{len(value)} rows"
 
 
 def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]:
-    """The outcome of a check in a few sentences.
-
-    The `problems` are what in the record contradicts the entry of the ledger.
-    """
+    """The outcome of a check in a few sentences; `problems` contradict the ledger."""
     if problems:
         return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
     if not record["applies"]:
@@ -123,47 +114,14 @@ def measurements(record: Record) -> list[str]:
 def _outcome(claim: Claim) -> str:
     # What is ours was never printed elsewhere.
     words = _FINDINGS.get(claim.state, "")
-    return (
-        words.replace("The printed statement", "The statement") if claim.paper == "BOOK" else words
-    )
-
-
-_CARD = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
-<div class="claim-card claim-{{ tone }}" id="claim-{{ claim.id }}">
-<p><strong>
-{%- if href %}<a href="{{ href }}">{{ claim.id }}</a>{% else %}{{ claim.id }}{% endif %}
-</strong>: <span class="claim-state">{{ state }}</span></p>
-<p>{{ said }}</p>
-{% if lines %}
-<ul class="claim-measured">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>
-{% endif %}
-{% if numbers %}
-<dl>
-{% for name, value in numbers.items() %}
-<dt><code>{{ name }}</code></dt><dd>{{ value }}</dd>
-{% endfor %}
-</dl>
-{% endif %}
-{% for name, (heads, rows) in tables.items() %}
-<details><summary><code>{{ name }}</code>: {{ rows | length }} rows</summary>
-<table>
-<thead><tr>{% for head in heads %}<th scope="col">{{ head }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for row in rows %}
-<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody></table></details>
-{% endfor %}
-</div>""")
+    ours = claim.paper == "BOOK"
+    return words.replace("The printed statement", "The statement") if ours else words
 
 
 def card_html(
     record: Record, claim: Claim, problems: Sequence[str] = (), href: str | None = None
 ) -> str:
-    """The card that a reader sees below a check: an element with the id ``claim-<ID>``.
-
-    `href` is the address of the claim's row in the ledger, if there is one to link to.
-    """
+    """The card below a check, with the id ``claim-<ID>``; `href` leads to its row in the ledger."""
     if problems:
         state, tone = f"! recorded as {state_words(claim)}", "contradiction"
     elif not record["applies"]:
@@ -171,7 +129,7 @@ def card_html(
     else:
         state, tone = f"{STATES[claim.state][0]} {state_words(claim)}", claim.state
     report = record["report"].items()
-    return _CARD.render(
+    return TEMPLATES.get_template("card.html.j2").render(
         claim=claim,
         href=href,
         state=state,
@@ -193,31 +151,22 @@ def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str
 
 def state_counts(claims: Iterable[Claim]) -> dict[str, int]:
     """How many claims are in each state, in the order of `STATES`; states without any are 0."""
-    counts = dict.fromkeys((*VERDICTS, "pending"), 0)
-    for claim in claims:
-        counts[claim.state] += 1
-    return counts
+    counts = Counter(claim.state for claim in claims)
+    return {state: counts[state] for state in (*VERDICTS, "pending")}
 
 
 def ledger_text(
     ledger: Mapping[str, Claim], records: Iterable[Record] = (), width: int = 100
 ) -> str:
-    """The ledger for a terminal: one line per claim, cut to `width`, and a line of counts.
-
-    The `records` are those of the last build, from ``claims.json``.
-    """
+    """The ledger for a terminal, with the last records: a line per claim, and counts."""
     by_id = {record["id"]: record for record in records}
     rows = []
     for claim in ledger.values():
         run = run_words(claim, by_id.get(claim.id))
         state = state_words(claim) if run in ("checked", "pending") else run
         rows.append((claim.id, state, claim.notebook, " ".join(claim.says.split())))
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-    lines = []
-    for *cells, says in rows:
-        head = "  ".join(cell.ljust(size) for cell, size in zip(cells, widths, strict=True))
-        line = f"{head}  {says}"
-        lines.append(line if len(line) <= width else line[: width - 1] + "…")
+    lines = aligned(rows)
+    lines = [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
     counts = state_counts(ledger.values())
     summary = ", ".join(f"{counts[state]} {STATES[state][1]}" for state in counts if counts[state])
     return "\n".join([*lines, "", f"{len(ledger)} claims: {summary or 'none'}"])

@@ -1,8 +1,7 @@
 """Execute pages with papermill, several at once.
 
 Kernels run in threads of one process: jupyter_client hands out ports per process, so several
-processes race for the same ones.  A page is kept in memory while it runs and written in one step
-when all of it has run, so that a failed or interrupted page leaves nothing behind.
+processes race for the same ones.  A page is written in one step when all of it has run.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from tqdm import tqdm
 
 from dpbook.book.keys import stamp_of
 from dpbook.book.output import write_whole
-from dpbook.book.pages import Page
+from dpbook.book.pages import Page, outputs
 
 PAGE_TIMEOUT = 3600.0  # seconds for all cells of a page; a hanging one must not hang a build
 TRACEBACK_LINES = 12
@@ -52,11 +51,7 @@ FIXED_ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Job:
-    """One page to execute.
-
-    It has the effective value of every parameter, the hash of all that its outputs depend on, the
-    place of the executed copy, and what looks at that before it is written: a text is an error.
-    """
+    """One page to execute; what `complaint` says of its copy keeps it from being written."""
 
     page: Page
     parameters: dict[str, Any]
@@ -98,7 +93,7 @@ class _Kernels:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._managers: list[AsyncKernelManager] = []
-        self._stopped = False
+        self._stopped = threading.Event()
 
     def manager_class(self) -> type[AsyncKernelManager]:
         """A kernel manager that signs in here when it starts a kernel."""
@@ -106,28 +101,22 @@ class _Kernels:
 
         class Manager(AsyncKernelManager):
             async def _async_start_kernel(self, **options: Any) -> None:
-                registry._sign_in(self)
+                with registry._lock:
+                    if registry._stopped.is_set():
+                        raise Interrupted
+                    registry._managers.append(self)
                 await super()._async_start_kernel(**options)
-                registry._end_if_stopped(self)
+                if registry._stopped.is_set():
+                    _kill(self)
 
             start_kernel = _async_start_kernel
 
         return Manager
 
-    def _sign_in(self, manager: AsyncKernelManager) -> None:
-        with self._lock:
-            if self._stopped:
-                raise Interrupted
-            self._managers.append(manager)
-
-    def _end_if_stopped(self, manager: AsyncKernelManager) -> None:
-        if self._stopped:
-            _kill(manager)
-
     def stop(self) -> None:
         """End every kernel at once, and let no other start."""
         with self._lock:
-            self._stopped = True
+            self._stopped.set()
             managers = list(self._managers)
         for manager in managers:
             _kill(manager)
@@ -141,31 +130,14 @@ def _kill(manager: AsyncKernelManager) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def execute(
-    job: Job,
-    kernels: _Kernels | None = None,
-    on_cell: Callable[[], None] | None = None,
-    timeout: float = PAGE_TIMEOUT,
-) -> Outcome:
-    """Execute one page; write the executed copy if, and only if, every cell ran.
-
-    An `OSError` comes out if it cannot be written: then no other page could be, either.
-    """
+def execute(job: Job, kernels: _Kernels, on_cell: Callable[[], Any], timeout: float) -> Outcome:
+    """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     begun: list[int] = []
 
     def done(error: str | None = None) -> Outcome:
         return Outcome(job, time.perf_counter() - start, error)
 
-    options: dict[str, Any] = {
-        "record_timing": False,
-        "timeout_func": lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
-        "on_cell_start": lambda cell, cell_index: begun.append(cell_index),
-    }
-    if kernels is not None:
-        options["kernel_manager_class"] = kernels.manager_class()
-    if on_cell is not None:
-        options["on_cell_executed"] = lambda **_: on_cell()
     try:
         notebook = papermill.execute_notebook(
             nbformat.reads(json.dumps(job.page.notebook), as_version=4),
@@ -176,7 +148,11 @@ def execute(
             progress_bar=False,
             start_timeout=120,
             extra_arguments=["--log-level=50"],
-            **options,
+            record_timing=False,
+            timeout_func=lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
+            on_cell_start=lambda cell, cell_index: begun.append(cell_index),
+            on_cell_executed=lambda **_: on_cell(),
+            kernel_manager_class=kernels.manager_class(),
         )
     except PapermillExecutionError as error:
         return done(_describe(job, error))
@@ -198,11 +174,10 @@ def execute(
 def _tidy(notebook: nbformat.NotebookNode) -> None:
     """Drop times, paths, random ids and addresses: the same run gives the same file."""
     notebook.metadata.pop("papermill", None)
+    for _, data in outputs(notebook):
+        if "text/plain" in data:  # for example the repr of a table's styler
+            data["text/plain"] = _ADDRESS.sub("", data["text/plain"])
     for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            if "text/plain" in data:  # for example the repr of a table's styler
-                data["text/plain"] = _ADDRESS.sub("", data["text/plain"])
         for entry in ("papermill", "execution"):
             cell.metadata.pop(entry, None)
         if cell.metadata.get("tags") == []:  # papermill adds the empty list
@@ -218,14 +193,9 @@ def _describe(job: Job, error: PapermillExecutionError) -> str:
     if trace and trace[-1].strip() == summary:
         trace.pop()
     shown = ["..."] * (len(trace) > TRACEBACK_LINES) + trace[-TRACEBACK_LINES:]
-    return "\n".join(
-        [
-            f"{_place(job, error.cell_index)}:",
-            *("    " + line for line in error.source.splitlines()),
-            *("  | " + line for line in shown),
-            summary,
-        ]
-    )
+    source = ["    " + line for line in error.source.splitlines()]
+    lines = [f"{_place(job, error.cell_index)}:", *source, *("  | " + line for line in shown)]
+    return "\n".join([*lines, summary])
 
 
 def _place(job: Job, index: int) -> str:
@@ -242,76 +212,47 @@ def plain(text: str) -> str:
     return _ANSI.sub("", text)
 
 
+def python_path(root: Path) -> str:
+    """``PYTHONPATH`` with this book before all else."""
+    return os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 @contextlib.contextmanager
 def kernel_surroundings(root: Path) -> Iterator[None]:
-    """Set what kernels inherit, for the time of a run: environment and working directory.
-
-    The directory is changed once for all threads, since ``papermill(cwd=...)`` would change it
-    under the feet of the others.
-    """
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    changes = dict(FIXED_ENVIRONMENT, PYTHONPATH=os.pathsep.join(paths))
-    before = {name: os.environ.get(name) for name in changes}
+    """Set environment and directory for all kernels: ``papermill(cwd=...)`` is not thread-safe."""
+    changes = FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
+    before = {name: os.environ[name] for name in changes if name in os.environ}
     os.environ.update(changes)
     try:
         with contextlib.chdir(root / "notebooks"):
             yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-class _Progress:
-    """One line per finished page; on a terminal also a bar that counts cells."""
-
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self._total, self._done = len(jobs), 0
-        cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
-        self.bar = tqdm(
-            total=cells,
-            unit="cell",
-            leave=False,
-            dynamic_ncols=True,
-            disable=not sys.stderr.isatty(),
-        )
-
-    def page(self, outcome: Outcome) -> None:
-        """Print the line of a finished page."""
-        self._done += 1
-        verdict = "FAILED" if outcome.error else "ok"
-        name = outcome.job.page.name
-        line = f"  [{self._done}/{self._total}] {name:<36} {verdict:>6} {outcome.seconds:7.1f} s"
-        self.bar.write(line)
-        sys.stdout.flush()
+        for name in changes.keys() - before.keys():
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 def run_pages(
     jobs: Sequence[Job], *, root: Path, workers: int, timeout: float = PAGE_TIMEOUT
 ) -> list[Outcome]:
-    """Execute pages in `workers` threads; a page that fails does not keep the others from running.
-
-    A page that has run for `timeout` seconds has failed.  An `OSError` when a page cannot be
-    written, and Ctrl-C, come out after every kernel of this run has ended.
-    """
+    """Execute pages in `workers` threads; one that fails does not keep the others from running."""
     if not jobs:
         return []
-    kernels, progress, outcomes = _Kernels(), _Progress(jobs), []
-    with progress.bar, kernel_surroundings(root), ThreadPoolExecutor(max(1, workers)) as pool:
-        waiting: set[Future[Outcome]] = {
-            pool.submit(execute, job, kernels, progress.bar.update, timeout) for job in jobs
-        }
+    kernels, outcomes = _Kernels(), []
+    cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
+    # on a terminal, a bar counts the cells
+    look = {"unit": "cell", "leave": False, "dynamic_ncols": True}
+    progress = tqdm(total=cells, disable=not sys.stderr.isatty(), **look)
+    with progress, kernel_surroundings(root), ThreadPoolExecutor(max(1, workers)) as pool:
+        futures = [pool.submit(execute, job, kernels, progress.update, timeout) for job in jobs]
         try:
-            while waiting:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    outcomes.append(future.result())
-                    progress.page(outcomes[-1])
+            for number, future in enumerate(as_completed(futures), start=1):
+                outcomes.append(outcome := future.result())
+                how = f"{'FAILED' if outcome.error else 'ok':>6} {outcome.seconds:7.1f} s"
+                progress.write(f"  [{number}/{len(jobs)}] {outcome.job.page.name:<36} {how}")
+                sys.stdout.flush()
         except BaseException:
-            for future in waiting:
-                future.cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
             kernels.stop()  # the threads notice within a second and end
             raise
     return sorted(outcomes, key=lambda outcome: outcome.job.page.name)

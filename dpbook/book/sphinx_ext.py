@@ -1,10 +1,7 @@
 """Sphinx extension: executed copies in place of the committed notebooks, badges, ledger, errata.
 
-``_toc.yml`` names the committed notebooks, which hold no outputs.  When Sphinx reads one, its
-executed copy takes its place, so that paths in warnings, links and downloads keep meaning the
-committed file.  The output directory of the build is ``DPBOOK_OUT``, or ``_build`` beside
-``_config.yml``.  With ``DPBOOK_PARTIAL=1`` a page that has not run is shown without outputs and
-without a warning.
+Paths in warnings, links and downloads keep meaning the committed file.  The output directory is
+``DPBOOK_OUT``; with ``DPBOOK_PARTIAL=1`` a page may be shown although it has not run.
 """
 
 from __future__ import annotations
@@ -13,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +23,20 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from dpbook.book import errata, report
 from dpbook.book.claims import RECORD_MIME, record_problems
 from dpbook.book.ledger import Claim, load_ledger
+from dpbook.book.pages import outputs
 
 LEDGER_PAGE = "book/ledger"
 #: Where ``make bench`` writes, relative to the root of the book.
 BENCH_RESULTS = Path("_build", "bench.json")
 BENCH_HEAD = ("case", "peer", "ours (ms)", "peer (ms)", "ratio", "target", "residual", "met")
 _log = logging.getLogger(__name__)
+#: The cells of a row: text, or nodes.
+Row = Sequence[str | list[nodes.Node]]
 
 
 def output_dir(srcdir: str | Path) -> Path:
     """The output directory of the build: ``DPBOOK_OUT``, or ``_build`` under `srcdir`."""
     return Path(srcdir, os.environ.get("DPBOOK_OUT") or "_build")
-
-
-def _partial() -> bool:
-    return os.environ.get("DPBOOK_PARTIAL") == "1"
 
 
 def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -48,12 +45,10 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     if path.suffix != ".ipynb":
         return
     executed = output_dir(app.srcdir) / "executed" / path.relative_to(app.srcdir)
-    app.env.note_dependency(str(executed))
-    if not executed.is_file():
-        if not _partial():
-            _warn("has not been executed, so it is shown without outputs", docname, "missing")
+    notebook = _read(app.env, executed)
+    if notebook is None:
+        _warn("has not been executed, so it is shown without outputs", docname, "missing")
         return
-    notebook = json.loads(executed.read_text(encoding="utf-8"))
     if _cells(notebook) != _cells(json.loads(source[0])):
         _warn("was edited after it was executed; execute it again", docname, "stale")
     _refresh_cards(app, docname, notebook)
@@ -71,14 +66,11 @@ def _cells(notebook: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _refresh_cards(app: Sphinx, docname: str, notebook: dict[str, Any]) -> None:
     """Draw the cards of the checks anew: the ledger's verdict of today, with a link to its row."""
-    data = [
-        output.get("data", {}) for cell in notebook["cells"] for output in cell.get("outputs", ())
-    ]
-    ledger = _ledger(app) if any(RECORD_MIME in bundle for bundle in data) else {}
-    for bundle in data:
-        record = bundle.pop(RECORD_MIME, None)
-        claim = ledger.get(record["id"]) if record else None
-        if record and claim:
+    bundles = [data for _, data in outputs(notebook) if RECORD_MIME in data]
+    ledger = _ledger(app) if bundles else {}
+    for bundle in bundles:
+        record = bundle.pop(RECORD_MIME)
+        if claim := ledger.get(record["id"]):
             problems = record_problems(record, claim)
             href = _uri(app, docname, LEDGER_PAGE, f"ledger-{claim.id}")
             bundle["text/html"] = report.card_html(record, claim, problems, href)
@@ -88,37 +80,27 @@ class BadgeRole(SphinxRole):
     """``{badge}`CCW25-ALG2```: the state of a claim, linking to its row in the ledger."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Make the badge."""
         name = self.text.strip()
-        claim = _ledger(self.env.app).get(name)
-        if claim is None:
-            message = self.inliner.reporter.warning(
-                f"badge: {name!r} is not in book/claims.yml", line=self.lineno
-            )
-            return [nodes.literal(text=name)], [message]
-        return [_badge(claim, _row_uri(self.env, name))], []
+        if claim := _ledger(self.env.app).get(name):
+            return [_badge(claim, _row_uri(self.env, name))], []
+        words = f"badge: {name!r} is not in book/claims.yml"
+        message = self.inliner.reporter.warning(words, line=self.lineno)
+        return [nodes.literal(text=name)], [message]
 
 
 class ClaimsDirective(SphinxDirective):
-    """What the ledger page and the errata page share: the claims and the records of the build."""
-
-    has_content = False
+    """What the pages on claims share: the ledger and the records of the build."""
 
     def load(self) -> tuple[dict[str, Claim], dict[str, dict[str, Any]]]:
         """The ledger, and the records of this build by id."""
-        path = output_dir(self.env.srcdir) / "claims.json"
-        self.env.note_dependency(str(path))
-        if path.is_file():
-            records = json.loads(path.read_text(encoding="utf-8"))
-        else:
-            records = []
-            if not _partial():
-                _warn("no claims.json: execute the book first", self.env.docname, "missing")
-        return _ledger(self.env.app), {record["id"]: record for record in records}
+        records = _read(self.env, output_dir(self.env.srcdir) / "claims.json")
+        if records is None:
+            _warn("no claims.json: execute the book first", self.env.docname, "missing")
+        return _ledger(self.env.app), {record["id"]: record for record in records or ()}
 
-    def inline(self, text: str) -> list[nodes.Node]:
+    def inline(self, text: str | None) -> list[nodes.Node]:
         """Parse inline Markdown; ``*``, ``_`` and ``<`` outside math and code mean themselves."""
-        pieces = re.split(r"(\$[^$]+\$|`[^`]+`)", " ".join(text.split()))
+        pieces = re.split(r"(\$[^$]+\$|`[^`]+`)", " ".join((text or "").split()))
         plain = [re.sub(r"([*_<])", r"\\\1", p) if i % 2 == 0 else p for i, p in enumerate(pieces)]
         children, messages = self.state.inline_text("".join(plain), self.lineno)
         return [*children, *messages]
@@ -127,69 +109,53 @@ class ClaimsDirective(SphinxDirective):
         """Where the check of this claim stands: a link to its cell, or why there is none."""
         if claim.same_as is not None:
             uri = _row_uri(self.env, claim.same_as)
-            link = nodes.reference("", claim.same_as, refuri=uri, internal=True)
-            return [nodes.Text("decided by "), link]
+            return [nodes.Text("decided by "), _link(claim.same_as, uri)]
         words = report.run_words(claim, record)
         if record is None:
             text = f"{claim.notebook} ({words})" if claim.checked else f"planned: {claim.notebook}"
             return [nodes.Text(text)]
         page = record["notebook"]
         uri = _uri(self.env.app, self.env.docname, f"notebooks/{page}", f"claim-{claim.id}")
-        link = nodes.reference("", page, refuri=uri, internal=True)
-        return [link] if words == "checked" else [link, nodes.Text(f" ({words})")]
+        return [_link(page, uri), *([] if words == "checked" else [nodes.Text(f" ({words})")])]
 
 
 class LedgerDirective(ClaimsDirective):
     """``{claims-ledger}``: counts, and one sortable table of all claims."""
 
     def run(self) -> list[nodes.Node]:
-        """Make the counts and the table."""
         ledger, records = self.load()
         head = ("Id", "Paper", "Where", "Kind", "Claim", "Verdict", "Evidence")
         rows = [self.row(claim, records.get(claim.id)) for claim in ledger.values()]
-        table = _table(head, rows, classes=["claims-ledger"])
-        return [self.counts(list(ledger.values())), table]
+        return [self.counts(list(ledger.values())), _table(head, rows, "claims-ledger")]
 
     def counts(self, claims: list[Claim]) -> nodes.table:
         """How many claims of each paper are in each state."""
         states = [state for state, count in report.state_counts(claims).items() if count]
-        papers = list(dict.fromkeys(claim.paper for claim in claims))
         rows = []
-        for paper in [*papers, None]:
+        for paper in [*dict.fromkeys(claim.paper for claim in claims), None]:
             of_paper = [claim for claim in claims if paper in (claim.paper, None)]
             counts = report.state_counts(of_paper)
-            texts = [paper or "All", *(str(counts[s]) for s in states), str(len(of_paper))]
-            rows.append(_row([[nodes.Text(text)] for text in texts]))
+            rows.append([paper or "All", *(str(counts[s]) for s in states), str(len(of_paper))])
         head = ("Paper", *(report.STATES[state][1] for state in states), "all")
-        return _table(head, rows, classes=["claims-counts"])
+        return _table(head, rows, "claims-counts")
 
-    def row(self, claim: Claim, record: dict[str, Any] | None) -> nodes.row:
+    def row(self, claim: Claim, record: dict[str, Any] | None) -> Row:
         """One claim."""
         says = self.inline(claim.says)
         if claim.remark:
             says += [nodes.Text(" "), nodes.emphasis("", "", *self.inline(claim.remark))]
-        row = _row(
-            [
-                [nodes.literal(text=claim.id)],
-                *([nodes.Text(text)] for text in (claim.paper, claim.where, claim.kind)),
-                says,
-                [_badge(claim, None, with_id=False)],
-                self.evidence(claim, record),
-            ]
-        )
         # An id on the row itself is lost by the HTML writer; one inside the first cell is kept.
-        row[0][0].insert(0, nodes.target("", "", ids=[f"ledger-{claim.id}"]))
-        return row
+        target = nodes.target("", "", ids=[f"ledger-{claim.id}"])
+        name: list[nodes.Node] = [target, nodes.literal(text=claim.id)]
+        badge = _badge(claim, None, with_id=False)
+        facts = (claim.paper, claim.where, claim.kind)
+        return [name, *facts, says, [badge], self.evidence(claim, record)]
 
 
 class ErrataDirective(ClaimsDirective):
-    """``{claims-errata}``: what is printed, what is wrong, the repair and a reproducer.
-
-    What hangs on it decides the order: broken privacy first, wording last.
-    """
+    """``{claims-errata}``: printed, wrong, repaired, a reproducer; broken privacy first."""
 
     def run(self) -> list[nodes.Node]:
-        """Make one section for each severity, and in it one for each erratum."""
         ledger, records = self.load()
         corrected = [claim for claim in ledger.values() if claim.is_erratum]
         if not corrected:
@@ -197,8 +163,7 @@ class ErrataDirective(ClaimsDirective):
         printed = self.printed(ledger)
         groups: list[nodes.Node] = []
         for severity, heading in report.SEVERITY_HEADINGS.items():
-            mine = [claim for claim in corrected if claim.severity == severity]
-            if mine:
+            if mine := [claim for claim in corrected if claim.severity == severity]:
                 group = nodes.section(ids=[f"errata-{severity}"], names=[f"errata-{severity}"])
                 group += nodes.title("", f"{heading} ({len(mine)})")
                 group += [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
@@ -207,15 +172,13 @@ class ErrataDirective(ClaimsDirective):
 
     def printed(self, ledger: dict[str, Claim]) -> dict[str, str]:
         """What the reproducers print; one that has not run in its present form is a warning."""
-        path = errata.executed_copy(output_dir(self.env.srcdir))
-        self.env.note_dependency(str(path))
-        ran = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"cells": []}
-        found = errata.results(ran)
+        ran = _read(self.env, errata.executed_copy(output_dir(self.env.srcdir)))
+        found = errata.results(ran or {"cells": []})
         printed = {}
         for name, code in errata.snippets(ledger.values()).items():
             if name in found and found[name]["code"] == code:
                 printed[name] = found[name]["output"]
-            elif not _partial():
+            else:
                 message = f"the reproducer of {name} has not been executed in this form"
                 _warn(message, self.env.docname, "reproducer")
         return printed
@@ -225,12 +188,12 @@ class ErrataDirective(ClaimsDirective):
     ) -> nodes.section:
         """One erratum."""
         section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
-        section += nodes.title("", "", *self.inline(claim.heading or ""))
+        section += nodes.title("", "", *self.inline(claim.heading))
         words = nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}")
         section += nodes.paragraph("", "", _badge(claim, _row_uri(self.env, claim.id)), words)
-        section += _labelled("Printed. ", self.inline(claim.printed or ""))
-        section += _labelled("What is wrong. ", self.inline(claim.wrong or ""))
-        section += _labelled("Repair. ", self.inline(claim.repair or ""))
+        section += _labelled("Printed. ", self.inline(claim.printed))
+        section += _labelled("What is wrong. ", self.inline(claim.wrong))
+        section += _labelled("Repair. ", self.inline(claim.repair))
         section += _labelled("Evidence. ", self.evidence(claim, record))
         section += _labelled("See it in a second.")
         section += reproducer_block(claim.reproducer or "")
@@ -244,33 +207,28 @@ class WithdrawnDirective(ClaimsDirective):
     """``{claims-withdrawn}``: what this book said and no longer says, the latest first."""
 
     def run(self) -> list[nodes.Node]:
-        """Make one table of all that was withdrawn."""
         ledger, _ = self.load()
         told = [(claim, entry) for claim in ledger.values() for entry in claim.withdrawn]
         told.sort(key=lambda pair: pair[1]["date"], reverse=True)  # stable: then as in the ledger
         if not told:
             return [nodes.paragraph(text="Nothing has been withdrawn so far.")]
-        rows = []
+        rows: list[Row] = []
         for claim, entry in told:
             badge = _badge(claim, _row_uri(self.env, claim.id))
             texts = [self.inline(entry["said"]), self.inline(entry["reason"])]
-            rows.append(_row([[nodes.Text(entry["date"])], [badge], *texts]))
-        return [_table(("Date", "Now", "What we said", "Why not"), rows, ["claims-withdrawn"])]
+            rows.append([entry["date"], [badge], *texts])
+        return [_table(("Date", "Now", "What we said", "Why not"), rows, "claims-withdrawn")]
 
 
 class BenchDirective(SphinxDirective):
     """``{bench-table}``: the measured ratios, or how to measure them."""
 
     def run(self) -> list[nodes.Node]:
-        """Make the table; without results, one sentence."""
-        path = Path(self.env.srcdir, BENCH_RESULTS)
-        self.env.note_dependency(str(path))
-        if not path.is_file():
+        results = _read(self.env, Path(self.env.srcdir, BENCH_RESULTS))
+        if results is None:
             text = "This copy of the book was built before make bench ran, so there is no table."
             return [nodes.paragraph(text=text)]
-        results = bench_rows(json.loads(path.read_text(encoding="utf-8")))
-        rows = [_row([[nodes.Text(text)] for text in texts]) for texts in results]
-        return [_table(BENCH_HEAD, rows, [])]
+        return [_table(BENCH_HEAD, bench_rows(results))]
 
 
 def bench_rows(results: list[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -297,31 +255,19 @@ def _plain(number: float) -> str:
 
 def reproducer_block(code: str) -> nodes.literal_block:
     """A block of code, highlighted as Python if it is Python and as a command if not."""
-    if errata.is_python(code):
-        language = "python"
-    else:
-        language = "console" if code.startswith("$ ") else "bash"
+    shell = "console" if code.startswith("$ ") else "bash"
+    language = "python" if errata.is_python(code) else shell
     return nodes.literal_block(code.strip(), code.strip(), language=language)
 
 
 def drop_repeated_scripts(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """On ``html-page-context``: keep one of each inline script.
-
-    Two extensions add the same scripts twice; the second declaration is an error in the browser.
-    """
-    seen: set[str] = set()
-    kept = []
-    for script in context.get("script_files", []):
-        body = getattr(script, "attributes", {}).get("body")
-        if body in seen:
-            continue
-        if body:
-            seen.add(body)
-        kept.append(script)
-    if "script_files" in context:
-        context["script_files"][:] = kept
+    """On ``html-page-context``: a script that two extensions add is an error in the browser."""
+    scripts = context.get("script_files", [])
+    bodies = [getattr(script, "attributes", {}).get("body") for script in scripts]
+    first = [not body or body not in bodies[:at] for at, body in enumerate(bodies)]
+    scripts[:] = compress(scripts, first)
 
 
 def share_html_visitors(app: Sphinx) -> None:
@@ -348,38 +294,47 @@ def _row_uri(env: BuildEnvironment, name: str) -> str:
     return _uri(env.app, env.docname, LEDGER_PAGE, f"ledger-{name}")
 
 
+def _read(env: BuildEnvironment, path: Path) -> Any:
+    """The JSON in a file that the page being read depends on; None if there is no file."""
+    env.note_dependency(str(path))
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
 def _labelled(label: str, children: Sequence[nodes.Node] = ()) -> nodes.paragraph:
     return nodes.paragraph("", "", nodes.strong(text=label), *children)
 
 
+def _link(text: str, uri: str, **attributes: Any) -> nodes.reference:
+    return nodes.reference("", text, refuri=uri, internal=True, **attributes)
+
+
 def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element:
-    mark = report.STATES[claim.state][0]
-    words = f"{mark} {report.state_words(claim)}"
+    words = f"{report.STATES[claim.state][0]} {report.state_words(claim)}"
     text = f"{claim.id} {words}" if with_id else words
-    classes = ["claim-badge", f"claim-{claim.state}"]
-    classes += ["claim-privacy"] * claim.breaks_privacy
+    classes = ["claim-badge", f"claim-{claim.state}", *["claim-privacy"] * claim.breaks_privacy]
     if uri is None:
         return nodes.inline(text, text, classes=classes)
-    return nodes.reference("", text, refuri=uri, internal=True, classes=classes)
+    return _link(text, uri, classes=classes)
 
 
-def _row(cells: list[list[nodes.Node]]) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
+def _table(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.table:
+    def row(cells: Row) -> nodes.row:
+        inside = ([nodes.Text(cell)] if isinstance(cell, str) else cell for cell in cells)
+        return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in inside))
 
-
-def _table(head: tuple[str, ...], rows: list[nodes.row], classes: list[str]) -> nodes.table:
     columns = [nodes.colspec(colwidth=1) for _ in head]
-    header = nodes.thead("", _row([[nodes.Text(text)] for text in head]))
-    group = nodes.tgroup("", *columns, header, nodes.tbody("", *rows), cols=len(head))
+    body = nodes.tbody("", *map(row, rows))
+    group = nodes.tgroup("", *columns, nodes.thead("", row(head)), body, cols=len(head))
     return nodes.table("", group, classes=[*classes, "colwidths-auto"])
 
 
 def _warn(message: str, docname: str, subtype: str) -> None:
-    _log.warning(message, location=docname, type="dpbook", subtype=subtype)
+    """Warn; what has not run is no problem in a partial build, what is out of date always is."""
+    if subtype == "stale" or os.environ.get("DPBOOK_PARTIAL") != "1":
+        _log.warning(message, location=docname, type="dpbook", subtype=subtype)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register everything with Sphinx."""
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.connect("builder-inited", share_html_visitors)
