@@ -9,51 +9,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from dpbook import _validation as check
+from dpbook.rankers.base import Array, Ints
 from dpbook.rankers.local_pairs import PairResponses
 
-__all__ = ["PairErrors", "expected_error_rate", "expected_wrong_pairs", "pair_errors"]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["expected_error_rate", "expected_wrong_pairs", "pair_errors"]
 
 NEGLIGIBLE = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
 class PairErrors:
-    """What can go wrong with a pair: the reports point the wrong way, or nowhere.
+    """Probabilities, or expected numbers of pairs: the reports point the wrong way, or nowhere."""
 
-    Attributes
-    ----------
-    wrong : array or float
-        Probability (or expected number of pairs) that more reports are wrong than right.
-    tie : array or float
-        Probability (or expected number of pairs) that as many are wrong as right, none included.
-    """
-
-    wrong: Array | float
-    tie: Array | float
+    wrong: Array | float  # more reports are wrong than right
+    tie: Array | float  # as many are wrong as right, none included
 
 
 def pair_errors(ranker: PairResponses, agree: ArrayLike, users: int) -> PairErrors:
-    """Exact law of the sign of one pair's reports, for independent people.
+    """Exact law of the sign of one pair's reports, for so many independent people.
 
-    Parameters
-    ----------
-    ranker : PairResponses
-    agree : array of float
-        Probability that a person orders the pair in the right way, any shape.
-    users : int
-        Number of people.
-
-    Returns
-    -------
-    PairErrors
-        Arrays of the shape of ``agree``.
+    Each orders the pair in the right way with probability ``agree``, an array of any shape.
 
     Notes
     -----
@@ -78,19 +57,8 @@ def pair_errors(ranker: PairResponses, agree: ArrayLike, users: int) -> PairErro
 def expected_wrong_pairs(ranker: PairResponses, preference: ArrayLike, users: int) -> PairErrors:
     """Exact expected number of pairs with wrong, and with tied, reports; independent people.
 
-    Parameters
-    ----------
-    ranker : PairResponses
-    preference : array, shape (n, n)
-        Entry [i, j] is the probability that a person places i before j, for instance
-        `dpbook.models.mallows_pair_probabilities`. The likelier order of a pair is the right one.
-    users : int
-        Number of people.
-
-    Returns
-    -------
-    PairErrors
-        Two numbers, between 0 and n (n - 1) / 2.
+    Entry [i, j] of ``preference``, (n, n), is the probability that a person places i before j, for
+    instance `dpbook.models.mallows_pair_probabilities`; the likelier order is the right one.
 
     Examples
     --------
@@ -109,18 +77,9 @@ def expected_wrong_pairs(ranker: PairResponses, preference: ArrayLike, users: in
 def expected_error_rate(ranker: PairResponses, counts: ArrayLike) -> float:
     """Exact expectation of YLL's error rate, equation (5), for a fixed set of rankings.
 
-    Parameters
-    ----------
-    ranker : PairResponses
-        Its pairs are drawn at random.
-    counts : array of int, shape (n, n)
-        Entry [i, j] counts the people who place i before j; [i, j] + [j, i] is their number.
-
-    Returns
-    -------
-    float
-        Share of the pairs whose reports point strictly against a strict majority of the people.
-        Ties, among the people or in the reports, are no error.
+    The share of the pairs, drawn at random, whose reports point strictly against a strict majority
+    of the people. Ties, among the people or in the reports, are no error. Entry [i, j] of
+    ``counts``, (n, n), counts the people who place i before j; [i, j] + [j, i] is their number.
     """
     table = _square(ranker, "counts", counts)
     upper = np.triu_indices(len(table), 1)
@@ -132,16 +91,8 @@ def expected_error_rate(ranker: PairResponses, counts: ArrayLike) -> float:
 def profile_errors(ranker: PairResponses, counts: ArrayLike) -> PairErrors:
     """Exact law of the sign of each pair's reports, for a fixed set of rankings.
 
-    Parameters
-    ----------
-    ranker, counts
-        As for `expected_error_rate`.
-
-    Returns
-    -------
-    PairErrors
-        Symmetric arrays of shape (n, n) with zero diagonal. For a pair on which the people
-        themselves are tied, ``wrong`` is the probability that item max(i, j) is ahead.
+    Symmetric arrays of shape (n, n) with zero diagonal. For a pair on which the people themselves
+    are tied, ``wrong`` is the probability that item max(i, j) is ahead.
 
     Notes
     -----

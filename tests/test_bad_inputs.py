@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpbook import data, estimators, lower_bounds, mechanisms, models, privacy, rankers, simulation
+from dpbook.mechanisms import hypercube
 
 RNG = np.random.default_rng(0)
 WINS = np.array([[0, 2, 1], [1, 0, 2], [0, 1, 0]])
@@ -216,9 +217,9 @@ def test_what_lies_within_the_limits_still_works():
     assert privacy.ranking_law(far(600), scale=1).sum() == pytest.approx(1)
     assert privacy.top_k_law(far(5000), 1, scale=1, underflow="zero").max() == pytest.approx(1)
     # Where e^epsilon overflows nobody lies: no warning, which would be an error here.
-    report = mechanisms.hypercube_response(np.ones((3, 5)), 800.0, rng=RNG)
-    assert np.abs(report).max() == mechanisms.hypercube_scale(5, 800.0)
-    assert mechanisms.hypercube_response_pmf(np.ones(3), 800.0).max() == pytest.approx(1 / 4)
+    report = hypercube.hypercube_response(np.ones((3, 5)), 800.0, rng=RNG)
+    assert np.abs(report).max() == hypercube.hypercube_scale(5, 800.0)
+    assert hypercube.hypercube_response_pmf(np.ones(3), 800.0).max() == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "discrete_laplace"])

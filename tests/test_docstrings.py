@@ -53,7 +53,7 @@ def test_every_sampler_says_of_which_kind_it_is(name: str) -> None:
 
 def test_samplers_of_every_module_were_found() -> None:
     assert {"laplace_noise", "NoisyCounts.noise", "PairResponses.noise"} <= set(SAMPLERS)
-    assert {"PerturbedMle.noise", "AnswersOnDemand.answers", "NoisyPairs.sample"} <= set(SAMPLERS)
+    assert {"FlippedAnswers.noise", "AnswersOnDemand.answers", "NoisyPairs.sample"} <= set(SAMPLERS)
 
 
 class NoFloats(np.random.Generator):

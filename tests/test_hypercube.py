@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.mechanisms import (
+from dpbook.mechanisms.hypercube import (
     hypercube_response,
     hypercube_response_pmf,
     hypercube_scale,

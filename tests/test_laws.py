@@ -13,11 +13,39 @@ from scipy.integrate import quad
 
 from dpbook.models import all_rankings
 from dpbook.privacy import ranking_law, sets_of, top_k_law
-from dpbook.privacy.laws import law_error_bound
+from dpbook.privacy._grid import NODES
 
 NOISES = ("laplace", "discrete_laplace")
 # All comparisons say abs=0: the claims are about relative errors, and `pytest.approx` would also
 # pass whatever lies within 1e-12 of the expected number, so that every small probability would do.
+
+
+def law_error_bound(n: int, *, cells: int = 16) -> float:
+    """Bound on the relative error of the entries of `top_k_law` and `ranking_law`.
+
+    The line of scores is cut into ``cells``: about the range of the scores in scales plus n
+    for Laplace noise, the range of the counts plus 1 for discrete noise.
+
+    Notes
+    -----
+    Two parts. *Quadrature* (set law, Laplace noise): on a cell of half-width r <= 1/2 scales the
+    integrand f is a product of n functions ``exp(z) / 2`` or ``1 - exp(-z) / 2``, so that
+    ``abs(f(z)) <= 3^n exp(n abs(z - x)) f(x)`` for real x in the cell. Inside the Bernstein
+    ellipse with parameter rho, ``abs(z - x) <= r ((rho + 1/rho) / 2 + 1)``, and Gauss-Legendre
+    with q nodes errs relatively by at most ``(32/15) M rho^(-2(q - 1)) / (1 - rho^-2)`` with M
+    that growth factor (Trefethen, Approximation Theory and Approximation Practice, Theorem
+    19.3); the bound is minimised over rho. *Rounding*: only positive numbers are multiplied and
+    added, at most 400 + 4 n operations per cell, each with a relative error of one rounding unit.
+    """
+    quadrature = min(
+        (32 / 15)
+        * 3.0**n
+        * math.exp(min(700.0, n * 0.5 * ((rho + 1 / rho) / 2 + 1)))
+        * rho ** (-2.0 * (NODES - 1))
+        / (1 - rho**-2)
+        for rho in np.linspace(1.5, 60, 400)
+    )
+    return float(quadrature + cells * (400 + 4 * n) * np.finfo(float).eps / 2)
 
 
 # ------------------------------------------------------------------ references
@@ -324,7 +352,6 @@ def test_the_two_algorithms_stay_within_the_bound():
         (lambda: sets_of(4, 0), "k"),
         (lambda: sets_of(4, 4), "k"),
         (lambda: sets_of(4, 1.5), "k"),
-        (lambda: law_error_bound(1), "n_items"),
         (lambda: top_k_law([1, 2, 3], 3, scale=1.0), "k"),
         (lambda: top_k_law([1, 2, 3], 0, scale=1.0), "k"),
         (lambda: top_k_law(range(20), 10, scale=1.0), "k"),

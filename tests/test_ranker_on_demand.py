@@ -14,7 +14,8 @@ from dpbook.data import Rankings
 from dpbook.estimators import pairwise_counts
 from dpbook.models import mallows_rankings
 from dpbook.privacy import WholeRanking
-from dpbook.rankers import AnswersOnDemand, GroupAnswers, Hypercube, OneQuestion
+from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion
+from dpbook.rankers.on_demand import GroupAnswers
 from tests.oracles import one_question_runs, worst_loss
 
 TINY = 1e-7  # a correct sampler fails a test at this level once in ten million runs

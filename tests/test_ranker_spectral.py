@@ -7,7 +7,8 @@ import pytest
 
 from dpbook.models import btl_probabilities, edge_wins
 from dpbook.privacy import Edge
-from dpbook.rankers import OneShotSpectral, spectral_scores
+from dpbook.rankers import OneShotSpectral
+from dpbook.rankers.spectral import spectral_scores
 from dpbook.simulation import top_k_error
 
 

@@ -14,12 +14,6 @@ from dpbook.mechanisms.gaussian import (
     gaussian_profile,
     gaussian_scale,
 )
-from dpbook.mechanisms.hypercube import (
-    hypercube_response,
-    hypercube_response_pmf,
-    hypercube_scale,
-    sign_vectors,
-)
 from dpbook.mechanisms.noise import (
     discrete_laplace_noise,
     discrete_laplace_pmf,
@@ -43,13 +37,9 @@ __all__ = [
     "gaussian_noise",
     "gaussian_profile",
     "gaussian_scale",
-    "hypercube_response",
-    "hypercube_response_pmf",
-    "hypercube_scale",
     "laplace_logpdf",
     "laplace_noise",
     "permute_and_flip_pmf",
     "randomized_response",
     "randomized_response_pmf",
-    "sign_vectors",
 ]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dpbook import _validation as check
 from dpbook.models import btl_probabilities, edge_wins
 from dpbook.privacy import Edge
-from dpbook.rankers import NoisyCounts, OneShotSpectral, PerturbedMle, spectral_scores
+from dpbook.rankers import NoisyCounts, OneShotSpectral, PerturbedMle
+from dpbook.rankers.spectral import spectral_scores
 from dpbook.simulation import edge_win_counts, log_relative_error, top_k_error
 
 Array = NDArray[np.float64]

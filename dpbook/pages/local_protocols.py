@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from dpbook import _validation as check
 from dpbook.estimators import comparisons_pmf, kendall_distance
-from dpbook.mechanisms import sign_vectors
+from dpbook.mechanisms.hypercube import sign_vectors
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -8,7 +8,7 @@ from dpbook.privacy.accounting import (
     composed_response_epsilon,
     person_epsilon,
 )
-from dpbook.privacy.audit import SamplerAudit, audit_sampler, clopper_pearson
+from dpbook.privacy.audit import audit_sampler, clopper_pearson
 from dpbook.privacy.laws import ranking_law, sets_of, top_k_law
 from dpbook.privacy.loss import (
     MechanismReport,
@@ -19,7 +19,6 @@ from dpbook.privacy.loss import (
     privacy_loss,
 )
 from dpbook.privacy.neighbours import (
-    Sensitivity,
     edge_datasets,
     edge_neighbours,
     outcome_counts,
@@ -31,8 +30,6 @@ __all__ = [
     "Edge",
     "MechanismReport",
     "Person",
-    "SamplerAudit",
-    "Sensitivity",
     "Unit",
     "WholeRanking",
     "audit_sampler",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Gauss-Legendre nodes per cell of width at most one scale: see `laws.law_error_bound`.
+# Gauss-Legendre nodes per cell of width at most one scale: tests/test_laws.py bounds the error.
 NODES = 20
 # Beyond this many scales the tails of the discrete law weigh less than a rounding unit.
 TAIL_SCALES = 45

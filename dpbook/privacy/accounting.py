@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.privacy.loss import levels
 
 Array = NDArray[np.float64]
 
@@ -20,21 +21,8 @@ _MOST_LOSSES = 2**26
 
 
 def person_epsilon(epsilon_each: float, count: int) -> float:
-    """Pure privacy parameter of a person who gives so many answers: their sum.
+    """Pure privacy parameter of a person who gives ``count`` answers: their sum, in nats.
 
-    Parameters
-    ----------
-    epsilon_each : float
-        Privacy parameter of one answer, in nats, above 0.
-    count : int
-        Number of answers q of the person, at least 1.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
     XSC, Section 3.1, states the protection of one comparison. No smaller number will do: the
     reports are independent, so the loss between opposite answers to all questions, as opposite
     rankings give them, adds up to the sum.
@@ -45,19 +33,9 @@ def person_epsilon(epsilon_each: float, count: int) -> float:
 def composed_response_delta(epsilon_each: float, count: int, epsilon_total: ArrayLike) -> Array:
     """Smallest delta for which all answers together are (epsilon_total, delta)-private.
 
-    Parameters
-    ----------
-    epsilon_each, count
-        As for `person_epsilon`.
-    epsilon_total : float or array
-        At least 0, in nats.
-
-    Returns
-    -------
-    array, the shape of ``epsilon_total``
-        The hockey-stick divergence between opposite answers to all questions: a sum over the
-        number of true reports, of positive terms only. Fewer changed answers give less, by
-        post-processing.
+    The hockey-stick divergence between opposite answers to all questions: a sum over the number of
+    true reports, of positive terms only, of the shape of ``epsilon_total``. Fewer changed answers
+    give less, by post-processing.
 
     Notes
     -----
@@ -65,29 +43,15 @@ def composed_response_delta(epsilon_each: float, count: int, epsilon_total: Arra
     response is the worst mechanism for composition.
     """
     eps, q = check.epsilon(epsilon_each, "epsilon_each"), check.integer("count", count, 1)
-    total = check.real_array("epsilon_total", epsilon_total).astype(float)
-    if np.isnan(total).any() or (total < 0).any():
-        raise ValueError(
-            "epsilon_total holds a negative number or NaN: allowed are numbers of at least 0"
-        )
+    total = levels("epsilon_total", epsilon_total)
     return _hockey_stick(*_loss(eps, q, total.size), total)
 
 
 def composed_response_epsilon(epsilon_each: float, count: int, delta: float) -> tuple[float, float]:
     """Bounds on the smallest epsilon for which all answers are (epsilon, delta)-private together.
 
-    Parameters
-    ----------
-    epsilon_each, count
-        As for `person_epsilon`.
-    delta : float
-        In [0, 1).
-
-    Returns
-    -------
-    lower, upper : float
-        The smallest epsilon lies between them, rounding errors of the sums included; both are
-        `person_epsilon` for delta = 0.
+    The smallest epsilon lies between them, rounding errors of the sums included; both are
+    `person_epsilon` for delta = 0.
     """
     eps, q = check.epsilon(epsilon_each, "epsilon_each"), check.integer("count", count, 1)
     delta, most = check.probability("delta", delta, one=False), float(eps * q)

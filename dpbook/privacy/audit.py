@@ -17,20 +17,13 @@ from dpbook import _validation as check
 class SamplerAudit:
     """Outcome of `audit_sampler`.
 
-    Attributes
-    ----------
-    passed : bool
-        Whether every exact probability lies in its simultaneous interval.
-    lower, upper : array, shape (outcomes,)
-        The intervals.
-    outliers : array of int
-        Outcomes whose exact probability lies outside.
+    Simultaneous intervals of the probabilities, ``lower`` to ``upper``, shape (outcomes,).
     """
 
-    passed: bool
+    passed: bool  # every exact probability lies in its interval
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    outliers: NDArray[np.int64]
+    outliers: NDArray[np.int64]  # outcomes whose exact probability lies outside
 
 
 def clopper_pearson(
@@ -38,21 +31,13 @@ def clopper_pearson(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Exact two-sided confidence interval of a binomial probability.
 
-    Parameters
-    ----------
-    successes, trials : array of int, broadcastable
-        0 <= successes <= trials, trials >= 1.
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    lower, upper : array
-        Each side misses with probability at most (1 - confidence) / 2 (Clopper, Pearson 1934).
+    Arrays of lower and of upper ends; each side misses with probability at most
+    (1 - confidence) / 2 (Clopper, Pearson 1934).
     """
     from scipy.stats import beta
 
-    x, n = np.broadcast_arrays(_whole("successes", successes), _whole("trials", trials))
+    x, n = map(check.whole_array, ("successes", "trials"), (successes, trials))
+    x, n = np.broadcast_arrays(x, n)
     if (n < 1).any() or (x < 0).any() or (x > n).any():
         raise ValueError("successes, trials: allowed is 0 <= successes <= trials, trials >= 1")
     tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
@@ -67,20 +52,11 @@ def audit_sampler(
 ) -> SamplerAudit:
     """Compare drawn frequencies with exact probabilities, all outcomes at once.
 
-    Parameters
-    ----------
-    outcome_counts : array of int, shape (outcomes,)
-        How often each outcome was drawn.
-    pmf : array, shape (outcomes,)
-        Exact probabilities.
-    confidence : float
-        Probability that a faithful sampler passes, at least (Bonferroni over outcomes).
-
-    Returns
-    -------
-    SamplerAudit
+    A faithful sampler passes with probability ``confidence`` at least (Bonferroni over outcomes).
+    Both arrays have the shape (outcomes,).
     """
-    counts, law = _whole("outcome_counts", outcome_counts), check.number_array("pmf", pmf)
+    counts = check.whole_array("outcome_counts", outcome_counts)
+    law = check.number_array("pmf", pmf)
     if counts.shape != law.shape or counts.ndim != 1 or counts.sum() < 1:
         raise ValueError(
             f"outcome_counts, pmf of shapes {counts.shape}, {law.shape}: allowed are equal shapes "
@@ -93,10 +69,3 @@ def audit_sampler(
     lower, upper = clopper_pearson(counts, counts.sum(), confidence=level)
     outliers = np.flatnonzero((law < lower) | (law > upper))
     return SamplerAudit(not outliers.size, lower, upper, outliers)
-
-
-def _whole(name: str, value: ArrayLike) -> NDArray[np.int64]:
-    array = check.real_array(name, value).astype(float)
-    if not np.isfinite(array).all() or not np.array_equal(array, np.rint(array)):
-        raise ValueError(f"{name}: allowed are whole numbers")
-    return array.astype(np.int64)

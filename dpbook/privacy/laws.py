@@ -19,7 +19,7 @@ lowest j items lie below the cell's edge in the right order.
 from __future__ import annotations
 
 from itertools import combinations
-from math import comb, exp, log, log1p
+from math import comb, log, log1p
 from typing import NoReturn
 
 import numpy as np
@@ -43,17 +43,7 @@ _SMALLEST = 1e-290
 
 
 def sets_of(n_items: int, k: int) -> NDArray[np.int64]:
-    """All k-subsets of the items in lexicographic order, the outcome order of `top_k_law`.
-
-    Parameters
-    ----------
-    n_items, k : int
-        Number of items and size of the set, 1 <= k <= n_items - 1.
-
-    Returns
-    -------
-    array of int, shape (C(n_items, k), k)
-    """
+    """All k-subsets of the items, (C(n, k), k), in lexicographic order, that of `top_k_law`."""
     n = check.integer("n_items", n_items, 2)
     k = check.integer("k", k, 1, n - 1)
     return np.array(list(combinations(range(n), k)), dtype=np.int64)
@@ -62,7 +52,7 @@ def sets_of(n_items: int, k: int) -> NDArray[np.int64]:
 def top_k_law(
     scores: ArrayLike, k: int, *, scale: float, noise: str = "laplace", underflow: str = "raise"
 ) -> Array:
-    """Exact law of the k items with the largest noisy scores.
+    """Exact law of the k items with the largest noisy scores, (C(n, k),), as `sets_of` lists them.
 
     Parameters
     ----------
@@ -78,14 +68,9 @@ def top_k_law(
         What to do when a probability is too small for a float: refuse (a log-ratio would be
         wrong), or return zero for it (an expectation would not notice).
 
-    Returns
-    -------
-    array, shape (C(n, k),)
-        Probabilities in the order of `sets_of`.
-
     Notes
     -----
-    Relative error of each entry below `law_error_bound`; at most 5000 sets.
+    At most 5000 sets. Up to 7 items on 16 cells, each entry errs by less than 1e-11, relatively.
     """
     values, b = _arguments(scores, scale, noise)
     number = comb(values.size, check.integer("k", k, 1, values.size - 1))
@@ -108,24 +93,9 @@ def top_k_law(
 def ranking_law(
     scores: ArrayLike, *, scale: float, noise: str = "laplace", underflow: str = "raise"
 ) -> Array:
-    """Exact law of the ranking of the noisy scores.
+    """Exact law of the ranking of 2 to 7 noisy scores, over `dpbook.models.all_rankings`.
 
-    Parameters
-    ----------
-    scores : array, shape (n,)
-        Noiseless scores (win counts), n from 2 to 7; integers for discrete noise.
-    scale, noise, underflow
-        As for `top_k_law`.
-
-    Returns
-    -------
-    array, shape (n!,)
-        Probabilities in the order of `dpbook.models.all_rankings`.
-
-    Notes
-    -----
-    Closed form: products and sums of positive terms. Relative error of each entry below
-    `law_error_bound`.
+    Closed form: products and sums of positive terms. Parameters and error as for `top_k_law`.
     """
     from dpbook.models.rankings import all_rankings
 
@@ -151,45 +121,6 @@ def ranking_law(
         )
     law = np.asarray(sum(below[:, j] * right[:, j] for j in range(n + 1)))
     return _refuse_underflow(law, values, b, underflow)
-
-
-def law_error_bound(n_items: int, *, cells: int = 16) -> float:
-    """Bound on the relative error of the entries of `top_k_law` and `ranking_law`.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items.
-    cells : int
-        Number of cells that the line of scores is cut into: about the range of the scores in
-        scales plus n_items for Laplace noise, the range of the counts plus 1 for discrete noise.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    Two parts. *Quadrature* (set law, Laplace noise): on a cell of half-width r <= 1/2 scales the
-    integrand f is a product of n functions ``exp(z) / 2`` or ``1 - exp(-z) / 2``, so that
-    ``abs(f(z)) <= 3^n exp(n abs(z - x)) f(x)`` for real x in the cell. Inside the Bernstein
-    ellipse with parameter rho, ``abs(z - x) <= r ((rho + 1/rho) / 2 + 1)``, and Gauss-Legendre
-    with q nodes errs relatively by at most ``(32/15) M rho^(-2(q - 1)) / (1 - rho^-2)`` with M
-    that growth factor (Trefethen, Approximation Theory and Approximation Practice, Theorem
-    19.3); the bound is minimised over rho. *Rounding*: only positive numbers are multiplied and
-    added, at most 400 + 4 n operations per cell, each with a relative error of one rounding unit.
-    """
-    n = check.integer("n_items", n_items, 2)
-    cells = check.integer("cells", cells, 1)
-    quadrature = min(
-        (32 / 15)
-        * 3.0**n
-        * exp(min(700.0, n * 0.5 * ((rho + 1 / rho) / 2 + 1)))
-        * rho ** (-2.0 * (NODES - 1))
-        / (1 - rho**-2)
-        for rho in np.linspace(1.5, 60, 400)
-    )
-    return float(quadrature + cells * (400 + 4 * n) * np.finfo(float).eps / 2)
 
 
 def _refuse_underflow(law: Array, values: Array, b: float, underflow: str) -> Array:

@@ -35,10 +35,8 @@ class MechanismReport:
     loss : float
         The smallest epsilon for which the mechanism is (epsilon, 0)-DP over the listed pairs;
         infinite if some outcome is possible on one side only.
-    pair : tuple
-        The two neighbouring data sets where it is attained.
-    outcome : hashable
-        The outcome where it is attained.
+    pair, outcome
+        The two neighbouring data sets, and the outcome, where it is attained.
     delta : float or None
         Smallest delta at the epsilon asked about, over the listed pairs.
     private : bool or None
@@ -53,17 +51,9 @@ class MechanismReport:
 
 
 def privacy_loss(p: ArrayLike, q: ArrayLike) -> float:
-    """Largest absolute log-ratio of two laws on the same finite set of outcomes.
+    """Largest absolute log-ratio of two laws on the same finite set of outcomes, (outcomes,).
 
-    Parameters
-    ----------
-    p, q : array, shape (outcomes,)
-        Probabilities.
-
-    Returns
-    -------
-    float
-        Infinite if an outcome has probability zero under exactly one of the laws.
+    Infinite if an outcome has probability zero under exactly one of the laws.
     """
     return float(_losses(*_laws(p, q)).max())
 
@@ -71,21 +61,11 @@ def privacy_loss(p: ArrayLike, q: ArrayLike) -> float:
 def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
     """Smallest delta such that the two laws are (epsilon, delta)-indistinguishable, both ways.
 
-    Parameters
-    ----------
-    p, q : array, shape (outcomes,)
-        Probabilities.
-    epsilons : array, shape (...)
-        Privacy parameters in nats, at least 0.
-
-    Returns
-    -------
-    array, shape (...)
-        max over both directions of sum of (p - e^epsilon q)_+.
+    The larger sum of (p - e^epsilon q)_+ of both directions, of the shape of ``epsilons``.
     """
     p, q = _laws(p, q)
     with np.errstate(over="ignore"):
-        factor = np.exp(_epsilons(epsilons))[..., None]
+        factor = np.exp(levels("epsilons", epsilons))[..., None]
 
     def excess(x: Array, y: Array) -> Array:
         # Where y is 0 the product is 0, also when the factor has overflowed to infinity.
@@ -116,10 +96,6 @@ def check_mechanism(
         If given, the smallest delta at this epsilon is computed too.
     delta : float
         The delta that ``private`` is judged against.
-
-    Returns
-    -------
-    MechanismReport
 
     Notes
     -----
@@ -168,10 +144,6 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
     epsilons : array, shape (...)
         Privacy parameters in nats, at least 0.
 
-    Returns
-    -------
-    array, shape (...)
-
     Notes
     -----
     With a the absolute shift over b, the loss of one coordinate is +a with probability 1/2, -a with
@@ -183,7 +155,7 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
     b = check.noise_scale(scale)
     ratio = np.abs(check.finite_array("shift", shift)).ravel() / b
     ratio = np.sort(ratio[ratio > 0])
-    eps = _epsilons(epsilons)
+    eps = levels("epsilons", epsilons)
     if ratio.size == 0:
         return np.zeros_like(eps)
     if ratio.size > 2:
@@ -217,29 +189,15 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
 def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Array:
     """Profile delta(epsilon) of an integer vector released with discrete Laplace noise.
 
-    Parameters
-    ----------
-    shift : array of int, shape (n,)
-        Difference of the statistic between the two sides.
-    scale : float
-        Scale b of the noise.
-    epsilons : array, shape (...)
-        Privacy parameters in nats, at least 0.
-
-    Returns
-    -------
-    array, shape (...)
-
-    Notes
-    -----
-    The loss of a coordinate takes the values (d - 2 j) / b, j = 0..d, only; the losses of the
-    coordinates add up, so the law of the total is a finite convolution of positive terms: exact.
+    Parameters as for `laplace_profile`, but any number of entries, all whole. The loss of a
+    coordinate takes the values (d - 2 j) / b, j = 0..d, only; the losses of the coordinates add up,
+    so the law of the total is a finite convolution of positive terms: exact.
     """
     b = check.noise_scale(scale)
     steps = np.abs(check.finite_array("shift", shift)).ravel()
     if not np.array_equal(steps, np.rint(steps)):
         raise ValueError("shift holds a fraction: allowed are integers")
-    eps = _epsilons(epsilons)
+    eps = levels("epsilons", epsilons)
     if not steps.sum() <= _LONGEST_SHIFT:
         raise ValueError(
             f"shift moves by {steps.sum():g} in all: allowed are at most {_LONGEST_SHIFT}, since "
@@ -269,12 +227,11 @@ def _one_coordinate_profile(eps: Array, a: float) -> Array:
     return np.where(eps >= a, 0.0, np.where(eps <= -a, -np.expm1(np.minimum(eps, 0.0)), inside))
 
 
-def _epsilons(epsilons: ArrayLike) -> Array:
-    eps = check.real_array("epsilons", epsilons).astype(float)
-    if np.isnan(eps).any() or (eps < 0).any():
-        raise ValueError(
-            "epsilons hold a negative number or NaN: allowed are numbers of at least 0"
-        )
+def levels(name: str, value: ArrayLike) -> Array:
+    """Return ``value`` as privacy parameters in nats, infinity included."""
+    eps = check.number_array(name, value)
+    if (eps < 0).any():
+        raise ValueError(f"{name} holds a negative number: allowed are numbers of at least 0")
     return eps
 
 
@@ -286,9 +243,7 @@ def _laws(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
         )
     for name, law in (("p", first), ("q", second)):
         if not np.isfinite(law).all() or law.min() < 0:
-            raise ValueError(
-                f"{name} holds a negative or non-finite entry: allowed are probabilities"
-            )
+            raise ValueError(f"{name} holds a negative or infinite entry: allowed are chances")
         if abs(law.sum() - 1) > _MASS_TOLERANCE:
             raise ValueError(f"{name} sums to {law.sum():.12g}: allowed is a total of 1")
     return first, second

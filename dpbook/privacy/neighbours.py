@@ -29,15 +29,7 @@ LARGEST = {"each_pair_once": 7, "each_pair_or_skip": 6, "ranking": 8}
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The largest change found, with the pair of data sets that attains it.
-
-    Attributes
-    ----------
-    value : float
-        Norm of the difference of the statistic.
-    pair : tuple
-        The two neighbouring data sets.
-    """
+    """The largest change found, with the pair of neighbouring data sets that attains it."""
 
     value: float
     pair: tuple[Any, Any]
@@ -51,18 +43,8 @@ def sensitivity(
 ) -> Sensitivity:
     """Largest change of a statistic over all listed pairs of neighbours.
 
-    Parameters
-    ----------
-    pairs : iterable of (dataset, dataset)
-        All neighbouring pairs; an array of shape (pairs, 2, ...) will do.
-    norm : {"l1", "l2", "linf"}
-        Norm of the difference; Laplace noise needs l1.
-    statistic : callable
-        Maps a data set to a vector; by default the data sets are vectors themselves.
-
-    Returns
-    -------
-    Sensitivity
+    The norm is ``"l1"``, ``"l2"`` or ``"linf"``; Laplace noise needs l1. The pairs may be an array
+    of shape (pairs, 2, ...); by default the data sets are vectors themselves.
     """
     check.choice("norm", norm, tuple(NORMS))
     best: Sensitivity | None = None
@@ -79,19 +61,9 @@ def sensitivity(
 
 
 def edge_datasets(n_items: int, *, complete: bool = True) -> Ints:
-    """All data sets of the edge design.
+    """All data sets of the edge design, shape (data sets, pairs).
 
-    Parameters
-    ----------
-    n_items : int
-        From 2 to 7 if complete, to 5 otherwise: they are 2 or 3 to the number of pairs.
-    complete : bool
-        Whether every pair is compared (p = 1) or some may be missing (p < 1).
-
-    Returns
-    -------
-    array of int, shape (data sets, pairs)
-        Entries +1 (first item won), -1 (second won), 0 (not compared).
+    With entries 1 and -1 if every pair is compared, up to 7 items, else also 0, up to 5.
     """
     n = check.integer("n_items", n_items, 2, 7 if complete else 5)
     values = np.array([1, -1] if complete else [1, -1, 0])
@@ -101,19 +73,7 @@ def edge_datasets(n_items: int, *, complete: bool = True) -> Ints:
 
 
 def outcome_counts(datasets: ArrayLike, n_items: int) -> Ints:
-    """Win counts of data sets of the edge design.
-
-    Parameters
-    ----------
-    datasets : array of int, shape (..., pairs)
-        As returned by `edge_datasets`.
-    n_items : int
-        Number of items.
-
-    Returns
-    -------
-    array of int, shape (..., n_items)
-    """
+    """Win counts, (..., n), of data sets of the edge design, (..., pairs)."""
     outcomes = check.real_array("datasets", datasets)
     i, j = np.triu_indices(check.integer("n_items", n_items, 2), 1)
     if outcomes.shape[-1] != i.size:
@@ -123,24 +83,11 @@ def outcome_counts(datasets: ArrayLike, n_items: int) -> Ints:
 
 
 def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
-    """All edge neighbours of one data set.
+    """All edge neighbours of one data set, shape (neighbours, pairs).
 
-    Parameters
-    ----------
-    dataset : array of int, shape (pairs,)
-        Entries +1, -1, 0.
-    kind : {"flip", "exchange", "both"}
-        One outcome turned round; or one compared pair dropped and another, not compared before,
-        added with either outcome.
-
-    Returns
-    -------
-    array of int, shape (neighbours, pairs)
-
-    Notes
-    -----
-    CCW25, section 2.1. The number of comparisons is the same on both sides, so this notion does
-    not protect it.
+    The kind is ``"flip"``, one outcome turned round; ``"exchange"``, one compared pair dropped and
+    another, not compared before, added with either outcome; or ``"both"``. CCW25, section 2.1. The
+    number of comparisons is the same on both sides, so this notion does not protect it.
     """
     row = check.real_array("dataset", dataset)
     if row.ndim != 1 or not np.isin(row, (-1, 0, 1)).all():

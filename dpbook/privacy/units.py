@@ -55,17 +55,8 @@ class Unit(Protocol):
 class Edge:
     """One comparison is protected, where each pair is compared at most once.
 
-    Parameters
-    ----------
-    n_items : int
-        Number of items n.
-    exchange : bool
-        Whether the pair compared may change as well as its outcome; False where every pair is
-        compared, so that only outcomes can change.
-
-    Notes
-    -----
-    CCW25, section 2.1. The number of comparisons is not protected.
+    With ``exchange`` the pair compared may change as well as its outcome; False where every pair is
+    compared. CCW25, section 2.1. The number of comparisons is not protected.
 
     Examples
     --------
@@ -109,7 +100,6 @@ class Person:
     Parameters
     ----------
     n_items : int
-        Number of items n.
     per_user : int, optional
         A person makes at most so many comparisons L of any pairs.
     design : {"each_pair_once", "each_pair_or_skip", "ranking"}, optional
@@ -143,7 +133,8 @@ class Person:
         check.integer("n_items", self.n_items, 2)
         check.choice("design", self.design, DESIGNS)
         _flag("vouched", self.vouched)
-        _people(self.users)
+        if self.users is not None:
+            check.integer("users", self.users, 1, check.MOST_COUNT)
         if self.design == "with_replacement":
             check.integer("per_user", self.per_user, 1)
         elif self.per_user is not None:
@@ -159,8 +150,6 @@ class Person:
     def l1(self, statistic: str = "counts") -> float:
         """Wins that move: 2 L; floor(n^2 / 2); or n (n - 1) / 2 + floor(n^2 / 4) with skips.
 
-        Notes
-        -----
         For every pair once, the counts of a person are majorised by (n-1, ..., 0) (Landau 1953), so
         the convex l1 distance is largest between two opposite rankings. With skips, fix the signs
         of the difference: a pair of items with opposite signs adds up to 2, with equal signs up to
@@ -183,13 +172,7 @@ class Person:
         return person_classes(self.contributions(), _listed(self.users))
 
     def check(self, data: Data) -> None:
-        """Refuse data in which somebody said other things than the design allows.
-
-        Raises
-        ------
-        ValueError
-            If a person answered more or fewer pairs, or if that cannot be seen and nobody vouches.
-        """
+        """Refuse data in which somebody breaks the design, or may, while nobody vouches."""
         _same_items(self.n_items, data)
         if isinstance(data, Comparisons) and data.user is not None:
             _check_bundles(data, data.user, self.design, self.per_user)
@@ -207,18 +190,9 @@ class Person:
 class WholeRanking:
     """One person's ranking of all items is protected.
 
-    Parameters
-    ----------
-    n_items : int
-        Number of items n.
-    users : int, optional
-        Number of people m, where it is needed: to list the neighbours, and for fractions.
-    relation : {"replace", "add_remove"}
-        One ranking becomes another; or there is one ranking more or less.
-
-    Notes
-    -----
-    A table of pair counts cannot show that each person handed in a ranking: who passes one vouches.
+    Of ``users`` people, where their number m is needed: to list the neighbours, and for fractions.
+    One ranking becomes another; or, ``"add_remove"``, there is one ranking more or less. A table of
+    pair counts cannot show that each person handed in a ranking: who passes one vouches.
 
     Examples
     --------
@@ -233,7 +207,8 @@ class WholeRanking:
     def __post_init__(self) -> None:
         check.integer("n_items", self.n_items, 2)
         check.choice("relation", self.relation, RELATIONS)
-        _people(self.users)
+        if self.users is not None:
+            check.integer("users", self.users, 1, check.MOST_COUNT)
 
     @property
     def step(self) -> int:
@@ -243,8 +218,6 @@ class WholeRanking:
     def l1(self, statistic: str = "counts") -> float:
         """Change of the win counts, of all leads, or of the people per item and place or before.
 
-        Notes
-        -----
         ``"leads"`` takes one number for a pair, wins minus defeats: all turn round between opposite
         rankings. The ``"places"`` reached by an item move as far as the footrule distance.
         """
@@ -255,12 +228,9 @@ class WholeRanking:
         return float(n**2 // 2 if self.relation == "replace" else comb(n, 2))
 
     def neighbours(self, statistic: str = "leads") -> Iterator[tuple[Ints, Ints]]:
-        """Neighbouring tables of `users` rankings (or one fewer), or their win counts.
+        """Neighbouring tables of `users` rankings (or one fewer), (n, n), or win counts, (n,).
 
-        Yields
-        ------
-        before, after : array, shape (n, n), or (n,) for ``"counts"``
-            Of all profiles of the others, and all new rankings of one whose ranking was 0, 1, ...
+        Of all profiles of the others, and all new rankings of one whose ranking was 0, 1, ...
         """
         from dpbook.models.rankings import all_rankings
 
@@ -287,11 +257,6 @@ class WholeRanking:
 def _flag(name: str, value: object) -> None:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} = {value!r}: allowed is True or False")
-
-
-def _people(users: int | None) -> None:
-    if users is not None:
-        check.integer("users", users, 1, check.MOST_COUNT)
 
 
 def _listed(users: int | None) -> int:

@@ -10,7 +10,6 @@ from dpbook.rankers.exponential import ExponentialRanking
 from dpbook.rankers.footrule import PrivateFootrule
 from dpbook.rankers.local_pairs import (
     Hypercube,
-    LocalRanker,
     PairResponses,
     best_queries,
     best_ratio,
@@ -19,22 +18,18 @@ from dpbook.rankers.local_pairs import (
     response_exponent,
 )
 from dpbook.rankers.mle import PerturbedMle
-from dpbook.rankers.on_demand import AnswersOnDemand, DemandRun, GroupAnswers, OneQuestion
-from dpbook.rankers.pairs import CappedKwikSort, CappedRuns, NoisyPairs
+from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
+from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs
 from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers, debiased_mle
-from dpbook.rankers.spectral import OneShotSpectral, spectral_scores
+from dpbook.rankers.spectral import OneShotSpectral
 
 __all__ = [
     "AnswersOnDemand",
     "CappedKwikSort",
-    "CappedRuns",
-    "DemandRun",
     "ExponentialRanking",
     "FlippedAnswers",
-    "GroupAnswers",
     "Hypercube",
     "LaplaceAnswers",
-    "LocalRanker",
     "NoisyCounts",
     "NoisyPairs",
     "OneQuestion",
@@ -49,5 +44,4 @@ __all__ = [
     "laplace_bit_loss",
     "report_pmf",
     "response_exponent",
-    "spectral_scores",
 ]

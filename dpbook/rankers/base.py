@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from dpbook import _validation as check
 from dpbook.estimators import ranks_from_scores
-from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Unit
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Size = int | tuple[int, ...]
 
 WHAT = ("release", "ranking")
 _STEP = log(2)  # of `at_loss`, on the logarithm of the scale
@@ -68,14 +68,14 @@ class Ranker(ABC):
     def release(self, data: Any, noise: Any) -> Any:
         """What is published, from the data and from standard noise drawn by `noise`."""
 
-    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
         """Standard noise for so many releases, shape (*size, n): the scale is not in it."""
         return check.generator(rng).laplace(size=self._noise_shape(size))
 
-    def _noise_shape(self, size: int | tuple[int, ...]) -> tuple[int, ...]:
+    def _noise_shape(self, size: Size) -> tuple[int, ...]:
         return *check.shape("size", size), self.unit.n_items
 
-    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (*size, n)."""
         return ranks_from_scores(self.release(data, self.noise(size, rng=rng)))
 
@@ -84,16 +84,9 @@ class Ranker(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no exact law of the ranking here")
 
     def loss(self, of: str = "release") -> tuple[float, float]:
-        """True epsilon of what is published, or of the ranking read off it.
+        """Lower and upper end, in nats, of the true epsilon of the ``"release"`` or ``"ranking"``.
 
-        Parameters
-        ----------
-        of : {"release", "ranking"}
-
-        Returns
-        -------
-        lower, upper : float
-            In nats; equal where a closed form or the enumeration of all neighbours decides.
+        They are equal where a closed form or the enumeration of all neighbours decides.
         """
         check.choice("of", of, WHAT)
         return self._release_loss() if of == "release" else self._ranking_loss()
@@ -102,18 +95,13 @@ class Ranker(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no exact loss here")
 
     def _ranking_loss(self) -> tuple[float, float]:
-        """By enumeration: `pmf` on all neighbours that the unit lists."""
-        exact = check_mechanism(self.pmf, self.unit.neighbours("leads")).loss
-        return exact, exact
+        """A ranking is read off what is released: it loses no more."""
+        return 0.0, self._release_loss()[1]
 
     def at_loss(self, epsilon: float, of: str = "release") -> Self:
         """The member of this family that loses just epsilon: rankers at equal true privacy.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats, above 0; the upper end of `loss`, which falls with the scale, is made equal.
-        of : {"release", "ranking"}
+        The upper end of `loss`, which falls with the scale, is made equal to epsilon, in nats.
         """
         from scipy.optimize import brentq
 

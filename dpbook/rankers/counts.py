@@ -16,7 +16,7 @@ from dpbook.mechanisms import discrete_laplace_noise, discrete_laplace_pmf, lapl
 from dpbook.privacy.laws import ranking_law
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Edge, Person, Unit
-from dpbook.rankers.base import Array, Ints, Ranker
+from dpbook.rankers.base import Array, Ints, Ranker, Size
 
 Data = Comparisons | ArrayLike
 
@@ -27,10 +27,8 @@ class NoisyCounts(Ranker):
 
     Attributes
     ----------
-    unit : Edge, Person or WholeRanking
-        Who is protected.
-    scale : float
-        Scale of the noise on each count, in wins.
+    unit, scale
+        As for `Ranker`; the scale of the noise on each count, in wins.
     discrete : bool
         Discrete Laplace noise, on whole counts; ties are then broken uniformly at random.
 
@@ -66,26 +64,16 @@ class NoisyCounts(Ranker):
         moved = 2 if isinstance(unit, Edge) else unit.comparisons
         return cls(unit, moved / check.epsilon(epsilon), discrete)
 
-    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
         """Noise for `release`, shape (*size, n): standard, or at this scale if discrete."""
         if not self.discrete:
             return super().noise(size, rng=rng)
         return discrete_laplace_noise(self.scale, self._noise_shape(size), rng=rng)
 
     def release(self, data: Data, noise: ArrayLike) -> NDArray[Any]:
-        """Noisy counts, shape (..., n).
+        """Noisy counts, (..., n), of comparisons or of tables of wins, (..., n, n).
 
-        Parameters
-        ----------
-        data : Comparisons, or array, shape (..., n, n)
-            Comparisons, or tables of wins, which may hold halves (ties) unless noise is discrete.
-        noise : array, shape (..., n)
-            From `noise`.
-
-        Raises
-        ------
-        ValueError
-            If the data break the promise of the unit, or a shape does not fit.
+        Tables may hold halves (ties) unless the noise is discrete.
         """
         if not isinstance(data, Comparisons):
             data = check.win_tables("data", data, unit=1 if self.discrete else 0.5)
@@ -102,7 +90,7 @@ class NoisyCounts(Ranker):
                 )
         return wins + (drawn if self.discrete else self.scale * drawn)
 
-    def sample(self, data: Data, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+    def sample(self, data: Data, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (*size, n)."""
         released = self.release(data, self.noise(size, rng=rng))
         # Only integers tie: no lots are drawn, and no draws moved, for the others.
@@ -128,9 +116,7 @@ class NoisyCounts(Ranker):
         return ranking_law(counts, scale=self.scale, noise=noise)
 
     def _release_loss(self) -> tuple[float, float]:
-        exact = self.unit.l1("counts") / self.scale if self.scale else inf
-        return exact, exact
+        return (self.unit.l1("counts") / self.scale if self.scale else inf,) * 2
 
     def _ranking_loss(self) -> tuple[float, float]:
-        exact = check_mechanism(self._law, self.unit.neighbours("counts")).loss
-        return exact, exact
+        return (check_mechanism(self._law, self.unit.neighbours("counts")).loss,) * 2

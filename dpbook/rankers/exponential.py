@@ -21,10 +21,8 @@ from dpbook.estimators.kemeny import MAX_LISTED, ranking_costs
 from dpbook.mechanisms.selection import exponential_pmf
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.units import WholeRanking
+from dpbook.rankers.base import Array, Ints, Size
 from dpbook.rankers.pairs import OfRankings
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_ITEMS = 16  # time and memory grow as n 2^n
 MAX_PROFILES = 100_000
@@ -36,13 +34,6 @@ class ExponentialRanking(OfRankings):
     """One draw among all rankings: chances proportional to exp(-cost / scale).
 
     The cost of a ranking is its total Kendall distance to the rankings of the people.
-
-    Attributes
-    ----------
-    unit : WholeRanking
-        Who is protected.
-    scale : float
-        Rise of the cost that divides the chance by e.
 
     Notes
     -----
@@ -65,21 +56,12 @@ class ExponentialRanking(OfRankings):
         """The least scale that is epsilon-DP for any number of people."""
         return cls(unit, unit.l1("leads") / check.epsilon(epsilon))
 
-    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Array:
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
         """Uniform numbers, one for each place of each draw, shape (*size, n)."""
-        shape = (*check.shape("size", size), self.unit.n_items)
-        return check.generator(rng).random(shape)
+        return check.generator(rng).random(self._noise_shape(size))
 
     def release(self, data: ArrayLike, noise: ArrayLike) -> Ints:
-        """The rankings drawn, positions of shape (..., n), for up to 16 items.
-
-        Parameters
-        ----------
-        data : array of int, shape (n, n)
-            Entry [i, j] is the number of people who rank i before j.
-        noise : array, shape (..., n)
-            From `noise`.
-        """
+        """The rankings drawn from one table (n, n), positions (..., n), for up to 16 items."""
         subsets = self._subsets(self._counts(data, whole=True))
         uniform = np.asarray(noise, dtype=float).reshape(-1, self.unit.n_items)
         left = np.full(len(uniform), 2**self.unit.n_items - 1)
@@ -92,7 +74,7 @@ class ExponentialRanking(OfRankings):
             left ^= 1 << item
         return positions.reshape(np.shape(noise))
 
-    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (*size, n)."""
         return self.release(data, self.noise(size, rng=rng))
 
@@ -105,10 +87,9 @@ class ExponentialRanking(OfRankings):
         """Exact expectation of the total Kendall distance, for up to 16 items."""
         subsets = self._subsets(self._counts(data))
         cost = np.zeros(2**self.unit.n_items)
-        bits = 1 << np.arange(self.unit.n_items)
         for layer in subsets.layers[1:]:
-            inside = (layer[:, None] & bits) != 0
-            later = np.where(inside, cost[layer[:, None] ^ np.where(inside, bits, 0)], 0.0)
+            inside, rest = _without(layer, self.unit.n_items)
+            later = np.where(inside, cost[rest], 0.0)
             cost[layer] = (subsets.first(layer) * (subsets.behind[layer] + later)).sum(axis=1)
         return float(cost[-1])
 
@@ -162,11 +143,16 @@ class Subsets:
 
     def first(self, sets: Ints) -> Array:
         """P(item i leads the order of the set), shape (sets, items)."""
-        bits = 1 << np.arange(self.behind.shape[1])
-        inside = (sets[:, None] & bits) != 0
-        rest = self.log_sum[sets[:, None] ^ np.where(inside, bits, 0)]
-        logs = rest - self.rate * self.behind[sets] - self.log_sum[sets][:, None]
+        inside, rest = _without(sets, self.behind.shape[1])
+        logs = self.log_sum[rest] - self.rate * self.behind[sets] - self.log_sum[sets][:, None]
         return np.where(inside, np.exp(np.where(inside, logs, 0.0)), 0.0)
+
+
+def _without(sets: Ints, n: int) -> tuple[NDArray[np.bool_], Ints]:
+    """Whether each set holds each item, and the set without it, shape (sets, items)."""
+    bits = 1 << np.arange(n)
+    inside = (sets[:, None] & bits) != 0
+    return inside, sets[:, None] ^ np.where(inside, bits, 0)
 
 
 def subset_sums(table: Array, rate: float) -> Subsets:
@@ -182,12 +168,10 @@ def subset_sums(table: Array, rate: float) -> Subsets:
         behind = np.concatenate([behind, behind + table[j]])
         size = np.concatenate([size, size + 1])
     layers = [np.flatnonzero(size == k) for k in range(n + 1)]
-    bits = 1 << np.arange(n)
     log_sum = np.zeros(2**n)
     for layer in layers[1:]:
-        inside = (layer[:, None] & bits) != 0
-        rest = log_sum[layer[:, None] ^ np.where(inside, bits, 0)]
-        logs = np.where(inside, rest - rate * behind[layer], -np.inf)
+        inside, rest = _without(layer, n)
+        logs = np.where(inside, log_sum[rest] - rate * behind[layer], -np.inf)
         top = logs.max(axis=1)
         log_sum[layer] = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
     return Subsets(rate, behind, log_sum, layers)

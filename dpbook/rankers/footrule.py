@@ -14,10 +14,8 @@ from dpbook.data import Rankings
 from dpbook.estimators.footrule import footrule_ranking
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.privacy.units import WholeRanking
+from dpbook.rankers.base import Array, Ints, Size
 from dpbook.rankers.pairs import OfRankings, private_scale
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -26,10 +24,8 @@ class PrivateFootrule(OfRankings):
 
     Attributes
     ----------
-    unit : WholeRanking
-        Who is protected.
-    scale : float
-        Laplace scale, or standard deviation, of the noise on each count, in people.
+    unit, scale
+        As for `Ranker`; Laplace scale, or standard deviation, of the noise, in people.
     gaussian : bool
         Gaussian noise.
 
@@ -56,7 +52,7 @@ class PrivateFootrule(OfRankings):
         moved = unit.l1("places")
         return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
 
-    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Array:
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
         """Standard noise for so many releases, shape (*size, n, n - 1)."""
         n, sides = self.unit.n_items, check.shape("size", size)
         numbers = float(np.prod(sides, dtype=float)) * n * n
@@ -64,15 +60,7 @@ class PrivateFootrule(OfRankings):
         return self._draw((*sides, n, n - 1), self.gaussian, rng)
 
     def release(self, data: Rankings | ArrayLike, noise: ArrayLike) -> Array:
-        """Noisy counts, shape (..., n, n - 1).
-
-        Parameters
-        ----------
-        data : Rankings, or array of int, shape (users, n)
-            Every row is a permutation of 0..n-1, entry i the place of item i.
-        noise : array, shape (..., n, n - 1)
-            From `noise`.
-        """
+        """Noisy counts, (..., n, n - 1), of rankings: rows of places, (users, n)."""
         table = ranking_positions(data)
         n, users = self.unit.n_items, self.unit.users
         if table.shape[1] != n or len(table) != (users or len(table)):
@@ -81,13 +69,12 @@ class PrivateFootrule(OfRankings):
             )
         return places_reached(table) + self.scale * np.asarray(noise)
 
-    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (*size, n)."""
         return footrule_ranking(self.release(data, self.noise(size, rng=rng)))
 
     def _release_loss(self) -> tuple[float, float]:
-        exact = inf if self.gaussian else self.unit.l1("places") / self.scale
-        return exact, exact
+        return (inf if self.gaussian else self.unit.l1("places") / self.scale,) * 2
 
 
 def places_reached(positions: NDArray[np.integer]) -> Ints:

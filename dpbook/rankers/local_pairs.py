@@ -1,12 +1,8 @@
 """Rankings without a curator: every person sends private reports about pairs, once.
 
-`PairResponses`
-    K random pairs, each answered by itself: one pair, several, or all (the naive split).
-    With KwikSort on top it is LDP-KwikSort.
-`Hypercube`
-    all pairs in one report, a corner of the cube.
-
-Both release a table of reports, with unbiased fractions of the people behind it (`fractions`).
+Of `PairResponses` K random pairs, each answered by itself: one, several, or all (the naive split);
+with KwikSort on top it is LDP-KwikSort. Of `Hypercube` all pairs in one report, a corner of the
+cube. Both release a table of reports, with unbiased fractions of the people (`fractions`).
 """
 
 from __future__ import annotations
@@ -34,10 +30,7 @@ from dpbook.mechanisms.hypercube import (
 )
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Ranker
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dpbook.rankers.base import Array, Ints, Ranker, Size
 
 MECHANISMS = ("response", "laplace")
 DESIGNS = ("random", "balanced")
@@ -47,25 +40,12 @@ _CHUNK = 2**22  # most signs held at once
 
 
 def report_pmf(epsilon: float, mechanism: str = "response") -> Array:
-    """Channel of one answer at ``epsilon``: rows are truths, columns reports.
+    """Channel of one answer at ``epsilon``, (2, 2): rows are truths, columns reports.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy parameter of one answer, in nats, above 0.
-    mechanism : {"response", "laplace"}
-        Randomised response, or a 0/1 answer with Laplace(1 / epsilon) noise, cut at one half.
-
-    Returns
-    -------
-    array, shape (2, 2)
-
-    Notes
-    -----
-    YLL, Algorithms 1 to 4, Section 4.2.2. Laplace: right with probability
-    ``1 - exp(-epsilon / 2) / 2``; the printed matrix gives both reports of a true 1 the
-    probabilities of a true 0, and this is the matrix its text uses.
-
+    Randomised response, or ``"laplace"``: a 0/1 answer with Laplace(1 / epsilon) noise, cut at one
+    half, right with probability ``1 - exp(-epsilon / 2) / 2``. YLL, Algorithms 1 to 4, Section
+    4.2.2; the printed matrix gives both reports of a true 1 the probabilities of a true 0, and this
+    is the matrix its text uses.
     **Privacy.** (epsilon, 0) for the response and for the noisy number; of the bit that is cut
     from the number, only `laplace_bit_loss` is spent.
     """
@@ -97,19 +77,14 @@ def response_exponent(
     margin : float
         P(a person agrees with the truth) - P(disagrees), in [0, 1]; 0 means the limit.
 
-    Returns
-    -------
-    array of the shape of ``queries``
-        ``K (p - q)^2`` for margin 0, where p - q is the margin of one report; for a margin t,
-        ``2 K (1 - sqrt(1 - t^2 (p - q)^2)) / t^2``.
-
     Notes
     -----
-    With r = K / C(n, 2) the chance that a person is asked about a given pair, the probability
-    that m people give the wrong sign is at most (1 - r + 2 r sqrt(ab))^m, where a - b =
-    t (p - q): this is the exact exponential rate in m. To first order in r it is
-    -r (1 - sqrt(1 - t^2 (p - q)^2)). YLL, Section 4.2, whose Hoeffding bound keeps the first term
-    in t.
+    ``K (p - q)^2`` for margin 0, where p - q is the margin of one report; for a margin t,
+    ``2 K (1 - sqrt(1 - t^2 (p - q)^2)) / t^2``. With r = K / C(n, 2) the chance that a person is
+    asked about a given pair, the probability that m people give the wrong sign is at most
+    (1 - r + 2 r sqrt(ab))^m, where a - b = t (p - q): this is the exact exponential rate in m. To
+    first order in r it is -r (1 - sqrt(1 - t^2 (p - q)^2)). YLL, Section 4.2, whose Hoeffding
+    bound keeps the first term in t.
     """
     k = check.finite_array("queries", queries, min_ndim=0)
     if (k <= 0).any():
@@ -121,13 +96,6 @@ def response_exponent(
 def best_ratio(mechanism: str = "response", margin: float = 0.0) -> float:
     """Real number K / epsilon that maximises `response_exponent`, the same for every epsilon.
 
-    Parameters
-    ----------
-    mechanism, margin
-        As for `response_exponent`.
-
-    Notes
-    -----
     With x = epsilon / K and margin 0, randomised response maximises tanh^2(x / 2) / x, that is
     sinh(x) = 2 x; Laplace maximises (1 - exp(-x / 2))^2 / x, that is exp(x / 2) = 1 + x.
     """
@@ -145,19 +113,9 @@ def best_ratio(mechanism: str = "response", margin: float = 0.0) -> float:
 def best_queries(
     epsilon: float, *, mechanism: str = "response", margin: float = 0.0, most: int | None = None
 ) -> int:
-    """Whole number of questions per person with the largest `response_exponent`.
+    """Whole number of questions, at ``most`` so many, with the largest `response_exponent`.
 
-    Parameters
-    ----------
-    epsilon, mechanism, margin
-        As for `response_exponent`.
-    most : int, optional
-        Largest number allowed, for instance n (n - 1) / 2.
-
-    Returns
-    -------
-    int
-        The smaller one if two are equally good.
+    The smaller one if two are equally good.
     """
     start = check.epsilon(epsilon) * best_ratio(mechanism, margin)
     # K -> exponent rises and then falls, so only the neighbours of the real optimum compete.
@@ -172,13 +130,8 @@ def best_queries(
 class LocalRanker(Ranker):
     """A ranker whose curator sees nothing but private reports.
 
-    Attributes
-    ----------
-    unit : WholeRanking
-        One person's ranking is replaced; each person is a data set of their own, so that it says
-        nothing about how many there are.
-    scale : float
-        One over the epsilon of one report (`level`), above 0.
+    One person's ranking is replaced; each person is a data set of their own, so that the unit says
+    nothing about how many there are. The scale is one over the epsilon of one report (`level`).
     """
 
     unit: WholeRanking
@@ -198,53 +151,33 @@ class LocalRanker(Ranker):
         """Privacy parameter of one report."""
         return 1 / self.scale
 
-    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
-        """The generator itself: how much is drawn depends on what has been drawn and said.
-
-        Idealised sampler (floating point): for study, unsafe for a release.
-        """
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
+        """The generator itself: how much is drawn depends on what has been drawn and said."""
         return check.generator(rng)
 
-    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
-        """Independent rankings of the same people, positions of shape (*size, n).
-
-        Idealised sampler (floating point): for study, unsafe for a release.
-        """
+    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
+        """Independent rankings of the same people, positions of shape (*size, n)."""
         shape = check.shape("size", size)
         table = Rankings(self.unit.n_items, self._places(data))  # checked once
+        users = len(table.positions)
         check.generator(rng)
-        runs = [
-            self.release(table, self.noise(table.positions.shape[0], rng=rng))
-            for _ in range(prod(shape))
-        ]
+        runs = [self.release(table, self.noise(users, rng=rng)) for _ in range(prod(shape))]
         return self._ranked(runs, rng).reshape(*shape, self.unit.n_items)
 
     def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
-        """Positions read off one release, shape (n,); it spends nothing.
-
-        Idealised sampler (floating point): for study, unsafe for a release.
-        """
+        """Positions read off one release, shape (n,); it spends nothing."""
         return self._ranked([released], rng)[0]
 
     @abstractmethod
     def variance(self, users: int, fraction: float = 0.5) -> float:
         """Exact variance of one estimated share of the people, given their rankings.
 
-        Parameters
-        ----------
-        users : int
-            Number of people m.
-        fraction : float
-            True share of people who place the first item before the second; it matters only where
-            groups are drawn.
+        The true share of those who place one item before the other matters where groups are drawn.
         """
 
-    @abstractmethod
     def _ranked(self, runs: list[Any], rng: np.random.Generator) -> Ints:
         """Positions of several releases, shape (runs, n)."""
-
-    def _ranking_loss(self) -> tuple[float, float]:
-        return 0.0, self.loss()[1]  # what is read off the reports spends no more than they do
+        return np.array([run.positions for run in runs], dtype=np.int64)
 
     def _places(self, rankings: Rankings | ArrayLike) -> NDArray[np.integer[Any]]:
         table = ranking_positions(rankings)
@@ -267,12 +200,7 @@ class LocalRanker(Ranker):
 class LocalPairs(LocalRanker):
     """One round of reports about pairs, and a ranking made from the table of them.
 
-    Attributes
-    ----------
-    unit, scale
-        As for `LocalRanker`.
-    solver : {"kwiksort", "kemeny"}
-        What makes the ranking: KwikSort, which breaks ties at random, or the exact Kemeny ranking.
+    The ``solver`` is KwikSort, which breaks ties at random, or the exact Kemeny ranking.
     """
 
     solver: str = "kwiksort"
@@ -292,10 +220,9 @@ class LocalPairs(LocalRanker):
         """Length of a person's unbiased estimate of each sign, where there is a report."""
 
     def fractions(self, released: ArrayLike) -> Array:
-        """Unbiased estimates from the reports, not clipped to [0, 1]; shape (..., n, n).
+        """Unbiased estimates of the shares of people who place i before j; shape (..., n, n).
 
-        Entry [i, j] estimates the share of people who place i before j. Entries [i, j] and [j, i]
-        add up to 1; the diagonal is 0.
+        They are not clipped; [i, j] and [j, i] add up to 1; the diagonal is 0.
         """
         tally = check.square_tables("released", released)
         users = tally.sum(axis=(-2, -1), keepdims=True) / self.answers
@@ -321,8 +248,10 @@ class PairResponses(LocalPairs):
 
     Attributes
     ----------
-    unit, scale, solver
-        As for `LocalPairs`; ``scale`` is K / epsilon.
+    unit, scale
+        Who is protected, a ranking that is replaced; ``scale`` is K / epsilon.
+    solver : {"kwiksort", "kemeny"}
+        What makes the ranking: KwikSort, which breaks ties at random, or the exact Kemeny ranking.
     queries : int
         Number K of distinct pairs per person.
     mechanism : {"response", "laplace", "printed"}
@@ -336,7 +265,6 @@ class PairResponses(LocalPairs):
     YLL, Algorithms 1 to 4 as described in the text, and Section 3 for LDP-KwikSort.
     ``queries=1`` is one random pair at the full epsilon, ``queries=n (n - 1) / 2`` AGKM's naive
     split (the text after Theorem 8).
-
     **Privacy.** (epsilon, 0) locally, by composition of K answers, and exactly: a ranking and its
     reverse differ in all of them. The questions do not look at the data. With ``"laplace"`` the
     bit that the curator reads off the noisy answer is drawn, and `loss` is that of the bits.
@@ -409,25 +337,14 @@ class PairResponses(LocalPairs):
             raise ValueError("mechanism = 'printed': its reports say nothing about the people")
         return self.pairs / (self.queries * self.margin)
 
-    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Any:
-        """Questions and uniform numbers of ``size`` people, two arrays (size, K), or (size,).
-
-        Idealised sampler (floating point): for study, unsafe for a release.
-        """
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
+        """Questions and uniform numbers of ``size`` people, two arrays (size, K), or (size,)."""
         users = check.integer("size", size, 1)
         question = _questions(users, self.pairs, self.queries, self.design, check.generator(rng))
         return question, rng.random(question.shape)
 
     def release(self, data: Rankings | ArrayLike, noise: Any) -> Ints:
-        """Table of reports, shape (n, n): [i, j] counts the reports "i before j".
-
-        Parameters
-        ----------
-        data : Rankings, or array of int, shape (users, n)
-            Place of every item in the ranking of each person.
-        noise : tuple
-            From `noise`, for as many people.
-        """
+        """Table of reports "i before j", (n, n), of rankings: rows of places, (users, n)."""
         table, (question, uniform) = self._places(data), noise
         users, n = table.shape
         if len(question) != users:
@@ -442,18 +359,10 @@ class PairResponses(LocalPairs):
         return self._table(tally[1::2], tally[::2])
 
     def pmf(self, data: ArrayLike) -> Array:
-        """Exact law of one person's message: which pairs, and the reports on them.
+        """Exact law of the message of one person with this ranking, shape (C(N, K) 2^K,).
 
-        Parameters
-        ----------
-        data : array of int, shape (n,)
-            The ranking of the person.
-
-        Returns
-        -------
-        array, shape (C(N, K) 2^K,)
-            Sets of pairs in the order of `itertools.combinations`, and for each the reports in the
-            order of the binary numbers.
+        Sets of pairs in the order of `itertools.combinations`, for each the reports as binary
+        numbers.
         """
         sets = comb(self.pairs, self.queries)
         check.fits("queries", self.queries, sets * 2**self.queries, "fewer of fewer pairs")
@@ -472,8 +381,7 @@ class PairResponses(LocalPairs):
 
     def _release_loss(self) -> tuple[float, float]:
         each = {"response": self.level, "laplace": laplace_bit_loss(self.level), "printed": 0.0}
-        exact = self.queries * each[self.mechanism]
-        return exact, exact
+        return (self.queries * each[self.mechanism],) * 2
 
 
 @dataclass(frozen=True)
@@ -483,14 +391,13 @@ class Hypercube(LocalPairs):
     Attributes
     ----------
     unit, scale, solver
-        As for `LocalPairs`; ``scale`` is 1 / epsilon.
+        As for `PairResponses`; ``scale`` is 1 / epsilon.
     ties : {"split", "closed"}
-        As for `dpbook.mechanisms.hypercube_response`.
+        As for `dpbook.mechanisms.hypercube.hypercube_response`.
 
     Notes
     -----
     Duchi, Jordan, Wainwright (2014), whose half-spaces are closed; AGKM, Theorem 8.
-
     **Privacy.** (epsilon, 0) locally with split ties, exactly. Closed halves (`printed`) spend
     ``ln(1 + exp(epsilon))`` where the number of pairs is even: with H corners in a half, a tie has
     probability 1 / H and a corner of the wrong half 1 / (H (1 + e^epsilon)), and one corner can be
@@ -525,15 +432,7 @@ class Hypercube(LocalPairs):
         return hypercube_scale(self.pairs, self.level, self.ties)
 
     def release(self, data: Rankings | ArrayLike, noise: Any) -> Ints:
-        """Table of reports, shape (n, n): [i, j] counts the corners with "i before j".
-
-        Parameters
-        ----------
-        data : Rankings, or array of int, shape (users, n)
-            Place of every item in the ranking of each person.
-        noise : numpy.random.Generator
-            From `noise`.
-        """
+        """Table of corners with "i before j", (n, n), of rankings: rows of places, (users, n)."""
         table = self._places(data)
         first, second = _pairs(self.unit.n_items)
         yes, step = np.zeros(self.pairs, dtype=np.int64), max(1, _CHUNK // self.pairs)
@@ -545,13 +444,7 @@ class Hypercube(LocalPairs):
         return self._table(yes, len(table) - yes)
 
     def pmf(self, data: ArrayLike) -> Array:
-        """Exact law of one person's corner, (2^N,), in the order of `sign_vectors`.
-
-        Parameters
-        ----------
-        data : array of int, shape (n,)
-            The ranking of the person, n at most 6.
-        """
+        """Exact law of the corner of one person with this ranking, (2^N,), as `sign_vectors`."""
         return hypercube_response_pmf(self._signs(data), self.level, self.ties)
 
     def variance(self, users: int, fraction: float = 0.5) -> float:
@@ -560,8 +453,7 @@ class Hypercube(LocalPairs):
 
     def _release_loss(self) -> tuple[float, float]:
         closed = self.ties == "closed" and self.pairs % 2 == 0
-        exact = float(np.logaddexp(0, self.level)) if closed else self.level
-        return exact, exact
+        return (float(np.logaddexp(0, self.level)) if closed else self.level,) * 2
 
 
 def _margin(epsilon: ArrayLike, mechanism: str) -> Array:
@@ -603,5 +495,4 @@ def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Gener
 
 @cache
 def _pairs(n: int) -> tuple[Ints, Ints]:
-    first, second = np.triu_indices(n, 1)
-    return first.astype(np.int64), second.astype(np.int64)
+    return np.triu_indices(n, 1)

@@ -22,9 +22,7 @@ from dpbook.data import Comparisons
 from dpbook.estimators import RidgeFit, ridge_mle, ridge_mle_complete
 from dpbook.mechanisms import laplace_logpdf
 from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
-from dpbook.rankers.base import Ranker
-
-Array = NDArray[np.float64]
+from dpbook.rankers.base import Array, Ranker
 
 
 @dataclass(frozen=True)
@@ -33,10 +31,9 @@ class PerturbedMle(Ranker):
 
     Attributes
     ----------
-    unit : Edge, Person or WholeRanking
-        Who is protected; of whole rankings, the one that is replaced.
-    scale : float
-        Scale lambda of the Laplace noise on the score; 0 for no privacy.
+    unit, scale
+        As for `Ranker`; a whole ranking is replaced; Laplace scale lambda of the noise on the
+        score.
     gamma : float
         Ridge parameter, above 0.
 
@@ -46,7 +43,7 @@ class PerturbedMle(Ranker):
     Sarwate 2011). **Privacy.** At the scale of `private`, (epsilon, 0)-DP for an exact minimiser;
     the solver is iterative. A tie that counts half a win for each side spends no more than a win:
     it moves the score by less and has the same curvature.
-    The sampler is idealised (floating point): for study, unsafe for a release.
+    Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples
     --------
@@ -65,27 +62,13 @@ class PerturbedMle(Ranker):
 
     @classmethod
     def private(cls, epsilon: float, unit: Unit, gamma: float | None = None) -> PerturbedMle:
-        """The least noise that is proved to be epsilon-DP with a ridge.
+        """The least noise that is proved to be epsilon-DP with a ridge, by default as large.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats, above 0.
-        unit : Edge, Person or WholeRanking
-        gamma : float, optional
-            Ridge; left out, the least one at which noise and ridge are equal.
-
-        Raises
-        ------
-        ValueError
-            If no scale makes this ridge private: the determinant alone may lose epsilon.
-
-        Notes
-        -----
         The change of the win counts over epsilon where neighbours compare the same pairs, whatever
         the ridge; 4 L / epsilon for L comparisons when gamma is at least that, and the root of the
         loss for a smaller ridge; (n (n - 1) / 2 + 3 floor(n^2 / 4)) / (2 epsilon), and no smaller
-        ridge, where a person may skip pairs.
+        ridge, where a person may skip pairs. A ridge whose determinant alone may lose epsilon is
+        refused.
         """
         eps = check.epsilon(epsilon)
         ridge = None if gamma is None else check.positive("gamma", gamma)
@@ -110,10 +93,7 @@ class PerturbedMle(Ranker):
     ) -> PerturbedMle:
         """As CCW25 prints it: 8 L / epsilon and a ridge of 1 / epsilon, 2 L / epsilon, or more.
 
-        Notes
-        -----
-        Propositions 2.1 (one comparison) and 3.1 (a person's L comparisons): private, with a
-        `loss` below epsilon.
+        Propositions 2.1 (one comparison) and 3.1 (L of a person): private, `loss` below epsilon.
         """
         eps, moved = check.epsilon(epsilon), unit.comparisons
         least = (1 if isinstance(unit, Edge) else 2 * moved) / eps
@@ -127,18 +107,8 @@ class PerturbedMle(Ranker):
     ) -> Array:
         """Estimated strengths, shape (..., n): one fit for each row of noise.
 
-        Parameters
-        ----------
-        data : Comparisons, or array, shape (..., n, n)
-            Comparisons, or tables of wins, which may hold halves (ties).
-        noise : array, shape (..., n)
-            From `noise`.
-        centre : bool
-            Subtract the mean, a post-processing. The raw mean is ``-scale mean(noise) / gamma``:
-            pure noise.
-
-        Notes
-        -----
+        Of comparisons, or of tables of wins, (..., n, n), which may hold halves (ties). To
+        ``centre`` is post-processing: the raw mean is ``-scale mean(noise) / gamma``, pure noise.
         Each row solves its score equation to a sup-norm of 1e-8, or, where the noise is so large
         that its own last digits exceed that, to the rounding of the equation.
         """
@@ -191,8 +161,6 @@ class PerturbedMle(Ranker):
     def logpdf(self, theta: ArrayLike, data: Comparisons | ArrayLike) -> Array:
         """Log-density of the release at ``theta``, not centred, given the data; shape (...).
 
-        Notes
-        -----
         ``-norm1(grad R) / lambda - n log(2 lambda) + log det Hess R``; CCW25, proofs A.1 and B.1,
         print the determinant with the power -1. A difference of two values, for neighbouring data,
         is the privacy loss at ``theta``.
@@ -237,8 +205,7 @@ class PerturbedMle(Ranker):
         scale, gamma, n = self.scale, self.gamma, self.unit.n_items
         moved = _largest_exchange(self.unit)
         if not moved or (n == 2 and isinstance(self.unit, Edge)):  # two items have one pair
-            exact = self.unit.l1("counts") / scale
-            return exact, exact
+            return (self.unit.l1("counts") / scale,) * 2
         most = moved * _exchange_loss(scale, gamma)
         if _may_skip(self.unit):
             # Attained: two far halves, all answers across turned round, those within dropped.
@@ -251,9 +218,6 @@ class PerturbedMle(Ranker):
         sizes = [share + 1] * more + [share] * ((n - 1) // 2 - more)
         least = sum(_exchange_loss(scale / size, gamma / size) for size in sizes if size)
         return (least if least < most * (1 - 1e-12) else most), most
-
-    def _ranking_loss(self) -> tuple[float, float]:
-        return 0.0, self._release_loss()[1]
 
 
 def _largest_exchange(unit: Unit) -> int:

@@ -1,11 +1,8 @@
 """Rankings without a curator, pair by pair on demand: AGKM's Algorithms 2 and 3, one question each.
 
-`AnswersOnDemand`
-    the people are split at random into as many groups as there are items. Every ordered pair
-    belongs to a random group; when it is asked, that group answers. A group that was asked too
-    often refuses, and another ranker takes over.
-`OneQuestion`
-    has a group for every question instead, and nobody answers twice.
+For `AnswersOnDemand` the people are split at random into as many groups as there are items. Every
+ordered pair belongs to a random group; when it is asked, that group answers. A group that was asked
+too often refuses, and another ranker takes over. `OneQuestion` has a group for every question.
 """
 
 from __future__ import annotations
@@ -15,17 +12,15 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
 from dpbook.data import Rankings
 from dpbook.estimators import kwiksort_ranking
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
+from dpbook.rankers.base import Array, Ints
 from dpbook.rankers.local_pairs import Hypercube, LocalRanker
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CALIBRATIONS = ("tight", "printed")
 
@@ -34,34 +29,21 @@ CALIBRATIONS = ("tight", "printed")
 class GroupAnswers:
     """All answers that Algorithm 2 would give; only those asked for are released.
 
-    Attributes
-    ----------
-    values : array, shape (n, n)
-        Entry [j, i] estimates the share of people who place j before i; diagonal 0. The entries
-        [j, i] and [i, j] come from different groups and need not add up to 1.
-    groups : array of int, shape (n, n)
-        Group that answers for an ordered pair; diagonal -1.
-    limit : int
-        Number of pairs that one group answers before it refuses.
-    group_size : int
-        Places in a group, some of which may be empty.
+    Entry [j, i] of ``values``, (n, n), estimates the share of people who place j before i; [j, i]
+    and [i, j] come from different groups and need not add up to 1.
     """
 
     values: Array
-    groups: Ints
-    limit: int
-    group_size: int
+    groups: Ints  # the group that answers for an ordered pair, (n, n); diagonal -1
+    limit: int  # pairs that one group answers before it refuses
+    group_size: int  # places in a group, some of which may be empty
 
     def refused_at(self, pairs: ArrayLike, counter: str = "query") -> int | None:
         """Index of the first refused query, or None.
 
-        Parameters
-        ----------
-        pairs : array of int, shape (queries, 2)
-            Ordered pairs (j, i) in the order in which they are asked, none twice.
-        counter : {"query", "user"}
-            The counter of a group goes up by one per query, as the text says, or by one for each
-            of its people, as Algorithm 2 prints.
+        The ordered pairs (j, i) are asked as listed, (queries, 2), none twice. The counter of a
+        group goes up by one per query, as the text says, or by one for each of its people
+        (``"user"``), as Algorithm 2 prints.
         """
         check.choice("counter", counter, ("query", "user"))
         asked = check.whole_array("pairs", pairs).reshape(-1, 2)
@@ -74,38 +56,21 @@ class GroupAnswers:
 
 @dataclass(frozen=True, eq=False)
 class DemandRun:
-    """A ranking by questions on demand.
-
-    Attributes
-    ----------
-    positions : array of int, shape (n,)
-        Place of every item.
-    refused : bool
-        Whether the groups gave out, so that the fallback made the ranking, or the rest of it.
-    asked : int
-        Number of pairs that a group answered.
-    """
+    """A ranking by questions on demand, positions of shape (n,)."""
 
     positions: Ints
-    refused: bool
-    asked: int
+    refused: bool  # whether the groups gave out: the fallback made the ranking, or the rest of it
+    asked: int  # pairs that a group answered
 
 
 @dataclass(frozen=True)
-class _Demand(LocalRanker):
-    def _ranked(self, runs: list[Any], rng: np.random.Generator) -> Ints:
-        places = [run.positions for run in runs]
-        return np.array(places, dtype=np.int64).reshape(len(runs), self.unit.n_items)
-
-
-@dataclass(frozen=True)
-class AnswersOnDemand(_Demand):
+class AnswersOnDemand(LocalRanker):
     """KwikSort on private answers on demand, with another ranking when a group refuses.
 
     Attributes
     ----------
     unit, scale
-        As for `dpbook.rankers.LocalRanker`; ``scale`` is one over the epsilon of one answer.
+        As for `PairResponses`; ``scale`` is one over the epsilon of one answer.
     cap : int
         Number of queries q that the protocol is set for, at least n / 2. A cap of n (n - 1) / 2 or
         more does not rule out a refusal.
@@ -165,8 +130,6 @@ class AnswersOnDemand(_Demand):
     def channel(self) -> Array:
         """Law of one report: rows are the answers 0 and 1, columns -d and d, d = `gain`.
 
-        Notes
-        -----
         AGKM, Algorithm 2: d with probability (1 + w / d) / 2. Fed with 0 and 1 it spends only
         ``ln((1 + exp(level)) / 2)``, since a 0 is answered by a fair coin.
         """
@@ -188,10 +151,7 @@ class AnswersOnDemand(_Demand):
         return Hypercube.printed(nominal, self.unit, solver="kemeny")
 
     def answers(self, data: Rankings | ArrayLike, *, rng: np.random.Generator) -> GroupAnswers:
-        """Algorithm 2: unbiased private answers for every ordered pair, to be asked sparingly.
-
-        Idealised sampler (floating point): for study, unsafe for a release.
-        """
+        """Algorithm 2: unbiased private answers for every ordered pair, to be asked sparingly."""
         table = self._places(data)
         users, n = table.shape
         plus = self.channel[:, 1]
@@ -212,15 +172,7 @@ class AnswersOnDemand(_Demand):
         return GroupAnswers(values, groups, self.limit, slots // n)
 
     def release(self, data: Rankings | ArrayLike, noise: Any) -> DemandRun:
-        """Algorithm 3: one run of KwikSort on the answers.
-
-        Parameters
-        ----------
-        data : Rankings, or array of int, shape (users, n)
-            Place of every item in the ranking of each person.
-        noise : numpy.random.Generator
-            From `noise`.
-        """
+        """Algorithm 3: one run of KwikSort on the answers, of rankings: places, (users, n)."""
         table = self._places(data)
         order, asked = _sort(self.answers(table, rng=noise), noise)
         if order is not None:
@@ -252,18 +204,17 @@ class AnswersOnDemand(_Demand):
         one = self.level
         if self.calibration == "printed":
             one = float(np.logaddexp(0, one) - np.log(2))
-        exact = self.limit * one + (self.second.loss()[1] if self.fallback else 0.0)
-        return exact, exact
+        return (self.limit * one + (self.second.loss()[1] if self.fallback else 0.0),) * 2
 
 
 @dataclass(frozen=True)
-class OneQuestion(_Demand):
+class OneQuestion(LocalRanker):
     """KwikSort that asks a fresh group for every comparison, so that nobody answers twice.
 
     Attributes
     ----------
     unit, scale
-        As for `dpbook.rankers.LocalRanker`; ``scale`` is 1 / epsilon.
+        As for `PairResponses`; ``scale`` is 1 / epsilon.
     groups : int
         The people are split at random into so many groups of equal size; some may be left over.
     cap : int
@@ -296,15 +247,7 @@ class OneQuestion(_Demand):
         return cls(unit, 1 / check.epsilon(epsilon), groups, groups if cap is None else cap)
 
     def release(self, data: Rankings | ArrayLike, noise: Any) -> DemandRun:
-        """One run.
-
-        Parameters
-        ----------
-        data : Rankings, or array of int, shape (users, n)
-            Place of every item in the ranking of each person, one person at least for each group.
-        noise : numpy.random.Generator
-            From `noise`.
-        """
+        """One run, of rankings: places, (users, n), one person at least for each group."""
         table, rng = self._places(data), check.generator(noise)
         users, n = table.shape
         size, lie = self._size(users), randomized_response_pmf(self.level)[0, 1]
@@ -339,10 +282,7 @@ class OneQuestion(_Demand):
         return DemandRun(places, refused=bool(open_pairs), asked=asked)
 
     def variance(self, users: int, fraction: float = 0.5) -> float:
-        """``(c^2 - 1 + 4 w (1 - w) (m - s) / (m - 1)) / (4 s)``, c = coth(epsilon / 2).
-
-        That of the answer of a group of s people, drawn from m without replacement.
-        """
+        """``(c^2 - 1 + 4 w (1 - w) (m - s) / (m - 1)) / (4 s)``, c = coth(epsilon / 2), s asked."""
         size, share = self._size(users), check.probability("fraction", fraction)
         sampled = 4 * share * (1 - share) * (users - size) / max(users - 1, 1)
         return float((1 / np.tanh(0.5 * self.level) ** 2 - 1 + sampled) / (4 * size))
@@ -354,7 +294,7 @@ class OneQuestion(_Demand):
         return users // self.groups
 
     def _release_loss(self) -> tuple[float, float]:
-        return self.level, self.level
+        return (self.level,) * 2
 
 
 def _sort(answers: GroupAnswers, rng: np.random.Generator) -> tuple[Ints | None, int]:

@@ -19,11 +19,9 @@ from dpbook import _validation as check
 from dpbook.estimators.kemeny import kemeny_rankings
 from dpbook.estimators.kwiksort import counted_kwiksorts, kwiksort_cost_pmf
 from dpbook.mechanisms.gaussian import gaussian_scale
+from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Ranker
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dpbook.rankers.base import Array, Ints, Ranker, Size
 
 SOLVERS = ("kwiksort", "kemeny")
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for three items
@@ -44,6 +42,10 @@ class OfRankings(Ranker):
         if self.loss(of)[1] == inf:
             raise ValueError("gaussian = True: allowed is Laplace noise, where the loss is finite")
         return super().at_loss(epsilon, of)
+
+    def _ranking_loss(self) -> tuple[float, float]:
+        """By enumeration: `pmf` on all neighbours that the unit lists."""
+        return (check_mechanism(self.pmf, self.unit.neighbours("leads")).loss,) * 2
 
     def _counts(self, data: ArrayLike, *, whole: bool = False) -> Array:
         """Tables of counts, shape (..., n, n): of so many items, of one crowd, as the unit says."""
@@ -78,18 +80,14 @@ class NoisyPairs(OfRankings):
 
     Attributes
     ----------
-    unit : WholeRanking
-        Who is protected.
-    scale : float
-        Laplace scale, or standard deviation, of the noise on each lead, in people. In fractions
-        of the people it is ``scale / (2 * users)``.
+    unit, scale
+        As for `Ranker`; Laplace scale, or standard deviation, of the noise on each lead, in
+        people. In fractions of the people it is ``scale / (2 * users)``.
     solver : {"kwiksort", "kemeny"}
         DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking in
         the place of their approximation scheme, which has no practical form.
-    gaussian : bool
-        Gaussian noise.
-    clip : bool
-        Cut the noisy leads to what `unit.users` people can say; it changes no private loss.
+    gaussian, clip : bool
+        Gaussian noise; noisy leads cut to what `unit.users` people can say, at the same loss.
 
     Notes
     -----
@@ -143,31 +141,23 @@ class NoisyPairs(OfRankings):
         """DP-KwikSort as YLL describe it: (n - 1) log(n) / epsilon, too little."""
         return cls(unit, (unit.n_items - 1) * log(unit.n_items) / check.epsilon(epsilon))
 
-    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Array:
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
         """Standard noise for so many releases, shape (*size, n (n - 1) / 2), pairs i < j."""
         shape = (*check.shape("size", size), comb(self.unit.n_items, 2))
         return self._draw(shape, self.gaussian, rng)
 
     def release(self, data: ArrayLike, noise: ArrayLike) -> Array:
-        """Noisy leads of i over j, shape (..., n, n).
-
-        Parameters
-        ----------
-        data : array of int, shape (..., n, n)
-            Entry [i, j] is the number of people who rank i before j.
-        noise : array, shape (..., n (n - 1) / 2)
-            From `noise`.
-        """
+        """Noisy leads of i over j, from tables of counts; shape (..., n, n)."""
         table = self._counts(data, whole=True)
         i, j = np.triu_indices(self.unit.n_items, 1)
         noisy = (table[..., i, j] - table[..., j, i]) + self.scale * np.asarray(noise)
         if self.clip:
-            noisy = np.clip(noisy, -float(self.unit.users or 0), float(self.unit.users or 0))
+            noisy = np.clip(noisy, -float(most := self.unit.users or 0), float(most))
         leads = np.zeros((*noisy.shape[:-1], *table.shape[-2:]))
         leads[..., i, j], leads[..., j, i] = noisy, -noisy
         return leads
 
-    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (*size, n); tied ones at random."""
         leads = self.release(data, self.noise(size, rng=rng))
         stack = leads.reshape(-1, *leads.shape[-2:])
@@ -188,8 +178,7 @@ class NoisyPairs(OfRankings):
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law of the ranking over ``all_rankings(n)``, full relative accuracy.
 
-        For up to 8 items and KwikSort, for three items, Laplace noise and Kemeny rankings. Counts
-        need not be whole.
+        KwikSort: up to 8 items. Kemeny: three, Laplace noise. Counts need not be whole.
         """
         if self.solver == "kwiksort":
             return np.asarray(self.cost_pmf(data).sum(axis=-1))
@@ -204,10 +193,7 @@ class NoisyPairs(OfRankings):
         return _kemeny_three(lead, self.scale, float(self.unit.users or 0) if self.clip else None)
 
     def cost_pmf(self, data: ArrayLike) -> Array:
-        """Exact joint law of KwikSort's ranking and of the comparisons that it makes.
-
-        Shape (n!, n (n - 1) / 2 + 1).
-        """
+        """Exact joint law of KwikSort's ranking and comparisons, (n!, n (n - 1) / 2 + 1)."""
         table = self._counts(data)
         lead = table - np.swapaxes(table, -1, -2)
         return kwiksort_cost_pmf(
@@ -215,8 +201,7 @@ class NoisyPairs(OfRankings):
         )
 
     def _release_loss(self) -> tuple[float, float]:
-        exact = inf if self.gaussian else self.unit.l1("leads") / self.scale
-        return exact, exact
+        return (inf if self.gaussian else self.unit.l1("leads") / self.scale,) * 2
 
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration for a number of people; for any number, what profiles come near.
@@ -250,20 +235,11 @@ class NoisyPairs(OfRankings):
 
 @dataclass(frozen=True)
 class CappedRuns:
-    """Rankings, with what must not be published beside them.
-
-    Attributes
-    ----------
-    positions : array of int, shape (..., n)
-    comparisons : array of int, shape (...)
-        Comparisons that a run without a cap would have made.
-    fell_back : array of bool, shape (...)
-        Whether the ranking comes from the fallback.
-    """
+    """Rankings, (..., n), with what must not be published beside them, (...)."""
 
     positions: Ints
-    comparisons: Ints
-    fell_back: NDArray[np.bool_]
+    comparisons: Ints  # that a run without a cap would have made
+    fell_back: NDArray[np.bool_]  # whether the ranking comes from the fallback
 
 
 @dataclass(frozen=True)
@@ -272,10 +248,8 @@ class CappedKwikSort(OfRankings):
 
     Attributes
     ----------
-    unit : WholeRanking
-        Who is protected, with the number of people.
-    scale : float
-        Laplace scale, or standard deviation, of the noise on the leads that KwikSort asks for.
+    unit, scale
+        As for `NoisyPairs`, with the number of people; on the leads that KwikSort asks for.
     cap : int
         Largest number q of comparisons, at least n - 1.
     ratio : float
@@ -318,18 +292,11 @@ class CappedKwikSort(OfRankings):
 
     @classmethod
     def private(
-        cls,
-        epsilon: float,
-        unit: WholeRanking,
-        cap: int,
-        *,
-        share: float = 0.5,
-        delta: float = 0.0,
+        cls, epsilon: float, unit: WholeRanking, cap: int, *, share: float = 0.5, delta: float = 0.0
     ) -> CappedKwikSort:
         """Answers at (epsilon (1 - share), delta), the fallback at epsilon * share.
 
-        AGKM take a share of 1/2; as the fallback is rare, less may be better. A cap of all pairs
-        never falls back and keeps no share.
+        AGKM take a share of 1/2. A cap of all pairs never falls back and keeps no share.
         """
         check.probability("share", share, zero=False, one=False)
         q = min(check.integer("cap", cap, unit.n_items - 1), comb(unit.n_items, 2))
@@ -355,7 +322,7 @@ class CappedKwikSort(OfRankings):
         """What answers in the place of a run that asks for more."""
         return NoisyPairs(self.unit, self.scale * self.ratio, "kemeny", clip=True)
 
-    def noise(self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator) -> Array:
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
         """Standard noise of the answers, as that of `NoisyPairs`."""
         return self.answers.noise(size, rng=rng)
 
@@ -363,13 +330,11 @@ class CappedKwikSort(OfRankings):
         """Noisy leads, shape (..., n, n), of which a run sees at most `cap`."""
         return self.answers.release(data, noise)
 
-    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (*size, n)."""
         return self.runs(data, size, rng=rng).positions
 
-    def runs(
-        self, data: ArrayLike, size: int | tuple[int, ...] = (), *, rng: np.random.Generator
-    ) -> CappedRuns:
+    def runs(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> CappedRuns:
         """Independent rankings of one table, and how they came about."""
         leads = self.release(data, self.noise(size, rng=rng))
         stack = leads.reshape(-1, *leads.shape[-2:])
@@ -384,9 +349,7 @@ class CappedKwikSort(OfRankings):
         """Exact law over ``all_rankings(n)``, for three items or a cap of all pairs."""
         law = self.answers.cost_pmf(data)
         finished, over = law[:, : self.cap + 1].sum(axis=1), law[:, self.cap + 1 :]
-        return np.asarray(
-            finished + over.sum() * self.fallback.pmf(data) if over.size else finished
-        )
+        return finished + over.sum() * self.fallback.pmf(data) if over.size else finished
 
     def budget(self) -> tuple[float, float]:
         """Exact loss of the answers and of the fallback, attained by opposite rankings."""
@@ -395,7 +358,7 @@ class CappedKwikSort(OfRankings):
         return spent, self.fallback.loss()[0] if self.cap < comb(n, 2) else 0.0
 
     def _release_loss(self) -> tuple[float, float]:
-        return sum(self.budget()), sum(self.budget())
+        return (sum(self.budget()),) * 2
 
 
 def chance_ahead(lead: ArrayLike, scale: float) -> Array:

@@ -36,7 +36,7 @@ from dpbook.mechanisms.responses import positive_epsilon
 from dpbook.models import all_rankings
 from dpbook.privacy.accounting import person_epsilon
 from dpbook.privacy.units import COMPLETE, Edge, Person
-from dpbook.rankers.base import Array, Ints, Ranker
+from dpbook.rankers.base import Array, Ints, Ranker, Size
 
 READINGS = ("classic", "debiased", "weighted")
 _MOST_REPORTS = 20_000  # sets of reports that `FlippedAnswers.pmf` enumerates
@@ -67,17 +67,9 @@ class _Answers(Ranker):
 
     @classmethod
     def private(cls, epsilon: ArrayLike, unit: Edge | Person, **reading: str) -> Self:
-        """The least noise that is epsilon-DP.
+        """The least noise that is epsilon-DP; the answers of a person share epsilon.
 
-        Parameters
-        ----------
-        epsilon : float or array, shape (groups,)
-            What the unit may lose, in nats: of everybody, or of each group of people. The answers
-            of a person share it (`dpbook.privacy.person_epsilon`).
-        unit : Edge or Person
-            Who is protected.
-        **reading
-            How `FlippedAnswers` reads the reports.
+        Of everybody, or, (groups,), of each group of people; ``reading`` as for `FlippedAnswers`.
         """
         answers, level = _answers_of(unit), positive_epsilon(epsilon)
         if level.ndim > 1:
@@ -97,14 +89,9 @@ class _Answers(Ranker):
         """Real outcomes for `debiased_mle`, groups added up; shape (..., n, n)."""
 
     def simulate(
-        self,
-        chance: ArrayLike,
-        users: ArrayLike,
-        size: int | tuple[int, ...] = (),
-        *,
-        rng: np.random.Generator,
+        self, chance: ArrayLike, users: ArrayLike, size: Size = (), *, rng: np.random.Generator
     ) -> Array:
-        """Scores of the items when people answer by a model: truth and noise drawn together.
+        """`scores` when people answer by a model, (*size, ..., n): truth and noise drawn together.
 
         Parameters
         ----------
@@ -114,16 +101,17 @@ class _Answers(Ranker):
             People in each group, who all answer every pair. Without groups also the number of
             answers to each pair i < j, of a shape that broadcasts against (*size, ..., pairs).
         size : int or tuple of int
-            Leading shape of independent repetitions.
-        rng : numpy.random.Generator
-            Source of randomness: a few draws for a pair, however many people there are.
-
-        Returns
-        -------
-        array, shape (*size, ..., n)
-            As `scores`.
+            Independent repetitions: a few draws for a pair, however many people there are.
         """
-        p, crowds = self._model(chance, users)
+        # Probabilities of the pairs i < j, and the numbers of answers group by group.
+        table, n = check.square_tables("chance", chance), self.unit.n_items
+        if table.shape[-1] != n or table.min() < 0 or table.max() > 1:
+            raise ValueError(f"chance: allowed are probabilities of shape (..., {n}, {n})")
+        counts = check.whole_array("users", users)
+        if counts.min() < 0 or (self.shares is not None and counts.shape != (len(self.shares),)):
+            raise ValueError(f"users = {users!r}: allowed are the numbers of people of each group")
+        i, j = np.triu_indices(n, 1)
+        p, crowds = table[..., i, j], [counts] if self.shares is None else list(counts)
         shape = (*check.shape("size", size), *p.shape)
         return self._simulated(p, crowds, shape, check.generator(rng))
 
@@ -138,26 +126,19 @@ class _Answers(Ranker):
         outcomes = self.debias(reports)
         return np.asarray((outcomes - np.swapaxes(outcomes, -1, -2)).sum(axis=-1) / 2)
 
-    def sample(self, data: Any, size: int | tuple[int, ...] = (), *, rng: Any) -> Ints:
+    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings by `scores`, ties broken at random: positions (*size, ..., n)."""
         reports = self.release(data, self.noise(size, rng=rng, data=data))
         return ranks_from_scores(self.scores(reports), rng=rng)
 
     @abstractmethod
-    def noise(
-        self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator, data: Any = None
-    ) -> Any:
+    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Any:
         """Noise for `release` of these data."""
 
     def _release_loss(self) -> tuple[float, float]:
         """Opposite answers to all questions of the unit add up to the sum."""
         answers, most = _answers_of(self.unit), float(self.levels.max())
-        exact = person_epsilon(most, answers) if self.scale else inf
-        return exact, exact
-
-    def _ranking_loss(self) -> tuple[float, float]:
-        """A ranking is read off the reports: it loses no more."""
-        return 0.0, self._release_loss()[1]
+        return (person_epsilon(most, answers) if self.scale else inf,) * 2
 
     def _table(self, name: str, value: Any) -> Ints:
         """Whole counts with a group axis where there are groups, of the unit's items."""
@@ -168,17 +149,6 @@ class _Answers(Ranker):
             raise ValueError(f"{name} of shape {table.shape}: allowed is (..., *{wanted})")
         return table
 
-    def _model(self, chance: ArrayLike, users: ArrayLike) -> tuple[Array, list[Any]]:
-        """Probabilities of the pairs i < j, and the numbers of answers group by group."""
-        table, n = check.square_tables("chance", chance), self.unit.n_items
-        if table.shape[-1] != n or table.min() < 0 or table.max() > 1:
-            raise ValueError(f"chance: allowed are probabilities of shape (..., {n}, {n})")
-        counts = check.whole_array("users", users)
-        if counts.min() < 0 or (self.shares is not None and counts.shape != (len(self.shares),)):
-            raise ValueError(f"users = {users!r}: allowed are the numbers of people of each group")
-        i, j = np.triu_indices(n, 1)
-        return table[..., i, j], [counts] if self.shares is None else list(counts)
-
 
 @dataclass(frozen=True)
 class FlippedAnswers(_Answers):
@@ -186,8 +156,6 @@ class FlippedAnswers(_Answers):
 
     Parameters
     ----------
-    unit, scale, shares
-        Who is protected, and 1 / epsilon of one answer: `private` gives both of the latter.
     reading : {"debiased", "classic", "weighted"}
         How the reports are read: each made unbiased; taken for true answers; or unbiased and
         weighted by tanh(epsilon / 2)^2, scaled to mean 1 over the answers. The last is the inverse
@@ -217,20 +185,8 @@ class FlippedAnswers(_Answers):
             return np.broadcast_to(np.eye(2), (*self.levels.shape, 2, 2))
         return randomized_response_pmf(self.levels)
 
-    def noise(
-        self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator, data: Any = None
-    ) -> Ints:
-        """Answers turned round: [i, j] of those "i over j"; shape (*size, ..., n, n).
-
-        Parameters
-        ----------
-        size : int or tuple of int
-            Leading shape of independent repetitions.
-        rng : numpy.random.Generator
-            Source of randomness.
-        data : array of int, shape (..., n, n) or (..., groups, n, n)
-            True answers: how many can be turned round depends on them.
-        """
+    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Ints:
+        """Answers turned round: [i, j] of the true answers "i over j"; (*size, ..., n, n)."""
         true, channel = self._table("data", data), self.channel()[..., None]
         i, j = np.triu_indices(true.shape[-1], 1)
         ahead, behind = true[..., i, j], true[..., j, i]
@@ -249,12 +205,7 @@ class FlippedAnswers(_Answers):
         return np.asarray(true - turned + np.swapaxes(turned, -1, -2))
 
     def report_pmf(self, ahead: int, behind: int, group: int = 0) -> Array:
-        """Exact law of the number of reports "i over j", given so many true answers each way.
-
-        Returns
-        -------
-        array, shape (ahead + behind + 1,)
-        """
+        """Exact law of the number of reports "i over j", given so many true answers each way."""
         ahead, behind = check.integer("ahead", ahead, 0), check.integer("behind", behind, 0)
         channel = self.channel().reshape(-1, 2, 2)
         keep, lie = channel[check.integer("group", group, 0, len(channel) - 1)][0]
@@ -271,8 +222,6 @@ class FlippedAnswers(_Answers):
     def debias(self, reports: ArrayLike) -> Array:
         """Outcomes of every pair as this ranker reads them; [i, j] and [j, i] add to their weight.
 
-        Notes
-        -----
         XSC, (1) and (3): the unbiased number of one report z is (z - b) / a with
         a = tanh(epsilon / 2) and b = 1 / (1 + e^epsilon).
         """
@@ -300,10 +249,7 @@ class FlippedAnswers(_Answers):
         return np.asarray(slopes[0] * _item_scores(excess, self.unit.n_items))
 
     def pmf(self, data: Any) -> Array:
-        """Exact law of the ranking by reports, ties broken by lot, over ``all_rankings(n)``.
-
-        For a common epsilon and few answers: all sets of reports are enumerated.
-        """
+        """Exact law of the ranking, ties broken by lot, by listing all sets of a few reports."""
         true, n = self._table("data", data), self.unit.n_items
         i, j = np.triu_indices(n, 1)
         answers = (true + true.T)[i, j] if true.ndim == 2 else np.full(i.size, _MOST_REPORTS)
@@ -326,12 +272,6 @@ class FlippedAnswers(_Answers):
 class LaplaceAnswers(_Answers):
     """Laplace noise on every answer: unbiased as it stands.
 
-    Parameters
-    ----------
-    unit, scale, shares
-        Who is protected, and the scale of the noise: 1 / epsilon of one answer. `private` gives the
-        latter two.
-
     Notes
     -----
     XSC, section 5.3 (Scenario V). A sum of N Laplace variables is the difference of two Gamma(N)
@@ -341,18 +281,8 @@ class LaplaceAnswers(_Answers):
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
-    def noise(
-        self, size: int | tuple[int, ...] = (), *, rng: np.random.Generator, data: Any = None
-    ) -> Array:
-        """Standard noise of each pair i < j, a sum over its answers: (*size, ..., pairs).
-
-        Parameters
-        ----------
-        size, rng
-            As for every ranker.
-        data : array of int, shape (..., n, n) or (..., groups, n, n)
-            Answers: only how many there are to each pair matters.
-        """
+    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Array:
+        """Standard noise of each pair i < j, a sum over its answers: (*size, ..., pairs)."""
         true = self._table("data", data)
         i, j = np.triu_indices(true.shape[-1], 1)
         answers = true[..., i, j] + true[..., j, i]
@@ -374,8 +304,6 @@ class LaplaceAnswers(_Answers):
     def logpdf(self, released: ArrayLike, data: ArrayLike) -> Array:
         """Log-density of the noisy sums of all pairs that have answers, (...).
 
-        Notes
-        -----
         The sum of N standard Laplace variables has the density
         (|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N)), K a modified Bessel function.
         """
@@ -407,13 +335,7 @@ class LaplaceAnswers(_Answers):
         return _item_scores(excess, self.unit.n_items)
 
 
-def debiased_mle(
-    outcomes: ArrayLike,
-    *,
-    gamma: float,
-    tol: float = 1e-12,
-    max_iterations: int = 500,
-) -> RidgeFit:
+def debiased_mle(outcomes: ArrayLike, *, gamma: float, tol: float = 1e-12) -> RidgeFit:
     """Ridge M-estimate of Bradley-Terry strengths from real-valued outcomes.
 
     Minimised is the sum over pairs i < j of ``N_ij log(1 + e^x) - outcomes[i, j] x`` with
@@ -424,32 +346,18 @@ def debiased_mle(
     Parameters
     ----------
     outcomes : array, shape (..., n, n)
-        Debiased outcomes (`FlippedAnswers.debias`, `LaplaceAnswers.debias`, or plain counts).
+        Debiased outcomes (`FlippedAnswers.debias`, `LaplaceAnswers.debias`, or plain counts); those
+        of a pair add up to 0 or more.
     gamma : float
-        Ridge parameter, at least 0; 0 asks for the plain M-estimate, which need not exist. XSC's
+        Ridge parameter; 0 asks for the plain M-estimate, refused where there is none. XSC's
         lambda, for the mean over N answers, is gamma / (2 N).
     tol : float
         Largest allowed score residual, as a share of the largest total weight or score of an item.
-    max_iterations : int
-        Limit on Newton steps.
-
-    Returns
-    -------
-    RidgeFit
-        The estimates sum to zero; ``residual`` is the sup-norm of the score equation.
-
-    Raises
-    ------
-    ValueError
-        If the two outcomes of a pair add up to less than 0, gamma is negative, or gamma is 0 and
-        some replicate has no minimiser.
-    RuntimeError
-        If the residual is still too large after ``max_iterations`` steps.
 
     Notes
     -----
-    XSC, (3) and Lemma 3. The fit is that of `ridge_mle` to drawn comparisons, half a win each, with
-    the linear term ``-sum_j (outcomes[i, j] - N_ij / 2)``.
+    The estimates sum to zero. XSC, (3) and Lemma 3. The fit is that of `ridge_mle` to drawn
+    comparisons, half a win each, with the linear term ``-sum_j (outcomes[i, j] - N_ij / 2)``.
 
     **Privacy.** A post-processing of the reports: it spends nothing.
     """
@@ -458,17 +366,13 @@ def debiased_mle(
     score = (values - np.swapaxes(values, -1, -2)).sum(axis=-1) / 2
     n, per_pair = values.shape[-1], float(weight.flat[1])
     if np.count_nonzero(weight == per_pair) == weight.size // n * (n - 1):
-        return fit_scores(score, per_pair, gamma=gamma, tol=tol, max_iterations=max_iterations)
+        return fit_scores(score, per_pair, gamma=gamma, tol=tol)
     score -= score.mean(axis=-1, keepdims=True)
     limit = _limit(tol, score, float(weight.sum(axis=-1).max()))
-    return ridge_mle(
-        weight / 2, gamma=gamma, linear=-score, tol=limit, max_iterations=max_iterations
-    )
+    return ridge_mle(weight / 2, gamma=gamma, linear=-score, tol=limit)
 
 
-def fit_scores(
-    score: Array, per_pair: float, *, gamma: float, tol: float = 1e-12, max_iterations: int = 500
-) -> RidgeFit:
+def fit_scores(score: Array, per_pair: float, *, gamma: float, tol: float = 1e-12) -> RidgeFit:
     """`debiased_mle` when all pairs have the same weight: the scores of the items are sufficient.
 
     The score of item i is the sum of ``outcomes[i, j] - per_pair / 2`` over j; shape (..., n).
@@ -484,7 +388,6 @@ def fit_scores(
         gamma=gamma,
         linear=-score,
         tol=_limit(tol, score, per_pair * (n - 1)),
-        max_iterations=max_iterations,
     )
 
 

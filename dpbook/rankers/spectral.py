@@ -5,33 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.privacy.units import Edge
-from dpbook.rankers.base import Ranker
-
-Array = NDArray[np.float64]
+from dpbook.rankers.base import Array, Ranker
 
 
 @dataclass(frozen=True)
 class OneShotSpectral(Ranker):
     """Stationary distribution of the walk from losers to winners, plus Laplace noise.
 
-    Attributes
-    ----------
-    unit : Edge
-        One comparison is protected.
-    scale : float
-        Scale of the noise on each probability.
-
     Notes
     -----
     Qiao, Su and Zhang (2021), as CCW25, Experiment 4 runs it. **Privacy.** What is released is the
     set of the k largest scores; the theorem behind the scale of `printed` is for a fixed one, and
     nobody knows the `loss` of the scores.
-    The sampler is idealised (floating point): for study, unsafe for a release.
+    Idealised sampler (floating point): for study, unsafe for a release.
     """
 
     @classmethod
@@ -40,16 +31,8 @@ class OneShotSpectral(Ranker):
     ) -> OneShotSpectral:
         """``8 s sqrt(k log(n / delta)) / epsilon`` with ``s = 2 / (n (1 - rho))``, for the top k.
 
-        Parameters
-        ----------
-        epsilon, delta : float
-            Nominal privacy, in nats and as a probability.
-        unit : Edge
-        k : int
-            Size of the set.
-        rho : float
-            Ergodicity coefficient, below 1, from `spectral_scores`: a function of the data, so that
-            the scale is one too.
+        The ergodicity coefficient rho, below 1, comes from `spectral_scores`: it is a function of
+        the data, so that the scale is one too.
         """
         n, k = unit.n_items, check.integer("k", k, 1, unit.n_items - 1)
         if not 0 <= rho < 1:
@@ -67,27 +50,10 @@ class OneShotSpectral(Ranker):
 def spectral_scores(wins: ArrayLike) -> tuple[Array, float]:
     """Stationary distribution of the walk from losers to winners, and its ergodicity coefficient.
 
-    Parameters
-    ----------
-    wins : array, shape (n, n)
-        Win matrix, each pair compared at most once.
-
-    Returns
-    -------
-    scores : array, shape (n,)
-        Probabilities; larger is better.
-    rho : float
-        The largest total-variation distance between two rows of the transition matrix, in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If an item was defeated more than n times, or the walk has no unique law.
-
-    Notes
-    -----
-    Rank centrality: from item i the walk moves to each item that beat i with probability 1 / n,
-    and stays otherwise.
+    Rank centrality of one win matrix (n, n), each pair compared at most once: from item i the walk
+    moves to each item that beat i with probability 1 / n, and stays otherwise. Larger scores, (n,),
+    are better; the coefficient is the largest total-variation distance between two rows of the
+    transition matrix, in [0, 1]. A walk without a unique law is refused.
     """
     beaten = check.win_tables("wins", wins).T.astype(float)
     n = len(beaten)
