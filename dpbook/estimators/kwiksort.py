@@ -50,26 +50,7 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     -----
     Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL (section 2.1).
     """
-    return _sorted(_margins(check.square_table("counts", counts)), rng, [])
-
-
-def kwiksort_comparisons(counts: ArrayLike, *, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Rank as `kwiksort_ranking`, and list the comparisons in the order made.
-
-    Parameters
-    ----------
-    counts, rng
-        As for `kwiksort_ranking`.
-
-    Returns
-    -------
-    positions : array of int, shape (n,)
-    pairs : array of int, shape (comparisons, 2)
-        The pivot first; no pair is compared twice.
-    """
-    pairs: list[tuple[int, int]] = []
-    positions = _sorted(_margins(check.square_table("counts", counts)), rng, pairs)
-    return positions, np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return _sorted(_margins(check.square_table("counts", counts)), rng)
 
 
 def kwiksort_rankings(
@@ -104,7 +85,7 @@ def kwiksort_rankings(
     total = len(stack) * runs
     shape = margin.shape[:-2] + (() if size is None else (runs,)) + (n,)
     if total <= _FEW:
-        few = [_sorted(table, rng, []) for table in stack for _ in range(runs)]
+        few = [_sorted(table, rng) for table in stack for _ in range(runs)]
         return np.array(few).reshape(shape)
     data = np.repeat(np.arange(len(stack)), runs)
     pivots = np.argsort(rng.random((total, n)), axis=1)
@@ -158,8 +139,8 @@ def partition_runs(
     return start
 
 
-def _sorted(margin: NDArray[Any], rng: np.random.Generator, pairs: list[tuple[int, int]]) -> Ints:
-    """Positions; the comparisons made are appended to pairs."""
+def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
+    """Positions."""
     n = len(margin)
     ahead = margin > 0
     tied = np.triu(margin == 0, 1)
@@ -176,7 +157,6 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator, pairs: list[tuple[in
             placed += part
             continue
         pivot, *others = part
-        pairs.extend((pivot, item) for item in others)
         loses = wins[pivot]
         parts.append([item for item in others if loses[item]])
         parts.append([pivot])
