@@ -35,25 +35,13 @@ class Comparisons:
     Parameters
     ----------
     items : int or sequence of str or int
-        The items, all different, at least two.  An integer n stands for the items 0, ..., n - 1.
-    winner, loser : array_like of int, shape (N,)
-        Positions in `items` of the preferred and of the other item, N >= 1.
-    user : array_like of int, shape (N,), optional
-        Non-negative label of the person who answered.  ``None``: every comparison stands alone,
+        The items, all different, at least two; an integer n stands for 0, ..., n - 1. Kept as a
+        tuple.
+    winner, loser : array of int, shape (N,)
+        Positions in `items` of the preferred and of the other item, N >= 1. Kept read-only.
+    user : array of int, shape (N,), optional
+        Label, at least 0, of the person who answered; without it every comparison stands alone,
         as in the edge model.
-
-    Attributes
-    ----------
-    items : tuple of str or int, length n
-    winner, loser : ndarray of intp, shape (N,), read-only
-    user : ndarray of int64, shape (N,), read-only, or None
-
-    Raises
-    ------
-    ValueError
-        If there is no comparison, an array is not one-dimensional or does not hold integers (NaN
-        included), lengths differ, a position is outside 0..n-1, a label is negative, or an item
-        is compared with itself.
 
     Examples
     --------
@@ -133,21 +121,14 @@ class Comparisons:
 
         Parameters
         ----------
-        wins : array_like of int, shape (n, n)
-            Entry [i, j] is the number of times item i beat item j; zero diagonal, positive sum.
+        wins : array of int, shape (n, n)
+            The `win_matrix` wanted: zero diagonal, positive sum.
         items : int or sequence of str or int, optional
             The n items; 0, ..., n - 1 when left out.
 
         Returns
         -------
         Comparisons
-            Its `win_matrix` is `wins`.
-
-        Raises
-        ------
-        ValueError
-            If `wins` is not a square table of counts with zero diagonal, is all zero, or does
-            not match `items`.
         """
         table = _counts("wins", wins)
         names = _names(len(table) if items is None else items)
@@ -172,21 +153,10 @@ class Rankings:
     Parameters
     ----------
     items : int or sequence of str or int
-        The items, all different, at least two.  An integer n stands for the items 0, ..., n - 1.
-    positions : array_like of int, shape (users, n)
+        As for `Comparisons`.
+    positions : array of int, shape (users, n)
         Entry [u, i] is the place of item i in the ranking of user u, 0 for the most preferred;
-        every row is a permutation of 0..n-1.
-
-    Attributes
-    ----------
-    items : tuple of str or int, length n
-    positions : ndarray of int64, shape (users, n), read-only
-
-    Raises
-    ------
-    ValueError
-        If there is no ranking, the table does not hold integers, has another width than `items`,
-        or a row is not a permutation.
+        every row is a permutation of 0..n-1. Kept read-only.
 
     Examples
     --------
@@ -200,7 +170,12 @@ class Rankings:
 
     def __init__(self, items: int | Sequence[Item], positions: ArrayLike) -> None:
         names = _names(items)
-        _freeze(self, items=names, positions=_permutations("positions", positions, len(names)))
+        table = check.rankings("positions", positions, 2)
+        if table.shape[1] != len(names):
+            raise ValueError(
+                f"positions of shape {table.shape}: allowed is (users, {len(names)}), as items"
+            )
+        _freeze(self, items=names, positions=table.copy())
 
     @classmethod
     def from_orders(cls, orders: ArrayLike, items: int | Sequence[Item] | None = None) -> Rankings:
@@ -208,7 +183,7 @@ class Rankings:
 
         Parameters
         ----------
-        orders : array_like of int, shape (users, n)
+        orders : array of int, shape (users, n)
             Every row is a permutation of 0..n-1, the most preferred item first.
         items : int or sequence of str or int, optional
             The n items; 0, ..., n - 1 when left out.
@@ -217,10 +192,8 @@ class Rankings:
         -------
         Rankings
         """
-        table = check.real_array("orders", orders)
-        width = table.shape[-1] if table.ndim == 2 else 0
-        table = _permutations("orders", table, width)
-        return cls(width if items is None else items, np.argsort(table, axis=1))
+        table = check.rankings("orders", orders, 2)
+        return cls(table.shape[1] if items is None else items, np.argsort(table, axis=1))
 
     def __len__(self) -> int:
         """Return the number of users."""
@@ -257,28 +230,15 @@ class PairTable:
     Parameters
     ----------
     items : int or sequence of str or int
-        The items, all different, at least two.  An integer n stands for the items 0, ..., n - 1.
-    counts : array_like of int, shape (n, n)
-        Entry [i, j]: people who put item i before item j.
+        As for `Comparisons`.
+    counts : array of int, shape (n, n)
+        Entry [i, j]: people who put item i before item j. Kept read-only.
     users : int
-        People in the table.  Off the diagonal, counts + counts.T + ties is at most this.
-    ties : array_like of int, shape (n, n), symmetric, optional
+        People in the table. Off the diagonal, counts + counts.T + ties is at most this.
+    ties : array of int, shape (n, n), symmetric, optional
         People who put neither item first; none when left out.
     source, licence : str
         Where the counts come from, and under what terms.
-
-    Attributes
-    ----------
-    items : tuple of str or int, length n
-    counts, ties : ndarray of int64, shape (n, n), read-only
-    users : int
-    source, licence : str
-
-    Raises
-    ------
-    ValueError
-        If a table is not a square table of counts that fits `items`, `ties` is not symmetric, or
-        a pair has more answers than people.
     """
 
     items: tuple[Item, ...]
@@ -308,15 +268,8 @@ class PairTable:
         answers = before + before.T + tied
         if answers.max() > users:
             raise ValueError(f"users = {users}: allowed is at least {answers.max()}, as at a pair")
-        _freeze(
-            self,
-            items=names,
-            counts=before,
-            users=users,
-            ties=tied,
-            source=source,
-            licence=licence,
-        )
+        _freeze(self, items=names, counts=before, users=users, ties=tied)
+        _freeze(self, source=source, licence=licence)
 
     @property
     def n_items(self) -> int:
@@ -368,59 +321,28 @@ def _names(items: int | Sequence[Item]) -> tuple[Item, ...]:
     return names
 
 
-def _integers(name: str, values: ArrayLike, ndim: int = 1) -> Counts:
-    """Return an int64 copy of a non-empty integer array with `ndim` axes."""
+def _integers(name: str, values: ArrayLike) -> Counts:
+    """Return an int64 copy of a non-empty list of integers."""
     array = check.real_array(name, values)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} has shape {array.shape}: allowed is {ndim} dimension(s)")
-    if array.size == 0:
-        raise ValueError(f"{name} is empty: allowed is at least 1 entry")
-    if array.dtype.kind == "f":
-        bad = array[array != np.floor(array)]  # NaN differs from itself, so it is found too
-        if bad.size:
-            raise ValueError(f"{name} contains {bad[0]}: allowed is integers")
+    if array.ndim != 1 or not array.size:
+        raise ValueError(f"{name} of shape {array.shape}: allowed is (N,), at least 1 entry")
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} has type {array.dtype}: allowed is integers")
+        raise ValueError(f"{name} of type {array.dtype}: allowed are integers")
     return array.astype(np.int64)
 
 
 def _within(name: str, array: Counts, stop: int | None) -> Counts:
     """Check that all entries are in 0..stop-1, or non-negative when `stop` is None."""
-    bad = np.argwhere((array < 0) | (array >= stop) if stop is not None else array < 0)
+    bad = np.flatnonzero((array < 0) | (array >= stop) if stop is not None else array < 0)
     if bad.size:
-        where = tuple(int(k) for k in bad[0])
         allowed = "0 or more" if stop is None else f"0..{stop - 1}"
-        label = ", ".join(map(str, where))
-        raise ValueError(f"{name}[{label}] = {array[where]}: allowed is {allowed}")
+        raise ValueError(f"{name}[{bad[0]}] = {array[bad[0]]}: allowed is {allowed}")
     return array
 
 
 def _counts(name: str, values: ArrayLike) -> Counts:
-    """Return a square table of counts with zero diagonal."""
-    table = _integers(name, values, ndim=2)
-    if table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"{name} has shape {table.shape}: allowed is (n, n) with n >= 2")
-    _within(name, table, None)
-    diagonal = np.flatnonzero(np.diagonal(table))
-    if diagonal.size:
-        k = int(diagonal[0])
-        raise ValueError(f"{name}[{k}, {k}] = {table[k, k]}: allowed is 0 on the diagonal")
+    """Return a copy of a square table of counts with zero diagonal."""
+    table = np.array(check.win_tables(name, values, unit=1))
+    if table.ndim != 2:
+        raise ValueError(f"{name} of shape {table.shape}: allowed is (n, n)")
     return table
-
-
-def _permutations(name: str, values: ArrayLike, width: int) -> Counts:
-    table = check.real_array(name, values)
-    if table.ndim != 2 or not len(table) or table.shape[1] != width or width < 2:
-        raise ValueError(
-            f"{name} of shape {table.shape}: allowed is (users, {width or 'n'}), one row for one "
-            "user, at least one user and two items"
-        )
-    if not np.issubdtype(table.dtype, np.integer):
-        raise ValueError(f"{name} of type {table.dtype}: allowed are integers")
-    wrong = np.flatnonzero((np.sort(table, axis=1) != np.arange(width)).any(axis=1))
-    if wrong.size:
-        row = int(wrong[0])
-        raise ValueError(
-            f"{name}[{row}] = {table[row].tolist()}: allowed is a permutation of 0..{width - 1}"
-        )
-    return table.astype(np.int64)
