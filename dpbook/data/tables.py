@@ -190,7 +190,6 @@ def film_titles() -> dict[int, str]:
     return {int(row["movieId"]): row["title"] for row in rows_of("movielens_top40_films.csv")}
 
 
-# The types of a column
 _REFERENCE = {
     "experiment": np.int64,
     "metric": "U24",

@@ -28,8 +28,35 @@ MOST_ITEMS = 10**7
 MOST_COMPARISONS = 2**26
 
 
+class _Data:
+    """Named items, read-only arrays, and equality entry by entry (the order of the rows counts)."""
+
+    items: tuple[Item, ...]
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality without a hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        rest = {name: value for name, value in vars(self).items() if name != "items"}
+        return self.items == other.items and all(
+            np.array_equal(value, getattr(other, name)) for name, value in rest.items()
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items n."""
+        return len(self.items)
+
+    def _freeze(self, **values: object) -> None:
+        """Set the fields of a frozen dataclass, in its own ``__init__``."""
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+
 @dataclass(frozen=True, eq=False, init=False)
-class Comparisons:
+class Comparisons(_Data):
     """Decided paired comparisons.
 
     Parameters
@@ -78,29 +105,11 @@ class Comparisons:
             raise ValueError(
                 f"loser[{k}] = {lost[k]} equals winner[{k}]: an item is never compared with itself"
             )
-        _freeze(self, items=names, winner=won, loser=lost, user=labels)
+        self._freeze(items=names, winner=won, loser=lost, user=labels)
 
     def __len__(self) -> int:
         """Return the number of comparisons N."""
         return int(self.winner.size)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare items and arrays entry by entry (the order of the comparisons counts)."""
-        if not isinstance(other, Comparisons):
-            return NotImplemented
-        if (self.user is None) != (other.user is None) or self.items != other.items:
-            return False
-        return all(
-            np.array_equal(getattr(self, field), getattr(other, field))
-            for field in ("winner", "loser", "user")
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality without a hash
-
-    @property
-    def n_items(self) -> int:
-        """Number of items n."""
-        return len(self.items)
 
     @property
     def n_users(self) -> int:
@@ -147,7 +156,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Rankings:
+class Rankings(_Data):
     """Complete rankings, one row for one person.
 
     Parameters
@@ -175,7 +184,7 @@ class Rankings:
             raise ValueError(
                 f"positions of shape {table.shape}: allowed is (users, {len(names)}), as items"
             )
-        _freeze(self, items=names, positions=table.copy())
+        self._freeze(items=names, positions=table.copy())
 
     @classmethod
     def from_orders(cls, orders: ArrayLike, items: int | Sequence[Item] | None = None) -> Rankings:
@@ -199,19 +208,6 @@ class Rankings:
         """Return the number of users."""
         return len(self.positions)
 
-    def __eq__(self, other: object) -> bool:
-        """Compare items and positions entry by entry (the order of the users counts)."""
-        if not isinstance(other, Rankings):
-            return NotImplemented
-        return self.items == other.items and np.array_equal(self.positions, other.positions)
-
-    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality without a hash
-
-    @property
-    def n_items(self) -> int:
-        """Number of items n."""
-        return len(self.items)
-
     @property
     def n_users(self) -> int:
         """Number of users."""
@@ -224,7 +220,7 @@ class Rankings:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class PairTable:
+class PairTable(_Data):
     """What people say about each pair of items, counted.
 
     Parameters
@@ -268,13 +264,8 @@ class PairTable:
         answers = before + before.T + tied
         if answers.max() > users:
             raise ValueError(f"users = {users}: allowed is at least {answers.max()}, as at a pair")
-        _freeze(self, items=names, counts=before, users=users, ties=tied)
-        _freeze(self, source=source, licence=licence)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items n."""
-        return len(self.items)
+        self._freeze(items=names, counts=before, users=users, ties=tied)
+        self._freeze(source=source, licence=licence)
 
     @property
     def n_pairs(self) -> int:
@@ -291,14 +282,6 @@ class PairTable:
     def half_tied_counts(self) -> NDArray[np.float64]:
         """Return counts + ties / 2, shape (n, n): a tie is half a win for each side."""
         return self.counts + self.ties / 2
-
-
-def _freeze(data: object, **fields: object) -> None:
-    """Set the fields of a frozen dataclass, arrays read-only, in its own ``__init__``."""
-    for name, value in fields.items():
-        if isinstance(value, np.ndarray):
-            value.setflags(write=False)
-        object.__setattr__(data, name, value)
 
 
 def _names(items: int | Sequence[Item]) -> tuple[Item, ...]:
