@@ -63,11 +63,6 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     -------
     KemenyFit
 
-    Raises
-    ------
-    ValueError
-        If counts is not a square matrix of finite numbers, or the limit is not positive.
-
     Notes
     -----
     The variable x_ab, a < b, says that a comes before b; 0 <= x_ab + x_bc - x_ac <= 1 excludes
@@ -135,11 +130,6 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
     -------
     array of int, shape (n,)
         Positions that no single move improves.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, or start is no permutation.
     """
     table = check.square_table("counts", counts)
     places = check.rankings("start", start)

@@ -41,11 +41,6 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     array of int, shape (n,)
         Positions.
 
-    Raises
-    ------
-    ValueError
-        If counts is not a square matrix of finite numbers.
-
     Notes
     -----
     Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL (section 2.1).
@@ -186,11 +181,6 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
         Positions, in lexicographic order.
     probabilities : array, shape (..., n!)
 
-    Raises
-    ------
-    ValueError
-        If an entry is no probability, or two opposite entries do not add up to 1.
-
     Notes
     -----
     No pair is compared twice, so majority votes with or without noise drawn afresh for each
@@ -201,18 +191,7 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
 
 
 def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
-    """Exact joint law of the ranking and of the number of comparisons.
-
-    Parameters
-    ----------
-    preference : array, shape (..., n, n)
-        As for `kwiksort_pmf`.
-
-    Returns
-    -------
-    array, shape (..., n!, n (n - 1)/2 + 1)
-        Rows in the order of `dpbook.models.all_rankings`, columns the numbers of comparisons.
-    """
+    """Joint law of `kwiksort_pmf` and the number of comparisons, (..., n!, n (n - 1)/2 + 1)."""
     return _law(_preference(preference), counted=True)
 
 
@@ -276,11 +255,6 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     -------
     array, shape (n (n - 1)/2 + 1,)
         Entry c is the probability of c comparisons.
-
-    Raises
-    ------
-    ValueError
-        If wins is not a tournament.
 
     Notes
     -----

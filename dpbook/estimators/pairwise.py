@@ -32,11 +32,6 @@ def pairwise_counts(
     array of int (of float for float weights), shape (n, n)
         Zero on the diagonal; entry [i, j] + entry [j, i] is the number of users.
 
-    Raises
-    ------
-    ValueError
-        If a row is not a permutation, or a weight is negative.
-
     Notes
     -----
     AGKM, Background: the entry [i, j] is n w_ij, n users. The comparisons of eight users are one

@@ -22,11 +22,6 @@ def kendall_distance(a: ArrayLike, b: ArrayLike) -> Ints:
     -------
     array of int, shape (...)
 
-    Raises
-    ------
-    ValueError
-        If the numbers of items differ.
-
     Notes
     -----
     AGKM, Background. YLL, section 2.1, print one of the two orientations only.

@@ -31,11 +31,6 @@ def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
     -------
     array, shape (..., n, n)
 
-    Raises
-    ------
-    ValueError
-        If a strength is not finite or the link is unknown.
-
     Notes
     -----
     CCW25, section 2.1.
