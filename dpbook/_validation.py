@@ -42,17 +42,18 @@ def _between(name: str, value: float | Rational, low: float, high: float) -> flo
 
 def positive(name: str, value: float | Rational) -> float:
     """Return ``value`` as a float if it is finite and above zero."""
-    number = _real(name, value, "a finite number above 0")
-    if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} = {value!r}: allowed is a finite number above 0")
-    return number
+    return _finite(name, value, "a finite number above 0", above=0)
 
 
 def nonnegative(name: str, value: float) -> float:
     """Return ``value`` as a float if it is finite and at least zero."""
-    number = _real(name, value, "a finite number of at least 0")
-    if not (math.isfinite(number) and number >= 0):
-        raise ValueError(f"{name} = {value!r}: allowed is a finite number of at least 0")
+    return _finite(name, value, "a finite number of at least 0", above=-math.ulp(0))
+
+
+def _finite(name: str, value: Any, allowed: str, above: float) -> float:
+    number = _real(name, value, allowed)
+    if not above < number < math.inf:
+        raise ValueError(f"{name} = {value!r}: allowed is {allowed}")
     return number
 
 
@@ -144,11 +145,7 @@ def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDA
     small that the sum over a table is exact; for a unit of 1 the result holds integers. Without
     one they keep their type.
     """
-    tables = real_array(name, value)
-    if tables.ndim < 2 or tables.shape[-1] != tables.shape[-2] or tables.shape[-1] < 2:
-        raise ValueError(f"{name} of shape {tables.shape}: allowed is (..., n, n) with n >= 2")
-    if not tables.size:
-        raise ValueError(f"{name} of shape {tables.shape}: allowed is at least one table")
+    tables = _square(name, real_array(name, value))
     bad = tables[~np.isfinite(tables) | (tables < 0)]
     if bad.size:
         raise ValueError(
@@ -191,18 +188,37 @@ def shape(name: str, value: Any) -> tuple[int, ...]:
 
 def square_tables(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return ``value`` as a stack of finite square tables, (..., n, n) with n >= 2."""
-    tables = finite_array(name, value, min_ndim=2)
-    if tables.shape[-1] != tables.shape[-2] or tables.shape[-1] < 2:
-        raise ValueError(f"{name} of shape {tables.shape}: allowed is (..., n, n) with n >= 2")
-    return tables
+    return _square(name, finite_array(name, value, min_ndim=2))
 
 
 def square_table(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return ``value`` as one finite square table, (n, n) with n >= 2."""
-    table = finite_array(name, value, min_ndim=2)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"{name} of shape {table.shape}: allowed is (n, n) with n >= 2")
+    return _square(name, finite_array(name, value, min_ndim=2), most_ndim=2)
+
+
+def _square(name: str, table: NDArray[Any], most_ndim: float = math.inf) -> NDArray[Any]:
+    fit = 2 <= table.ndim <= most_ndim and table.shape[-1] == table.shape[-2] >= 2 and table.size
+    if not fit:
+        allowed = "(n, n)" if most_ndim == 2 else "(..., n, n)"
+        raise ValueError(f"{name} of shape {table.shape}: allowed is {allowed} with n >= 2")
     return table
+
+
+def rankings(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray[np.int64]:
+    """Return places, shape (..., n), n >= 2, each row a permutation of 0..n-1."""
+    places = real_array(name, value)
+    if places.dtype.kind not in "iu":
+        raise ValueError(f"{name} of type {places.dtype}: allowed are integers")
+    n = places.shape[-1] if places.ndim else 0
+    if n < 2 or not places.size or ndim not in (None, places.ndim):
+        allowed = "(..., n)" if ndim is None else "(users, n), at least one user and"
+        raise ValueError(f"{name} of shape {places.shape}: allowed is {allowed} n >= 2")
+    wrong = np.argwhere((np.sort(places, axis=-1) != np.arange(n)).any(axis=-1))
+    if len(wrong):
+        at = tuple(wrong[0].tolist())
+        where = f"{name}{list(at) if at else ''} = {places[at].tolist()}"
+        raise ValueError(f"{where}: allowed is a permutation of 0..{n - 1}")
+    return places.astype(np.int64, copy=False)
 
 
 def item_vector(name: str, value: ArrayLike) -> NDArray[np.float64]:

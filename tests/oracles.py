@@ -199,3 +199,21 @@ def brute_order_error(gap: float, epsilons: list[float], power: int) -> float:
         score = math.fsum((2 * z - 1) * x**power for x, z in zip(t, reports, strict=True))
         error += chance * (0.5 if abs(score) < 1e-12 else float(score < 0))
     return error
+
+
+def enumerated_edge_law(rho, p):
+    """Probability of each (win counts) outcome, pair by pair, in plain Python."""
+    n = len(rho)
+    law = {}
+    pairs = list(itertools.combinations(range(n), 2))
+    for outcome in itertools.product((0, 1, -1), repeat=len(pairs)):
+        probability, counts = 1.0, [0] * n
+        for (i, j), result in zip(pairs, outcome, strict=True):
+            if result == 0:
+                probability *= 1 - p
+            else:
+                winner, loser = (i, j) if result == 1 else (j, i)
+                probability *= p * rho[winner][loser]
+                counts[winner] += 1
+        law[tuple(counts)] = law.get(tuple(counts), 0.0) + probability
+    return law

@@ -174,22 +174,6 @@ def test_kwiksort_batches_keep_replicates_apart():
     assert (est.kwiksort_ranking(stack[0, 0], rng=rng) == orders[0]).all()
 
 
-def test_recorded_comparisons():
-    rng = np.random.default_rng(9)
-    counts = est.pairwise_counts(rankings(15, 12, 9))
-    law = est.comparisons_pmf_tournament(counts > counts.T)
-    numbers = []
-    for _ in range(3000):
-        positions, pairs = est.kwiksort_comparisons(counts, rng=rng)
-        assert len({frozenset(pair) for pair in pairs.tolist()}) == len(pairs)
-        ahead = counts[pairs[:, 0], pairs[:, 1]] > counts[pairs[:, 1], pairs[:, 0]]
-        assert ((positions[pairs[:, 0]] < positions[pairs[:, 1]]) == ahead).all()
-        numbers.append(len(pairs))
-    assert audit_sampler(np.bincount(numbers, minlength=law.size), law).passed
-    transitive = est.comparisons_pmf(12)
-    assert not audit_sampler(np.bincount(numbers, minlength=law.size), transitive).passed
-
-
 def comparison_law(wins, items):
     """Law of the number of comparisons, by enumerating pivots."""
     if len(items) < 2:

@@ -78,20 +78,18 @@ def test_equality_looks_at_every_part() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((3, [], []), r"winner is empty"),
+        ((3, [], []), r"winner of shape \(0,\)"),
         ((3, [0, 3], [1, 1]), r"winner\[1\] = 3: allowed is 0\.\.2"),
         ((3, [0, 1], [1, -1]), r"loser\[1\] = -1: allowed is 0\.\.2"),
         ((3, [0, 1], [1, 1]), r"loser\[1\] = 1 equals winner"),
         ((3, [0, 1], [1]), r"loser has 1 entries: allowed is 2"),
         ((3, [0, 1], [1, 2], [0]), r"user has 1 entries: allowed is 2"),
         ((3, [0, 1], [1, 2], [0, -4]), r"user\[1\] = -4: allowed is 0 or more"),
-        ((3, [0, 1], [1, 2], [0, np.nan]), r"user contains nan: allowed is integers"),
-        ((3, [0, np.nan], [1, 2]), r"winner contains nan: allowed is integers"),
-        ((3, [0, 1.5], [1, 2]), r"winner contains 1.5: allowed is integers"),
-        ((3, [0.0, 1.0], [1, 2]), r"winner has type float64: allowed is integers"),
+        ((3, [0, 1], [1, 2], [0, np.nan]), r"user of type float64: allowed are integers"),
+        ((3, [0.0, 1.0], [1, 2]), r"winner of type float64: allowed are integers"),
         ((3, ["a", "b"], [1, 2]), r"winner = .*, of type .U1: allowed"),
-        ((3, [True, False], [1, 2]), r"winner has type bool: allowed is integers"),
-        ((3, [[0], [1]], [1, 2]), r"winner has shape \(2, 1\)"),
+        ((3, [True, False], [1, 2]), r"winner of type bool: allowed are integers"),
+        ((3, [[0], [1]], [1, 2]), r"winner of shape \(2, 1\)"),
         ((3, [[0], [1, 2]], [1, 2]), r"winner = .*: allowed is an array of numbers, all its rows"),
         ((1, [0], [0]), r"items = 1: allowed is at least 2"),
         ((["x"], [0], [0]), r"items = \('x',\): allowed is at least 2"),
@@ -108,9 +106,9 @@ def test_bad_comparisons_are_refused(arguments: tuple[object, ...], message: str
 @pytest.mark.parametrize(
     ("wins", "items", "message"),
     [
-        ([[0, 1, 2], [1, 0, 2]], None, r"wins has shape \(2, 3\)"),
-        ([[0, 1], [-1, 0]], None, r"wins\[1, 0\] = -1"),
-        ([[0, 1], [1, 5]], None, r"wins\[1, 1\] = 5: allowed is 0 on the diagonal"),
+        ([[0, 1, 2], [1, 0, 2]], None, r"wins of shape \(2, 3\)"),
+        ([[0, 1], [-1, 0]], None, "wins holds -1"),
+        ([[0, 1], [1, 5]], None, "wins has a non-zero diagonal"),
         ([[0, 1], [1, 0]], ["a", "b", "c"], r"items has 3 entries; wins has 2 rows"),
     ],
 )
@@ -171,9 +169,9 @@ def test_a_table_by_hand() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: {"counts": t.counts + np.eye(4, dtype=int)}, "on the diagonal"),
-        (lambda t: {"counts": t.counts[:, :3]}, r"counts has shape \(4, 3\)"),
-        (lambda t: {"counts": -t.counts}, r"counts\[0, 1\] = -53: allowed is 0 or more"),
+        (lambda t: {"counts": t.counts + np.eye(4, dtype=int)}, "counts has a non-zero diagonal"),
+        (lambda t: {"counts": t.counts[:, :3]}, r"counts of shape \(4, 3\)"),
+        (lambda t: {"counts": -t.counts}, "counts holds -53"),
         (lambda t: {"ties": np.triu(t.ties)}, "not symmetric"),
         (lambda t: {"ties": t.ties[:3, :3]}, "ties has 3 rows: allowed is 4"),
         (lambda t: {"items": ("a", "b")}, "counts has 4 rows: allowed is 2"),

@@ -7,29 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import enumerated_edge_law
 
 from dpbook import models
 from dpbook.privacy import audit_sampler
 
 RHO = np.array([[0.5, 0.7, 0.9], [0.3, 0.5, 0.6], [0.1, 0.4, 0.5]])
-
-
-def enumerated_edge_law(rho, p):
-    """Probability of each (win counts) outcome, pair by pair, in plain Python."""
-    n = len(rho)
-    law = {}
-    pairs = list(itertools.combinations(range(n), 2))
-    for outcome in itertools.product((0, 1, -1), repeat=len(pairs)):
-        probability, counts = 1.0, [0] * n
-        for (i, j), result in zip(pairs, outcome, strict=True):
-            if result == 0:
-                probability *= 1 - p
-            else:
-                winner, loser = (i, j) if result == 1 else (j, i)
-                probability *= p * rho[winner][loser]
-                counts[winner] += 1
-        law[tuple(counts)] = law.get(tuple(counts), 0.0) + probability
-    return law
 
 
 def frequencies(counts, law):
@@ -81,15 +64,6 @@ def test_two_levels_of_any_group():
     assert (models.two_level_probabilities(5, 2, 0.2) == rho[order][:, order]).all()
 
 
-@pytest.mark.parametrize("p", [1.0, 0.6])
-def test_win_difference_pmf_against_enumeration(p):
-    pmf = models.win_difference_pmf(RHO, 0, 2, p=p)
-    expected = np.zeros(5)
-    for counts, probability in enumerated_edge_law(RHO, p).items():
-        expected[counts[0] - counts[2] + 2] += probability
-    np.testing.assert_allclose(pmf, expected, rtol=1e-13, atol=1e-16)
-
-
 def test_edge_wins_follow_the_enumerated_law():
     p = 0.6
     wins = models.edge_wins(RHO, p=p, size=40_000, rng=np.random.default_rng(1))
@@ -118,12 +92,6 @@ def test_individual_wins_follow_the_enumerated_law():
     assert not audit_sampler(frequencies(wins.sum(axis=2), law), list(flipped.values())).passed
 
 
-def test_comparisons_of_the_edge_design_stand_alone():
-    edge = models.edge_comparisons(RHO, rng=np.random.default_rng(3))
-    wins = models.edge_wins(RHO, rng=np.random.default_rng(3))
-    assert edge.user is None and np.array_equal(edge.win_matrix(), wins[0])
-
-
 @pytest.mark.parametrize(
     ("call", "named"),
     [
@@ -141,7 +109,6 @@ def test_comparisons_of_the_edge_design_stand_alone():
             lambda: models.individual_wins(RHO, users=0, per_user=1, rng=np.random.default_rng(0)),
             "users",
         ),
-        (lambda: models.win_difference_pmf(RHO, 1, 1, p=1), "b = 1"),
     ],
 )
 def test_bad_arguments_are_named(call, named):

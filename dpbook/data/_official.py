@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-HEADER = "respondent,item_a,item_b,outcome"
+HEADER = ("respondent", "item_a", "item_b", "outcome")
 OUTCOMES = ("a", "b", "tie", "missing")
 
 #: Largest file to be read, packed or unpacked: three times the largest official one, which is the
@@ -37,11 +37,6 @@ MAX_BYTES = 2**23
 
 class ConversionError(ValueError):
     """The official file does not have the layout described here."""
-
-
-def canonical_csv(rows: Iterable[tuple[int, str, str, str]]) -> str:
-    """Write rows (respondent, item_a, item_b, outcome) in the canonical form."""
-    return HEADER + "\n" + "".join(f"{r},{a},{b},{outcome}\n" for r, a, b, outcome in rows)
 
 
 def from_bradleyterry2(raw: bytes) -> str:
@@ -57,10 +52,8 @@ def from_bradleyterry2(raw: bytes) -> str:
     columns = [_r_vector(text, name, start) for name in names]
     if len({len(column) for column in columns}) != 1:
         raise ConversionError("the columns of `preferences` differ in length")
-    return canonical_csv(
-        (int(student), first, second, _outcome(wins))
-        for student, first, second, *wins in zip(*columns, strict=True)
-    )
+    rows = zip(*columns, strict=True)
+    return _csv_text(HEADER, [(str(int(who)), a, b, _outcome(wins)) for who, a, b, *wins in rows])
 
 
 def _outcome(wins: list[str]) -> str:
@@ -92,18 +85,10 @@ def _r_vector(text: str, name: str, start: int) -> list[str]:
 
 
 def from_prefmod(raw: bytes, *, name: str, items: tuple[str, ...], codes: Mapping[int, str]) -> str:
-    """Convert an ``.RData`` file of prefmod: a data frame, one row per respondent.
+    """Convert an ``.RData`` file of prefmod: the data frame `name`, one row per respondent.
 
-    Parameters
-    ----------
-    raw : bytes
-        The file.
-    name : str
-        Name of the data frame in it.
-    items : tuple of str, length n
-        The items.  The first n (n - 1) / 2 columns are the pairs 1:2, 1:3, 2:3, 1:4, ...
-    codes : mapping of int to str
-        Meaning of the numbers; NA is a missing answer.
+    Its first columns are the pairs 1:2, 1:3, 2:3, 1:4, ... of the items; `codes` says what the
+    numbers mean, NA is a missing answer.
     """
     frame = _read_rdata(raw).get(name)
     pairs = [(a, b) for j, b in enumerate(items) for a in items[:j]]
@@ -111,11 +96,12 @@ def from_prefmod(raw: bytes, *, name: str, items: tuple[str, ...], codes: Mappin
         raise ConversionError(f"no data frame `{name}` with at least {len(pairs)} columns")
     # .iloc by position: the names of the columns changed between versions of the package.
     answers = [frame.iloc[:, k].tolist() for k in range(len(pairs))]
-    return canonical_csv(
-        (row + 1, *pair, _decode(answers[k][row], codes))
+    rows = [
+        (str(row + 1), *pair, _decode(answers[k][row], codes))
         for row in range(len(frame))
         for k, pair in enumerate(pairs)
-    )
+    ]
+    return _csv_text(HEADER, rows)
 
 
 def _decode(value: Any, codes: Mapping[int, str]) -> str:

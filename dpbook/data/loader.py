@@ -8,9 +8,6 @@ Files and servers are not trusted.  Nothing larger than `MAX_BYTES` is read, and
 pins the digest of an official file, nothing of it is parsed before that digest is right.  Of the
 other official files only the result is pinned, so that their converters read bytes that nobody has
 vouched for; whatever goes wrong on the way ends as a `DatasetError` that says what to do.
-
-The download itself is tested only with a local stand-in of the official servers.  Reading a folder
-of canonical CSVs is tested on the real answers, digests included.
 """
 
 from __future__ import annotations
@@ -28,7 +25,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +40,6 @@ SILENCE, DEADLINE = 30.0, 300.0
 
 Opener = Callable[[str], bytes]
 Folder = str | os.PathLike[str]
-Survey = Literal["cems", "cems_1998", "immigration"]
-Lists = Literal["sushi", "turkdots", "turkpuzzle"]
 
 
 class DatasetError(RuntimeError):
@@ -54,25 +48,13 @@ class DatasetError(RuntimeError):
 
 @dataclass(frozen=True)
 class Dataset:
-    """One line of the registry.
+    """One line of the registry."""
 
-    Parameters
-    ----------
-    url : str
-        The official file, pinned to one version where the source has versions.
-    sha256 : str
-        Digest of the canonical CSV (not of the official file).
-    convert : callable
-        From the bytes of the official file to the canonical CSV.
-    raw_sha256 : str
-        Digest of the official file as it is served, checked before anything is parsed. Empty where
-        we have no copy to take one from: SUSHI and MovieLens. There the size is limited, and the
-        digest of the result decides.
-    """
-
-    url: str
-    sha256: str
-    convert: Callable[[bytes], str]
+    url: str  # of the official file, pinned to one version where the source has versions
+    sha256: str  # of the canonical CSV
+    convert: Callable[[bytes], str]  # the bytes of the official file to the canonical CSV
+    # Digest of the official file. Empty where we have no copy to take one from: there the size
+    # is limited, and the digest of the result decides.
     raw_sha256: str = ""
 
     @property
@@ -127,20 +109,6 @@ DATASETS: dict[str, Dataset] = {
 """Data sets that have to be fetched, by name."""
 
 
-@overload
-def load_dataset(
-    name: Survey, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
-) -> Comparisons: ...
-@overload
-def load_dataset(
-    name: Lists, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
-) -> Rankings: ...
-@overload
-def load_dataset(
-    name: str, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
-) -> Comparisons | Rankings | NDArray[np.float64]: ...
-
-
 def load_dataset(
     name: str, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
 ) -> Comparisons | Rankings | NDArray[np.float64]:
@@ -169,8 +137,6 @@ def load_dataset(
 
     Raises
     ------
-    ValueError
-        If `name` or `part` is unknown, or `path` is no name of a folder.
     DatasetError
         If the data cannot be fetched, cannot be converted, or have another digest, for whatever
         reason; the message says what to do.
@@ -216,15 +182,7 @@ def _ratings(rows: list[list[str]]) -> NDArray[np.float64]:
 
 
 def has_dataset(name: str) -> bool:
-    """Tell whether `load_dataset` would find a data set without the network.
-
-    Raises
-    ------
-    ValueError
-        If `name` is unknown.
-    DatasetError
-        If ``DPBOOK_DATA`` is not a folder.
-    """
+    """Tell whether `load_dataset` would find a data set without the network."""
     check.choice("name", name, (*DATASETS, *TURK_NAMES))
     if name in TURK_NAMES:
         return True

@@ -46,6 +46,9 @@ _CEMS = (
 _GPL = "counted from a package under GPL (>= 2)"
 
 
+Pairs = dict[tuple[str, str], tuple[int, ...]]  # i before j, j before i, ties
+
+
 class _About(NamedTuple):
     """People in a table, where it comes from, its terms; the table of which it changes pairs."""
 
@@ -120,16 +123,6 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
     PairTable
         Its `source` has the citation, its `licence` the terms.
 
-    Raises
-    ------
-    ValueError
-        If `name` or `part` is unknown.
-
-    Notes
-    -----
-    Sources: Dittrich, Hatzinger and Katzenbeisser (1998, 2001); Weber and Hatzinger (2011);
-    Kamishima (2003); Harper and Konstan (2015); Mao, Procaccia and Chen (2013).
-
     Examples
     --------
     >>> sushi = load_table("sushi")
@@ -145,7 +138,7 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
         return PairTable(rankings.items, before, len(places), None, *_TURK)
     if name == "movielens_top40":
         titles = film_titles()
-        pairs = {
+        pairs: Pairs = {
             (titles[int(row["first"])], titles[int(row["second"])]): (
                 int(row["first_higher"]) + int(row["only_first"]),
                 int(row["second_higher"]) + int(row["only_second"]),
@@ -156,22 +149,18 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
         return _pair_table(pairs, _MOVIELENS)
     about = _PAIRS[name]
     rows = rows_of("pair_tables.csv")
-    return _pair_table(
-        {
-            (row["first"], row["second"]): (
-                int(row["first_before"]),
-                int(row["second_before"]),
-                int(row["ties"]),
-            )
-            for wanted in (about.changes, name)
-            for row in rows
-            if row["table"] == wanted
-        },
-        about,
-    )
+    pairs = {
+        (row["first"], row["second"]): tuple(
+            int(row[count]) for count in ("first_before", "second_before", "ties")
+        )
+        for wanted in (about.changes, name)
+        for row in rows
+        if row["table"] == wanted
+    }
+    return _pair_table(pairs, about)
 
 
-def _pair_table(pairs: dict[tuple[str, str], tuple[int, int, int]], about: _About) -> PairTable:
+def _pair_table(pairs: Pairs, about: _About) -> PairTable:
     """Build a table from i before j, j before i, and ties, the pairs in lexicographic order."""
     items = tuple(dict.fromkeys(item for pair in pairs for item in pair))
     place = {item: k for k, item in enumerate(items)}

@@ -28,32 +28,47 @@ MOST_ITEMS = 10**7
 MOST_COMPARISONS = 2**26
 
 
+class _Data:
+    """Named items, read-only arrays, and equality entry by entry (the order of the rows counts)."""
+
+    items: tuple[Item, ...]
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality without a hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        rest = {name: value for name, value in vars(self).items() if name != "items"}
+        return self.items == other.items and all(
+            np.array_equal(value, getattr(other, name)) for name, value in rest.items()
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items n."""
+        return len(self.items)
+
+    def _freeze(self, **values: object) -> None:
+        """Set the fields of a frozen dataclass, in its own ``__init__``."""
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+
 @dataclass(frozen=True, eq=False, init=False)
-class Comparisons:
+class Comparisons(_Data):
     """Decided paired comparisons.
 
     Parameters
     ----------
     items : int or sequence of str or int
-        The items, all different, at least two.  An integer n stands for the items 0, ..., n - 1.
-    winner, loser : array_like of int, shape (N,)
-        Positions in `items` of the preferred and of the other item, N >= 1.
-    user : array_like of int, shape (N,), optional
-        Non-negative label of the person who answered.  ``None``: every comparison stands alone,
+        The items, all different, at least two; an integer n stands for 0, ..., n - 1. Kept as a
+        tuple.
+    winner, loser : array of int, shape (N,)
+        Positions in `items` of the preferred and of the other item, N >= 1. Kept read-only.
+    user : array of int, shape (N,), optional
+        Label, at least 0, of the person who answered; without it every comparison stands alone,
         as in the edge model.
-
-    Attributes
-    ----------
-    items : tuple of str or int, length n
-    winner, loser : ndarray of intp, shape (N,), read-only
-    user : ndarray of int64, shape (N,), read-only, or None
-
-    Raises
-    ------
-    ValueError
-        If there is no comparison, an array is not one-dimensional or does not hold integers (NaN
-        included), lengths differ, a position is outside 0..n-1, a label is negative, or an item
-        is compared with itself.
 
     Examples
     --------
@@ -90,29 +105,11 @@ class Comparisons:
             raise ValueError(
                 f"loser[{k}] = {lost[k]} equals winner[{k}]: an item is never compared with itself"
             )
-        _freeze(self, items=names, winner=won, loser=lost, user=labels)
+        self._freeze(items=names, winner=won, loser=lost, user=labels)
 
     def __len__(self) -> int:
         """Return the number of comparisons N."""
         return int(self.winner.size)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare items and arrays entry by entry (the order of the comparisons counts)."""
-        if not isinstance(other, Comparisons):
-            return NotImplemented
-        if (self.user is None) != (other.user is None) or self.items != other.items:
-            return False
-        return all(
-            np.array_equal(getattr(self, field), getattr(other, field))
-            for field in ("winner", "loser", "user")
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality without a hash
-
-    @property
-    def n_items(self) -> int:
-        """Number of items n."""
-        return len(self.items)
 
     @property
     def n_users(self) -> int:
@@ -133,21 +130,14 @@ class Comparisons:
 
         Parameters
         ----------
-        wins : array_like of int, shape (n, n)
-            Entry [i, j] is the number of times item i beat item j; zero diagonal, positive sum.
+        wins : array of int, shape (n, n)
+            The `win_matrix` wanted: zero diagonal, positive sum.
         items : int or sequence of str or int, optional
             The n items; 0, ..., n - 1 when left out.
 
         Returns
         -------
         Comparisons
-            Its `win_matrix` is `wins`.
-
-        Raises
-        ------
-        ValueError
-            If `wins` is not a square table of counts with zero diagonal, is all zero, or does
-            not match `items`.
         """
         table = _counts("wins", wins)
         names = _names(len(table) if items is None else items)
@@ -166,27 +156,16 @@ class Comparisons:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Rankings:
+class Rankings(_Data):
     """Complete rankings, one row for one person.
 
     Parameters
     ----------
     items : int or sequence of str or int
-        The items, all different, at least two.  An integer n stands for the items 0, ..., n - 1.
-    positions : array_like of int, shape (users, n)
+        As for `Comparisons`.
+    positions : array of int, shape (users, n)
         Entry [u, i] is the place of item i in the ranking of user u, 0 for the most preferred;
-        every row is a permutation of 0..n-1.
-
-    Attributes
-    ----------
-    items : tuple of str or int, length n
-    positions : ndarray of int64, shape (users, n), read-only
-
-    Raises
-    ------
-    ValueError
-        If there is no ranking, the table does not hold integers, has another width than `items`,
-        or a row is not a permutation.
+        every row is a permutation of 0..n-1. Kept read-only.
 
     Examples
     --------
@@ -200,7 +179,12 @@ class Rankings:
 
     def __init__(self, items: int | Sequence[Item], positions: ArrayLike) -> None:
         names = _names(items)
-        _freeze(self, items=names, positions=_permutations("positions", positions, len(names)))
+        table = check.rankings("positions", positions, 2)
+        if table.shape[1] != len(names):
+            raise ValueError(
+                f"positions of shape {table.shape}: allowed is (users, {len(names)}), as items"
+            )
+        self._freeze(items=names, positions=table.copy())
 
     @classmethod
     def from_orders(cls, orders: ArrayLike, items: int | Sequence[Item] | None = None) -> Rankings:
@@ -208,7 +192,7 @@ class Rankings:
 
         Parameters
         ----------
-        orders : array_like of int, shape (users, n)
+        orders : array of int, shape (users, n)
             Every row is a permutation of 0..n-1, the most preferred item first.
         items : int or sequence of str or int, optional
             The n items; 0, ..., n - 1 when left out.
@@ -217,27 +201,12 @@ class Rankings:
         -------
         Rankings
         """
-        table = check.real_array("orders", orders)
-        width = table.shape[-1] if table.ndim == 2 else 0
-        table = _permutations("orders", table, width)
-        return cls(width if items is None else items, np.argsort(table, axis=1))
+        table = check.rankings("orders", orders, 2)
+        return cls(table.shape[1] if items is None else items, np.argsort(table, axis=1))
 
     def __len__(self) -> int:
         """Return the number of users."""
         return len(self.positions)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare items and positions entry by entry (the order of the users counts)."""
-        if not isinstance(other, Rankings):
-            return NotImplemented
-        return self.items == other.items and np.array_equal(self.positions, other.positions)
-
-    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality without a hash
-
-    @property
-    def n_items(self) -> int:
-        """Number of items n."""
-        return len(self.items)
 
     @property
     def n_users(self) -> int:
@@ -251,34 +220,21 @@ class Rankings:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class PairTable:
+class PairTable(_Data):
     """What people say about each pair of items, counted.
 
     Parameters
     ----------
     items : int or sequence of str or int
-        The items, all different, at least two.  An integer n stands for the items 0, ..., n - 1.
-    counts : array_like of int, shape (n, n)
-        Entry [i, j]: people who put item i before item j.
+        As for `Comparisons`.
+    counts : array of int, shape (n, n)
+        Entry [i, j]: people who put item i before item j. Kept read-only.
     users : int
-        People in the table.  Off the diagonal, counts + counts.T + ties is at most this.
-    ties : array_like of int, shape (n, n), symmetric, optional
+        People in the table. Off the diagonal, counts + counts.T + ties is at most this.
+    ties : array of int, shape (n, n), symmetric, optional
         People who put neither item first; none when left out.
     source, licence : str
         Where the counts come from, and under what terms.
-
-    Attributes
-    ----------
-    items : tuple of str or int, length n
-    counts, ties : ndarray of int64, shape (n, n), read-only
-    users : int
-    source, licence : str
-
-    Raises
-    ------
-    ValueError
-        If a table is not a square table of counts that fits `items`, `ties` is not symmetric, or
-        a pair has more answers than people.
     """
 
     items: tuple[Item, ...]
@@ -308,20 +264,8 @@ class PairTable:
         answers = before + before.T + tied
         if answers.max() > users:
             raise ValueError(f"users = {users}: allowed is at least {answers.max()}, as at a pair")
-        _freeze(
-            self,
-            items=names,
-            counts=before,
-            users=users,
-            ties=tied,
-            source=source,
-            licence=licence,
-        )
-
-    @property
-    def n_items(self) -> int:
-        """Number of items n."""
-        return len(self.items)
+        self._freeze(items=names, counts=before, users=users, ties=tied)
+        self._freeze(source=source, licence=licence)
 
     @property
     def n_pairs(self) -> int:
@@ -338,14 +282,6 @@ class PairTable:
     def half_tied_counts(self) -> NDArray[np.float64]:
         """Return counts + ties / 2, shape (n, n): a tie is half a win for each side."""
         return self.counts + self.ties / 2
-
-
-def _freeze(data: object, **fields: object) -> None:
-    """Set the fields of a frozen dataclass, arrays read-only, in its own ``__init__``."""
-    for name, value in fields.items():
-        if isinstance(value, np.ndarray):
-            value.setflags(write=False)
-        object.__setattr__(data, name, value)
 
 
 def _names(items: int | Sequence[Item]) -> tuple[Item, ...]:
@@ -368,59 +304,28 @@ def _names(items: int | Sequence[Item]) -> tuple[Item, ...]:
     return names
 
 
-def _integers(name: str, values: ArrayLike, ndim: int = 1) -> Counts:
-    """Return an int64 copy of a non-empty integer array with `ndim` axes."""
+def _integers(name: str, values: ArrayLike) -> Counts:
+    """Return an int64 copy of a non-empty list of integers."""
     array = check.real_array(name, values)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} has shape {array.shape}: allowed is {ndim} dimension(s)")
-    if array.size == 0:
-        raise ValueError(f"{name} is empty: allowed is at least 1 entry")
-    if array.dtype.kind == "f":
-        bad = array[array != np.floor(array)]  # NaN differs from itself, so it is found too
-        if bad.size:
-            raise ValueError(f"{name} contains {bad[0]}: allowed is integers")
+    if array.ndim != 1 or not array.size:
+        raise ValueError(f"{name} of shape {array.shape}: allowed is (N,), at least 1 entry")
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} has type {array.dtype}: allowed is integers")
+        raise ValueError(f"{name} of type {array.dtype}: allowed are integers")
     return array.astype(np.int64)
 
 
 def _within(name: str, array: Counts, stop: int | None) -> Counts:
     """Check that all entries are in 0..stop-1, or non-negative when `stop` is None."""
-    bad = np.argwhere((array < 0) | (array >= stop) if stop is not None else array < 0)
+    bad = np.flatnonzero((array < 0) | (array >= stop) if stop is not None else array < 0)
     if bad.size:
-        where = tuple(int(k) for k in bad[0])
         allowed = "0 or more" if stop is None else f"0..{stop - 1}"
-        label = ", ".join(map(str, where))
-        raise ValueError(f"{name}[{label}] = {array[where]}: allowed is {allowed}")
+        raise ValueError(f"{name}[{bad[0]}] = {array[bad[0]]}: allowed is {allowed}")
     return array
 
 
 def _counts(name: str, values: ArrayLike) -> Counts:
-    """Return a square table of counts with zero diagonal."""
-    table = _integers(name, values, ndim=2)
-    if table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"{name} has shape {table.shape}: allowed is (n, n) with n >= 2")
-    _within(name, table, None)
-    diagonal = np.flatnonzero(np.diagonal(table))
-    if diagonal.size:
-        k = int(diagonal[0])
-        raise ValueError(f"{name}[{k}, {k}] = {table[k, k]}: allowed is 0 on the diagonal")
+    """Return a copy of a square table of counts with zero diagonal."""
+    table = np.array(check.win_tables(name, values, unit=1))
+    if table.ndim != 2:
+        raise ValueError(f"{name} of shape {table.shape}: allowed is (n, n)")
     return table
-
-
-def _permutations(name: str, values: ArrayLike, width: int) -> Counts:
-    table = check.real_array(name, values)
-    if table.ndim != 2 or not len(table) or table.shape[1] != width or width < 2:
-        raise ValueError(
-            f"{name} of shape {table.shape}: allowed is (users, {width or 'n'}), one row for one "
-            "user, at least one user and two items"
-        )
-    if not np.issubdtype(table.dtype, np.integer):
-        raise ValueError(f"{name} of type {table.dtype}: allowed are integers")
-    wrong = np.flatnonzero((np.sort(table, axis=1) != np.arange(width)).any(axis=1))
-    if wrong.size:
-        row = int(wrong[0])
-        raise ValueError(
-            f"{name}[{row}] = {table[row].tolist()}: allowed is a permutation of 0..{width - 1}"
-        )
-    return table.astype(np.int64)

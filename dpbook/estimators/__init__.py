@@ -1,11 +1,10 @@
 """Non-private estimators: win counts, orders, ridge maximum likelihood, rank aggregation."""
 
 from dpbook.estimators.footrule import footrule_ranking
-from dpbook.estimators.kemeny import KemenyFit, kemeny_ranking, local_search_ranking
+from dpbook.estimators.kemeny import kemeny_ranking, local_search_ranking
 from dpbook.estimators.kwiksort import (
     comparisons_pmf,
     comparisons_pmf_tournament,
-    kwiksort_comparisons,
     kwiksort_pmf,
     kwiksort_ranking,
     kwiksort_rankings,
@@ -23,11 +22,9 @@ from dpbook.estimators.rank_distances import (
     kemeny_score,
     kendall_distance,
 )
-from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
+from dpbook.estimators.ridge import ridge_mle, ridge_mle_complete
 
 __all__ = [
-    "KemenyFit",
-    "RidgeFit",
     "borda_ranking",
     "comparisons_pmf",
     "comparisons_pmf_tournament",
@@ -37,7 +34,6 @@ __all__ = [
     "kemeny_ranking",
     "kemeny_score",
     "kendall_distance",
-    "kwiksort_comparisons",
     "kwiksort_pmf",
     "kwiksort_ranking",
     "kwiksort_rankings",

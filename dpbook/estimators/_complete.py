@@ -41,7 +41,6 @@ class WinCounts:
 
     @property
     def least(self) -> float:
-        """Smallest positive weight of a win."""
         return self.per_pair
 
     def fit(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
@@ -62,7 +61,6 @@ class WinCounts:
         return theta, residual, steps
 
     def connected(self) -> bool:
-        """Every pair is compared."""
         return True
 
     def groups(self) -> int:

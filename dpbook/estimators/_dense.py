@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbook.estimators._newton import (
+    SAFE_SPREAD,
     Settings,
     blocks,
     inner_stop,
@@ -20,8 +21,6 @@ from dpbook.estimators._newton import (
 
 Array = NDArray[np.float64]
 
-# exp(theta) is used while squares of its entries stay finite: strengths within +-300 of the middle.
-SAFE_SPREAD = 600.0
 # Matrix entries that one block of replicates works on: half a megabyte stays in a core's cache.
 BLOCK_ENTRIES = 2**16
 
@@ -35,7 +34,6 @@ class WinMatrices:
 
     @property
     def least(self) -> float:
-        """Smallest positive weight of a win."""
         if self.wins.dtype.kind in "iub":
             return 1.0
         return float(np.min(self.wins, where=self.wins > 0, initial=np.inf))
@@ -43,34 +41,17 @@ class WinMatrices:
     def fit(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
         """Fit blocks of replicates that fit into the cache."""
         theta, residual, steps = np.empty_like(linear), np.empty(len(linear)), 0
-        shared = self._statistics(self.wins) if self.wins.ndim == 2 else None
+        shared = _statistics(self.wins) if self.wins.ndim == 2 else None
         for rows in blocks(len(linear), BLOCK_ENTRIES // linear.shape[1] ** 2):
             # A block of one replicate drops its axis: fewer, simpler array operations.
             index = rows.start if rows.stop - rows.start == 1 else rows
-            wins = self.wins if self.wins.ndim == 2 else self.wins[index]
-            found, residual[index], used = self._fit_block(wins, shared, linear[index], settings)
+            totals, won = _statistics(self.wins[index]) if shared is None else shared
+            found, used = fit_logistic(totals, won, linear[index], settings)
+            residual[index] = logistic_residual(totals, won, linear[index], found, settings.gamma)
             theta[index], steps = found, max(steps, used)
         return theta, residual, steps
 
-    @staticmethod
-    def _statistics(wins: NDArray[Any]) -> tuple[Array, Array]:
-        """Sufficient statistics: weight of each pair, and win counts."""
-        matrix = np.asarray(wins, dtype=float)
-        return matrix + np.swapaxes(matrix, -1, -2), matrix.sum(axis=-1)
-
-    def _fit_block(
-        self,
-        wins: NDArray[Any],
-        shared: tuple[Array, Array] | None,
-        linear: Array,
-        settings: Settings,
-    ) -> tuple[Array, Array, int]:
-        totals, won = self._statistics(wins) if shared is None else shared
-        theta, used = fit_logistic(totals, won, linear, settings)
-        return theta, logistic_residual(totals, won, linear, theta, settings.gamma), used
-
     def connected(self) -> bool:
-        """Whether comparisons join all items, in every replicate."""
         n = self.wins.shape[-1]
         met = (self.wins > 0) | (np.swapaxes(self.wins, -1, -2) > 0)
         # Two items that each met half of the others have met each other or a common opponent.
@@ -79,9 +60,14 @@ class WinMatrices:
         return all(_joined(matrix) for matrix in met.reshape(-1, n, n))
 
     def groups(self) -> int:
-        """Most groups of items, in any replicate, that reach each other by wins."""
         n = self.wins.shape[-1]
         return max(strong_groups(matrix > 0) for matrix in self.wins.reshape(-1, n, n))
+
+
+def _statistics(wins: NDArray[Any]) -> tuple[Array, Array]:
+    """Sufficient statistics: weight of each pair, and win counts."""
+    matrix = np.asarray(wins, dtype=float)
+    return matrix + np.swapaxes(matrix, -1, -2), matrix.sum(axis=-1)
 
 
 class LogisticMatrices:

@@ -16,6 +16,8 @@ from scipy.sparse import csgraph
 
 Array = NDArray[np.float64]
 
+# exp(theta) is used while squares of its entries stay finite: strengths within +-300 of the middle.
+SAFE_SPREAD = 600.0
 TINY = np.finfo(float).tiny
 # Inner iterations of one Newton step; more would be wasted far from the minimiser.
 INNER_LIMIT = 500
@@ -38,42 +40,14 @@ class Settings:
         return self.tol / 2
 
 
-class Data(Protocol):
-    """Comparisons in the form one solver wants; ``linear`` has shape (replicates, n)."""
-
-    @property
-    def method(self) -> str:
-        """The word for `RidgeFit.method`."""
-        ...
-
-    @property
-    def least(self) -> float:
-        """Smallest positive weight of a win."""
-        ...
-
-    def fit(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
-        """Return theta (replicates, n), residuals computed afresh, and the most steps taken."""
-        ...
-
-    def connected(self) -> bool:
-        """Whether comparisons join all items, in every replicate."""
-        ...
-
-    def groups(self) -> int:
-        """Most groups of items, in any replicate, that reach each other by wins."""
-        ...
-
-
 class Problem(Protocol):
     """What `minimise` needs to know of a problem."""
 
     def score(self, theta: Array) -> Array:
         """Gradient at ``theta``, which `direction` then refers to."""
-        ...
 
     def direction(self, score: Array, tol: float) -> Array:
         """Approximate Newton step from the last point scored: always a descent direction."""
-        ...
 
 
 def dot(a: Array, b: Array) -> Any:

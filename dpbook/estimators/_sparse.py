@@ -12,6 +12,7 @@ from scipy.sparse import csgraph
 
 from dpbook.data import Comparisons
 from dpbook.estimators._newton import (
+    SAFE_SPREAD,
     Settings,
     inner_stop,
     logistic_start,
@@ -23,31 +24,16 @@ from dpbook.estimators._newton import (
 Array = NDArray[np.float64]
 Index = NDArray[np.int32]
 
-# As for matrices: exp(theta) is used while squares of its entries stay finite.
-SAFE_SPREAD = 600.0
-
 
 @dataclass(frozen=True)
 class Pairs:
-    """A weighted comparison graph, one orientation of each edge, ordered by its lower item.
+    """A weighted comparison graph, one orientation of each edge, ordered by its lower item."""
 
-    Attributes
-    ----------
-    start : array of int, shape (n + 1,)
-        The pairs of lower item i are those from start[i] to start[i + 1].
-    high : array of int, shape (E,)
-        The higher item of each pair; a pair may occur several times.
-    won, total : array, shape (E,)
-        Weight of the wins of the lower item, and of all comparisons.
-    least : float
-        The smallest positive weight of a win.
-    """
-
-    start: Index
-    high: Index
-    won: Array
-    total: Array
-    least: float
+    start: Index  # (n + 1,): the pairs of lower item i are those from start[i] to start[i + 1]
+    high: Index  # (E,): the higher item of each pair; a pair may occur several times
+    won: Array  # (E,): weight of the wins of the lower item
+    total: Array  # (E,): weight of all comparisons
+    least: float  # smallest positive weight of a win
     method: str = "sparse"
 
     @property
@@ -61,10 +47,7 @@ class Pairs:
         return sparse.csr_array((entries, self.high, self.start), shape=(n, n))
 
     def sums(self, entries: Array, matrix: Any | None = None) -> tuple[Array, Array]:
-        """Add up one number for each pair at its lower item, and at its higher item.
-
-        The entries of ``matrix``, if there is one at hand, are overwritten.
-        """
+        """Add up one number for each pair at its lower and at its higher item, in ``matrix``."""
         if matrix is None:
             matrix = self.matrix(entries)
         else:
@@ -83,14 +66,7 @@ class Pairs:
         gaps = np.empty(self.high.size)
         return np.subtract(self.ends(theta, gaps), gaps, out=gaps)
 
-    def degree_and_wins(self, matrix: Any | None = None) -> tuple[Array, Array]:
-        """Total weight of the comparisons, and of the wins, of each item."""
-        met_higher, met_lower = self.sums(self.total, matrix)
-        won, lost = self.sums(self.won, matrix)
-        return met_higher + met_lower, won + met_lower - lost
-
     def connected(self) -> bool:
-        """Whether every two items are joined by a chain of comparisons."""
         n, weight = self.n_items, self.total
         # Few pairs, spread over all, usually join everything already; weightless ones do not.
         for stride in (max(1, self.high.size // (8 * n)), 1):
@@ -174,7 +150,9 @@ class LogisticPairs:
         self._transposed = self._weights.T  # shares the entries
         self._exp = np.empty(pairs.n_items)
         self._ratio = np.empty(pairs.high.size)
-        self.degree, self.wins = pairs.degree_and_wins(self._weights)
+        met_higher, met_lower = pairs.sums(pairs.total, self._weights)
+        won, lost = pairs.sums(pairs.won, self._weights)
+        self.degree, self.wins = met_higher + met_lower, won + met_lower - lost
         self.target = self.wins - linear
         self.mean_degree = self.degree.mean()
 

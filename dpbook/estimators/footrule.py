@@ -24,11 +24,6 @@ def footrule_ranking(reached: ArrayLike) -> NDArray[np.int64]:
     array of int, shape (..., n)
         Positions. Which of several best rankings it is depends on the names of the items.
 
-    Raises
-    ------
-    ValueError
-        If reached is not a stack of such tables of finite numbers.
-
     Notes
     -----
     The distance between places k and p is the number of l in 0..n-2 with l < k and p <= l, or

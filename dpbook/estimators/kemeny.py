@@ -14,7 +14,7 @@ from scipy import optimize, sparse
 
 from dpbook import _validation as check
 from dpbook.estimators.orders import borda_ranking
-from dpbook.estimators.rank_distances import check_rankings, kemeny_score
+from dpbook.estimators.rank_distances import kemeny_score
 from dpbook.models.rankings import all_rankings
 
 Array = NDArray[np.float64]
@@ -62,11 +62,6 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     Returns
     -------
     KemenyFit
-
-    Raises
-    ------
-    ValueError
-        If counts is not a square matrix of finite numbers, or the limit is not positive.
 
     Notes
     -----
@@ -135,14 +130,9 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
     -------
     array of int, shape (n,)
         Positions that no single move improves.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, or start is no permutation.
     """
     table = check.square_table("counts", counts)
-    places = check_rankings("start", start)
+    places = check.rankings("start", start)
     if places.shape != table.shape[:1]:
         raise ValueError(f"start of shape {places.shape}: allowed is ({len(table)},)")
     order = np.argsort(places)

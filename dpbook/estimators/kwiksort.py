@@ -41,35 +41,11 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     array of int, shape (n,)
         Positions.
 
-    Raises
-    ------
-    ValueError
-        If counts is not a square matrix of finite numbers.
-
     Notes
     -----
     Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL (section 2.1).
     """
-    return _sorted(_margins(check.square_table("counts", counts)), rng, [])
-
-
-def kwiksort_comparisons(counts: ArrayLike, *, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Rank as `kwiksort_ranking`, and list the comparisons in the order made.
-
-    Parameters
-    ----------
-    counts, rng
-        As for `kwiksort_ranking`.
-
-    Returns
-    -------
-    positions : array of int, shape (n,)
-    pairs : array of int, shape (comparisons, 2)
-        The pivot first; no pair is compared twice.
-    """
-    pairs: list[tuple[int, int]] = []
-    positions = _sorted(_margins(check.square_table("counts", counts)), rng, pairs)
-    return positions, np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return _sorted(_margins(check.square_table("counts", counts)), rng)
 
 
 def kwiksort_rankings(
@@ -104,7 +80,7 @@ def kwiksort_rankings(
     total = len(stack) * runs
     shape = margin.shape[:-2] + (() if size is None else (runs,)) + (n,)
     if total <= _FEW:
-        few = [_sorted(table, rng, []) for table in stack for _ in range(runs)]
+        few = [_sorted(table, rng) for table in stack for _ in range(runs)]
         return np.array(few).reshape(shape)
     data = np.repeat(np.arange(len(stack)), runs)
     pivots = np.argsort(rng.random((total, n)), axis=1)
@@ -158,8 +134,8 @@ def partition_runs(
     return start
 
 
-def _sorted(margin: NDArray[Any], rng: np.random.Generator, pairs: list[tuple[int, int]]) -> Ints:
-    """Positions; the comparisons made are appended to pairs."""
+def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
+    """Positions."""
     n = len(margin)
     ahead = margin > 0
     tied = np.triu(margin == 0, 1)
@@ -176,7 +152,6 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator, pairs: list[tuple[in
             placed += part
             continue
         pivot, *others = part
-        pairs.extend((pivot, item) for item in others)
         loses = wins[pivot]
         parts.append([item for item in others if loses[item]])
         parts.append([pivot])
@@ -206,11 +181,6 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
         Positions, in lexicographic order.
     probabilities : array, shape (..., n!)
 
-    Raises
-    ------
-    ValueError
-        If an entry is no probability, or two opposite entries do not add up to 1.
-
     Notes
     -----
     No pair is compared twice, so majority votes with or without noise drawn afresh for each
@@ -221,18 +191,7 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
 
 
 def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
-    """Exact joint law of the ranking and of the number of comparisons.
-
-    Parameters
-    ----------
-    preference : array, shape (..., n, n)
-        As for `kwiksort_pmf`.
-
-    Returns
-    -------
-    array, shape (..., n!, n (n - 1)/2 + 1)
-        Rows in the order of `dpbook.models.all_rankings`, columns the numbers of comparisons.
-    """
+    """Joint law of `kwiksort_pmf` and the number of comparisons, (..., n!, n (n - 1)/2 + 1)."""
     return _law(_preference(preference), counted=True)
 
 
@@ -296,11 +255,6 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     -------
     array, shape (n (n - 1)/2 + 1,)
         Entry c is the probability of c comparisons.
-
-    Raises
-    ------
-    ValueError
-        If wins is not a tournament.
 
     Notes
     -----

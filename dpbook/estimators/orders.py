@@ -24,12 +24,6 @@ def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
     -------
     array, shape (..., n)
         Integers; floats, halves kept, for win matrices of floats.
-
-    Raises
-    ------
-    ValueError
-        If ``data`` holds something other than whole and half counts of at least 0, a sum of 2**53
-        or more, or a non-zero diagonal.
     """
     if isinstance(data, Comparisons):
         return np.bincount(data.winner, minlength=data.n_items)
@@ -86,7 +80,7 @@ def top_k_mask(
 def borda_ranking(
     counts: ArrayLike, *, rng: np.random.Generator | None = None
 ) -> NDArray[np.int64]:
-    """Rank by the number of times an item is placed before another one.
+    """Rank by the number of times an item is placed before another one, or by average place.
 
     Parameters
     ----------
@@ -99,15 +93,6 @@ def borda_ranking(
     -------
     array of int, shape (..., n)
         Positions.
-
-    Raises
-    ------
-    ValueError
-        If counts is not a stack of square matrices of finite numbers.
-
-    Notes
-    -----
-    For complete rankings it is the order by average place.
     """
     table = check.square_tables("counts", counts)
     off = ~np.eye(table.shape[-1], dtype=bool)
@@ -132,8 +117,3 @@ def copeland_ranking(
     table = check.square_tables("counts", counts)
     outcome = np.sign(table - np.swapaxes(table, -1, -2))
     return ranks_from_scores(outcome.sum(axis=-1), rng=rng)
-
-
-def win_matrices(data: ArrayLike) -> NDArray[Any]:
-    """Check weights of wins, shape (..., n, n): non-negative, finite, with a zero diagonal."""
-    return check.win_tables("data", data)

@@ -32,11 +32,6 @@ def pairwise_counts(
     array of int (of float for float weights), shape (n, n)
         Zero on the diagonal; entry [i, j] + entry [j, i] is the number of users.
 
-    Raises
-    ------
-    ValueError
-        If a row is not a permutation, or a weight is negative.
-
     Notes
     -----
     AGKM, Background: the entry [i, j] is m w_ij, m users. The comparisons of eight users are one
@@ -99,13 +94,8 @@ def _count_block(columns: NDArray[Any]) -> NDArray[np.int64]:
 
 def _columns(table: NDArray[Any]) -> NDArray[Any]:
     """Places by item, shape (n, users), in the smallest type."""
-    if table.ndim != 2 or not len(table) or table.shape[1] < 2:
-        raise ValueError(
-            f"positions of shape {table.shape}: allowed is (users, n), at least one user and "
-            "two items"
-        )
-    if not np.issubdtype(table.dtype, np.integer):
-        raise ValueError(f"positions of type {table.dtype}: allowed are integers")
+    if table.ndim != 2 or table.dtype.kind not in "iu" or not len(table) or table.shape[1] < 2:
+        check.rankings("positions", table, 2)  # says what is wrong
     n = table.shape[1]
     small = np.uint8 if n <= 256 else np.uint16 if n <= 65536 else np.uint32
     return np.ascontiguousarray(table.astype(small).T)
@@ -127,11 +117,7 @@ def _check_permutations(table: NDArray[Any], columns: NDArray[Any]) -> None:
     elif good:
         good = bool((np.sort(columns, axis=0) == np.arange(n)[:, None]).all())
     if not good:
-        wrong = (np.sort(table, axis=1) != np.arange(n)).any(axis=1)
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"positions[{row}] = {table[row].tolist()}: allowed is a permutation of 0..{n - 1}"
-        )
+        check.rankings("positions", table, 2)  # names the first row that is none
 
 
 def _weights(weights: ArrayLike, users: int) -> NDArray[Any]:

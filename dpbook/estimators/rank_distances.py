@@ -22,11 +22,6 @@ def kendall_distance(a: ArrayLike, b: ArrayLike) -> Ints:
     -------
     array of int, shape (...)
 
-    Raises
-    ------
-    ValueError
-        If the numbers of items differ.
-
     Notes
     -----
     AGKM, Background. YLL, section 2.1, print one of the two orientations only.
@@ -79,7 +74,7 @@ def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64
     AGKM, Background. The sum over pairs placed i before j of the fraction who disagree; the
     diagonal is not looked at, and noisy fractions are allowed.
     """
-    places = check_rankings("ranking", ranking)
+    places = check.rankings("ranking", ranking)
     shares = check.finite_array("fractions", fractions, min_ndim=2)
     if shares.shape[-2:] != (places.shape[-1],) * 2:
         raise ValueError(
@@ -94,23 +89,9 @@ def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64
 
 
 def _two_rankings(a: ArrayLike, b: ArrayLike) -> tuple[Ints, Ints]:
-    first, second = check_rankings("a", a), check_rankings("b", b)
+    first, second = check.rankings("a", a), check.rankings("b", b)
     if first.shape[-1] != second.shape[-1]:
         raise ValueError(
             f"b ranks {second.shape[-1]} items: allowed are the {first.shape[-1]} of a"
         )
     return first, second
-
-
-def check_rankings(name: str, values: ArrayLike) -> Ints:
-    """Positions as signed integers; small unsigned types would wrap around in differences."""
-    places = check.real_array(name, values)
-    if places.ndim < 1 or places.shape[-1] < 2 or not np.issubdtype(places.dtype, np.integer):
-        raise ValueError(
-            f"{name} of shape {places.shape} and type {places.dtype}: allowed are integer "
-            "positions (..., n), n >= 2"
-        )
-    n = places.shape[-1]
-    if (np.sort(places, axis=-1) != np.arange(n)).any():
-        raise ValueError(f"{name} holds a row that is none: allowed are permutations of 0..{n - 1}")
-    return places.astype(np.int64, copy=False)

@@ -14,11 +14,16 @@ from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.estimators._complete import WinCounts
 from dpbook.estimators._dense import WinMatrices
-from dpbook.estimators._newton import Data, Settings
-from dpbook.estimators._sparse import pairs_from_comparisons, pairs_from_matrix
-from dpbook.estimators.orders import win_matrices
+from dpbook.estimators._newton import Settings
+from dpbook.estimators._sparse import Pairs, pairs_from_comparisons, pairs_from_matrix
 
 Array = NDArray[np.float64]
+
+# The data in the form one solver wants. ``fit(linear, settings)`` takes (replicates, n) and gives
+# theta, residuals computed afresh, and the most steps; ``connected()``: comparisons join all items
+# in every replicate; ``groups()``: the most groups of items that reach each other by wins;
+# ``least``: the smallest positive weight of a win.
+Data = WinCounts | WinMatrices | Pairs
 
 METHODS = ("auto", "dense", "sparse", "complete")
 # Up to here a pass over a matrix is cheaper than the index arithmetic of a list of pairs.
@@ -109,7 +114,7 @@ def ridge_mle(
         matrix: Any = data
         noise = _linear(linear, matrix.shape[-1])
         return _fit(_from_sparse(matrix, method), noise, settings)
-    wins = win_matrices(data)
+    wins = check.win_tables("data", data)
     n = wins.shape[-1]
     noise = _linear(linear, n)
     if wins.ndim > 2:
@@ -133,7 +138,7 @@ def ridge_mle_complete(
     Parameters
     ----------
     wins : array, shape (..., n)
-        Total weight of the wins of each item; these are sufficient here.
+        Total weight of the wins of each item, in all per_pair n (n - 1) / 2.
     per_pair : float
         Weight of the comparisons of each pair, the same for all.
     gamma, linear, tol, max_iterations
@@ -142,13 +147,6 @@ def ridge_mle_complete(
     Returns
     -------
     RidgeFit
-
-    Raises
-    ------
-    ValueError
-        If the win counts do not add up to ``per_pair`` times n (n - 1) / 2; or as for `ridge_mle`.
-    RuntimeError
-        As for `ridge_mle`.
     """
     settings = _settings(gamma, tol, max_iterations)
     counts = check.finite_array("wins", wins)
@@ -187,7 +185,7 @@ def _each_pair_once(data: Comparisons) -> bool:
 
 def _from_sparse(data: Any, method: str) -> Data:
     if method not in ("auto", "sparse"):
-        return _from_matrices(win_matrices(data.toarray()), method)
+        return _from_matrices(check.win_tables("data", data.toarray()), method)
     if data.ndim != 2 or data.shape[0] != data.shape[1] or data.shape[0] < 2:
         raise ValueError(f"data of shape {data.shape}: allowed is (n, n) with n >= 2")
     entries = sparse.coo_array(data)

@@ -15,11 +15,9 @@ from dpbook.models.links import LINKS
 from dpbook.models.pairs import (
     average_win_probabilities,
     btl_probabilities,
-    edge_comparisons,
     edge_wins,
     individual_wins,
     two_level_probabilities,
-    win_difference_pmf,
 )
 from dpbook.models.rankings import (
     all_rankings,
@@ -34,7 +32,6 @@ __all__ = [
     "all_rankings",
     "average_win_probabilities",
     "btl_probabilities",
-    "edge_comparisons",
     "edge_wins",
     "individual_wins",
     "mallows_expected_distance",
@@ -42,5 +39,4 @@ __all__ = [
     "mallows_pmf",
     "mallows_rankings",
     "two_level_probabilities",
-    "win_difference_pmf",
 ]

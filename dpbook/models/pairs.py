@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.data import Comparisons
 from dpbook.models.links import LINKS
 
 Array = NDArray[np.float64]
@@ -31,11 +30,6 @@ def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
     Returns
     -------
     array, shape (..., n, n)
-
-    Raises
-    ------
-    ValueError
-        If a strength is not finite or the link is unknown.
 
     Notes
     -----
@@ -102,42 +96,6 @@ def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Arr
     upper = np.zeros(n)
     upper[members] = 1
     return 0.5 + gap * (upper[:, None] - upper)
-
-
-def win_difference_pmf(rho: ArrayLike, a: int, b: int, *, p: float) -> Array:
-    """Exact law of N_a - N_b, the difference of two items' wins in the edge design.
-
-    Parameters
-    ----------
-    rho : array, shape (n, n)
-        Winning probabilities.
-    a, b : int
-        Two different items.
-    p : float
-        Probability that a pair is compared, in (0, 1].
-
-    Returns
-    -------
-    array, shape (2 n - 1,)
-        Entry ``d + n - 1`` is the probability of the difference ``d``.
-
-    Notes
-    -----
-    A convolution of n - 1 independent steps in {-1, 0, 1} (CCW25, proof A.6). All terms are
-    positive, so each entry has a relative error of at most about 3 n rounding units.
-    """
-    matrix = _probabilities(rho)
-    n = matrix.shape[-1]
-    p = check.probability("p", p, zero=False)
-    a, b = check.integer("a", a, 0, n - 1), check.integer("b", b, 0, n - 1)
-    if a == b:
-        raise ValueError(f"b = {b}: allowed is an item other than a")
-    pmf = np.array([p * matrix[b, a], 1 - p, p * matrix[a, b]])
-    for j in set(range(n)) - {a, b}:
-        up, down = p * matrix[a, j], p * matrix[b, j]
-        step = [(1 - up) * down, up * down + (1 - up) * (1 - down), up * (1 - down)]
-        pmf = np.convolve(pmf, step)
-    return pmf
 
 
 def edge_wins(
@@ -216,26 +174,6 @@ def individual_wins(
     wins = np.zeros((size, n, n), dtype=np.int64)
     wins[:, i, j] = rng.multinomial(total, matrix[i, j] / (n * (n - 1) / 2), size=size)
     return wins
-
-
-def edge_comparisons(rho: ArrayLike, *, p: float = 1.0, rng: np.random.Generator) -> Comparisons:
-    """Sample one data set of the edge design.
-
-    Parameters
-    ----------
-    rho, p, rng
-        As for `edge_wins`.
-
-    Returns
-    -------
-    Comparisons
-
-    Raises
-    ------
-    ValueError
-        If no pair happens to be compared.
-    """
-    return Comparisons.from_win_matrix(edge_wins(rho, p=p, rng=rng)[0])
 
 
 def _probabilities(rho: ArrayLike) -> Array:

@@ -58,11 +58,6 @@ def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Gen
     array of int, shape (users, n_items)
         Positions; item 0 comes first in the centre.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
     Notes
     -----
     Mallows (1957), as used in YLL, section 4.2.1. Repeated insertion: item j enters the list of
@@ -104,7 +99,7 @@ def _inversions(n: int, users: int, phi: float, rng: np.random.Generator) -> Arr
 
 
 def mallows_pmf(n_items: int, phi: float) -> tuple[Ints, Array]:
-    """Exact law of a Mallows ranking with the identity as its centre.
+    """Exact law of `mallows_rankings`.
 
     Parameters
     ----------
@@ -118,10 +113,6 @@ def mallows_pmf(n_items: int, phi: float) -> tuple[Ints, Array]:
     rankings : array of int, shape (n!, n_items)
         `all_rankings` of the items.
     probabilities : array, shape (n!,)
-
-    Notes
-    -----
-    The exact twin of `mallows_rankings`.
     """
     rankings = all_rankings(check.integer("n_items", n_items, 2, _ENUMERATED))
     phi = check.probability("phi", phi)

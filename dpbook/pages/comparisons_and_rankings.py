@@ -41,6 +41,25 @@ def plackett_luce_pmf(theta: ArrayLike) -> NDArray[np.float64]:
     return np.exp((listed - left).sum(axis=1))
 
 
+def kwiksort_comparisons(
+    counts: NDArray[Any], *, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """`kwiksort_ranking` of counts without ties, and the pairs it compares, the pivot first."""
+    placed: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    parts = [rng.permutation(len(counts)).tolist()]
+    while parts:
+        part = parts.pop()
+        if len(part) < 2:
+            placed += part
+            continue
+        pivot, *others = part
+        pairs += [(pivot, item) for item in others]
+        after = [item for item in others if counts[pivot, item] > counts[item, pivot]]
+        parts += [after, [pivot], [item for item in others if item not in after]]
+    return np.argsort(placed), np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
 # Orders of three items, best first, such that neighbours differ by one exchange.
 RING = [(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 1, 0), (2, 0, 1), (0, 2, 1)]
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import laplace, norm
 
-from dpbook.models import average_win_probabilities, two_level_probabilities, win_difference_pmf
+from dpbook.data import Comparisons
+from dpbook.models import average_win_probabilities, edge_wins, two_level_probabilities
 from dpbook.privacy import (
     Edge,
     MechanismReport,
@@ -53,6 +54,11 @@ def wrong_pairs(rho: Array, theta: Array) -> int:
     """Pairs that tau and theta put in another order."""
     tau = average_win_probabilities(rho)
     return int((np.sign(tau[:, :, None] - tau[:, None]) != steps_up(theta)).sum())
+
+
+def edge_comparisons(rho: Array, *, rng: np.random.Generator) -> Comparisons:
+    """One data set in which each pair is compared once."""
+    return Comparisons.from_win_matrix(edge_wins(rho, rng=rng)[0])
 
 
 def mean_wins(rho: Array, p: float) -> Array:
@@ -104,6 +110,20 @@ def strong_pair(n: int, gap: float) -> Array:
     rho[0, 1:], rho[1:, 0] = 1, 0
     rho[-1, 1:-1], rho[1:-1, -1] = b, 1 - b
     return rho
+
+
+def win_difference_pmf(rho: Array, a: int, b: int, *, p: float) -> Array:
+    """Exact law of N_a - N_b, two items' wins in the edge design; entry d + n - 1 is P(d).
+
+    A convolution of n - 1 independent steps in {-1, 0, 1} (CCW25, proof A.6). All terms are
+    positive, so each entry has a relative error of at most about 3 n rounding units.
+    """
+    pmf = np.array([p * rho[b, a], 1 - p, p * rho[a, b]])
+    for j in set(range(len(rho))) - {a, b}:
+        up, down = p * rho[a, j], p * rho[b, j]
+        step = [(1 - up) * down, up * down + (1 - up) * (1 - down), up * (1 - down)]
+        pmf = np.convolve(pmf, step)
+    return pmf
 
 
 def sampling_tail(n: int, p: float, C: float, family: str) -> float:

@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
-from dpbook.estimators import RidgeFit, ridge_mle, ridge_mle_complete
+from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
 from dpbook.mechanisms import laplace_logpdf
 from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
 from dpbook.rankers.base import Array, Ranker

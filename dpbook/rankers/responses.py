@@ -30,7 +30,8 @@ from scipy import stats
 from scipy.special import gammaln, kve
 
 from dpbook import _validation as check
-from dpbook.estimators import RidgeFit, ranks_from_scores, ridge_mle, ridge_mle_complete
+from dpbook.estimators import ranks_from_scores, ridge_mle, ridge_mle_complete
+from dpbook.estimators.ridge import RidgeFit
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.mechanisms.responses import positive_epsilon
 from dpbook.models import all_rankings

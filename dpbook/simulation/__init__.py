@@ -3,14 +3,12 @@
 from dpbook.simulation.compare import errors_at_loss
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
 from dpbook.simulation.responses import (
-    ResponseErrors,
     pair_order_error,
     privacy_schedule,
     ranking_errors,
     response_errors,
 )
 from dpbook.simulation.statistics import (
-    Trend,
     log_relative_error,
     log_slopes,
     quantile_interval,
@@ -19,8 +17,6 @@ from dpbook.simulation.statistics import (
 )
 
 __all__ = [
-    "ResponseErrors",
-    "Trend",
     "critical_gaps",
     "edge_win_counts",
     "errors_at_loss",

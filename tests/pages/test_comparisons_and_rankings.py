@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from dpbook import estimators as est
 from dpbook import models
 from dpbook.pages.comparisons_and_rankings import (
     RING,
@@ -16,6 +17,7 @@ from dpbook.pages.comparisons_and_rankings import (
     first_places,
     in_order,
     is_circle,
+    kwiksort_comparisons,
     pattern_counts,
     plackett_luce_pmf,
     plackett_luce_rankings,
@@ -86,3 +88,22 @@ def test_laws_of_three_items_go_round_the_ring() -> None:
     assert in_order(np.array([1, 2, 0]), "abc", "") == "cab"
     for here, there in itertools.pairwise([*RING, RING[0]]):
         assert sum(a != b for a, b in zip(here, there, strict=True)) == 2
+
+
+def test_recorded_comparisons() -> None:
+    rng = np.random.default_rng(9)
+    counts = est.pairwise_counts(np.argsort(np.random.default_rng(9).random((15, 12)), axis=1))
+    law = est.comparisons_pmf_tournament(counts > counts.T)
+    numbers = []
+    for _ in range(3000):
+        positions, pairs = kwiksort_comparisons(counts, rng=rng)
+        assert sorted(positions) == list(range(12))
+        assert len({frozenset(pair) for pair in pairs.tolist()}) == len(pairs)
+        ahead = counts[pairs[:, 0], pairs[:, 1]] > counts[pairs[:, 1], pairs[:, 0]]
+        assert ((positions[pairs[:, 0]] < positions[pairs[:, 1]]) == ahead).all()
+        numbers.append(len(pairs))
+    assert audit_sampler(np.bincount(numbers, minlength=law.size), law).passed
+    transitive = est.comparisons_pmf(12)
+    assert not audit_sampler(np.bincount(numbers, minlength=law.size), transitive).passed
+    again = est.kwiksort_ranking(counts, rng=np.random.default_rng(3))
+    assert (kwiksort_comparisons(counts, rng=np.random.default_rng(3))[0] == again).all()
