@@ -24,6 +24,11 @@ def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
     -------
     array, shape (..., n)
         Integers; floats, halves kept, for win matrices of floats.
+
+    Examples
+    --------
+    >>> win_counts([[0, 2, 1], [1, 0, 3], [2, 0, 0]])
+    array([3, 4, 2])
     """
     if isinstance(data, Comparisons):
         return np.bincount(data.winner, minlength=data.n_items)

@@ -36,6 +36,13 @@ def pairwise_counts(
     -----
     AGKM, Background: the entry [i, j] is m w_ij, m users. The comparisons of eight users are one
     64-bit word, a byte for each user, so that up to 255 words can be added at once.
+
+    Examples
+    --------
+    >>> pairwise_counts([[0, 1, 2], [0, 2, 1]])  # two people; both put item 0 first
+    array([[0, 2, 2],
+           [0, 0, 1],
+           [0, 1, 0]])
     """
     table = ranking_positions(positions, checked=False)
     columns = _columns(table)

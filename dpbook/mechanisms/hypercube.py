@@ -11,7 +11,6 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from dpbook import _validation as check
 
@@ -92,7 +91,7 @@ def hypercube_response(
     check.generator(rng)
     truth = np.where(rng.random(x.shape) < 0.5 * (1 + x), 1, -1).astype(np.int8).reshape(-1, d)
     signs = _balanced_corners(truth, closed=ties == "closed" and d % 2 == 0, rng=rng)
-    lies = rng.random(len(truth)) < expit(-check.epsilon(epsilon))
+    lies = rng.random(len(truth)) < _lie(check.epsilon(epsilon))
     np.negative(signs, out=signs, where=lies[:, None])
     return scale * signs.reshape(x.shape).astype(float)
 
@@ -119,7 +118,7 @@ def hypercube_response_pmf(values: ArrayLike, epsilon: float, ties: str = "split
         raise ValueError(f"values = {values!r}: allowed is one vector of numbers in [-1, 1]")
     sharp = bool((np.abs(x) == 1).all())
     corners = sign_vectors(check.integer("dimension", x.size, 1, 16 if sharp else 10)).astype(int)
-    lie = expit(-check.epsilon(epsilon))
+    lie = _lie(check.epsilon(epsilon))
     closed = check.choice("ties", ties, TIES) == "closed"
     truths = np.sign(x)[None].astype(int) if sharp else corners
     rounding = (0.5 * (1 + truths * x)).prod(axis=1)
@@ -175,3 +174,9 @@ def _inverse_central(k: int) -> float:
         return 4**k / comb(2 * k, k)
     x = 1 / k
     return float(np.sqrt(np.pi * k) * (1 + x / 8 + x**2 / 128 - 5 * x**3 / 1024))
+
+
+def _lie(epsilon: float) -> float:
+    from scipy.special import expit
+
+    return float(expit(-epsilon))

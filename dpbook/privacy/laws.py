@@ -96,6 +96,11 @@ def ranking_law(
     """Exact law of the ranking of 2 to 7 noisy scores, over `dpbook.models.all_rankings`.
 
     Closed form: products and sums of positive terms. Parameters and error as for `top_k_law`.
+
+    Examples
+    --------
+    >>> ranking_law([2, 1, 0], scale=1.0).round(3)  # wins of three items; over all_rankings(3)
+    array([0.478, 0.193, 0.193, 0.053, 0.053, 0.03 ])
     """
     from dpbook.models.rankings import all_rankings
 

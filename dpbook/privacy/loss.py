@@ -101,6 +101,12 @@ def check_mechanism(
     -----
     Each data set's law is computed once, if the data set can serve as a key. ``private`` allows
     the loss to exceed epsilon by the rounding of a log-ratio (1e-12), no more.
+
+    Examples
+    --------
+    >>> truth = {0: [0.75, 0.25], 1: [0.25, 0.75]}  # one bit, reported truly three times in four
+    >>> round(check_mechanism(truth.get, [(0, 1)]).loss, 4)  # log 3
+    1.0986
     """
     check.probability("delta", delta, one=False)
     memory: dict[Hashable, Law] = {}
