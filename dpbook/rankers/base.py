@@ -69,14 +69,14 @@ class Ranker(ABC):
         """What is published, from the data and from standard noise drawn by `noise`."""
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
-        """Standard noise for so many releases, shape (*size, n): the scale is not in it."""
+        """Standard noise for so many releases, shape (size..., n): the scale is not in it."""
         return check.generator(rng).laplace(size=self._noise_shape(size))
 
     def _noise_shape(self, size: Size) -> tuple[int, ...]:
         return *check.shape("size", size), self.unit.n_items
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (*size, n)."""
+        """Independent rankings, positions of shape (size..., n)."""
         return ranks_from_scores(self.release(data, self.noise(size, rng=rng)))
 
     def pmf(self, data: Any) -> Array:

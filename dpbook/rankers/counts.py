@@ -65,7 +65,7 @@ class NoisyCounts(Ranker):
         return cls(unit, moved / check.epsilon(epsilon), discrete)
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
-        """Noise for `release`, shape (*size, n): standard, or at this scale if discrete."""
+        """Noise for `release`, shape (size..., n): standard, or at this scale if discrete."""
         if not self.discrete:
             return super().noise(size, rng=rng)
         return discrete_laplace_noise(self.scale, self._noise_shape(size), rng=rng)
@@ -91,7 +91,7 @@ class NoisyCounts(Ranker):
         return wins + (drawn if self.discrete else self.scale * drawn)
 
     def sample(self, data: Data, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (*size, n)."""
+        """Independent rankings, positions of shape (size..., n)."""
         released = self.release(data, self.noise(size, rng=rng))
         # Only integers tie: no lots are drawn, and no draws moved, for the others.
         return ranks_from_scores(released, rng=rng if self.discrete else None)

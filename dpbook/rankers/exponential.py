@@ -57,7 +57,7 @@ class ExponentialRanking(OfRankings):
         return cls(unit, unit.l1("leads") / check.epsilon(epsilon))
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Uniform numbers, one for each place of each draw, shape (*size, n)."""
+        """Uniform numbers, one for each place of each draw, shape (size..., n)."""
         return check.generator(rng).random(self._noise_shape(size))
 
     def release(self, data: ArrayLike, noise: ArrayLike) -> Ints:
@@ -75,7 +75,7 @@ class ExponentialRanking(OfRankings):
         return positions.reshape(np.shape(noise))
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (*size, n)."""
+        """Independent rankings, positions of shape (size..., n)."""
         return self.release(data, self.noise(size, rng=rng))
 
     def pmf(self, data: ArrayLike) -> Array:

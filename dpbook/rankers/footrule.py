@@ -53,7 +53,7 @@ class PrivateFootrule(OfRankings):
         return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise for so many releases, shape (*size, n, n - 1)."""
+        """Standard noise for so many releases, shape (size..., n, n - 1)."""
         n, sides = self.unit.n_items, check.shape("size", size)
         numbers = float(np.prod(sides, dtype=float)) * n * n
         check.fits("size", size, numbers, f"2**28 counts at once, {n * n} for each release")
@@ -70,7 +70,7 @@ class PrivateFootrule(OfRankings):
         return places_reached(table) + self.scale * np.asarray(noise)
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (*size, n)."""
+        """Independent rankings, positions of shape (size..., n)."""
         return footrule_ranking(self.release(data, self.noise(size, rng=rng)))
 
     def _release_loss(self) -> tuple[float, float]:

@@ -156,7 +156,7 @@ class LocalRanker(Ranker):
         return check.generator(rng)
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings of the same people, positions of shape (*size, n)."""
+        """Independent rankings of the same people, positions of shape (size..., n)."""
         shape = check.shape("size", size)
         table = Rankings(self.unit.n_items, self._places(data))  # checked once
         users = len(table.positions)

@@ -142,7 +142,7 @@ class NoisyPairs(OfRankings):
         return cls(unit, (unit.n_items - 1) * log(unit.n_items) / check.epsilon(epsilon))
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise for so many releases, shape (*size, n (n - 1) / 2), pairs i < j."""
+        """Standard noise for so many releases, shape (size..., n (n - 1) / 2), pairs i < j."""
         shape = (*check.shape("size", size), comb(self.unit.n_items, 2))
         return self._draw(shape, self.gaussian, rng)
 
@@ -158,7 +158,7 @@ class NoisyPairs(OfRankings):
         return leads
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (*size, n); tied ones at random."""
+        """Independent rankings, positions of shape (size..., n); tied ones at random."""
         leads = self.release(data, self.noise(size, rng=rng))
         stack = leads.reshape(-1, *leads.shape[-2:])
         if self.solver == "kwiksort":
@@ -331,7 +331,7 @@ class CappedKwikSort(OfRankings):
         return self.answers.release(data, noise)
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (*size, n)."""
+        """Independent rankings, positions of shape (size..., n)."""
         return self.runs(data, size, rng=rng).positions
 
     def runs(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> CappedRuns:

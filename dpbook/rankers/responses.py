@@ -92,7 +92,7 @@ class _Answers(Ranker):
     def simulate(
         self, chance: ArrayLike, users: ArrayLike, size: Size = (), *, rng: np.random.Generator
     ) -> Array:
-        """`scores` when people answer by a model, (*size, ..., n): truth and noise drawn together.
+        """`scores` when people answer by a model, (size..., ..., n): truth and noise drawn together.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class _Answers(Ranker):
             Probability that somebody prefers i to j.
         users : int, or array of int, shape (groups,)
             People in each group, who all answer every pair. Without groups also the number of
-            answers to each pair i < j, of a shape that broadcasts against (*size, ..., pairs).
+            answers to each pair i < j, of a shape that broadcasts against (size..., ..., pairs).
         size : int or tuple of int
             Independent repetitions: a few draws for a pair, however many people there are.
         """
@@ -128,7 +128,7 @@ class _Answers(Ranker):
         return np.asarray((outcomes - np.swapaxes(outcomes, -1, -2)).sum(axis=-1) / 2)
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings by `scores`, ties broken at random: positions (*size, ..., n)."""
+        """Independent rankings by `scores`, ties broken at random: positions (size..., ..., n)."""
         reports = self.release(data, self.noise(size, rng=rng, data=data))
         return ranks_from_scores(self.scores(reports), rng=rng)
 
@@ -187,7 +187,7 @@ class FlippedAnswers(_Answers):
         return randomized_response_pmf(self.levels)
 
     def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Ints:
-        """Answers turned round: [i, j] of the true answers "i over j"; (*size, ..., n, n)."""
+        """Answers turned round: [i, j] of the true answers "i over j"; (size..., ..., n, n)."""
         true, channel = self._table("data", data), self.channel()[..., None]
         i, j = np.triu_indices(true.shape[-1], 1)
         ahead, behind = true[..., i, j], true[..., j, i]
@@ -283,7 +283,7 @@ class LaplaceAnswers(_Answers):
     """
 
     def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Array:
-        """Standard noise of each pair i < j, a sum over its answers: (*size, ..., pairs)."""
+        """Standard noise of each pair i < j, a sum over its answers: (size..., ..., pairs)."""
         true = self._table("data", data)
         i, j = np.triu_indices(true.shape[-1], 1)
         answers = true[..., i, j] + true[..., j, i]
@@ -306,7 +306,8 @@ class LaplaceAnswers(_Answers):
         """Log-density of the noisy sums of all pairs that have answers, (...).
 
         The sum of N standard Laplace variables has the density
-        (|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N)), K a modified Bessel function.
+        ``(|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N))``, K a modified Bessel
+        function.
         """
         true, i, j = self._table("data", data), *np.triu_indices(self.unit.n_items, 1)
         answers = (true[..., i, j] + true[..., j, i]).astype(float)
