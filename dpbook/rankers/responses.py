@@ -92,7 +92,7 @@ class _Answers(Ranker):
     def simulate(
         self, chance: ArrayLike, users: ArrayLike, size: Size = (), *, rng: np.random.Generator
     ) -> Array:
-        """`scores` when people answer by a model, (size..., ..., n): truth and noise drawn together.
+        """`scores` when people answer by a model, (size..., ..., n): truth and noise at once.
 
         Parameters
         ----------
