@@ -174,13 +174,13 @@ def test_two_items_follow_their_law() -> None:
 def test_refusal_hands_over_to_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fallback is the second ranker, with half of epsilon; nobody else sees the people."""
     source, centre, seen = rng(7), np.array([2, 0, 3, 1, 4]), []
-    original = Hypercube.release
+    original = Hypercube._release
 
-    def noted(self: Hypercube, data: object, noise: object) -> object:
+    def noted(self: Hypercube, table: object, noise: object) -> object:
         seen.append(self)
-        return original(self, data, noise)  # type: ignore[arg-type]
+        return original(self, table, noise)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Hypercube, "release", noted)
+    monkeypatch.setattr(Hypercube, "_release", noted)
     positions, ranker = np.tile(centre, (3000, 1)), AnswersOnDemand.private(6.0, FIVE, cap=3)
     runs = [ranker.release(positions, source) for _ in range(20)]
     refused = [run for run in runs if run.refused]  # five groups with one answer each
@@ -195,7 +195,7 @@ def test_refusal_hands_over_to_the_fallback(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The budget is that of `limit` answers; only what KwikSort looks at is released."""
-    original, shown = AnswersOnDemand.answers, []
+    original, shown = AnswersOnDemand._answers, []
 
     class Guarded:
         def __init__(self, values: np.ndarray, seen: list[tuple[int, int]]) -> None:
@@ -211,7 +211,7 @@ def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPa
         shown.append((answers, seen))
         return replace(answers, values=Guarded(answers.values, seen))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(AnswersOnDemand, "answers", guarded)
+    monkeypatch.setattr(AnswersOnDemand, "_answers", guarded)
     source, refused, full = rng(2), 0, 0
     table = mallows_rankings(30, 6, phi=0.5, rng=source)
     ranker = AnswersOnDemand.private(1.0, WholeRanking(6), cap=6)

@@ -20,8 +20,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import t
-
 from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
 
@@ -111,6 +109,8 @@ def _differs(locked: Entry, found: Entry, count: int) -> str | None:
     value, kept, tolerance = found["value"], locked["value"], locked["tolerance"]
     said = f"is {value!r}, but {kept!r} is locked"
     if "standard error" in found and count:
+        from scipy.stats import t  # a second, for other parameters than the locked ones
+
         error = math.hypot(found["standard error"], locked["standard error"])
         freedom = min(found["runs"], locked["runs"]) - 1
         allowed = float(t.isf(FALSE_ALARM / (2 * count), freedom)) * error + tolerance

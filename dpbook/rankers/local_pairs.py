@@ -32,6 +32,8 @@ from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints, Ranker, Size
 
+Places = NDArray[np.integer[Any]]  # rows of places, (users, n)
+
 MECHANISMS = ("response", "laplace")
 DESIGNS = ("random", "balanced")
 SOLVERS = ("kwiksort", "kemeny")
@@ -155,13 +157,22 @@ class LocalRanker(Ranker):
         """The generator itself: how much is drawn depends on what has been drawn and said."""
         return check.generator(rng)
 
+    def release(self, data: Rankings | ArrayLike, noise: Any) -> Any:
+        """What the curator sees of rankings: rows of places, (users, n).
+
+        A table of the reports "i before j", (n, n), or the outcome of one run on demand.
+        """
+        return self._release(self._places(data), noise)
+
+    @abstractmethod
+    def _release(self, table: Places, noise: Any) -> Any:
+        """`release`, of places that have been checked."""
+
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings of the same people, positions of shape (size..., n)."""
-        shape = check.shape("size", size)
-        table = Rankings(self.unit.n_items, self._places(data))  # checked once
-        users = len(table.positions)
+        shape, table = check.shape("size", size), self._places(data)
         check.generator(rng)
-        runs = [self.release(table, self.noise(users, rng=rng)) for _ in range(prod(shape))]
+        runs = [self._release(table, self.noise(len(table), rng=rng)) for _ in range(prod(shape))]
         return self._ranked(runs, rng).reshape(*shape, self.unit.n_items)
 
     def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
@@ -179,7 +190,7 @@ class LocalRanker(Ranker):
         """Positions of several releases, shape (runs, n)."""
         return np.array([run.positions for run in runs], dtype=np.int64)
 
-    def _places(self, rankings: Rankings | ArrayLike) -> NDArray[np.integer[Any]]:
+    def _places(self, rankings: Rankings | ArrayLike) -> Places:
         table = ranking_positions(rankings)
         if table.ndim != 2 or table.shape[1] != self.unit.n_items:
             raise ValueError(
@@ -343,10 +354,8 @@ class PairResponses(LocalPairs):
         question = _questions(users, self.pairs, self.queries, self.design, check.generator(rng))
         return question, rng.random(question.shape)
 
-    def release(self, data: Rankings | ArrayLike, noise: Any) -> Ints:
-        """Table of reports "i before j", (n, n), of rankings: rows of places, (users, n)."""
-        table, (question, uniform) = self._places(data), noise
-        users, n = table.shape
+    def _release(self, table: Places, noise: Any) -> Ints:
+        (question, uniform), (users, n) = noise, table.shape
         if len(question) != users:
             raise ValueError(f"noise is for {len(question)} people: allowed is for {users}")
         flat, base = table.reshape(-1), np.arange(0, users * n, n)
@@ -431,9 +440,7 @@ class Hypercube(LocalPairs):
         """Half the side B of the cube."""
         return hypercube_scale(self.pairs, self.level, self.ties)
 
-    def release(self, data: Rankings | ArrayLike, noise: Any) -> Ints:
-        """Table of corners with "i before j", (n, n), of rankings: rows of places, (users, n)."""
-        table = self._places(data)
+    def _release(self, table: Places, noise: Any) -> Ints:
         first, second = _pairs(self.unit.n_items)
         yes, step = np.zeros(self.pairs, dtype=np.int64), max(1, _CHUNK // self.pairs)
         for start in range(0, len(table), step):

@@ -20,7 +20,7 @@ from dpbook.estimators import kwiksort_ranking
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints
-from dpbook.rankers.local_pairs import Hypercube, LocalRanker
+from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Places
 
 CALIBRATIONS = ("tight", "printed")
 
@@ -152,7 +152,9 @@ class AnswersOnDemand(LocalRanker):
 
     def answers(self, data: Rankings | ArrayLike, *, rng: np.random.Generator) -> GroupAnswers:
         """Algorithm 2: unbiased private answers for every ordered pair, to be asked sparingly."""
-        table = self._places(data)
+        return self._answers(self._places(data), rng)
+
+    def _answers(self, table: Places, rng: np.random.Generator) -> GroupAnswers:
         users, n = table.shape
         plus = self.channel[:, 1]
         groups = check.generator(rng).integers(0, n, size=(n, n))
@@ -171,10 +173,9 @@ class AnswersOnDemand(LocalRanker):
             np.fill_diagonal(values, 0.0)
         return GroupAnswers(values, groups, self.limit, slots // n)
 
-    def release(self, data: Rankings | ArrayLike, noise: Any) -> DemandRun:
-        """Algorithm 3: one run of KwikSort on the answers, of rankings: places, (users, n)."""
-        table = self._places(data)
-        order, asked = _sort(self.answers(table, rng=noise), noise)
+    def _release(self, table: Places, noise: Any) -> DemandRun:
+        """Algorithm 3: one run of KwikSort on the answers."""
+        order, asked = _sort(self._answers(table, noise), noise)
         if order is not None:
             return DemandRun(np.argsort(order), refused=False, asked=asked)
         if not self.fallback:
@@ -246,10 +247,9 @@ class OneQuestion(LocalRanker):
         """Every answer at epsilon; without a cap each group may answer."""
         return cls(unit, 1 / check.epsilon(epsilon), groups, groups if cap is None else cap)
 
-    def release(self, data: Rankings | ArrayLike, noise: Any) -> DemandRun:
-        """One run, of rankings: places, (users, n), one person at least for each group."""
-        table, rng = self._places(data), check.generator(noise)
-        users, n = table.shape
+    def _release(self, table: Places, noise: Any) -> DemandRun:
+        """One run, with one person at least for each group."""
+        rng, (users, n) = check.generator(noise), table.shape
         size, lie = self._size(users), randomized_response_pmf(self.level)[0, 1]
         people = rng.permutation(users)
         places, asked, parts = np.zeros(n, dtype=np.int64), 0, [(0, np.arange(n))]
