@@ -1,0 +1,125 @@
+"""Sphinx extension: the boxes of a page: what a paper claims, how the page opens, what to remember."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from dpbook.book.ledger import Claim
+from dpbook.book.reading import minutes
+from dpbook.book.sphinx_ext import _badge, _ledger, _link, _row_uri, _uri
+
+
+class ClaimDirective(SphinxDirective):
+    """``{claim} CCW25-T3.3``: a statement of a paper, in the colour of its verdict.
+
+    Several ids may follow each other; the box takes the colour of the first.  The option ``title``
+    says what the statement is about, ``where`` replaces the ledger's place in the paper.
+    """
+
+    has_content = True
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec = {"title": directives.unchanged, "where": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        names, ledger = self.arguments[0].split(), _ledger(self.env.app)
+        if unknown := [name for name in names if name not in ledger]:
+            raise self.error(f"claim: {', '.join(unknown)} is not in book/claims.yml")
+        claims = [ledger[name] for name in names]
+        box = nodes.admonition(classes=["claim-box", f"claim-{claims[0].state}"])
+        if any(claim.breaks_privacy for claim in claims):
+            box["classes"].append("claim-privacy")
+        box += self.title(claims)
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+    def title(self, claims: list[Claim]) -> nodes.title:
+        """The place in the paper, what it is about, and the verdicts, each with a link."""
+        where = self.options.get("where") or place(claims[0])
+        targets = [nodes.target("", "", ids=[box_id(claim.id)]) for claim in claims]
+        title = nodes.title("", "", *targets, nodes.strong(text=where))
+        if words := self.options.get("title"):
+            children, messages = self.state.inline_text(f" {words}", self.lineno)
+            title += [*children, *messages]
+        for claim in claims:
+            title += [nodes.Text(" "), _badge(claim, _row_uri(self.env, claim.id))]
+        return title
+
+
+class ClaimRefRole(SphinxRole):
+    """``{claim-ref}`CCW25-T3.3```: a link to the box of a claim, on whatever page it stands."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        match = re.fullmatch(r"(?:(.*\S)\s*<([^<>]+)>|(\S+))", self.text.strip(), re.DOTALL)
+        words, name = (match[1], match[2] or match[3]) if match else (None, self.text)
+        claim = _ledger(self.env.app).get(name)
+        if claim is None:
+            text = f"claim-ref: {name!r} is not in book/claims.yml"
+            return [nodes.literal(text=name)], [self.inliner.reporter.warning(text, line=self.lineno)]
+        uri = _uri(self.env.app, self.env.docname, f"notebooks/{claim.notebook}", box_id(name))
+        return [_link(words or place(claim), uri)], []
+
+
+class PageOpensDirective(SphinxDirective):
+    """``{page-opens}``: what a reader will learn and needs, and how long the page takes."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        box = nodes.admonition(classes=["page-opens"])
+        box += nodes.title(text="On this page")
+        self.state.nested_parse(self.content, self.content_offset, box)
+        path = Path(self.env.doc2path(self.env.docname))
+        if path.suffix == ".ipynb":
+            words = f"About {minutes(json.loads(path.read_text('utf-8')))} minutes, without exercises."
+            box += nodes.paragraph("", "", nodes.strong(text="Time. "), nodes.Text(words))
+        return [box]
+
+
+class RememberDirective(SphinxDirective):
+    """``{remember}``: what to take away from a page."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        box = nodes.admonition(classes=["page-remember"])
+        box += nodes.title(text="To remember")
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
+#: What the ledger shortens, in full for a heading.
+_WORDS = {
+    "Thm": "Theorem", "Thms": "Theorems", "Prop.": "Proposition", "Props": "Propositions",
+    "Cor.": "Corollary", "Cors": "Corollaries", "Def.": "Definition", "Defs": "Definitions",
+    "Fig.": "Figure", "Figs": "Figures", "Exp.": "Experiment", "Algs": "Algorithms",
+    "eq.": "equation", "eqs": "equations",
+}  # fmt: skip
+
+
+def place(claim: Claim) -> str:
+    """Paper and place in it: "CCW25, Theorem 3.3"; for a result of ours its name."""
+    if claim.paper == "BOOK":
+        return claim.id
+    words = " ".join(_WORDS.get(word, word) for word in claim.where.split())
+    return f"{claim.paper}, {words.split(', proof')[0]}"
+
+
+def box_id(name: str) -> str:
+    return f"box-{name}"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("claim", ClaimDirective)
+    app.add_directive("page-opens", PageOpensDirective)
+    app.add_directive("remember", RememberDirective)
+    app.add_role("claim-ref", ClaimRefRole())
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
