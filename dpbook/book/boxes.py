@@ -1,11 +1,11 @@
-"""Sphinx extension: the boxes of a page: what a paper claims, how the page opens, what to remember."""
+"""Sphinx extension: boxes of a page: what a paper claims, how the page opens, what to remember."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -27,7 +27,7 @@ class ClaimDirective(SphinxDirective):
     has_content = True
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec = {"title": directives.unchanged, "where": directives.unchanged}
+    option_spec: ClassVar = {"title": directives.unchanged, "where": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         names, ledger = self.arguments[0].split(), _ledger(self.env.app)
@@ -63,7 +63,9 @@ class ClaimRefRole(SphinxRole):
         claim = _ledger(self.env.app).get(name)
         if claim is None:
             text = f"claim-ref: {name!r} is not in book/claims.yml"
-            return [nodes.literal(text=name)], [self.inliner.reporter.warning(text, line=self.lineno)]
+            return [nodes.literal(text=name)], [
+                self.inliner.reporter.warning(text, line=self.lineno)
+            ]
         uri = _uri(self.env.app, self.env.docname, f"notebooks/{claim.notebook}", box_id(name))
         return [_link(words or place(claim), uri)], []
 
@@ -79,7 +81,9 @@ class PageOpensDirective(SphinxDirective):
         self.state.nested_parse(self.content, self.content_offset, box)
         path = Path(self.env.doc2path(self.env.docname))
         if path.suffix == ".ipynb":
-            words = f"About {minutes(json.loads(path.read_text('utf-8')))} minutes, without exercises."
+            words = (
+                f"About {minutes(json.loads(path.read_text('utf-8')))} minutes, without exercises."
+            )
             box += nodes.paragraph("", "", nodes.strong(text="Time. "), nodes.Text(words))
         return [box]
 
@@ -117,9 +121,38 @@ def box_id(name: str) -> str:
     return f"box-{name}"
 
 
+def explain_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """On ``doctree-resolved``: a link to a term says what it means when it is hovered over."""
+    meanings = glossary(app)
+    for link in doctree.findall(nodes.reference):
+        name = link.get("refid") or link.get("refuri", "").partition("#")[2]
+        if name.startswith("term-") and name in meanings:
+            link["reftitle"] = meanings[name]
+
+
+def glossary(app: Sphinx) -> dict[str, str]:
+    """The first paragraph of every entry of the glossary, by the id of its term."""
+    if "book/glossary" not in app.env.found_docs:
+        return {}
+    found: dict[str, str] = {}
+    for item in app.env.get_doctree("book/glossary").findall(nodes.definition_list_item):
+        words = item.next_node(nodes.paragraph)
+        for term in item.findall(nodes.term):
+            found |= dict.fromkeys(term["ids"], _plain(words.astext() if words else ""))
+    return found
+
+
+def _plain(words: str) -> str:
+    """A sentence with formulas, for a place that shows no formulas."""
+    for name, letter in (("varepsilon", "ε"), ("varphi", "φ"), ("delta", "δ")):
+        words = words.replace(f"\\{name}", letter)
+    return words
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("claim", ClaimDirective)
     app.add_directive("page-opens", PageOpensDirective)
     app.add_directive("remember", RememberDirective)
     app.add_role("claim-ref", ClaimRefRole())
+    app.connect("doctree-resolved", explain_terms)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

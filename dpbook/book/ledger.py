@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -68,6 +68,11 @@ SCHEMA = _mapping_of(
         "failed": _one_of(FAILED),
         "severity": _one_of(SEVERITIES),
         "report": _list_of(_TEXT, "names, each once") | {"uniqueItems": True},
+        "labels": {
+            "type": "object",
+            "additionalProperties": _TEXT,
+            "description": "for names of the report: what the number is, in plain words",
+        },
         "withdrawn": _list_of(_mapping_of(_WITHDRAWN, list(_WITHDRAWN)), ", ".join(_WITHDRAWN)),
     },
 )
@@ -108,6 +113,7 @@ class Claim:
     verdict: str | None = None
     tier: str | None = None
     report: tuple[str, ...] = ()  # names of the numbers that the check must report
+    labels: Mapping[str, str] = field(default_factory=dict)  # these numbers in plain words
     remark: str | None = None
     # exactly for the verdicts outside `CLEAN_VERDICTS`: the erratum
     heading: str | None = None
@@ -119,6 +125,10 @@ class Claim:
     severity: str | None = None
     same_as: str | None = None  # the claim whose check decides this one, too
     withdrawn: tuple[Mapping[str, str], ...] = ()  # what this book said before: date, said, reason
+
+    def label(self, name: str) -> str:
+        """What a recorded number is, in plain words, with its unit; its name without a label."""
+        return self.labels.get(name, name)
 
     @property
     def checked(self) -> bool:
@@ -247,6 +257,8 @@ def _broken_rules(entry: Mapping[str, Any]) -> Iterator[str]:
             if key in entry:
                 yield f"has no check and no erratum of its own, so it cannot have {key}"
         return
+    for key in entry.get("labels", {}).keys() ^ entry.get("report", ()):
+        yield f"labels and report must have the same names; {key!r} is in one of them"
     status, verdict = entry.get("status"), entry.get("verdict")
     checked = status == "checked"
     for key in ("notebook", "status", *(_CHECKED if checked else ())):

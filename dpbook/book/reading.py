@@ -16,7 +16,7 @@ _GATED = re.compile(r"```\{solution-start\}.*?(```\{solution-end\}\s*```|\Z)", r
 
 
 def counts(notebook: Mapping[str, Any]) -> dict[str, int]:
-    """Words, shown lines of code, figures, tables and formulas, without exercises and folded code."""
+    """Words, shown lines, figures, tables, formulas, without exercises and folded code."""
     found, solving = dict.fromkeys(("words", *SECONDS), 0), False
     for cell in notebook["cells"]:
         text = "".join(cell["source"])
@@ -25,7 +25,7 @@ def counts(notebook: Mapping[str, Any]) -> dict[str, int]:
                 _count_code(cell, text, found)
             continue
         if solving:
-            before, ended, text = text.partition("```{solution-end}")
+            _, ended, text = text.partition("```{solution-end}")
             solving = not ended
             text = text.lstrip().removeprefix("```") if ended else ""
         solving = solving or text.count("{solution-start}") > text.count("{solution-end}")

@@ -145,7 +145,9 @@ def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str
     """The same card as plain text."""
     lines = [f"{claim.id}: {state_words(claim)}", *findings(record, claim, problems)]
     lines += measurements(record)
-    lines += [f"{key} = {format_number(value)}" for key, value in record["report"].items()]
+    lines += [
+        f"{claim.label(key)}: {format_number(value)}" for key, value in record["report"].items()
+    ]
     return "\n  ".join(lines)
 
 

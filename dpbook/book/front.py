@@ -1,0 +1,160 @@
+"""Sphinx extension: the finding on the front page, drawn from the ledger and the records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from dpbook.book import report
+from dpbook.book.ledger import Claim
+from dpbook.book.reading import minutes
+from dpbook.book.sphinx_ext import LEDGER_PAGE, ClaimsDirective
+
+#: Width of "as promised" in the picture, in its units.
+_UNIT = 240
+#: The recorded losses that the picture shows.
+_BROKEN = (
+    ("CCW25-ALG3", "set_loss_over_eps_n2_k1_L1_m10_eps1"),
+    ("CCW25-F8", "cems_counts_spend_per_eps"),
+    ("CCW25-F8", "immigration_counts_spend_per_eps"),
+    ("YLL-DPKS", "worst_loss_over_eps_m3_replace"),
+)
+
+
+class SummaryDirective(ClaimsDirective):
+    """``{claims-summary}``: how the statements came out, a bar for each paper, one picture."""
+
+    def run(self) -> list[nodes.Node]:
+        ledger, records = self.load()
+        here, builder = self.env.docname, self.env.app.builder
+        html = summary_html(ledger, records, builder.get_relative_uri(here, LEDGER_PAGE))
+        return [nodes.raw("", html, format="html")]
+
+
+class PageRole(SphinxRole):
+    """``{page}`04-noisy-counts```: a link with number and title; number only after ``!``."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        name = self.text.strip().removeprefix("!")
+        path = Path(self.env.srcdir, "notebooks", f"{name}.ipynb")
+        if not path.is_file():
+            words = f"page: there is no notebooks/{name}.ipynb"
+            return [nodes.literal(text=name)], [
+                self.inliner.reporter.warning(words, line=self.lineno)
+            ]
+        self.env.note_dependency(str(path))
+        number = name.partition("-")[0].lstrip("0")
+        words = number if self.text.startswith("!") else f"{number}. {title(path)}"
+        builder = self.env.app.builder
+        uri = builder.get_relative_uri(self.env.docname, f"notebooks/{name}")
+        return [nodes.reference("", words, refuri=uri, internal=True)], []
+
+
+class ContentsDirective(SphinxDirective):
+    """``{page-list}``: the parts of the book with their pages, numbers and minutes."""
+
+    def run(self) -> list[nodes.Node]:
+        toc = Path(self.env.srcdir, "_toc.yml")
+        self.env.note_dependency(str(toc))
+        builder, here, found = self.env.app.builder, self.env.docname, nodes.definition_list()
+        for part in yaml.safe_load(toc.read_text(encoding="utf-8"))["parts"]:
+            pages = [Path(entry["file"]) for entry in part["chapters"]]
+            pages = [page for page in pages if page.parts[0] == "notebooks"]
+            rows = nodes.bullet_list()
+            for page in pages:
+                path = Path(self.env.srcdir, f"{page}.ipynb")
+                self.env.note_dependency(str(path))
+                words = f"{page.name.partition('-')[0].lstrip('0')}. {title(path)}"
+                link = nodes.reference("", words, refuri=builder.get_relative_uri(here, str(page)))
+                link["internal"] = True
+                took = nodes.Text(f" ({minutes(json.loads(path.read_text('utf-8')))} min)")
+                rows += nodes.list_item("", nodes.paragraph("", "", link, took))
+            if pages:
+                name = nodes.term(text=part["caption"])
+                found += nodes.definition_list_item("", name, nodes.definition("", rows))
+        return [found]
+
+
+def title(notebook: Path) -> str:
+    """The heading of a page."""
+    cell = json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]
+    return "".join(cell["source"]).splitlines()[0].removeprefix("#").strip()
+
+
+def summary_html(
+    ledger: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]], uri: str
+) -> str:
+    """The finding in words, the bars, and the broken guarantees as far as recorded."""
+    claims = [claim for claim in ledger.values() if claim.paper != "BOOK"]
+    papers = list(dict.fromkeys(claim.paper for claim in claims))
+    bars = []
+    for paper in papers:
+        of_paper = [claim for claim in claims if claim.paper == paper]
+        bars.append({"paper": paper, "total": len(of_paper), "parts": _parts(of_paper)})
+    broken = []
+    for name, key in _BROKEN:
+        if name in records and key in records[name]["report"]:
+            label = f"{name}: {ledger[name].label(key)}"
+            broken.append({"label": label, "factor": float(records[name]["report"][key])})
+    told = "; ".join(f"{row['label']}: {row['factor']:.2f} times the promise" for row in broken)
+    return report.TEMPLATES.get_template("front.html.j2").render(
+        words=finding(claims, len(papers)),
+        bars=bars,
+        key=_parts(claims),
+        broken=broken,
+        alt=f"Bars from zero, with a line at what is promised. {told}.",
+        unit=_UNIT,
+        ledger=uri,
+    )
+
+
+def finding(claims: list[Claim], papers: int) -> str:
+    """What became of the statements of the papers, in one sentence."""
+    count = report.state_counts(claims)
+    rest = ("proof-repaired", "empty", "shape-only", "definition", "refuted", "pending")
+    true = count["holds"] + count["holds-loosely"]
+    said = [f"{true} hold ({count['holds-loosely']} of them loosely)"]
+    said += [f"{count[state]} are {_PLURAL[state]}" for state in rest if count[state]]
+    broken = sum(claim.breaks_privacy for claim in claims)
+    return (
+        f"Of {len(claims)} statements in {papers} papers {', '.join(said)}, and "
+        f"{count['false-repaired']} are false as printed, each with a repair; "
+        f"in {broken} of these a promised privacy guarantee is broken."
+    )
+
+
+_PLURAL = {
+    "proof-repaired": "true but needed another proof",
+    "empty": "true but empty",
+    "shape-only": "rates of which only the shape was tested",
+    "definition": "definitions",
+    "refuted": "refuted without a repair",
+    "pending": "not checked yet",
+}
+
+
+def _parts(claims: list[Claim]) -> list[dict[str, Any]]:
+    return [
+        {
+            "state": state,
+            "count": n,
+            "mark": report.STATES[state][0],
+            "words": report.STATES[state][1],
+        }
+        for state, n in report.state_counts(claims).items()
+        if n
+    ]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("claims-summary", SummaryDirective)
+    app.add_directive("page-list", ContentsDirective)
+    app.add_role("page", PageRole())
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
