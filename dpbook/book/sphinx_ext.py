@@ -296,8 +296,10 @@ def _row_uri(env: BuildEnvironment, name: str) -> str:
 
 def _read(env: BuildEnvironment, path: Path) -> Any:
     """The JSON in a file that the page being read depends on; None if there is no file."""
-    env.note_dependency(str(path))
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if path.is_file():  # a missing file would make the page out of date for ever
+        env.note_dependency(str(path))
+        return json.loads(path.read_text(encoding="utf-8"))
+    return None
 
 
 def _labelled(label: str, children: Sequence[nodes.Node] = ()) -> nodes.paragraph:
