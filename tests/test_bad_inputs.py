@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dpbook import data, estimators, lower_bounds, mechanisms, models, privacy, rankers, simulation
+from dpbook import data, estimators, mechanisms, models, privacy, rankers, simulation
 from dpbook.mechanisms import hypercube
 
 RNG = np.random.default_rng(0)
@@ -109,11 +109,6 @@ SILENT = {
         r"settings = \[-1, 1\]",
     ),
     "trend downwards": (lambda: simulation.trend([2, 1], np.ones((2, 3))), r"settings = \[2, 1\]"),
-    "words": (
-        lambda: lower_bounds.minimum_distance([[5, 0], [0, 0.5]]),
-        "code holds an entry other than 0 and 1",
-    ),
-    "renaming": (lambda: lower_bounds.relabel([0.0, 1.5]), r"pi holds 1\.5: allowed are whole"),
     "hypercube at 1e-320": (
         lambda: rankers.Hypercube.private(1e-320, privacy.WholeRanking(5)),
         r"epsilon = 1e-320: allowed is a number from 1e-100",
@@ -177,10 +172,6 @@ NAMELESS = {
             models.btl_probabilities([0, 1.0]), users=10**18, per_user=10**6, rng=RNG
         ),
         "users times per_user = 1000000000000000000000000",
-    ),
-    "too many laws": (
-        lambda: lower_bounds.dp_fano_risk(10**400, 1.0, epsilon=1.0),
-        "hypotheses = 10.*: allowed is an integer from 2 to",
     ),
     "ragged rankings": (lambda: data.Rankings(2, RAGGED), "positions = .* all its rows of one"),
     "ragged orders": (lambda: data.Rankings.from_orders(RAGGED), "orders = .* all its rows of one"),
