@@ -97,9 +97,9 @@ def quantile_interval(
         The interval covers the true quantile with probability at least ``confidence``, whatever
         the law; an end is -inf or inf if N is too small to bound that side.
     """
-    x = np.sort(check.real_array("values", values).astype(float))
-    if x.ndim != 1 or not x.size or np.isnan(x).any():
-        raise ValueError(f"values of shape {x.shape}: allowed is a non-empty (N,) without NaN")
+    x = np.sort(check.number_array("values", values))
+    if x.ndim != 1 or not x.size:
+        raise ValueError(f"values of shape {x.shape}: allowed is a non-empty (N,)")
     q = check.probability("q", q, zero=False, one=False)
     tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
     # The number of observations below the quantile is binomial(N, q).
