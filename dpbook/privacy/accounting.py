@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.privacy.loss import levels
 
 Array = NDArray[np.float64]
 
@@ -43,7 +42,7 @@ def composed_response_delta(epsilon_each: float, count: int, epsilon_total: Arra
     response is the worst mechanism for composition.
     """
     eps, q = check.epsilon(epsilon_each, "epsilon_each"), check.integer("count", count, 1)
-    total = levels("epsilon_total", epsilon_total)
+    total = check.levels("epsilon_total", epsilon_total)
     return _hockey_stick(*_loss(eps, q, total.size), total)
 
 

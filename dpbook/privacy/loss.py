@@ -65,7 +65,7 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
     """
     p, q = _laws(p, q)
     with np.errstate(over="ignore"):
-        factor = np.exp(levels("epsilons", epsilons))[..., None]
+        factor = np.exp(check.levels("epsilons", epsilons))[..., None]
 
     def excess(x: Array, y: Array) -> Array:
         # Where y is 0 the product is 0, also when the factor has overflowed to infinity.
@@ -161,7 +161,7 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
     b = check.noise_scale(scale)
     ratio = np.abs(check.finite_array("shift", shift)).ravel() / b
     ratio = np.sort(ratio[ratio > 0])
-    eps = levels("epsilons", epsilons)
+    eps = check.levels("epsilons", epsilons)
     if ratio.size == 0:
         return np.zeros_like(eps)
     if ratio.size > 2:
@@ -203,7 +203,7 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
     steps = np.abs(check.finite_array("shift", shift)).ravel()
     if not np.array_equal(steps, np.rint(steps)):
         raise ValueError("shift holds a fraction: allowed are integers")
-    eps = levels("epsilons", epsilons)
+    eps = check.levels("epsilons", epsilons)
     if not steps.sum() <= _LONGEST_SHIFT:
         raise ValueError(
             f"shift moves by {steps.sum():g} in all: allowed are at most {_LONGEST_SHIFT}, since "
@@ -231,14 +231,6 @@ def _one_coordinate_profile(eps: Array, a: float) -> Array:
     """E (1 - exp(eps - X))_+ for the loss X of one coordinate; eps may be negative here."""
     inside = -np.expm1((np.clip(eps, -a, a) - a) / 2)
     return np.where(eps >= a, 0.0, np.where(eps <= -a, -np.expm1(np.minimum(eps, 0.0)), inside))
-
-
-def levels(name: str, value: ArrayLike) -> Array:
-    """Return ``value`` as privacy parameters in nats, infinity included."""
-    eps = check.number_array(name, value)
-    if (eps < 0).any():
-        raise ValueError(f"{name} holds a negative number: allowed are numbers of at least 0")
-    return eps
 
 
 def _laws(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
