@@ -20,7 +20,6 @@ from dpbook import _validation as check
 
 Ints = NDArray[np.int64]
 
-EDGE_KINDS = ("flip", "exchange", "both")
 NORMS = {"l1": 1, "l2": 2, "linf": np.inf}
 MOST_BUNDLES = 100_000
 # The largest numbers of items with fewer vectors than that.
@@ -65,9 +64,8 @@ def edge_datasets(n_items: int, *, complete: bool = True) -> Ints:
 
     With entries 1 and -1 if every pair is compared, up to 7 items, else also 0, up to 5.
     """
-    n = check.integer("n_items", n_items, 2, 7 if complete else 5)
+    pairs = comb(check.integer("n_items", n_items, 2, 7 if complete else 5), 2)
     values = np.array([1, -1] if complete else [1, -1, 0])
-    pairs = comb(n, 2)
     digits = np.arange(len(values) ** pairs)[:, None] // len(values) ** np.arange(pairs)
     return np.asarray(values[digits % len(values)], dtype=np.int64)
 
@@ -92,17 +90,16 @@ def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
     row = check.real_array("dataset", dataset)
     if row.ndim != 1 or not np.isin(row, (-1, 0, 1)).all():
         raise ValueError("dataset: allowed is a row of entries -1, 0, 1")
-    check.choice("kind", kind, EDGE_KINDS)
-    row = row.astype(np.int64)
+    check.choice("kind", kind, ("flip", "exchange", "both"))
+    row, unit = row.astype(np.int64), np.eye(row.size, dtype=np.int64)
     present, absent = np.flatnonzero(row), np.flatnonzero(row == 0)
-    # What a neighbour has in the place of this row, at which pairs.
-    changes = [{e: -row[e]} for e in present if kind != "exchange"]
-    if kind != "flip":
-        changes += [{e: 0, f: won} for e, f, won in product(present, absent, (1, -1))]
-    found = np.tile(row, (len(changes), 1))
-    for copy, change in zip(found, changes, strict=True):
-        copy[list(change)] = list(change.values())
-    return found
+    flips = row * (1 - 2 * unit[present])
+    if kind == "flip":
+        return flips
+    changes = np.array(list(product(present, absent, (1, -1))), dtype=np.int64).reshape(-1, 3)
+    dropped, added, won = changes.T
+    exchanges = row * (1 - unit[dropped]) + won[:, None] * unit[added]
+    return exchanges if kind == "exchange" else np.concatenate([flips, exchanges])
 
 
 # ------------------------------------------------------------------ for the units
@@ -111,22 +108,14 @@ def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
 def edge_classes(n_items: int, *, complete: bool) -> Ints:
     """Neighbouring win counts of the edge design, shape (classes, 2, n); see `count_classes`."""
     data = edge_datasets(n_items, complete=complete)
-    counts = outcome_counts(data, n_items)
-    i, j = np.triu_indices(n_items, 1)
-    unit = np.eye(n_items, dtype=np.int64)
-    before, after = [], []
-    for e in range(i.size):
-        present = data[:, e] != 0
-        # The winner of pair e loses a win; who gains one depends on the kind of neighbour.
-        winner = np.where(data[present, e] == 1, i[e], j[e])
-        reduced = counts[present] - unit[winner]
-        before.append(counts[present])
-        after.append(reduced + unit[i[e] + j[e] - winner])
-        for f in range(0 if complete else i.size):
-            free = data[present, f] == 0
-            for gainer in (i[f], j[f]):
-                before.append(counts[present][free])
-                after.append(reduced[free] + unit[gainer])
+    data = data[data[:, 0] == 1]  # by renaming, it is item 0 that loses its win over item 1
+    counts, unit = outcome_counts(data, n_items), np.eye(n_items, dtype=np.int64)
+    reduced = counts - unit[0]
+    before, after = [counts], [reduced + unit[1]]
+    for f, pair in enumerate(zip(*np.triu_indices(n_items, 1), strict=True)):
+        free = data[:, f] == 0
+        before += [counts[free]] * 2
+        after += [reduced[free] + unit[gainer] for gainer in pair]
     return count_classes(np.concatenate(before), np.concatenate(after))
 
 
@@ -165,8 +154,8 @@ def person_classes(contributions: Ints, users: int) -> Ints:
     others = np.unique(-np.sort(-others, axis=1), axis=0)  # by renaming, they descend
     a, b = np.triu_indices(len(contributions), 1)
     check.fits("users", users, 4 * len(others) * a.size * n, allowed)
-    before, after = ((others[:, None] + contributions[None, side]) for side in (a, b))
-    return count_classes(before.reshape(-1, n), after.reshape(-1, n))
+    before, after = ((others[:, None] + contributions[side]).reshape(-1, n) for side in (a, b))
+    return count_classes(before, after)
 
 
 def count_classes(before: Ints, after: Ints) -> Ints:
@@ -177,13 +166,12 @@ def count_classes(before: Ints, after: Ints) -> Ints:
     different = (before != after).any(axis=1)
     before, after = before[different], after[different]
     span = int(max(before.max(initial=0), after.max(initial=0))) + 1
-    codes = [
-        np.sort(x.astype(np.int64) * span + y, axis=1)[:, ::-1]
-        for x, y in ((before, after), (after, before))
-    ]
-    first = (codes[0] != codes[1]).argmax(axis=1)[:, None]
-    smaller = np.take_along_axis(codes[0], first, 1) < np.take_along_axis(codes[1], first, 1)
-    code = np.unique(np.where(smaller, codes[0], codes[1]), axis=0)
+    one, other = (
+        np.sort(x * span + y, axis=1)[:, ::-1] for x, y in ((before, after), (after, before))
+    )
+    first = (one != other).argmax(axis=1)[:, None]
+    smaller = np.take_along_axis(one, first, 1) < np.take_along_axis(other, first, 1)
+    code = np.unique(np.where(smaller, one, other), axis=0)
     return np.stack([code // span, code % span], axis=1)
 
 
@@ -191,7 +179,7 @@ def _sumset(steps: list[Ints], n: int) -> Ints:
     """All sums with one vector from each step."""
     total = np.zeros((1, n), dtype=np.int64)
     for step in steps:
-        total = np.unique((total[:, None, :] + step[None, :, :]).reshape(-1, n), axis=0)
+        total = np.unique((total[:, None] + step).reshape(-1, n), axis=0)
     return total
 
 
