@@ -25,9 +25,7 @@ Array = NDArray[np.float64]
 MAX_ITEMS_RANKING = 7
 MAX_SETS = 5000
 MAX_DISCRETE_SCALE = 2000
-# Cells of the ranking law come one after the other: time limits them, not memory.
-STEPS = 16
-
+CLOSE = "a scale that cuts the line between the scores into fewer cells"
 # Probabilities below this come near the subnormal floats and lose relative accuracy.
 _SMALLEST = 1e-290
 
@@ -60,14 +58,14 @@ def top_k_law(
         What to do when a probability is too small for a float: refuse (a log-ratio would be
         wrong), or return zero for it (an expectation would not notice).
     """
-    values, b = _arguments(scores, scale, noise)
+    values, b, cells = _arguments(scores, scale, noise, underflow)
     n = values.size
     number = comb(n, check.integer("k", k, 1, n - 1))
     if number > MAX_SETS:
         raise ValueError(
             f"k = {k} of {n} items gives {number} sets: allowed are at most {MAX_SETS}"
         )
-    _refuse_spread(values, b, noise, underflow, 2 * number * n * NODES)
+    check.fits("scale", b, cells * 2 * number * n * NODES, CLOSE)
     nodes = _cells.laplace_nodes if noise == "laplace" else _cells.geometric_nodes
     cdf, survival, density, weights = nodes(values, b)
     inside = np.zeros((number, n), dtype=bool)
@@ -92,16 +90,17 @@ def ranking_law(
     >>> ranking_law([2, 1, 0], scale=1.0).round(3)  # wins of three items; over all_rankings(3)
     array([0.478, 0.193, 0.193, 0.053, 0.053, 0.03 ])
     """
-    values, b = _arguments(scores, scale, noise)
+    values, b, cells = _arguments(scores, scale, noise, underflow)
     n = values.size
     if n > MAX_ITEMS_RANKING:
         raise ValueError(
             f"scores of shape {values.shape}: allowed is (n,) with n from 2 to {MAX_ITEMS_RANKING}"
         )
     orders = np.argsort(all_rankings(n), axis=1).T[::-1]  # lowest first
-    _refuse_spread(values, b, noise, underflow, orders.shape[1] * (n + 1) ** 2 // STEPS)
-    cells = _cells.laplace_steps if noise == "laplace" else _cells.geometric_steps
-    below, steps, right = cells(values, b, orders)
+    # Cells come one after the other: time limits them, not memory.
+    check.fits("scale", b, cells * (orders.shape[1] * (n + 1) ** 2 // 16), CLOSE)
+    find = _cells.laplace_steps if noise == "laplace" else _cells.geometric_steps
+    below, steps, right = find(values, b, orders)
     for step in steps:
         # below[j] = P(the lowest j items lie below the cell, in order); step[j, l] =
         # P(items j..l-1 fall into the cell in order).
@@ -111,37 +110,29 @@ def ranking_law(
     return law
 
 
-def _arguments(scores: ArrayLike, scale: float, noise: str) -> tuple[Array, float]:
-    values, b = check.item_vector("scores", scores), check.noise_scale(scale)
-    if check.choice("noise", noise, ("laplace", "discrete_laplace")) == "discrete_laplace":
-        if (values != np.rint(values)).any():
-            raise ValueError("scores hold a fraction: allowed are integers with discrete noise")
-        if b > MAX_DISCRETE_SCALE:
-            raise ValueError(
-                f"scale = {scale!r}: allowed is at most {MAX_DISCRETE_SCALE} with discrete noise, "
-                "whose law is summed count by count"
-            )
-    return values, b
-
-
-def _refuse_spread(values: Array, b: float, noise: str, underflow: str, work: int) -> None:
-    """Refuse scores too far apart before the line between them is cut into cells.
+def _arguments(
+    scores: ArrayLike, scale: float, noise: str, underflow: str
+) -> tuple[Array, float, float]:
+    """Scores, scale and about the number of cells; scores too far apart are refused at once.
 
     With the scores s scales apart, the lowest item beats the highest, and so a set or a ranking
     in which it does comes up, with probability at most ``(2 + s) exp(-s) / 4`` for Laplace noise;
     for the discrete law the factor is at most 1 + s.
     """
+    values, b = check.item_vector("scores", scores), check.noise_scale(scale)
     check.choice("underflow", underflow, ("raise", "zero"))
-    low, high = float(values.min()), float(values.max())
-    with np.errstate(over="ignore"):
-        spread = (high - low) / b
-    _refuse_underflow(exp(log1p(spread) - spread), values, b, underflow)
-    cells = spread + values.size if noise == "laplace" else high - low + 2 * TAIL_SCALES * b
-    if not cells * work <= check.MOST_NUMBERS:
+    discrete = check.choice("noise", noise, ("laplace", "discrete_laplace")) != "laplace"
+    if discrete and (values != np.rint(values)).any():
+        raise ValueError("scores hold a fraction: allowed are integers with discrete noise")
+    if discrete and b > MAX_DISCRETE_SCALE:
         raise ValueError(
-            f"scale = {b!r} with {values.size} scores from {low:g} to {high:g}: allowed are scores "
-            f"close enough for {check.MOST_NUMBERS // work} cells of the line, not {cells:.3g}"
+            f"scale = {scale!r}: allowed is at most {MAX_DISCRETE_SCALE} with discrete noise, "
+            "whose law is summed count by count"
         )
+    width = float(values.max()) - float(values.min())
+    spread = width / b
+    _refuse_underflow(exp(log1p(spread) - spread), values, b, underflow)
+    return values, b, width + 2 * TAIL_SCALES * b if discrete else spread + values.size
 
 
 def _refuse_underflow(least: float, values: Array, b: float, underflow: str) -> None:

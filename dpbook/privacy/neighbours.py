@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import product
 from math import comb, prod
 from typing import Any
 
@@ -22,8 +22,6 @@ Ints = NDArray[np.int64]
 
 NORMS = {"l1": 1, "l2": 2, "linf": np.inf}
 MOST_BUNDLES = 100_000
-# The largest numbers of items with fewer vectors than that.
-LARGEST = {"each_pair_once": 7, "each_pair_or_skip": 6, "ranking": 8}
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,8 @@ def sensitivity(
     check.choice("norm", norm, tuple(NORMS))
     best: Sensitivity | None = None
     for x, y in pairs:
-        difference = np.asarray(statistic(x), dtype=float) - np.asarray(statistic(y), dtype=float)
-        value = float(np.linalg.norm(difference.ravel(), ord=NORMS[norm]))
+        change = np.subtract(statistic(x), statistic(y), dtype=float)
+        value = float(np.linalg.norm(change.ravel(), ord=NORMS[norm]))
         if not np.isfinite(value):
             raise ValueError("statistic returns NaN or infinity: allowed are finite vectors")
         if best is None or value > best.value:
@@ -105,64 +103,8 @@ def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
 # ------------------------------------------------------------------ for the units
 
 
-def edge_classes(n_items: int, *, complete: bool) -> Ints:
-    """Neighbouring win counts of the edge design, shape (classes, 2, n); see `count_classes`."""
-    data = edge_datasets(n_items, complete=complete)
-    data = data[data[:, 0] == 1]  # by renaming, it is item 0 that loses its win over item 1
-    counts, unit = outcome_counts(data, n_items), np.eye(n_items, dtype=np.int64)
-    reduced = counts - unit[0]
-    before, after = [counts], [reduced + unit[1]]
-    for f, pair in enumerate(zip(*np.triu_indices(n_items, 1), strict=True)):
-        free = data[:, f] == 0
-        before += [counts[free]] * 2
-        after += [reduced[free] + unit[gainer] for gainer in pair]
-    return count_classes(np.concatenate(before), np.concatenate(after))
-
-
-def bundles(n_items: int, design: str, per_user: int | None) -> Ints:
-    """All win counts that one person of a checked design can add, in lexicographic order."""
-    n, unit = n_items, np.eye(n_items, dtype=np.int64)
-    if per_user is not None:
-        if comb(min(per_user, MOST_BUNDLES) + n - 1, n - 1) > MOST_BUNDLES:
-            raise ValueError(
-                f"per_user = {per_user!r} with n_items = {n}: allowed are at most {MOST_BUNDLES} "
-                "vectors, the number of ways to share out so many wins"
-            )
-        return _sumset([unit] * per_user, n)
-    if n > LARGEST[design]:
-        raise ValueError(
-            f"n_items = {n} with design = {design!r}: allowed are 2 to {LARGEST[design]}, "
-            "since the vectors are listed"
-        )
-    if design == "ranking":
-        return np.array(list(permutations(range(n))), dtype=np.int64)
-    nothing = [np.zeros(n, dtype=np.int64)] if design == "each_pair_or_skip" else []
-    pairs = zip(*np.triu_indices(n, 1), strict=True)
-    return _sumset([np.array([unit[a], unit[b], *nothing]) for a, b in pairs], n)
-
-
-def person_classes(contributions: Ints, users: int) -> Ints:
-    """Neighbouring win counts of so many people, one of whom adds another bundle.
-
-    The bundles are all that a person may add, so that renaming the items maps them onto themselves.
-    """
-    n = contributions.shape[1]
-    allowed = "so few people, with so few bundles, that all sums can be listed"
-    sums = _most_sums(contributions, users - 1)
-    check.fits("users", users, (users - 1) * sums * contributions.size, allowed)
-    others = _sumset([contributions] * (users - 1), n)
-    others = np.unique(-np.sort(-others, axis=1), axis=0)  # by renaming, they descend
-    a, b = np.triu_indices(len(contributions), 1)
-    check.fits("users", users, 4 * len(others) * a.size * n, allowed)
-    before, after = ((others[:, None] + contributions[side]).reshape(-1, n) for side in (a, b))
-    return count_classes(before, after)
-
-
 def count_classes(before: Ints, after: Ints) -> Ints:
-    """Distinct pairs of count vectors, up to a common renaming of the items and a swap of sides.
-
-    One pair of a class is enough for mechanisms that treat all items alike, and for no others.
-    """
+    """Distinct pairs of count vectors, up to a common renaming of the items and a swap of sides."""
     different = (before != after).any(axis=1)
     before, after = before[different], after[different]
     span = int(max(before.max(initial=0), after.max(initial=0))) + 1
@@ -175,7 +117,7 @@ def count_classes(before: Ints, after: Ints) -> Ints:
     return np.stack([code // span, code % span], axis=1)
 
 
-def _sumset(steps: list[Ints], n: int) -> Ints:
+def sumset(steps: list[Ints], n: int) -> Ints:
     """All sums with one vector from each step."""
     total = np.zeros((1, n), dtype=np.int64)
     for step in steps:
@@ -183,7 +125,7 @@ def _sumset(steps: list[Ints], n: int) -> Ints:
     return total
 
 
-def _most_sums(vectors: Ints, terms: int) -> int:
+def most_sums(vectors: Ints, terms: int) -> int:
     """At least the number of different sums of so many of the vectors, as multisets or in a box."""
     sides = [terms * int(side) + 1 for side in np.ptp(vectors, axis=0)]
     if np.ptp(vectors.sum(axis=1)) == 0:  # the other coordinates then fix the widest one

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, permutations
 from math import comb
 from typing import Any
 
@@ -23,13 +23,22 @@ from numpy.typing import ArrayLike, NDArray
 from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.models.rankings import all_rankings
-from dpbook.privacy.neighbours import bundles, edge_classes, person_classes
+from dpbook.privacy.neighbours import (
+    MOST_BUNDLES,
+    count_classes,
+    edge_datasets,
+    most_sums,
+    outcome_counts,
+    sumset,
+)
 
 Ints = NDArray[np.int64]
 Data = Comparisons | ArrayLike
 
 DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip", "ranking")
 COMPLETE = ("each_pair_once", "ranking")  # everybody answers every pair
+# The largest numbers of items with at most MOST_BUNDLES vectors.
+LARGEST = {"each_pair_once": 7, "each_pair_or_skip": 6, "ranking": 8}
 
 
 @dataclass(frozen=True)
@@ -61,9 +70,21 @@ class Edge:
         return 2.0
 
     def neighbours(self, statistic: str = "counts") -> Ints:
-        """Neighbouring win counts, shape (classes, 2, n): n at most 5, or 7 without exchange."""
+        """Neighbouring win counts, shape (classes, 2, n): n at most 5, or 7 without exchange.
+
+        One pair of a class is enough for mechanisms that treat all items alike, and for no others.
+        """
         _counts_only(statistic)
-        return edge_classes(self.n_items, complete=not self.exchange)
+        data = edge_datasets(self.n_items, complete=not self.exchange)
+        data = data[data[:, 0] == 1]  # by renaming, it is item 0 that loses its win over item 1
+        counts, unit = outcome_counts(data, self.n_items), np.eye(self.n_items, dtype=np.int64)
+        reduced = counts - unit[0]
+        before, after = [counts], [reduced + unit[1]]
+        for pair, answers in zip(combinations(unit, 2), data.T, strict=True):
+            free = answers == 0
+            before += [counts[free]] * 2
+            after += [reduced[free] + winner for winner in pair]
+        return count_classes(np.concatenate(before), np.concatenate(after))
 
     def check(self, data: Data) -> None:
         """Refuse another number of items; no person's answers are protected together."""
@@ -108,7 +129,7 @@ class Person:
         check.integer("n_items", self.n_items, 2)
         check.choice("design", self.design, DESIGNS)
         _flag("vouched", self.vouched)
-        _people(self.users)
+        check.integer("users", 1 if self.users is None else self.users, 1, check.MOST_COUNT)
         if self.design == "with_replacement":
             check.integer("per_user", self.per_user, 1)
         elif self.per_user is not None:
@@ -138,12 +159,38 @@ class Person:
 
     def contributions(self) -> Ints:
         """All win counts of one person, shape (vectors, n), in lexicographic order."""
-        return bundles(self.n_items, self.design, self.per_user)
+        n, unit = self.n_items, np.eye(self.n_items, dtype=np.int64)
+        if self.per_user is not None:
+            if comb(min(self.per_user, MOST_BUNDLES) + n - 1, n - 1) > MOST_BUNDLES:
+                raise ValueError(
+                    f"per_user = {self.per_user!r} with n_items = {n}: allowed are at most "
+                    f"{MOST_BUNDLES} vectors, the number of ways to share out so many wins"
+                )
+            return sumset([unit] * self.per_user, n)
+        if n > LARGEST[self.design]:
+            raise ValueError(
+                f"n_items = {n} with design = {self.design!r}: allowed are 2 to "
+                f"{LARGEST[self.design]}, since the vectors are listed"
+            )
+        if self.design == "ranking":
+            return np.array(list(permutations(range(n))), dtype=np.int64)
+        skipped = [0 * unit[0]] if self.design == "each_pair_or_skip" else []
+        return sumset([np.array([*pair, *skipped]) for pair in combinations(unit, 2)], n)
 
     def neighbours(self, statistic: str = "counts") -> Ints:
-        """Neighbouring win counts of `users` people, shape (classes, 2, n)."""
+        """Neighbouring win counts of `users` people, shape (classes, 2, n), as for `Edge`."""
         _counts_only(statistic)
-        return person_classes(self.contributions(), _listed(self.users))
+        users, n = check.integer("users", self.users, 1), self.n_items
+        bundles = self.contributions()
+        allowed = "so few people, with so few bundles, that all sums can be listed"
+        work = (users - 1) * most_sums(bundles, users - 1) * bundles.size
+        check.fits("users", users, work, allowed)
+        others = sumset([bundles] * (users - 1), n)
+        # Renaming the items maps the bundles onto themselves: the sum of the others may descend.
+        others = np.unique(-np.sort(-others, axis=1), axis=0)
+        sides = np.triu_indices(len(bundles), 1)
+        check.fits("users", users, 4 * len(others) * sides[0].size * n, allowed)
+        return count_classes(*((others[:, None] + bundles[side]).reshape(-1, n) for side in sides))
 
     def check(self, data: Data) -> None:
         """Refuse data in which somebody breaks the design, or may, while nobody vouches."""
@@ -181,7 +228,7 @@ class WholeRanking:
     def __post_init__(self) -> None:
         check.integer("n_items", self.n_items, 2)
         check.choice("relation", self.relation, ("replace", "add_remove"))
-        _people(self.users)
+        check.integer("users", 1 if self.users is None else self.users, 1, check.MOST_COUNT)
 
     @property
     def step(self) -> int:
@@ -206,7 +253,7 @@ class WholeRanking:
         Of all profiles of the others, and all new rankings of one whose ranking was 0, 1, ...
         """
         check.choice("statistic", statistic, ("leads", "counts"))
-        places, users = all_rankings(self.n_items), _listed(self.users)
+        places, users = all_rankings(self.n_items), check.integer("users", self.users, 1)
         ahead = (places[:, :, None] < places[:, None, :]).astype(np.int64)
         if statistic == "counts":
             ahead = ahead.sum(axis=-1)
@@ -237,17 +284,6 @@ def _counts_only(statistic: str) -> None:
     check.choice("statistic", statistic, ("counts",))
 
 
-def _people(users: int | None) -> None:
-    if users is not None:
-        check.integer("users", users, 1, check.MOST_COUNT)
-
-
-def _listed(users: int | None) -> int:
-    if users is None:
-        raise ValueError("users = None: allowed is a number of people, where neighbours are listed")
-    return users
-
-
 def _same_items(n_items: int, data: Data) -> None:
     n = data.n_items if isinstance(data, Comparisons) else np.shape(data)[-1]
     if n != n_items:
@@ -274,18 +310,18 @@ def _check_answers(
     """Refuse data in which a person's answers do not follow the design."""
     people, index = np.unique(user, return_inverse=True)
     answered, pairs = np.bincount(index), comb(data.n_items, 2)
+    if per_user is not None and answered.max() > per_user:
+        raise ValueError(
+            f"per_user = {per_user}: a person in data has {answered.max()} comparisons: "
+            "allowed is per_user of at least that, which adds noise"
+        )
     if per_user is not None:
-        if answered.max() > per_user:
-            raise ValueError(
-                f"per_user = {per_user}: a person in data has {answered.max()} comparisons: "
-                "allowed is per_user of at least that, which adds noise"
-            )
         return
     low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)
     if len(np.unique(np.stack([index, low, high], axis=1), axis=0)) < len(data):
         raise ValueError(
-            f"design = {design!r}: a person in data compares one pair twice: allowed is each pair "
-            "at most once, or per_user, for any comparisons"
+            f"design = {design!r}: a person in data compares one pair twice: allowed is once, or "
+            "per_user, for any comparisons"
         )
     if design in COMPLETE and answered.min() < pairs:
         raise ValueError(
@@ -297,9 +333,9 @@ def _check_answers(
         # Answers to all pairs are a ranking if and only if no two items won equally often.
         wins = np.zeros((people.size, data.n_items), dtype=np.int64)
         np.add.at(wins, (index, data.winner), 1)
-        circles = (np.sort(wins, axis=1) != np.arange(data.n_items)).any(axis=1)
-        if circles.any():
+        circle = (np.sort(wins, axis=1) != np.arange(data.n_items)).any(axis=1)
+        if circle.any():
             raise ValueError(
-                f"design = 'ranking': the answers of person {people[circles.argmax()]} in data "
-                "go round in a circle: allowed are rankings, or design='each_pair_once'"
+                f"design = 'ranking': the answers of person {people[circle.argmax()]} in data go "
+                "round in a circle: allowed are rankings, or design='each_pair_once'"
             )
