@@ -147,6 +147,14 @@ def number_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
+def levels(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as privacy parameters in nats, any shape, infinity included."""
+    eps = number_array(name, value)
+    if (eps < 0).any():
+        raise ValueError(f"{name} holds a negative number: allowed are numbers of at least 0")
+    return eps
+
+
 def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[np.float64]:
     """Return ``value`` as a float array without NaN or infinity, not empty."""
     array = real_array(name, value).astype(float, copy=False)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
-from scipy.special import expit
+from scipy.special import expit, roots_legendre
 
 from dpbook import _validation as check
 from dpbook.lower_bounds import fano_error, product_law, product_log_ratio
@@ -395,6 +395,28 @@ def rule_risk(rule: Callable[[Array], ArrayLike], n_items: int, k: int, delta: f
     chance = np.bincount(which.ravel(), law, len(kinds))
     right = np.array([np.asarray(rule(row.astype(float)))[0] for row in kinds])
     return float(1 - chance @ right)
+
+
+def permute_and_flip_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:
+    """Exact law of permute-and-flip, which is epsilon-DP (McKenna and Sheldon 2020, Theorem 1).
+
+    Candidates arrive in random order; the first whose coin shows heads, with chance
+    p_i = exp(epsilon (u_i - max u) / (2 D)), is taken. Give each an independent uniform arrival
+    time: candidate i is taken at time t if no other arrived before t with heads, so
+
+        P(i) = p_i * integral over t in (0, 1) of the product over j != i of (1 - p_j t).
+
+    The integrand is a polynomial of degree ``candidates - 1`` and positive; Gauss-Legendre with
+    half as many nodes integrates it exactly (512 nodes reach rounding error for any number).
+    """
+    u = np.asarray(utilities)
+    accept = np.exp(epsilon / (2 * sensitivity) * (u - u.max()))
+    node, weight = roots_legendre(min(accept.size // 2 + 1, 512))
+    law = np.zeros(accept.size)
+    for t, w in zip((node + 1) / 2, weight / 2, strict=True):
+        log_pass = np.log1p(-accept * t)
+        law += w * np.exp(log_pass.sum() - log_pass)
+    return np.asarray(law * accept)
 
 
 def noisy_counts_risk(

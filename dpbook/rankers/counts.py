@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.estimators import ranks_from_scores, win_counts
-from dpbook.mechanisms import discrete_laplace_noise, discrete_laplace_pmf, laplace_logpdf
+from dpbook.mechanisms import discrete_laplace_pmf, laplace_logpdf
+from dpbook.mechanisms.noise import discrete_laplace_noise
 from dpbook.privacy.laws import ranking_law
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Edge, Person, Unit

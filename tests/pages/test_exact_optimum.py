@@ -3,6 +3,8 @@
 Rules for the planted set against their definitions, and against the optimum.
 """
 
+import math
+from fractions import Fraction
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -11,7 +13,7 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 from dpbook.lower_bounds import product_law
-from dpbook.mechanisms import exponential_pmf, permute_and_flip_pmf
+from dpbook.mechanisms import exponential_pmf
 from dpbook.models import two_level_probabilities
 from dpbook.pages import exact_optimum
 from dpbook.pages.exact_optimum import (
@@ -22,6 +24,7 @@ from dpbook.pages.exact_optimum import (
     half_noise_table,
     noisy_counts_risk,
     optimal_mechanism,
+    permute_and_flip_pmf,
     randomised_response_risk,
     ranking_row,
     relabel,
@@ -33,7 +36,7 @@ from dpbook.pages.exact_optimum import (
     unreduced_risk,
     worst_risk,
 )
-from dpbook.privacy import check_mechanism, sets_of
+from dpbook.privacy import check_mechanism, privacy_loss, sets_of
 
 
 def by_hand(n, k, delta, epsilon):
@@ -268,6 +271,56 @@ def test_rules_against_their_definitions():
     right = [exponential_pmf(set_wins(row, 2), 1, 1.0)[0] for row in wins]
     risk = rule_risk(lambda w: exponential_pmf(set_wins(w, 2), 1, 1.0), 4, 2, 0.2)
     assert risk == pytest.approx(1 - chances @ right, abs=1e-14)
+
+
+def flips_in_every_order(accept: list[Fraction]) -> list[Fraction]:
+    """Permute-and-flip as stated: all orders of arrival, first head wins."""
+    law = [Fraction(0)] * len(accept)
+    for order in permutations(range(len(accept))):
+        still = Fraction(1, math.factorial(len(accept)))
+        for i in order:
+            law[i] += still * accept[i]
+            still *= 1 - accept[i]
+    return law
+
+
+@pytest.mark.parametrize("halvings", [[0, 0], [0, 1, 3], [2, 0, 5, 1], [0, 4, 4, 1, 0, 2]])
+def test_permute_and_flip_is_the_law_of_flips_in_random_order(halvings):
+    accept = [Fraction(1, 2**h) for h in halvings]
+    law = permute_and_flip_pmf(-np.array(halvings), 1.0, 2 * math.log(2))
+    assert law == pytest.approx([float(x) for x in flips_in_every_order(accept)], rel=1e-12)
+
+
+def test_permute_and_flip_of_thousands_adds_to_one():
+    rng = np.random.default_rng(5)
+    for utilities in (np.zeros(5040), -rng.integers(0, 900, 5040), -np.arange(5040.0)):
+        law = permute_and_flip_pmf(utilities, 21, 2.0)
+        assert law.sum() == pytest.approx(1, abs=1e-9) and law.min() >= 0
+    assert permute_and_flip_pmf(np.zeros(5040), 1, 1) == pytest.approx(np.full(5040, 1 / 5040))
+
+
+def test_permute_and_flip_loses_no_more_than_epsilon_and_nearly_that():
+    worst = max(
+        privacy_loss(
+            permute_and_flip_pmf(np.array(u), 1, 0.8),
+            permute_and_flip_pmf(np.array(u) + step, 1, 0.8),
+        )
+        for u in product(range(0, 13, 6), repeat=3)
+        for step in product((-1, 0, 1), repeat=3)
+    )
+    assert 0.78 < worst <= 0.8 + 1e-12
+    # half the sensitivity would not do
+    broken = privacy_loss(
+        permute_and_flip_pmf([12.0, 0, 0], 0.5, 0.8), permute_and_flip_pmf([11.0, 1, 1], 0.5, 0.8)
+    )
+    assert broken > 1.2
+
+
+def test_permute_and_flip_is_never_worse():
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        u = rng.normal(scale=3, size=rng.integers(2, 9))
+        assert permute_and_flip_pmf(u, 1, 1.0) @ u >= exponential_pmf(u, 1, 1.0) @ u - 1e-12
 
 
 def test_free_optimum_is_the_largest_likelihood():
