@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 
 #: The parser in C where there is one; whatever stands in the ledger is text, dates too.
 _Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _SCHEMA = yaml.safe_load(Path(__file__).with_name("claims.schema.yml").read_text("utf-8"))
-_VALIDATOR = Draft202012Validator(_SCHEMA)
+_FORMATS = FormatChecker(())
+_FORMATS.checks("python", SyntaxError)(lambda code: compile(str(code), "reproducer", "exec"))
+_VALIDATOR = Draft202012Validator(_SCHEMA, format_checker=_FORMATS)
 #: Every verdict, and those under which the printed statement is expected to fail its check.
 VERDICTS: tuple[str, ...] = tuple(_SCHEMA["properties"]["verdict"]["enum"])
 FAILING_VERDICTS = ("false-repaired", "refuted")

@@ -247,6 +247,10 @@ def test_the_ledger_is_read_in_order(project):
             "X: repair is ' ', must be a text",
         ),
         (
+            entry("X", verdict="empty", **(ERRATUM | {"reproducer": "dpbook run 01-one"})),
+            "X: reproducer is 'dpbook run 01-one', must be a text in Python",
+        ),
+        (
             entry("X", verdict="proof-repaired", **(ERRATUM | {"failed": "luck"})),
             "X: failed is 'luck', must be one of statement, proof",
         ),
