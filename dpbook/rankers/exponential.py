@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, islice
 from math import comb, factorial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from dpbook import _validation as check
@@ -26,7 +26,14 @@ from dpbook.rankers.pairs import OfRankings
 
 MAX_ITEMS = 16  # time and memory grow as n 2^n
 MAX_PROFILES = 100_000
-LOGS_AT_ONCE = 2**20  # of the laws of many profiles, held together
+
+
+class Sets(NamedTuple):
+    """For every set of items, coded as bits: who leads an order of it drawn at random."""
+
+    first: Array  # [set, i]: P(item i leads the order), 0 for items outside
+    behind: Array  # [set, i]: people who would rather see an item of the set before i
+    layers: list[tuple[Ints, Ints]]  # the sets by size, and [set, i]: the set without item i
 
 
 @dataclass(frozen=True)
@@ -62,15 +69,14 @@ class ExponentialRanking(OfRankings):
 
     def release(self, data: ArrayLike, noise: ArrayLike) -> Ints:
         """The rankings drawn from one table (n, n), positions (..., n), for up to 16 items."""
-        subsets = self._subsets(self._counts(data, whole=True))
+        sets = self._sets(self._counts(data, whole=True))
         uniform = np.asarray(noise, dtype=float).reshape(-1, self.unit.n_items)
-        left = np.full(len(uniform), 2**self.unit.n_items - 1)
+        left = np.full(len(uniform), len(sets.first) - 1)
         positions = np.empty(uniform.shape, dtype=np.int64)
-        rows = np.arange(len(uniform))
         for place, drawn in enumerate(uniform.T):
-            reached = np.cumsum(subsets.first(left), axis=1)
+            reached = np.cumsum(sets.first[left], axis=1)
             item = np.argmax(drawn[:, None] * reached[:, -1:] < reached, axis=1)
-            positions[rows, item] = place
+            positions[np.arange(len(left)), item] = place
             left ^= 1 << item
         return positions.reshape(np.shape(noise))
 
@@ -85,19 +91,30 @@ class ExponentialRanking(OfRankings):
 
     def expected_cost(self, data: ArrayLike) -> float:
         """Exact expectation of the total Kendall distance, for up to 16 items."""
-        subsets = self._subsets(self._counts(data))
-        cost = np.zeros(2**self.unit.n_items)
-        for layer in subsets.layers[1:]:
-            inside, rest = _without(layer, self.unit.n_items)
-            later = np.where(inside, cost[rest], 0.0)
-            cost[layer] = (subsets.first(layer) * (subsets.behind[layer] + later)).sum(axis=1)
+        sets = self._sets(self._counts(data))
+        cost = np.zeros(len(sets.first))
+        for layer, rest in sets.layers:
+            cost[layer] = (sets.first[layer] * (sets.behind[layer] + cost[rest])).sum(axis=1)
         return float(cost[-1])
 
-    def _subsets(self, table: Array) -> Subsets:
-        check.integer("n_items", self.unit.n_items, 2, MAX_ITEMS)
+    def _sets(self, table: Array) -> Sets:
+        """The sum of the weights over the orders of a set splits by the item that comes first."""
+        n = check.integer("n_items", self.unit.n_items, 2, MAX_ITEMS)
         if table.ndim > 2:
             raise ValueError(f"data of shape {table.shape}: allowed is one table (n, n)")
-        return subset_sums(table, 1 / self.scale)
+        bits, rate = 1 << np.arange(n), 1 / self.scale
+        inside = (np.arange(2**n)[:, None] & bits) != 0
+        behind, size = inside.astype(float) @ table, inside.sum(axis=1)
+        by_size = [np.flatnonzero(size == k) for k in range(1, n + 1)]
+        layers = [(layer, layer[:, None] ^ bits) for layer in by_size]
+        log_sum, first = np.zeros(2**n), np.zeros((2**n, n))
+        for layer, rest in layers:
+            logs = np.where(inside[layer], log_sum[rest] - rate * behind[layer], -np.inf)
+            top = logs.max(axis=1, keepdims=True)
+            weights = np.exp(logs - top)
+            total = weights.sum(axis=1, keepdims=True)
+            log_sum[layer], first[layer] = (top + np.log(total))[:, 0], weights / total
+        return Sets(first, behind, layers)
 
     def _release_loss(self) -> tuple[float, float]:
         return self._ranking_loss()
@@ -105,8 +122,7 @@ class ExponentialRanking(OfRankings):
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration for a number of people; many who agree come near the upper end.
 
-        Renaming items leaves the mechanism alone, so the old ranking of the one person who changes
-        may be the first of the list; the others form a multiset of rankings.
+        The old ranking of the one who changes may be the first: renaming items changes nothing.
         """
         n, users = self.unit.n_items, self.unit.users
         if users is None:
@@ -121,57 +137,10 @@ class ExponentialRanking(OfRankings):
         distance = ranking_costs((places[:, :, None] < places[:, None, :]).astype(float))
         chosen = combinations_with_replacement(range(size), users - 1)
         worst = 0.0
-        while profiles := list(islice(chosen, max(1, LOGS_AT_ONCE // size**2))):
-            held = np.zeros((len(profiles), size))
-            rows = np.repeat(np.arange(len(profiles)), users - 1)
-            np.add.at(held, (rows, np.array(profiles, dtype=int).ravel()), 1.0)
+        while profiles := list(islice(chosen, max(1, 2**20 // size**2))):
+            others = distance[np.array(profiles, dtype=int)].sum(axis=1)
             # Middle axis: the ranking of the person who changes.
-            logs = -((held @ distance)[:, None, :] + distance) / self.scale
+            logs = -(others[:, None, :] + distance) / self.scale
             logs -= logsumexp(logs, axis=-1, keepdims=True)
             worst = max(worst, float(np.abs(logs - logs[:, :1]).max()))
         return worst, worst
-
-
-@dataclass(frozen=True)
-class Subsets:
-    """For every set of items, coded as bits: sums over its orders."""
-
-    rate: float
-    behind: Array  # [set, i]: people who would rather see an item of the set before i
-    log_sum: Array  # [set]: log of the sum of exp(-rate * cost inside the set) over its orders
-    layers: list[Ints]  # the sets by size
-
-    def first(self, sets: Ints) -> Array:
-        """P(item i leads the order of the set), shape (sets, items)."""
-        inside, rest = _without(sets, self.behind.shape[1])
-        logs = self.log_sum[rest] - self.rate * self.behind[sets] - self.log_sum[sets][:, None]
-        return np.where(inside, np.exp(np.where(inside, logs, 0.0)), 0.0)
-
-
-def _without(sets: Ints, n: int) -> tuple[NDArray[np.bool_], Ints]:
-    """Whether each set holds each item, and the set without it, shape (sets, items)."""
-    bits = 1 << np.arange(n)
-    inside = (sets[:, None] & bits) != 0
-    return inside, sets[:, None] ^ np.where(inside, bits, 0)
-
-
-def subset_sums(table: Array, rate: float) -> Subsets:
-    """All sums for the cost ``table[j, i]`` of every pair that has i before j.
-
-    The sum of the weights over the orders of a set splits by the item that comes first: 2^n sets
-    replace n! orders.
-    """
-    n = len(table)
-    behind = np.zeros((1, n))
-    size = np.zeros(1, dtype=np.int64)
-    for j in range(n):  # sets with item j repeat those without it
-        behind = np.concatenate([behind, behind + table[j]])
-        size = np.concatenate([size, size + 1])
-    layers = [np.flatnonzero(size == k) for k in range(n + 1)]
-    log_sum = np.zeros(2**n)
-    for layer in layers[1:]:
-        inside, rest = _without(layer, n)
-        logs = np.where(inside, log_sum[rest] - rate * behind[layer], -np.inf)
-        top = logs.max(axis=1)
-        log_sum[layer] = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
-    return Subsets(rate, behind, log_sum, layers)
