@@ -23,6 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from dpbook import _validation as check
 from dpbook.estimators import ranks_from_scores
@@ -54,10 +55,8 @@ class Ranker(ABC):
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.unit, "l1", None)):
-            raise ValueError(
-                f"unit = {self.unit!r}: allowed is who is protected, as Edge(...), Person(...) or "
-                "WholeRanking(...) of dpbook.privacy"
-            )
+            allowed = "Edge(...), Person(...) or WholeRanking(...) of dpbook.privacy"
+            raise ValueError(f"unit = {self.unit!r}: allowed is who is protected, as {allowed}")
         if self.scale != 0:
             check.noise_scale(self.scale)
 
@@ -81,7 +80,7 @@ class Ranker(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no exact law of the ranking here")
 
     def loss(self, of: str = "release") -> tuple[float, float]:
-        """Both ends, in nats, of the true epsilon ``of`` the ``"release"`` or the ``"ranking"``.
+        """Lower and upper end, in nats, of the true epsilon of the ``"release"`` or ``"ranking"``.
 
         They are equal where a closed form or the enumeration of all neighbours decides.
         """
@@ -97,8 +96,6 @@ class Ranker(ABC):
 
     def at_loss(self, epsilon: float, of: str = "release") -> Self:
         """The member of this family whose `loss`, its upper end, is just epsilon, in nats."""
-        from scipy.optimize import brentq
-
         eps = check.epsilon(epsilon)
         check.noise_scale(self.scale)
 

@@ -27,7 +27,6 @@ class NoisyCounts(Ranker):
 
     Attributes
     ----------
-    unit : Unit
     scale : float
         Of the noise on each count, in wins.
     discrete : bool
@@ -57,12 +56,12 @@ class NoisyCounts(Ranker):
         return cls(unit, unit.l1("counts") / check.epsilon(epsilon), discrete)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: Edge | Person, *, discrete: bool = False) -> Self:
+    def printed(cls, epsilon: float, unit: Edge | Person) -> Self:
         """As CCW25 prints it: 2 / epsilon (Algorithm 2), L / epsilon (Algorithm 3, too small)."""
         if not isinstance(unit, Edge | Person):
             raise ValueError(f"unit = {unit!r}: allowed is Edge(...) or Person(...)")
         moved = 2 if isinstance(unit, Edge) else unit.comparisons
-        return cls(unit, moved / check.epsilon(epsilon), discrete)
+        return cls(unit, moved / check.epsilon(epsilon))
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
         """Noise for `release`, shape (size..., n): standard, or at this scale if discrete."""

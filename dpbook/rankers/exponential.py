@@ -1,8 +1,7 @@
 """Exponential mechanism over whole rankings, with the Kemeny score.
 
-The chance of an order is a product over its pairs, so the items may be placed from the best down:
-the sum over all orders of a set of items obeys a recursion over its subsets. That gives an exact
-sampler and exact expectations far beyond the n! rankings that can be listed.
+The chance of an order is a product over its pairs, so the sum over all orders of a set of items
+obeys a recursion over its subsets: an exact sampler and expectations without n! rankings.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, islice
 from math import comb, factorial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,26 +27,16 @@ MAX_ITEMS = 16  # time and memory grow as n 2^n
 MAX_PROFILES = 100_000
 
 
-class Sets(NamedTuple):
-    """For every set of items, coded as bits: who leads an order of it drawn at random."""
-
-    first: Array  # [set, i]: P(item i leads the order), 0 for items outside
-    behind: Array  # [set, i]: people who would rather see an item of the set before i
-    layers: list[tuple[Ints, Ints]]  # the sets by size, and [set, i]: the set without item i
-
-
 @dataclass(frozen=True)
 class ExponentialRanking(OfRankings):
-    """One draw among all rankings: chances proportional to exp(-cost / scale).
-
-    The cost of a ranking is its total Kendall distance to the rankings of the people.
+    """One draw among all rankings: chances proportional to exp(-total Kendall distance / scale).
 
     Notes
     -----
     McSherry and Talwar 2007; for rankings Hay, Elagina and Miklau 2017, and AGKM, Table 1.
     **Privacy.** At the scale of `private`, (epsilon, 0)-DP. One ranking replaced moves a cost by
-    at most n (n - 1) / 2, up for the old ranking and down for its reverse, so that the factor 2 in
-    the exponent cannot be saved for many people; one ranking more moves all costs the same way.
+    at most n (n - 1) / 2, up for the old ranking and down for its reverse: the factor 2 in the
+    exponent is needed for many people. One ranking more moves all costs the same way.
     Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples
@@ -65,16 +54,17 @@ class ExponentialRanking(OfRankings):
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
         """Uniform numbers, one for each place of each draw, shape (size..., n)."""
-        return check.generator(rng).random(self._noise_shape(size))
+        check.generator(rng)
+        return rng.random((*check.shape("size", size), self.unit.n_items))
 
     def release(self, data: ArrayLike, noise: ArrayLike) -> Ints:
         """The rankings drawn from one table (n, n), positions (..., n), for up to 16 items."""
-        sets = self._sets(self._counts(data, whole=True))
+        first, _, _ = self._sets(self._counts(data, whole=True))
         uniform = np.asarray(noise, dtype=float).reshape(-1, self.unit.n_items)
-        left = np.full(len(uniform), len(sets.first) - 1)
+        left = np.full(len(uniform), len(first) - 1)
         positions = np.empty(uniform.shape, dtype=np.int64)
         for place, drawn in enumerate(uniform.T):
-            reached = np.cumsum(sets.first[left], axis=1)
+            reached = np.cumsum(first[left], axis=1)
             item = np.argmax(drawn[:, None] * reached[:, -1:] < reached, axis=1)
             positions[np.arange(len(left)), item] = place
             left ^= 1 << item
@@ -91,14 +81,18 @@ class ExponentialRanking(OfRankings):
 
     def expected_cost(self, data: ArrayLike) -> float:
         """Exact expectation of the total Kendall distance, for up to 16 items."""
-        sets = self._sets(self._counts(data))
-        cost = np.zeros(len(sets.first))
-        for layer, rest in sets.layers:
-            cost[layer] = (sets.first[layer] * (sets.behind[layer] + cost[rest])).sum(axis=1)
+        first, behind, layers = self._sets(self._counts(data))
+        cost = np.zeros(len(first))
+        for layer, rest in layers:
+            cost[layer] = (first[layer] * (behind[layer] + cost[rest])).sum(axis=1)
         return float(cost[-1])
 
-    def _sets(self, table: Array) -> Sets:
-        """The sum of the weights over the orders of a set splits by the item that comes first."""
+    def _sets(self, table: Array) -> tuple[Array, Array, list[tuple[Ints, Ints]]]:
+        """For sets coded as bits, [set, i]: P(item i leads the set); people who put others of it
+        before i; and the sets by size, with the sets without item i.
+
+        The sum of the weights over the orders of a set splits by the item that comes first.
+        """
         n = check.integer("n_items", self.unit.n_items, 2, MAX_ITEMS)
         if table.ndim > 2:
             raise ValueError(f"data of shape {table.shape}: allowed is one table (n, n)")
@@ -114,7 +108,7 @@ class ExponentialRanking(OfRankings):
             weights = np.exp(logs - top)
             total = weights.sum(axis=1, keepdims=True)
             log_sum[layer], first[layer] = (top + np.log(total))[:, 0], weights / total
-        return Sets(first, behind, layers)
+        return first, behind, layers
 
     def _release_loss(self) -> tuple[float, float]:
         return self._ranking_loss()
@@ -139,8 +133,7 @@ class ExponentialRanking(OfRankings):
         worst = 0.0
         while profiles := list(islice(chosen, max(1, 2**20 // size**2))):
             others = distance[np.array(profiles, dtype=int)].sum(axis=1)
-            # Middle axis: the ranking of the person who changes.
-            logs = -(others[:, None, :] + distance) / self.scale
+            logs = -(others[:, None, :] + distance) / self.scale  # [profile, who changes, ranking]
             logs -= logsumexp(logs, axis=-1, keepdims=True)
             worst = max(worst, float(np.abs(logs - logs[:, :1]).max()))
         return worst, worst

@@ -15,7 +15,7 @@ from dpbook.estimators.footrule import footrule_ranking
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints, Size
-from dpbook.rankers.pairs import OfRankings, draw, private_scale
+from dpbook.rankers.pairs import OfRankings, private_scale
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,6 @@ class PrivateFootrule(OfRankings):
 
     Attributes
     ----------
-    unit : WholeRanking
     scale : float
         Laplace scale, or standard deviation, of the noise, in people.
     gaussian : bool
@@ -51,14 +50,13 @@ class PrivateFootrule(OfRankings):
         moved = unit.l1("places")
         return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise for so many releases, shape (size..., n, n - 1)."""
+    def _noise_shape(self, size: Size) -> tuple[int, ...]:
         n, sides = self.unit.n_items, check.shape("size", size)
         check.fits("size", size, prod(sides) * n * n, f"2**28 counts, {n * n} for each release")
-        return draw((*sides, n, n - 1), self.gaussian, rng)
+        return *sides, n, n - 1
 
     def release(self, data: Rankings | ArrayLike, noise: ArrayLike) -> Array:
-        """Noisy counts, (..., n, n - 1), of rankings: rows of places, (users, n)."""
+        """Noisy counts, (..., n, n - 1), as the noise, of rankings: rows of places, (users, n)."""
         table = ranking_positions(data)
         n, users = self.unit.n_items, self.unit.users
         if table.shape != (users or len(table), n):

@@ -28,14 +28,24 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for
 
 @dataclass(frozen=True)
 class OfRankings(Ranker):
-    """A ranker that protects whole rankings."""
+    """A ranker that protects whole rankings: by noise on the leads, if it says nothing else."""
 
     unit: WholeRanking
+    gaussian = False  # a field where there is a choice
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.unit, WholeRanking):
             raise ValueError(f"unit = {self.unit!r}: allowed is WholeRanking(n_items, ...)")
+
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
+        """Standard noise, Laplace or Gaussian, for so many releases."""
+        check.generator(rng)
+        shape = self._noise_shape(size)
+        return rng.standard_normal(shape) if self.gaussian else rng.laplace(size=shape)
+
+    def _noise_shape(self, size: Size) -> tuple[int, ...]:
+        return *check.shape("size", size), comb(self.unit.n_items, 2)
 
     def at_loss(self, epsilon: float, of: str = "release") -> Self:
         if self.loss(of)[1] == inf:
@@ -63,12 +73,6 @@ class OfRankings(Ranker):
         return tables
 
 
-def draw(shape: tuple[int, ...], gaussian: bool, rng: np.random.Generator) -> Array:
-    """Standard noise, Laplace or Gaussian."""
-    check.generator(rng)
-    return rng.standard_normal(shape) if gaussian else rng.laplace(size=shape)
-
-
 def private_scale(l1: float, l2: float, epsilon: float, delta: float) -> float:
     """Laplace scale, or deviation of Gaussian noise for delta > 0, that spends the budget."""
     eps, chance = check.epsilon(epsilon), check.probability("delta", delta, one=False)
@@ -81,13 +85,12 @@ class NoisyPairs(OfRankings):
 
     Attributes
     ----------
-    unit : WholeRanking
     scale : float
-        Laplace scale, or standard deviation, of the noise on each lead, in people. In fractions of
-        the people it is ``scale / (2 * users)``.
+        Laplace scale, or standard deviation, of the noise on each lead, in people; in fractions
+        of the people it is ``scale / (2 * users)``.
     solver : {"kwiksort", "kemeny"}
-        DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking in
-        the place of their approximation scheme, which has no practical form.
+        DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking, as
+        their approximation scheme has no practical form.
     gaussian, clip : bool
         Gaussian noise; noisy leads cut to what `unit.users` people can say, at the same loss.
 
@@ -99,9 +102,8 @@ class NoisyPairs(OfRankings):
 
     Examples
     --------
-    >>> one_replaced = WholeRanking(3, users=9)
-    >>> NoisyPairs.private(1.0, one_replaced).scale, NoisyPairs.printed(1.0, one_replaced).scale
-    (6.0, 18.0)
+    >>> NoisyPairs.private(1.0, WholeRanking(3)).scale
+    6.0
     >>> described = NoisyPairs.described(1.0, WholeRanking(100))
     >>> [round(end, 2) for end in described.loss("ranking")]  # of a 1-private ranking, it is said
     [10.97, 21.71]
@@ -142,60 +144,40 @@ class NoisyPairs(OfRankings):
         """DP-KwikSort as YLL describe it: (n - 1) log(n) / epsilon, too little."""
         return cls(unit, (unit.n_items - 1) * log(unit.n_items) / check.epsilon(epsilon))
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise for so many releases, shape (size..., n (n - 1) / 2), pairs i < j."""
-        shape = (*check.shape("size", size), comb(self.unit.n_items, 2))
-        return draw(shape, self.gaussian, rng)
-
     def release(self, data: ArrayLike, noise: ArrayLike) -> Array:
-        """Noisy leads of i over j, from tables of counts; shape (..., n, n)."""
+        """Noisy leads, shape (..., n, n), with noise of shape (..., n (n - 1) / 2) for i < j."""
         table = self._counts(data, whole=True)
         i, j = np.triu_indices(self.unit.n_items, 1)
         noisy = (table[..., i, j] - table[..., j, i]) + self.scale * np.asarray(noise)
         if self.clip:
-            noisy = noisy.clip(-self._most, self._most)
+            noisy = noisy.clip(-(most := float(self.unit.users or 0)), most)
         leads = np.zeros((*noisy.shape[:-1], *table.shape[-2:]))
         leads[..., i, j], leads[..., j, i] = noisy, -noisy
         return leads
 
-    @property
-    def _most(self) -> float:
-        """The largest lead that is released."""
-        return float(self.unit.users or 0) if self.clip else inf
-
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (size..., n); tied ones at random."""
         leads = self.release(data, self.noise(size, rng=rng))
-        stack = leads.reshape(-1, *leads.shape[-2:])
         if self.solver == "kwiksort":
-            positions, _ = self.sort(stack, rng=rng)
-        else:
-            positions = kemeny_rankings((1 + stack / (self.unit.users or 1)) / 2, rng=rng)
+            return _sorted(leads, rng)[0]
+        stack = leads.reshape(-1, *leads.shape[-2:])
+        positions = kemeny_rankings((1 + stack / (self.unit.users or 1)) / 2, rng=rng)
         return positions.reshape(leads.shape[:-1])
 
-    @staticmethod
-    def sort(leads: Array, *, rng: np.random.Generator) -> tuple[Ints, Ints]:
-        """KwikSort on leads of shape (runs, n, n): positions, and the comparisons made."""
-        i, j = np.triu_indices(leads.shape[-1], 1)
-        ahead = leads > 0
-        ahead[:, j, i] = ~ahead[:, i, j]
-        return counted_kwiksorts(ahead, rng=rng)
-
     def pmf(self, data: ArrayLike) -> Array:
-        """Exact law of the ranking over ``all_rankings(n)``, full relative accuracy.
-
-        KwikSort: up to 8 items. Kemeny: three, Laplace noise. Counts need not be whole.
-        """
+        """Exact law over ``all_rankings(n)`` of up to 8 items; of 3 for Kemeny, Laplace noise."""
         if self.solver == "kwiksort":
             return np.asarray(self.cost_pmf(data).sum(axis=-1))
         table = self._counts(data)
         if table.shape != (3, 3) or self.gaussian:
             raise ValueError(
                 f"data of shape {table.shape}, gaussian = {self.gaussian}: allowed are exactly 3 "
-                "items and Laplace noise, where the law of a Kemeny ranking is known"
+                "items and Laplace noise, for a Kemeny ranking"
             )
-        lead = (table - table.T)[[0, 1, 2], [1, 2, 0]]
-        return _kemeny_three(lead / self.scale, self._most / self.scale)
+        lead = (table - table.T)[[0, 1, 2], [1, 2, 0]] / self.scale
+        most = (self.unit.users or 0) / self.scale if self.clip else inf
+        law = np.concatenate([_all_but_one(lead, most), _all_but_one(-lead, most)])
+        return np.asarray(law[[2, 3, 4, 1, 0, 5]])  # 0 1 2, 0 2 1, 1 0 2, 2 0 1, 1 2 0, 2 1 0
 
     def cost_pmf(self, data: ArrayLike) -> Array:
         """Exact joint law of KwikSort's ranking and comparisons, (n!, n (n - 1) / 2 + 1)."""
@@ -209,14 +191,15 @@ class NoisyPairs(OfRankings):
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration for a number of people; for any number, what profiles come near.
 
-        Every table of leads of equal parity comes from some profile (McGarvey 1953), and one who
-        turns from the reverse of the identity to it moves all leads by the step. They may all end
-        in a tie. Or item 0 lies hopelessly far behind all but item 1: the identity then needs item
-        1 as the first pivot, which makes n - 1 comparisons, at step / scale each, and leaves the
-        n - 2 other items. The lower end is the best mixture, exact for two and three items.
+        Every table of leads of equal parity comes from some profile (McGarvey 1953). All may end in
+        a tie. Or item 0 lies hopelessly far behind all but item 1: the identity needs item 1 as the
+        first pivot, which makes n - 1 comparisons, at step / scale each, and leaves n - 2 items.
+        The lower end is the best mixture, exact for two and three items.
         """
-        if self.unit.users is not None or self.gaussian or self.solver == "kemeny":
-            return (inf, inf) if self.gaussian else super()._ranking_loss()
+        if self.gaussian:
+            return inf, inf
+        if self.unit.users is not None or self.solver == "kemeny":
+            return super()._ranking_loss()
         n, move = self.unit.n_items, self.unit.step / self.scale
         tied = _log_identity(n, 0.5) - _log_identity(n, 0.5 * exp(-move))
         bound = [0.0, 0.0, move]
@@ -241,31 +224,24 @@ class CappedKwikSort(OfRankings):
 
     Attributes
     ----------
-    unit : WholeRanking
-        With the number of people.
-    scale : float
+    scale, gaussian
         As for `NoisyPairs`, on the leads that KwikSort asks for.
     cap : int
         Largest number q of comparisons, at least n - 1.
     ratio : float
         Scale of the fallback's Laplace noise over `scale`.
-    gaussian : bool
-        Gaussian noise on the leads that KwikSort asks for.
 
     Notes
     -----
-    AGKM, Theorem 5 and Algorithm 1. No pair is asked for twice; a run is stopped when it asks for
-    answer q + 1, which is known from the first q.
+    AGKM, Theorem 5 and Algorithm 1. A run is stopped when it asks for answer q + 1.
     **Privacy.** What is released is taken to be the transcript: the answers that KwikSort sees,
     then the noisy leads of the fallback. At the scales of `private` it is (epsilon, delta)-DP; at
-    those that are `printed` it loses epsilon (1 + (n - 1) / (4 n)). The ranking alone stays within
-    epsilon for three items and a cap of 2, and comes arbitrarily near; for more this is open.
+    those that are `printed` it loses epsilon (1 + (n - 1) / (4 n)), and the ranking alone at most
+    epsilon for three items and a cap of 2; for more this is open.
     Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples
     --------
-    >>> CappedKwikSort.private(1.0, WholeRanking(10, users=50), 30).loss()
-    (1.0, 1.0)
     >>> CappedKwikSort.printed(1.0, WholeRanking(10, users=50), 30).loss()
     (1.225, 1.225)
     """
@@ -285,10 +261,7 @@ class CappedKwikSort(OfRankings):
     def private(
         cls, epsilon: float, unit: WholeRanking, cap: int, *, share: float = 0.5, delta: float = 0.0
     ) -> CappedKwikSort:
-        """Answers at (epsilon (1 - share), delta), the fallback at epsilon * share (AGKM: 1/2).
-
-        A cap of all pairs never falls back and keeps no share.
-        """
+        """Answers at (epsilon (1 - share), delta), and the fallback, if any, at epsilon * share."""
         check.probability("share", share, zero=False, one=False)
         pairs = comb(unit.n_items, 2)
         q = min(check.integer("cap", cap, unit.n_items - 1), pairs)
@@ -314,12 +287,8 @@ class CappedKwikSort(OfRankings):
         """What answers in the place of a run that asks for more."""
         return NoisyPairs(self.unit, self.scale * self.ratio, "kemeny", clip=True)
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise of the answers, as that of `NoisyPairs`."""
-        return self.answers.noise(size, rng=rng)
-
     def release(self, data: ArrayLike, noise: ArrayLike) -> Array:
-        """Noisy leads, shape (..., n, n), of which a run sees at most `cap`."""
+        """Noisy leads, as by `NoisyPairs.release`, of which a run sees at most `cap`."""
         return self.answers.release(data, noise)
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
@@ -328,13 +297,11 @@ class CappedKwikSort(OfRankings):
 
     def runs(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> CappedRuns:
         """Independent rankings of one table, and how they came about."""
-        leads = self.release(data, self.noise(size, rng=rng))
-        shape = leads.shape[:-2]
-        positions, made = NoisyPairs.sort(leads.reshape(-1, *leads.shape[-2:]), rng=rng)
+        positions, made = _sorted(self.release(data, self.noise(size, rng=rng)), rng)
         over = made > self.cap
         if over.any():
             positions[over] = self.fallback.sample(data, int(over.sum()), rng=rng)
-        return CappedRuns(positions.reshape(*shape, -1), made.reshape(shape), over.reshape(shape))
+        return CappedRuns(positions, made, over)
 
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law over ``all_rankings(n)``, for three items or a cap of all pairs."""
@@ -352,27 +319,27 @@ class CappedKwikSort(OfRankings):
         return (sum(self.budget()),) * 2
 
 
+def _sorted(leads: Array, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """KwikSort on leads of shape (..., n, n): positions (..., n), and comparisons made (...)."""
+    ahead = leads.reshape(-1, *leads.shape[-2:]) > 0
+    i, j = np.triu_indices(leads.shape[-1], 1)
+    ahead[:, j, i] = ~ahead[:, i, j]
+    positions, made = counted_kwiksorts(ahead, rng=rng)
+    return positions.reshape(leads.shape[:-1]), made.reshape(leads.shape[:-2])
+
+
 def chance_ahead(lead: Array) -> Array:
     """P(lead + standard Laplace noise > 0), entry by entry, with full relative accuracy."""
     tail = np.exp(-np.abs(lead)) / 2
     return np.where(lead < 0, tail, 1 - tail)
 
 
-def _kemeny_three(lead: Array, most: float) -> Array:
-    """Exact law of a Kemeny ranking of noisy leads of 0 over 1, 1 over 2, 2 over 0.
-
-    The leads, and the most that is released, are in units of the scale.
-    """
-    law = np.concatenate([_all_but_one(lead, most), _all_but_one(-lead, most)])
-    return np.asarray(law[[2, 3, 4, 1, 0, 5]])  # 0 1 2, 0 2 1, 1 0 2, 2 0 1, 1 2 0, 2 1 0
-
-
 def _all_but_one(lead: Array, most: float) -> Array:
-    """P(the ranking obeys all noisy leads but the e-th), for each e of three that form a cycle.
+    """P(a Kemeny ranking obeys all but the e-th of three noisy leads round a cycle), for each e.
 
-    Either the e-th alone is negative; or all are positive and the least is given up: an integral
-    over its value, by a Gaussian rule on cells of at most one scale. Leads cut to the most tie, and
-    each is given up equally often. Every term is positive, so small chances keep their accuracy.
+    In units of the scale. Either the e-th alone is negative; or all are positive and the least is
+    given up: an integral over its value, by a Gaussian rule on cells of at most 1. Leads cut to the
+    most tie. Every term is positive, so small chances keep their relative accuracy.
     """
     first, second = [1, 0, 0], [2, 2, 1]  # the others
     ahead = chance_ahead(lead)
@@ -389,14 +356,11 @@ def _all_but_one(lead: Array, most: float) -> Array:
 
 
 def _log_identity(n: int, p: float) -> Array:
-    """Log-chances of the identity on 0, ..., n items when every pair is won with chance p.
-
-    The pivot wins or loses k - 1 comparisons and leaves two parts: a sum over its place.
-    """
+    """Log-chances of the identity on 0, ..., n items when every pair is won with chance p."""
     logs = np.zeros(n + 1)
     for k in range(2, n + 1):
-        below = np.logaddexp.reduce(logs[:k] + logs[:k][::-1])
-        logs[k] = (k - 1) * log(p) + below - log(k)
+        parts = np.logaddexp.reduce(logs[:k] + logs[:k][::-1])  # over the places of the pivot
+        logs[k] = (k - 1) * log(p) + parts - log(k)
     return logs
 
 
