@@ -35,7 +35,7 @@ class NoisyCounts(Ranker):
     Notes
     -----
     CCW25, Algorithms 2 and 3. **Privacy.** At the scale of `private`, (epsilon, 0)-DP and no less
-    for the noisy counts; a ranking or a top-k set read off them loses less on small data (`loss`).
+    for the noisy counts; a ranking or a top-k set read off them loses less (`loss`).
     Idealised sampler (floating point): for study, unsafe for a release. With discrete noise:
     Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
     generator can be repeated.

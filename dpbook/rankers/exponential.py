@@ -111,9 +111,6 @@ class ExponentialRanking(OfRankings):
         return first, behind, layers
 
     def _release_loss(self) -> tuple[float, float]:
-        return self._ranking_loss()
-
-    def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration for a number of people; many who agree come near the upper end.
 
         The old ranking of the one who changes may be the first: renaming items changes nothing.
@@ -137,3 +134,5 @@ class ExponentialRanking(OfRankings):
             logs -= logsumexp(logs, axis=-1, keepdims=True)
             worst = max(worst, float(np.abs(logs - logs[:, :1]).max()))
         return worst, worst
+
+    _ranking_loss = _release_loss

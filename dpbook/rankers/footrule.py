@@ -24,10 +24,8 @@ class PrivateFootrule(OfRankings):
 
     Attributes
     ----------
-    scale : float
-        Laplace scale, or standard deviation, of the noise, in people.
-    gaussian : bool
-        Gaussian noise.
+    scale, gaussian : float, bool
+        Laplace scale, or standard deviation of Gaussian noise, in people.
 
     Notes
     -----
