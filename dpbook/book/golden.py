@@ -6,6 +6,7 @@ reproducers print.  What moved by less than the tolerance of `dpbook.book.lock` 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,17 +18,14 @@ from dpbook.book.lock import DIGITS
 from dpbook.book.pages import outputs
 
 FOLDER = "book/golden"
-PROFILES = ("smoke", "default")
+ROUNDING = "rounding only"
 _GLUE = "application/papermill.record/text/plain"
 
 
 def gathered(executed: Iterable[Path]) -> dict[str, str]:
     """What these executed pages found, quote and print, as lines of JSON by name."""
-    said = (found for path in executed if path.is_file() for found in _said(path))
-    return {
-        name: json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=True)
-        for name, value in said
-    }
+    found = {name: value for path in executed if path.is_file() for name, value in _said(path)}
+    return {n: json.dumps(value, ensure_ascii=False, sort_keys=True) for n, value in found.items()}
 
 
 def _said(executed: Path) -> Iterator[tuple[str, Any]]:
@@ -37,25 +35,18 @@ def _said(executed: Path) -> Iterator[tuple[str, Any]]:
         if record := data.get(RECORD_MIME):
             yield f"{page} claim {record['id']}", record
         elif _GLUE in data:
-            text = "".join(data[_GLUE])
-            yield f"{page} says {output['metadata']['scrapbook']['name']}", _number(text)
+            value: Any = "".join(data[_GLUE])
+            with contextlib.suppress(ValueError):
+                value = float(value)
+            yield f"{page} says {output['metadata']['scrapbook']['name']}", value
         elif result := data.get(errata.MIME):
             yield f"{page} {result['name']}", result["output"]
 
 
-def _number(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def load(path: Path) -> dict[str, str]:
     """The stored lines of one profile by name; none if there is no file."""
-    if not path.is_file():
-        return {}
-    rows = (line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines())
-    return {name: line for name, line in rows}
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return {name: line for name, _, line in (text.partition("\t") for text in lines)}
 
 
 def text(lines: Mapping[str, str]) -> str:
@@ -65,30 +56,29 @@ def text(lines: Mapping[str, str]) -> str:
 
 def differences(stored: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
     """What differs, by name, in words; rounding is told apart."""
-    told = {}
-    for name in sorted(stored.keys() | found.keys()):
-        if name not in found:
-            told[name] = "is gone"
-        elif name not in stored:
-            told[name] = "is new"
-        elif stored[name] != found[name]:
-            pieces = list(_moved(json.loads(stored[name]), json.loads(found[name]), ""))
-            moved = [piece for piece, rounding in pieces if not rounding]
-            told[name] = "; ".join(moved) if moved else "rounding only"
-    return told
+    told = {name: "is gone" for name in stored} | {name: "is new" for name in found}
+    for name in stored.keys() & found.keys():
+        old, new = (dict(_leaves(json.loads(side[name]))) for side in (stored, found))
+        pairs = {where: (old.get(where), new.get(where)) for where in old | new}
+        moved = [f"{at}: {x!r} -> {y!r}"[:300] for at, (x, y) in pairs.items() if not _close(x, y)]
+        told[name] = "; ".join(moved) or ROUNDING * (stored[name] != found[name])
+    return {name: told[name] for name in sorted(told) if told[name]}
 
 
-def _moved(old: Any, new: Any, where: str) -> Iterator[tuple[str, bool]]:
-    """Every place where two records differ, and whether that is rounding."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in sorted(old.keys() | new.keys()):
-            yield from _moved(old.get(key), new.get(key), f"{where}.{key}")
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for number, (x, y) in enumerate(zip(old, new, strict=True)):
-            yield from _moved(x, y, f"{where}[{number}]")
-    elif isinstance(old, bool) is not isinstance(new, bool) or (
-        old != new and not (old != old and new != new)
-    ):
-        numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (old, new))
-        close = numbers and abs(old - new) <= 0.5 * 10.0 ** (1 - DIGITS) * max(abs(old), abs(new))
-        yield f"{where}: {old!r} -> {new!r}"[:300], close
+def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    """What is no list and no mapping, each with its place."""
+    if isinstance(value, list | dict):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        form = ".{}" if isinstance(value, dict) else "[{}]"
+        for key, item in items:
+            yield from _leaves(item, where + form.format(key))
+    else:
+        yield where, value
+
+
+def _close(old: Any, new: Any) -> bool:
+    """Whether two values are equal, or numbers as equal as the lock wants them."""
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (old, new))
+    return repr(old) == repr(new) or (
+        numbers and abs(old - new) <= 0.5 * 10.0 ** (1 - DIGITS) * max(abs(old), abs(new))
+    )

@@ -26,6 +26,7 @@ from dpbook.book.pages import PageError
 FILE = "book/reports.lock"
 DIGITS = 6
 FALSE_ALARM = 1e-9
+_NOTHING: dict[str, Any] = {"parameters": None, "numbers": {}, "report": {}}
 _SPREAD = ("mean", "sd", "sd_between", "runs", "replicates")
 
 Record = Mapping[str, Any]
@@ -43,50 +44,38 @@ def load(root: Path) -> dict[str, Entry] | None:
 
 def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]:
     """One line for every number that is not the locked one, or missing if they are `complete`."""
-    reporting = [record for record in records if record["report"]]
+    reporting = {record["id"]: record for record in records if record["report"]}
     if (kept := load(root)) is None:
         return [f"{FILE} is missing or not readable: `dpbook lock` writes it"] * bool(reporting)
     found = []
-    for record in reporting:
-        names = dict(entries(record))
-        entry = kept.get(record["id"], {"parameters": None, "numbers": {}})
+    for claim in {*reporting, *(kept if complete else ())}:
+        record = reporting.get(claim, _NOTHING)
+        entry, names = kept.get(claim, _NOTHING), dict(_entries(record["report"]))
         locked, same = entry["numbers"], entry["parameters"] == record["parameters"]
         for name, number in names.items():
-            where = f"{record['id']} ({record['notebook']}): {name}"
+            where = f"{claim} ({record['notebook']}): {name}"
             if name not in locked:
                 found.append(f"{where} is not in {FILE}: `dpbook lock` adds it")
             elif complaint := _differs(locked[name], number, 0 if same else len(names)):
                 found.append(f"{where} {complaint}")
-        found += _gone(record["id"], locked, names)
-    if complete:
-        for claim in kept.keys() - {record["id"] for record in reporting}:
-            found += _gone(claim, kept[claim]["numbers"], ())
+        gone = locked.keys() - names
+        found += [f"{claim}: {name} is in {FILE}, but nothing reports it" for name in gone]
     return sorted(found)
 
 
-def _gone(claim: str, locked: Mapping[str, Entry], names: Any) -> list[str]:
-    return [f"{claim}: {n} is in {FILE}, but nothing reports it" for n in locked if n not in names]
-
-
-def entries(record: Record) -> Iterator[tuple[str, Entry]]:
-    """Every number of a record with its tolerance, by name; rows of a table one by one."""
-    for name, value in record["report"].items():
-        yield from _entries(name, value)
-
-
-def _entries(name: str, value: Any) -> Iterator[tuple[str, Entry]]:
+def _entries(value: Any, name: str = "") -> Iterator[tuple[str, Entry]]:
+    """Every number of a report with its tolerance, by name; rows of a table one by one."""
     if isinstance(value, list):
         for number, item in enumerate(value):
-            yield from _entries(f"{name}[{_label(item, number)}]", item)
+            yield from _entries(item, f"{name}[{_label(item, number)}]")
+    elif isinstance(value, Mapping) and {"mean", "sd_between", "runs"} <= value.keys():
+        runs = int(value["runs"])
+        error = value["sd_between"] / math.sqrt(runs)
+        yield name, _entry(value["mean"]) | {"standard error": error, "runs": runs}
     elif isinstance(value, Mapping):
-        if "mean" in value and "sd_between" in value and "runs" in value:
-            runs = int(value["runs"])
-            error = value["sd_between"] / math.sqrt(runs)
-            yield name, _entry(value["mean"]) | {"standard error": error, "runs": runs}
-        else:
-            for key, item in value.items():
-                yield from _entries(f"{name}.{key}", item)
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        for key, item in value.items():
+            yield from _entries(item, f"{name}.{key}".removeprefix("."))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         yield name, _entry(value)
 
 
@@ -130,18 +119,22 @@ def renew(
             page = f"{record['notebook']} ran at other parameters than its defaults"
             raise PageError(f"{page}; run `make book`, then lock")
     new: dict[str, Entry] = {
-        record["id"]: {"parameters": record["parameters"], "numbers": dict(entries(record))}
+        record["id"]: {
+            "parameters": record["parameters"],
+            "numbers": dict(_entries(record["report"])),
+        }
         for record in records
         if record["report"]
     }
-    old = load(root) or {}
-    changes = []
-    for claim in sorted(old.keys() | new.keys()):
-        before, after = (side.get(claim, {}).get("numbers", {}) for side in (old, new))
-        for name in sorted(before.keys() | after.keys()):
-            values = [side[name]["value"] if name in side else "-" for side in (before, after)]
-            if values[0] != values[1]:
-                changes.append(f"{claim}: {name}: {values[0]} -> {values[1]}")
+    values = [
+        {
+            f"{claim}: {name}": number["value"]
+            for claim, entry in side.items()
+            for name, number in entry["numbers"].items()
+        }
+        for side in (load(root) or {}, new)
+    ]
+    pairs = {name: tuple(side.get(name, "-") for side in values) for name in values[0] | values[1]}
     if write:
         lines = (
             f' {json.dumps(claim)}: {{\n  "parameters": {json.dumps(entry["parameters"])},\n'
@@ -149,4 +142,4 @@ def renew(
             for claim, entry in sorted(new.items())
         )
         write_whole(root / FILE, "{\n" + ",\n".join(lines) + "\n}\n")
-    return changes
+    return [f"{name}: {old} -> {now}" for name, (old, now) in sorted(pairs.items()) if old != now]

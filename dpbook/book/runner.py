@@ -13,13 +13,15 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import nbformat
 import papermill
@@ -32,11 +34,9 @@ from dpbook.book.keys import stamp_of
 from dpbook.book.output import write_whole
 from dpbook.book.pages import Page, outputs
 
-PAGE_TIMEOUT = 3600.0  # seconds for all cells of a page; a hanging one must not hang a build
 TRACEBACK_LINES = 12
 # What goes wrong in a kernel comes back as an exception, and is told once, there.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 # Kernels x BLAS threads must not exceed the cores; a fixed hash seed keeps set order, and with it
 # everything printed, the same from run to run.
@@ -80,45 +80,33 @@ class Outcome:
     error: str | None = None
 
 
-class Interrupted(Exception):
-    """A page was stopped because the whole run was."""
-
-
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-
-
 class _Kernels:
-    """The kernels now alive, so that an interrupted run can end exactly those."""
+    """Starts kernels in the folder of the notebooks, and can end all that are alive."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._managers: list[AsyncKernelManager] = []
-        self._stopped = threading.Event()
-
-    def manager_class(self) -> type[AsyncKernelManager]:
-        """A kernel manager that signs in here when it starts a kernel."""
-        registry = self
+    def __init__(self, root: Path) -> None:
+        # papermill(cwd=...) would change the directory of all threads
+        place = {
+            "cwd": str(root / "notebooks"),
+            "env": os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)},
+        }
+        self.stopped = stopped = threading.Event()
+        self.managers = managers = WeakSet[AsyncKernelManager]()
 
         class Manager(AsyncKernelManager):
             async def _async_start_kernel(self, **options: Any) -> None:
-                with registry._lock:
-                    if registry._stopped.is_set():
-                        raise Interrupted
-                    registry._managers.append(self)
-                await super()._async_start_kernel(**options)
-                if registry._stopped.is_set():
+                managers.add(self)
+                await super()._async_start_kernel(**options, **place)
+                if stopped.is_set():  # while this one was starting
                     _kill(self)
 
             start_kernel = _async_start_kernel
 
-        return Manager
+        self.manager_class = Manager
 
     def stop(self) -> None:
-        """End every kernel at once, and let no other start."""
-        with self._lock:
-            self._stopped.set()
-            managers = list(self._managers)
-        for manager in managers:
+        """End every kernel at once; one that starts from now on ends itself."""
+        self.stopped.set()
+        for manager in list(self.managers):
             _kill(manager)
 
 
@@ -134,10 +122,7 @@ def execute(job: Job, kernels: _Kernels, on_cell: Callable[[], Any], timeout: fl
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     begun: list[int] = []
-
-    def done(error: str | None = None) -> Outcome:
-        return Outcome(job, time.perf_counter() - start, error)
-
+    complaint: str | None
     try:
         notebook = papermill.execute_notebook(
             nbformat.reads(json.dumps(job.page.notebook), as_version=4),
@@ -152,23 +137,25 @@ def execute(job: Job, kernels: _Kernels, on_cell: Callable[[], Any], timeout: fl
             timeout_func=lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
             on_cell_start=lambda cell, cell_index: begun.append(cell_index),
             on_cell_executed=lambda **_: on_cell(),
-            kernel_manager_class=kernels.manager_class(),
+            kernel_manager_class=kernels.manager_class,
         )
     except PapermillExecutionError as error:
-        return done(_describe(job, error))
+        complaint = _describe(error)
     except CellTimeoutError:
-        return done(f"{_place(job, begun[-1])}:\nthe page took longer than {timeout:g} s")
+        complaint = f"the page took longer than {timeout:g} s"
     except Exception as error:
-        message = plain(f"{type(error).__name__}: {error}").strip()
-        return done(f"{_place(job, begun[-1])}:\n{message}" if begun else message)
-    _tidy(notebook)
-    if complaint := job.complaint(notebook):
-        return done(complaint)
-    outcome = done()
-    stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(outcome.seconds, 3)}
-    notebook.metadata["dpbook"] = stamp
-    write_whole(job.target, nbformat.writes(notebook))
-    return outcome
+        complaint = plain(f"{type(error).__name__}: {error}").strip()
+    else:
+        _tidy(notebook)
+        begun, complaint = [], job.complaint(notebook)
+    if complaint and begun:
+        complaint = f"{_place(job, begun[-1])}:\n{complaint}"
+    seconds = time.perf_counter() - start
+    if not complaint:
+        stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(seconds, 3)}
+        notebook.metadata["dpbook"] = stamp
+        write_whole(job.target, nbformat.writes(notebook))
+    return Outcome(job, seconds, complaint)
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:
@@ -176,7 +163,7 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
     notebook.metadata.pop("papermill", None)
     for _, data in outputs(notebook):
         if "text/plain" in data:  # for example the repr of a table's styler
-            data["text/plain"] = _ADDRESS.sub("", data["text/plain"])
+            data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", data["text/plain"])
     for cell in notebook.cells:
         for entry in ("papermill", "execution"):
             cell.metadata.pop(entry, None)
@@ -186,16 +173,15 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
             cell["id"] = "injected-parameters"
 
 
-def _describe(job: Job, error: PapermillExecutionError) -> str:
-    """Say which cell failed, and with what."""
+def _describe(error: PapermillExecutionError) -> str:
+    """The source of the cell that failed, and with what it did."""
     trace = plain("\n".join(error.traceback)).strip().splitlines()
     summary = f"{error.ename}: {error.evalue}".strip().rstrip(":")
     if trace and trace[-1].strip() == summary:
         trace.pop()
     shown = ["..."] * (len(trace) > TRACEBACK_LINES) + trace[-TRACEBACK_LINES:]
-    source = ["    " + line for line in error.source.splitlines()]
-    lines = [f"{_place(job, error.cell_index)}:", *source, *("  | " + line for line in shown)]
-    return "\n".join([*lines, summary])
+    source = textwrap.indent(error.source, "    ")
+    return "\n".join([source, *("  | " + line for line in shown), summary])
 
 
 def _place(job: Job, index: int) -> str:
@@ -209,7 +195,7 @@ def _place(job: Job, index: int) -> str:
 
 def plain(text: str) -> str:
     """The text without colours and other terminal codes."""
-    return _ANSI.sub("", text)
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
 
 
 def python_path(root: Path) -> str:
@@ -217,33 +203,13 @@ def python_path(root: Path) -> str:
     return os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-@contextlib.contextmanager
-def kernel_surroundings(root: Path) -> Iterator[None]:
-    """Set environment and directory for all kernels: ``papermill(cwd=...)`` is not thread-safe."""
-    changes = FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
-    before = {name: os.environ[name] for name in changes if name in os.environ}
-    os.environ.update(changes)
-    try:
-        with contextlib.chdir(root / "notebooks"):
-            yield
-    finally:
-        for name in changes.keys() - before.keys():
-            os.environ.pop(name, None)
-        os.environ.update(before)
-
-
-def run_pages(
-    jobs: Sequence[Job], *, root: Path, workers: int, timeout: float = PAGE_TIMEOUT
-) -> list[Outcome]:
+def run_pages(jobs: Sequence[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
     """Execute pages in `workers` threads; one that fails does not keep the others from running."""
-    if not jobs:
-        return []
-    kernels, outcomes = _Kernels(), []
+    kernels, outcomes = _Kernels(root), []
     cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
     # on a terminal, a bar counts the cells
-    look = {"unit": "cell", "leave": False, "dynamic_ncols": True}
-    progress = tqdm(total=cells, disable=not sys.stderr.isatty(), **look)
-    with progress, kernel_surroundings(root), ThreadPoolExecutor(max(1, workers)) as pool:
+    progress = tqdm(total=cells, unit="cell", leave=False, disable=not sys.stderr.isatty())
+    with progress, ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(execute, job, kernels, progress.update, timeout) for job in jobs]
         try:
             for number, future in enumerate(as_completed(futures), start=1):

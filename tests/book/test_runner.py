@@ -226,7 +226,7 @@ def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
 
 
 def test_no_jobs_start_nothing(tiny_book: Path) -> None:
-    assert run_pages([], root=tiny_book, workers=2) == []
+    assert run_pages([], root=tiny_book, workers=2, timeout=9) == []
 
 
 def test_the_rerun_command_reads_back(
