@@ -6,4 +6,4 @@ from dpbook.book.claims import check
 from dpbook.book.findings import at_least, at_most, equal, fact
 from dpbook.book.prose import say, table
 
-__all__ = ["at_least", "at_most", "check", "equal", "fact", "figures", "say", "table"]
+__all__ = ["at_least", "at_most", "check", "equal", "fact", "say", "table"]

@@ -11,7 +11,6 @@ Everything of one build lies under one output directory::
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
@@ -87,7 +86,6 @@ def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int, time
     """Execute the stale pages, check the claims, render; return the exit status."""
     jobs = [*jobs, *_errata(root, out)]
     with sole_build(root, out):
-        _remove_strays(jobs)
         if not _execute(jobs, root, workers, timeout):
             if problems := collect(out, root):
                 print("\nClaims that disagree with the ledger:", file=sys.stderr)
@@ -118,13 +116,6 @@ def _execute(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> l
     return failed
 
 
-def _remove_strays(jobs: Sequence[Job]) -> None:
-    """Executed copies of pages that are no longer in the book must not speak for it."""
-    targets = {job.target for job in jobs}
-    for path in {path for target in targets for path in target.parent.glob("*.ipynb")} - targets:
-        path.unlink()
-
-
 def _tell(outcome: Outcome) -> None:
     """Say what went wrong on a page, and the command that runs just this page again."""
     job = outcome.job
@@ -136,10 +127,8 @@ def _tell(outcome: Outcome) -> None:
 
 def rerun_command(job: Job) -> str:
     """The ``dpbook run`` command line for one page at the parameters of a job."""
-    python = os.path.relpath(sys.executable)
-    words = ["dpbook"] if shutil.which("dpbook") else [python, "-m", "dpbook"]
-    given = [word for name, value in job.overrides.items() for word in ("-p", name, str(value))]
-    return shlex.join([*words, "run", job.page.name, *given])
+    given = (word for name, value in job.overrides.items() for word in ("-p", name, str(value)))
+    return shlex.join(["dpbook", "run", job.page.name, *given])
 
 
 def _bring_html_up_to_date(root: Path, out: Path) -> bool:
@@ -201,11 +190,12 @@ def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]], *, tim
     job = _job(page, given, root, out)
     with sole_build(root, out):
         shutil.rmtree(out / "executed", ignore_errors=True)
+        if (built := root / "_build" / "executed").is_dir():  # what this page links to
+            shutil.copytree(built, out / "executed")
         (outcome,) = run_pages([job], root=root, workers=1, timeout=timeout)
         if outcome.error:
             _tell(outcome)
             return 1
-        _borrow(root / "_build" / "executed", out / "executed")
         problems = collect(out, root, pages=[page.name])
         for problem in problems:
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
@@ -219,11 +209,3 @@ def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]], *, tim
             words = "The page is written, but its claims did not come out as recorded."
             print(words, file=sys.stderr)
         return int(bool(problems))
-
-
-def _borrow(theirs: Path, ours: Path) -> None:
-    """Copy what has not run here: the pages that this one links to, and the reproducers."""
-    for path in theirs.rglob("*.ipynb"):
-        target = ours / path.relative_to(theirs)
-        if not target.exists():
-            shutil.copy2(path, target)

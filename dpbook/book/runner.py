@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 import nbformat
@@ -80,49 +80,43 @@ class Outcome:
     error: str | None = None
 
 
-class _Kernels:
-    """Starts kernels in the folder of the notebooks, and can end all that are alive."""
+class _Manager(AsyncKernelManager):
+    """Starts kernels in fixed surroundings, and can end all that are alive."""
 
-    def __init__(self, root: Path) -> None:
-        # papermill(cwd=...) would change the directory of all threads
-        place = {
-            "cwd": str(root / "notebooks"),
-            "env": os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)},
-        }
-        self.stopped = stopped = threading.Event()
-        self.managers = managers = WeakSet[AsyncKernelManager]()
+    # papermill(cwd=...) would change the directory of all threads
+    surroundings: ClassVar[dict[str, Any]] = {}
+    started: ClassVar[WeakSet[AsyncKernelManager]] = WeakSet()
 
-        class Manager(AsyncKernelManager):
-            async def _async_start_kernel(self, **options: Any) -> None:
-                managers.add(self)
-                await super()._async_start_kernel(**options, **place)
-                if stopped.is_set():  # while this one was starting
-                    _kill(self)
+    async def _async_start_kernel(self, **options: Any) -> None:
+        self.started.add(self)
+        await super()._async_start_kernel(**options, **self.surroundings)
 
-            start_kernel = _async_start_kernel
+    start_kernel = _async_start_kernel
 
-        self.manager_class = Manager
-
-    def stop(self) -> None:
-        """End every kernel at once; one that starts from now on ends itself."""
-        self.stopped.set()
-        for manager in list(self.managers):
-            _kill(manager)
+    @classmethod
+    def end_all(cls) -> None:
+        """End every kernel at once."""
+        for manager in list(cls.started):
+            process = getattr(manager.provisioner, "process", None)
+            if process is not None and process.poll() is None:
+                # it leads its own session, so its group holds its children and nothing of ours
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
-def _kill(manager: AsyncKernelManager) -> None:
-    process = getattr(manager.provisioner, "process", None)
-    if process is not None and process.poll() is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            # a kernel leads its own session, so its group holds its children and nothing of ours
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def execute(job: Job, kernels: _Kernels, on_cell: Callable[[], Any], timeout: float) -> Outcome:
+def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[Any]) -> Outcome:
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
-    begun: list[int] = []
-    complaint: str | None
+    numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
+    place = ""
+
+    def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
+        nonlocal place
+        if stopped.is_set():  # while the kernel was starting
+            raise KeyboardInterrupt
+        number = numbers.get(cell.id, cell_index)
+        place = f"cell {number} (counted from 0) of {job.page.name}.ipynb:\n"
+
     try:
         notebook = papermill.execute_notebook(
             nbformat.reads(json.dumps(job.page.notebook), as_version=4),
@@ -135,27 +129,24 @@ def execute(job: Job, kernels: _Kernels, on_cell: Callable[[], Any], timeout: fl
             extra_arguments=["--log-level=50"],
             record_timing=False,
             timeout_func=lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
-            on_cell_start=lambda cell, cell_index: begun.append(cell_index),
-            on_cell_executed=lambda **_: on_cell(),
-            kernel_manager_class=kernels.manager_class,
+            on_cell_start=begin,
+            on_cell_executed=lambda **_: progress.update(),
+            kernel_manager_class=_Manager,
         )
-    except PapermillExecutionError as error:
-        complaint = _describe(error)
-    except CellTimeoutError:
-        complaint = f"the page took longer than {timeout:g} s"
-    except Exception as error:
-        complaint = plain(f"{type(error).__name__}: {error}").strip()
-    else:
         _tidy(notebook)
-        begun, complaint = [], job.complaint(notebook)
-    if complaint and begun:
-        complaint = f"{_place(job, begun[-1])}:\n{complaint}"
+        error = job.complaint(notebook)
+    except PapermillExecutionError as failure:
+        error = place + _describe(failure)
+    except CellTimeoutError:
+        error = f"{place}the page took longer than {timeout:g} s"
+    except Exception as failure:
+        error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
-    if not complaint:
+    if not error:
         stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(seconds, 3)}
         notebook.metadata["dpbook"] = stamp
         write_whole(job.target, nbformat.writes(notebook))
-    return Outcome(job, seconds, complaint)
+    return Outcome(job, seconds, error)
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:
@@ -174,7 +165,7 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
 
 
 def _describe(error: PapermillExecutionError) -> str:
-    """The source of the cell that failed, and with what it did."""
+    """The source of the cell that failed, the end of the trace, and the error."""
     trace = plain("\n".join(error.traceback)).strip().splitlines()
     summary = f"{error.ename}: {error.evalue}".strip().rstrip(":")
     if trace and trace[-1].strip() == summary:
@@ -182,15 +173,6 @@ def _describe(error: PapermillExecutionError) -> str:
     shown = ["..."] * (len(trace) > TRACEBACK_LINES) + trace[-TRACEBACK_LINES:]
     source = textwrap.indent(error.source, "    ")
     return "\n".join([source, *("  | " + line for line in shown), summary])
-
-
-def _place(job: Job, index: int) -> str:
-    """Which cell this is, counted as in the committed notebook."""
-    if job.overrides:
-        cells = enumerate(job.page.notebook["cells"])
-        injected_at = 1 + next(i for i, c in cells if "parameters" in c["metadata"].get("tags", []))
-        index -= index >= injected_at
-    return f"cell {index} (counted from 0) of {job.page.name}.ipynb"
 
 
 def plain(text: str) -> str:
@@ -205,12 +187,14 @@ def python_path(root: Path) -> str:
 
 def run_pages(jobs: Sequence[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
     """Execute pages in `workers` threads; one that fails does not keep the others from running."""
-    kernels, outcomes = _Kernels(root), []
+    environment = os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
+    _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": environment}
+    stopped, outcomes = threading.Event(), []
     cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
     # on a terminal, a bar counts the cells
     progress = tqdm(total=cells, unit="cell", leave=False, disable=not sys.stderr.isatty())
     with progress, ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(execute, job, kernels, progress.update, timeout) for job in jobs]
+        futures = [pool.submit(execute, job, timeout, stopped, progress) for job in jobs]
         try:
             for number, future in enumerate(as_completed(futures), start=1):
                 outcomes.append(outcome := future.result())
@@ -219,6 +203,7 @@ def run_pages(jobs: Sequence[Job], *, root: Path, workers: int, timeout: float) 
                 sys.stdout.flush()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            kernels.stop()  # the threads notice within a second and end
+            stopped.set()
+            _Manager.end_all()  # the threads notice within a second and end
             raise
     return sorted(outcomes, key=lambda outcome: outcome.job.page.name)
