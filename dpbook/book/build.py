@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book import errata
-from dpbook.book import golden as kept
 from dpbook.book.collect import collect
 from dpbook.book.keys import html_key, page_key, stamp_of
 from dpbook.book.ledger import load_ledger
@@ -76,7 +75,7 @@ def _job(page: Page, given: Mapping[str, Any], root: Path, out: Path) -> Job:
     return Job(page, parameters, key, out / "executed" / "notebooks" / f"{page.name}.ipynb")
 
 
-def _errata(root: Path, out: Path) -> list[Job]:
+def errata_jobs(root: Path, out: Path) -> list[Job]:
     """The job of the reproducers, if there are any."""
     codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
     return [errata.job(codes, root, out)] if codes else []
@@ -84,9 +83,9 @@ def _errata(root: Path, out: Path) -> list[Job]:
 
 def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int, timeout: float) -> int:
     """Execute the stale pages, check the claims, render; return the exit status."""
-    jobs = [*jobs, *_errata(root, out)]
+    jobs = [*jobs, *errata_jobs(root, out)]
     with sole_build(root, out):
-        if not _execute(jobs, root, workers, timeout):
+        if not execute_stale(jobs, root, workers, timeout):
             if problems := collect(out, root):
                 print("\nClaims that disagree with the ledger:", file=sys.stderr)
                 print(*(f"  {line}" for line in problems), sep="\n", file=sys.stderr)
@@ -98,7 +97,7 @@ def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int, time
         return 1
 
 
-def _execute(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> list[Outcome]:
+def execute_stale(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> list[Outcome]:
     """Execute what is stale; those that failed."""
     stale = [job for job in jobs if job.stale]
     # The longest first, so that no core waits at the end for one page; new pages before all.
@@ -145,40 +144,6 @@ def _bring_html_up_to_date(root: Path, out: Path) -> bool:
     write_whole(key_file, key)
     print(f"rendered in {time.perf_counter() - start:.1f} s\nThe book: {index}")
     return True
-
-
-def golden(
-    root: Path,
-    profiles: Sequence[str],
-    only: Sequence[str],
-    *,
-    write: bool,
-    workers: int,
-    timeout: float,
-) -> int:
-    """Run the pages (all if `only` is empty) and compare what they find with the stored copies."""
-    status = 0
-    names = {page.name for page in select(find_pages(root), only)}
-    for profile in profiles:
-        out = root / "_build" / "golden" / profile
-        jobs = [job for job in plan(root, out, profile=profile) if job.page.name in names]
-        jobs += [] if only else _errata(root, out)
-        with sole_build(root, out):
-            failed = _execute(jobs, root, workers, timeout)
-            found = kept.gathered([job.target for job in jobs])
-        path = root / kept.FOLDER / f"{profile}.tsv"
-        before = kept.load(path)
-        mine = {n: v for n, v in before.items() if not only or n.split(" ", 1)[0] in names}
-        told = kept.differences(mine, found)
-        for name, words in told.items():
-            print(f"  {name}: {words}")
-        rounding = list(told.values()).count(kept.ROUNDING)
-        moved = len(told) - rounding
-        print(f"{profile}: {len(found)} lines, {moved} moved, {rounding} by rounding only")
-        if write and not failed:
-            write_whole(path, kept.text({n: v for n, v in before.items() if n not in mine} | found))
-        status |= bool(failed) or (moved > 0 and not write)
-    return int(status)
 
 
 def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]], *, timeout: float) -> int:

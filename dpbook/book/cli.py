@@ -69,41 +69,33 @@ def find_root(start: Path | None = None) -> Path:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dpbook", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    limited, settable, many = (argparse.ArgumentParser(add_help=False) for _ in range(3))
 
-    def command(run: Callable[..., int], *parents: argparse.ArgumentParser) -> Callable[..., Any]:
-        name, words = run.__name__.strip("_"), run.__doc__
-        made = commands.add_parser(name, help=words, description=words, parents=parents)
+    def command(run: Callable[..., int]) -> Callable[..., Any]:
+        made = commands.add_parser(run.__name__.strip("_"), help=run.__doc__)
         made.set_defaults(command=run)
         return made.add_argument
 
-    words = "what a page may take (default: %(default)s)"
-    limited.add_argument("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
-    words = "set a parameter; may be repeated"
-    pair: dict[str, Any] = {"nargs": 2, "metavar": ("NAME", "VALUE")}
-    pair |= {"action": "append", "default": []}
-    settable.add_argument(*_PARAMETER, dest="overrides", help=words, **pair)
-    words = "the pages to compare, or for build: that -p is meant for (default: all)"
-    many.add_argument("--only", action="append", default=[], metavar="GLOB", help=words)
-    words = "pages executed at once (default: the cores, %(default)s)"
-    many.add_argument("--jobs", type=_positive, default=cores, metavar="N", help=words)
-
-    build = command(_build, limited, settable, many)
+    build, run, claims = command(_build), command(_run), command(_claims)
+    run("notebook", metavar="NOTEBOOK", help="a page: 03-noisy-counts, or just 03")
+    for add in (build, run):
+        words = "set a parameter; may be repeated"
+        pair: dict[str, Any] = {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE")}
+        add(*_PARAMETER, dest="overrides", default=[], help=words, **pair)
+        words = "what a page may take (default: %(default)s)"
+        add("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
     words = "parameters from notebooks/profiles.yml (default: %(default)s)"
     build("--profile", default="default", metavar="P", help=words)
+    words = "pages that -p is meant for; the others stay at the profile"
+    build("--only", action="append", default=[], metavar="GLOB", help=words)
+    words = "pages executed at once (default: the cores, %(default)s)"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    build("--jobs", type=_positive, default=cores, metavar="N", help=words)
     words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
     build("--output", type=Path, metavar="DIR", help=words + "the book)")
-    run = command(_run, limited, settable)
-    run("notebook", metavar="NOTEBOOK", help="a page: 03-noisy-counts, or just 03")
     command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
-    claims = command(_claims)
     for field, example in _FILTERS.items():
         claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
     command(_lock)("--dry-run", action="store_true", help="show the changes only")
-    golden = command(_golden, limited, many)
-    golden("--profile", action="append", choices=("smoke", "default"))
-    golden("--write", action="store_true", help="store what was found")
     return parser
 
 
@@ -133,15 +125,6 @@ def _run(given: argparse.Namespace, root: Path) -> int:
     from dpbook.book.build import run_page
 
     return run_page(root, given.notebook, given.overrides, timeout=given.timeout)
-
-
-def _golden(given: argparse.Namespace, root: Path) -> int:
-    """compare all that the pages find with what is stored in book/golden"""
-    from dpbook.book.build import golden
-
-    profiles, how = given.profile or ["smoke", "default"], {"write": given.write}
-    how |= {"workers": given.jobs, "timeout": given.timeout}
-    return golden(root, profiles, given.only, **how)
 
 
 def _list(given: argparse.Namespace, root: Path) -> int:

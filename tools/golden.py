@@ -1,4 +1,4 @@
-"""Whether the book still says what it said: `make golden`.
+"""Whether the book still says what it said: ``python tools/golden.py --only '03-*'``.
 
 ``book/golden/`` keeps, line by line, every record, every number of a sentence, and what the
 reproducers print.  What moved by less than the tolerance of `dpbook.book.lock` is called rounding.
@@ -6,20 +6,63 @@ reproducers print.  What moved by less than the tolerance of `dpbook.book.lock` 
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpbook.book import errata
+from dpbook.book.build import errata_jobs, execute_stale, plan
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.lock import DIGITS
-from dpbook.book.pages import outputs
+from dpbook.book.output import sole_build, write_whole
+from dpbook.book.pages import find_pages, outputs, select
 
-FOLDER = "book/golden"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "book" / "golden"
+PROFILES = ("smoke", "default")
 ROUNDING = "rounding only"
 _GLUE = "application/papermill.record/text/plain"
+
+
+def compare(profile: str, only: Sequence[str], *, write: bool, workers: int) -> bool:
+    """Run the pages (all if `only` is empty) and compare with the stored copy; whether it holds."""
+    names = {page.name for page in select(find_pages(ROOT), only)}
+    out = ROOT / "_build" / "golden" / profile
+    jobs = [job for job in plan(ROOT, out, profile=profile) if job.page.name in names]
+    jobs += [] if only else errata_jobs(ROOT, out)
+    with sole_build(ROOT, out):
+        failed = execute_stale(jobs, ROOT, workers, timeout=3600)
+        found = gathered([job.target for job in jobs])
+    path = FOLDER / f"{profile}.tsv"
+    before = load(path)
+    mine = {n: v for n, v in before.items() if not only or n.split(" ", 1)[0] in names}
+    told = differences(mine, found)
+    for name, words in told.items():
+        print(f"  {name}: {words}")
+    rounding = list(told.values()).count(ROUNDING)
+    moved = len(told) - rounding
+    print(f"{profile}: {len(found)} lines, {moved} moved, {rounding} by rounding only")
+    if write and not failed:
+        write_whole(path, text({n: v for n, v in before.items() if n not in mine} | found))
+    return not failed and (write or not moved)
+
+
+def main() -> int:
+    """Compare the profiles that the command line names; the exit status."""
+    parser = argparse.ArgumentParser(description="Does the book still say what it said?")
+    parser.add_argument("--profile", action="append", choices=PROFILES, help="default: both")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="these pages")
+    parser.add_argument("--write", action="store_true", help="store what was found")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
+    given = parser.parse_args()
+    how = {"write": given.write, "workers": given.jobs}
+    held = [compare(profile, given.only, **how) for profile in given.profile or PROFILES]
+    return int(not all(held))
 
 
 def gathered(executed: Iterable[Path]) -> dict[str, str]:
@@ -82,3 +125,7 @@ def _close(old: Any, new: Any) -> bool:
     return repr(old) == repr(new) or (
         numbers and abs(old - new) <= 0.5 * 10.0 ** (1 - DIGITS) * max(abs(old), abs(new))
     )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
