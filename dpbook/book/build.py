@@ -99,7 +99,7 @@ def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int, time
 
 def execute_stale(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> list[Outcome]:
     """Execute what is stale; those that failed."""
-    stale = [job for job in jobs if job.stale]
+    stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
     # The longest first, so that no core waits at the end for one page; new pages before all.
     stale.sort(key=lambda job: -stamp_of(job.target).get("seconds", float("inf")))
     print(f"{len(jobs)} pages: {len(stale)} to execute, {len(jobs) - len(stale)} up to date")

@@ -31,7 +31,16 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(out / "claims.json", text + "\n")
     mine = [record for record in records if pages is None or record["notebook"] in pages]
-    found = sorted(_ledger_problems(ledger, records, pages)) + _switched_off(root, mine)
+    found = sorted(_ledger_problems(ledger, records, pages))
+    # only a reader's parameters may leave the hypotheses of a claim, not the book's own
+    off = [record for record in mine if not record["applies"]]
+    own = named_parameters(root) if off else {}
+    words = "is not tested at the page's own parameters"
+    found += [
+        f"{record['id']} ({record['notebook']}): {words} ({record['why']})"
+        for record in off
+        if record["parameters"] in own.get(record["notebook"], ())
+    ]
     return found + lock.problems(root, mine, complete=pages is None)
 
 
@@ -43,18 +52,6 @@ def _records(executed: Path) -> Iterator[dict[str, Any]]:
     for _, data in outputs(notebook):
         if record := data.get(RECORD_MIME):
             yield {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
-
-
-def _switched_off(root: Path, records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Claims not tested at the book's own parameters; only a reader's may leave the hypotheses."""
-    off = [record for record in records if not record["applies"]]
-    own = named_parameters(root) if off else {}
-    return [
-        f"{record['id']} ({record['notebook']}): is not tested at the page's own parameters "
-        f"({record['why']})"
-        for record in off
-        if record["parameters"] in own.get(record["notebook"], ())
-    ]
 
 
 def _ledger_problems(

@@ -8,8 +8,6 @@
 * a row of simulated means carries its standard error.  On a page that runs at the parameters of the
   lock the rule above holds for it too; at others the two means are compared by Welch's test, with
   an error probability of `FALSE_ALARM` for the whole table.
-
-`renew` shows what changed before it writes the file anew.
 """
 
 from __future__ import annotations
@@ -36,10 +34,10 @@ Entry = dict[str, Any]
 def load(root: Path) -> dict[str, Entry] | None:
     """The lock: parameters and numbers by claim; None if there is no readable one."""
     try:
-        kept = json.loads((root / FILE).read_text(encoding="utf-8"))
+        kept: dict[str, Entry] = json.loads((root / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return kept if isinstance(kept, dict) else None
+    return kept
 
 
 def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]:
@@ -118,28 +116,23 @@ def renew(
         if record["parameters"] != defaults.get(record["notebook"]):
             page = f"{record['notebook']} ran at other parameters than its defaults"
             raise PageError(f"{page}; run `make book`, then lock")
-    new: dict[str, Entry] = {
-        record["id"]: {
-            "parameters": record["parameters"],
-            "numbers": dict(_entries(record["report"])),
-        }
-        for record in records
-        if record["report"]
-    }
-    values = [
+    numbers = {r["id"]: dict(_entries(r["report"])) for r in records if r["report"]}
+    old = {claim: entry["numbers"] for claim, entry in (load(root) or {}).items()}
+    before, after = (
         {
-            f"{claim}: {name}": number["value"]
-            for claim, entry in side.items()
-            for name, number in entry["numbers"].items()
+            f"{claim}: {name}": n["value"]
+            for claim, named in side.items()
+            for name, n in named.items()
         }
-        for side in (load(root) or {}, new)
-    ]
-    pairs = {name: tuple(side.get(name, "-") for side in values) for name in values[0] | values[1]}
+        for side in (old, numbers)
+    )
     if write:
+        parameters = {record["id"]: json.dumps(record["parameters"]) for record in records}
         lines = (
-            f' {json.dumps(claim)}: {{\n  "parameters": {json.dumps(entry["parameters"])},\n'
-            f'  "numbers": {json.dumps(entry["numbers"])}\n }}'
-            for claim, entry in sorted(new.items())
+            f' {json.dumps(claim)}: {{\n  "parameters": {parameters[claim]},\n'
+            f'  "numbers": {json.dumps(numbers[claim])}\n }}'
+            for claim in sorted(numbers)
         )
         write_whole(root / FILE, "{\n" + ",\n".join(lines) + "\n}\n")
-    return [f"{name}: {old} -> {now}" for name, (old, now) in sorted(pairs.items()) if old != now]
+    pairs = {name: (before.get(name, "-"), after.get(name, "-")) for name in before | after}
+    return [f"{name}: {x} -> {y}" for name, (x, y) in sorted(pairs.items()) if x != y]

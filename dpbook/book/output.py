@@ -18,8 +18,6 @@ STAGING = "staging-"
 def claim_folder(out: Path) -> Path:
     """Make `out` a folder for builds; a `PageError` if it holds anything but their work."""
     try:
-        if out.exists() and not out.is_dir():
-            raise PageError(f"{out} is a file; name a folder, or a place where one can be made")
         out.mkdir(parents=True, exist_ok=True)
         found = sorted(path.name for path in out.iterdir())
         if found and MARKER not in found:

@@ -79,11 +79,7 @@ class Parameter:
             with contextlib.suppress(*_UNREADABLE):
                 value = read(text)
                 break
-        if isinstance(self.default, str):
-            return value if isinstance(value, str) else text
-        if _scalar_type(self.default) is str and isinstance(value, list | tuple):
-            return [str(item) for item in value]
-        return value
+        return text if isinstance(self.default, str) and not isinstance(value, str) else value
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
-from dpbook.book.keys import stamp_of
 from dpbook.book.output import write_whole
 from dpbook.book.pages import Page, outputs
 
@@ -40,13 +39,9 @@ logging.getLogger("papermill").setLevel(logging.CRITICAL)
 
 # Kernels x BLAS threads must not exceed the cores; a fixed hash seed keeps set order, and with it
 # everything printed, the same from run to run.
-FIXED_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-}
+_ONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+FIXED_ENVIRONMENT = dict.fromkeys((*_ONE, "PYDEVD_DISABLE_FILE_VALIDATION"), "1")
+FIXED_ENVIRONMENT["PYTHONHASHSEED"] = "0"
 
 
 @dataclass(frozen=True)
@@ -64,11 +59,6 @@ class Job:
         """The parameters that differ from the defaults; only these are injected."""
         known = self.page.parameters
         return {n: v for n, v in self.parameters.items() if v != known[n].coerce(known[n].default)}
-
-    @property
-    def stale(self) -> bool:
-        """Whether there is no executed copy of what the page is now."""
-        return bool(stamp_of(self.target).get("key") != self.key)
 
 
 @dataclass(frozen=True)
@@ -113,7 +103,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
     def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
         nonlocal place
         if stopped.is_set():  # while the kernel was starting
-            raise KeyboardInterrupt
+            raise InterruptedError
         number = numbers.get(cell.id, cell_index)
         place = f"cell {number} (counted from 0) of {job.page.name}.ipynb:\n"
 
@@ -156,10 +146,9 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
         if "text/plain" in data:  # for example the repr of a table's styler
             data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", data["text/plain"])
     for cell in notebook.cells:
-        for entry in ("papermill", "execution"):
+        empty = () if cell.metadata.get("tags") else ("tags",)  # papermill adds the empty list
+        for entry in ("papermill", "execution", *empty):
             cell.metadata.pop(entry, None)
-        if cell.metadata.get("tags") == []:  # papermill adds the empty list
-            del cell.metadata["tags"]
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell["id"] = "injected-parameters"
 
@@ -167,12 +156,9 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
 def _describe(error: PapermillExecutionError) -> str:
     """The source of the cell that failed, the end of the trace, and the error."""
     trace = plain("\n".join(error.traceback)).strip().splitlines()
-    summary = f"{error.ename}: {error.evalue}".strip().rstrip(":")
-    if trace and trace[-1].strip() == summary:
-        trace.pop()
-    shown = ["..."] * (len(trace) > TRACEBACK_LINES) + trace[-TRACEBACK_LINES:]
+    above = ["  | " + line for line in trace[-TRACEBACK_LINES:-1]]  # the last line is the error
     source = textwrap.indent(error.source, "    ")
-    return "\n".join([source, *("  | " + line for line in shown), summary])
+    return "\n".join([source, *above, f"{error.ename}: {error.evalue}"])
 
 
 def plain(text: str) -> str:

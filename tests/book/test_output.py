@@ -83,7 +83,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(
     monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
     (tiny_book / "file").write_text("x")
     cases = {
-        str(tiny_book / "file"): "is a file",
+        str(tiny_book / "file"): "file cannot be written to: File exists",
         str(tiny_book / "file" / "below"): "cannot be written to: Not a directory",
         "/proc/dpbook": "cannot be written to",
     }
