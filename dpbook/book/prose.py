@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from IPython.display import HTML
-from myst_nb import glue
 
 from dpbook.book.report import TEMPLATES
 
@@ -24,6 +23,8 @@ def say(name: str, value: Any) -> None:
     value : number or str
         NumPy scalars and arrays of one element become plain numbers, which can be formatted.
     """
+    from myst_nb import glue  # only where a page runs
+
     glue(name, value.item() if hasattr(value, "item") else value, display=False)
 
 
