@@ -13,7 +13,12 @@ from scipy import stats
 from dpbook import errors
 from dpbook.errors import expected_error_rate, expected_wrong_pairs, pair_errors
 from dpbook.estimators import pairwise_counts
-from dpbook.models import mallows_pair_probabilities, mallows_pmf, mallows_rankings
+from dpbook.models import (
+    all_rankings,
+    mallows_pair_probabilities,
+    mallows_pmf,
+    mallows_rankings,
+)
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import PairResponses, response_exponent
 from tests.oracles import lead_by_enumeration
@@ -80,7 +85,7 @@ def test_only_what_has_no_mass_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_fixed_rankings_averaged_over_a_model_are_the_model() -> None:
-    table, law = mallows_pmf(3, 0.6)
+    table, law = all_rankings(3), mallows_pmf(3, 0.6)
     ranker, total = asks(3, 1.0, 2), 0.0
     for rows in itertools.product(range(6), repeat=3):
         counts = pairwise_counts(table[list(rows)])

@@ -6,18 +6,15 @@ one code serves a single fit and a batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
 
 Array = NDArray[np.float64]
 
-# exp(theta) is used while squares of its entries stay finite: strengths within +-300 of the middle.
-SAFE_SPREAD = 600.0
 TINY = np.finfo(float).tiny
 # Inner iterations of one Newton step; more would be wasted far from the minimiser.
 INNER_LIMIT = 500
@@ -138,31 +135,14 @@ def newton_step(
     return centred(solution) if centre else solution
 
 
-def inner_stop(score: Array, mean_degree: Any, tol: float) -> Any:
-    """How exactly a Newton system deserves to be solved: better as the gradient shrinks."""
-    size = sup(score)
-    return np.maximum(tol / 2, size * np.minimum(0.1, size / mean_degree))
-
-
-def logistic_start(wins: Array, degree: Array, target: Array, gamma: float) -> Array:
+def logistic_start(wins: Array, degree: Array, linear: Array, gamma: float) -> Array:
     """First guess: log-odds of the share of wins, shrunk, inside the known bounds.
 
-    Every minimiser solves gamma theta = target - (expected wins), and 0 <= expected wins <=
+    Every minimiser solves gamma theta = wins - linear - (expected wins), and 0 <= expected wins <=
     degree: with a large linear term, these bounds are nearly the solution.
     """
     share = np.clip(wins / np.maximum(degree, TINY), 0.02, 0.98)
     theta = np.log(share / (1 - share)) * (degree / np.maximum(degree + 4 * gamma, TINY))
-    if gamma > 0:
-        theta = np.clip(theta, (target - degree) / gamma, target / gamma)
-    return centred(theta) if gamma == 0 else theta
-
-
-def blocks(count: int, size: int) -> Iterator[slice]:
-    """Replicates a block at a time."""
-    for first in range(0, count, max(1, size)):
-        yield slice(first, min(count, first + max(1, size)))
-
-
-def strong_groups(graph: Any) -> int:
-    """Number of groups of items that reach each other along the edges."""
-    return int(csgraph.connected_components(graph, connection="strong")[0])
+    if gamma == 0:
+        return centred(np.broadcast_to(theta, linear.shape))
+    return np.clip(theta, (wins - linear - degree) / gamma, (wins - linear) / gamma)

@@ -1,7 +1,6 @@
 """KwikSort: quicksort by majority votes, the comparisons it makes, and the exact laws of both.
 
-The laws are sums of products of positive terms, so that small probabilities keep their relative
-accuracy and a log-ratio of two laws is exact to rounding.
+The laws are sums of products of positive terms: small probabilities are relatively accurate too.
 """
 
 from __future__ import annotations
@@ -45,7 +44,8 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     -----
     Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL (section 2.1).
     """
-    return _sorted(_margins(check.square_table("counts", counts)), rng)
+    table = check.square_table("counts", counts)
+    return _sorted(table - table.T, rng)
 
 
 def kwiksort_rankings(
@@ -55,24 +55,18 @@ def kwiksort_rankings(
 
     Parameters
     ----------
-    counts : array, shape (..., n, n)
-        As for `kwiksort_ranking`; leading axes are replicates of the data.
+    counts, rng
+        As for `kwiksort_ranking`; counts of shape (..., n, n).
     size : int, optional
         Number of runs on each matrix; without it one run, and no axis for it.
-    rng : numpy.random.Generator
-        Draws the pivots and the coins of tied pairs.
 
     Returns
     -------
     array of int, shape (..., n) or (..., size, n)
         Positions.
-
-    Notes
-    -----
-    One random order of the items serves a run: the pivot of a part is its first member, which is
-    uniform in the part. So step t splits, in every run, the part that holds the t-th item.
     """
-    margin = _margins(check.square_tables("counts", counts))
+    table = check.square_tables("counts", counts)
+    margin = table - np.swapaxes(table, -1, -2)
     runs = 1 if size is None else check.integer("size", size, 1)
     check.generator(rng)
     n = margin.shape[-1]
@@ -83,6 +77,8 @@ def kwiksort_rankings(
         few = [_sorted(table, rng) for table in stack for _ in range(runs)]
         return np.array(few).reshape(shape)
     data = np.repeat(np.arange(len(stack)), runs)
+    # One random order of the items serves a run: the pivot of a part is its first member, which is
+    # uniform in the part.
     pivots = np.argsort(rng.random((total, n)), axis=1)
     tied = (stack[:, ~np.eye(n, dtype=bool)] == 0).any()
 
@@ -97,10 +93,7 @@ def kwiksort_rankings(
 
 
 def counted_kwiksorts(ahead: NDArray[np.bool_], *, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """KwikSort on tournaments, shape (runs, n, n): positions, and the comparisons made.
-
-    One of ``ahead[:, i, j]`` and ``ahead[:, j, i]`` is true.
-    """
+    """KwikSort on tournaments, shape (runs, n, n): positions, and the comparisons made."""
     runs, n = ahead.shape[:2]
     rows = np.arange(runs)
     made = np.zeros(runs, dtype=np.int64)
@@ -115,10 +108,10 @@ def counted_kwiksorts(ahead: NDArray[np.bool_], *, rng: np.random.Generator) -> 
 def partition_runs(
     pivots: Ints, before: Callable[[Ints, NDArray[np.bool_]], NDArray[np.bool_]]
 ) -> Ints:
-    """Positions of many runs whose t-th pivot splits the part that it is in.
+    """Positions of many runs, each with its order of pivots, that split the parts they are in.
 
-    Row r of `pivots` is an order of the items. ``before(pivot, part)``, with one pivot for each run
-    and the others of its part marked, says which of these go before the pivot.
+    ``before(pivot, part)``, with one pivot for each run and the others of its part marked, says
+    which of these go before the pivot.
     """
     total, n = pivots.shape
     start = np.zeros((total, n), dtype=np.int64)  # first place of the part an item is in
@@ -161,11 +154,6 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
     return positions
 
 
-def _margins(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much i is ahead of j."""
-    return np.asarray(table - np.swapaxes(table, -1, -2))
-
-
 def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
     """Exact law of the ranking when each comparison made is decided at random, independently.
 
@@ -178,13 +166,13 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
     Returns
     -------
     rankings : array of int, shape (n!, n)
-        Positions, in lexicographic order.
+        `all_rankings`.
     probabilities : array, shape (..., n!)
 
     Notes
     -----
-    No pair is compared twice, so majority votes with or without noise drawn afresh for each
-    comparison are of this form (a tied vote is 1/2).
+    No pair is compared twice, so majority votes, a tied vote being 1/2, are of this form, with or
+    without noise drawn afresh for each comparison.
     """
     table = _preference(preference)
     return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]
@@ -236,8 +224,7 @@ def comparisons_pmf(n_items: int) -> Array:
 
     Notes
     -----
-    C_n = n - 1 + C_k + C'_{n-1-k} with k uniform on 0..n-1. Convolutions of non-negative numbers
-    only, so tail probabilities are relatively accurate too.
+    C_n = n - 1 + C_k + C'_{n-1-k} with k uniform on 0..n-1.
     """
     return _comparisons(check.integer("n_items", n_items, 1, 120)).copy()
 
@@ -275,7 +262,7 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     def law(members: int) -> Array:
         if members not in known:
             size = members.bit_count()
-            total = np.zeros(size * (size - 1) // 2 + 1)
+            total = np.zeros(comb(size, 2) + 1)
             for pivot in range(n):
                 if members >> pivot & 1:
                     after = members & losers[pivot]
@@ -289,9 +276,9 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
 
 @cache
 def _comparisons(n: int) -> Array:
-    total = np.zeros(n * (n - 1) // 2 + 1)
     if n < 2:
         return np.ones(1)
+    total = np.zeros(comb(n, 2) + 1)
     for k in range((n + 1) // 2):  # k and n - 1 - k alike
         part = np.convolve(_comparisons(n - 1 - k), _comparisons(k))
         total[n - 1 : n - 1 + part.size] += part * (1 if 2 * k == n - 1 else 2)
@@ -305,8 +292,7 @@ def _preference(preference: ArrayLike) -> Array:
         raise ValueError(
             f"preference of shape {table.shape}: allowed is (..., n, n), n from 2 to {_ENUMERATED}"
         )
-    off = ~np.eye(n, dtype=bool)
-    table = np.where(off, table, 0.5)
+    table = np.where(np.eye(n, dtype=bool), 0.5, table)
     if table.min() < 0 or table.max() > 1:
         raise ValueError("preference leaves [0, 1]: allowed are probabilities")
     if not np.allclose(table + np.swapaxes(table, -1, -2), 1, rtol=0, atol=1e-12):
