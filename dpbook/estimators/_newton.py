@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 TINY = np.finfo(float).tiny
+STEP_LIMIT = 500
 # Inner iterations of one Newton step; more would be wasted far from the minimiser.
 INNER_LIMIT = 500
 # A trial point is taken unless the slope along the step has turned up by more than this share.
@@ -29,7 +30,6 @@ class Settings:
 
     gamma: float
     tol: float
-    limit: int
 
     @property
     def inner_tol(self) -> float:
@@ -63,12 +63,12 @@ def centred(a: Array) -> Array:
 
 
 def minimise(problem: Problem, theta: Array, settings: Settings) -> tuple[Array, int]:
-    """Lower the sup-norm of the gradient to ``inner_tol``, in at most ``limit`` steps.
+    """Lower the sup-norm of the gradient to ``inner_tol``, in at most `STEP_LIMIT` steps.
 
     Returns the last point and the number of steps; the caller certifies the point.
     """
     score, tol = problem.score(theta), settings.inner_tol
-    for iteration in range(settings.limit):
+    for iteration in range(STEP_LIMIT):
         residual = sup(score)
         if (residual <= tol).all():
             return theta, iteration
@@ -80,7 +80,7 @@ def minimise(problem: Problem, theta: Array, settings: Settings) -> tuple[Array,
         if step.ndim > 1:  # a finished replicate of the batch stays where it is
             step = np.where(residual <= tol, 0.0, step)
         theta, score = _advance(problem, theta, step, score, tol)
-    return theta, settings.limit
+    return theta, STEP_LIMIT
 
 
 def _advance(

@@ -44,8 +44,7 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     -----
     Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL (section 2.1).
     """
-    table = check.square_table("counts", counts)
-    return _sorted(table - table.T, rng)
+    return kwiksort_rankings(check.square_table("counts", counts), rng=rng)
 
 
 def kwiksort_rankings(
@@ -133,12 +132,12 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
     ahead = margin > 0
     tied = np.triu(margin == 0, 1)
     if tied.any():
-        coin = tied & (check.generator(rng).random((n, n)) < 0.5)
+        coin = tied & (rng.random((n, n)) < 0.5)
         ahead |= coin | (tied & ~coin).T
     wins = ahead.tolist()
     placed: list[int] = []
     # A part of a shuffled list is a shuffled list, so its first member is a uniform pivot.
-    parts = [check.generator(rng).permutation(n).tolist()]
+    parts = [rng.permutation(n).tolist()]
     while parts:
         part = parts.pop()
         if len(part) < 2:

@@ -52,7 +52,6 @@ def ridge_mle(
     gamma: float,
     linear: ArrayLike | None = None,
     tol: float = 1e-8,
-    max_iterations: int = 500,
 ) -> RidgeFit:
     """Minimise a negative log-likelihood of paired comparisons plus a ridge and a linear term.
 
@@ -71,8 +70,6 @@ def ridge_mle(
         Linear term (the noise of objective perturbation); broadcast against ``data``.
     tol : float
         Largest allowed sup-norm of the score residual.
-    max_iterations : int
-        Limit on Newton steps.
 
     Returns
     -------
@@ -84,7 +81,7 @@ def ridge_mle(
         Also if gamma is 0 and no minimiser exists: the items cannot all be reached from each
         other by wins, or the linear term is too large or does not sum to zero.
     RuntimeError
-        If the residual is still above ``tol`` after ``max_iterations`` steps.
+        If the residual is still above ``tol`` after 500 steps.
 
     Notes
     -----
@@ -98,7 +95,7 @@ def ridge_mle(
     >>> ridge_mle([[0, 3], [1, 0]], gamma=0).theta.round(3)  # log-odds of 3 to 1, centred
     array([ 0.549, -0.549])
     """
-    settings = _settings(gamma, tol, max_iterations)
+    settings = _settings(gamma, tol)
     if isinstance(data, Comparisons):
         return _fit(_from_comparisons(data), _linear(linear, data.n_items), settings)
     wins = check.win_tables("data", data)
@@ -118,7 +115,6 @@ def ridge_mle_complete(
     gamma: float,
     linear: ArrayLike | None = None,
     tol: float = 1e-8,
-    max_iterations: int = 500,
 ) -> RidgeFit:
     """`ridge_mle` on the complete graph, from win counts alone.
 
@@ -128,14 +124,14 @@ def ridge_mle_complete(
         Total weight of the wins of each item, in all per_pair n (n - 1) / 2.
     per_pair : float
         Weight of the comparisons of each pair, the same for all.
-    gamma, linear, tol, max_iterations
+    gamma, linear, tol
         As for `ridge_mle`.
 
     Returns
     -------
     RidgeFit
     """
-    settings = _settings(gamma, tol, max_iterations)
+    settings = _settings(gamma, tol)
     counts = check.finite_array("wins", wins)
     per_pair = check.positive("per_pair", per_pair)
     n = counts.shape[-1]
@@ -208,12 +204,8 @@ def _equal_counts(wins: NDArray[Any]) -> float | None:
     return first if np.count_nonzero(totals == first) == wins.size // n * (n - 1) else None
 
 
-def _settings(gamma: float, tol: float, limit: int) -> Settings:
-    return Settings(
-        check.nonnegative("gamma", gamma),
-        check.positive("tol", tol),
-        check.integer("max_iterations", limit, 1),
-    )
+def _settings(gamma: float, tol: float) -> Settings:
+    return Settings(check.nonnegative("gamma", gamma), check.positive("tol", tol))
 
 
 def _linear(linear: ArrayLike | None, n: int) -> Array:
@@ -239,8 +231,8 @@ def _fit(data: Data, linear: Array, settings: Settings) -> RidgeFit:
     if not (residual <= settings.tol).all():
         raise RuntimeError(
             f"ridge_mle stopped at a score residual of {residual.max():.3g} > tol = "
-            f"{settings.tol:g} after {steps} steps (limit {settings.limit}); raise "
-            f"max_iterations, gamma = {settings.gamma:g}, or, with very heavy weights, tol"
+            f"{settings.tol:g} after {steps} steps; raise gamma = {settings.gamma:g} or, with "
+            "very heavy weights, tol"
         )
     return RidgeFit(theta.reshape(linear.shape), residual.reshape(linear.shape[:-1]), steps)
 
