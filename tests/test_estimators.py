@@ -513,3 +513,12 @@ def test_many_small_random_batches_converge(gamma):
     wins = rng.integers(0, 12, size=(600, 5, 5)) / 2 + 0.5
     wins[:, np.arange(5), np.arange(5)] = 0
     assert (ridge_mle(wins, gamma=gamma).residual <= 1e-8).all()
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8])
+@pytest.mark.parametrize("route", ["dense", "sparse"])
+def test_short_types_do_not_wrap(route, dtype):
+    """Each of two items beat the other: twice one win, or twice 200, more than a byte holds."""
+    wins = np.array([[0, 200, 0], [200, 0, 200], [0, 1, 0]]).astype(dtype)
+    fits = [by_route(route, table, gamma=1.0) for table in (wins, wins.astype(float))]
+    np.testing.assert_allclose(fits[0].theta, fits[1].theta, atol=1e-9)

@@ -33,10 +33,8 @@ class KemenyFit:
     ----------
     positions : array of int, shape (n,)
         The best ranking found.
-    cost : float
-        Its total distance, in the units of the counts.
-    lower : float
-        No ranking has a smaller total distance than this.
+    cost, lower : float
+        Its total distance, in the units of the counts, and a lower bound on that of any ranking.
     optimal : bool
         Whether cost and lower agree.
     """

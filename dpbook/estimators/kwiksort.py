@@ -30,8 +30,7 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     Parameters
     ----------
     counts : array, shape (n, n)
-        Entry [i, j] says how many users place i before j; only the sign of
-        ``counts[i, j] - counts[j, i]`` is used, so fractions and noisy counts will do.
+        Entry [i, j] says how many users place i before j; fractions and noisy counts will do.
     rng : numpy.random.Generator
         Draws the pivots uniformly, and a fair coin for each compared pair that is tied.
 
@@ -159,8 +158,8 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
     Parameters
     ----------
     preference : array, shape (..., n, n)
-        Entry [i, j] is the probability that i is placed before j when the two are compared; n is
-        from 2 to 8, and entry [i, j] + entry [j, i] is 1. The diagonal is not looked at.
+        Entry [i, j] is the probability that i is placed before j when the two are compared, off
+        the diagonal; n is from 2 to 8.
 
     Returns
     -------
@@ -185,9 +184,8 @@ def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
 def _law(table: Array, counted: bool) -> Array:
     """Law of every ranking, as polynomials in a variable that counts comparisons, or at 1.
 
-    A part of a known result order is a stretch of it: the probability of a stretch is the average,
-    over its pivots, of the probability that all others fall on their sides, times those of the two
-    stretches left.
+    A stretch of the order of the result comes about with the average, over its pivots, of the
+    probability that all others fall on their sides, times those of the two stretches left.
     """
     n = table.shape[-1]
     orders = np.argsort(all_rankings(n), axis=1)
@@ -241,10 +239,6 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     -------
     array, shape (n (n - 1)/2 + 1,)
         Entry c is the probability of c comparisons.
-
-    Notes
-    -----
-    A recursion over the sets that can arise, with the items after and before each pivot.
     """
     beats = check.real_array("wins", wins)
     n = beats.shape[0] if beats.ndim == 2 else 0
@@ -256,7 +250,7 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     if not ((beats ^ beats.T) | np.eye(n, dtype=bool)).all() or np.diagonal(beats).any():
         raise ValueError("wins is no tournament: allowed is one of [i, j] and [j, i] true, i != j")
     losers = [sum(1 << j for j in range(n) if beats[i, j]) for i in range(n)]
-    known: dict[int, Array] = {0: np.ones(1)}
+    known: dict[int, Array] = {0: np.ones(1)}  # by the sets that can arise
 
     def law(members: int) -> Array:
         if members not in known:

@@ -153,8 +153,8 @@ def _from_comparisons(data: Comparisons) -> Data:
     if 2 * len(data) == n * (n - 1):
         met = np.zeros(n * n, dtype=bool)
         met[data.winner * n + data.loser] = True
-        met = met.reshape(n, n)
-        if np.count_nonzero(met ^ met.T) == n * (n - 1):  # each pair once
+        table = met.reshape(n, n)
+        if np.count_nonzero(table ^ table.T) == n * (n - 1):  # each pair once
             return WinCounts(np.bincount(data.winner, minlength=n).astype(float), 1.0)
     if n <= DENSE_ITEMS or crowded:
         return _from_matrices(data.win_matrix())
@@ -164,7 +164,7 @@ def _from_comparisons(data: Comparisons) -> Data:
 def _pairs_of_comparisons(data: Comparisons) -> Pairs:
     n = data.n_items
     low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)
-    upward = data.winner < data.loser
+    upward: NDArray[Any] = data.winner < data.loser
     if not (low[1:] >= low[:-1]).all():
         # One integer for each comparison: sorting those is faster than sorting positions.
         shift = n.bit_length()
@@ -186,11 +186,9 @@ def _from_matrices(wins: NDArray[Any]) -> Data:
 
 
 def _pairs_of_matrix(wins: NDArray[Any]) -> Pairs:
-    totals = np.triu(wins + wins.T)
+    totals = np.triu(np.add(wins, wins.T, dtype=float))
     low, high = np.nonzero(totals)
-    return Pairs(
-        len(wins), low, high, *(table[low, high].astype(float) for table in (wins, totals))
-    )
+    return Pairs(len(wins), low, high, wins[low, high].astype(float), totals[low, high])
 
 
 def _equal_counts(wins: NDArray[Any]) -> float | None:
@@ -217,7 +215,10 @@ def _linear(linear: ArrayLike | None, n: int) -> Array:
 
 def _fit(data: Data, linear: Array, settings: Settings) -> RidgeFit:
     if settings.gamma == 0:
-        _require_connected(data, linear)
+        if np.abs(linear.sum(axis=-1)).max() > 1e-9 * (1 + np.abs(linear).max()):
+            raise ValueError("linear does not sum to zero: allowed with gamma = 0 is a centred one")
+        if not data.connected():
+            raise _split(data.groups())
     flat = np.ascontiguousarray(linear.reshape(-1, linear.shape[-1]))
     theta, residual, steps = np.empty_like(flat), np.empty(len(flat)), 0
     for first in range(0, len(flat), data.block):
@@ -237,22 +238,14 @@ def _fit(data: Data, linear: Array, settings: Settings) -> RidgeFit:
     return RidgeFit(theta.reshape(linear.shape), residual.reshape(linear.shape[:-1]), steps)
 
 
-def _require_connected(data: Data, linear: Array) -> None:
-    if np.abs(linear.sum(axis=-1)).max() > 1e-9 * (1 + np.abs(linear).max()):
-        raise ValueError("linear does not sum to zero: allowed with gamma = 0 is a centred term")
-    if not data.connected():
-        raise ValueError(_split(data.groups()))
-
-
 def _require_minimiser(
     data: Data, linear: Array, theta: Array, residual: Array, settings: Settings
 ) -> None:
     """Refuse a plain estimate that does not exist, whose strengths would run off to infinity.
 
     Then some group of items has a score whose sum is at least, in absolute value, the least
-    weight of a win times F'/F at the spread of theta, wherever theta lies. A residual below
-    that, summed over the group, proves that the minimiser exists; only in doubt is the graph of
-    wins searched.
+    weight of a win times F'/F at the spread of theta, wherever theta lies. A smaller residual,
+    summed over the group, proves that the minimiser exists; else the graph of wins is searched.
     """
     least = data.least * expit(-np.ptp(theta, axis=-1))
     if (residual <= settings.tol).all() and (least > theta.shape[-1] * residual).all():
@@ -263,11 +256,11 @@ def _require_minimiser(
             "gamma > 0, or a smaller linear term"
         )
     if (groups := data.groups()) > 1:
-        raise ValueError(_split(groups))
+        raise _split(groups)
 
 
-def _split(groups: int) -> str:
-    return (
+def _split(groups: int) -> ValueError:
+    return ValueError(
         f"gamma = 0 with wins that split the items into {groups} groups, one always ahead or "
         "never compared: allowed is gamma > 0, or data in which every item reaches every other "
         "by wins"
