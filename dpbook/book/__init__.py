@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpbook.book import figures
     from dpbook.book.claims import check
-    from dpbook.book.findings import at_least, at_most, equal, fact
+    from dpbook.book.findings import at_least, at_most, equal
     from dpbook.book.prose import say, table
 
-__all__ = ["at_least", "at_most", "check", "equal", "fact", "figures", "say", "table"]
+__all__ = ["at_least", "at_most", "check", "equal", "figures", "say", "table"]
 
 
 def __getattr__(name: str) -> object:
@@ -22,7 +22,7 @@ def __getattr__(name: str) -> object:
         return import_module("dpbook.book.claims").check
     if name == "figures":
         return import_module("dpbook.book.figures")
-    if name in ("at_least", "at_most", "equal", "fact"):
+    if name in ("at_least", "at_most", "equal"):
         return getattr(import_module("dpbook.book.findings"), name)
     if name in ("say", "table"):
         return getattr(import_module("dpbook.book.prose"), name)

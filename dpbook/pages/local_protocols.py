@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from dpbook import _validation as check
+from dpbook.book.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
 
@@ -21,6 +22,12 @@ Ints = NDArray[np.int64]
 Ranking = tuple[int, ...]
 
 THREE = tuple(permutations(range(3)))
+
+
+def fact(what: str, truth: object) -> Finding:
+    """A part of a test that is so or not so, when there is no number to show."""
+    part = {"what": what, "passes": bool(truth), "sign": "", "value": None, "limit": None}
+    return Finding((part,))
 
 
 def coth(x: float) -> float:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, cycle, product
 from math import ceil, comb, exp, factorial, lgamma, log, prod, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from dpbook.book.figures import COLORS, MARKERS
 from dpbook.estimators import (
     comparisons_pmf,
     comparisons_pmf_tournament,
@@ -23,6 +24,9 @@ from dpbook.estimators import (
 )
 from dpbook.mechanisms import gaussian_scale
 from dpbook.models import all_rankings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -223,3 +227,16 @@ def slower_tournaments(n: int) -> int:
         wins[i, j], wins[j, i] = signs, ~np.array(signs)
         slower += int((comparisons_pmf_tournament(wins)[::-1].cumsum() > tail + 1e-12).any())
     return slower
+
+
+def error_against_loss(ax: Axes, losses: Sequence[float], errors: Mapping[str, ArrayLike]) -> None:
+    """Draw mean errors, by ranker of shape (losses, runs), with 95 % intervals."""
+    for (name, values), color, marker in zip(
+        errors.items(), cycle(COLORS.values()), cycle(MARKERS), strict=False
+    ):
+        runs = np.asarray(values, dtype=float)
+        half = 1.96 * runs.std(axis=1) / np.sqrt(max(1, runs.shape[1] - 1))
+        mean = runs.mean(axis=1)
+        ax.errorbar(losses, mean, half, color=color, marker=marker, capsize=2, lw=1.2, label=name)
+    ax.set(xscale="log", xlabel="true loss (nats, log scale)")
+    ax.legend()
