@@ -16,7 +16,6 @@ from dpbook.book.figures import COLORS, MARKERS
 from dpbook.estimators import (
     comparisons_pmf,
     comparisons_pmf_tournament,
-    footrule_distance,
     footrule_ranking,
     kemeny_ranking,
     kemeny_score,
@@ -202,7 +201,8 @@ def counts_moved(n: int) -> tuple[int, int]:
 def footrule_ratios(n: int, m: int) -> Array:
     """Disagreements of the worst nearest ranking over the fewest, for all crowds of m people."""
     rank = all_rankings(n)
-    near, pairs = (d(rank[:, None], rank) for d in (footrule_distance, kendall_distance))
+    near = np.abs(rank[:, None] - rank).sum(axis=-1)  # Spearman's footrule
+    pairs = kendall_distance(rank[:, None], rank)
     crowd_rows = np.array(list(profiles(n, m - 1)))
     total, cost = (x[crowd_rows].sum(axis=1) + x[0] for x in (near, pairs))
     worst = np.where(total == total.min(axis=1, keepdims=True), cost, 0).max(axis=1)

@@ -11,7 +11,12 @@ from scipy import stats
 
 from dpbook.errors import expected_wrong_pairs
 from dpbook.estimators import pairwise_counts
-from dpbook.models import mallows_pair_probabilities, mallows_pmf, mallows_rankings
+from dpbook.models import (
+    all_rankings,
+    mallows_pair_probabilities,
+    mallows_pmf,
+    mallows_rankings,
+)
 from dpbook.pages import aggregation_experiments
 from dpbook.pages.aggregation_experiments import (
     as_table,
@@ -113,7 +118,7 @@ def test_only_what_has_no_mass_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_fixed_rankings_averaged_over_a_model_are_the_model() -> None:
-    table, law = mallows_pmf(3, 0.6)
+    table, law = all_rankings(3), mallows_pmf(3, 0.6)
     ranker, total = asks(3, 1.0, 2), 0.0
     for rows in itertools.product(range(6), repeat=3):
         counts = pairwise_counts(table[list(rows)])
