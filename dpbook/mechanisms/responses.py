@@ -35,11 +35,6 @@ def randomized_response(
     -------
     array of int, the shape that ``bits`` and ``epsilon`` have together
 
-    Raises
-    ------
-    ValueError
-        If a value is neither 0 nor 1, epsilon is not positive, or the shapes do not fit.
-
     Notes
     -----
     XSC, Section 3.1.
@@ -50,29 +45,18 @@ def randomized_response(
     """
     truth = _bits("bits", bits)
     lie = randomized_response_pmf(epsilon)[..., 0, 1]
-    shape = _common_shape("bits", truth, lie)
-    flip = check.generator(rng).random(shape) < lie
+    flip = check.generator(rng).random(_common_shape("bits", truth, lie)) < lie
     return np.where(flip, 1 - truth, truth).astype(np.int64)
 
 
 def randomized_response_pmf(epsilon: ArrayLike) -> Array:
-    """Channel matrix of `randomized_response`: rows are truths, columns reports.
-
-    Parameters
-    ----------
-    epsilon : float or array
-        Privacy parameter of one report, in nats, above 0; shape (...).
-
-    Returns
-    -------
-    array, shape (..., 2, 2)
-    """
+    """Channel of `randomized_response`: rows are truths, columns reports; (..., 2, 2)."""
     eps = positive_epsilon(epsilon)
     # Where e^epsilon overflows, a lie has probability 0.
     with np.errstate(over="ignore"):
         lie = 1 / (1 + np.exp(eps))
     truth = 1 / (1 + np.exp(-eps))
-    return np.stack([np.stack([truth, lie], axis=-1), np.stack([lie, truth], axis=-1)], axis=-2)
+    return np.stack([truth, lie, lie, truth], axis=-1).reshape(*eps.shape, 2, 2)
 
 
 def debiased_response(reports: ArrayLike, epsilon: ArrayLike) -> Array:
@@ -89,11 +73,6 @@ def debiased_response(reports: ArrayLike, epsilon: ArrayLike) -> Array:
     -------
     array, the shape that ``reports`` and ``epsilon`` have together
         With mean F if the true answer is 1 with probability F, and variance `debiased_variance`.
-
-    Raises
-    ------
-    ValueError
-        If a value is neither 0 nor 1, epsilon is not positive, or the shapes do not fit.
 
     Notes
     -----
@@ -120,15 +99,10 @@ def debiased_variance(p: ArrayLike, epsilon: ArrayLike) -> Array:
     array
         At p = 1/2 this is 1 / (4 tanh(epsilon / 2)^2).
 
-    Raises
-    ------
-    ValueError
-        If ``p`` is not a probability, epsilon is not positive, or the shapes do not fit.
-
     Notes
     -----
-    XSC, Lemma 2. The second term is always below the 2 / epsilon^2 of Laplace noise, because
-    it equals 1 / (2 sinh(epsilon / 2))^2 and sinh x >= x.
+    XSC, Lemma 2. The second term is 1 / (2 sinh(epsilon / 2))^2: always below the 2 / epsilon^2 of
+    Laplace noise, because sinh x >= x.
     """
     share, eps = check.number_array("p", p), positive_epsilon(epsilon)
     if not ((share >= 0) & (share <= 1)).all():
