@@ -14,8 +14,9 @@ from dpbook import errors
 from dpbook.errors import expected_error_rate, expected_wrong_pairs, pair_errors
 from dpbook.estimators import pairwise_counts
 from dpbook.models import mallows_pair_probabilities, mallows_pmf, mallows_rankings
+from dpbook.pages.ldp_kwiksort import response_exponent
 from dpbook.privacy import WholeRanking
-from dpbook.rankers import PairResponses, response_exponent
+from dpbook.rankers import PairResponses
 from tests.oracles import lead_by_enumeration
 
 MECHANISMS = ["response", "laplace"]
