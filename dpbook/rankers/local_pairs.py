@@ -280,7 +280,9 @@ class PairResponses(LocalPairs):
     @property
     def margin(self) -> float:
         """P(true report) - P(false report)."""
-        return 0.0 if self.mechanism == "printed" else float(report_margin(self.level, self.mechanism))
+        return (
+            0.0 if self.mechanism == "printed" else float(report_margin(self.level, self.mechanism))
+        )
 
     @property
     def gain(self) -> float:
