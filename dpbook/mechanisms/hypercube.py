@@ -1,8 +1,8 @@
-"""A whole sign vector in one private report: the mechanism of Duchi, Jordan and Wainwright.
+"""A whole sign vector in one private report: the mechanism of Duchi, Jordan and Wainwright (2014).
 
-The report is a corner of a cube, drawn from the half of the corners that agrees with the vector
-on most coordinates, or else from the other half. In even dimension some corners agree on exactly
-half of the coordinates; putting them in both halves breaks the privacy promised.
+The report is a corner of a cube, from the half of the corners that agrees with the vector on most
+coordinates, or else from the other. In even dimension a corner may agree on just half of them: such
+ties are ``"split"`` between the halves, or, ``"closed"`` as printed, belong to both at full weight.
 """
 
 from __future__ import annotations
@@ -23,18 +23,8 @@ TIES = ("split", "closed")
 def hypercube_scale(dimension: int, epsilon: float, ties: str = "split") -> float:
     """Length B of the coordinates that makes the report unbiased, with variance B^2 - value^2.
 
-    Parameters
-    ----------
-    dimension : int
-        Number of coordinates d, at least 1.
-    epsilon, ties
-        As for `hypercube_response`.
-
-    Returns
-    -------
-    float
-        ``coth(epsilon / 2) 4^k / C(2 k, k)`` with k = floor(d / 2), about
-        ``coth(epsilon / 2) sqrt(pi d / 2)``; larger for ``"closed"`` in even dimension.
+    ``coth(epsilon / 2) 4^k / C(2 k, k)`` with k = floor(d / 2), about
+    ``coth(epsilon / 2) sqrt(pi d / 2)``; larger for closed ties in even dimension d.
     """
     d = check.integer("dimension", dimension, 1)
     scale = _inverse_central(d // 2)
@@ -46,32 +36,13 @@ def hypercube_scale(dimension: int, epsilon: float, ties: str = "split") -> floa
 def hypercube_response(
     values: ArrayLike, epsilon: float, *, ties: str = "split", rng: np.random.Generator
 ) -> Array:
-    """One private report of each vector: a corner of the cube [-B, B]^d.
+    """One private report of each vector with entries in [-1, 1]: corners of [-B, B]^d, (..., d).
 
-    Parameters
-    ----------
-    values : array, shape (..., d)
-        Vectors with entries in [-1, 1], one per user. Entries other than -1 and 1 are first
-        rounded to -1 or 1 at random without bias.
-    epsilon : float
-        Privacy parameter of a whole vector, in nats, above 0.
-    ties : {"split", "closed"}
-        In even dimension: a corner at right angles to the vector belongs to each half with weight
-        one half, or to both halves with full weight.
-    rng : numpy.random.Generator
-        Source of randomness.
+    The expectation is ``values``, of which entries other than -1 and 1 are first rounded to one of
+    these at random, and B is `hypercube_scale`. AGKM, Theorem 8.
 
-    Returns
-    -------
-    array, shape (..., d)
-        Entries -B and B, B from `hypercube_scale`; the expectation is ``values``.
-
-    Notes
-    -----
-    Duchi, Jordan, Wainwright (2014), whose half-spaces are closed; AGKM, Theorem 8.
-
-    **Privacy.** (epsilon, 0) locally for ``"split"``, exactly. ``"closed"`` is right in odd
-    dimension only; in even dimension it spends ``ln(1 + exp(epsilon))``.
+    **Privacy.** (epsilon, 0) locally for split ties, exactly, and in odd dimension. Closed ties
+    spend ``ln(1 + exp(epsilon))`` in even dimension.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
     x = _vectors(values)

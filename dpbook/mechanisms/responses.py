@@ -26,8 +26,7 @@ def randomized_response(
     bits : array of 0 and 1
         True answers, any shape.
     epsilon : float or array
-        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``. Users in
-        rows and questions in columns, each user with a parameter of their own: shape (users, 1).
+        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``.
     rng : numpy.random.Generator
         Source of randomness.
 
@@ -43,8 +42,7 @@ def randomized_response(
     q questions spends q * epsilon: `dpbook.privacy.person_epsilon`.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    truth = _bits("bits", bits)
-    lie = randomized_response_pmf(epsilon)[..., 0, 1]
+    truth, lie = _bits("bits", bits), randomized_response_pmf(epsilon)[..., 0, 1]
     flip = check.generator(rng).random(_common_shape("bits", truth, lie)) < lie
     return np.where(flip, 1 - truth, truth).astype(np.int64)
 
@@ -89,10 +87,8 @@ def debiased_variance(p: ArrayLike, epsilon: ArrayLike) -> Array:
 
     Parameters
     ----------
-    p : float or array
-        Probability that the true answer is 1.
-    epsilon : float or array
-        Privacy parameter, in nats, above 0; broadcast against ``p``.
+    p, epsilon : float or array
+        Probability that the true answer is 1, and privacy parameter, in nats; broadcast together.
 
     Returns
     -------
@@ -134,7 +130,7 @@ def _common_shape(name: str, values: NDArray[Any], epsilon: Array) -> tuple[int,
     try:
         return np.broadcast_shapes(values.shape, epsilon.shape)
     except ValueError:
+        fits = f"{name} of shape {values.shape}"
         raise ValueError(
-            f"epsilon of shape {epsilon.shape}: allowed is a shape that broadcasts against "
-            f"{name} of shape {values.shape}"
+            f"epsilon of shape {epsilon.shape}: allowed is a shape that broadcasts against {fits}"
         ) from None
