@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import combinations
 from math import comb, prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -234,8 +234,6 @@ class PairResponses(LocalPairs):
     Examples
     --------
     >>> ranker = PairResponses.private(1.0, WholeRanking(4))
-    >>> ranker.loss()
-    (1.0, 1.0)
     >>> rng = np.random.default_rng(1)
     >>> reports = ranker.release([[0, 1, 2, 3]] * 600, ranker.noise(600, rng=rng))
     >>> int(reports.sum())  # one from each person
@@ -253,15 +251,13 @@ class PairResponses(LocalPairs):
         check.choice("design", self.design, DESIGNS)
 
     @classmethod
-    def private(
-        cls, epsilon: float, unit: WholeRanking, *, queries: int = 1, **how: str
-    ) -> PairResponses:
+    def private(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1, **how: str) -> Self:
         """Each of the K answers at epsilon / K; ``how`` is the solver, mechanism or design."""
         k = check.integer("queries", queries, 1, comb(unit.n_items, 2))
         return cls(unit, k / check.epsilon(epsilon), queries=k, **how)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1) -> PairResponses:
+    def printed(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1) -> Self:
         """YLL's Algorithm 1 as printed: private at any epsilon, and useless."""
         return replace(cls.private(epsilon, unit, queries=queries), mechanism="printed")
 
@@ -274,7 +270,7 @@ class PairResponses(LocalPairs):
     def channel(self) -> Array:
         """Law of one report: rows are the truths "after" and "before", columns the reports."""
         if self.mechanism == "printed":
-            return np.tile(randomized_response_pmf(self.level)[1], (2, 1))
+            return randomized_response_pmf(self.level)[[1, 1]]
         return report_pmf(self.level, self.mechanism)
 
     @property
@@ -362,12 +358,12 @@ class Hypercube(LocalPairs):
         check.choice("ties", self.ties, TIES)
 
     @classmethod
-    def private(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Hypercube:
+    def private(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Self:
         """Ties are split between the halves."""
         return cls(unit, 1 / check.epsilon(epsilon), solver)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Hypercube:
+    def printed(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Self:
         """Closed half-spaces: too much is spent where the number of pairs is even."""
         return cls(unit, 1 / check.epsilon(epsilon), solver, "closed")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,7 +88,7 @@ class AnswersOnDemand(LocalRanker):
     @classmethod
     def private(
         cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
-    ) -> AnswersOnDemand:
+    ) -> Self:
         """An equal share for each of `limit` answers, of half of epsilon if there is a fallback."""
         share = check.epsilon(epsilon) * (0.5 if fallback else 1)
         cap = check.integer("cap", cap, (unit.n_items + 1) // 2)
@@ -97,7 +97,7 @@ class AnswersOnDemand(LocalRanker):
     @classmethod
     def printed(
         cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
-    ) -> AnswersOnDemand:
+    ) -> Self:
         """Answers as in Algorithm 2, 0.5 epsilon n / q each; a fallback at epsilon / 2 on top."""
         cap = check.integer("cap", cap, (unit.n_items + 1) // 2)
         level = 0.5 * check.epsilon(epsilon) * unit.n_items / cap
@@ -112,8 +112,7 @@ class AnswersOnDemand(LocalRanker):
     def channel(self) -> Array:
         """Law of one report: rows are the answers 0 and 1, columns -d and d, d = `gain`.
 
-        AGKM, Algorithm 2: d with probability (1 + w / d) / 2. Fed with 0 and 1 it spends only
-        ``ln((1 + exp(level)) / 2)``, since a 0 is answered by a fair coin.
+        Fed with 0 and 1 it spends only ``ln((1 + exp(level)) / 2)``: a coin answers for a 0.
         """
         plus = 0.5 * (1 + self._means / self.gain)
         return np.stack([1 - plus, plus], axis=1)
@@ -224,7 +223,7 @@ class OneQuestion(LocalRanker):
     @classmethod
     def private(
         cls, epsilon: float, unit: WholeRanking, *, groups: int, cap: int | None = None
-    ) -> OneQuestion:
+    ) -> Self:
         """Every answer at epsilon; without a cap each group may answer."""
         return cls(unit, 1 / check.epsilon(epsilon), groups, groups if cap is None else cap)
 
@@ -280,8 +279,7 @@ class OneQuestion(LocalRanker):
 
 def _sort(answers: GroupAnswers, rng: np.random.Generator) -> tuple[Ints | None, int]:
     """Quicksort by the answers; None if a group refuses. Second, the number of answers."""
-    load = np.zeros(len(answers.groups), dtype=int)
-    order: list[int] = []
+    load, order = np.zeros(len(answers.groups), dtype=int), []
     stack = [np.arange(len(load))]
     while stack:
         items = stack.pop()

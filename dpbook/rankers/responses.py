@@ -22,6 +22,7 @@ from math import comb, inf
 from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import gammaln, kve
@@ -35,6 +36,8 @@ from dpbook.models import all_rankings
 from dpbook.privacy.accounting import person_epsilon
 from dpbook.privacy.units import COMPLETE, Edge, Person
 from dpbook.rankers.base import Array, Ints, Ranker, Size
+
+Shape = tuple[int, ...]
 
 READINGS = ("classic", "debiased", "weighted")
 _MOST_REPORTS = 20_000  # sets of reports that `FlippedAnswers.pmf` enumerates
@@ -60,9 +63,9 @@ class _Answers(Ranker):
 
     @classmethod
     def private(cls, epsilon: ArrayLike, unit: Edge | Person, **reading: str) -> Self:
-        """The least noise that is epsilon-DP; the answers of a person share epsilon.
+        """The least noise that is epsilon-DP, for everybody or for each group of people, (groups,).
 
-        Of everybody, or, (groups,), of each group of people; ``reading`` as for `FlippedAnswers`.
+        The answers of a person share epsilon; ``reading`` is that of `FlippedAnswers`.
         """
         answers, level = _answers_of(unit), positive_epsilon(epsilon)
         if level.ndim > 1:
@@ -82,7 +85,7 @@ class _Answers(Ranker):
         """Real outcomes for `debiased_mle`, groups added up; shape (..., n, n)."""
 
     def simulate(
-        self, chance: ArrayLike, users: ArrayLike, size: Size = (), *, rng: np.random.Generator
+        self, chance: ArrayLike, users: ArrayLike, size: Size = (), *, rng: Generator
     ) -> Array:
         """`scores` when people answer by a model, (size..., ..., n): truth and noise at once.
 
@@ -103,9 +106,7 @@ class _Answers(Ranker):
         return self._simulated(p, crowds, shape, check.generator(rng))
 
     @abstractmethod
-    def _simulated(
-        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> Array:
+    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
         """`simulate`, from the chances of the pairs and the answers of each group."""
 
     def scores(self, reports: ArrayLike) -> Array:
@@ -119,7 +120,7 @@ class _Answers(Ranker):
         return ranks_from_scores(self.scores(reports), rng=rng)
 
     @abstractmethod
-    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Any:
+    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Any:
         """Noise for `release` of these data."""
 
     def _release_loss(self) -> tuple[float, float]:
@@ -134,11 +135,6 @@ class _Answers(Ranker):
         if table.shape[-len(wanted) :] != wanted:
             raise ValueError(f"{name} of shape {table.shape}: allowed is (..., *{wanted})")
         return table
-
-    def _both_ways(self, data: Any) -> tuple[Ints, Ints]:
-        """Answers "i over j" and "j over i" to the pairs i < j, (..., pairs)."""
-        table, (i, j) = self._table("data", data), np.triu_indices(self.unit.n_items, 1)
-        return table[..., i, j], table[..., j, i]
 
 
 @dataclass(frozen=True)
@@ -174,9 +170,9 @@ class FlippedAnswers(_Answers):
             return np.broadcast_to(np.eye(2), (*self.levels.shape, 2, 2))
         return randomized_response_pmf(self.levels)
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Ints:
+    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Ints:
         """Answers turned round: [i, j] of the true answers "i over j"; (size..., ..., n, n)."""
-        (ahead, behind), channel = self._both_ways(data), self.channel()[..., None]
+        (ahead, behind), channel = _both_ways(self._table("data", data)), self.channel()[..., None]
         shape = (*check.shape("size", size), *ahead.shape)
         kept = check.generator(rng).binomial(ahead, channel[..., 0, 0, :], shape)
         turned = rng.binomial(behind, channel[..., 0, 1, :], shape)
@@ -207,8 +203,7 @@ class FlippedAnswers(_Answers):
     def debias(self, reports: ArrayLike) -> Array:
         """Outcomes of every pair as this ranker reads them; [i, j] and [j, i] add to their weight.
 
-        XSC, (1) and (3): the unbiased number of one report z is (z - b) / a with
-        a = tanh(epsilon / 2) and b = 1 / (1 + e^epsilon).
+        XSC, (1) and (3): one report z counts (z - b) / a, as for `debiased_response`.
         """
         table = self._table("reports", reports)
         table = table if self.shares is not None else table[..., None, :, :]
@@ -220,9 +215,7 @@ class FlippedAnswers(_Answers):
         half, lean = weight[..., None, None] / 2, slope[..., None, None] / 2
         return np.asarray((half * (table + opposite) + lean * (table - opposite)).sum(axis=-3))
 
-    def _simulated(
-        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> Array:
+    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
         slopes = self.slopes([int(np.max(q)) for q in crowds])
         excess = np.zeros(shape)
         # Equal slopes leave a sum of half-integers, free of rounding: ties stay ties.
@@ -234,7 +227,7 @@ class FlippedAnswers(_Answers):
 
     def pmf(self, data: Any) -> Array:
         """Exact law of the ranking, ties broken by lot, by listing all sets of a few reports."""
-        (ahead, behind), n = self._both_ways(data), self.unit.n_items
+        (ahead, behind), n = _both_ways(self._table("data", data)), self.unit.n_items
         answers = ahead + behind
         if self.shares is not None or ahead.ndim > 1 or np.prod(answers + 1.0) > _MOST_REPORTS:
             raise ValueError(
@@ -262,25 +255,25 @@ class LaplaceAnswers(_Answers):
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Array:
+    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Array:
         """Standard noise of each pair i < j, a sum over its answers: (size..., ..., pairs)."""
-        answers = sum(self._both_ways(data))
+        answers = sum(_both_ways(self._table("data", data)))
         return _laplace_sums(answers, (*check.shape("size", size), *np.shape(answers)), rng)
 
     def release(self, data: Any, noise: Any) -> Array:
         """Noisy sums of answers; [i, j] and [j, i] add up to the number of answers."""
-        self.unit.check(self._table("data", data))
-        (ahead, behind), added = self._both_ways(data), np.asarray(noise) / self.levels[..., None]
+        true, added = self._table("data", data), np.asarray(noise) / self.levels[..., None]
+        self.unit.check(true)
+        ahead, behind = _both_ways(true)
         return _tables(ahead + added, behind - added, self.unit.n_items)
 
     def logpdf(self, released: ArrayLike, data: ArrayLike) -> Array:
         """Log-density of the noisy sums of all pairs that have answers, (...).
 
-        The sum of N standard Laplace variables has the density
-        ``(|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N))``, K a modified Bessel
-        function.
+        Of the sum of N standard Laplace variables, with a modified Bessel function K:
+        ``(|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N))``.
         """
-        (ahead, behind), level = self._both_ways(data), self.levels[..., None]
+        (ahead, behind), level = _both_ways(self._table("data", data)), self.levels[..., None]
         answers, (i, j) = (ahead + behind).astype(float), np.triu_indices(self.unit.n_items, 1)
         x = np.abs(check.finite_array("released", released)[..., i, j] - ahead) * level
         x, order = np.maximum(x, 1e-12), answers - 0.5
@@ -295,9 +288,7 @@ class LaplaceAnswers(_Answers):
         table = check.square_tables("reports", reports)
         return np.asarray(table if self.shares is None else table.sum(axis=-3))
 
-    def _simulated(
-        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> Array:
+    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
         total = sum(crowds)
         excess = _count(total, p, shape, rng) - total / 2
         excess += sum(
@@ -364,7 +355,15 @@ def fit_scores(score: Array, per_pair: float, *, gamma: float, tol: float = 1e-1
     score = score - score.mean(axis=-1, keepdims=True)
     n = score.shape[-1]
     if gamma == 0:
-        _require_scores(score, per_pair)
+        # A minimiser exists if and only if no k items score as k sure winners.
+        k, best = np.arange(1, n), np.cumsum(np.sort(score, axis=-1)[..., ::-1], axis=-1)[..., :-1]
+        missing = (best >= per_pair * k * (n - k) / 2 * (1 - 1e-12)).any(axis=-1)
+        if missing.any():
+            raise ValueError(
+                f"gamma = 0 with outcomes that have no minimiser in {np.count_nonzero(missing)} of "
+                f"{missing.size} replicates: allowed is gamma > 0, or outcomes in which every "
+                "group of items loses something to the others"
+            )
     wins, limit = np.full(n, per_pair * (n - 1) / 2), _limit(tol, score, per_pair * (n - 1))
     return ridge_mle_complete(wins, per_pair=per_pair, gamma=gamma, linear=-score, tol=limit)
 
@@ -373,20 +372,6 @@ def _limit(tol: float, score: Array, degree: float) -> float:
     if degree <= 0:
         raise ValueError("outcomes hold no answer: allowed is at least one pair of weight above 0")
     return check.positive("tol", tol) * max(degree, float(np.abs(score).max()))
-
-
-def _require_scores(score: Array, per_pair: float) -> None:
-    """Complete graph: a minimiser exists if and only if no k items score as k sure winners."""
-    n = score.shape[-1]
-    k = np.arange(1, n)
-    best = np.cumsum(np.sort(score, axis=-1)[..., ::-1], axis=-1)[..., :-1]
-    missing = (best >= per_pair * k * (n - k) / 2 * (1 - 1e-12)).any(axis=-1)
-    if missing.any():
-        raise ValueError(
-            f"gamma = 0 with outcomes that have no minimiser in {np.count_nonzero(missing)} of "
-            f"{missing.size} replicates: allowed is gamma > 0, or outcomes in which every group of "
-            "items loses something to the others"
-        )
 
 
 def _answers_of(unit: Any) -> int:
@@ -401,6 +386,12 @@ def _answers_of(unit: Any) -> int:
     )
 
 
+def _both_ways(table: Ints) -> tuple[Ints, Ints]:
+    """Answers "i over j" and "j over i" to the pairs i < j, (..., pairs)."""
+    i, j = np.triu_indices(table.shape[-1], 1)
+    return table[..., i, j], table[..., j, i]
+
+
 def _tables(ahead: Any, behind: Any, n: int) -> Any:
     """Tables (..., n, n) with these entries above and below the diagonal."""
     out = np.zeros((*ahead.shape[:-1], n, n), dtype=ahead.dtype)
@@ -409,13 +400,13 @@ def _tables(ahead: Any, behind: Any, n: int) -> Any:
     return out
 
 
-def _laplace_sums(count: Any, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+def _laplace_sums(count: Any, shape: Shape, rng: Generator) -> Array:
     """Sums of so many standard Laplace variables: differences of two Gamma variables."""
     check.generator(rng)
     return np.asarray(rng.gamma(count, size=shape) - rng.gamma(count, size=shape))
 
 
-def _count(users: Any, chance: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+def _count(users: Any, chance: Array, shape: Shape, rng: Generator) -> Array:
     """Numbers of people who say 1, each with probability ``chance``."""
     if np.ndim(users) == 0 and users == 1:
         return (rng.random(shape) < chance).astype(float)
