@@ -219,8 +219,8 @@ class PairResponses(LocalPairs):
     mechanism : {"response", "laplace", "printed"}
         As for `report_pmf`; or YLL's Algorithm 1 as printed, where the answers do not enter.
     design : {"random", "balanced"}
-        K pairs drawn at random by each person, or dealt out so that two pairs differ by at most
-        one in the number of people asked, the people in random order.
+        K pairs drawn at random by each person; or all dealt out in turn to people in random order,
+        so that the numbers of people asked differ by at most one.
 
     Notes
     -----
@@ -276,9 +276,8 @@ class PairResponses(LocalPairs):
     @property
     def margin(self) -> float:
         """P(true report) - P(false report)."""
-        return (
-            0.0 if self.mechanism == "printed" else float(report_margin(self.level, self.mechanism))
-        )
+        kind = self.mechanism
+        return 0.0 if kind == "printed" else float(report_margin(self.level, kind))
 
     @property
     def gain(self) -> float:
@@ -314,10 +313,8 @@ class PairResponses(LocalPairs):
         sets = comb(self.pairs, self.queries)
         check.fits("queries", self.queries, sets * 2**self.queries, "fewer of fewer pairs")
         rows = self.channel[(self._signs(data) + 1) // 2]
-        laws = [
-            reduce(np.kron, rows[list(s)]) for s in combinations(range(self.pairs), self.queries)
-        ]
-        return np.concatenate(laws) / sets
+        asked = combinations(range(self.pairs), self.queries)
+        return np.concatenate([reduce(np.kron, rows[list(pairs)]) for pairs in asked]) / sets
 
     def variance(self, users: int, fraction: float = 0.5) -> float:
         """``(N / (K margin^2) - 1) / (4 m)`` for pairs drawn at random."""
@@ -346,8 +343,9 @@ class Hypercube(LocalPairs):
     -----
     Duchi, Jordan, Wainwright (2014), whose half-spaces are closed; AGKM, Theorem 8.
     **Privacy.** (epsilon, 0) locally with split ties, exactly. Closed halves (`printed`) spend
-    ``ln(1 + exp(epsilon))`` where the number of pairs is even: a tie then has probability 1 / H, a
-    corner of the wrong half 1 / (H (1 + e^epsilon)), and one pair turned makes one of the other.
+    ``ln(1 + exp(epsilon))`` where the number of pairs is even: with H corners in a half a tie has
+    probability 1 / H, a corner of the wrong half 1 / (H (1 + e^epsilon)), and one corner can be the
+    first for a ranking and the second for its neighbour that differs in one pair.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
@@ -408,9 +406,8 @@ def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Gener
     if design == "balanced":
         # People take K cards in turn from a shuffled deck that is dealt round and round.
         deck, turn = rng.permutation(pairs), rng.permutation(users)
-        if k == 1:
-            return deck[turn % pairs]
-        return deck[(turn[:, None] * k + np.arange(k)) % pairs]
+        cards = turn if k == 1 else turn[:, None] * k + np.arange(k)
+        return deck[cards % pairs]
     if k == 1:
         return rng.integers(0, pairs, size=users)
     # Floyd's sampling without replacement, one column at a time for all people together.
