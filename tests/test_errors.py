@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dpbook.errors import expected_wrong_pairs, pair_errors
+from dpbook.pages.ldp_kwiksort import response_exponent
 from dpbook.privacy import WholeRanking
-from dpbook.rankers import PairResponses, response_exponent
+from dpbook.rankers import PairResponses
 from tests.oracles import lead_by_enumeration
 
 MECHANISMS = ["response", "laplace"]
