@@ -54,7 +54,7 @@ house: $(VENV)/.made  ## the package in numbers: lines, public names, which page
 	$(BIN)/python tools/house.py
 
 golden: $(VENV)/.made  ## does the book still say what it said? (for whoever restructures)
-	$(BIN)/dpbook golden
+	$(BIN)/python tools/golden.py $(ARGS)
 
 # The peers are wanted here only; the pins of the environment hold for what they bring along.
 $(VENV)/.bench: $(VENV)/.made benchmarks/requirements.txt

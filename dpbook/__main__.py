@@ -12,11 +12,7 @@ def main() -> int:
 
         return run()
     except ModuleNotFoundError as error:
-        print(
-            f"dpbook: {error}; install the book's tools: pip install 'dpbook[book]'",
-            file=sys.stderr,
-        )
-        return 2
+        sys.exit(f"dpbook: {error}; install the book's tools: pip install 'dpbook[book]'")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from numbers import Rational, Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,30 @@ MOST_COUNT = 2**53
 # factors as large as 1e50 (sensitivities, numbers of users and of items).
 EPSILONS = (1e-100, 1e100)
 SCALES = (1e-150, 1e150)
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _refuse(name: str, value: Any, allowed: str) -> NoReturn:
+    raise ValueError(f"{name} = {_short(value)}: allowed is {allowed}") from None
+
+
+def _number(name: str, value: Any, allowed: str, test: Callable[[float], bool]) -> float:
+    """Return ``value`` as a float if it is a real number that passes the test."""
+    scalar = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    # A truth value is a number to Python, and a text may hold one: neither is meant as one.
+    if isinstance(scalar, bool) or not isinstance(scalar, Real):
+        _refuse(name, value, allowed)
+    try:
+        number = float(scalar)
+    except OverflowError:
+        number = math.nan  # which passes no test
+    if not test(number):
+        _refuse(name, value, allowed)
+    return number
 
 
 def epsilon(value: float | Rational, name: str = "epsilon") -> float:
@@ -36,55 +61,69 @@ def noise_scale(value: float | Rational, name: str = "scale") -> float:
 def _between(name: str, value: float | Rational, low: float, high: float) -> float:
     number = positive(name, value)
     if not low <= number <= high:
-        raise ValueError(f"{name} = {value!r}: allowed is a number from {low:g} to {high:g}")
+        _refuse(name, value, f"a number from {low:g} to {high:g}")
     return number
 
 
 def positive(name: str, value: float | Rational) -> float:
     """Return ``value`` as a float if it is finite and above zero."""
-    return _finite(name, value, "a finite number above 0", above=0)
+    return _number(name, value, "a finite number above 0", lambda x: 0 < x < math.inf)
 
 
 def nonnegative(name: str, value: float) -> float:
     """Return ``value`` as a float if it is finite and at least zero."""
-    return _finite(name, value, "a finite number of at least 0", above=-math.ulp(0))
-
-
-def _finite(name: str, value: Any, allowed: str, above: float) -> float:
-    number = _real(name, value, allowed)
-    if not above < number < math.inf:
-        raise ValueError(f"{name} = {value!r}: allowed is {allowed}")
-    return number
+    return _number(name, value, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
 
 
 def probability(name: str, value: float, *, zero: bool = True, one: bool = True) -> float:
     """Return ``value`` as a float if it is a probability; the ends may be shut out."""
     allowed = f"a number in {'[' if zero else '('}0, 1{']' if one else ')'}"
-    number = _real(name, value, allowed)
-    if not (0 <= number <= 1) or (number == 0 and not zero) or (number == 1 and not one):
-        raise ValueError(f"{name} = {value!r}: allowed is {allowed}")
-    return number
+    return _number(
+        name, value, allowed, lambda x: 0 <= x <= 1 and (zero or x > 0) and (one or x < 1)
+    )
 
 
 def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return ``value`` as an int if it is a whole number from ``low`` to ``high``."""
     allowed = f"an integer from {low} to {high}" if high is not None else f"an integer >= {low}"
-    if isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} = {value!r}: allowed is {allowed}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} = {value!r}: allowed is {allowed}") from None
-    if number < low or (high is not None and number > high):
-        raise ValueError(f"{name} = {value!r}: allowed is {allowed}")
+        number = low - 1
+    if isinstance(value, bool) or number < low or (high is not None and number > high):
+        _refuse(name, value, allowed)
     return number
 
 
 def choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of the ``allowed`` words."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} = {value!r}: allowed is one of {', '.join(map(repr, allowed))}")
+        _refuse(name, value, f"one of {', '.join(map(repr, allowed))}")
     return value
+
+
+def fits(name: str, value: Any, numbers: float, allowed: str) -> None:
+    """Refuse ``value`` if it asks for more numbers at once than 2 GiB hold."""
+    if not numbers <= MOST_NUMBERS:
+        raise ValueError(f"{name} = {_short(value)} asks for too much work: allowed is {allowed}")
+
+
+def shape(name: str, value: Any) -> tuple[int, ...]:
+    """Return the shape that an integer or a tuple of integers stands for."""
+    sides = value if isinstance(value, tuple) else (value,)
+    try:
+        result = tuple(integer(name, side, 0) for side in sides)
+    except ValueError:
+        _refuse(name, value, "an integer >= 0 or a tuple of them")
+    fits(name, value, math.prod(result), f"a shape of at most {MOST_NUMBERS} entries")
+    return result
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Return ``rng`` if it is a NumPy generator."""
+    if not isinstance(rng, np.random.Generator):
+        _refuse("rng", rng, "a numpy.random.Generator")
+    return rng
 
 
 def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
@@ -92,9 +131,7 @@ def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} = {_short(value)}: allowed is an array of numbers, all its rows of one length"
-        ) from None
+        _refuse(name, value, "an array of numbers, all its rows of one length")
     if array.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} = {_short(value)}, of type {array.dtype}: allowed is an array of real numbers"
@@ -110,6 +147,14 @@ def number_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
+def levels(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as privacy parameters in nats, any shape, infinity included."""
+    eps = number_array(name, value)
+    if (eps < 0).any():
+        raise ValueError(f"{name} holds a negative number: allowed are numbers of at least 0")
+    return eps
+
+
 def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[np.float64]:
     """Return ``value`` as a float array without NaN or infinity, not empty."""
     array = real_array(name, value).astype(float, copy=False)
@@ -118,24 +163,47 @@ def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[n
             f"{name} of shape {array.shape}: allowed is a non-empty array of at least "
             f"{min_ndim} dimension(s)"
         )
-    if not np.isfinite(array).all():
-        bad = array[~np.isfinite(array)][0]
-        raise ValueError(f"{name} holds {bad}: allowed are finite numbers only")
+    if not (finite := np.isfinite(array)).all():
+        raise ValueError(f"{name} holds {array[~finite][0]}: allowed are finite numbers only")
     return array
+
+
+def item_vector(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as finite numbers, one for each of at least two items."""
+    vector = finite_array(name, value)
+    if vector.ndim != 1 or vector.size < 2:
+        raise ValueError(f"{name} of shape {vector.shape}: allowed is (n,) with n >= 2")
+    return vector
 
 
 def whole_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return ``value`` as integers of any shape; floats must be whole numbers."""
     array = real_array(name, value)
-    if array.dtype.kind == "f":
-        bad = array[~(array == np.rint(array)) | (np.abs(array) > MOST_COUNT)]
-        if bad.size:
-            raise ValueError(f"{name} holds {bad[0]}: allowed are whole numbers up to 2**53")
-    elif array.dtype.kind == "b":
+    if array.dtype.kind == "b":
         raise ValueError(f"{name} of type bool: allowed are whole numbers")
-    elif array.size and not -MOST_COUNT <= int(array.min()) <= int(array.max()) <= MOST_COUNT:
-        raise ValueError(f"{name} holds a number beyond 2**53: allowed are whole numbers up to it")
+    far = (array < -MOST_COUNT) | (array > MOST_COUNT)
+    bad = array[far if array.dtype.kind != "f" else far | (array != np.rint(array))]
+    if bad.size:
+        raise ValueError(f"{name} holds {bad[0]}: allowed are whole numbers up to 2**53")
     return array.astype(np.int64)
+
+
+def square_tables(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as a stack of finite square tables, (..., n, n) with n >= 2."""
+    return _square(name, finite_array(name, value, min_ndim=2))
+
+
+def square_table(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as one finite square table, (n, n) with n >= 2."""
+    return _square(name, finite_array(name, value, min_ndim=2), most_ndim=2)
+
+
+def _square(name: str, table: NDArray[Any], most_ndim: float = math.inf) -> NDArray[Any]:
+    fit = 2 <= table.ndim <= most_ndim and table.shape[-1] == table.shape[-2] >= 2 and table.size
+    if not fit:
+        allowed = "(n, n)" if most_ndim == 2 else "(..., n, n)"
+        raise ValueError(f"{name} of shape {table.shape}: allowed is {allowed} with n >= 2")
+    return table
 
 
 def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDArray[Any]:
@@ -167,43 +235,6 @@ def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDA
     return tables.astype(np.int64 if whole else float, copy=False)  # short floats add up badly
 
 
-def fits(name: str, value: Any, numbers: float, allowed: str) -> None:
-    """Refuse ``value`` if it asks for more numbers at once than 2 GiB hold."""
-    if not numbers <= MOST_NUMBERS:
-        raise ValueError(f"{name} = {_short(value)} asks for too much work: allowed is {allowed}")
-
-
-def shape(name: str, value: Any) -> tuple[int, ...]:
-    """Return the shape that an integer or a tuple of integers stands for."""
-    sides = value if isinstance(value, tuple) else (value,)
-    try:
-        result = tuple(integer(name, side, 0) for side in sides)
-    except ValueError:
-        raise ValueError(
-            f"{name} = {value!r}: allowed is an integer >= 0 or a tuple of them"
-        ) from None
-    fits(name, value, math.prod(result), f"a shape of at most {MOST_NUMBERS} entries")
-    return result
-
-
-def square_tables(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return ``value`` as a stack of finite square tables, (..., n, n) with n >= 2."""
-    return _square(name, finite_array(name, value, min_ndim=2))
-
-
-def square_table(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return ``value`` as one finite square table, (n, n) with n >= 2."""
-    return _square(name, finite_array(name, value, min_ndim=2), most_ndim=2)
-
-
-def _square(name: str, table: NDArray[Any], most_ndim: float = math.inf) -> NDArray[Any]:
-    fit = 2 <= table.ndim <= most_ndim and table.shape[-1] == table.shape[-2] >= 2 and table.size
-    if not fit:
-        allowed = "(n, n)" if most_ndim == 2 else "(..., n, n)"
-        raise ValueError(f"{name} of shape {table.shape}: allowed is {allowed} with n >= 2")
-    return table
-
-
 def rankings(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray[np.int64]:
     """Return places, shape (..., n), n >= 2, each row a permutation of 0..n-1."""
     places = real_array(name, value)
@@ -219,34 +250,3 @@ def rankings(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray[np
         where = f"{name}{list(at) if at else ''} = {places[at].tolist()}"
         raise ValueError(f"{where}: allowed is a permutation of 0..{n - 1}")
     return places.astype(np.int64, copy=False)
-
-
-def item_vector(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return ``value`` as finite numbers, one for each of at least two items."""
-    vector = finite_array(name, value)
-    if vector.ndim != 1 or vector.size < 2:
-        raise ValueError(f"{name} of shape {vector.shape}: allowed is (n,) with n >= 2")
-    return vector
-
-
-def generator(rng: Any) -> np.random.Generator:
-    """Return ``rng`` if it is a NumPy generator."""
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng = {rng!r}: allowed is a numpy.random.Generator")
-    return rng
-
-
-def _real(name: str, value: Any, allowed: str) -> float:
-    scalar = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
-    # Truth values are numbers to Python, and a text may hold one: neither is meant as one.
-    if isinstance(scalar, bool | np.bool_) or not isinstance(scalar, Real):
-        raise ValueError(f"{name} = {_short(value)}: allowed is {allowed}")
-    try:
-        return float(scalar)
-    except OverflowError:
-        raise ValueError(f"{name} = {_short(value)}: allowed is {allowed}") from None
-
-
-def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."

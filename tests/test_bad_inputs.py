@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dpbook import data, estimators, lower_bounds, mechanisms, models, privacy, rankers, simulation
+from dpbook import data, estimators, mechanisms, models, privacy, rankers, simulation
 from dpbook.mechanisms import hypercube
+from dpbook.mechanisms.noise import discrete_laplace_noise
 
 RNG = np.random.default_rng(0)
 WINS = np.array([[0, 2, 1], [1, 0, 2], [0, 1, 0]])
@@ -52,16 +53,16 @@ ENDLESS = {
     "top k, one billion": (lambda: privacy.top_k_law(far(1e9), 1, scale=1), "scale = 1.0"),
     "top k, zeros": (
         lambda: privacy.top_k_law(far(1e9), 1, scale=1, underflow="zero"),
-        r"scale = 1\.0 with 3 scores .* to 1e\+09: allowed are scores close enough",
+        r"scale = 1\.0 asks for too much work: allowed is a scale .* fewer cells",
     ),
     "top k, discrete": (
         lambda: privacy.top_k_law(far(1e9), 1, scale=1, noise="discrete_laplace", underflow="zero"),
-        "allowed are scores close enough",
+        "allowed is a scale .* fewer cells",
     ),
     "ranking": (lambda: privacy.ranking_law(far(1e9), scale=1), "scale = 1.0"),
     "ranking, zeros": (
         lambda: privacy.ranking_law(far(1e9), scale=1, underflow="zero"),
-        "allowed are scores close enough",
+        "allowed is a scale .* fewer cells",
     ),
     "ranking, discrete": (
         lambda: privacy.ranking_law(far(1e9), scale=1900, noise="discrete_laplace"),
@@ -73,22 +74,22 @@ ENDLESS = {
     ),
     "composition": (
         lambda: privacy.composed_response_delta(0.1, 10**12, 1.0),
-        r"count = 1e\+12 answers",
+        "count = 1000000000000 asks for too much",
     ),
     "composition, epsilon": (
         lambda: privacy.composed_response_epsilon(0.1, 10**12, 0.1),
-        r"count = 1e\+12 answers",
+        "count = 1000000000000 asks for too much",
     ),
     "wins one by one": (
         lambda: data.Comparisons.from_win_matrix([[0, 10**12], [1, 0]]),
-        r"wins adds up to 1e\+12: allowed are at most",
+        r"wins adds up to 1e\+12: allowed are 1 to",
     ),
     "names one by one": (
         lambda: data.Comparisons(10**12, [0], [1]),
         "items = 1000000000000: allowed is at least 2 items, at most 10000000",
     ),
     "noise": (
-        lambda: mechanisms.laplace_noise(1.0, 10**12, rng=RNG),
+        lambda: discrete_laplace_noise(1.0, 10**12, rng=RNG),
         "size = 1000000000000 asks for too much",
     ),
 }
@@ -109,11 +110,6 @@ SILENT = {
         r"settings = \[-1, 1\]",
     ),
     "trend downwards": (lambda: simulation.trend([2, 1], np.ones((2, 3))), r"settings = \[2, 1\]"),
-    "words": (
-        lambda: lower_bounds.minimum_distance([[5, 0], [0, 0.5]]),
-        "code holds an entry other than 0 and 1",
-    ),
-    "renaming": (lambda: lower_bounds.relabel([0.0, 1.5]), r"pi holds 1\.5: allowed are whole"),
     "hypercube at 1e-320": (
         lambda: rankers.Hypercube.private(1e-320, privacy.WholeRanking(5)),
         r"epsilon = 1e-320: allowed is a number from 1e-100",
@@ -127,14 +123,14 @@ SILENT = {
         r"epsilon holds 1e-320",
     ),
     "infinite noise": (
-        lambda: mechanisms.laplace_noise(1e308, 1000, rng=RNG),
+        lambda: mechanisms.laplace_logpdf([0.0], 1e308),
         r"scale = 1e\+308: allowed is a number from 1e-150 to 1e\+150",
     ),
     "infinite gaussian noise": (
-        lambda: mechanisms.gaussian_noise(1e308, 1000, rng=RNG),
+        lambda: mechanisms.gaussian_profile(1.0, 1e308, 1.0),
         r"scale = 1e\+308",
     ),
-    "true scale": (lambda: mechanisms.laplace_noise(True, 3, rng=RNG), "scale = True"),
+    "true scale": (lambda: mechanisms.laplace_logpdf([0.0], True), "scale = True"),
     "true probability": (
         lambda: models.edge_wins(models.btl_probabilities([0, 1.0]), p=np.True_, rng=RNG),
         r"p = .*True_?: allowed is a number in \(0, 1\]",
@@ -163,13 +159,12 @@ NAMELESS = {
         "epsilon = '1'",
     ),
     "half a size": (
-        lambda: mechanisms.laplace_noise(1.0, 2.5, rng=RNG),
+        lambda: discrete_laplace_noise(1.0, 2.5, rng=RNG),
         "size = 2.5: allowed is an integer >= 0 or a tuple",
     ),
-    "negative size": (lambda: mechanisms.laplace_noise(1.0, -1, rng=RNG), "size = -1"),
-    "negative gaussian size": (lambda: mechanisms.gaussian_noise(1.0, -1, rng=RNG), "size = -1"),
+    "negative size": (lambda: discrete_laplace_noise(1.0, -1, rng=RNG), "size = -1"),
     "negative discrete size": (
-        lambda: mechanisms.discrete_laplace_noise(1.0, (2, -1), rng=RNG),
+        lambda: discrete_laplace_noise(1.0, (2, -1), rng=RNG),
         r"size = \(2, -1\)",
     ),
     "too many people": (
@@ -177,10 +172,6 @@ NAMELESS = {
             models.btl_probabilities([0, 1.0]), users=10**18, per_user=10**6, rng=RNG
         ),
         "users times per_user = 1000000000000000000000000",
-    ),
-    "too many laws": (
-        lambda: lower_bounds.dp_fano_risk(10**400, 1.0, epsilon=1.0),
-        "hypotheses = 10.*: allowed is an integer from 2 to",
     ),
     "ragged rankings": (lambda: data.Rankings(2, RAGGED), "positions = .* all its rows of one"),
     "ragged orders": (lambda: data.Rankings.from_orders(RAGGED), "orders = .* all its rows of one"),
@@ -211,7 +202,7 @@ def test_refused(call, message):
 def test_what_lies_within_the_limits_still_works():
     """The limits above are not so tight that they cost anything that could be computed."""
     assert mechanisms.gaussian_scale(1, 1, 1e-307) > 30
-    assert np.isfinite(mechanisms.laplace_noise(1e150, 10_000, rng=RNG)).all()
+    assert np.isfinite(mechanisms.laplace_logpdf([0.0, 1e300], 1e150)).all()
     assert privacy.top_k_law(far(600), 1, scale=1).sum() == pytest.approx(1)
     assert privacy.ranking_law(far(600), scale=1).sum() == pytest.approx(1)
     assert privacy.top_k_law(far(5000), 1, scale=1, underflow="zero").max() == pytest.approx(1)

@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 
 from benchmarks import aggregation, cases, optimum, ours_aggregation, peer_loop, run
 from benchmarks.table import compare, line
-from dpbook.models import mallows_expected_distance, mallows_pmf
+from dpbook.models import all_rankings, mallows_expected_distance, mallows_pmf
 from dpbook.rankers import PairResponses
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -138,7 +138,7 @@ def task(kind, peer):
 
 @pytest.mark.parametrize("phi", [0.3, 0.9, 1.0])
 def test_the_moments_of_the_distance_agree_with_the_enumerated_law(phi):
-    rankings, law = mallows_pmf(6, phi)
+    rankings, law = all_rankings(6), mallows_pmf(6, phi)
     i, j = np.triu_indices(6, 1)
     distance = (rankings[:, i] > rankings[:, j]).sum(axis=1)
     mean, variance = aggregation.distance_moments(6, phi)

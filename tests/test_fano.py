@@ -1,6 +1,7 @@
 """Fano bounds and divergences by hand and against closed forms."""
 
-from math import exp, log
+from itertools import combinations, product
+from math import log
 
 import numpy as np
 import pytest
@@ -26,31 +27,24 @@ def test_sharp_ratio_of_one_bit_by_hand():
     assert fano.product_log_ratio([0.3, 0.5], [0.6, 0.5], 1.0) == pytest.approx(found)
 
 
-def test_risk_by_hand():
-    # Two laws: the minimum is at h = 1. D = 0.5, epsilon = 1, delta = 0.1:
-    # (exp(-0.5) - 0.5 * 0.1 * exp(-1)) / 2 = (0.6065306597 - 0.0183939721) / 2
-    two = fano.dp_fano_risk(2, 0.5, epsilon=1, delta=0.1)
-    assert two == pytest.approx(0.2940683438, abs=1e-9)
-    # Six laws, D = 2, epsilon = 0.5: the minimum is where x = 1 / h solves 5 (1 + x) exp(-x) = 1,
-    # x = 2.9943083, and is (1 - 1 / (1 + x)) / 2 = (1 - 1 / 3.9943083) / 2.
-    assert fano.dp_fano_risk(6, 2.0, epsilon=0.5) == pytest.approx(0.3748219, abs=1e-7)
-    # At delta = 0.01 each of 5 laws gives away 2 * 0.01 * exp(-0.5), whatever h: the risk falls
-    # by 5 * 0.0121306132 / 2 = 0.0303265330.
-    lost = fano.dp_fano_risk(6, 2.0, epsilon=0.5, delta=0.01)
-    assert lost == pytest.approx(0.3748219 - 0.0303265, abs=2e-7)
-
-
-def test_fano_error_solves_its_equation():
-    b = fano.dp_fano_error(50, 2.0)
-    assert b == pytest.approx(50 * (1 - b) * exp(-2.0 / (1 - b)))
-    x = 50 * exp(-2.0)
-    assert fano.dp_fano_error(50, 2.0, random=False) == pytest.approx(x / (1 + x))
-    # b (1 + x) = x - 50 * 0.1 with x = 50 exp(-2) = 6.7667641618: 1.7667641618 / 7.7667641618
-    by_hand = fano.dp_fano_error(50, 2.0, random=False, delta_term=0.1)
-    assert by_hand == pytest.approx(0.2274775087, abs=1e-9)
-    assert fano.dp_fano_error(50, 2.0, delta_term=1.0) == 0
+def test_fano_error_by_hand():
     assert fano.fano_error(8, log(2)) == pytest.approx(1 / 3)
     assert fano.fano_error(2, 1.0) == 0
+
+
+def test_product_law_by_hand():
+    # Entry d has bit 0 in the last place of its binary number: 00, 01, 10, 11.
+    law = fano.product_law([0.2, 0.7])
+    assert law == pytest.approx([0.8 * 0.3, 0.2 * 0.3, 0.8 * 0.7, 0.2 * 0.7])
+
+
+def test_sets_that_can_always_be_had():
+    assert fano.gilbert_varshamov(6, 3, 4) == 2  # 20 sets, a ball of 1 + 9
+    for length, weight, distance in product(range(1, 8), range(1, 8), range(1, 10)):
+        if weight <= length:
+            sets = [set(s) for s in combinations(range(length), weight)]
+            near = sum(len(s ^ sets[0]) < distance for s in sets)
+            assert fano.gilbert_varshamov(length, weight, distance) == -(-len(sets) // near)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +52,12 @@ def test_fano_error_solves_its_equation():
     [
         (lambda: fano.fano_error(1, 0.1), "hypotheses"),
         (lambda: fano.fano_error(3, -1), "kl"),
-        (lambda: fano.dp_fano_risk(3, -1, epsilon=1), "distance"),
-        (lambda: fano.dp_fano_risk(1, 1, epsilon=1), "hypotheses"),
-        (lambda: fano.dp_fano_error(0, 1), "alternatives"),
         (lambda: fano.edge_kl(np.eye(2), np.eye(3)), "other"),
         (lambda: fano.product_log_ratio([0.5], [0.5, 0.5], 1), "q"),
-        (lambda: fano.product_log_ratio([1.5], [0.5], 1), "p leaves"),
+        (lambda: fano.product_law(np.full(22, 0.5)), "probabilities"),
+        (lambda: fano.product_law([1.5]), "probabilities"),
+        (lambda: fano.gilbert_varshamov(5, 6, 2), "weight"),
+        (lambda: fano.product_log_ratio([1.5], [0.5], 1), r"p = \[1\.5\]"),
     ],
 )
 def test_errors_name_the_argument(call, name):

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "dpbook"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
-DRAWS = {"laplace", "laplace_noise", "gaussian_noise", "discrete_laplace_noise"}
+DRAWS = {"laplace", "discrete_laplace_noise"}
 # Where Laplace or Gaussian noise is drawn that belongs to no ranker, each with its reason.
 OTHER_NOISE: dict[str, str] = {
     "lower_bounds_by_reduction": "one sign, read from two of many noisy counts",
@@ -49,7 +49,7 @@ def imported(source: str) -> set[str]:
 
 
 def draws(source: str) -> list[str]:
-    """Calls that draw noise: rng.laplace(...), laplace_noise(...) and their like."""
+    """Calls that draw noise: rng.laplace(...) and discrete_laplace_noise(...)."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
@@ -98,7 +98,7 @@ def test_noise_for_a_ranker_is_drawn_by_the_ranker(path: Path) -> None:
 
 def test_a_draw_is_seen() -> None:
     """The control: what the rule above looks for, and what it leaves alone."""
-    assert draws("x = rng.laplace(size=3)") and draws("noise = laplace_noise(2, 3, rng=rng)")
+    assert draws("x = rng.laplace(size=3)") and draws("z = discrete_laplace_noise(2, 3, rng=rng)")
     assert draws("np.random.default_rng(1).laplace()")
     assert not draws("from scipy.stats import laplace\nlaw = laplace(0, 2)")
     assert not draws("z = ranker.noise(3, rng=rng)")

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 
 from dpbook.models import all_rankings
 from dpbook.privacy import ranking_law, sets_of, top_k_law
-from dpbook.privacy._grid import NODES
+from dpbook.privacy._cells import NODES
 
 NOISES = ("laplace", "discrete_laplace")
 # All comparisons say abs=0: the claims are about relative errors, and `pytest.approx` would also

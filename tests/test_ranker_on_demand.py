@@ -127,15 +127,6 @@ def test_empty_places_cause_no_bias(calibration: str) -> None:
     assert abs(np.mean(draws) - 1) < SD * math.sqrt(ranker.variance(5, 1.0) / runs) < 0.3
 
 
-def test_who_refuses_when() -> None:
-    groups = np.array([[-1, 0, 1], [0, -1, 0], [1, 0, -1]])
-    answers = GroupAnswers(np.zeros((3, 3)), groups, limit=2, group_size=5)
-    assert answers.refused_at([[0, 1], [0, 2], [1, 2]]) is None
-    assert answers.refused_at([[0, 1], [0, 2], [1, 2], [2, 0], [2, 1]]) == 4
-    assert answers.refused_at([[0, 1]], counter="user") == 0
-    assert answers.refused_at(np.empty((0, 2))) is None
-
-
 def test_groups_are_uniform() -> None:
     source, ranker = rng(5), AnswersOnDemand.private(1.0, THREE, cap=3)
     table = np.tile(np.arange(3), (6, 1))

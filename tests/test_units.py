@@ -257,12 +257,12 @@ ONCE, SKIP, RANKING = (
         (RANKING, together(OPPOSITE, CIRCLE), r"person 0 .*circle: .*'each_pair_once'"),
         (Person(3, 1), PART, "per_user = 1: a person in data has 2 comparisons"),
         (WholeRanking(3), CIRCLE, "person 0 .*circle"),
-        (WholeRanking(3, 2), FULL, "users = 2: data holds 1 to 1 answers to a pair"),
-        (WholeRanking(3), PART.win_matrix(), "holds 0 answers to one pair and 1 to another"),
+        (WholeRanking(3, 2), FULL, "data holds 1 to 1 answers to a pair: allowed is users = 2"),
+        (WholeRanking(3), PART.win_matrix(), "holds 0 to 1 answers to a pair: allowed is the same"),
         (
             Person(3, design="each_pair_once", vouched=True),
             PART.win_matrix(),
-            "holds 0 answers to one pair and 1 to another.*'each_pair_or_skip'",
+            "holds 0 to 1 answers to a pair.*'each_pair_or_skip'",
         ),
         *[
             (unit, data, r"nobody can check .*vouched=True")

@@ -11,8 +11,6 @@ Everything of one build lies under one output directory::
 
 from __future__ import annotations
 
-import fnmatch
-import os
 import shlex
 import shutil
 import sys
@@ -22,16 +20,22 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book import errata
-from dpbook.book import golden as kept
 from dpbook.book.collect import collect
 from dpbook.book.keys import html_key, page_key, stamp_of
-from dpbook.book.ledger import LedgerError, load_ledger
-from dpbook.book.output import own_folder, sole_build, write_whole
-from dpbook.book.pages import Page, PageError, ParameterError, find_pages, load_profile, validate
-from dpbook.book.rendering import page_beside_notebook, render
-from dpbook.book.runner import PAGE_TIMEOUT, Job, Outcome, run_pages
-
-_HTML_KEY = "html.key"
+from dpbook.book.ledger import load_ledger
+from dpbook.book.output import sole_build, write_whole
+from dpbook.book.pages import (
+    Page,
+    PageError,
+    ParameterError,
+    find_page,
+    find_pages,
+    load_profile,
+    select,
+    validate,
+)
+from dpbook.book.rendering import render
+from dpbook.book.runner import Job, Outcome, run_pages
 
 
 def plan(
@@ -49,18 +53,17 @@ def plan(
     pages = find_pages(root)
     if not pages:
         raise PageError("there are no pages: notebooks/ holds no notebook")
-    by_profile = load_profile(root, profile)
-    if strangers := sorted(set(by_profile) - {page.name for page in pages}):
+    empty: dict[str, dict[str, Any]] = {page.name: {} for page in pages}
+    given = empty | load_profile(root, profile)
+    if strangers := sorted(given.keys() - {page.name for page in pages}):
         raise PageError(f"profile {profile!r} names a page that does not exist: {strangers[0]}")
     selected = select(pages, only)
-    given = {page.name: dict(by_profile.get(page.name, {})) for page in pages}
     for name, text in overrides:
         takers = [page for page in selected if name in page.parameters]
         if not takers:
             where = ", ".join(page.name for page in selected) if only else "any page"
-            known = sorted({known for page in selected for known in page.parameters})
-            there = ", ".join(known) or "none"
-            raise ParameterError(f"no parameter {name!r} on {where}; there are {there}")
+            known = ", ".join(sorted({known for page in selected for known in page.parameters}))
+            raise ParameterError(f"no parameter {name!r} on {where}; there are {known}")
         for page in takers:
             given[page.name][name] = page.parameters[name].parse(text)
     return [_job(page, given[page.name], root, out) for page in pages]
@@ -72,46 +75,31 @@ def _job(page: Page, given: Mapping[str, Any], root: Path, out: Path) -> Job:
     return Job(page, parameters, key, out / "executed" / "notebooks" / f"{page.name}.ipynb")
 
 
-def _errata(root: Path, out: Path) -> list[Job]:
+def errata_jobs(root: Path, out: Path) -> list[Job]:
     """The job of the reproducers, if there are any."""
-    try:
-        codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
-    except LedgerError:
-        return []  # reported where the claims are collected
+    codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
     return [errata.job(codes, root, out)] if codes else []
 
 
-def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
-    """The pages that match a glob in `only`, all when it is empty; a glob must match something."""
-    names = [page.name for page in pages]
-    matched = {glob: fnmatch.filter(names, glob) for glob in only}
-    if idle := [glob for glob in only if not matched[glob]]:
-        raise PageError(f"--only {idle[0]!r} matches no page; the pages are {', '.join(names)}")
-    return [p for p in pages if not only or any(p.name in found for found in matched.values())]
-
-
-def build_book(
-    root: Path, out: Path, jobs: Sequence[Job], *, workers: int, timeout: float = PAGE_TIMEOUT
-) -> int:
+def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int, timeout: float) -> int:
     """Execute the stale pages, check the claims, render; return the exit status."""
-    with sole_build(own_folder(root, out)):
-        jobs = [*jobs, *_errata(root, out)]
-        _remove_strays(jobs)
-        problems = _execute(jobs, root, workers, timeout)
-        if not problems and (problems := collect(out, root)):
-            print("\nClaims that disagree with the ledger:", file=sys.stderr)
-            print(*(f"  {line}" for line in problems), sep="\n", file=sys.stderr)
-        if not problems and _bring_html_up_to_date(root, out):
-            return 0
+    jobs = [*jobs, *errata_jobs(root, out)]
+    with sole_build(root, out):
+        if not execute_stale(jobs, root, workers, timeout):
+            if problems := collect(out, root):
+                print("\nClaims that disagree with the ledger:", file=sys.stderr)
+                print(*(f"  {line}" for line in problems), sep="\n", file=sys.stderr)
+            elif _bring_html_up_to_date(root, out):
+                return 0
         index = out / "html" / "index.html"
         before = f"The previous book is unchanged: {index}"
         print(before if index.is_file() else "No book was built.", file=sys.stderr)
         return 1
 
 
-def _execute(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> list[str]:
-    """Execute what is stale; the names of the pages that failed."""
-    stale = [job for job in jobs if job.stale]
+def execute_stale(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> list[Outcome]:
+    """Execute what is stale; those that failed."""
+    stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
     # The longest first, so that no core waits at the end for one page; new pages before all.
     stale.sort(key=lambda job: -stamp_of(job.target).get("seconds", float("inf")))
     print(f"{len(jobs)} pages: {len(stale)} to execute, {len(jobs) - len(stale)} up to date")
@@ -121,43 +109,29 @@ def _execute(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> l
         print(f"executed in {time.perf_counter() - start:.1f} s")
     failed = [outcome for outcome in outcomes if outcome.error]
     for outcome in failed:
-        print("\n" + _failure_text(outcome), file=sys.stderr)
-    names = [outcome.job.page.name for outcome in failed]
-    if names:
-        print(f"\nfailed: {', '.join(names)}", file=sys.stderr)
-    return names
+        _tell(outcome)
+    if failed:
+        print(f"\nfailed: {', '.join(one.job.page.name for one in failed)}", file=sys.stderr)
+    return failed
 
 
-def _remove_strays(jobs: Sequence[Job]) -> None:
-    """Executed copies of pages that are no longer in the book must not speak for it."""
-    targets = {job.target for job in jobs}
-    found = {path for target in targets for path in target.parent.glob("*.ipynb")}
-    for path in found - targets:
-        path.unlink()
-
-
-def _failure_text(outcome: Outcome) -> str:
-    """What went wrong on a page, and the command that runs just this page again."""
+def _tell(outcome: Outcome) -> None:
+    """Say what went wrong on a page, and the command that runs just this page again."""
     job = outcome.job
-    text = f"FAILED {job.page.name}, after {outcome.seconds:.1f} s, at {outcome.error}"
-    again = f"\nrun this page again: {rerun_command(job)}"
-    return text if job.page.name == errata.NAME else text + again
+    text = f"\nFAILED {job.page.name}, after {outcome.seconds:.1f} s, at {outcome.error}"
+    print(text, file=sys.stderr)
+    if job.page.name != errata.NAME:
+        print(f"run this page again: {rerun_command(job)}", file=sys.stderr)
 
 
 def rerun_command(job: Job) -> str:
     """The ``dpbook run`` command line for one page at the parameters of a job."""
-    python = os.path.relpath(sys.executable)
-    words = ["dpbook"] if shutil.which("dpbook") else [python, "-m", "dpbook"]
-    words += ["run", job.page.name]
-    for name, value in job.overrides.items():
-        text = str(value)
-        reads_back = job.page.parameters[name].parse(text) == value
-        words += ["-p", name, text if reads_back else repr(value)]
-    return shlex.join(words)
+    given = (word for name, value in job.overrides.items() for word in ("-p", name, str(value)))
+    return shlex.join(["dpbook", "run", job.page.name, *given])
 
 
 def _bring_html_up_to_date(root: Path, out: Path) -> bool:
-    key_file, index = out / _HTML_KEY, out / "html" / "index.html"
+    key_file, index = out / "html.key", out / "html" / "index.html"
     key = html_key(root, out)
     if index.is_file() and key_file.is_file() and key_file.read_text() == key:
         print(f"HTML is up to date\nThe book: {index}")
@@ -172,80 +146,31 @@ def _bring_html_up_to_date(root: Path, out: Path) -> bool:
     return True
 
 
-def golden(
-    root: Path, profiles: Sequence[str], only: Sequence[str], *, write: bool, workers: int
-) -> int:
-    """Run the pages (all if `only` is empty) and compare what they find with the stored copies."""
-    status = 0
-    pages = {page.name for page in select(find_pages(root), only)}
-    for profile in profiles:
-        out = root / "_build" / "golden" / profile
-        jobs = [job for job in plan(root, out, profile=profile) if job.page.name in pages]
-        with sole_build(own_folder(root, out)):
-            jobs += [] if only else _errata(root, out)
-            failed = _execute(jobs, root, workers, PAGE_TIMEOUT)
-            found = kept.gathered([job.target for job in jobs])
-        path = root / kept.FOLDER / f"{profile}.tsv"
-        before = kept.load(path)
-        mine = {n: v for n, v in before.items() if not only or n.split(" ", 1)[0] in pages}
-        told = kept.differences(mine, found)
-        for name, words in told.items():
-            print(f"  {name}: {words}")
-        rounding = sum(words == "rounding only" for words in told.values())
-        moved = len(told) - rounding
-        print(f"{profile}: {len(found)} lines, {moved} moved, {rounding} by rounding only")
-        if write and not failed:
-            write_whole(path, kept.text({n: v for n, v in before.items() if n not in mine} | found))
-        status |= bool(failed) or (moved > 0 and not write)
-    return int(status)
-
-
-def run_page(
-    root: Path, name: str, overrides: Sequence[tuple[str, str]], *, timeout: float = PAGE_TIMEOUT
-) -> int:
-    """Execute one page and render it in ``_build/run/<page>/``, beside the book; exit status."""
+def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]], *, timeout: float) -> int:
+    """Execute one page and render it in ``_build/run/<page>/``, HTML and notebook side by side."""
     page = find_page(root, name)
     known = page.parameters
     given = {key: known[key].parse(text) if key in known else text for key, text in overrides}
     out = root / "_build" / "run" / page.name
     job = _job(page, given, root, out)
-    with sole_build(own_folder(root, out)):
+    with sole_build(root, out):
         shutil.rmtree(out / "executed", ignore_errors=True)
+        if (built := root / "_build" / "executed").is_dir():  # what this page links to
+            shutil.copytree(built, out / "executed")
         (outcome,) = run_pages([job], root=root, workers=1, timeout=timeout)
         if outcome.error:
-            print("\n" + _failure_text(outcome), file=sys.stderr)
+            _tell(outcome)
             return 1
-        _borrow(root / "_build" / "executed", out / "executed")
         problems = collect(out, root, pages=[page.name])
         for problem in problems:
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
-        print(f"notebook: {shutil.copy2(job.target, out / job.target.name)}")
-        rendered = render(root, out, strict=False)
-        shutil.rmtree(out / "executed")
-        if not rendered:
+        if not render(root, out, strict=False):
             return 1
-        print(f"page:     {page_beside_notebook(out, page)}")
+        html = out / "html" / "notebooks" / f"{page.name}.html"
+        if not html.is_file():
+            raise PageError(f"page {page.name} has no HTML, because _toc.yml does not name it")
+        print(f"notebook: {shutil.copy2(job.target, html.parent)}\npage:     {html}")
         if problems:
             words = "The page is written, but its claims did not come out as recorded."
             print(words, file=sys.stderr)
         return int(bool(problems))
-
-
-def _borrow(theirs: Path, ours: Path) -> None:
-    """Copy what has not run here: the pages that this one links to, and the reproducers."""
-    for path in theirs.rglob("*.ipynb"):
-        target = ours / path.relative_to(theirs)
-        if not target.exists():
-            shutil.copy2(path, target)
-
-
-def find_page(root: Path, name: str) -> Page:
-    """The page with this name: ``03-noisy-counts``, a path to it, or a beginning such as ``03``."""
-    pages = find_pages(root)
-    stem = Path(name).name.removesuffix(".ipynb")
-    begins = [page for page in pages if stem and page.name.startswith(stem)]
-    found = [page for page in pages if page.name == stem] or begins
-    if len(found) == 1:
-        return found[0]
-    problem = f"{name!r} begins several pages" if begins else f"no page {name!r}"
-    raise PageError(f"{problem}; the pages are {', '.join(p.name for p in begins or pages)}")

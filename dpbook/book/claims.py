@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from IPython.display import display
 
 from dpbook.book import report as _report
@@ -49,23 +50,21 @@ def check(
     claim_id : str
         The id in ``book/claims.yml``; the entry must have ``status: checked``.
     test : callable
-        Takes one subject and returns a `dpbook.book.findings.Finding` with the same parts for every
-        subject.
+        Takes one subject and returns a `dpbook.book.findings.Finding`, always of the same parts.
     printed : object
         What the paper prints, in the form that `test` takes: a scale, a law, a bound, results of a
         simulation.
     repaired : object, optional
-        The repaired statement in the same form. Required for the verdict ``false-repaired``.
+        The repaired statement in the same form; the verdict ``false-repaired`` requires it.
     twin : mapping of str to object, optional
         What was broken on purpose, in words ("half the noise"), and the subject that results. Each
         must come out the other way than the statement that the book asserts: the repair if there
-        is one, else the printed one. Required for every kind of claim but definition, model and
-        dataset.
+        is one, else the printed one. Only a definition, a model and a dataset need none.
     tier : {"exact", "certified", "proof", "statistical"}
         Strength of the evidence, as in the ledger.
     report : mapping of str to number or table, optional
-        Exactly the numbers that the ledger names, at the settings that their names state. A value
-        is a finite number, an array or list of them, or a table: a list of dicts, one per row.
+        Exactly the numbers that the ledger names: each a finite number, an array or list of them,
+        or a table, that is a list of dicts.
     applies : bool, optional
         False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
         and `test` and the subjects may be left out.
@@ -75,32 +74,36 @@ def check(
     Raises
     ------
     ClaimError
-        If the record is malformed, the ledger does not know the claim in this form, or the test
-        does not say what it measured. A record that contradicts its verdict does not raise: it is
+        If nothing can be measured or recorded. What contradicts the ledger does not raise: it is
         shown as a contradiction, and the build fails when it is collected.
     """
-    claim = _known_claim(claim_id, tier)
-    applied = _as_bool(claim_id, applies)
-    if not applied and not (isinstance(why, str) and why.strip()):
+    claim = load_ledger(find_ledger()).get(claim_id)
+    if claim is None:
+        raise ClaimError(f"{claim_id}: is not in book/claims.yml")
+    if not isinstance(applies, bool | np.bool_):
+        raise ClaimError(f"{claim_id}: applies must be True or False, got {applies!r}")
+    if not applies and not (isinstance(why, str) and why.strip()):
         raise ClaimError(f"{claim_id}: applies=False needs why='...', which hypothesis fails")
     measured: list[dict[str, Any]] = []
-    if applied:
-        subjects = _subjects(claim, printed, repaired, twin)
-        if not callable(test):
-            raise ClaimError(f"{claim_id}: needs a test, a function of one subject; got {test!r}")
+    if applies:
+        if printed is None:
+            raise ClaimError(f"{claim_id}: needs printed=..., what the test is applied to")
+        if not all(isinstance(name, str) and name.strip() for name in twin or {}):
+            words = "every twin needs words for what was broken"
+            raise ClaimError(f"{claim_id}: {words}, got {twin!r}")
+        subjects = [("printed", "", printed), ("repaired", "", repaired)]
+        subjects = subjects[: 1 if repaired is None else 2]
+        subjects += [("twin", name, subject) for name, subject in (twin or {}).items()]
         measured = [_measure(claim_id, test, *subject) for subject in subjects]
         names = [[part["what"] for part in entry["parts"]] for entry in measured]
         if any(found != names[0] for found in names):
             raise ClaimError(f"{claim_id}: the test measures different things: {names}")
-    fields: dict[str, Any] = {
-        **{"id": claim_id, "verdict": claim.verdict, "tier": tier},
-        **_outcomes(measured),
-        **{"applies": applied, "why": None if applied else why, "measured": measured},
+    fields: dict[str, Any] = _outcomes(measured) | {
+        **{"id": claim_id, "verdict": claim.verdict, "tier": tier, "measured": measured},
+        **{"applies": bool(applies), "why": None if applies else why},
         "report": {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()},
     }
     record = {field: fields.get(field) for field in RECORD_FIELDS}
-    if problems := _report_problems(record, claim):
-        raise ClaimError(f"{claim_id}: {'; '.join(problems)}")
     problems = record_problems(record, claim)
     bundle = {
         "text/html": _report.card_html(record, claim, problems),
@@ -110,37 +113,19 @@ def check(
     display(bundle, raw=True)
 
 
-def _subjects(
-    claim: Claim, printed: Any, repaired: Any, twin: Mapping[str, Any] | None
-) -> list[tuple[str, str, Any]]:
-    """What a claim's test is applied to: role, name in words, subject."""
-    if printed is None:
-        raise ClaimError(f"{claim.id}: needs printed=..., what the test is applied to")
-    if claim.verdict == "false-repaired" and repaired is None:
-        raise ClaimError(f"{claim.id}: needs repaired=..., the repaired statement")
-    if claim.needs_control and not twin:
-        raise ClaimError(f"{claim.id}: needs twin={{'what was broken': ...}}")
-    if not all(isinstance(name, str) and name.strip() for name in twin or {}):
-        raise ClaimError(f"{claim.id}: every twin needs words for what was broken, got {twin!r}")
-    stated = [("printed", "", printed), ("repaired", "", repaired)]
-    twins = [("twin", name, subject) for name, subject in (twin or {}).items()]
-    return stated[: 1 if repaired is None else 2] + twins
-
-
-def _measure(
-    claim_id: str, test: Callable[[Any], Finding], role: str, name: str, subject: Any
-) -> dict[str, Any]:
+def _measure(claim_id: str, test: Any, role: str, name: str, subject: Any) -> dict[str, Any]:
     """What the test found on one subject."""
+    if not callable(test):
+        raise ClaimError(f"{claim_id}: needs a test, a function of one subject; got {test!r}")
     try:
-        finding: Any = test(subject)
+        finding = test(subject)
     except ValueError as error:
         raise ClaimError(f"{claim_id}: the test of {name or role} failed: {error}") from error
     if not isinstance(finding, Finding):
-        words = "a finding (at_most, at_least, equal, fact, joined with &)"
+        words = "a finding (at_most, at_least, equal, joined with &)"
         got = f"{finding!r} for {name or role}"
         raise ClaimError(f"{claim_id}: the test must return {words}, got {got}")
-    parts = [part.plain() for part in finding.parts]
-    return {"subject": role, "name": name, "passes": finding.passes, "parts": parts}
+    return {"subject": role, "name": name, "passes": finding.passes, "parts": [*finding.parts]}
 
 
 def _outcomes(measured: Sequence[Mapping[str, Any]]) -> dict[str, bool | None]:
@@ -149,7 +134,7 @@ def _outcomes(measured: Sequence[Mapping[str, Any]]) -> dict[str, bool | None]:
     printed, repaired = passes.get("printed"), passes.get("repaired")
     asserted = printed if repaired is None else repaired
     twins = [entry["passes"] for entry in measured if entry["subject"] == "twin"]
-    caught = all(outcome is not asserted for outcome in twins) if twins else None
+    caught = asserted not in twins if twins else None
     return {"holds": printed, "repaired": repaired, "control": caught}
 
 
@@ -159,7 +144,10 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         return [f"is decided by {claim.same_as}, so it cannot have a record"]
     if not claim.checked:
         return ["is pending in the ledger but has a record"]
-    problems = _report_problems(record, claim)
+    report = record["report"]
+    problems = [f"does not report {name}" for name in claim.report if name not in report]
+    extra = [name for name in report if name not in claim.report]
+    problems += [f"reports {name}, which the ledger does not name" for name in extra]
     if record["tier"] != claim.tier:
         problems.append(f"tier is {record['tier']}, the ledger says {claim.tier}")
     if not record["applies"]:
@@ -185,47 +173,18 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     return problems
 
 
-def _report_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
-    given = set(record["report"])
-    problems = [f"does not report {name}" for name in claim.report if name not in given]
-    extra = [name for name in record["report"] if name not in claim.report]
-    return problems + [f"reports {name}, which the ledger does not name" for name in extra]
-
-
-def _known_claim(claim_id: str, tier: str) -> Claim:
-    """The entry of a claim that may be checked at this tier."""
-    claim = load_ledger(find_ledger()).get(claim_id)
-    if claim is None:
-        raise ClaimError(f"{claim_id}: is not in book/claims.yml")
-    if not claim.checked:
-        raise ClaimError(f"{claim_id}: is pending in book/claims.yml; give it a verdict first")
-    if tier != claim.tier:
-        raise ClaimError(f"{claim_id}: tier is {tier!r}, but book/claims.yml says {claim.tier!r}")
-    return claim
-
-
-def _as_bool(claim_id: str, value: Any) -> bool:
-    """A Python bool from a bool of Python or NumPy."""
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
-        value = value.item()
-    if not isinstance(value, bool):
-        raise ClaimError(f"{claim_id}: applies must be True or False, got {value!r}")
-    return value
-
-
 def _as_plain(claim_id: str, name: str, value: Any, cell: bool = False) -> Any:
     """A value as plain JSON; a cell of a table may also be a label, a bool or empty."""
     if cell and (value is None or isinstance(value, str | bool)):
         return value
-    if hasattr(value, "tolist"):  # a NumPy scalar or array
+    if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [_as_plain(claim_id, name, item) for item in value]
     if isinstance(value, Mapping):
         cells = ((key, f"{name}[{key!r}]", item) for key, item in value.items())
         return {str(key): _as_plain(claim_id, at, item, cell=True) for key, at, item in cells}
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         words = f"must be a finite number or rows of them, got {value!r}"
         raise ClaimError(f"{claim_id}: {name} {words}")
     return value

@@ -1,45 +1,48 @@
-"""The command ``dpbook``: build the book, run one page, list pages and claims, clean up."""
+"""The command ``dpbook``: build the book, run one page, list pages and claims, lock its numbers."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from dpbook.book import lock
+from dpbook.book.ledger import LedgerError, load_ledger
 from dpbook.book.output import aligned
-from dpbook.book.pages import PageError, ParameterError, find_pages, validate
+from dpbook.book.pages import PageError, ParameterError, find_pages, select, validate
+from dpbook.book.report import ledger_text
 
-INTERRUPTED = 130
 _FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "refuted", "tier": "exact"}
 _FILTERS |= {"notebook": "03-noisy-counts"}
+_PARAMETER = ("-p", "--parameter")
+_STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command; return its exit status."""
-    overrides, rest = _take_overrides(sys.argv[1:] if argv is None else argv)
-    arguments = _parser().parse_args(rest)
-    if overrides and not hasattr(arguments, "overrides"):
-        _parser().error("-p is for build and run")
-    arguments.overrides = overrides
+    given = ["", "", *(sys.argv[1:] if argv is None else argv)]
+    # argparse takes a VALUE such as -inf for an option, unless it begins with a space
+    spaced = [
+        " " * (before in _PARAMETER) + word for before, word in zip(given, given[2:], strict=False)
+    ]
+    arguments = _parser().parse_args(spaced)
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        with _terminable():
-            return int(arguments.command(arguments, (root or find_root()).resolve()))
-    except (ParameterError, PageError) as error:
+        return int(arguments.command(arguments, (root or find_root()).resolve()))
+    except (ParameterError, PageError, LedgerError) as error:
         print(f"dpbook: {error}", file=sys.stderr)
         return 2
-    except _Terminated:
-        print("\ndpbook: terminated; the previous book is as before", file=sys.stderr)
-        return 128 + signal.SIGTERM
-    except KeyboardInterrupt:
-        words = "interrupted; finished pages are kept, the rest is as before"
-        print(f"\ndpbook: {words}", file=sys.stderr)
-        return INTERRUPTED
+    except KeyboardInterrupt as stop:
+        number = stop.args[0] if stop.args else signal.SIGINT
+        words = "finished pages are kept, the rest is as before"
+        print(f"\ndpbook: {_STOPPED[number]}; {words}", file=sys.stderr)
+        return 128 + number
     except BrokenPipeError:  # the reader of our output has gone, as in `dpbook list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
@@ -49,38 +52,9 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         return 1
 
 
-class _Terminated(BaseException):
-    """SIGTERM has arrived."""
-
-
-@contextlib.contextmanager
-def _terminable() -> Iterator[None]:
+def _terminate(number: int, frame: object) -> None:
     """Clean up on SIGTERM as on Ctrl-C."""
-
-    def stop(number: int, frame: object) -> None:
-        raise _Terminated
-
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread, which alone hears signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _take_overrides(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Split ``-p NAME VALUE`` off: argparse would take a value such as ``-inf`` for an option."""
-    overrides, rest, left = [], [], list(words)
-    while left:
-        word = left.pop(0)
-        if word in ("-p", "--parameter") and len(left) >= 2:
-            overrides.append((left.pop(0), left.pop(0)))
-        else:
-            rest.append(word)
-    return overrides, rest
+    raise KeyboardInterrupt(number)
 
 
 def find_root(start: Path | None = None) -> Path:
@@ -96,55 +70,32 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dpbook", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[..., int], words: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=words)
+    def command(run: Callable[..., int]) -> Callable[..., Any]:
+        made = commands.add_parser(run.__name__.strip("_"), help=run.__doc__)
         made.set_defaults(command=run)
-        return made
+        return made.add_argument
 
-    build = command("build", _build, "bring the whole book up to date")
-    words = "parameters from notebooks/profiles.yml (default: %(default)s)"
-    build.add_argument("--profile", default="default", metavar="P", help=words)
-    run = command("run", _run, "execute and render one page, beside the book")
-    run.add_argument("notebook", metavar="NOTEBOOK", help="a page: 03-noisy-counts, or just 03")
-    for takes_parameters in (build, run):
-        takes_parameters.add_argument(
-            *("-p", "--parameter"),
-            dest="overrides",
-            nargs=2,
-            metavar=("NAME", "VALUE"),
-            help="set a parameter; may be repeated",
-        )
+    build, run, claims = command(_build), command(_run), command(_claims)
+    run("notebook", metavar="NOTEBOOK", help="a page: 03-noisy-counts, or just 03")
+    for add in (build, run):
+        words = "set a parameter; may be repeated"
+        pair: dict[str, Any] = {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE")}
+        add(*_PARAMETER, dest="overrides", default=[], help=words, **pair)
         words = "what a page may take (default: %(default)s)"
-        takes_parameters.add_argument(
-            "--timeout", type=_positive, default=3600, metavar="SECONDS", help=words
-        )
-    words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
-    build.add_argument("--output", type=Path, metavar="DIR", help=words + "the book)")
-
-    pages = command("list", _list, "the pages and their parameters")
-    pages.add_argument("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
-
-    claims = command("claims", _claims, "the ledger of claims")
-    for field, example in _FILTERS.items():
-        claims.add_argument(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
-
-    lock = command("lock", _lock, "show how the recorded numbers changed, and lock the new ones")
-    lock.add_argument("--dry-run", action="store_true", help="show the changes only")
-
-    words = "compare all that the pages find with what is stored in book/golden"
-    golden = command("golden", _golden, words)
-    golden.add_argument("--profile", action="append", choices=("smoke", "default"))
-    golden.add_argument("--write", action="store_true", help="store what was found")
-
-    only = "pages that -p is meant for; the others stay at the profile"
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        add("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
+    words = "parameters from notebooks/profiles.yml (default: %(default)s)"
+    build("--profile", default="default", metavar="P", help=words)
+    words = "pages that -p is meant for; the others stay at the profile"
+    build("--only", action="append", default=[], metavar="GLOB", help=words)
     words = "pages executed at once (default: the cores, %(default)s)"
-    for takes_many, which in ((build, only), (golden, "these pages")):
-        takes_many.add_argument("--only", action="append", default=[], metavar="GLOB", help=which)
-        takes_many.add_argument(
-            "--jobs", type=_positive, default=cores or 1, metavar="N", help=words
-        )
-    command("clean", _clean, "delete _build")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    build("--jobs", type=_positive, default=cores, metavar="N", help=words)
+    words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
+    build("--output", type=Path, metavar="DIR", help=words + "the book)")
+    command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
+    for field, example in _FILTERS.items():
+        claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
+    command(_lock)("--dry-run", action="store_true", help="show the changes only")
     return parser
 
 
@@ -154,13 +105,13 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-# The heavy imports (papermill) happen in the commands that need them.
+# What executes pages imports papermill, which takes a second.
 
 
-def _build(arguments: argparse.Namespace, root: Path) -> int:
+def _build(given: argparse.Namespace, root: Path) -> int:
+    """bring the whole book up to date"""
     from dpbook.book import build
 
-    given = arguments
     out = given.output.resolve() if given.output else root / "_build"
     which = {"profile": given.profile, "overrides": given.overrides, "only": given.only}
     jobs = build.plan(root, out, **which)
@@ -169,77 +120,50 @@ def _build(arguments: argparse.Namespace, root: Path) -> int:
     return build.build_book(root, out, jobs, workers=given.jobs, timeout=given.timeout)
 
 
-def _run(arguments: argparse.Namespace, root: Path) -> int:
+def _run(given: argparse.Namespace, root: Path) -> int:
+    """execute and render one page, beside the book"""
     from dpbook.book.build import run_page
 
-    return run_page(root, arguments.notebook, arguments.overrides, timeout=arguments.timeout)
+    return run_page(root, given.notebook, given.overrides, timeout=given.timeout)
 
 
-def _list(arguments: argparse.Namespace, root: Path) -> int:
-    import fnmatch
-
-    pages = find_pages(root)
-    globs = arguments.only or ["*"]
-    shown = [page for page in pages if any(fnmatch.fnmatch(page.name, g) for g in globs)]
-    if not shown:
-        names = ", ".join(page.name for page in pages) or "(none)"
-        raise PageError(f"no page matches {' '.join(globs)}; the pages are {names}")
-    for page in shown:
+def _list(given: argparse.Namespace, root: Path) -> int:
+    """the pages and their parameters"""
+    for page in select(find_pages(root), given.only):
         print(f"{page.name}: {page.title}")
-        given = page.parameters.values()
-        rows = [(p.name, repr(p.default), p.unit, p.allowed, p.meaning) for p in given]
-        heads = [("parameter", "default", "unit", "allowed", "meaning")] if rows else []
-        print(*(f"    {line}\n" for line in aligned([*heads, *rows])), sep="")
+        rows = [("parameter", "default", "unit", "allowed", "meaning")]
+        for p in page.parameters.values():
+            rows.append((p.name, repr(p.default), p.unit, p.allowed, p.meaning))
+        print(*(f"    {line}\n" for line in aligned(rows)), sep="")
     return 0
 
 
-def _claims(arguments: argparse.Namespace, root: Path) -> int:
-    from dpbook.book.ledger import LedgerError, load_ledger
-    from dpbook.book.report import ledger_text
-
-    try:
-        ledger = load_ledger(root / "book" / "claims.yml")
-    except LedgerError as error:
-        raise PageError(str(error)) from None
+def _claims(given: argparse.Namespace, root: Path) -> int:
+    """the ledger of claims"""
+    ledger = load_ledger(root / "book" / "claims.yml")
     for field in _FILTERS:
-        wanted = getattr(arguments, field)
-        if wanted is None:
-            continue
-        known = sorted({str(getattr(claim, field)) for claim in ledger.values()} - {"None"})
-        if wanted not in known:
-            raise PageError(f"no claim with {field} {wanted!r}; there are {', '.join(known)}")
-        ledger = {key: c for key, c in ledger.items() if getattr(c, field) == wanted}
-    found = root / "_build" / "claims.json"
-    records = json.loads(found.read_text(encoding="utf-8")) if found.is_file() else []
+        if (wanted := getattr(given, field)) is not None:
+            known = sorted({str(getattr(claim, field)) for claim in ledger.values()} - {"None"})
+            if wanted not in known:
+                raise PageError(f"no claim with {field} {wanted!r}; there are {', '.join(known)}")
+            ledger = {key: c for key, c in ledger.items() if getattr(c, field) == wanted}
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 10_000
-    print(ledger_text(ledger, records, width))
+    print(ledger_text(ledger, _records(root) or [], width))
     return 0
 
 
-def _lock(arguments: argparse.Namespace, root: Path) -> int:
-    from dpbook.book import lock
-
-    found = root / "_build" / "claims.json"
-    if not found.is_file():
-        raise PageError(f"{found} is missing: `make book` writes it")
-    records = json.loads(found.read_text(encoding="utf-8"))
+def _lock(given: argparse.Namespace, root: Path) -> int:
+    """show how the recorded numbers changed, and lock the new ones"""
+    if (records := _records(root)) is None:
+        raise PageError(f"{root / '_build/claims.json'} is missing: `make book` writes it")
     defaults = {page.name: validate(page, {}) for page in find_pages(root)}
-    changes = lock.renew(root, records, defaults, write=not arguments.dry_run)
-    print(*changes, sep="\n", end="\n" if changes else "")
-    print(f"{len(changes)} changes {'found' if arguments.dry_run else f'written to {lock.FILE}'}")
+    changes = lock.renew(root, records, defaults, write=not given.dry_run)
+    found = f"{len(changes)} changes {'found' if given.dry_run else f'written to {lock.FILE}'}"
+    print(*changes, found, sep="\n")
     return 0
 
 
-def _golden(arguments: argparse.Namespace, root: Path) -> int:
-    from dpbook.book.build import golden
-
-    profiles, many = arguments.profile or ["smoke", "default"], arguments.jobs
-    return golden(root, profiles, arguments.only, write=arguments.write, workers=many)
-
-
-def _clean(arguments: argparse.Namespace, root: Path) -> int:
-    from dpbook.book.output import delete_folder
-
-    deleted = delete_folder(root / "_build")
-    print(f"deleted {root / '_build'}" if deleted else f"there is no {root / '_build'}")
-    return 0
+def _records(root: Path) -> list[dict[str, Any]] | None:
+    """What the last build of the book found, if there was one."""
+    found = root / "_build" / "claims.json"
+    return json.loads(found.read_text(encoding="utf-8")) if found.is_file() else None

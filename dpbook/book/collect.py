@@ -9,7 +9,7 @@ from typing import Any
 
 from dpbook.book import lock
 from dpbook.book.claims import RECORD_FIELDS, RECORD_MIME, record_problems
-from dpbook.book.ledger import Claim, LedgerError, load_ledger
+from dpbook.book.ledger import Claim, load_ledger
 from dpbook.book.output import write_whole
 from dpbook.book.pages import named_parameters, outputs
 
@@ -19,10 +19,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
 
     Only the named `pages` are held to account; all, and the completeness of the ledger, when None.
     """
-    try:
-        ledger = load_ledger(root / "book" / "claims.yml")
-    except LedgerError as error:
-        return [f"book/claims.yml: {line}" for line in str(error).splitlines()]
+    ledger = load_ledger(root / "book" / "claims.yml")
     names = [source.name for source in (root / "notebooks").glob("*.ipynb")]
     executed = [out / "executed" / "notebooks" / name for name in names]
     records = [record for path in executed if path.is_file() for record in _records(path)]
@@ -34,7 +31,16 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(out / "claims.json", text + "\n")
     mine = [record for record in records if pages is None or record["notebook"] in pages]
-    found = sorted(_ledger_problems(ledger, records, pages)) + _switched_off(root, mine)
+    found = sorted(_ledger_problems(ledger, records, pages))
+    # only a reader's parameters may leave the hypotheses of a claim, not the book's own
+    off = [record for record in mine if not record["applies"]]
+    own = named_parameters(root) if off else {}
+    words = "is not tested at the page's own parameters"
+    found += [
+        f"{record['id']} ({record['notebook']}): {words} ({record['why']})"
+        for record in off
+        if record["parameters"] in own.get(record["notebook"], ())
+    ]
     return found + lock.problems(root, mine, complete=pages is None)
 
 
@@ -48,36 +54,19 @@ def _records(executed: Path) -> Iterator[dict[str, Any]]:
             yield {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
 
 
-def _switched_off(root: Path, records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Claims not tested at the book's own parameters; only a reader's may leave the hypotheses."""
-    off = [record for record in records if not record["applies"]]
-    own = named_parameters(root) if off else {}
-    return [
-        f"{record['id']} ({record['notebook']}): is not tested at the page's own parameters "
-        f"({record['why']})"
-        for record in off
-        if record["parameters"] in own.get(record["notebook"], ())
-    ]
-
-
 def _ledger_problems(
     ledger: Mapping[str, Claim],
     records: Sequence[Mapping[str, Any]],
     pages: Sequence[str] | None,
 ) -> Iterator[str]:
     """Compare all records with the ledger; only problems of `pages` (all when None) are listed."""
-
-    def wanted(page: str) -> bool:
-        return pages is None or page in pages
-
     where: dict[str, list[str]] = {}
     for record in records:
         name, page = record["id"], record["notebook"]
         where.setdefault(name, []).append(page)
-        if not wanted(page):
+        if pages is not None and page not in pages:
             continue
-        claim = ledger.get(name)
-        if claim is None:
+        if (claim := ledger.get(name)) is None:
             yield f"{name} ({page}): is not in the ledger"
             continue
         for problem in record_problems(record, claim):
@@ -85,9 +74,9 @@ def _ledger_problems(
         if claim.notebook != page:
             yield f"{name} ({page}): the ledger says it is checked on {claim.notebook}"
     for name, found in where.items():
-        if len(found) > 1 and any(map(wanted, found)):
+        if len(found) > 1 and (pages is None or set(found) & set(pages)):
             yield f"{name} ({', '.join(found)}): is checked {len(found)} times"
     for claim in ledger.values():
-        owed = claim.checked and claim.same_as is None
-        if owed and claim.id not in where and wanted(claim.notebook):
+        owed = claim.checked and claim.same_as is None and claim.id not in where
+        if owed and (pages is None or claim.notebook in pages):
             yield f"{claim.id} ({claim.notebook}): is checked but has no record"

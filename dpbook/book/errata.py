@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbformat.v4 import new_code_cell, new_notebook
+
 from dpbook.book.keys import page_key
 from dpbook.book.ledger import Claim
 from dpbook.book.pages import Page, outputs
@@ -23,19 +25,9 @@ NAME = "errata"
 MIME = "application/vnd.dpbook.reproducer+json"
 
 
-def is_python(code: str) -> bool:
-    """Whether a reproducer is Python; otherwise it is a command of the shell."""
-    try:
-        compile(code, "reproducer", "exec")
-    except SyntaxError:
-        return False
-    return True
-
-
 def snippets(ledger: Iterable[Claim]) -> dict[str, str]:
-    """The reproducers of all errata that are Python, by the id of the claim."""
-    codes = {claim.id: claim.reproducer or "" for claim in ledger if claim.is_erratum}
-    return {name: code for name, code in codes.items() if is_python(code)}
+    """The reproducers of all errata, by the id of the claim."""
+    return {claim.id: claim.reproducer or "" for claim in ledger if claim.is_erratum}
 
 
 def executed_copy(out: Path) -> Path:
@@ -45,15 +37,12 @@ def executed_copy(out: Path) -> Path:
 
 def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
     """The page of these snippets; beside itself it depends on what they import."""
-    calls = {name: f"show({name!r}, {code!r})" for name, code in codes.items()}
     from dpbook.book.runner import Job  # heavy, and not for Sphinx
 
-    code: dict[str, Any] = {"cell_type": "code", "metadata": {}}
-    code |= {"execution_count": None, "outputs": []}
+    calls = {name: f"show({name!r}, {code!r})" for name, code in codes.items()}
     sources = {"show": inspect.getsource(show)} | calls
-    cells = [code | {"id": name, "source": source} for name, source in sources.items()]
-    form = {"metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    page = Page(NAME, "Errata", {}, {"cells": cells} | form)
+    cells = [new_code_cell(source, id=name) for name, source in sources.items()]
+    page = Page(NAME, "Errata", {}, new_notebook(cells=cells))
     key = page_key(page, {}, root, sources=codes.values())
     return Job(page, {}, key, executed_copy(out), complaint)
 

@@ -1,50 +1,22 @@
 """What a test measured: named parts, each a value against its limit.
 
-A test returns a `Finding`, made by the four functions here and joined with ``&``.
+A test returns a `Finding`, made by the three functions here and joined with ``&``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+#: One thing that a test looked at, as JSON: ``what``, in words with its unit, whether it
+#: ``passes``, ``sign``, ``value`` and ``limit``; without a sign it is a plain fact.
+Part = Mapping[str, Any]
+
 _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
-
-
-@dataclass(frozen=True)
-class Part:
-    """One thing that a test looked at, in words with its unit; a plain fact has no numbers."""
-
-    what: str
-    passes: bool
-    value: float | int | None = None
-    limit: float | int | None = None
-    sign: str = ""
-
-    def words(self) -> str:
-        """The part as a reader sees it: ``largest loss (ε) 1.11 > 1``."""
-        if not self.sign:
-            return f"{self.what}: {'yes' if self.passes else 'no'}"
-        if self.passes:
-            return f"{self.what} {_shown(self.value)} {self.sign} {_shown(self.limit)}"
-        value, limit = _apart(self.value, self.limit)
-        return f"{self.what} {value} {_FAILED[self.sign]} {limit}"
-
-    def plain(self) -> dict[str, Any]:
-        """The part as JSON; infinite values become words."""
-        infinite = (math.inf, -math.inf)
-        values = {k: getattr(self, k) for k in ("what", "passes", "sign", "value", "limit")}
-        return {name: str(v) if v in infinite else v for name, v in values.items()}
-
-    @classmethod
-    def read(cls, plain: Mapping[str, Any]) -> Part:
-        """The part that `plain` wrote."""
-        words = {k: float(plain[k]) for k in ("value", "limit") if isinstance(plain[k], str)}
-        return cls(**{**plain, **words})
 
 
 @dataclass(frozen=True)
@@ -56,12 +28,13 @@ class Finding:
     @property
     def passes(self) -> bool:
         """Whether every part passes."""
-        return all(part.passes for part in self.parts)
+        return all(part["passes"] for part in self.parts)
 
     def __and__(self, other: Finding) -> Finding:
         if not isinstance(other, Finding):
             return NotImplemented
-        if twice := [p.what for p in other.parts if p.what in {q.what for q in self.parts}]:
+        names = {part["what"] for part in self.parts}
+        if twice := [part["what"] for part in other.parts if part["what"] in names]:
             raise ValueError(f"two parts of one test are called {twice[0]!r}")
         return Finding(self.parts + other.parts)
 
@@ -100,11 +73,18 @@ def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Findin
     return _compared(what, value, expected, "=", np.abs, slack)
 
 
-def fact(what: str, truth: Any) -> Finding:
-    """Something that is so or not so, when there is no number to show."""
-    if not isinstance(truth, (bool, np.bool_)):
-        raise ValueError(f"{what}: must be True or False, got {truth!r}")
-    return Finding((Part(_named(what), bool(truth)),))
+def part_words(part: Part) -> str:
+    """A part as a reader sees it: ``largest loss (ε) 1.11 > 1``."""
+    what, passes, sign = part["what"], part["passes"], part["sign"]
+    if not sign:
+        return f"{what}: {'yes' if passes else 'no'}"
+    value, limit = (float(x) if isinstance(x, str) else x for x in (part["value"], part["limit"]))
+    if passes:
+        return f"{what} {_shown(value, 4)} {sign} {_shown(limit, 4)}"
+    digits = 4  # and as many more as tell the two apart
+    while _shown(value, digits) == _shown(limit, digits) and value != limit:
+        digits += 1
+    return f"{what} {_shown(value, digits)} {_FAILED[sign]} {_shown(limit, digits)}"
 
 
 def _compared(
@@ -116,47 +96,32 @@ def _compared(
     slack: float,
 ) -> Finding:
     """The entry that goes farthest `beyond` its limit, and whether that is within the slack."""
-    found, wanted = _numbers(what, value, limit)
+    if not isinstance(what, str) or not what.strip():
+        raise ValueError(f"a measurement needs a name in words, got {what!r}")
+    try:
+        both = np.broadcast_arrays(np.asarray(value), np.asarray(limit))
+    except ValueError as error:
+        raise ValueError(f"{what}: value and limit do not fit together ({error})") from None
+    if any(a.dtype.kind not in "biuf" or a.size == 0 or np.isnan(a).any() for a in both):
+        raise ValueError(f"{what}: needs numbers without NaN, got {value!r} and {limit!r}")
+    found, wanted = (array.ravel().astype(float) for array in both)
     with np.errstate(invalid="ignore"):
         over = np.where(found == wanted, 0.0, beyond(found - wanted))
     at = int(over.argmax())
-    passes = over[at] < slack if sign in ("<", ">") else over[at] <= slack
-    return Finding((Part(what, bool(passes), _whole(found[at]), _whole(wanted[at]), sign),))
+    passes = bool(over[at] < slack if sign in ("<", ">") else over[at] <= slack)
+    numbers = {"value": _plain(found[at]), "limit": _plain(wanted[at])}
+    return Finding(({"what": what, "passes": passes, "sign": sign, **numbers},))
 
 
-def _numbers(what: str, value: Any, limit: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Value and limit as flat arrays of one length, without gaps."""
-    _named(what)
-    try:
-        found, wanted = np.broadcast_arrays(np.asarray(value), np.asarray(limit))
-    except ValueError as error:
-        raise ValueError(f"{what}: value and limit do not fit together ({error})") from None
-    for array in (found, wanted):
-        if array.dtype.kind not in "biuf" or array.size == 0 or np.isnan(array).any():
-            raise ValueError(f"{what}: needs numbers without NaN, got {value!r} and {limit!r}")
-    return found.ravel().astype(float), wanted.ravel().astype(float)
+def _shown(number: float | int, digits: int) -> str:
+    if isinstance(number, int):
+        return f"{number:,}"
+    return f"{number:.{digits}g}" if digits < 17 else repr(number)
 
 
-def _named(what: str) -> str:
-    if not isinstance(what, str) or not what.strip():
-        raise ValueError(f"a measurement needs a name in words, got {what!r}")
-    return what
-
-
-def _whole(number: float) -> float | int:
-    """An integer where the number is one that reads better so."""
+def _plain(number: float) -> float | int | str:
+    """An integer where the number is one, which reads better; infinity in words, for JSON."""
     number = float(number)
+    if math.isinf(number):
+        return str(number)
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
-
-
-def _shown(number: Any, digits: int = 4) -> str:
-    return f"{number:,}" if isinstance(number, int) else f"{number:.{digits}g}"
-
-
-def _apart(value: Any, limit: Any) -> Sequence[str]:
-    """Two numbers with just enough digits, four at least, to be told apart if they differ."""
-    for digits in range(4, 17):
-        shown = [_shown(number, digits) for number in (value, limit)]
-        if shown[0] != shown[1] or value == limit:
-            return shown
-    return [repr(value), repr(limit)]

@@ -15,11 +15,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.ledger import LedgerError, raw_entries
+from dpbook.book.ledger import raw_entries
 from dpbook.book.pages import Page
 
 # What a cell can see of its claims; the other fields are only shown.
 _CLAIM_FIELDS = ("id", "kind", "status", "verdict", "tier", "report")
+# How the statements of a package begin that only hands out what its modules hold.
+_ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "constraints.txt")
 
 
@@ -69,10 +71,8 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
 
 
 def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
-    try:
-        entries = raw_entries(root / "book" / "claims.yml")
-    except (OSError, LedgerError):  # the check of the ledger reports it
-        return []
+    ledger = root / "book" / "claims.yml"
+    entries = raw_entries(ledger) if ledger.is_file() else []  # the check of the ledger reports it
     mine = [e for e in entries if isinstance(e, dict) and e.get("notebook") == page.name]
     return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
 
@@ -101,39 +101,30 @@ def _plain(cell: str) -> str:
 
 def _imports(tree: ast.Module, root: Path) -> Iterator[Path]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.split(".")[0] == "dpbook" and (path := _file(alias.name, root)):
-                    yield path
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dpbook":
-            for alias in node.names:
-                yield from _origin(str(node.module), alias.name, root)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for name in (package + alias.name for alias in node.names):
+                if name.startswith("dpbook."):
+                    yield from _files(name, root)
 
 
-def _origin(module: str, name: str, root: Path) -> Iterator[Path]:
-    """The files behind ``from module import name``."""
-    if submodule := _file(f"{module}.{name}", root):
-        yield submodule
-    elif path := _file(module, root):
-        taken = None
-        if path.name == "__init__.py":
-            body = _parsed(path, path.stat().st_mtime_ns).body
-            imports = (node for node in body if isinstance(node, ast.ImportFrom))
-            names = ((node.module, alias) for node in imports for alias in node.names)
-            taken = next(((m, a.name) for m, a in names if (a.asname or a.name) == name), None)
-            if not all(map(_only_imports, body)):
-                yield path
-        yield from _origin(str(taken[0]), taken[1], root) if taken else [path]
-
-
-def _only_imports(node: ast.stmt) -> bool:
-    """Whether a statement of a package imports, lists names, or documents."""
-    if isinstance(node, ast.Assign):
-        return all(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets)
-    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return constant or isinstance(node, ast.Import | ast.ImportFrom)
-
-
-def _file(module: str, root: Path) -> Path | None:
-    stem = root.joinpath(*module.split("."))
-    return next(filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py")), None)
+def _files(name: str, root: Path) -> Iterator[Path]:
+    """The files behind the dotted name of a module, or of something in a module or package."""
+    stem = root.joinpath(*name.split("."))
+    path = next(filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py")), None)
+    if path or "." not in name:
+        yield from [path] if path else []
+        return
+    module, _, last = name.rpartition(".")
+    for path in _files(module, root):
+        body = _parsed(path, path.stat().st_mtime_ns).body if path.name == "__init__.py" else []
+        taken = {
+            alias.asname or alias.name: f"{node.module}.{alias.name}"
+            for node in body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        if last in taken:
+            yield from _files(taken[last], root)
+        if last not in taken or not all(ast.unparse(n).startswith(_ONLY_IMPORTS) for n in body):
+            yield path

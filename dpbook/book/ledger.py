@@ -1,98 +1,30 @@
-"""The ledger: every claim the book accounts for, read from ``book/claims.yml``."""
+"""The ledger: every claim the book accounts for, read from ``book/claims.yml``.
+
+``claims.schema.yml`` beside this module says what an entry must look like.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 
-KINDS = (
-    *("definition", "model", "algorithm", "privacy", "sensitivity", "inequality", "utility"),
-    *("lower-bound", "construction", "experiment", "dataset"),
-)
-#: Kinds with nothing to break, whose checks need no broken twin.
-KINDS_WITHOUT_CONTROL = ("definition", "model", "dataset")
-VERDICTS = (
-    *("holds", "holds-loosely", "proof-repaired", "empty", "false-repaired", "refuted"),
-    *("shape-only", "definition"),
-)
-#: Verdicts under which the printed statement is expected to fail its check.
+#: The parser in C where there is one; whatever stands in the ledger is text, dates too.
+_Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_SCHEMA = yaml.safe_load(Path(__file__).with_name("claims.schema.yml").read_text("utf-8"))
+_FORMATS = FormatChecker(())
+_FORMATS.checks("python", SyntaxError)(lambda code: compile(str(code), "reproducer", "exec"))
+_VALIDATOR = Draft202012Validator(_SCHEMA, format_checker=_FORMATS)
+#: Every verdict, and those under which the printed statement is expected to fail its check.
+VERDICTS: tuple[str, ...] = tuple(_SCHEMA["properties"]["verdict"]["enum"])
 FAILING_VERDICTS = ("false-repaired", "refuted")
-#: Verdicts that leave nothing to correct; every other verdict is an erratum.
-CLEAN_VERDICTS = ("holds", "shape-only", "definition")
-TIERS = ("exact", "certified", "proof", "statistical")
-STATUSES = ("checked", "pending")
-#: What of a claim failed, and what hangs on it, the gravest first.
-FAILED = ("statement", "proof", "algorithm", "accounting", "experiment", "wording")
-SEVERITIES = ("privacy", "conclusion", "proof", "constant", "wording")
-
-_CHECKED = ("verdict", "tier")
-_ERRATUM = ("heading", "printed", "wrong", "repair", "reproducer", "failed", "severity")
 #: What an entry with `same_as` takes over.
-_INHERITED = ("status", "notebook", *_CHECKED)
-
-
-def _one_of(words: tuple[str, ...]) -> dict[str, Any]:
-    return {"enum": list(words), "description": f"one of {', '.join(words)}"}
-
-
-def _list_of(items: Mapping[str, Any], words: str) -> dict[str, Any]:
-    return {"type": "array", "items": items, "description": f"a list of {words}"}
-
-
-def _mapping_of(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
-    form = {"type": "object", "properties": properties, "required": required}
-    words = f"a mapping of {', '.join(properties)}"
-    return form | {"additionalProperties": False, "description": words}
-
-
-_TEXT = {"type": "string", "pattern": r"\S", "description": "a text"}
-_DATE = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$", "description": "year-month-day"}
-_WITHDRAWN = {"date": _DATE, "said": _TEXT, "reason": _TEXT}
-
-#: One entry, field by field, as JSON Schema; the descriptions say in words what is allowed.
-SCHEMA = _mapping_of(
-    required=["id", "paper", "where", "kind", "says"],
-    properties={
-        **dict.fromkeys(("id", "paper", "where", "says", "notebook", "remark", "same_as"), _TEXT),
-        **dict.fromkeys(_ERRATUM, _TEXT),
-        "kind": _one_of(KINDS),
-        "status": _one_of(STATUSES),
-        "verdict": _one_of(VERDICTS),
-        "tier": _one_of(TIERS),
-        "failed": _one_of(FAILED),
-        "severity": _one_of(SEVERITIES),
-        "report": _list_of(_TEXT, "names, each once") | {"uniqueItems": True},
-        "labels": {
-            "type": "object",
-            "additionalProperties": _TEXT,
-            "description": "for names of the report: what the number is, in plain words",
-        },
-        "withdrawn": _list_of(_mapping_of(_WITHDRAWN, list(_WITHDRAWN)), ", ".join(_WITHDRAWN)),
-    },
-)
-_VALIDATOR = Draft202012Validator(SCHEMA)
-
-#: Marks that a text of the ledger must not contain, since it becomes a part of several pages.
-_NOT_IN_TEXTS = {
-    "![": "an image, which could lie on another host",
-    "\\href": "a link inside a formula",
-    "{{": "a substitution, which other pages do not know",
-}
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The parser in C where there is one; dates stay texts."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
-        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
-        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+_INHERITED = ("status", "notebook", "verdict", "tier")
 
 
 class LedgerError(ValueError):
@@ -112,19 +44,19 @@ class Claim:
     status: str
     verdict: str | None = None
     tier: str | None = None
-    report: tuple[str, ...] = ()  # names of the numbers that the check must report
+    report: Sequence[str] = ()  # names of the numbers that the check must report
     labels: Mapping[str, str] = field(default_factory=dict)  # these numbers in plain words
     remark: str | None = None
-    # exactly for the verdicts outside `CLEAN_VERDICTS`: the erratum
+    # the erratum, for verdicts that leave something to correct
     heading: str | None = None
     printed: str | None = None
     wrong: str | None = None
     repair: str | None = None
-    reproducer: str | None = None  # Python, or a command
+    reproducer: str | None = None  # Python
     failed: str | None = None
     severity: str | None = None
     same_as: str | None = None  # the claim whose check decides this one, too
-    withdrawn: tuple[Mapping[str, str], ...] = ()  # what this book said before: date, said, reason
+    withdrawn: Sequence[Mapping[str, str]] = ()  # what this book said before: date, said, reason
 
     def label(self, name: str) -> str:
         """What a recorded number is, in plain words, with its unit; its name without a label."""
@@ -137,8 +69,8 @@ class Claim:
 
     @property
     def needs_control(self) -> bool:
-        """Whether a check must show a broken twin that it catches."""
-        return self.kind not in KINDS_WITHOUT_CONTROL
+        """Whether there is something to break, so that a check must catch a broken twin."""
+        return self.kind not in ("definition", "model", "dataset")
 
     @property
     def expects_holds(self) -> bool:
@@ -148,7 +80,7 @@ class Claim:
     @property
     def is_erratum(self) -> bool:
         """Whether the claim has an entry of its own on the errata page."""
-        return self.checked and self.verdict not in CLEAN_VERDICTS and self.same_as is None
+        return self.checked and self.heading is not None
 
     @property
     def breaks_privacy(self) -> bool:
@@ -172,6 +104,14 @@ def load_ledger(path: str | Path) -> dict[str, Claim]:
 def raw_entries(path: Path) -> list[Any]:
     """The entries of the ledger as they stand there; raises `LedgerError` if it is not a list."""
     return _parsed(path, *_version(path))
+
+
+def find_ledger() -> Path:
+    """Where ``book/claims.yml`` is: here or in a folder above, or else beside this package."""
+    here = Path.cwd()
+    folders = (here, *here.parents, Path(__file__).resolve().parents[2])
+    paths = [folder / "book" / "claims.yml" for folder in folders]
+    return next(filter(Path.is_file, paths), paths[0])
 
 
 def _version(path: Path) -> tuple[int, int]:
@@ -198,79 +138,42 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
         name = entry.get("id") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name.strip():
             problems.append(f"entry {number} of {path.name}: needs an id, got {entry!r:.80}")
-            continue
-        found = [*_broken_fields(entry), *_broken_rules(entry)]
-        found += ["the id occurs twice"] * (name in good)
-        problems += [f"{name}: {problem}" for problem in found]
-        if not found:
+        elif found := [*_complaints(entry), *["the id occurs twice"] * (name in good)]:
+            problems += [f"{name}: {problem}" for problem in found]
+        else:
             good[name] = entry
     ledger = {}
     for name, entry in good.items():
-        lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
-        plain: dict[str, Any] = entry | lists
-        if "same_as" in entry:
-            other = good.get(entry["same_as"], entry)
-            if "same_as" in other:
-                words = f"same_as is {entry['same_as']!r}, must be a claim with its own check"
-                problems.append(f"{name}: {words}")
-                continue
-            plain |= {key: other[key] for key in _INHERITED if key in other}
-        ledger[name] = Claim(**plain)
+        other = good.get(entry["same_as"], entry) if "same_as" in entry else {}
+        if "same_as" in other:
+            words = f"same_as is {entry['same_as']!r}, must be a claim with its own check"
+            problems.append(f"{name}: {words}")
+        else:
+            taken = {key: other[key] for key in _INHERITED if key in other}
+            ledger[name] = Claim(**entry, **taken)
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger
 
 
-def find_ledger(start: str | Path | None = None) -> Path:
-    """``book/claims.yml`` in a folder or above it, or beside this package; else `LedgerError`."""
-    begin = Path(start or Path.cwd()).resolve()
-    for folder in (begin, *begin.parents, Path(__file__).resolve().parents[2]):
-        candidate = folder / "book" / "claims.yml"
-        if candidate.is_file():
-            return candidate
-    raise LedgerError(f"no book/claims.yml in {begin} or in a folder above it")
-
-
-def _broken_fields(entry: Mapping[str, Any]) -> Iterator[str]:
+def _complaints(entry: Mapping[str, Any]) -> Iterator[str]:
     """What the schema finds: the field, its value and what is allowed."""
     for error in _VALIDATOR.iter_errors(entry):
         where = error.json_path.removeprefix("$").removeprefix(".")
         before = f"{where}: " if where else ""
+        fields = error.schema.get("properties", _SCHEMA["properties"])
         if error.validator == "required":
             name = error.message.split("'")[1]
-            yield f"{before}needs {name}, {error.schema['properties'][name]['description']}"
+            yield f"{before}needs {name}, {_allowed(fields[name])}"
         elif error.validator == "additionalProperties":
-            for name in error.instance.keys() - error.schema["properties"].keys():
+            for name in error.instance.keys() - fields.keys():
                 yield f"{before}unknown field {name!r}"
         else:
-            yield f"{where} is {error.instance!r:.80}, must be {error.schema['description']}"
+            yield f"{where} is {error.instance!r:.80}, must be {_allowed(error.schema)}"
+    if "labels" in entry:
+        for name in {*entry["labels"]} ^ {*entry.get("report", ())}:
+            yield f"labels and report must have the same names; {name!r} is in one of them"
 
 
-def _broken_rules(entry: Mapping[str, Any]) -> Iterator[str]:
-    """What the fields say about each other."""
-    for key, words in entry.items():
-        for mark, why in _NOT_IN_TEXTS.items():
-            if isinstance(words, str) and mark in words and key != "reproducer":
-                yield f"{key} contains {mark!r}, {why}"
-    if "same_as" in entry:
-        for key in (*_INHERITED, *_ERRATUM):
-            if key in entry:
-                yield f"has no check and no erratum of its own, so it cannot have {key}"
-        return
-    for key in entry.get("labels", {}).keys() ^ entry.get("report", ()):
-        yield f"labels and report must have the same names; {key!r} is in one of them"
-    status, verdict = entry.get("status"), entry.get("verdict")
-    checked = status == "checked"
-    for key in ("notebook", "status", *(_CHECKED if checked else ())):
-        if key not in entry:
-            yield f"needs {key}, {SCHEMA['properties'][key]['description']}"
-    if status == "pending":
-        for key in (key for key in _CHECKED if key in entry):
-            yield f"is pending, so it cannot have a {key} yet"
-    elif checked and verdict in VERDICTS:
-        for key in _ERRATUM:
-            if verdict in CLEAN_VERDICTS and key in entry:
-                yield f"has no erratum of its own, so it cannot have {key}"
-            elif verdict not in CLEAN_VERDICTS and key not in entry:
-                allowed = SCHEMA["properties"][key]["description"]
-                yield f"has verdict {verdict}, so it needs {key}, {allowed}"
+def _allowed(schema: Mapping[str, Any]) -> str:
+    return schema.get("description") or f"one of {', '.join(schema['enum'])}"

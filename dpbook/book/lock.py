@@ -8,8 +8,6 @@
 * a row of simulated means carries its standard error.  On a page that runs at the parameters of the
   lock the rule above holds for it too; at others the two means are compared by Welch's test, with
   an error probability of `FALSE_ALARM` for the whole table.
-
-`renew` shows what changed before it writes the file anew.
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ from dpbook.book.pages import PageError
 FILE = "book/reports.lock"
 DIGITS = 6
 FALSE_ALARM = 1e-9
+_NOTHING: dict[str, Any] = {"parameters": None, "numbers": {}, "report": {}}
 _SPREAD = ("mean", "sd", "sd_between", "runs", "replicates")
 
 Record = Mapping[str, Any]
@@ -35,58 +34,46 @@ Entry = dict[str, Any]
 def load(root: Path) -> dict[str, Entry] | None:
     """The lock: parameters and numbers by claim; None if there is no readable one."""
     try:
-        kept = json.loads((root / FILE).read_text(encoding="utf-8"))
+        kept: dict[str, Entry] = json.loads((root / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return kept if isinstance(kept, dict) else None
+    return kept
 
 
 def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]:
     """One line for every number that is not the locked one, or missing if they are `complete`."""
-    reporting = [record for record in records if record["report"]]
+    reporting = {record["id"]: record for record in records if record["report"]}
     if (kept := load(root)) is None:
         return [f"{FILE} is missing or not readable: `dpbook lock` writes it"] * bool(reporting)
     found = []
-    for record in reporting:
-        names = dict(entries(record))
-        entry = kept.get(record["id"], {"parameters": None, "numbers": {}})
+    for claim in {*reporting, *(kept if complete else ())}:
+        record = reporting.get(claim, _NOTHING)
+        entry, names = kept.get(claim, _NOTHING), dict(_entries(record["report"]))
         locked, same = entry["numbers"], entry["parameters"] == record["parameters"]
         for name, number in names.items():
-            where = f"{record['id']} ({record['notebook']}): {name}"
+            where = f"{claim} ({record['notebook']}): {name}"
             if name not in locked:
                 found.append(f"{where} is not in {FILE}: `dpbook lock` adds it")
             elif complaint := _differs(locked[name], number, 0 if same else len(names)):
                 found.append(f"{where} {complaint}")
-        found += _gone(record["id"], locked, names)
-    if complete:
-        for claim in kept.keys() - {record["id"] for record in reporting}:
-            found += _gone(claim, kept[claim]["numbers"], ())
+        gone = locked.keys() - names
+        found += [f"{claim}: {name} is in {FILE}, but nothing reports it" for name in gone]
     return sorted(found)
 
 
-def _gone(claim: str, locked: Mapping[str, Entry], names: Any) -> list[str]:
-    return [f"{claim}: {n} is in {FILE}, but nothing reports it" for n in locked if n not in names]
-
-
-def entries(record: Record) -> Iterator[tuple[str, Entry]]:
-    """Every number of a record with its tolerance, by name; rows of a table one by one."""
-    for name, value in record["report"].items():
-        yield from _entries(name, value)
-
-
-def _entries(name: str, value: Any) -> Iterator[tuple[str, Entry]]:
+def _entries(value: Any, name: str = "") -> Iterator[tuple[str, Entry]]:
+    """Every number of a report with its tolerance, by name; rows of a table one by one."""
     if isinstance(value, list):
         for number, item in enumerate(value):
-            yield from _entries(f"{name}[{_label(item, number)}]", item)
+            yield from _entries(item, f"{name}[{_label(item, number)}]")
+    elif isinstance(value, Mapping) and {"mean", "sd_between", "runs"} <= value.keys():
+        runs = int(value["runs"])
+        error = value["sd_between"] / math.sqrt(runs)
+        yield name, _entry(value["mean"]) | {"standard error": error, "runs": runs}
     elif isinstance(value, Mapping):
-        if "mean" in value and "sd_between" in value and "runs" in value:
-            runs = int(value["runs"])
-            error = value["sd_between"] / math.sqrt(runs)
-            yield name, _entry(value["mean"]) | {"standard error": error, "runs": runs}
-        else:
-            for key, item in value.items():
-                yield from _entries(f"{name}.{key}", item)
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        for key, item in value.items():
+            yield from _entries(item, f"{name}.{key}".removeprefix("."))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         yield name, _entry(value)
 
 
@@ -129,24 +116,23 @@ def renew(
         if record["parameters"] != defaults.get(record["notebook"]):
             page = f"{record['notebook']} ran at other parameters than its defaults"
             raise PageError(f"{page}; run `make book`, then lock")
-    new: dict[str, Entry] = {
-        record["id"]: {"parameters": record["parameters"], "numbers": dict(entries(record))}
-        for record in records
-        if record["report"]
-    }
-    old = load(root) or {}
-    changes = []
-    for claim in sorted(old.keys() | new.keys()):
-        before, after = (side.get(claim, {}).get("numbers", {}) for side in (old, new))
-        for name in sorted(before.keys() | after.keys()):
-            values = [side[name]["value"] if name in side else "-" for side in (before, after)]
-            if values[0] != values[1]:
-                changes.append(f"{claim}: {name}: {values[0]} -> {values[1]}")
+    numbers = {r["id"]: dict(_entries(r["report"])) for r in records if r["report"]}
+    old = {claim: entry["numbers"] for claim, entry in (load(root) or {}).items()}
+    before, after = (
+        {
+            f"{claim}: {name}": n["value"]
+            for claim, named in side.items()
+            for name, n in named.items()
+        }
+        for side in (old, numbers)
+    )
     if write:
+        parameters = {record["id"]: json.dumps(record["parameters"]) for record in records}
         lines = (
-            f' {json.dumps(claim)}: {{\n  "parameters": {json.dumps(entry["parameters"])},\n'
-            f'  "numbers": {json.dumps(entry["numbers"])}\n }}'
-            for claim, entry in sorted(new.items())
+            f' {json.dumps(claim)}: {{\n  "parameters": {parameters[claim]},\n'
+            f'  "numbers": {json.dumps(numbers[claim])}\n }}'
+            for claim in sorted(numbers)
         )
         write_whole(root / FILE, "{\n" + ",\n".join(lines) + "\n}\n")
-    return changes
+    pairs = {name: (before.get(name, "-"), after.get(name, "-")) for name in before | after}
+    return [f"{name}: {x} -> {y}" for name, (x, y) in sorted(pairs.items()) if x != y]

@@ -6,82 +6,50 @@ import contextlib
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dpbook.book.pages import PageError
 
 MARKER = ".dpbook"
-_MARKER_TEXT = "Made by dpbook: builds of the book replace and delete what lies in this folder.\n"
-_ADVICE = "and a build deletes what it finds; name an empty or a new folder, or move them away"
-_LOCK = ".lock"
-_STAGING = "staging-"
+STAGING = "staging-"
 
 
 def claim_folder(out: Path) -> Path:
     """Make `out` a folder for builds; a `PageError` if it holds anything but their work."""
     try:
-        if out.exists() and not out.is_dir():
-            raise PageError(f"{out} is a file; name a folder, or a place where one can be made")
-        marker = out / MARKER
-        if not marker.is_file():
-            found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
-            if found:
-                shown = ", ".join(found[:3]) + ", ..." * (len(found) > 3)
-                made = f"{out} holds files that no build of this book made ({shown})"
-                raise PageError(f"{made}, {_ADVICE}")
-            out.mkdir(parents=True, exist_ok=True)
-        marker.write_text(_MARKER_TEXT, encoding="utf-8")  # also proves that we may write
+        out.mkdir(parents=True, exist_ok=True)
+        found = sorted(path.name for path in out.iterdir())
+        if found and MARKER not in found:
+            shown = ", ".join(found[:3]) + ", ..." * (len(found) > 3)
+            made = f"{out} holds files that no build of this book made ({shown})"
+            advice = "name an empty or a new folder, or move them away"
+            raise PageError(f"{made}, and a build deletes what it finds; {advice}")
+        words = "Made by dpbook: builds of the book replace and delete what lies in this folder.\n"
+        (out / MARKER).write_text(words, encoding="utf-8")  # also proves that we may write
     except OSError as error:
         raise PageError(f"{out} cannot be written to: {error.strerror or error}") from None
     return out
 
 
-def own_folder(root: Path, out: Path) -> Path:
-    """`out` as a folder for builds; whoever makes it inside the book's own marks that, too."""
-    if (root / "_build") in out.parents:
-        claim_folder(root / "_build")
-    return claim_folder(out)
-
-
 @contextlib.contextmanager
-def sole_build(out: Path) -> Iterator[None]:
+def sole_build(root: Path, out: Path) -> Iterator[None]:
     """Hold the folder for one build, and clean up after a killed one; `PageError` if it is busy."""
-    with open(out / _LOCK, "a+", encoding="utf-8") as lock:
+    if root / "_build" in out.parents:
+        claim_folder(root / "_build")  # which this build would otherwise make, without the marker
+    with open(claim_folder(out) / ".lock", "a+", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             lock.seek(0)
-            holder = lock.read().strip() or "unknown"
-            busy = f"another build is at work in {out} (process {holder})"
-            advice = "wait for it, or name another folder with --output"
-            raise PageError(f"{busy}; {advice}") from None
+            busy = f"another build is at work in {out} (process {lock.read().strip() or 'unknown'})"
+            raise PageError(f"{busy}; wait for it, or name another folder with --output") from None
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
         lock.flush()
-        for left in out.glob(f"{_STAGING}*"):
+        for left in out.glob(f"{STAGING}*"):
             shutil.rmtree(left, ignore_errors=True)
         yield
-
-
-@contextlib.contextmanager
-def staging_folder(out: Path) -> Iterator[Path]:
-    """A new folder in `out` that is gone afterwards, whatever happens."""
-    with tempfile.TemporaryDirectory(
-        prefix=_STAGING, dir=out, ignore_cleanup_errors=True
-    ) as folder:
-        yield Path(folder)
-
-
-def delete_folder(out: Path) -> bool:
-    """Delete a folder of builds; False if there is none."""
-    if not out.is_dir():
-        return False
-    claim_folder(out)
-    with sole_build(out):
-        shutil.rmtree(out)
-    return True
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool] = ()) -> list[str]:

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import fnmatch
 import io
 import json
+import operator
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from typing import Any
 import yaml
 
 PROFILES = "profiles.yml"
+_UNREADABLE = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, yaml.YAMLError)
 _INTERVAL = re.compile(r"([\[(])\s*([^\s,]+)\s*,\s*([^\s,]+)\s*([\])])")
 
 
@@ -55,47 +58,28 @@ class Parameter:
 
     def coerce(self, value: Any) -> Any:
         """`value` in the type of the default; a `ValueError` says what is allowed instead."""
-        many = isinstance(self.default, list)
-        if many and not (isinstance(value, list | tuple) and value):
-            raise ValueError(self._wanted("is not a list with at least one element"))
+        many, wanted = isinstance(self.default, list), _scalar_type(self.default)
         inside = _membership(self.allowed.removeprefix("each in").strip())
-        items = [self._coerce_scalar(item) for item in (value if many else [value])]
-        if not all(map(inside, items)):
-            raise ValueError(self._wanted("is outside the allowed values"))
+        try:
+            if many and not (isinstance(value, list | tuple) and value):
+                raise ValueError("is not a list with at least one element")
+            items = [_in_type(item, wanted) for item in (value if many else [value])]
+            if not all(map(inside, items)):
+                raise ValueError("is outside the allowed values")
+        except ValueError as error:
+            raise ValueError(f"{error}; allowed: {self.kind}, {self.allowed}") from None
         return items if many else items[0]
 
     def parse(self, text: str) -> Any:
-        """Read a value from the command line: a Python literal, else YAML, text as it stands."""
-        wants_text = _scalar_type(self.default) is str
-        try:
-            value = ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            try:
-                value = yaml.load(text, Loader=yaml.BaseLoader if wants_text else yaml.SafeLoader)
-            except (yaml.YAMLError, ValueError):
-                value = text
-        if _scalar_type(self.default) is float and isinstance(value, str):
-            with contextlib.suppress(ValueError):
-                return float(value)  # inf and nan, which are no literals
-        if wants_text and isinstance(self.default, str) and not isinstance(value, str):
-            return text
-        if wants_text and isinstance(value, list | tuple):
-            return [item if isinstance(item, str) else str(item) for item in value]
-        return value
-
-    def _coerce_scalar(self, value: Any) -> Any:
-        wanted = _scalar_type(self.default)
-        if wanted is float and type(value) is int:
-            try:
-                return float(value)
-            except OverflowError:
-                raise ValueError(self._wanted("is too large for a float")) from None
-        if type(value) is not wanted:
-            raise ValueError(self._wanted(f"has the wrong type, {type(value).__name__}"))
-        return value
-
-    def _wanted(self, problem: str) -> str:
-        return f"{problem}; allowed: {self.kind}, {self.allowed}"
+        """Read a value from the command line: a Python literal, a number, YAML; else the text."""
+        text = text.strip()
+        value: Any = text
+        readers: tuple[Callable[[str], Any], ...] = (ast.literal_eval, float, yaml.safe_load)
+        for read in readers:
+            with contextlib.suppress(*_UNREADABLE):
+                value = read(text)
+                break
+        return text if isinstance(self.default, str) and not isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -131,31 +115,49 @@ def _read_page(path: Path) -> Page:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         cells = [(c["cell_type"], c["metadata"], "".join(c["source"])) for c in notebook["cells"]]
         tagged = [text for _, metadata, text in cells if "parameters" in metadata.get("tags", [])]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        why = f"not a readable notebook ({type(error).__name__}: {error})"
-        raise PageError(f"page {path.stem}: {why}") from None
-    try:
         if len(tagged) != 1:
             raise PageError(f"{len(tagged)} cells are tagged 'parameters', one is needed")
         parameters = parse_parameters(tagged[0])
     except PageError as error:
         raise PageError(f"page {path.stem}: {error}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        why = f"not a readable notebook ({type(error).__name__}: {error})"
+        raise PageError(f"page {path.stem}: {why}") from None
     lines = (line for kind, _, text in cells if kind == "markdown" for line in text.splitlines())
     headings = (line[2:].strip() for line in lines if line.startswith("# "))
     return Page(path.stem, next(headings, path.stem), parameters, notebook)
 
 
+def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
+    """The pages that match a glob in `only`, all when it is empty; a glob must match something."""
+    names = [page.name for page in pages]
+    matched = {glob: fnmatch.filter(names, glob) for glob in only}
+    if idle := [glob for glob in only if not matched[glob]]:
+        raise PageError(f"no page matches {idle[0]}; the pages are {', '.join(names) or '(none)'}")
+    return [p for p in pages if not only or any(p.name in found for found in matched.values())]
+
+
+def find_page(root: Path, name: str) -> Page:
+    """The page with this name: ``03-noisy-counts``, a path to it, or a beginning such as ``03``."""
+    stem = Path(name).name.removesuffix(".ipynb")
+    begins = select(find_pages(root), [f"{stem}*"])
+    found = [page for page in begins if page.name == stem] or begins
+    if len(found) > 1:
+        names = ", ".join(page.name for page in found)
+        raise PageError(f"{name!r} begins several pages; the pages are {names}")
+    return found[0]
+
+
 def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
     """Effective parameters of a page: the defaults with `given` on top, all of them checked."""
     if unknown := [name for name in given if name not in page.parameters]:
-        known = ", ".join(page.parameters) or "(none)"
-        words = f"no parameter {unknown[0]!r}; its parameters are {known}"
+        words = f"no parameter {unknown[0]!r}; its parameters are {', '.join(page.parameters)}"
         raise ParameterError(f"page {page.name}: {words}")
-    effective = {}
-    for name, parameter in page.parameters.items():
-        value = given.get(name, parameter.default)
+    effective = {name: parameter.default for name, parameter in page.parameters.items()}
+    effective.update(given)
+    for name, value in effective.items():
         try:
-            effective[name] = parameter.coerce(value)
+            effective[name] = page.parameters[name].coerce(value)
         except ValueError as error:
             raise ParameterError(f"page {page.name}: {name} = {value!r} {error}") from None
     return effective
@@ -177,21 +179,17 @@ def load_profile(root: Path, name: str) -> dict[str, dict[str, Any]]:
         raise PageError(f"no profile {name!r}; notebooks/{PROFILES} has {', '.join(profiles)}")
     overrides = profiles[name] or {}
     inner = overrides.values() if isinstance(overrides, dict) else [overrides]
-    if not all(isinstance(values, dict | None) for values in inner):
+    if not all(isinstance(values, dict) for values in inner):
         raise PageError(f"profile {name!r}: give each page a mapping of parameter to value")
-    return {page: dict(values or {}) for page, values in overrides.items()}
+    return dict(overrides)
 
 
 def _profiles(root: Path) -> dict[str, Any]:
-    path = root / "notebooks" / PROFILES
     try:
-        profiles = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
+        profiles = yaml.safe_load((root / "notebooks" / PROFILES).read_text(encoding="utf-8"))
+        return {"default": {}} | (profiles or {})
+    except (OSError, TypeError, yaml.YAMLError) as error:
         raise PageError(f"notebooks/{PROFILES} cannot be read: {error}") from None
-    if not isinstance(profiles, dict):
-        raise PageError(f"notebooks/{PROFILES} is not a mapping of profiles")
-    profiles.setdefault("default", {})
-    return profiles
 
 
 def parse_parameters(source: str) -> dict[str, Parameter]:
@@ -211,26 +209,27 @@ def parse_parameters(source: str) -> dict[str, Parameter]:
 
 def _read_statement(node: ast.stmt, comments: Mapping[int, str]) -> Parameter:
     line = ast.unparse(node)
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    if len(targets) != 1 or not isinstance(name := targets[0], ast.Name):
-        raise PageError(f"parameters cell: {line!r} is not of the form name = literal")
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            pass
+        case _:
+            raise PageError(f"parameters cell: {line!r} is not of the form name = literal")
     try:
-        default = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+        default = ast.literal_eval(value)
     except ValueError:
         raise PageError(f"parameters cell: the value in {line!r} is not a literal") from None
-    last = node.end_lineno or node.lineno
-    comment = " ".join(comments[n] for n in range(node.lineno, last + 1) if n in comments)
+    lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    comment = " ".join(comments[number] for number in lines if number in comments)
     parts = [part.strip() for part in comment.split("|", 2)]
     if len(parts) != 3 or not all(parts):
         raise PageError(f"parameters cell: {line!r} needs a comment '# meaning | unit | allowed'")
-    parameter = Parameter(name.id, default, *parts)
+    parameter = Parameter(name, default, *parts)
     try:
-        _scalar_type(default)
+        parameter.coerce(default)
         if isinstance(default, list) != parameter.allowed.startswith("each in"):
             raise ValueError("'each in' is for lists, and lists need it")
-        parameter.coerce(default)
     except ValueError as error:
-        raise PageError(f"parameter {parameter.name}: the default {default!r} {error}") from None
+        raise PageError(f"parameter {name}: the default {default!r} {error}") from None
     return parameter
 
 
@@ -244,31 +243,29 @@ def _scalar_type(default: Any) -> type:
     return types.pop()
 
 
+def _in_type(value: Any, wanted: type) -> Any:
+    if wanted is float and type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError("is too large for a float") from None
+    if type(value) is not wanted:
+        raise ValueError(f"has the wrong type, {type(value).__name__}")
+    return value
+
+
 def _membership(allowed: str) -> Callable[[Any], bool]:
     """Turn ``(0, 10]`` or ``{1, 2}`` into a test."""
-    try:
+    with contextlib.suppress(ValueError, SyntaxError):
         if match := _INTERVAL.fullmatch(allowed):
-            low, high = _number(match[2]), _number(match[3])
-            if low <= high:
-                # NaN is inside no bracket
-                return lambda value: (
-                    not isinstance(value, str)
-                    and bool(low <= value <= high)
-                    and not (value == low and match[1] == "(")
-                    and not (value == high and match[4] == ")")
-                )
+            low, high = float(match[2]), float(match[3])
+            above = operator.lt if match[1] == "(" else operator.le
+            below = operator.lt if match[4] == ")" else operator.le
+            if low <= high:  # NaN is inside no bracket, and no text is
+                return lambda x: not isinstance(x, str) and above(low, x) and below(x, high)
         elif isinstance(members := ast.literal_eval(allowed), set):
             return members.__contains__
-    except (ValueError, SyntaxError):
-        pass
     raise ValueError(
         f"has an unreadable range {allowed!r}; write an interval like (0, 10], "
         "a set like {1, 2}, or for lists 'each in' one of these"
     )
-
-
-def _number(text: str) -> float:
-    try:
-        return int(text)  # exact, also beyond 2**53
-    except ValueError:
-        return float(text)

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from myst_nb import glue
+from IPython.display import HTML
 
-from dpbook.book.output import aligned
 from dpbook.book.report import TEMPLATES
 
 Format = str | Callable[[Any], str]
@@ -24,29 +23,9 @@ def say(name: str, value: Any) -> None:
     value : number or str
         NumPy scalars and arrays of one element become plain numbers, which can be formatted.
     """
+    from myst_nb import glue  # only where a page runs
+
     glue(name, value.item() if hasattr(value, "item") else value, display=False)
-
-
-class Table:
-    """What `table` shows: HTML on a page, aligned text in a terminal."""
-
-    def __init__(
-        self, columns: Mapping[str, list[Any]], formats: Mapping[str, Format], **shown: Any
-    ) -> None:
-        self._shown = shown  # name, caption, header
-        self._right = [all(map(_is_number, values)) for values in columns.values()]
-        self._heads = [str(head) for head in columns]
-        texts = [[_text(v, formats.get(head)) for v in vs] for head, vs in columns.items()]
-        self._rows = list(zip(*texts, strict=True))
-
-    def _repr_html_(self) -> str:
-        heads, *rows = ([*zip(row, self._right, strict=True)] for row in [self._heads, *self._rows])
-        template = TEMPLATES.get_template("table.html.j2")
-        return template.render(**self._shown, heads=heads, rows=rows)
-
-    def __repr__(self) -> str:
-        lines = aligned([self._heads, *self._rows], self._right)
-        return "\n".join([*filter(None, [self._shown["caption"]]), *lines])
 
 
 def table(
@@ -56,7 +35,7 @@ def table(
     *,
     caption: str | None = None,
     header: int = 1,
-) -> Table:
+) -> HTML:
     """Show rows as a table.
 
     Parameters
@@ -76,25 +55,25 @@ def table(
 
     Returns
     -------
-    Table
+    IPython.display.HTML
     """
-    listed = list(rows)
-    heads = dict.fromkeys(head for row in listed for head in row)
-    columns = {head: _column([row.get(head, math.nan) for row in listed]) for head in heads}
-    return Table(columns, formats or {}, name=name, caption=caption, header=header)
+    listed, formats = list(rows), formats or {}
+    heads, columns = [], []
+    for head in dict.fromkeys(head for row in listed for head in row):
+        values = [_plain(row.get(head, math.nan)) for row in listed]
+        kinds = set(map(type, values))
+        numbers = bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
+        if numbers and kinds != {int}:
+            values = [math.nan if v is None else float(v) for v in values]
+        heads.append((str(head), numbers))
+        columns.append([_text(value, formats.get(head)) for value in values])
+    shown = {"name": name, "caption": caption, "header": header, "heads": heads}
+    template = TEMPLATES.get_template("table.html.j2")
+    return HTML(template.render(**shown, rows=zip(*columns, strict=True)))
 
 
-def _column(values: list[Any]) -> list[Any]:
-    """Plain entries; numbers are floats together if one of them is, or if one is missing."""
-    plain = [v.item() if hasattr(v, "item") and getattr(v, "ndim", 0) == 0 else v for v in values]
-    if any(map(_is_number, plain)) and all(v is None or _is_number(v) for v in plain):
-        if not all(isinstance(v, int) for v in plain):
-            return [math.nan if v is None else float(v) for v in plain]
-    return plain
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _plain(value: Any) -> Any:
+    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def _text(value: Any, form: Format | None) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
-from dpbook.book.findings import Part
-from dpbook.book.ledger import VERDICTS, Claim
+from dpbook.book.findings import part_words
+from dpbook.book.ledger import Claim
 from dpbook.book.output import aligned
 
 Record = Mapping[str, Any]
@@ -57,9 +57,13 @@ _FINDINGS = {
 
 def state_words(claim: Claim) -> str:
     """The state in words, ``holds (exact)`` or ``pending``, and whether privacy is broken."""
-    words = STATES[claim.state][1]
-    words = f"{words} ({claim.tier})" if claim.checked else words
-    return f"{words} {PRIVACY_MARK}" if claim.breaks_privacy else words
+    tier, privacy = f" ({claim.tier})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
+    return STATES[claim.state][1] + tier + privacy
+
+
+def badge_words(claim: Claim) -> str:
+    """The state with its mark: ``✓ holds (exact)``."""
+    return f"{STATES[claim.state][0]} {state_words(claim)}"
 
 
 def failure_words(claim: Claim) -> str:
@@ -86,13 +90,22 @@ def format_number(value: Any) -> str:
     return f"{len(value)} rows"
 
 
+TEMPLATES.filters["number"] = format_number
+TEMPLATES.tests["rows"] = lambda value: (
+    isinstance(value, list) and any(isinstance(row, dict) for row in value[:1])
+)
+
+
 def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]:
     """The outcome of a check in a few sentences; `problems` contradict the ledger."""
     if problems:
         return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
     if not record["applies"]:
         return [f"Not tested at these parameters: {str(record['why']).rstrip('.')}."]
-    return [sentence for sentence in (_outcome(claim), failure_words(claim)) if sentence]
+    told = _FINDINGS.get(claim.state, "")
+    if claim.paper == "BOOK":  # what is ours was never printed elsewhere
+        told = told.replace("The printed statement", "The statement")
+    return [sentence for sentence in (told, failure_words(claim)) if sentence]
 
 
 def measurements(record: Record) -> list[str]:
@@ -100,9 +113,9 @@ def measurements(record: Record) -> list[str]:
     asserted = record["holds"] if record["repaired"] is None else record["repaired"]
     lines = []
     for entry in record["measured"]:
-        parts = [Part.read(part) for part in entry["parts"]]
         # A passing subject passes every part; of a failing one, the parts that fail say why.
-        told = "; ".join(part.words() for part in parts if part.passes is entry["passes"])
+        parts = [part for part in entry["parts"] if part["passes"] is entry["passes"]]
+        told = "; ".join(map(part_words, parts))
         if entry["subject"] == "twin":
             caught = "caught" if entry["passes"] is not asserted else "NOT caught"
             lines.append(f"Twin ({entry['name']}): {told}: {caught}.")
@@ -111,34 +124,16 @@ def measurements(record: Record) -> list[str]:
     return lines
 
 
-def _outcome(claim: Claim) -> str:
-    # What is ours was never printed elsewhere.
-    words = _FINDINGS.get(claim.state, "")
-    ours = claim.paper == "BOOK"
-    return words.replace("The printed statement", "The statement") if ours else words
-
-
 def card_html(
     record: Record, claim: Claim, problems: Sequence[str] = (), href: str | None = None
 ) -> str:
     """The card below a check, with the id ``claim-<ID>``; `href` leads to its row in the ledger."""
-    if problems:
-        state, tone = f"! recorded as {state_words(claim)}", "contradiction"
-    elif not record["applies"]:
-        state, tone = f"recorded as {state_words(claim)}", "outside"
-    else:
-        state, tone = f"{STATES[claim.state][0]} {state_words(claim)}", claim.state
-    report = record["report"].items()
-    return TEMPLATES.get_template("card.html.j2").render(
-        claim=claim,
-        href=href,
-        state=state,
-        tone=tone + " claim-privacy" * claim.breaks_privacy,
-        said=" ".join(findings(record, claim, problems)),
-        lines=measurements(record),
-        numbers={k: format_number(v) for k, v in report if not _is_table(v)},
-        tables={k: _cells(v) for k, v in report if _is_table(v)},
-    )
+    state = badge_words(claim)
+    if problems or not record["applies"]:
+        state = f"{'! ' if problems else ''}recorded as {state_words(claim)}"
+    told = {"said": findings(record, claim, problems), "lines": measurements(record)}
+    given = {"claim": claim, "record": record, "problems": problems, "href": href, "state": state}
+    return TEMPLATES.get_template("card.html.j2").render(**given, **told)
 
 
 def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str:
@@ -154,7 +149,7 @@ def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str
 def state_counts(claims: Iterable[Claim]) -> dict[str, int]:
     """How many claims are in each state, in the order of `STATES`; states without any are 0."""
     counts = Counter(claim.state for claim in claims)
-    return {state: counts[state] for state in (*VERDICTS, "pending")}
+    return {state: counts[state] for state in STATES}
 
 
 def ledger_text(
@@ -172,12 +167,3 @@ def ledger_text(
     counts = state_counts(ledger.values())
     summary = ", ".join(f"{counts[state]} {STATES[state][1]}" for state in counts if counts[state])
     return "\n".join([*lines, "", f"{len(ledger)} claims: {summary or 'none'}"])
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-
-def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of a reported table."""
-    return list(rows[0]), [[format_number(row[key]) for key in rows[0]] for row in rows]

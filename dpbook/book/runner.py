@@ -13,13 +13,15 @@ import os
 import re
 import signal
 import sys
+import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 import nbformat
 import papermill
@@ -28,25 +30,18 @@ from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
-from dpbook.book.keys import stamp_of
 from dpbook.book.output import write_whole
 from dpbook.book.pages import Page, outputs
 
-PAGE_TIMEOUT = 3600.0  # seconds for all cells of a page; a hanging one must not hang a build
 TRACEBACK_LINES = 12
 # What goes wrong in a kernel comes back as an exception, and is told once, there.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 # Kernels x BLAS threads must not exceed the cores; a fixed hash seed keeps set order, and with it
 # everything printed, the same from run to run.
-FIXED_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-}
+_ONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+FIXED_ENVIRONMENT = dict.fromkeys((*_ONE, "PYDEVD_DISABLE_FILE_VALIDATION"), "1")
+FIXED_ENVIRONMENT["PYTHONHASHSEED"] = "0"
 
 
 @dataclass(frozen=True)
@@ -65,11 +60,6 @@ class Job:
         known = self.page.parameters
         return {n: v for n, v in self.parameters.items() if v != known[n].coerce(known[n].default)}
 
-    @property
-    def stale(self) -> bool:
-        """Whether there is no executed copy of what the page is now."""
-        return bool(stamp_of(self.target).get("key") != self.key)
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -80,63 +70,42 @@ class Outcome:
     error: str | None = None
 
 
-class Interrupted(Exception):
-    """A page was stopped because the whole run was."""
+class _Manager(AsyncKernelManager):
+    """Starts kernels in fixed surroundings, and can end all that are alive."""
+
+    # papermill(cwd=...) would change the directory of all threads
+    surroundings: ClassVar[dict[str, Any]] = {}
+    started: ClassVar[WeakSet[AsyncKernelManager]] = WeakSet()
+
+    async def _async_start_kernel(self, **options: Any) -> None:
+        self.started.add(self)
+        await super()._async_start_kernel(**options, **self.surroundings)
+
+    start_kernel = _async_start_kernel
+
+    @classmethod
+    def end_all(cls) -> None:
+        """End every kernel at once."""
+        for manager in list(cls.started):
+            process = getattr(manager.provisioner, "process", None)
+            if process is not None and process.poll() is None:
+                # it leads its own session, so its group holds its children and nothing of ours
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-
-
-class _Kernels:
-    """The kernels now alive, so that an interrupted run can end exactly those."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._managers: list[AsyncKernelManager] = []
-        self._stopped = threading.Event()
-
-    def manager_class(self) -> type[AsyncKernelManager]:
-        """A kernel manager that signs in here when it starts a kernel."""
-        registry = self
-
-        class Manager(AsyncKernelManager):
-            async def _async_start_kernel(self, **options: Any) -> None:
-                with registry._lock:
-                    if registry._stopped.is_set():
-                        raise Interrupted
-                    registry._managers.append(self)
-                await super()._async_start_kernel(**options)
-                if registry._stopped.is_set():
-                    _kill(self)
-
-            start_kernel = _async_start_kernel
-
-        return Manager
-
-    def stop(self) -> None:
-        """End every kernel at once, and let no other start."""
-        with self._lock:
-            self._stopped.set()
-            managers = list(self._managers)
-        for manager in managers:
-            _kill(manager)
-
-
-def _kill(manager: AsyncKernelManager) -> None:
-    process = getattr(manager.provisioner, "process", None)
-    if process is not None and process.poll() is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            # a kernel leads its own session, so its group holds its children and nothing of ours
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def execute(job: Job, kernels: _Kernels, on_cell: Callable[[], Any], timeout: float) -> Outcome:
+def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[Any]) -> Outcome:
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
-    begun: list[int] = []
+    numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
+    place = ""
 
-    def done(error: str | None = None) -> Outcome:
-        return Outcome(job, time.perf_counter() - start, error)
+    def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
+        nonlocal place
+        if stopped.is_set():  # while the kernel was starting
+            raise InterruptedError
+        number = numbers.get(cell.id, cell_index)
+        place = f"cell {number} (counted from 0) of {job.page.name}.ipynb:\n"
 
     try:
         notebook = papermill.execute_notebook(
@@ -150,25 +119,24 @@ def execute(job: Job, kernels: _Kernels, on_cell: Callable[[], Any], timeout: fl
             extra_arguments=["--log-level=50"],
             record_timing=False,
             timeout_func=lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
-            on_cell_start=lambda cell, cell_index: begun.append(cell_index),
-            on_cell_executed=lambda **_: on_cell(),
-            kernel_manager_class=kernels.manager_class(),
+            on_cell_start=begin,
+            on_cell_executed=lambda **_: progress.update(),
+            kernel_manager_class=_Manager,
         )
-    except PapermillExecutionError as error:
-        return done(_describe(job, error))
+        _tidy(notebook)
+        error = job.complaint(notebook)
+    except PapermillExecutionError as failure:
+        error = place + _describe(failure)
     except CellTimeoutError:
-        return done(f"{_place(job, begun[-1])}:\nthe page took longer than {timeout:g} s")
-    except Exception as error:
-        message = plain(f"{type(error).__name__}: {error}").strip()
-        return done(f"{_place(job, begun[-1])}:\n{message}" if begun else message)
-    _tidy(notebook)
-    if complaint := job.complaint(notebook):
-        return done(complaint)
-    outcome = done()
-    stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(outcome.seconds, 3)}
-    notebook.metadata["dpbook"] = stamp
-    write_whole(job.target, nbformat.writes(notebook))
-    return outcome
+        error = f"{place}the page took longer than {timeout:g} s"
+    except Exception as failure:
+        error = place + plain(f"{type(failure).__name__}: {failure}").strip()
+    seconds = time.perf_counter() - start
+    if not error:
+        stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(seconds, 3)}
+        notebook.metadata["dpbook"] = stamp
+        write_whole(job.target, nbformat.writes(notebook))
+    return Outcome(job, seconds, error)
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:
@@ -176,40 +144,26 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
     notebook.metadata.pop("papermill", None)
     for _, data in outputs(notebook):
         if "text/plain" in data:  # for example the repr of a table's styler
-            data["text/plain"] = _ADDRESS.sub("", data["text/plain"])
+            data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", data["text/plain"])
     for cell in notebook.cells:
-        for entry in ("papermill", "execution"):
+        empty = () if cell.metadata.get("tags") else ("tags",)  # papermill adds the empty list
+        for entry in ("papermill", "execution", *empty):
             cell.metadata.pop(entry, None)
-        if cell.metadata.get("tags") == []:  # papermill adds the empty list
-            del cell.metadata["tags"]
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell["id"] = "injected-parameters"
 
 
-def _describe(job: Job, error: PapermillExecutionError) -> str:
-    """Say which cell failed, and with what."""
+def _describe(error: PapermillExecutionError) -> str:
+    """The source of the cell that failed, the end of the trace, and the error."""
     trace = plain("\n".join(error.traceback)).strip().splitlines()
-    summary = f"{error.ename}: {error.evalue}".strip().rstrip(":")
-    if trace and trace[-1].strip() == summary:
-        trace.pop()
-    shown = ["..."] * (len(trace) > TRACEBACK_LINES) + trace[-TRACEBACK_LINES:]
-    source = ["    " + line for line in error.source.splitlines()]
-    lines = [f"{_place(job, error.cell_index)}:", *source, *("  | " + line for line in shown)]
-    return "\n".join([*lines, summary])
-
-
-def _place(job: Job, index: int) -> str:
-    """Which cell this is, counted as in the committed notebook."""
-    if job.overrides:
-        cells = enumerate(job.page.notebook["cells"])
-        injected_at = 1 + next(i for i, c in cells if "parameters" in c["metadata"].get("tags", []))
-        index -= index >= injected_at
-    return f"cell {index} (counted from 0) of {job.page.name}.ipynb"
+    above = ["  | " + line for line in trace[-TRACEBACK_LINES:-1]]  # the last line is the error
+    source = textwrap.indent(error.source, "    ")
+    return "\n".join([source, *above, f"{error.ename}: {error.evalue}"])
 
 
 def plain(text: str) -> str:
     """The text without colours and other terminal codes."""
-    return _ANSI.sub("", text)
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
 
 
 def python_path(root: Path) -> str:
@@ -217,34 +171,16 @@ def python_path(root: Path) -> str:
     return os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-@contextlib.contextmanager
-def kernel_surroundings(root: Path) -> Iterator[None]:
-    """Set environment and directory for all kernels: ``papermill(cwd=...)`` is not thread-safe."""
-    changes = FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
-    before = {name: os.environ[name] for name in changes if name in os.environ}
-    os.environ.update(changes)
-    try:
-        with contextlib.chdir(root / "notebooks"):
-            yield
-    finally:
-        for name in changes.keys() - before.keys():
-            os.environ.pop(name, None)
-        os.environ.update(before)
-
-
-def run_pages(
-    jobs: Sequence[Job], *, root: Path, workers: int, timeout: float = PAGE_TIMEOUT
-) -> list[Outcome]:
+def run_pages(jobs: Sequence[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
     """Execute pages in `workers` threads; one that fails does not keep the others from running."""
-    if not jobs:
-        return []
-    kernels, outcomes = _Kernels(), []
+    environment = os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
+    _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": environment}
+    stopped, outcomes = threading.Event(), []
     cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
     # on a terminal, a bar counts the cells
-    look = {"unit": "cell", "leave": False, "dynamic_ncols": True}
-    progress = tqdm(total=cells, disable=not sys.stderr.isatty(), **look)
-    with progress, kernel_surroundings(root), ThreadPoolExecutor(max(1, workers)) as pool:
-        futures = [pool.submit(execute, job, kernels, progress.update, timeout) for job in jobs]
+    progress = tqdm(total=cells, unit="cell", leave=False, disable=not sys.stderr.isatty())
+    with progress, ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(execute, job, timeout, stopped, progress) for job in jobs]
         try:
             for number, future in enumerate(as_completed(futures), start=1):
                 outcomes.append(outcome := future.result())
@@ -253,6 +189,7 @@ def run_pages(
                 sys.stdout.flush()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            kernels.stop()  # the threads notice within a second and end
+            stopped.set()
+            _Manager.end_all()  # the threads notice within a second and end
             raise
     return sorted(outcomes, key=lambda outcome: outcome.job.page.name)

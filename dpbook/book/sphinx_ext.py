@@ -25,10 +25,6 @@ from dpbook.book.claims import RECORD_MIME, record_problems
 from dpbook.book.ledger import Claim, load_ledger
 from dpbook.book.pages import outputs
 
-LEDGER_PAGE = "book/ledger"
-#: Where ``make bench`` writes, relative to the root of the book.
-BENCH_RESULTS = Path("_build", "bench.json")
-BENCH_HEAD = ("case", "peer", "ours (ms)", "peer (ms)", "ratio", "target", "residual", "met")
 _log = logging.getLogger(__name__)
 #: The cells of a row: text, or nodes.
 Row = Sequence[str | list[nodes.Node]]
@@ -40,7 +36,10 @@ def output_dir(srcdir: str | Path) -> Path:
 
 
 def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
-    """On ``source-read``: replace the text of a notebook by that of its executed copy."""
+    """On ``source-read``: replace the text of a notebook by that of its executed copy.
+
+    Its cards are drawn anew: the ledger's verdict of today, with a link to its row.
+    """
     path = Path(app.env.doc2path(docname))
     if path.suffix != ".ipynb":
         return
@@ -51,7 +50,12 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         return
     if _cells(notebook) != _cells(json.loads(source[0])):
         _warn("was edited after it was executed; execute it again", docname, "stale")
-    _refresh_cards(app, docname, notebook)
+    for bundle in [data for _, data in outputs(notebook) if RECORD_MIME in data]:
+        record = bundle.pop(RECORD_MIME)
+        if claim := _ledger(app.env).get(record["id"]):
+            problems = record_problems(record, claim)
+            href = _row_uri(app.env, claim.id)
+            bundle["text/html"] = report.card_html(record, claim, problems, href)
     source[0] = json.dumps(notebook)
 
 
@@ -64,24 +68,12 @@ def _cells(notebook: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _refresh_cards(app: Sphinx, docname: str, notebook: dict[str, Any]) -> None:
-    """Draw the cards of the checks anew: the ledger's verdict of today, with a link to its row."""
-    bundles = [data for _, data in outputs(notebook) if RECORD_MIME in data]
-    ledger = _ledger(app) if bundles else {}
-    for bundle in bundles:
-        record = bundle.pop(RECORD_MIME)
-        if claim := ledger.get(record["id"]):
-            problems = record_problems(record, claim)
-            href = _uri(app, docname, LEDGER_PAGE, f"ledger-{claim.id}")
-            bundle["text/html"] = report.card_html(record, claim, problems, href)
-
-
 class BadgeRole(SphinxRole):
     """``{badge}`CCW25-ALG2```: the state of a claim, linking to its row in the ledger."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name = self.text.strip()
-        if claim := _ledger(self.env.app).get(name):
+        if claim := _ledger(self.env).get(name):
             return [_badge(claim, _row_uri(self.env, name))], []
         words = f"badge: {name!r} is not in book/claims.yml"
         message = self.inliner.reporter.warning(words, line=self.lineno)
@@ -96,7 +88,7 @@ class ClaimsDirective(SphinxDirective):
         records = _read(self.env, output_dir(self.env.srcdir) / "claims.json")
         if records is None:
             _warn("no claims.json: execute the book first", self.env.docname, "missing")
-        return _ledger(self.env.app), {record["id"]: record for record in records or ()}
+        return _ledger(self.env), {record["id"]: record for record in records or ()}
 
     def inline(self, text: str | None) -> list[nodes.Node]:
         """Parse inline Markdown; ``*``, ``_`` and ``<`` outside math and code mean themselves."""
@@ -115,7 +107,7 @@ class ClaimsDirective(SphinxDirective):
             text = f"{claim.notebook} ({words})" if claim.checked else f"planned: {claim.notebook}"
             return [nodes.Text(text)]
         page = record["notebook"]
-        uri = _uri(self.env.app, self.env.docname, f"notebooks/{page}", f"claim-{claim.id}")
+        uri = _uri(self.env, f"notebooks/{page}", f"claim-{claim.id}")
         return [_link(page, uri), *([] if words == "checked" else [nodes.Text(f" ({words})")])]
 
 
@@ -157,10 +149,8 @@ class ErrataDirective(ClaimsDirective):
 
     def run(self) -> list[nodes.Node]:
         ledger, records = self.load()
-        corrected = [claim for claim in ledger.values() if claim.is_erratum]
-        if not corrected:
-            return [nodes.paragraph(text="No claim checked so far needs a correction.")]
         printed = self.printed(ledger)
+        corrected = [claim for claim in ledger.values() if claim.is_erratum]
         groups: list[nodes.Node] = []
         for severity, heading in report.SEVERITY_HEADINGS.items():
             if mine := [claim for claim in corrected if claim.severity == severity]:
@@ -195,11 +185,9 @@ class ErrataDirective(ClaimsDirective):
         section += _labelled("What is wrong. ", self.inline(claim.wrong))
         section += _labelled("Repair. ", self.inline(claim.repair))
         section += _labelled("Evidence. ", self.evidence(claim, record))
-        section += _labelled("See it in a second.")
-        section += reproducer_block(claim.reproducer or "")
+        section += [_labelled("See it in a second."), _block(claim.reproducer, "python")]
         if printed:
-            section += _labelled("It prints")
-            section += nodes.literal_block(printed.rstrip(), printed.rstrip(), language="none")
+            section += [_labelled("It prints"), _block(printed, "none")]
         return section
 
 
@@ -210,12 +198,10 @@ class WithdrawnDirective(ClaimsDirective):
         ledger, _ = self.load()
         told = [(claim, entry) for claim in ledger.values() for entry in claim.withdrawn]
         told.sort(key=lambda pair: pair[1]["date"], reverse=True)  # stable: then as in the ledger
-        if not told:
-            return [nodes.paragraph(text="Nothing has been withdrawn so far.")]
         rows: list[Row] = []
         for claim, entry in told:
             badge = _badge(claim, _row_uri(self.env, claim.id))
-            texts = [self.inline(entry["said"]), self.inline(entry["reason"])]
+            texts = (self.inline(entry[field]) for field in ("said", "reason"))
             rows.append([entry["date"], [badge], *texts])
         return [_table(("Date", "Now", "What we said", "Why not"), rows, "claims-withdrawn")]
 
@@ -224,40 +210,32 @@ class BenchDirective(SphinxDirective):
     """``{bench-table}``: the measured ratios, or how to measure them."""
 
     def run(self) -> list[nodes.Node]:
-        results = _read(self.env, Path(self.env.srcdir, BENCH_RESULTS))
+        results = _read(self.env, Path(self.env.srcdir, "_build", "bench.json"))
         if results is None:
             text = "This copy of the book was built before make bench ran, so there is no table."
             return [nodes.paragraph(text=text)]
-        return [_table(BENCH_HEAD, bench_rows(results))]
+        rows = [bench_row(result) for result in results]
+        cells = [list(row.values()) for row in rows]
+        return [_table(list(rows[0]), cells)]
 
 
-def bench_rows(results: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Rows of text, one per case of ``bench.json``, in the order of `BENCH_HEAD`."""
-    return [
-        (
-            row["case"],
-            row["peer"],
-            _plain(1e3 * row["ours_s"]),
-            _plain(1e3 * row["peer_s"]),
-            _plain(row["ratio"]),
-            f"{row['target']:g}",
-            f"{row['accuracy']:.0e}" if row["accuracy"] else "0",
-            "yes" if row["passed"] else "no",
-        )
-        for row in results
-    ]
+def bench_row(result: dict[str, Any]) -> dict[str, str]:
+    """One case of ``bench.json`` as texts, by the heading of their column."""
+    return {
+        "case": result["case"],
+        "peer": result["peer"],
+        "ours (ms)": _plain(1e3 * result["ours_s"]),
+        "peer (ms)": _plain(1e3 * result["peer_s"]),
+        "ratio": _plain(result["ratio"]),
+        "target": f"{result['target']:g}",
+        "residual": f"{result['accuracy']:.0e}" if result["accuracy"] else "0",
+        "met": "yes" if result["passed"] else "no",
+    }
 
 
 def _plain(number: float) -> str:
     """Three digits; from 1000 on, whole and in groups, since an exponent is hard to compare."""
     return f"{number:.3g}" if number < 999.5 else f"{number:,.0f}".replace(",", "\u202f")
-
-
-def reproducer_block(code: str) -> nodes.literal_block:
-    """A block of code, highlighted as Python if it is Python and as a command if not."""
-    shell = "console" if code.startswith("$ ") else "bash"
-    language = "python" if errata.is_python(code) else shell
-    return nodes.literal_block(code.strip(), code.strip(), language=language)
 
 
 def drop_repeated_scripts(
@@ -270,28 +248,20 @@ def drop_repeated_scripts(
     scripts[:] = compress(scripts, first)
 
 
-def share_html_visitors(app: Sphinx) -> None:
-    """On ``builder-inited``: give the other HTML builders the visitors registered for ``html``."""
-    handlers = app.registry.translation_handlers
-    for builder in ("singlehtml", "dirhtml"):
-        for node, visitors in handlers.get("html", {}).items():
-            handlers.setdefault(builder, {}).setdefault(node, visitors)
-
-
-def _ledger(app: Sphinx) -> dict[str, Claim]:
+def _ledger(env: BuildEnvironment) -> dict[str, Claim]:
     """The ledger; the page being read depends on it."""
-    path = Path(app.srcdir, "book", "claims.yml")
-    app.env.note_dependency(str(path))
+    path = Path(env.srcdir, "book", "claims.yml")
+    env.note_dependency(str(path))
     return load_ledger(path)
 
 
-def _uri(app: Sphinx, here: str, there: str, anchor: str) -> str:
-    return f"{app.builder.get_relative_uri(here, there)}#{anchor}"
+def _uri(env: BuildEnvironment, there: str, anchor: str) -> str:
+    """The address of a place on a page, from the page being read."""
+    return f"{env.app.builder.get_relative_uri(env.docname, there)}#{anchor}"
 
 
 def _row_uri(env: BuildEnvironment, name: str) -> str:
-    """The address of a claim's row in the ledger, from the page being read."""
-    return _uri(env.app, env.docname, LEDGER_PAGE, f"ledger-{name}")
+    return _uri(env, "book/ledger", f"ledger-{name}")
 
 
 def _read(env: BuildEnvironment, path: Path) -> Any:
@@ -306,13 +276,17 @@ def _labelled(label: str, children: Sequence[nodes.Node] = ()) -> nodes.paragrap
     return nodes.paragraph("", "", nodes.strong(text=label), *children)
 
 
+def _block(text: str | None, language: str) -> nodes.literal_block:
+    code = (text or "").rstrip()
+    return nodes.literal_block(code, code, language=language)
+
+
 def _link(text: str, uri: str, **attributes: Any) -> nodes.reference:
     return nodes.reference("", text, refuri=uri, internal=True, **attributes)
 
 
 def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element:
-    words = f"{report.STATES[claim.state][0]} {report.state_words(claim)}"
-    text = f"{claim.id} {words}" if with_id else words
+    text = f"{claim.id} " * with_id + report.badge_words(claim)
     classes = ["claim-badge", f"claim-{claim.state}", *["claim-privacy"] * claim.breaks_privacy]
     if uri is None:
         return nodes.inline(text, text, classes=classes)
@@ -339,7 +313,6 @@ def _warn(message: str, docname: str, subtype: str) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
-    app.connect("builder-inited", share_html_visitors)
     app.add_role("badge", BadgeRole())
     app.add_directive("claims-ledger", LedgerDirective)
     app.add_directive("claims-errata", ErrataDirective)

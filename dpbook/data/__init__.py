@@ -1,9 +1,8 @@
 """Comparisons, rankings and pair counts: three types, the published tables, the full data sets.
 
-`load_table` gives the small aggregate tables that come with the package.  `load_dataset` gives the
-answers person by person, which do not: it takes them from a local folder, from the cache, or from
-the official source, and checks their SHA-256.  `reference_table` holds published simulation
-results.
+`load_table` gives the small aggregate tables that come with the package, `reference_table`
+published results of simulations.  `load_dataset` gives the answers person by person, which do not:
+it takes them from a local folder, the cache, or the official source, and checks their SHA-256.
 """
 
 from dpbook.data.loader import DatasetError, has_dataset, load_dataset

@@ -2,15 +2,13 @@
 
 The canonical CSV is UTF-8 with LF line ends.  That of paired comparisons has the header
 ``respondent,item_a,item_b,outcome``, one line per question in the source's own order, outcomes
-``a`` (item_a preferred), ``b``, ``tie`` and ``missing``; rankings and ratings have their own
-columns, named at their converters.  Nothing else about a respondent is taken over: the sources also
-hold sex, age, nationality or language skills, and some people are unique on these.
+``a`` (item_a preferred), ``b``, ``tie`` and ``missing``.  Nothing else about a respondent is taken
+over: the sources also hold sex, age, nationality or language skills, and some people are unique on
+these.
 
-The converters follow the published format descriptions of the R packages BradleyTerry2 and
-prefmod, of MovieLens and SUSHI.  Those of BradleyTerry2 and prefmod were run once on the official
-files, taken from copies of the pinned commits, and gave the registered digests.  The tests carry no
-official file: they use stand-ins with the same structure, written from the canonical CSV or made
-up, and so show a round trip, no more; the digest of the result guards the rest.
+The converters follow the published descriptions of the formats.  Those of BradleyTerry2 and prefmod
+were run once on the official files, at the pinned commits, and gave the registered digests.  The
+tests carry no official file: they show a round trip through stand-ins; the digest guards the rest.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from __future__ import annotations
 import csv
 import importlib
 import io
-import math
 import re
 import warnings
 import zipfile
@@ -27,8 +24,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 HEADER = ("respondent", "item_a", "item_b", "outcome")
-OUTCOMES = ("a", "b", "tie", "missing")
+OUTCOMES = ("a", "b", "tie")
 
 #: Largest file to be read, packed or unpacked: three times the largest official one, which is the
 #: ratings.csv of MovieLens.
@@ -71,9 +70,8 @@ _LEVELS = r"(?:\.Label|levels)\s*=\s*c\(([^()]*)\)"
 
 def _r_vector(text: str, name: str, start: int) -> list[str]:
     """Read the column `name` that R's ``dump`` wrote: numbers, or a factor with its levels."""
-    found = re.compile(
-        rf"\b{name}\s*=\s*(?:structure\(\s*{_PLAIN}\s*,\s*{_LEVELS}|{_PLAIN})"
-    ).search(text, start)
+    column = rf"\b{name}\s*=\s*(?:structure\(\s*{_PLAIN}\s*,\s*{_LEVELS}|{_PLAIN})"
+    found = re.compile(column).search(text, start)
     if found is None:
         raise ConversionError(f"no column `{name}` in `preferences`")
     codes, labels, plain = found.groups()
@@ -94,26 +92,18 @@ def from_prefmod(raw: bytes, *, name: str, items: tuple[str, ...], codes: Mappin
     pairs = [(a, b) for j, b in enumerate(items) for a in items[:j]]
     if frame is None or len(getattr(frame, "columns", ())) < len(pairs):
         raise ConversionError(f"no data frame `{name}` with at least {len(pairs)} columns")
-    # .iloc by position: the names of the columns changed between versions of the package.
-    answers = [frame.iloc[:, k].tolist() for k in range(len(pairs))]
+    # By position: the names of the columns changed between versions of the package.
+    given = frame.iloc[:, : len(pairs)].astype(object)
+    # An NA arrives as None, NaN or pandas.NA, whichever the type of the column.
+    answers = given.where(given.notna(), np.nan).to_numpy(dtype=float)
+    if odd := set(answers[~np.isnan(answers)].tolist()) - set(codes):
+        raise ConversionError(f"answers {sorted(odd)}; expected one of {sorted(codes)} or NA")
     rows = [
-        (str(row + 1), *pair, _decode(answers[k][row], codes))
-        for row in range(len(frame))
-        for k, pair in enumerate(pairs)
+        (str(row + 1), *pair, codes.get(value, "missing"))
+        for row, said in enumerate(answers.tolist())
+        for pair, value in zip(pairs, said, strict=True)
     ]
     return _csv_text(HEADER, rows)
-
-
-def _decode(value: Any, codes: Mapping[int, str]) -> str:
-    # An NA arrives as None, NaN or pandas.NA, whichever the type of the column.
-    if value is None or type(value).__name__ == "NAType":
-        return "missing"
-    number = float(value)
-    if math.isnan(number):
-        return "missing"
-    if number not in codes:
-        raise ConversionError(f"answer {value!r}; expected one of {sorted(codes)} or NA")
-    return codes[int(number)]
 
 
 def _read_rdata(raw: bytes) -> dict[str, Any]:
@@ -149,7 +139,11 @@ def from_sushi(raw: bytes) -> str:
 def from_movielens(raw: bytes, *, films: int = 40) -> str:
     """Convert ``ml-latest-small.zip``: the lines of ``ratings.csv`` on the most rated films."""
     columns = ("userId", "movieId", "rating")
-    ratings = _table(_member(raw, "ratings.csv"), columns)
+    text = _member(raw, "ratings.csv").decode("utf-8-sig")
+    ratings = list(csv.DictReader(io.StringIO(text, newline="")))
+    for column in columns:
+        if not ratings or ratings[0].get(column) is None:
+            raise ConversionError(f"no column `{column}` in the file")
     counts = Counter(row["movieId"] for row in ratings)
     kept = set(sorted(counts, key=lambda film: (-counts[film], int(film)))[:films])
     rows = [tuple(row[c] for c in columns) for row in ratings if row["movieId"] in kept]
@@ -157,43 +151,29 @@ def from_movielens(raw: bytes, *, films: int = 40) -> str:
 
 
 def _member(raw: bytes, name: str) -> bytes:
-    """Return a file of a zip archive, in whatever folder it lies."""
+    """Return a file of a zip archive, in whatever folder it lies, if it cannot fill the memory."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             for info in archive.infolist():
                 folder, _, file = info.filename.rpartition("/")
-                if file == name and not folder.startswith("__MACOSX"):
-                    with archive.open(_harmless(info)) as stream:
-                        # A size, or all would be unpacked at once, whatever the archive announces.
-                        return stream.read(info.file_size + 1)
+                if file != name or folder.startswith("__MACOSX"):
+                    continue
+                where = f"{info.filename} in the archive"
+                if info.flag_bits & 1:
+                    raise ConversionError(f"{where} is encrypted")
+                # Only these two are unpacked up to a given size; a block of the others may be of
+                # any size.
+                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    kind = f"compression type {info.compress_type}"
+                    raise ConversionError(f"{where} has {kind}; expected stored or deflated")
+                if (size := info.file_size) > MAX_BYTES:
+                    raise ConversionError(f"{where} has {size} bytes; allowed are {MAX_BYTES}")
+                with archive.open(info) as stream:
+                    # A size, or all would be unpacked at once, whatever the archive announces.
+                    return stream.read(size + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise ConversionError(f"not a readable zip archive ({error})") from error
     raise ConversionError(f"no file {name} in the archive")
-
-
-def _harmless(info: zipfile.ZipInfo) -> zipfile.ZipInfo:
-    """Refuse a file of an archive that could fill the memory, or that needs a password."""
-    if info.flag_bits & 1:
-        raise ConversionError(f"{info.filename} in the archive is encrypted")
-    # Only these two are unpacked up to a given size; a block of the others may be of any size.
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ConversionError(
-            f"{info.filename} in the archive has compression type {info.compress_type}; "
-            "expected stored or deflated"
-        )
-    if info.file_size > MAX_BYTES:
-        raise ConversionError(
-            f"{info.filename} in the archive has {info.file_size} bytes; allowed are {MAX_BYTES}"
-        )
-    return info
-
-
-def _table(raw: bytes, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline="")))
-    absent = [c for c in columns if not rows or rows[0].get(c) is None]
-    if absent:
-        raise ConversionError(f"no column `{absent[0]}` in the file")
-    return rows
 
 
 def _csv_text(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -1,18 +1,14 @@
 """Full data sets, person by person: found, fetched, converted and verified.
 
-Nothing respondent-level is part of this project.  The loader looks for a data set in the folder
-named by the environment variable ``DPBOOK_DATA``, then in the user's cache, and else fetches it
-from its official source.
-
-Files and servers are not trusted.  Nothing larger than `MAX_BYTES` is read, and where the registry
-pins the digest of an official file, nothing of it is parsed before that digest is right.  Of the
-other official files only the result is pinned, so that their converters read bytes that nobody has
-vouched for; whatever goes wrong on the way ends as a `DatasetError` that says what to do.
+Nothing respondent-level is part of this project.  Files and servers are not trusted.  Nothing
+larger than `MAX_BYTES` is read, and where the registry pins the digest of an official file, nothing
+of it is parsed before that digest is right.  Of the other official files only the result is pinned,
+so that their converters read bytes that nobody has vouched for; whatever goes wrong on the way ends
+as a `DatasetError` that says what to do.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import hashlib
 import importlib
@@ -53,9 +49,7 @@ class Dataset:
     url: str  # of the official file, pinned to one version where the source has versions
     sha256: str  # of the canonical CSV
     convert: Callable[[bytes], str]  # the bytes of the official file to the canonical CSV
-    # Digest of the official file. Empty where we have no copy to take one from: there the size
-    # is limited, and the digest of the result decides.
-    raw_sha256: str = ""
+    raw_sha256: str = ""  # of the official file; empty where we have no copy to take one from
 
     @property
     def file(self) -> str:
@@ -66,6 +60,7 @@ class Dataset:
 _CRAN = "https://raw.githubusercontent.com/cran"
 _PREFMOD = f"{_CRAN}/prefmod/33d8401d754373640426cdb04d1ca004e1989b43/data"
 
+#: Data sets that have to be fetched, by name.
 DATASETS: dict[str, Dataset] = {
     "cems": Dataset(
         f"{_CRAN}/BradleyTerry2/a6ce24eeadb1eafe36c336c27567a47e9d8e2e7a/data/CEMS.R",
@@ -106,7 +101,6 @@ DATASETS: dict[str, Dataset] = {
         _official.from_movielens,
     ),
 }
-"""Data sets that have to be fetched, by name."""
 
 
 def load_dataset(
@@ -126,7 +120,10 @@ def load_dataset(
     part : int
         Which of the four files of ``"turkdots"`` and ``"turkpuzzle"``; 1 is the one that YLL use.
     path : path-like, optional
-        Folder to use instead of the one in ``DPBOOK_DATA``.
+        The only folder to search. By default these places are: the folder in the environment
+        variable ``DPBOOK_DATA``, the cache (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``), the
+        official source. A folder may hold the canonical ``<name>.csv`` or the official file under
+        its own name.
     opener : callable, optional
         From a URL to the bytes behind it; pooch, with a limit of size and of time, by default.
 
@@ -138,14 +135,7 @@ def load_dataset(
     Raises
     ------
     DatasetError
-        If the data cannot be fetched, cannot be converted, or have another digest, for whatever
-        reason; the message says what to do.
-
-    Notes
-    -----
-    Places searched: the folder, the cache (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``), the
-    official source.  A folder may hold the canonical ``<name>.csv`` or the official file under
-    its own name; with `path` no other place is searched.  Sources: those of `load_table`.
+        If the data cannot be had or have another digest; the message says what to do.
     """
     check.choice("name", name, (*DATASETS, *TURK_NAMES))
     check.integer("part", part, 1, 4 if name in TURK_NAMES else 1)
@@ -198,24 +188,21 @@ def dataset_text(name: str, *, path: Folder | None = None, opener: Opener | None
         raise ValueError(f"path must be a folder's name (str or path-like), got {path!r}")
     dataset, advice = DATASETS[name], _advice(name)
     given = path if path is not None else os.environ.get("DPBOOK_DATA") or None
-    if given is not None:
-        found = _in_folder(name, Path(given))
-        if found is not None:
-            content = _read(found, advice)
-            if found.name != f"{name}.csv":
-                return _converted(name, content, str(found))
-            return _same_digest(content, dataset.sha256, str(found), advice).decode()
-        if path is not None:
-            raise DatasetError(
-                f"{Path(given)} holds neither {name}.csv nor {dataset.file}, "
-                f"to be had at {dataset.url}"
-            )
+    if given is not None and (found := _in_folder(name, Path(given))):
+        return _from_file(name, found, advice)
+    if path is not None:
+        raise DatasetError(
+            f"{Path(path)} holds neither {name}.csv nor {dataset.file}, to be had at {dataset.url}"
+        )
     cached = _cache_folder() / f"{name}.csv"
     if os.path.isfile(cached):
-        advice = "Delete it to fetch it again"
-        return _same_digest(_read(cached, advice), dataset.sha256, str(cached), advice).decode()
+        return _from_file(name, cached, "Delete it to fetch it again")
     try:
-        raw = _allowed((opener or _download)(dataset.url))
+        raw = (opener or _download)(dataset.url)
+        if not isinstance(raw, bytes):
+            raise TypeError(f"the opener returned {type(raw).__name__}; expected bytes")
+        if len(raw) > MAX_BYTES:
+            raise _too_large()
     except ModuleNotFoundError as error:
         needs = _needs(f"fetching {dataset.url}", error)
         raise DatasetError(f"{needs}. Without it: {advice}") from error
@@ -251,8 +238,8 @@ def _needs(what: str, error: ModuleNotFoundError) -> str:
     return f"{what} needs the package {error.name}: pip install 'dpbook[data]'"
 
 
-def _read(file: Path, advice: str) -> bytes:
-    """Return the bytes of a file of allowed size."""
+def _from_file(name: str, file: Path, advice: str) -> str:
+    """Return the canonical CSV from a file of allowed size, canonical or official."""
     try:
         with file.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
@@ -260,16 +247,9 @@ def _read(file: Path, advice: str) -> bytes:
         raise DatasetError(f"cannot read {file} ({error}). {advice}") from error
     if len(content) > MAX_BYTES:
         raise DatasetError(f"{file} has more than {MAX_BYTES} bytes: a wrong file. {advice}")
-    return content
-
-
-def _allowed(content: object) -> bytes:
-    """Return what an opener gave if it is a file of allowed size."""
-    if not isinstance(content, bytes):
-        raise TypeError(f"the opener returned {type(content).__name__}; expected bytes")
-    if len(content) > MAX_BYTES:
-        raise _too_large()
-    return content
+    if file.name != f"{name}.csv":
+        return _converted(name, content, str(file))
+    return _same_digest(content, DATASETS[name].sha256, str(file), advice).decode()
 
 
 def _too_large() -> ValueError:
@@ -288,12 +268,10 @@ def _converted(name: str, raw: bytes, where: str) -> str:
         raise DatasetError(_needs(f"reading {where}", error)) from error
     except Exception as error:
         # The bytes may be anything; every way in which a parser can stumble over them is one fault.
-        reason = error or type(error).__name__
-        raise DatasetError(
-            f"{where} does not have the expected layout: {reason}. {damaged}"
-        ) from error
-    _same_digest(text.encode(), dataset.sha256, f"{name}.csv converted from {where}", advice)
-    return text
+        layout = f"the expected layout: {str(error) or type(error).__name__}"
+        raise DatasetError(f"{where} does not have {layout}. {damaged}") from error
+    where = f"{name}.csv converted from {where}"
+    return _same_digest(text.encode(), dataset.sha256, where, advice).decode()
 
 
 def _same_digest(content: bytes, expected: str, where: str, advice: str) -> bytes:
@@ -318,15 +296,10 @@ def _store(target: Path, text: str) -> None:
     """Write a file in one step, so that an interruption never leaves half of it."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(text.encode())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-            raise
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            part = Path(folder, target.name)
+            part.write_bytes(text.encode())
+            os.replace(part, target)
     except OSError as error:
         raise DatasetError(
             f"cannot write the cache file {target} ({error}); XDG_CACHE_HOME can name another place"
@@ -347,9 +320,8 @@ class _Limited(io.BytesIO):
 def _download(url: str) -> bytes:
     """Return what stands at an address, or raise before `DEADLINE` is over.
 
-    A time limit of a socket is one for each read: a server that drips may keep a reader for ever,
-    in the name look-up, the head or the body. So the reading is left to a thread, which is
-    abandoned when time is up.
+    A time limit of a socket is one for each read: a server that drips may keep a reader for ever.
+    So the reading is left to a thread, which is abandoned when time is up.
     """
     fetch = importlib.import_module("pooch").HTTPDownloader(timeout=SILENCE)
     content, answer = _Limited(), queue.SimpleQueue[Exception | None]()

@@ -1,12 +1,4 @@
-"""Comparisons, rankings, and the table that both are counted into.
-
-`Comparisons`
-    one entry per decided comparison: which item won, which lost and, when known, who answered.
-`Rankings`
-    a complete ranking of the same items by every person.
-`PairTable`
-    how many people put one item before another, pair by pair.  Nobody can be told apart in it.
-"""
+"""Comparisons, rankings, and the table that both are counted into."""
 
 from __future__ import annotations
 
@@ -20,7 +12,6 @@ from dpbook import _validation as check
 
 Item = str | int
 Counts = NDArray[np.int64]
-Places = NDArray[np.intp]
 
 # Numbers stand for names one by one, about a hundred bytes each.
 MOST_ITEMS = 10**7
@@ -37,9 +28,9 @@ class _Data:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented
-        rest = {name: value for name, value in vars(self).items() if name != "items"}
+        arrays = vars(self).keys() - {"items"}
         return self.items == other.items and all(
-            np.array_equal(value, getattr(other, name)) for name, value in rest.items()
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays
         )
 
     @property
@@ -79,8 +70,8 @@ class Comparisons(_Data):
     """
 
     items: tuple[Item, ...]
-    winner: Places
-    loser: Places
+    winner: Counts
+    loser: Counts
     user: Counts | None
 
     def __init__(
@@ -91,30 +82,19 @@ class Comparisons(_Data):
         user: ArrayLike | None = None,
     ) -> None:
         names = _names(items)
-        won = _within("winner", _integers("winner", winner), len(names)).astype(np.intp)
-        lost = _within("loser", _integers("loser", loser), len(names)).astype(np.intp)
-        labels = None if user is None else _within("user", _integers("user", user), None)
-        for name, array in (("loser", lost), ("user", labels)):
-            if array is not None and array.size != won.size:
-                raise ValueError(
-                    f"{name} has {array.size} entries: allowed is {won.size}, as in winner"
-                )
-        equal = np.flatnonzero(won == lost)
-        if equal.size:
+        won = _labels("winner", winner, stop=len(names))
+        lost = _labels("loser", loser, stop=len(names), size=won.size)
+        people = None if user is None else _labels("user", user, size=won.size)
+        if (equal := np.flatnonzero(won == lost)).size:
             k = int(equal[0])
             raise ValueError(
                 f"loser[{k}] = {lost[k]} equals winner[{k}]: an item is never compared with itself"
             )
-        self._freeze(items=names, winner=won, loser=lost, user=labels)
+        self._freeze(items=names, winner=won, loser=lost, user=people)
 
     def __len__(self) -> int:
         """Return the number of comparisons N."""
         return int(self.winner.size)
-
-    @property
-    def n_users(self) -> int:
-        """Number of people with at least one comparison here; N when `user` is None."""
-        return len(self) if self.user is None else int(np.unique(self.user).size)
 
     def win_matrix(self) -> Counts:
         """Count the wins, shape (n, n): entry [i, j] says how often item i beat item j."""
@@ -126,29 +106,15 @@ class Comparisons(_Data):
     def from_win_matrix(
         cls, wins: ArrayLike, items: int | Sequence[Item] | None = None
     ) -> Comparisons:
-        """Build one comparison per counted win, pair by pair, without users.
-
-        Parameters
-        ----------
-        wins : array of int, shape (n, n)
-            The `win_matrix` wanted: zero diagonal, positive sum.
-        items : int or sequence of str or int, optional
-            The n items; 0, ..., n - 1 when left out.
-
-        Returns
-        -------
-        Comparisons
-        """
+        """One comparison per counted win, without users; the items are 0, ..., n - 1 by default."""
         table = _counts("wins", wins)
         names = _names(len(table) if items is None else items)
         if len(names) != len(table):
             raise ValueError(f"items has {len(names)} entries; wins has {len(table)} rows")
-        if not table.any():
-            raise ValueError("wins is all zero; at least one comparison is needed")
         total = table.sum(dtype=float)  # integers might run over
-        if total > MOST_COMPARISONS:
+        if not 0 < total <= MOST_COMPARISONS:
             raise ValueError(
-                f"wins adds up to {total:g}: allowed are at most {MOST_COMPARISONS} comparisons, "
+                f"wins adds up to {total:g}: allowed are 1 to {MOST_COMPARISONS} comparisons, "
                 "listed one by one; the estimators and rankers take the table itself"
             )
         pairs = np.repeat(np.arange(table.size), table.ravel())
@@ -188,19 +154,7 @@ class Rankings(_Data):
 
     @classmethod
     def from_orders(cls, orders: ArrayLike, items: int | Sequence[Item] | None = None) -> Rankings:
-        """Build rankings from orders: entry [u, r] is the item at place r in the list of user u.
-
-        Parameters
-        ----------
-        orders : array of int, shape (users, n)
-            Every row is a permutation of 0..n-1, the most preferred item first.
-        items : int or sequence of str or int, optional
-            The n items; 0, ..., n - 1 when left out.
-
-        Returns
-        -------
-        Rankings
-        """
+        """From the items of each user, (users, n), the most preferred first; 0..n-1 by default."""
         table = check.rankings("orders", orders, 2)
         return cls(table.shape[1] if items is None else items, np.argsort(table, axis=1))
 
@@ -208,20 +162,10 @@ class Rankings(_Data):
         """Return the number of users."""
         return len(self.positions)
 
-    @property
-    def n_users(self) -> int:
-        """Number of users."""
-        return len(self.positions)
-
-    @property
-    def orders(self) -> Places:
-        """Items from the most to the least preferred, shape (users, n)."""
-        return np.argsort(self.positions, axis=1)
-
 
 @dataclass(frozen=True, eq=False, init=False)
 class PairTable(_Data):
-    """What people say about each pair of items, counted.
+    """How many people put one item before another, pair by pair; nobody can be told apart in it.
 
     Parameters
     ----------
@@ -261,9 +205,9 @@ class PairTable(_Data):
                 raise ValueError(f"{name} has {len(table)} rows: allowed is {len(names)}, as items")
         if not np.array_equal(tied, tied.T):
             raise ValueError("ties is not symmetric: allowed is ties = ties.T")
-        answers = before + before.T + tied
-        if answers.max() > users:
-            raise ValueError(f"users = {users}: allowed is at least {answers.max()}, as at a pair")
+        most = (before + before.T + tied).max()
+        if most > users:
+            raise ValueError(f"users = {users}: allowed is at least {most}, as at a pair")
         self._freeze(items=names, counts=before, users=users, ties=tied)
         self._freeze(source=source, licence=licence)
 
@@ -290,7 +234,7 @@ def _names(items: int | Sequence[Item]) -> tuple[Item, ...]:
         if not 2 <= items <= MOST_ITEMS:
             raise ValueError(f"items = {items}: allowed is at least 2 items, at most {MOST_ITEMS}")
         return tuple(range(int(items)))
-    if isinstance(items, str | bool) or not isinstance(items, Sequence | range | np.ndarray):
+    if isinstance(items, str) or not isinstance(items, Sequence | np.ndarray):
         raise ValueError(f"items = {items!r}: allowed is a number of items or a sequence of names")
     names = tuple(n.item() if isinstance(n, np.generic) else n for n in items)
     for name in names:
@@ -304,19 +248,19 @@ def _names(items: int | Sequence[Item]) -> tuple[Item, ...]:
     return names
 
 
-def _integers(name: str, values: ArrayLike) -> Counts:
-    """Return an int64 copy of a non-empty list of integers."""
+def _labels(
+    name: str, values: ArrayLike, *, stop: int | None = None, size: int | None = None
+) -> Counts:
+    """Return a copy of a list of integers, each from 0 to stop - 1."""
     array = check.real_array(name, values)
     if array.ndim != 1 or not array.size:
         raise ValueError(f"{name} of shape {array.shape}: allowed is (N,), at least 1 entry")
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} of type {array.dtype}: allowed are integers")
-    return array.astype(np.int64)
-
-
-def _within(name: str, array: Counts, stop: int | None) -> Counts:
-    """Check that all entries are in 0..stop-1, or non-negative when `stop` is None."""
-    bad = np.flatnonzero((array < 0) | (array >= stop) if stop is not None else array < 0)
+    if size not in (None, array.size):
+        raise ValueError(f"{name} has {array.size} entries: allowed is {size}, as in winner")
+    array = array.astype(np.int64)
+    bad = np.flatnonzero((array < 0) | (stop is not None and array >= stop))
     if bad.size:
         allowed = "0 or more" if stop is None else f"0..{stop - 1}"
         raise ValueError(f"{name}[{bad[0]}] = {array[bad[0]]}: allowed is {allowed}")

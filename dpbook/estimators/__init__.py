@@ -17,11 +17,7 @@ from dpbook.estimators.orders import (
     win_counts,
 )
 from dpbook.estimators.pairwise import pairwise_counts
-from dpbook.estimators.rank_distances import (
-    footrule_distance,
-    kemeny_score,
-    kendall_distance,
-)
+from dpbook.estimators.rank_distances import kemeny_score, kendall_distance
 from dpbook.estimators.ridge import ridge_mle, ridge_mle_complete
 
 __all__ = [
@@ -29,7 +25,6 @@ __all__ = [
     "comparisons_pmf",
     "comparisons_pmf_tournament",
     "copeland_ranking",
-    "footrule_distance",
     "footrule_ranking",
     "kemeny_ranking",
     "kemeny_score",

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpbook.estimators._dense import fit_logistic, logistic_residual
-from dpbook.estimators._newton import Settings, blocks, centred, logistic_start, minimise
+from dpbook.estimators._logistic import Matrices
+from dpbook.estimators._newton import Settings, centred, logistic_start, minimise
 
 Array = NDArray[np.float64]
 
@@ -24,7 +25,6 @@ Array = NDArray[np.float64]
 WIDEST = 10.0
 # Relative accuracy of the Hessian: it slows Newton's method down by this factor per step at most.
 HESSIAN_ACCURACY = 1e-5
-BLOCK = 50  # replicates
 
 
 class TooWideError(Exception):
@@ -35,42 +35,41 @@ class TooWideError(Exception):
 class WinCounts:
     """Win counts (n,), shared by all replicates, or (replicates, n); equal counts per pair."""
 
-    wins: Array
+    won: Array
     per_pair: float
-    method: str = "complete"
+    block: ClassVar[int] = 50  # replicates
 
     @property
     def least(self) -> float:
         return self.per_pair
 
-    def fit(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
-        """Fit blocks of replicates; a block that spreads too far is handed to the dense route."""
-        theta, residual, steps = np.empty_like(linear), np.empty(len(linear)), 0
-        wins = np.broadcast_to(self.wins, linear.shape)
-        for rows in blocks(len(linear), BLOCK):
-            data, per_pair, gamma = (wins[rows], linear[rows]), self.per_pair, settings.gamma
-            try:
-                found, used = fit_complete(*data, per_pair, settings)
-                residual[rows] = complete_residual(*data, found, per_pair, gamma)
-            except (TooWideError, np.linalg.LinAlgError):
-                totals = per_pair * (1 - np.eye(linear.shape[1]))
-                found, used = fit_logistic(totals, *data, settings)
-                residual[rows] = logistic_residual(totals, *data, found, gamma)
-            theta[rows] = found
-            steps = max(steps, used)
-        return theta, residual, steps
+    def part(self, index: Any) -> WinCounts:
+        return self if self.won.ndim == 1 else WinCounts(self.won[index], self.per_pair)
 
     def connected(self) -> bool:
         return True
 
     def groups(self) -> int:
         """Count by Landau's criterion: the worst k items must have won something outside."""
-        n = self.wins.shape[-1]
-        k = np.arange(1, n)
+        k = np.arange(1, self.won.shape[-1])
         least = self.per_pair * k * (k - 1) / 2
-        won = np.cumsum(np.sort(self.wins, axis=-1), axis=-1)[..., :-1]
+        won = np.cumsum(np.sort(self.won, axis=-1), axis=-1)[..., :-1]
         cuts = won <= least * (1 + 1e-12)
         return 1 + int(np.max(cuts.sum(axis=-1)))
+
+    def solve(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
+        """Theta, residuals computed afresh, and the steps; on matrices where strengths are wide."""
+        n, per_pair, target = linear.shape[-1], self.per_pair, self.won - linear
+        start = logistic_start(self.won, np.full(n, per_pair * (n - 1)), linear, settings.gamma)
+        try:
+            theta, steps = minimise(CompleteWins(target, per_pair, settings), start, settings)
+        except (TooWideError, np.linalg.LinAlgError):
+            halves = Matrices(per_pair / 2 * (1 - np.eye(n)))
+            return halves.solve(halves.won - target, settings)
+        # The certificate sums over all pairs, without polynomials: O(n^2) time.
+        e = np.exp(theta - theta.mean(axis=-1, keepdims=True))
+        score = per_pair * (e * _inverse_sums(e) - 0.5) - target + settings.gamma * theta
+        return theta, np.abs(score).max(axis=-1), steps
 
 
 @lru_cache(maxsize=64)
@@ -88,11 +87,12 @@ def _coefficients(width: float, terms: int, slope: bool) -> Array:
 
 
 class CompleteWins:
-    """Score and Newton steps; ``target`` has shape (replicates, n)."""
+    """Score and Newton steps; ``target``, the wins less the linear term, has shape (..., n)."""
 
-    def __init__(self, target: Array, per_pair: float, gamma: float, tol: float) -> None:
-        self.target, self.per_pair, self.gamma = target, per_pair, gamma
-        self._log_digits = math.log(20 * max(1.0, per_pair * target.shape[-1]) / tol)
+    def __init__(self, target: Array, per_pair: float, settings: Settings) -> None:
+        self.target, self.per_pair, self.gamma = target, per_pair, settings.gamma
+        largest = max(1.0, per_pair * target.shape[-1])
+        self._log_digits = math.log(20 * largest / settings.inner_tol)
 
     def score(self, theta: Array) -> Array:
         """Return per_pair * sum over j != i of F(theta_i - theta_j) - target_i + gamma theta_i."""
@@ -114,61 +114,37 @@ class CompleteWins:
         return self.per_pair * (expected - 0.5) - self.target + self.gamma * theta
 
     def _expand(self, coefficients: Array) -> Array:
-        return (coefficients[:, None, :] @ self._powers)[:, 0]
+        return (coefficients[..., None, :] @ self._powers)[..., 0, :]
 
     def direction(self, score: Array, tol: float) -> Array:
         """Newton step, by Woodbury's formula for a diagonal minus a matrix of rank `_rank`."""
         rank = self._rank
         diagonal = self.per_pair * self._expand(self._sums @ self._slopes.T) + self.gamma
-        inner = np.broadcast_to(
-            self.per_pair * self._slopes[:rank, :rank], (len(score), rank, rank)
-        )
         # Constants are an eigenvector whose eigenvalue, the ridge, may drown in the error of the
         # truncated sum. Pin the mean at the scale of the others, and move it by itself.
         mean = score.mean(axis=-1, keepdims=True)
-        score = centred(score)
-        inner = inner.copy()
-        inner[:, 0, 0] -= diagonal.mean(axis=-1) / score.shape[-1]
-        powers = self._powers[:, :rank]
-        scaled = powers / diagonal[:, None, :]
-        system = np.eye(rank) - inner @ (scaled @ np.swapaxes(powers, 1, 2))
+        score = score - mean
+        inner = np.empty((*score.shape[:-1], rank, rank))
+        inner[:] = self.per_pair * self._slopes[:rank, :rank]
+        inner[..., 0, 0] -= diagonal.mean(axis=-1) / score.shape[-1]
+        powers = self._powers[..., :rank, :]
+        scaled = powers / diagonal[..., None, :]
+        system = np.eye(rank) - inner @ (scaled @ np.swapaxes(powers, -1, -2))
         side = inner @ (scaled @ score[..., None])
-        correction = np.linalg.solve(system, side)[..., 0]
-        step = -(score + (correction[:, None, :] @ powers)[:, 0]) / diagonal
+        correction = np.linalg.solve(system, side)
+        step = -(score + (np.swapaxes(correction, -1, -2) @ powers)[..., 0, :]) / diagonal
         return centred(step) - (mean / self.gamma if self.gamma else 0.0)
 
 
 def _polynomials(x: Array, terms: int) -> Array:
-    """T_0, ..., T_(terms - 1) at each entry of ``x``: (replicates, n) to (replicates, terms, n)."""
+    """T_0, ..., T_(terms - 1) at each entry of ``x``: (..., n) to (..., terms, n)."""
     values = np.empty((terms, *x.shape))
     values[0], values[1] = 1.0, x
     twice = 2 * x
     for k in range(2, terms):
         np.multiply(twice, values[k - 1], out=values[k])
         values[k] -= values[k - 2]
-    return np.swapaxes(values, 0, 1)
-
-
-def fit_complete(
-    wins: Array, linear: Array, per_pair: float, settings: Settings
-) -> tuple[Array, int]:
-    """Fit a block of replicates; ``wins`` and ``linear`` have shape (replicates, n).
-
-    Raises `TooWideError` when the strengths spread too far for this route.
-    """
-    target, gamma = wins - linear, settings.gamma
-    degree = np.full_like(wins, per_pair * (wins.shape[-1] - 1))
-    problem = CompleteWins(target, per_pair, gamma, settings.inner_tol)
-    return minimise(problem, logistic_start(wins, degree, target, gamma), settings)
-
-
-def complete_residual(
-    wins: Array, linear: Array, theta: Array, per_pair: float, gamma: float
-) -> Array:
-    """Sup-norm of the score by summing over all pairs, without polynomials: O(n^2) time."""
-    e = np.exp(theta - theta.mean(axis=-1, keepdims=True))
-    score = per_pair * (e * _inverse_sums(e) - 0.5) - wins + linear + gamma * theta
-    return np.abs(score).max(axis=-1)
+    return np.moveaxis(values, 0, -2)
 
 
 def _inverse_sums(e: Array) -> Array:
@@ -177,8 +153,9 @@ def _inverse_sums(e: Array) -> Array:
     rows = max(8, min(n // 2, 2**16 // n))
     work, ones, sums = np.empty(rows * n), np.ones(n), np.zeros_like(e)
     left, right = np.ones((n, 2)), np.ones((2, n))
-    for values, total in zip(e, sums, strict=True):
-        left[:, 0] = right[1] = values
+    for replicate in np.ndindex(e.shape[:-1]):
+        left[:, 0] = right[1] = e[replicate]
+        total = sums[replicate]
         for first in range(0, n, rows):
             last = min(first + rows, n)
             block = work[: (last - first) * (n - first)].reshape(last - first, n - first)

@@ -6,19 +6,17 @@ one code serves a single fit and a batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
 
 Array = NDArray[np.float64]
 
-# exp(theta) is used while squares of its entries stay finite: strengths within +-300 of the middle.
-SAFE_SPREAD = 600.0
 TINY = np.finfo(float).tiny
+STEP_LIMIT = 500
 # Inner iterations of one Newton step; more would be wasted far from the minimiser.
 INNER_LIMIT = 500
 # A trial point is taken unless the slope along the step has turned up by more than this share.
@@ -32,7 +30,6 @@ class Settings:
 
     gamma: float
     tol: float
-    limit: int
 
     @property
     def inner_tol(self) -> float:
@@ -66,12 +63,12 @@ def centred(a: Array) -> Array:
 
 
 def minimise(problem: Problem, theta: Array, settings: Settings) -> tuple[Array, int]:
-    """Lower the sup-norm of the gradient to ``inner_tol``, in at most ``limit`` steps.
+    """Lower the sup-norm of the gradient to ``inner_tol``, in at most `STEP_LIMIT` steps.
 
     Returns the last point and the number of steps; the caller certifies the point.
     """
     score, tol = problem.score(theta), settings.inner_tol
-    for iteration in range(settings.limit):
+    for iteration in range(STEP_LIMIT):
         residual = sup(score)
         if (residual <= tol).all():
             return theta, iteration
@@ -83,7 +80,7 @@ def minimise(problem: Problem, theta: Array, settings: Settings) -> tuple[Array,
         if step.ndim > 1:  # a finished replicate of the batch stays where it is
             step = np.where(residual <= tol, 0.0, step)
         theta, score = _advance(problem, theta, step, score, tol)
-    return theta, settings.limit
+    return theta, STEP_LIMIT
 
 
 def _advance(
@@ -138,31 +135,14 @@ def newton_step(
     return centred(solution) if centre else solution
 
 
-def inner_stop(score: Array, mean_degree: Any, tol: float) -> Any:
-    """How exactly a Newton system deserves to be solved: better as the gradient shrinks."""
-    size = sup(score)
-    return np.maximum(tol / 2, size * np.minimum(0.1, size / mean_degree))
-
-
-def logistic_start(wins: Array, degree: Array, target: Array, gamma: float) -> Array:
+def logistic_start(wins: Array, degree: Array, linear: Array, gamma: float) -> Array:
     """First guess: log-odds of the share of wins, shrunk, inside the known bounds.
 
-    Every minimiser solves gamma theta = target - (expected wins), and 0 <= expected wins <=
+    Every minimiser solves gamma theta = wins - linear - (expected wins), and 0 <= expected wins <=
     degree: with a large linear term, these bounds are nearly the solution.
     """
     share = np.clip(wins / np.maximum(degree, TINY), 0.02, 0.98)
     theta = np.log(share / (1 - share)) * (degree / np.maximum(degree + 4 * gamma, TINY))
-    if gamma > 0:
-        theta = np.clip(theta, (target - degree) / gamma, target / gamma)
-    return centred(theta) if gamma == 0 else theta
-
-
-def blocks(count: int, size: int) -> Iterator[slice]:
-    """Replicates a block at a time."""
-    for first in range(0, count, max(1, size)):
-        yield slice(first, min(count, first + max(1, size)))
-
-
-def strong_groups(graph: Any) -> int:
-    """Number of groups of items that reach each other along the edges."""
-    return int(csgraph.connected_components(graph, connection="strong")[0])
+    if gamma == 0:
+        return centred(np.broadcast_to(theta, linear.shape))
+    return np.clip(theta, (wins - linear - degree) / gamma, (wins - linear) / gamma)

@@ -26,12 +26,10 @@ def footrule_ranking(reached: ArrayLike) -> NDArray[np.int64]:
 
     Notes
     -----
-    The distance between places k and p is the number of l in 0..n-2 with l < k and p <= l, or
-    l >= k and p > l. Summed over users and items it is, up to a number that is the same for every
-    ranking, twice the sum of the entries [i, l] with l < k_i, k_i being the place of item i. So
-    the best places solve an assignment problem, in time O(n^3). At most twice as many
-    disagreements as a Kemeny ranking, by Diaconis and Graham (1977); Dwork, Kumar, Naor and
-    Sivakumar (2001).
+    The total distance is, up to a number that is the same for every ranking, twice the sum of the
+    entries [i, l] with l < k_i, the place of item i: an assignment problem, in time O(n^3). At most
+    twice as many disagreements as a Kemeny ranking (Diaconis and Graham 1977; Dwork, Kumar, Naor
+    and Sivakumar 2001).
     """
     tables = check.finite_array("reached", reached, min_ndim=2)
     if tables.shape[-2] != tables.shape[-1] + 1:

@@ -33,10 +33,8 @@ class KemenyFit:
     ----------
     positions : array of int, shape (n,)
         The best ranking found.
-    cost : float
-        Its total distance, in the units of the counts.
-    lower : float
-        No ranking has a smaller total distance than this.
+    cost, lower : float
+        Its total distance, in the units of the counts, and a lower bound on that of any ranking.
     optimal : bool
         Whether cost and lower agree.
     """
@@ -53,11 +51,10 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     Parameters
     ----------
     counts : array, shape (n, n)
-        Entry [i, j] says how many users place i before j; noisy counts, even negative ones,
-        will do.
+        Entry [i, j] says how many users place i before j; noisy counts will do.
     time_limit : float, optional
-        Seconds after which the best ranking and the best bound so far are returned. Work that
-        is needed for any answer (a local search) is not interrupted.
+        Seconds after which the best ranking and the best bound so far are returned; the first
+        local search is not interrupted.
 
     Returns
     -------
@@ -67,11 +64,10 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     -----
     The variable x_ab, a < b, says that a comes before b; 0 <= x_ab + x_bc - x_ac <= 1 excludes
     cycles. Only rows that a solution violates are added, beginning with none, where the majority
-    tournament is the solution. The relaxation comes first; integrality is asked for only when all
-    rows hold and its bound still lies below the best ranking, found by local search from a
-    rounded solution. The bound is computed from the dual variables, not taken from the solver,
-    unless branching was needed. AGKM plug in a polynomial-time approximation scheme, which has no
-    practical form; this takes its place.
+    tournament is the solution. Integrality is asked for only when all rows hold and the bound
+    still lies below the best ranking, found by local search from a rounded solution. The bound is
+    computed from the dual variables, not taken from the solver, unless branching was needed. It
+    takes the place of AGKM's approximation scheme, which has no practical form.
 
     Examples
     --------
@@ -83,7 +79,7 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     seconds = np.inf if time_limit is None else check.positive("time_limit", time_limit)
     end = time.monotonic() + seconds
     search = _Search(table)
-    x = np.where(search.price < 0, 1.0, np.where(search.price > 0, 0.0, 1.0))
+    x = np.where(search.price > 0, 0.0, 1.0)
     search.offer(x)
     integral = False
     while not search.optimal and time.monotonic() < end:
@@ -128,7 +124,7 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
     Parameters
     ----------
     counts : array, shape (n, n)
-        Entry [i, j] says how many users place i before j; noisy counts will do.
+        As for `kemeny_ranking`.
     start : array of int, shape (n,)
         Positions to start from.
 
@@ -141,12 +137,10 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
     places = check.rankings("start", start)
     if places.shape != table.shape[:1]:
         raise ValueError(f"start of shape {places.shape}: allowed is ({len(table)},)")
-    order = np.argsort(places)
-    n = order.size
+    order, n = np.argsort(places), len(table)
     # A float table may promise a gain that is only rounding.
     least = 1e-12 * n * np.abs(table).max()
-    gains = np.zeros((n, n + 1))
-    rows = np.arange(n)
+    gains, rows = np.zeros((n, n + 1)), np.arange(n)
     while True:
         listed = table[order][:, order]
         # Entry [p, k]: the sum over places r < k of what is won when the item of place p passes
@@ -158,9 +152,7 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
             break
         item = order[p]
         order = np.insert(np.delete(order, p), gap if gap <= p else gap - 1, item)
-    positions = np.empty(n, dtype=np.int64)
-    positions[order] = rows
-    return positions
+    return np.argsort(order)
 
 
 class _Search:
@@ -187,17 +179,13 @@ class _Search:
         return self.cost - self.lower <= self.slack
 
     def offer(self, x: Array) -> None:
-        """Turn a solution, perhaps fractional, into a ranking."""
-        n = len(self.table)
-        ahead = np.zeros((n, n))
-        ahead[self.first, self.second] = x
-        ahead[self.second, self.first] = 1 - x
-        self._improve(borda_ranking(ahead))
-
-    def _improve(self, positions: Ints) -> None:
+        """Turn a solution, perhaps fractional, into a ranking, and improve that."""
         if self.optimal:
             return
-        better = local_search_ranking(self.table, positions)
+        ahead = np.zeros_like(self.table)
+        ahead[self.first, self.second] = x
+        ahead[self.second, self.first] = 1 - x
+        better = local_search_ranking(self.table, borda_ranking(ahead))
         cost = float(kemeny_score(better, self.table))
         if cost < self.cost:
             self.positions, self.cost = better, cost
@@ -218,10 +206,8 @@ class _Search:
         count = len(self.rows)
         entries = (self.signs[:, None] * np.array([1.0, 1.0, -1.0])).ravel()
         # Older SciPy hands the indices to HiGHS as they are, and HiGHS reads 32 bits.
-        places = (
-            np.repeat(np.arange(count, dtype=np.int32), 3),
-            self.rows.ravel().astype(np.int32),
-        )
+        row = np.repeat(np.arange(count, dtype=np.int32), 3)
+        places = row, self.rows.ravel().astype(np.int32)
         matrix = sparse.csr_array((entries, places), shape=(count, self.price.size))
         right = (self.signs > 0).astype(float)
         # A plain dict: the stubs know neither the sparse matrix nor these options by name.

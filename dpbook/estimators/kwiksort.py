@@ -1,7 +1,6 @@
 """KwikSort: quicksort by majority votes, the comparisons it makes, and the exact laws of both.
 
-The laws are sums of products of positive terms, so that small probabilities keep their relative
-accuracy and a log-ratio of two laws is exact to rounding.
+The laws are sums of products of positive terms: small probabilities are relatively accurate too.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     Parameters
     ----------
     counts : array, shape (n, n)
-        Entry [i, j] says how many users place i before j; only the sign of
-        ``counts[i, j] - counts[j, i]`` is used, so fractions and noisy counts will do.
+        Entry [i, j] says how many users place i before j; fractions and noisy counts will do.
     rng : numpy.random.Generator
         Draws the pivots uniformly, and a fair coin for each compared pair that is tied.
 
@@ -45,7 +43,7 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     -----
     Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL (section 2.1).
     """
-    return _sorted(_margins(check.square_table("counts", counts)), rng)
+    return kwiksort_rankings(check.square_table("counts", counts), rng=rng)
 
 
 def kwiksort_rankings(
@@ -55,24 +53,18 @@ def kwiksort_rankings(
 
     Parameters
     ----------
-    counts : array, shape (..., n, n)
-        As for `kwiksort_ranking`; leading axes are replicates of the data.
+    counts, rng
+        As for `kwiksort_ranking`; counts of shape (..., n, n).
     size : int, optional
         Number of runs on each matrix; without it one run, and no axis for it.
-    rng : numpy.random.Generator
-        Draws the pivots and the coins of tied pairs.
 
     Returns
     -------
     array of int, shape (..., n) or (..., size, n)
         Positions.
-
-    Notes
-    -----
-    One random order of the items serves a run: the pivot of a part is its first member, which is
-    uniform in the part. So step t splits, in every run, the part that holds the t-th item.
     """
-    margin = _margins(check.square_tables("counts", counts))
+    table = check.square_tables("counts", counts)
+    margin = table - np.swapaxes(table, -1, -2)
     runs = 1 if size is None else check.integer("size", size, 1)
     check.generator(rng)
     n = margin.shape[-1]
@@ -83,6 +75,8 @@ def kwiksort_rankings(
         few = [_sorted(table, rng) for table in stack for _ in range(runs)]
         return np.array(few).reshape(shape)
     data = np.repeat(np.arange(len(stack)), runs)
+    # One random order of the items serves a run: the pivot of a part is its first member, which is
+    # uniform in the part.
     pivots = np.argsort(rng.random((total, n)), axis=1)
     tied = (stack[:, ~np.eye(n, dtype=bool)] == 0).any()
 
@@ -97,10 +91,7 @@ def kwiksort_rankings(
 
 
 def counted_kwiksorts(ahead: NDArray[np.bool_], *, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """KwikSort on tournaments, shape (runs, n, n): positions, and the comparisons made.
-
-    One of ``ahead[:, i, j]`` and ``ahead[:, j, i]`` is true.
-    """
+    """KwikSort on tournaments, shape (runs, n, n): positions, and the comparisons made."""
     runs, n = ahead.shape[:2]
     rows = np.arange(runs)
     made = np.zeros(runs, dtype=np.int64)
@@ -115,10 +106,10 @@ def counted_kwiksorts(ahead: NDArray[np.bool_], *, rng: np.random.Generator) -> 
 def partition_runs(
     pivots: Ints, before: Callable[[Ints, NDArray[np.bool_]], NDArray[np.bool_]]
 ) -> Ints:
-    """Positions of many runs whose t-th pivot splits the part that it is in.
+    """Positions of many runs, each with its order of pivots, that split the parts they are in.
 
-    Row r of `pivots` is an order of the items. ``before(pivot, part)``, with one pivot for each run
-    and the others of its part marked, says which of these go before the pivot.
+    ``before(pivot, part)``, with one pivot for each run and the others of its part marked, says
+    which of these go before the pivot.
     """
     total, n = pivots.shape
     start = np.zeros((total, n), dtype=np.int64)  # first place of the part an item is in
@@ -140,12 +131,12 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
     ahead = margin > 0
     tied = np.triu(margin == 0, 1)
     if tied.any():
-        coin = tied & (check.generator(rng).random((n, n)) < 0.5)
+        coin = tied & (rng.random((n, n)) < 0.5)
         ahead |= coin | (tied & ~coin).T
     wins = ahead.tolist()
     placed: list[int] = []
     # A part of a shuffled list is a shuffled list, so its first member is a uniform pivot.
-    parts = [check.generator(rng).permutation(n).tolist()]
+    parts = [rng.permutation(n).tolist()]
     while parts:
         part = parts.pop()
         if len(part) < 2:
@@ -161,30 +152,25 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
     return positions
 
 
-def _margins(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much i is ahead of j."""
-    return np.asarray(table - np.swapaxes(table, -1, -2))
-
-
 def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
     """Exact law of the ranking when each comparison made is decided at random, independently.
 
     Parameters
     ----------
     preference : array, shape (..., n, n)
-        Entry [i, j] is the probability that i is placed before j when the two are compared; n is
-        from 2 to 8, and entry [i, j] + entry [j, i] is 1. The diagonal is not looked at.
+        Entry [i, j] is the probability that i is placed before j when the two are compared, off
+        the diagonal; n is from 2 to 8.
 
     Returns
     -------
     rankings : array of int, shape (n!, n)
-        Positions, in lexicographic order.
+        `all_rankings`.
     probabilities : array, shape (..., n!)
 
     Notes
     -----
-    No pair is compared twice, so majority votes with or without noise drawn afresh for each
-    comparison are of this form (a tied vote is 1/2).
+    No pair is compared twice, so majority votes, a tied vote being 1/2, are of this form, with or
+    without noise drawn afresh for each comparison.
     """
     table = _preference(preference)
     return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]
@@ -198,9 +184,8 @@ def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
 def _law(table: Array, counted: bool) -> Array:
     """Law of every ranking, as polynomials in a variable that counts comparisons, or at 1.
 
-    A part of a known result order is a stretch of it: the probability of a stretch is the average,
-    over its pivots, of the probability that all others fall on their sides, times those of the two
-    stretches left.
+    A stretch of the order of the result comes about with the average, over its pivots, of the
+    probability that all others fall on their sides, times those of the two stretches left.
     """
     n = table.shape[-1]
     orders = np.argsort(all_rankings(n), axis=1)
@@ -236,8 +221,7 @@ def comparisons_pmf(n_items: int) -> Array:
 
     Notes
     -----
-    C_n = n - 1 + C_k + C'_{n-1-k} with k uniform on 0..n-1. Convolutions of non-negative numbers
-    only, so tail probabilities are relatively accurate too.
+    C_n = n - 1 + C_k + C'_{n-1-k} with k uniform on 0..n-1.
     """
     return _comparisons(check.integer("n_items", n_items, 1, 120)).copy()
 
@@ -255,10 +239,6 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     -------
     array, shape (n (n - 1)/2 + 1,)
         Entry c is the probability of c comparisons.
-
-    Notes
-    -----
-    A recursion over the sets that can arise, with the items after and before each pivot.
     """
     beats = check.real_array("wins", wins)
     n = beats.shape[0] if beats.ndim == 2 else 0
@@ -270,12 +250,12 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     if not ((beats ^ beats.T) | np.eye(n, dtype=bool)).all() or np.diagonal(beats).any():
         raise ValueError("wins is no tournament: allowed is one of [i, j] and [j, i] true, i != j")
     losers = [sum(1 << j for j in range(n) if beats[i, j]) for i in range(n)]
-    known: dict[int, Array] = {0: np.ones(1)}
+    known: dict[int, Array] = {0: np.ones(1)}  # by the sets that can arise
 
     def law(members: int) -> Array:
         if members not in known:
             size = members.bit_count()
-            total = np.zeros(size * (size - 1) // 2 + 1)
+            total = np.zeros(comb(size, 2) + 1)
             for pivot in range(n):
                 if members >> pivot & 1:
                     after = members & losers[pivot]
@@ -289,9 +269,9 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
 
 @cache
 def _comparisons(n: int) -> Array:
-    total = np.zeros(n * (n - 1) // 2 + 1)
     if n < 2:
         return np.ones(1)
+    total = np.zeros(comb(n, 2) + 1)
     for k in range((n + 1) // 2):  # k and n - 1 - k alike
         part = np.convolve(_comparisons(n - 1 - k), _comparisons(k))
         total[n - 1 : n - 1 + part.size] += part * (1 if 2 * k == n - 1 else 2)
@@ -305,8 +285,7 @@ def _preference(preference: ArrayLike) -> Array:
         raise ValueError(
             f"preference of shape {table.shape}: allowed is (..., n, n), n from 2 to {_ENUMERATED}"
         )
-    off = ~np.eye(n, dtype=bool)
-    table = np.where(off, table, 0.5)
+    table = np.where(np.eye(n, dtype=bool), 0.5, table)
     if table.min() < 0 or table.max() > 1:
         raise ValueError("preference leaves [0, 1]: allowed are probabilities")
     if not np.allclose(table + np.swapaxes(table, -1, -2), 1, rtol=0, atol=1e-12):

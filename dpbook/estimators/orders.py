@@ -66,12 +66,10 @@ def top_k_mask(
 
     Parameters
     ----------
-    scores : array, shape (..., n)
-        Larger is better.
+    scores, rng
+        As for `ranks_from_scores`.
     k : int
         From 1 to n - 1.
-    rng : numpy.random.Generator, optional
-        Breaks ties uniformly at random; without it the smaller index comes first.
 
     Returns
     -------
@@ -91,8 +89,8 @@ def borda_ranking(
     ----------
     counts : array, shape (..., n, n)
         Entry [i, j] says how many users place i before j; noisy counts will do.
-    rng : numpy.random.Generator, optional
-        Breaks ties uniformly at random; without it the smaller index comes first.
+    rng
+        As for `ranks_from_scores`.
 
     Returns
     -------

@@ -34,8 +34,7 @@ def pairwise_counts(
 
     Notes
     -----
-    AGKM, Background: the entry [i, j] is m w_ij, m users. The comparisons of eight users are one
-    64-bit word, a byte for each user, so that up to 255 words can be added at once.
+    AGKM, Background: the entry [i, j] is m w_ij, m users.
 
     Examples
     --------
@@ -50,7 +49,9 @@ def pairwise_counts(
         _check_permutations(table, columns)
     n, users = columns.shape
     if weights is not None:
-        return _weighted(columns, _weights(weights, users))
+        masses = _weights(weights, users)
+        # Both orientations are summed: a difference from the total could end below zero.
+        return np.array([(places < columns) @ masses for places in columns])
     first, second = np.triu_indices(n, 1)
     total = np.zeros(first.size, dtype=np.int64)
     for begin in range(0, users, _BLOCK):
@@ -73,16 +74,12 @@ def ranking_positions(
     return table
 
 
-def _weighted(columns: NDArray[Any], masses: NDArray[Any]) -> NDArray[Any]:
-    ahead = np.zeros((len(columns),) * 2, dtype=masses.dtype)
-    for i, places in enumerate(columns):
-        # Both orientations are summed: a difference from the total could end below zero.
-        ahead[i] = (places < columns) @ masses
-    return ahead
-
-
 def _count_block(columns: NDArray[Any]) -> NDArray[np.int64]:
-    """Counts of some users for the pairs i < j, in lexicographic order."""
+    """Counts of some users for the pairs i < j, in lexicographic order.
+
+    The comparisons of eight users are one 64-bit word, a byte for each user, so that up to 255
+    words can be added at once.
+    """
     n, users = columns.shape
     groups = -(-users // (8 * _WORDS))
     width = 8 * -(-users // (8 * groups))

@@ -7,25 +7,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.special import expit
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.estimators._complete import WinCounts
-from dpbook.estimators._dense import WinMatrices
+from dpbook.estimators._logistic import Pairs, WinMatrices
 from dpbook.estimators._newton import Settings
-from dpbook.estimators._sparse import Pairs, pairs_from_comparisons, pairs_from_matrix
 
 Array = NDArray[np.float64]
 
-# The data in the form one solver wants. ``fit(linear, settings)`` takes (replicates, n) and gives
-# theta, residuals computed afresh, and the most steps; ``connected()``: comparisons join all items
-# in every replicate; ``groups()``: the most groups of items that reach each other by wins;
-# ``least``: the smallest positive weight of a win.
+# The data in the form one solver wants, ``part(index)`` those of some replicates, at most
+# ``block``; their ``solve`` gives theta, residuals computed afresh, and the most steps.
 Data = WinCounts | WinMatrices | Pairs
 
-METHODS = ("auto", "dense", "sparse", "complete")
 # Up to here a pass over a matrix is cheaper than the index arithmetic of a list of pairs.
 DENSE_ITEMS = 100
 
@@ -39,29 +34,24 @@ class RidgeFit:
     theta : array, shape (..., n)
         Strengths, log-odds.
     residual : array, shape (...)
-        Sup-norm of the score equation at ``theta``, computed anew from the data after the fit:
-        zero exactly at the minimiser. With gamma > 0 no entry of ``theta`` is further than
-        sqrt(n) * residual / gamma from the minimiser.
+        Sup-norm of the score equation at ``theta``, computed anew from the data after the fit.
+        With gamma > 0 no entry of ``theta`` is further than sqrt(n) * residual / gamma from the
+        minimiser.
     iterations : int
         Newton steps taken by the slowest replicate.
-    method : str
-        The route taken: ``"dense"``, ``"sparse"`` or ``"complete"``.
     """
 
     theta: Array
     residual: Array
     iterations: int
-    method: str
 
 
 def ridge_mle(
-    data: Comparisons | ArrayLike | Any,
+    data: Comparisons | ArrayLike,
     *,
     gamma: float,
     linear: ArrayLike | None = None,
-    method: str = "auto",
     tol: float = 1e-8,
-    max_iterations: int = 500,
 ) -> RidgeFit:
     """Minimise a negative log-likelihood of paired comparisons plus a ridge and a linear term.
 
@@ -71,21 +61,15 @@ def ridge_mle(
 
     Parameters
     ----------
-    data : Comparisons, or array, shape (..., n, n), or sparse matrix, shape (n, n)
+    data : Comparisons, or array, shape (..., n, n)
         Comparisons, or win matrices with entry [i, j] the weight of the wins of i over j. Weights
         are finite, at least 0, and need not be integers.
     gamma : float
         Ridge parameter, at least 0; 0 asks for the plain maximum-likelihood estimate, centred.
     linear : array, shape (..., n), optional
         Linear term (the noise of objective perturbation); broadcast against ``data``.
-    method : {"auto", "dense", "sparse", "complete"}
-        How sums over opponents are computed: over matrices, over lists of pairs (time and memory
-        linear in the comparisons), or, when each pair is compared equally often, by a low-rank
-        representation of F. ``"auto"`` takes the fastest.
     tol : float
         Largest allowed sup-norm of the score residual.
-    max_iterations : int
-        Limit on Newton steps.
 
     Returns
     -------
@@ -94,31 +78,26 @@ def ridge_mle(
     Raises
     ------
     ValueError
-        If gamma is negative; or gamma is 0 and no minimiser exists: the items cannot all be
-        reached from each other by wins, or the linear term is too large or does not sum to zero.
+        Also if gamma is 0 and no minimiser exists: the items cannot all be reached from each
+        other by wins, or the linear term is too large or does not sum to zero.
     RuntimeError
-        If the residual is still above ``tol`` after ``max_iterations`` steps.
+        If the residual is still above ``tol`` after 500 steps.
 
     Notes
     -----
     CCW25, Algorithm 1 and (3.2) without their noise. Newton's method with conjugate gradients
-    inside; a step is shortened only where the slope along it turns up. The certificate is the
-    residual of the score equation, never the length of a step.
+    inside; a step is shortened only where the slope along it turns up. Sums over opponents go over
+    matrices, over a list of pairs when these are few, or, when each pair is compared equally
+    often, through a low-rank representation of F.
 
     Examples
     --------
     >>> ridge_mle([[0, 3], [1, 0]], gamma=0).theta.round(3)  # log-odds of 3 to 1, centred
     array([ 0.549, -0.549])
     """
-    settings = _settings(gamma, tol, max_iterations)
-    check.choice("method", method, METHODS)
+    settings = _settings(gamma, tol)
     if isinstance(data, Comparisons):
-        noise = _linear(linear, data.n_items)
-        return _fit(_from_comparisons(data, method), noise, settings)
-    if sparse.issparse(data):
-        matrix: Any = data
-        noise = _linear(linear, matrix.shape[-1])
-        return _fit(_from_sparse(matrix, method), noise, settings)
+        return _fit(_from_comparisons(data), _linear(linear, data.n_items), settings)
     wins = check.win_tables("data", data)
     n = wins.shape[-1]
     noise = _linear(linear, n)
@@ -126,7 +105,7 @@ def ridge_mle(
         shape = np.broadcast_shapes(wins.shape[:-1], noise.shape)
         noise = np.broadcast_to(noise, shape)
         wins = np.broadcast_to(wins, (*shape, n)).reshape(-1, n, n)
-    return _fit(_from_matrices(wins, method), noise, settings)
+    return _fit(_from_matrices(wins), noise, settings)
 
 
 def ridge_mle_complete(
@@ -136,7 +115,6 @@ def ridge_mle_complete(
     gamma: float,
     linear: ArrayLike | None = None,
     tol: float = 1e-8,
-    max_iterations: int = 500,
 ) -> RidgeFit:
     """`ridge_mle` on the complete graph, from win counts alone.
 
@@ -146,14 +124,14 @@ def ridge_mle_complete(
         Total weight of the wins of each item, in all per_pair n (n - 1) / 2.
     per_pair : float
         Weight of the comparisons of each pair, the same for all.
-    gamma, linear, tol, max_iterations
+    gamma, linear, tol
         As for `ridge_mle`.
 
     Returns
     -------
     RidgeFit
     """
-    settings = _settings(gamma, tol, max_iterations)
+    settings = _settings(gamma, tol)
     counts = check.finite_array("wins", wins)
     per_pair = check.positive("per_pair", per_pair)
     n = counts.shape[-1]
@@ -169,55 +147,48 @@ def ridge_mle_complete(
     return _fit(WinCounts(flat, per_pair), np.broadcast_to(noise, shape), settings)
 
 
-def _from_comparisons(data: Comparisons, method: str) -> Data:
+def _from_comparisons(data: Comparisons) -> Data:
     n = data.n_items
     crowded = 4 * len(data) >= n * n
-    if method == "auto" and crowded and _each_pair_once(data):
-        return WinCounts(np.bincount(data.winner, minlength=n).astype(float), 1.0)
-    if method in ("dense", "complete") or (method == "auto" and (n <= DENSE_ITEMS or crowded)):
-        return _from_matrices(data.win_matrix(), method)
-    return pairs_from_comparisons(data)
+    if 2 * len(data) == n * (n - 1):
+        met = np.zeros(n * n, dtype=bool)
+        met[data.winner * n + data.loser] = True
+        table = met.reshape(n, n)
+        if np.count_nonzero(table ^ table.T) == n * (n - 1):  # each pair once
+            return WinCounts(np.bincount(data.winner, minlength=n).astype(float), 1.0)
+    if n <= DENSE_ITEMS or crowded:
+        return _from_matrices(data.win_matrix())
+    return _pairs_of_comparisons(data)
 
 
-def _each_pair_once(data: Comparisons) -> bool:
+def _pairs_of_comparisons(data: Comparisons) -> Pairs:
     n = data.n_items
-    if 2 * len(data) != n * (n - 1):
-        return False
-    met = np.zeros(n * n, dtype=bool)
-    met[np.minimum(data.winner, data.loser) * n + np.maximum(data.winner, data.loser)] = True
-    return np.count_nonzero(met) == len(data)
+    low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)
+    upward: NDArray[Any] = data.winner < data.loser
+    if not (low[1:] >= low[:-1]).all():
+        # One integer for each comparison: sorting those is faster than sorting positions.
+        shift = n.bit_length()
+        codes = ((low << shift | high) << 1) | upward
+        codes.sort()
+        upward = codes & 1
+        codes >>= 1
+        low, high = codes >> shift, codes & ((1 << shift) - 1)
+    return Pairs(n, low, high, upward.astype(float), np.ones(low.size))
 
 
-def _from_sparse(data: Any, method: str) -> Data:
-    if method not in ("auto", "sparse"):
-        return _from_matrices(check.win_tables("data", data.toarray()), method)
-    if data.ndim != 2 or data.shape[0] != data.shape[1] or data.shape[0] < 2:
-        raise ValueError(f"data of shape {data.shape}: allowed is (n, n) with n >= 2")
-    entries = sparse.coo_array(data)
-    if not np.isfinite(entries.data).all() or (entries.data < 0).any():
-        raise ValueError("data holds a negative or non-finite weight: allowed are weights >= 0")
-    if entries.diagonal().any():
-        raise ValueError("data has a non-zero diagonal: an item is never compared with itself")
-    return pairs_from_matrix(entries)
+def _from_matrices(wins: NDArray[Any]) -> Data:
+    per_pair, n = _equal_counts(wins), wins.shape[-1]
+    if per_pair is not None:
+        return WinCounts(wins.sum(axis=-1, dtype=float), per_pair)
+    if wins.ndim > 2 or n <= DENSE_ITEMS or 4 * np.count_nonzero(wins) >= n * n:
+        return WinMatrices(wins)
+    return _pairs_of_matrix(wins)
 
 
-def _from_matrices(wins: NDArray[Any], method: str) -> Data:
-    if method in ("auto", "complete"):
-        per_pair = _equal_counts(wins)
-        if per_pair is not None:
-            return WinCounts(np.asarray(wins.sum(axis=-1), dtype=float), per_pair)
-        if method == "complete":
-            raise ValueError(
-                "method = 'complete': allowed for data in which every pair is compared equally "
-                "often"
-            )
-        thin = 4 * np.count_nonzero(wins) < wins.size and wins.shape[-1] > DENSE_ITEMS
-        method = "sparse" if wins.ndim == 2 and thin else "dense"
-    if method == "sparse":
-        if wins.ndim > 2 and len(wins) > 1:
-            raise ValueError(f"method = 'sparse' with {len(wins)} win matrices: allowed is one")
-        return pairs_from_matrix(wins.reshape(wins.shape[-2:]))
-    return WinMatrices(wins)
+def _pairs_of_matrix(wins: NDArray[Any]) -> Pairs:
+    totals = np.triu(np.add(wins, wins.T, dtype=float))
+    low, high = np.nonzero(totals)
+    return Pairs(len(wins), low, high, wins[low, high].astype(float), totals[low, high])
 
 
 def _equal_counts(wins: NDArray[Any]) -> float | None:
@@ -231,12 +202,8 @@ def _equal_counts(wins: NDArray[Any]) -> float | None:
     return first if np.count_nonzero(totals == first) == wins.size // n * (n - 1) else None
 
 
-def _settings(gamma: float, tol: float, limit: int) -> Settings:
-    return Settings(
-        check.nonnegative("gamma", gamma),
-        check.positive("tol", tol),
-        check.integer("max_iterations", limit, 1),
-    )
+def _settings(gamma: float, tol: float) -> Settings:
+    return Settings(check.nonnegative("gamma", gamma), check.positive("tol", tol))
 
 
 def _linear(linear: ArrayLike | None, n: int) -> Array:
@@ -248,26 +215,27 @@ def _linear(linear: ArrayLike | None, n: int) -> Array:
 
 def _fit(data: Data, linear: Array, settings: Settings) -> RidgeFit:
     if settings.gamma == 0:
-        _require_connected(data, linear)
+        if np.abs(linear.sum(axis=-1)).max() > 1e-9 * (1 + np.abs(linear).max()):
+            raise ValueError("linear does not sum to zero: allowed with gamma = 0 is a centred one")
+        if not data.connected():
+            raise _split(data.groups())
     flat = np.ascontiguousarray(linear.reshape(-1, linear.shape[-1]))
-    theta, residual, steps = data.fit(flat, settings)
+    theta, residual, steps = np.empty_like(flat), np.empty(len(flat)), 0
+    for first in range(0, len(flat), data.block):
+        # A single replicate drops its axis: fewer, simpler array operations.
+        rows = slice(first, first + data.block)
+        index = first if len(flat[rows]) == 1 else rows
+        theta[index], residual[index], used = data.part(index).solve(flat[index], settings)
+        steps = max(steps, used)
     if settings.gamma == 0:
         _require_minimiser(data, flat, theta, residual, settings)
     if not (residual <= settings.tol).all():
         raise RuntimeError(
             f"ridge_mle stopped at a score residual of {residual.max():.3g} > tol = "
-            f"{settings.tol:g} after {steps} steps (limit {settings.limit}); raise "
-            f"max_iterations, gamma = {settings.gamma:g}, or, with very heavy weights, tol"
+            f"{settings.tol:g} after {steps} steps; raise gamma = {settings.gamma:g} or, with "
+            "very heavy weights, tol"
         )
-    shape = linear.shape[:-1]
-    return RidgeFit(theta.reshape(linear.shape), residual.reshape(shape), steps, data.method)
-
-
-def _require_connected(data: Data, linear: Array) -> None:
-    if np.abs(linear.sum(axis=-1)).max() > 1e-9 * (1 + np.abs(linear).max()):
-        raise ValueError("linear does not sum to zero: allowed with gamma = 0 is a centred term")
-    if not data.connected():
-        raise ValueError(_split(data.groups()))
+    return RidgeFit(theta.reshape(linear.shape), residual.reshape(linear.shape[:-1]), steps)
 
 
 def _require_minimiser(
@@ -276,9 +244,8 @@ def _require_minimiser(
     """Refuse a plain estimate that does not exist, whose strengths would run off to infinity.
 
     Then some group of items has a score whose sum is at least, in absolute value, the least
-    weight of a win times F'/F at the spread of theta, wherever theta lies. A residual below
-    that, summed over the group, proves that the minimiser exists; only in doubt is the graph of
-    wins searched.
+    weight of a win times F'/F at the spread of theta, wherever theta lies. A smaller residual,
+    summed over the group, proves that the minimiser exists; else the graph of wins is searched.
     """
     least = data.least * expit(-np.ptp(theta, axis=-1))
     if (residual <= settings.tol).all() and (least > theta.shape[-1] * residual).all():
@@ -288,13 +255,12 @@ def _require_minimiser(
             "linear is too large for gamma = 0: no minimiser could be certified; allowed is "
             "gamma > 0, or a smaller linear term"
         )
-    groups = data.groups()
-    if groups > 1:
-        raise ValueError(_split(groups))
+    if (groups := data.groups()) > 1:
+        raise _split(groups)
 
 
-def _split(groups: int) -> str:
-    return (
+def _split(groups: int) -> ValueError:
+    return ValueError(
         f"gamma = 0 with wins that split the items into {groups} groups, one always ahead or "
         "never compared: allowed is gamma > 0, or data in which every item reaches every other "
         "by wins"

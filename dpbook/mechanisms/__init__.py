@@ -1,7 +1,7 @@
 """Primitive mechanisms: Laplace, discrete Laplace, Gaussian, randomised response, selection.
 
-Each sampler has an exact twin, here (``*_logpdf``, ``*_pmf``) or in `scipy.stats`. Privacy is
-checked on the twin; the sampler is only tied to it by tests.
+A law here is the exact twin of a sampler: one here, one of a ranker, or ``rng.choice(law.size,
+p=law)``. Privacy is checked on the law; the sampler is only tied to it by tests.
 
 Nothing drawn here is a release. An idealised sampler computes in floating point, and the last bits
 of its draws can give away what the noise should hide; an exact sampler computes in integers and has
@@ -9,37 +9,24 @@ no such leak. Both take their bits from a seeded NumPy generator, and whoever ca
 take the noise away again. Results on real people need a library made for releases.
 """
 
-from dpbook.mechanisms.gaussian import (
-    gaussian_noise,
-    gaussian_profile,
-    gaussian_scale,
-)
-from dpbook.mechanisms.noise import (
-    discrete_laplace_noise,
-    discrete_laplace_pmf,
-    laplace_logpdf,
-    laplace_noise,
-)
+from dpbook.mechanisms.gaussian import gaussian_profile, gaussian_scale
+from dpbook.mechanisms.noise import discrete_laplace_pmf, laplace_logpdf
 from dpbook.mechanisms.responses import (
     debiased_response,
     debiased_variance,
     randomized_response,
     randomized_response_pmf,
 )
-from dpbook.mechanisms.selection import exponential_pmf, permute_and_flip_pmf
+from dpbook.mechanisms.selection import exponential_pmf
 
 __all__ = [
     "debiased_response",
     "debiased_variance",
-    "discrete_laplace_noise",
     "discrete_laplace_pmf",
     "exponential_pmf",
-    "gaussian_noise",
     "gaussian_profile",
     "gaussian_scale",
     "laplace_logpdf",
-    "laplace_noise",
-    "permute_and_flip_pmf",
     "randomized_response",
     "randomized_response_pmf",
 ]

@@ -1,8 +1,8 @@
-"""Gaussian noise with its exact privacy profile and the smallest scale that a budget allows.
+"""Gaussian noise: its exact privacy profile, and the smallest scale that a budget allows.
 
 The classical scale D sqrt(2 log(1.25 / delta)) / epsilon comes from a tail bound, needs
 epsilon < 1 and wastes noise. Here delta(epsilon) is computed exactly and solved for the scale
-(Balle and Wang 2018, Theorem 8, the analytic Gaussian mechanism).
+(Balle and Wang 2018, the analytic Gaussian mechanism).
 """
 
 from __future__ import annotations
@@ -19,33 +19,6 @@ Array = NDArray[np.float64]
 _NARROW = 1e-5  # ratio of sensitivity to scale below which differences lose their digits
 
 
-def gaussian_noise(scale: float, size: int | tuple[int, ...], *, rng: np.random.Generator) -> Array:
-    """Draw centred Gaussian noise.
-
-    Parameters
-    ----------
-    scale : float
-        Standard deviation, above 0, in the unit of the statistic.
-    size : int or tuple of int
-        Shape of the result.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of shape ``size``
-
-    Notes
-    -----
-    **Privacy.** Added to a statistic whose l2-sensitivity is D, the noise gives (epsilon, delta)-DP
-    exactly for delta of at least ``gaussian_profile(D, scale, epsilon)``.
-    Idealised sampler (floating point): for study, unsafe for a release.
-    """
-    return check.generator(rng).normal(
-        scale=check.noise_scale(scale), size=check.shape("size", size)
-    )
-
-
 def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> Array:
     """Smallest delta for each epsilon when Gaussian noise is added to a statistic.
 
@@ -56,32 +29,22 @@ def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> A
     scale : float
         Standard deviation s of the noise in every coordinate, above 0.
     epsilons : array
-        Values of at least 0, any shape.
+        Privacy parameters in nats, at least 0, any shape.
 
     Returns
     -------
     array of the shape of ``epsilons``
-        Phi(r/2 - eps/r) - exp(eps) Phi(-r/2 - eps/r) with r = D / s.
-
-    Notes
-    -----
-    The loss between N(0, s^2) and N(D, s^2) is Gaussian with mean r^2/2 and variance r^2, which
-    gives the formula; only the length of the shift matters because the noise is round. In the tail
-    both terms share the factor of the normal density, which is taken out before subtracting.
-    Source: Balle and Wang 2018, Theorem 8.
+        Phi(r/2 - eps/r) - exp(eps) Phi(-r/2 - eps/r) with r = D / s (Balle and Wang 2018,
+        Theorem 8).
     """
     ratio = check.positive("sensitivity", sensitivity) / check.noise_scale(scale)
-    eps = check.real_array("epsilons", epsilons).astype(float)
-    if np.isnan(eps).any() or (eps < 0).any():
-        raise ValueError(
-            "epsilons hold a negative number or NaN: allowed are numbers of at least 0"
-        )
-    finite = np.where(np.isinf(eps), 0.0, eps)
-    return np.where(np.isinf(eps), 0.0, _delta(ratio, finite))
+    return _delta(ratio, check.levels("epsilons", epsilons))
 
 
 def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     """Smallest standard deviation that makes Gaussian noise (epsilon, delta)-private.
+
+    Balle and Wang 2018, Algorithm 1, with a bracketed root instead of their bisection.
 
     Parameters
     ----------
@@ -95,18 +58,11 @@ def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     Returns
     -------
     float
-        In the unit of the statistic; no smaller scale is (epsilon, delta)-private.
-
-    Notes
-    -----
-    **Privacy.** (epsilon, delta), exactly; the scale is rounded up, so that the delta spent never
-    exceeds the one asked for. Source: Balle and Wang 2018, Algorithm 1, with a bracketed root
-    instead of their bisection.
+        In the unit of the statistic, rounded up: the delta spent never exceeds the one asked for.
     """
     from scipy.optimize import brentq
 
-    width = check.positive("sensitivity", sensitivity)
-    eps = np.asarray(check.epsilon(epsilon))
+    width, eps = check.positive("sensitivity", sensitivity), np.asarray(check.epsilon(epsilon))
     target = check.probability("delta", delta, zero=False, one=False)
     # Below the normal floats a computed delta has few digits, and at last none to solve for.
     least = float(np.finfo(float).tiny)
@@ -122,8 +78,7 @@ def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
         low -= 1.0
     while excess(high) < 0:
         high += 1.0
-    log_ratio = brentq(excess, low, high, xtol=1e-15, rtol=1e-14) if low < high else low
-    scale = width / math.exp(log_ratio)
+    scale = width / math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
     # The root is right to a few roundings, on either side. Those that overspend are raised here,
     # by the delta itself and not by logarithms, which would hide the last digits.
     while float(_delta(width / scale, eps)) > target:
@@ -135,19 +90,19 @@ def _delta(ratio: float, eps: Array) -> Array:
     """Delta for ratio = sensitivity / scale."""
     from scipy.special import erfcx, ndtr
 
+    root = math.sqrt(2)
     if ratio < _NARROW:
         # The two Mills ratios agree in their first digits: their difference, by its derivative at
         # the middle, is right to about ratio^2 relatively, which is below 1e-10.
         with np.errstate(over="ignore"):  # far out, where the density is 0 all the same
             centre = np.minimum(eps / ratio, 1e3)
-        middle = centre / math.sqrt(2)
+        middle = centre / root
         slope = 2 / math.sqrt(math.pi) - 2 * middle * erfcx(middle)
         outside = np.exp(-0.5 * (ratio / 2 - centre) ** 2) / 2
-        return np.asarray(outside * np.maximum(slope, 0.0) * ratio / math.sqrt(2))
+        return np.asarray(outside * np.maximum(slope, 0.0) * ratio / root)
     upper, lower = ratio / 2 - eps / ratio, -ratio / 2 - eps / ratio
     # exp(eps) phi(lower) = phi(upper), so both terms are phi(upper) times a Mills ratio.
     density = np.exp(-0.5 * np.minimum(upper, 0.0) ** 2) / 2
-    root = math.sqrt(2)
     far = density * (erfcx(np.maximum(-upper, 0.0) / root) - erfcx(-lower / root))
     near = ndtr(upper) - np.exp(-0.5 * upper**2) / 2 * erfcx(-lower / root)
     return np.asarray(np.where(upper > 0, near, np.maximum(far, 0.0)))

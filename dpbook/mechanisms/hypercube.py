@@ -1,8 +1,8 @@
-"""A whole sign vector in one private report: the mechanism of Duchi, Jordan and Wainwright.
+"""A whole sign vector in one private report: the mechanism of Duchi, Jordan and Wainwright (2014).
 
-The report is a corner of a cube, drawn from the half of the corners that agrees with the vector
-on most coordinates, or else from the other half. In even dimension some corners agree on exactly
-half of the coordinates; putting them in both halves breaks the privacy promised.
+The report is a corner of a cube, from the half of the corners that agrees with the vector on most
+coordinates, or else from the other. In even dimension a corner may agree on just half of them: such
+ties are ``"split"`` between the halves, or, ``"closed"`` as printed, belong to both at full weight.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from dpbook import _validation as check
 
@@ -20,129 +21,72 @@ TIES = ("split", "closed")
 
 
 def hypercube_scale(dimension: int, epsilon: float, ties: str = "split") -> float:
-    """Length B of the coordinates that makes the report unbiased.
+    """Length B of the coordinates that makes the report unbiased, with variance B^2 - value^2.
 
-    Parameters
-    ----------
-    dimension : int
-        Number of coordinates d, at least 1.
-    epsilon : float
-        Privacy parameter in nats, above 0.
-    ties : {"split", "closed"}
-        As for `hypercube_response`.
-
-    Returns
-    -------
-    float
-        ``coth(epsilon / 2) 4^k / C(2 k, k)`` with k = floor(d / 2), about
-        ``coth(epsilon / 2) sqrt(pi d / 2)``; larger for ``"closed"`` in even dimension. The
-        variance of a coordinate is B^2 - value^2.
+    ``coth(epsilon / 2) 4^k / C(2 k, k)`` with k = floor(d / 2), about
+    ``coth(epsilon / 2) sqrt(pi d / 2)``; larger for closed ties in even dimension d.
     """
     d = check.integer("dimension", dimension, 1)
     scale = _inverse_central(d // 2)
-    coth = 1 / np.tanh(0.5 * check.epsilon(epsilon))
     if check.choice("ties", ties, TIES) == "closed" and d % 2 == 0:
-        # The corners of a half include all the ties instead of half of them.
-        scale += 1
-    return float(coth * scale)
+        scale += 1  # the corners of a half include all the ties instead of half of them
+    return float(1 / np.tanh(0.5 * check.epsilon(epsilon)) * scale)
 
 
 def hypercube_response(
     values: ArrayLike, epsilon: float, *, ties: str = "split", rng: np.random.Generator
 ) -> Array:
-    """One private report of each vector: a corner of the cube [-B, B]^d.
+    """One private report of each vector with entries in [-1, 1]: corners of [-B, B]^d, (..., d).
 
-    Parameters
-    ----------
-    values : array, shape (..., d)
-        Vectors with entries in [-1, 1], one per user. Entries other than -1 and 1 are first
-        rounded to -1 or 1 at random without bias.
-    epsilon : float
-        Privacy parameter of a whole vector, in nats, above 0.
-    ties : {"split", "closed"}
-        In even dimension: a corner at right angles to the vector belongs to each half with weight
-        one half, or to both halves with full weight.
-    rng : numpy.random.Generator
-        Source of randomness.
+    The expectation is ``values``, of which entries other than -1 and 1 are first rounded to one of
+    these at random, and B is `hypercube_scale`. AGKM, Theorem 8.
 
-    Returns
-    -------
-    array, shape (..., d)
-        Entries -B and B, B from `hypercube_scale`; the expectation is ``values``.
-
-    Raises
-    ------
-    ValueError
-        For arguments out of range.
-
-    Notes
-    -----
-    Source: Duchi, Jordan, Wainwright (2014), whose half-spaces are closed; AGKM, Theorem 8.
-
-    **Privacy.** (epsilon, 0) locally for ``"split"``, exactly. ``"closed"`` is right in odd
-    dimension only; in even dimension it spends ``ln(1 + exp(epsilon))``.
+    **Privacy.** (epsilon, 0) locally for split ties, exactly, and in odd dimension. Closed ties
+    spend ``ln(1 + exp(epsilon))`` in even dimension.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    x = check.finite_array("values", values)
-    if (np.abs(x) > 1).any():
-        raise ValueError("values hold a number outside [-1, 1]: allowed are numbers in [-1, 1]")
+    x = _vectors(values)
     d = x.shape[-1]
     scale = hypercube_scale(d, epsilon, ties)
     check.generator(rng)
     truth = np.where(rng.random(x.shape) < 0.5 * (1 + x), 1, -1).astype(np.int8).reshape(-1, d)
     signs = _balanced_corners(truth, closed=ties == "closed" and d % 2 == 0, rng=rng)
-    lies = rng.random(len(truth)) < _lie(check.epsilon(epsilon))
+    lies = rng.random(len(truth)) < expit(-epsilon)
     np.negative(signs, out=signs, where=lies[:, None])
     return scale * signs.reshape(x.shape).astype(float)
 
 
 def hypercube_response_pmf(values: ArrayLike, epsilon: float, ties: str = "split") -> Array:
-    """Exact law of `hypercube_response` for one vector over the 2^d corners.
+    """Exact law of `hypercube_response` for one vector, (d,): (2^d,), in `sign_vectors`' order.
 
-    Parameters
-    ----------
-    values : array, shape (d,)
-        Entries in [-1, 1], d at most 16 (10 with entries other than -1 and 1).
-    epsilon : float
-        Privacy parameter in nats, above 0.
-    ties : {"split", "closed"}
-        As for `hypercube_response`.
-
-    Returns
-    -------
-    array, shape (2^d,)
-        In the order of `sign_vectors`.
+    The dimension is at most 16 for signs, less with entries other than -1 and 1.
     """
-    x = check.finite_array("values", values)
-    if x.ndim != 1 or (np.abs(x) > 1).any():
-        raise ValueError(f"values = {values!r}: allowed is one vector of numbers in [-1, 1]")
-    sharp = bool((np.abs(x) == 1).all())
-    corners = sign_vectors(check.integer("dimension", x.size, 1, 16 if sharp else 10)).astype(int)
-    lie = _lie(check.epsilon(epsilon))
-    closed = check.choice("ties", ties, TIES) == "closed"
-    truths = np.sign(x)[None].astype(int) if sharp else corners
-    rounding = (0.5 * (1 + truths * x)).prod(axis=1)
-    agreement = corners @ truths.T
-    weight = np.where(agreement > 0, 1 - lie, np.where(agreement < 0, lie, 1.0 if closed else 0.5))
-    size = (agreement > 0).sum(axis=0) + (1.0 if closed else 0.5) * (agreement == 0).sum(axis=0)
-    return np.asarray((weight / size) @ rounding)
+    x = _vectors(values, ndim=1)
+    lie = expit(-check.epsilon(epsilon))
+    tie = 1.0 if check.choice("ties", ties, TIES) == "closed" else 0.5
+    corners = sign_vectors(check.integer("dimension", x.size, 1, 16)).astype(int)
+    rounding = (0.5 * (1 + corners * x)).prod(axis=1)
+    truths = corners[rounding > 0].T
+    check.fits("values", values, corners.size * truths.size, "a shorter vector, or of signs")
+    agreement = corners @ truths
+    weight = np.where(agreement > 0, 1 - lie, np.where(agreement < 0, lie, tie))
+    size = (agreement > 0).sum(axis=0) + tie * (agreement == 0).sum(axis=0)
+    return np.asarray((weight / size) @ rounding[rounding > 0])
 
 
 def sign_vectors(dimension: int) -> NDArray[np.int8]:
-    """All vectors of -1 and 1, in the order of the binary numbers, -1 for a 0.
-
-    Parameters
-    ----------
-    dimension : int
-        Number of coordinates d, at most 20.
-
-    Returns
-    -------
-    array, shape (2^d, d)
-    """
+    """All vectors of d <= 20 signs, (2^d, d), in the order of the binary numbers, -1 for a 0."""
     d = check.integer("dimension", dimension, 1, 20)
     bits = (np.arange(2**d)[:, None] >> np.arange(d - 1, -1, -1)) & 1
     return (2 * bits - 1).astype(np.int8)
+
+
+def _vectors(values: ArrayLike, ndim: int | None = None) -> Array:
+    x = check.finite_array("values", values)
+    if ndim not in (None, x.ndim) or (np.abs(x) > 1).any():
+        kind = "vectors" if ndim is None else "one vector"
+        raise ValueError(f"values of shape {x.shape}: allowed are {kind} of numbers in [-1, 1]")
+    return x
 
 
 def _balanced_corners(
@@ -174,9 +118,3 @@ def _inverse_central(k: int) -> float:
         return 4**k / comb(2 * k, k)
     x = 1 / k
     return float(np.sqrt(np.pi * k) * (1 + x / 8 + x**2 / 128 - 5 * x**3 / 1024))
-
-
-def _lie(epsilon: float) -> float:
-    from scipy.special import expit
-
-    return float(expit(-epsilon))

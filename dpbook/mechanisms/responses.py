@@ -26,19 +26,13 @@ def randomized_response(
     bits : array of 0 and 1
         True answers, any shape.
     epsilon : float or array
-        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``. Users in
-        rows and questions in columns, each user with a parameter of their own: shape (users, 1).
+        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
     array of int, the shape that ``bits`` and ``epsilon`` have together
-
-    Raises
-    ------
-    ValueError
-        If a value is neither 0 nor 1, epsilon is not positive, or the shapes do not fit.
 
     Notes
     -----
@@ -48,31 +42,19 @@ def randomized_response(
     q questions spends q * epsilon: `dpbook.privacy.person_epsilon`.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
-    truth = _bits("bits", bits)
-    lie = randomized_response_pmf(epsilon)[..., 0, 1]
-    shape = _common_shape("bits", truth, lie)
-    flip = check.generator(rng).random(shape) < lie
+    truth, lie = _bits("bits", bits), randomized_response_pmf(epsilon)[..., 0, 1]
+    flip = check.generator(rng).random(_common_shape("bits", truth, lie)) < lie
     return np.where(flip, 1 - truth, truth).astype(np.int64)
 
 
 def randomized_response_pmf(epsilon: ArrayLike) -> Array:
-    """Channel matrix of `randomized_response`: rows are truths, columns reports.
-
-    Parameters
-    ----------
-    epsilon : float or array
-        Privacy parameter of one report, in nats, above 0; shape (...).
-
-    Returns
-    -------
-    array, shape (..., 2, 2)
-    """
+    """Channel of `randomized_response`: rows are truths, columns reports; (..., 2, 2)."""
     eps = positive_epsilon(epsilon)
     # Where e^epsilon overflows, a lie has probability 0.
     with np.errstate(over="ignore"):
         lie = 1 / (1 + np.exp(eps))
     truth = 1 / (1 + np.exp(-eps))
-    return np.stack([np.stack([truth, lie], axis=-1), np.stack([lie, truth], axis=-1)], axis=-2)
+    return np.stack([truth, lie, lie, truth], axis=-1).reshape(*eps.shape, 2, 2)
 
 
 def debiased_response(reports: ArrayLike, epsilon: ArrayLike) -> Array:
@@ -90,11 +72,6 @@ def debiased_response(reports: ArrayLike, epsilon: ArrayLike) -> Array:
     array, the shape that ``reports`` and ``epsilon`` have together
         With mean F if the true answer is 1 with probability F, and variance `debiased_variance`.
 
-    Raises
-    ------
-    ValueError
-        If a value is neither 0 nor 1, epsilon is not positive, or the shapes do not fit.
-
     Notes
     -----
     XSC, (1) and Lemma 2. **Privacy.** A post-processing of the reports: it spends nothing.
@@ -110,25 +87,18 @@ def debiased_variance(p: ArrayLike, epsilon: ArrayLike) -> Array:
 
     Parameters
     ----------
-    p : float or array
-        Probability that the true answer is 1.
-    epsilon : float or array
-        Privacy parameter, in nats, above 0; broadcast against ``p``.
+    p, epsilon : float or array
+        Probability that the true answer is 1, and privacy parameter, in nats; broadcast together.
 
     Returns
     -------
     array
         At p = 1/2 this is 1 / (4 tanh(epsilon / 2)^2).
 
-    Raises
-    ------
-    ValueError
-        If ``p`` is not a probability, epsilon is not positive, or the shapes do not fit.
-
     Notes
     -----
-    XSC, Lemma 2. The second term is always below the 2 / epsilon^2 of Laplace noise, because
-    it equals 1 / (2 sinh(epsilon / 2))^2 and sinh x >= x.
+    XSC, Lemma 2. The second term is 1 / (2 sinh(epsilon / 2))^2: always below the 2 / epsilon^2 of
+    Laplace noise, because sinh x >= x.
     """
     share, eps = check.number_array("p", p), positive_epsilon(epsilon)
     if not ((share >= 0) & (share <= 1)).all():
@@ -160,7 +130,7 @@ def _common_shape(name: str, values: NDArray[Any], epsilon: Array) -> tuple[int,
     try:
         return np.broadcast_shapes(values.shape, epsilon.shape)
     except ValueError:
+        fits = f"{name} of shape {values.shape}"
         raise ValueError(
-            f"epsilon of shape {epsilon.shape}: allowed is a shape that broadcasts against "
-            f"{name} of shape {values.shape}"
+            f"epsilon of shape {epsilon.shape}: allowed is a shape that broadcasts against {fits}"
         ) from None

@@ -2,13 +2,6 @@
 
 A matrix ``rho`` (n, n) of winning probabilities has ``rho[i, j]`` for i before j.  A ranking is an
 array of positions, 0 for the first, and a law over rankings an array over `all_rankings`.
-
-`dpbook.models.links`
-    from a difference of strengths to the probability of winning.
-`dpbook.models.pairs`
-    winning probabilities and designs of pairwise comparisons.
-`dpbook.models.rankings`
-    all rankings, and the Mallows model of one ranking for each user.
 """
 
 from dpbook.models.links import LINKS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,71 +36,39 @@ class Link:
     log_curvature: Callable[[Array], Array]
 
 
-# scipy is imported where it is used, so that the package needs numpy alone to be imported.
+def _special(name: str, *arguments: Array | float) -> Array:
+    # Imported where it is used, so that the package needs numpy alone to be imported.
+    from scipy import special
+
+    value: Array = getattr(special, name)(*arguments)
+    return value
 
 
-def _expit(x: Array) -> Array:
-    from scipy.special import expit
-
-    return expit(x)
-
-
-def _probit_cdf(x: Array) -> Array:
-    from scipy.special import ndtr
-
-    return ndtr(x)
-
-
-def _probit_pdf(x: Array) -> Array:
-    return np.exp(-(x**2) / 2.0) / np.sqrt(2 * np.pi)
-
-
-def _cauchit_pdf(x: Array) -> Array:
-    return 1.0 / np.pi / (1.0 + x * x)
-
-
-# With s = F'/F, differentiating once more gives -(log F)'' = s (s - F''/F'); each F''/F' is
-# elementary.
+_expit = partial(_special, "expit")
+_student_t3_cdf = partial(_special, "stdtr", 3)
 
 
 def _logistic_pdf(x: Array) -> Array:
     return _expit(x) * _expit(-x)
 
 
-def _logistic_slope(x: Array) -> Array:
-    return _expit(-x)
-
-
 def _probit_slope(x: Array) -> Array:
-    from scipy.special import erfcx
-
     # F(x) = erfcx(-x / sqrt 2) exp(-x^2 / 2) / 2: the exponentials cancel, no tail underflows.
-    return math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
+    return math.sqrt(2 / math.pi) / _special("erfcx", -x / math.sqrt(2))
 
 
 def _probit_curvature(x: Array) -> Array:
-    slope = _probit_slope(x)
     # Below -1e4 the sum cancels; the curvature is 1 there, to within 1 / x^2.
-    return np.where(x < -1e4, 1.0, slope * (slope + x))
+    return np.where(x < -1e4, 1.0, _curvature(_probit_slope(x), x))
 
 
-def _cauchit_cdf(x: Array) -> Array:
-    return np.arctan2(1.0, -x) / np.pi
+def _curvature(slope: Array, bend: Array) -> Array:
+    """-(log F)'' from s = F'/F and -F''/F', which is elementary for each link."""
+    return slope * (slope + bend)
 
 
 def _cauchit_slope(x: Array) -> Array:
     return 1 / ((1 + x * x) * np.arctan2(1.0, -x))
-
-
-def _cauchit_curvature(x: Array) -> Array:
-    slope = _cauchit_slope(x)
-    return slope * (slope + 2 * x / (1 + x * x))
-
-
-def _student_t3_cdf(x: Array) -> Array:
-    from scipy.special import stdtr
-
-    return stdtr(3, x)
 
 
 def _student_t3_pdf(x: Array) -> Array:
@@ -110,57 +79,56 @@ def _student_t3_slope(x: Array) -> Array:
     return _student_t3_pdf(x) / _student_t3_cdf(x)
 
 
-def _student_t3_curvature(x: Array) -> Array:
-    slope = _student_t3_slope(x)
-    return slope * (slope + 4 * x / (3 + x * x))
-
-
 # F(x) = logistic(g(x)) with g(x) = x + tanh(x) / 4, so F'/F = g' (1 - F) and F'/(F (1 - F)) = g',
 # which is 5/4 at 0 and 1 far out: a link that meets A0 to A2 of CCW25 and is not the logistic.
 
 
-def _steepening(x: Array) -> tuple[Array, Array]:
-    """Return g and g'."""
+def _g(x: Array) -> Array:
+    return x + np.tanh(x) / 4
+
+
+def _g_slope(x: Array) -> Array:
     # sech(x)^2 as a product of two logistic values neither overflows nor cancels.
-    return x + np.tanh(x) / 4, 1 + _logistic_pdf(2 * x)
-
-
-def _logistic_tanh_cdf(x: Array) -> Array:
-    return _expit(_steepening(x)[0])
-
-
-def _logistic_tanh_pdf(x: Array) -> Array:
-    g, slope = _steepening(x)
-    return slope * _logistic_pdf(g)
-
-
-def _logistic_tanh_slope(x: Array) -> Array:
-    g, slope = _steepening(x)
-    return slope * _expit(-g)
+    return 1 + _logistic_pdf(2 * x)
 
 
 def _logistic_tanh_curvature(x: Array) -> Array:
-    g, slope = _steepening(x)
+    g, slope = _g(x), _g_slope(x)
     bend = 2 * np.tanh(x) * (slope - 1)  # -g''
     return _expit(-g) * (slope**2 * _expit(g) + bend)
 
 
-LINKS: dict[str, Link] = {
-    "logistic": Link("logistic", _expit, _logistic_pdf, _logistic_slope, _logistic_pdf),
-    "logistic_tanh": Link(
-        "logistic_tanh",
-        _logistic_tanh_cdf,
-        _logistic_tanh_pdf,
-        _logistic_tanh_slope,
-        _logistic_tanh_curvature,
-    ),
-    "probit": Link("probit", _probit_cdf, _probit_pdf, _probit_slope, _probit_curvature),
-    "cauchit": Link("cauchit", _cauchit_cdf, _cauchit_pdf, _cauchit_slope, _cauchit_curvature),
-    "student_t3": Link(
-        "student_t3",
-        _student_t3_cdf,
-        _student_t3_pdf,
-        _student_t3_slope,
-        _student_t3_curvature,
-    ),
+LINKS = {
+    link.name: link
+    for link in (
+        Link("logistic", _expit, _logistic_pdf, lambda x: _expit(-x), _logistic_pdf),
+        Link(
+            "logistic_tanh",
+            lambda x: _expit(_g(x)),
+            lambda x: _g_slope(x) * _logistic_pdf(_g(x)),
+            lambda x: _g_slope(x) * _expit(-_g(x)),
+            _logistic_tanh_curvature,
+        ),
+        Link(
+            "probit",
+            partial(_special, "ndtr"),
+            lambda x: np.exp(-(x**2) / 2.0) / np.sqrt(2 * np.pi),
+            _probit_slope,
+            _probit_curvature,
+        ),
+        Link(
+            "cauchit",
+            lambda x: np.arctan2(1.0, -x) / np.pi,
+            lambda x: 1.0 / np.pi / (1.0 + x * x),
+            _cauchit_slope,
+            lambda x: _curvature(_cauchit_slope(x), 2 * x / (1 + x * x)),
+        ),
+        Link(
+            "student_t3",
+            _student_t3_cdf,
+            _student_t3_pdf,
+            _student_t3_slope,
+            lambda x: _curvature(_student_t3_slope(x), 4 * x / (3 + x * x)),
+        ),
+    )
 }

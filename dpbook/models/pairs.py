@@ -1,9 +1,7 @@
 """Models of pairwise comparisons: winning probabilities, exact laws, samplers.
 
 A model is a matrix ``rho`` of shape (n, n): ``rho[i, j]`` is the probability that item ``i`` beats
-item ``j``, ``rho + rho.T`` is 1 everywhere, so the diagonal is 1/2. Two designs decide which pairs
-are compared: *edge* (each pair at most once, with probability ``p``) and *individual* (``users``
-people who each compare ``per_user`` pairs drawn uniformly, with replacement).
+item ``j``, ``rho + rho.T`` is 1 everywhere, so the diagonal is 1/2.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
-    """Winning probabilities F(theta_i - theta_j).
+    """Winning probabilities F(theta_i - theta_j) (CCW25, section 2.1).
 
     Parameters
     ----------
@@ -30,10 +28,6 @@ def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
     Returns
     -------
     array, shape (..., n, n)
-
-    Notes
-    -----
-    CCW25, section 2.1.
     """
     strengths = check.finite_array("theta", theta)
     check.choice("link", link, tuple(LINKS))
@@ -41,20 +35,16 @@ def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
 
 
 def average_win_probabilities(rho: ArrayLike) -> Array:
-    """Average winning probability tau_i = (1/n) sum_j rho_ij, the diagonal 1/2 included.
+    """Average winning probability tau_i = (1/n) sum_j rho_ij (CCW25, section 2.1).
 
     Parameters
     ----------
     rho : array, shape (..., n, n)
-        Winning probabilities.
+        Winning probabilities, 1/2 on the diagonal.
 
     Returns
     -------
     array, shape (..., n)
-
-    Notes
-    -----
-    CCW25, section 2.1.
     """
     return np.asarray(_probabilities(rho).mean(axis=-1))
 
@@ -82,26 +72,22 @@ def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Arr
     The hard family of Shah and Wainwright (2017), section 5.3.2, used by CCW25, proof A.7.
     """
     n = check.integer("n_items", n_items, 2)
-    if np.ndim(k):
-        members = check.whole_array("k", k)
-        different = np.unique(members)
-        inside = different.size and 0 <= different[0] and different[-1] < n
-        if not inside or different.size != members.size or members.size == n:
-            raise ValueError(f"k = {k!r}: allowed are 1 to {n - 1} different items 0..{n - 1}")
-    else:
-        members = np.arange(check.integer("k", k, 1, n - 1))
     gap = check.nonnegative("gap", gap)
     if gap > 0.5:
         raise ValueError(f"gap = {gap!r}: allowed is a number in [0, 1/2]")
-    upper = np.zeros(n)
-    upper[members] = 1
+    members = check.whole_array(
+        "k", k if np.ndim(k) else np.arange(check.integer("k", k, 1, n - 1))
+    )
+    upper = np.isin(np.arange(n), members).astype(float)
+    if not 0 < upper.sum() == members.size < n:
+        raise ValueError(f"k = {k!r}: allowed are 1 to {n - 1} different items 0..{n - 1}")
     return 0.5 + gap * (upper[:, None] - upper)
 
 
 def edge_wins(
     rho: ArrayLike, *, p: float = 1.0, size: int = 1, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Sample win matrices of the edge design: each pair compared at most once.
+    """Sample win matrices of the edge design (CCW25, section 2.1): each pair at most once.
 
     Parameters
     ----------
@@ -121,7 +107,7 @@ def edge_wins(
 
     Notes
     -----
-    CCW25, section 2.1. Idealised sampler (floating point).
+    Idealised sampler (floating point).
     """
     matrix = _probabilities(rho)
     p = check.probability("p", p, zero=False)
@@ -140,7 +126,7 @@ def edge_wins(
 def individual_wins(
     rho: ArrayLike, *, users: int, per_user: int, size: int = 1, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Sample win matrices of the individual design, summed over users.
+    """Sample win matrices of the individual design (CCW25, section 3.1), summed over users.
 
     Parameters
     ----------
@@ -149,10 +135,8 @@ def individual_wins(
     users, per_user : int
         Number of people m, and of comparisons L by each; pairs are drawn uniformly with
         replacement.
-    size : int
-        Number of replicates.
-    rng : numpy.random.Generator
-        Source of randomness.
+    size, rng
+        As for `edge_wins`.
 
     Returns
     -------
@@ -161,8 +145,8 @@ def individual_wins(
 
     Notes
     -----
-    CCW25, section 3.1. All comparisons are independent, so the totals are multinomial over the
-    ordered pairs. Idealised sampler (floating point).
+    All comparisons are independent, so the totals are multinomial over the ordered pairs.
+    Idealised sampler (floating point).
     """
     matrix = _probabilities(rho)
     total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)
@@ -177,7 +161,7 @@ def individual_wins(
 
 
 def _probabilities(rho: ArrayLike) -> Array:
-    """Validate a matrix (or a stack of matrices) of winning probabilities."""
+    """Check a matrix of winning probabilities, or a stack of them."""
     matrix = check.square_tables("rho", rho)
     if matrix.min() < 0 or matrix.max() > 1:
         raise ValueError("rho leaves [0, 1]: allowed are probabilities")

@@ -1,7 +1,4 @@
-"""Whole rankings: all of them, and the Mallows model.
-
-A ranking is an array of positions: entry ``i`` is the place of item ``i``, 0 for the first.
-"""
+"""Whole rankings: all of them, and the Mallows model."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Gen
     Parameters
     ----------
     users, n_items : int
-        Number of rankings, and of items.
+        Number of rankings, and of items, at least 2.
     phi : float
         Spread in [0, 1]: 0 puts all mass on the identity, 1 is uniform. YLL write theta = 1 - phi.
     rng : numpy.random.Generator
@@ -61,8 +58,8 @@ def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Gen
     Notes
     -----
     Mallows (1957), as used in YLL, section 4.2.1. Repeated insertion: item j enters the list of
-    its j predecessors v places before the end with probability proportional to phi^v, v = 0..j,
-    which makes v inversions. Idealised sampler (floating point).
+    its j predecessors v places before the end with probability proportional to phi^v, v = 0..j.
+    Idealised sampler (floating point).
     """
     users, n = check.integer("users", users, 1), check.integer("n_items", n_items, 2)
     phi = check.probability("phi", phi)
@@ -98,27 +95,24 @@ def _inversions(n: int, users: int, phi: float, rng: np.random.Generator) -> Arr
     return np.asarray(np.minimum(draws, choices - 0.5, out=draws))
 
 
-def mallows_pmf(n_items: int, phi: float) -> tuple[Ints, Array]:
+def mallows_pmf(n_items: int, phi: float) -> Array:
     """Exact law of `mallows_rankings`.
 
     Parameters
     ----------
-    n_items : int
-        From 2 to 8.
-    phi : float
-        Spread in [0, 1].
+    n_items, phi
+        As for `mallows_rankings`, at most 8 items.
 
     Returns
     -------
-    rankings : array of int, shape (n!, n_items)
-        `all_rankings` of the items.
-    probabilities : array, shape (n!,)
+    array, shape (n_items!,)
+        Probability of each of ``all_rankings(n_items)``.
     """
     rankings = all_rankings(check.integer("n_items", n_items, 2, _ENUMERATED))
     phi = check.probability("phi", phi)
     i, j = np.triu_indices(n_items, 1)
     weights = np.power(phi, (rankings[:, i] > rankings[:, j]).sum(axis=1), dtype=float)
-    return rankings, weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def mallows_pair_probabilities(n_items: int, phi: float) -> Array:
@@ -126,10 +120,8 @@ def mallows_pair_probabilities(n_items: int, phi: float) -> Array:
 
     Parameters
     ----------
-    n_items : int
-        At least 2.
-    phi : float
-        Spread in [0, 1].
+    n_items, phi
+        As for `mallows_rankings`.
 
     Returns
     -------
@@ -138,12 +130,10 @@ def mallows_pair_probabilities(n_items: int, phi: float) -> Array:
 
     Notes
     -----
-    Only d = j - i matters. For i < j the probability is
-    h(d) = (d+1)/(1-phi^(d+1)) - d/(1-phi^d) = sum_{s<d} (s+1) phi^s / (Z_d Z_{d+1}) with
-    Z_k = 1 + phi + ... + phi^(k-1): of d + 1 neighbours in the centre the first stands at q among
-    the first d, with probability phi^q/Z_d, and the last is inserted v from the end; they keep
-    their order when q + v < d. The sum has positive terms, so it is accurate for every phi. YLL,
-    section 4.2.1, put h(d) = h(1) = 1/(1+phi) for every pair.
+    Only d = j - i matters. For i < j the probability is h(d) = sum_{s<d} (s+1) phi^s / (Z_d
+    Z_{d+1}), Z_k = 1 + phi + ... + phi^(k-1): of d + 1 neighbours in the centre the first stands at
+    q among the first d, with probability phi^q/Z_d, and the last is inserted v from the end; they
+    keep their order when q + v < d. YLL, section 4.2.1, put 1/(1+phi) for every pair.
     """
     n = check.integer("n_items", n_items, 2)
     phi = check.probability("phi", phi)
@@ -161,20 +151,14 @@ def mallows_expected_distance(n_items: int, phi: float) -> float:
 
     Parameters
     ----------
-    n_items : int
-        At least 2.
-    phi : float
-        Spread in [0, 1].
+    n_items, phi
+        As for `mallows_rankings`.
 
     Returns
     -------
     float
-
-    Notes
-    -----
-    The sum over j < n of the mean of v = 0..j with weights phi^v.
     """
-    n = check.integer("n_items", n_items, 2)
-    steps = np.arange(n)
+    # Item j adds the mean of v = 0..j with weights phi^v.
+    steps = np.arange(check.integer("n_items", n_items, 2))
     weights = np.power(check.probability("phi", phi), steps, dtype=float)
     return float((np.cumsum(steps * weights) / np.cumsum(weights)).sum())

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from scipy.optimize import brentq
-from scipy.stats import t as student
 
+from dpbook import _validation as check
 from dpbook import estimators as est
 from dpbook import rankers
-from dpbook.errors import expected_wrong_pairs
+from dpbook.errors import PairErrors, expected_wrong_pairs
 from dpbook.models import mallows_pair_probabilities
 from dpbook.privacy import WholeRanking
 
@@ -22,6 +23,8 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Key = tuple[str, float, str, int]  # data, epsilon, mechanism, questions
 Runs = Mapping[Key, tuple[Any, Array]]  # error rates and distances of the runs
+
+NEGLIGIBLE = 1e-18
 
 
 def pairs_of(values: NDArray[Any]) -> NDArray[Any]:
@@ -82,6 +85,55 @@ def fresh_reports(
     return as_table(ahead, asked - ahead)
 
 
+def expected_error_rate(ranker: rankers.PairResponses, counts: ArrayLike) -> float:
+    """Exact expectation of YLL's error rate, equation (5), for a fixed set of rankings.
+
+    The share of the pairs, drawn at random, whose reports point strictly against a strict majority
+    of the people. Ties, among the people or in the reports, are no error. Entry [i, j] of
+    ``counts``, (n, n), counts the people who place i before j; [i, j] + [j, i] is their number.
+    """
+    wrong = pairs_of(np.asarray(profile_errors(ranker, counts).wrong))
+    decided = pairs_of(np.asarray(counts)) != pairs_of(np.transpose(counts))
+    return float(wrong[decided].sum() / decided.size)
+
+
+def profile_errors(ranker: rankers.PairResponses, counts: ArrayLike) -> PairErrors:
+    """Exact law of the sign of each pair's reports, for a fixed set of rankings.
+
+    Symmetric arrays of shape (n, n) with zero diagonal. For a pair on which the people themselves
+    are tied, ``wrong`` is the probability that item max(i, j) is ahead. Reports minus and plus are
+    summed through their characteristic function; the absolute error is of the order of 1e-16 times
+    the number of people.
+    """
+    table = check.square_table("counts", counts)
+    if len(table) != ranker.unit.n_items:
+        raise ValueError(f"counts of shape {table.shape}: allowed is (n, n), n as in the unit")
+    upper = np.triu_indices(len(table), 1)
+    ahead, behind = table[upper], table[upper[::-1]]
+    users = int(ahead[0] + behind[0])
+    if (ahead + behind != users).any() or (table < 0).any():
+        raise ValueError("counts: allowed are tables in which every pair has the same total")
+    if ranker.design != "random" and ranker.queries < ranker.pairs:
+        raise ValueError(f"design = {ranker.design!r}: allowed is 'random'")
+    agree, where = np.unique(np.maximum(ahead, behind).astype(int), return_inverse=True)
+    rate, law = ranker.queries / ranker.pairs, ranker.channel
+    reach = _most_asked(users, rate)
+    turn = np.exp(2j * np.pi * np.arange(2 * reach + 1) / (2 * reach + 1))
+    yes = np.log(1 - rate + rate * (law[1, 1] * turn + law[1, 0] / turn))
+    no = np.log(1 - rate + rate * (law[0, 1] * turn + law[0, 0] / turn))
+    transform = np.exp(agree[:, None] * yes + (users - agree[:, None]) * no)
+    lead = np.clip(np.fft.fft(transform).real / transform.shape[-1], 0.0, 1.0)
+    wrong, tie = np.zeros((2, *table.shape))
+    # Index s and s - (2 reach + 1) are the same point of the circle: negatives come last.
+    wrong[upper], tie[upper] = lead[:, reach + 1 :].sum(axis=1)[where], lead[where, 0]
+    return PairErrors(wrong + wrong.T, tie + tie.T)
+
+
+def _most_asked(users: int, rate: float) -> int:
+    """Number of people that is exceeded with negligible probability; binom.isf gives up there."""
+    return int((stats.binom.sf(np.arange(users), users, rate) > NEGLIGIBLE).sum())
+
+
 def leads(
     runs: Runs, rule: Callable[[float, int], float], room: float, items: Mapping[str, int]
 ) -> Iterator[tuple[float, float]]:
@@ -97,7 +149,7 @@ def leads(
         best_near = min((same[q] for q in same if away[q] <= reach), key=np.mean)
         for found in (same[q] for q in same if away[q] > reach):
             noise = np.hypot(found.std(), best_near.std()) / np.sqrt(found.size - 1)
-            bound = student.isf(tail, found.size - 1) * noise
+            bound = stats.t.isf(tail, found.size - 1) * noise
             yield best_near.mean() - found.mean(), bound + 1e-12  # all runs may be alike
 
 

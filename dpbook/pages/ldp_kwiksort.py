@@ -12,7 +12,8 @@ from scipy import fft, stats
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
-from dpbook.rankers import PairResponses, best_ratio, report_pmf, response_exponent
+from dpbook.rankers import PairResponses, best_ratio, report_pmf
+from dpbook.rankers.local_pairs import report_margin
 
 Array = NDArray[np.float64]
 
@@ -24,6 +25,47 @@ def channel_information(channel: ArrayLike, prior: float = 0.5) -> float:
     output = weights @ rows
     ratio = np.divide(rows, output, out=np.ones_like(rows), where=rows > 0)
     return float(max(weights @ (rows * np.log(ratio)).sum(axis=1), 0.0))
+
+
+def response_exponent(
+    queries: ArrayLike, epsilon: float, *, mechanism: str = "response", margin: float = 0.0
+) -> Array:
+    """Rate at which a majority over people errs less, as a function of K, up to a constant.
+
+    Parameters
+    ----------
+    queries : array of positive numbers
+        Questions K per person, any shape; fractions are allowed, to find the continuous optimum.
+    epsilon : float
+        Privacy parameter of a person, in nats; each answer gets epsilon / K.
+    mechanism : {"response", "laplace"}
+        As for `report_pmf`.
+    margin : float
+        P(a person agrees with the truth) - P(disagrees), in [0, 1]; 0 means the limit.
+
+    Notes
+    -----
+    ``K s^2`` for margin 0, where s is the margin of one report; for a margin t,
+    ``2 K (1 - sqrt(1 - t^2 s^2)) / t^2``. With r = K / C(n, 2) the chance that a person is asked
+    about a given pair, the probability that m people give the wrong sign is at most
+    (1 - r + 2 r sqrt(ab))^m, where a - b = t s: this is the exact exponential rate in m. To first
+    order in r it is -r (1 - sqrt(1 - t^2 s^2)). YLL, Section 4.2, whose Hoeffding bound keeps the
+    first term in t.
+    """
+    k = np.asarray(queries, dtype=float)
+    return np.asarray(k * _gain(report_margin(epsilon / k, mechanism), margin))
+
+
+def best_ratio_at(margin: float, mechanism: str = "response") -> float:
+    """Real number K / epsilon that maximises `response_exponent` at this margin."""
+
+    def slope(x: float) -> float:
+        gap, half = report_margin(x, mechanism), 0.5 * x
+        change = 0.5 / np.cosh(half) ** 2 if mechanism == "response" else 0.5 * np.exp(-half)
+        fall = _gain(gap, margin)
+        return float(2 * gap * change * x / np.sqrt(1 - (margin * gap) ** 2) - fall)
+
+    return 1 / brentq(slope, 1.0, 10.0, xtol=1e-14)
 
 
 def switch_epsilon(queries: int, mechanism: str = "response") -> float:
@@ -131,6 +173,11 @@ def all_right_probability(ranker: PairResponses, preference: ArrayLike, users: i
     """Exact probability that no pair is wrong or tied; the first entry of `wrong_pairs_pmf`."""
     value = _generating_function(ranker, preference, users, True, np.zeros(1))
     return float(np.clip(value[0].real, 0.0, 1.0))
+
+
+def _gain(gap: Array, t: float) -> Array:
+    """2 (1 - sqrt(1 - t^2 gap^2)) / t^2 without cancellation; gap^2 for t = 0."""
+    return np.asarray(2 * gap**2 / (1 + np.sqrt(1 - (t * gap) ** 2)))
 
 
 def _report_margins(ranker: PairResponses, preference: ArrayLike) -> Array:

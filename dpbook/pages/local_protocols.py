@@ -13,14 +13,22 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from dpbook import _validation as check
+from dpbook.book.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
+from dpbook.rankers.on_demand import GroupAnswers
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ranking = tuple[int, ...]
 
 THREE = tuple(permutations(range(3)))
+
+
+def fact(what: str, truth: object) -> Finding:
+    """A part of a test that is so or not so, when there is no number to show."""
+    part = {"what": what, "passes": bool(truth), "sign": "", "value": None, "limit": None}
+    return Finding((part,))
 
 
 def coth(x: float) -> float:
@@ -126,6 +134,19 @@ def refusal_probability(queries: int, groups: int, limit: int | None = None) -> 
         over = np.convolve(over, load)[: q + 1] + np.convolve(fine, load - within)[: q + 1]
         fine = np.convolve(fine, within)[: q + 1]
     return float(over[q] / (over[q] + fine[q]))
+
+
+def first_refused(crowd: GroupAnswers, pairs: ArrayLike, counter: str = "query") -> int | None:
+    """Index of the first refused one of the ordered pairs (j, i), asked as listed; or None.
+
+    The counter of a group goes up by one per query, as AGKM's text says, or by one for each of its
+    people (``"user"``), as Algorithm 2 prints.
+    """
+    asked = np.asarray(pairs, dtype=int).reshape(-1, 2)
+    group = crowd.groups[asked[:, 0], asked[:, 1]]
+    before = np.tril(group[:, None] == group).sum(axis=1)
+    over = np.flatnonzero(before * (1 if counter == "query" else crowd.group_size) > crowd.limit)
+    return int(over[0]) if over.size else None
 
 
 def refusal_bound(queries: int, groups: int) -> float:

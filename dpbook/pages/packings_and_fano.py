@@ -9,25 +9,105 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq, linprog
+from scipy.optimize import brentq, linprog, minimize_scalar
 from scipy.sparse import coo_array
 from scipy.special import gammaln, logsumexp
 
-from dpbook.lower_bounds import (
-    dp_fano_error,
-    edge_kl,
-    fano_error,
-    product_law,
-    product_log_ratio,
-)
+from dpbook import _validation as check
+from dpbook.lower_bounds import edge_kl, fano_error, product_law, product_log_ratio
 from dpbook.models import average_win_probabilities, two_level_probabilities
 from dpbook.simulation import critical_gaps
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Words = NDArray[np.bool_]
+
+_MOST_WORDS, _DRAWS = 300_000, 2000
 
 
-# How many sets there are, and how alike their data are.
+# Sets that are pairwise far apart, how many there are, and how alike their data are.
+
+
+def constant_weight_code(
+    length: int,
+    weight: int,
+    distance: int,
+    *,
+    method: str = "lexicographic",
+    rng: np.random.Generator | None = None,
+) -> Words:
+    """Sets of equal size, (words, length), that differ pairwise in at least ``distance`` places.
+
+    Words are looked at one after the other, and kept if they are far from all that were kept: all
+    words in lexicographic order, all in random order (``"greedy"``), or 2000 random words. The
+    first two methods leave no word that could be added, so they meet the guarantee of
+    `gilbert_varshamov`.
+    """
+    _check_sizes(length, weight, distance)
+    check.choice("method", method, ("lexicographic", "greedy", "random"))
+    if method == "random":
+        check.fits("length", length, _DRAWS * length, "a shorter length")
+        words = np.argsort(check.generator(rng).random((_DRAWS, length)), axis=1)[:, :weight]
+    else:
+        if comb(length, weight) > _MOST_WORDS:
+            raise ValueError(
+                f"length = {length}, weight = {weight}: allowed are at most {_MOST_WORDS} words; "
+                "use method='random'"
+            )
+        words = np.array(list(combinations(range(length), weight)))
+        if method == "greedy":
+            words = check.generator(rng).permutation(words)
+    rows = np.zeros((len(words), length), dtype=bool)
+    np.put_along_axis(rows, words, True, axis=1)
+    return _keep(rows, weight - distance / 2)
+
+
+def _keep(rows: Words, most_shared: float) -> Words:
+    """Keep each row that shares at most so many items with every row kept before."""
+    kept = np.zeros((min(len(rows), 64), rows.shape[1]), dtype=np.int16)
+    size = 0
+    for row in rows:
+        if size and (kept[:size] @ row.astype(np.int16)).max() > most_shared:
+            continue
+        if size == len(kept):
+            kept = np.concatenate([kept, np.zeros_like(kept)])
+        kept[size] = row
+        size += 1
+    return kept[:size].astype(bool)
+
+
+def minimum_distance(code: ArrayLike) -> int:
+    """Smallest Hamming distance between two rows of a code, (words, length) of truth values."""
+    rows = check.real_array("code", code)
+    if not np.isin(rows, (0, 1)).all():
+        raise ValueError("code holds an entry other than 0 and 1: allowed are truth values")
+    rows = rows.astype(np.int64)
+    if rows.ndim != 2 or len(rows) < 2:
+        raise ValueError(f"code of shape {rows.shape}: allowed is (words, length), 2 words or more")
+    sizes = rows.sum(axis=1)
+    far = sizes[:, None] + sizes - 2 * rows @ rows.T
+    return int(far[np.triu_indices(len(rows), 1)].min())
+
+
+def johnson_bound(length: int, weight: int, distance: int) -> int:
+    """Size that no constant-weight code of this distance exceeds.
+
+    Johnson's recursion A(n, w) <= n/w A(n-1, w-1): count the words through each item. It ends
+    where two words of the weight cannot be that far apart.
+    """
+    _check_sizes(length, weight, distance)
+    if 2 * weight < distance:
+        return 1
+    shortest = (distance + 1) // 2  # the smallest weight at which two words fit
+    bound = 1
+    for w in range(shortest, weight + 1):
+        bound = (length - weight + w) * bound // w
+    return bound
+
+
+def _check_sizes(length: int, weight: int, distance: int) -> None:
+    check.integer("weight", weight, 1, check.integer("length", length, 1))
+    check.integer("distance", distance, 1)
 
 
 def log_sizes(n: int, nu_1: float, nu_2: float = 0.5) -> tuple[float, float, float]:
@@ -103,6 +183,59 @@ def fano_error_of(laws: Array) -> float:
 
 
 # Bounds.
+
+
+def dp_fano_risk(hypotheses: int, distance: float, *, epsilon: float, delta: float = 0.0) -> float:
+    """Risk that no private estimator avoids, for a metric loss and loss distance 1.
+
+    With M laws and D a bound on the expected Hamming distance of the couplings, in records: the
+    minimum over h in [0, 1] of (1 - h + max(0, x)) / 2, where
+    x = (M - 1) (h e^(-eps D / h) - e^(-eps) D delta). CCW25, Theorem A.1, repaired and sharpened:
+    h is the mean weight that the estimator puts nearer to the truth than half the loss distance.
+    """
+    m = check.integer("hypotheses", hypotheses, 2, 10**300) - 1  # what a float can hold
+    d, eps = check.nonnegative("distance", distance), check.nonnegative("epsilon", epsilon)
+    delta = check.probability("delta", delta)
+
+    def half(h: float) -> float:
+        return (1 - h + max(0.0, m * (h * exp(-eps * d / h) - d * delta * exp(-eps)))) / 2
+
+    found = minimize_scalar(half, bounds=(1e-9, 1.0), method="bounded", options={"xatol": 1e-12})
+    return float(min(found.fun, half(1.0)))  # convex in h, so the local minimum is global
+
+
+def dp_fano_error(
+    alternatives: float, exponent: float, *, random: bool = True, delta_term: float = 0.0
+) -> float:
+    """Error probability that no private test avoids.
+
+    The smallest b with b >= alternatives ((1-b) e^(-exponent/(1-b)) - delta_term).
+
+    Parameters
+    ----------
+    alternatives : float
+        Number of laws besides the first: M - 1 for a packing, or the number of neighbours of one
+        law in a star.
+    exponent : float
+        Privacy cost of moving from one law to the other: epsilon times the expected coupling
+        distance, or a (mean) largest log-ratio such as `product_log_ratio`.
+    random : bool
+        False if the exponent bounds the log-ratio itself and not only the mean of a random cost;
+        it is then not divided by 1 - b.
+    delta_term : float
+        exp(-epsilon) D delta, the part of an acceptance probability that delta gives away.
+    """
+    number = check.positive("alternatives", alternatives)
+    cost = check.nonnegative("exponent", exponent)
+    lost = check.nonnegative("delta_term", delta_term)
+
+    def excess(b: float) -> float:
+        scale = 1 - b if random else 1.0
+        return b - number * ((1 - b) * exp(-cost / scale) - lost)
+
+    if excess(0.0) >= 0:
+        return 0.0
+    return float(brentq(excess, 0.0, 1 - 1e-12, xtol=1e-15))
 
 
 def dp_fano_risk_printed(
@@ -192,7 +325,7 @@ def measured_gaps(
 
 
 def code_distances(
-    code: NDArray[np.bool_],
+    code: Words,
     formula: Callable[[int, int], float],
     n: int,
     k: int,

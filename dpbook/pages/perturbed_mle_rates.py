@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from scipy.special import expit
 
 from dpbook import _validation as check
@@ -225,3 +226,43 @@ def _distances(x: Array, twins: Array, truth: Array) -> tuple[float, ...]:
         float(x.sum()),
         float(np.abs(twins.sum(axis=1) - x.sum()).max()),
     )
+
+
+def log_slopes(predictors: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -> Array:
+    """Slopes of a log-log regression, with intervals over independent replicates.
+
+    A line is fitted to each replicate by least squares; the slopes of the replicates are
+    independent and alike, so Student's t gives an interval for their mean.
+
+    Parameters
+    ----------
+    predictors : array, shape (settings,) or (settings, k)
+        Positive predictors; their logarithms are taken.
+    values : array, shape (settings, replicates)
+        Positive values, the replicates of all settings independent of each other.
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    array, shape (k, 3)
+        Mean slope, lower and upper end of the interval for each predictor.
+    """
+    x, y = check.finite_array("predictors", predictors), check.finite_array("values", values)
+    x = x.reshape(len(x), -1)
+    if y.ndim != 2 or len(y) != len(x) or len(x) < x.shape[1] + 1 or y.shape[1] < 2:
+        raise ValueError(
+            f"values of shape {y.shape}: allowed is (settings, replicates) with {len(x)} settings, "
+            f"at least {x.shape[1] + 1}, and at least 2 replicates"
+        )
+    if x.min() <= 0 or y.min() <= 0:
+        raise ValueError("predictors and values: allowed are positive numbers")
+    design = np.column_stack([np.ones(len(x)), np.log(x)])
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        raise ValueError("predictors: allowed are columns that vary, none determined by the others")
+    slopes = (np.linalg.pinv(design) @ np.log(y))[1:]
+    level = check.probability("confidence", confidence, zero=False, one=False)
+    replicates = y.shape[1]
+    half = stats.t.ppf((1 + level) / 2, replicates - 1) * slopes.std(axis=1, ddof=1)
+    centre, half = slopes.mean(axis=1), half / np.sqrt(replicates)
+    return np.column_stack([centre, centre - half, centre + half])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 from scipy.stats import laplace
 
-from dpbook.mechanisms import laplace_noise, randomized_response_pmf
+from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import btl_probabilities
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, debiased_mle
@@ -115,7 +115,7 @@ def variance_interval(sample: Array) -> tuple[float, float]:
 
 def laplace_response(bits: NDArray[np.int64], e: float, rng: np.random.Generator) -> Array:
     """Each bit plus Laplace noise of scale 1 / epsilon (XSC, section 5.3)."""
-    return np.asarray(bits + laplace_noise(1.0, bits.shape, rng=rng) / e)
+    return np.asarray(bits + rng.laplace(size=bits.shape) / e)
 
 
 def noisy_bit(e: float, scale: float = 1.0) -> Array:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, cycle, product
 from math import ceil, comb, exp, factorial, lgamma, log, prod, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from dpbook.book.figures import COLORS, MARKERS
 from dpbook.estimators import (
     comparisons_pmf,
     comparisons_pmf_tournament,
-    footrule_distance,
     footrule_ranking,
     kemeny_ranking,
     kemeny_score,
@@ -24,6 +24,9 @@ from dpbook.estimators import (
 )
 from dpbook.mechanisms import gaussian_scale
 from dpbook.models import all_rankings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -198,7 +201,8 @@ def counts_moved(n: int) -> tuple[int, int]:
 def footrule_ratios(n: int, m: int) -> Array:
     """Disagreements of the worst nearest ranking over the fewest, for all crowds of m people."""
     rank = all_rankings(n)
-    near, pairs = (d(rank[:, None], rank) for d in (footrule_distance, kendall_distance))
+    near = np.abs(rank[:, None] - rank).sum(axis=-1)  # Spearman's footrule
+    pairs = kendall_distance(rank[:, None], rank)
     crowd_rows = np.array(list(profiles(n, m - 1)))
     total, cost = (x[crowd_rows].sum(axis=1) + x[0] for x in (near, pairs))
     worst = np.where(total == total.min(axis=1, keepdims=True), cost, 0).max(axis=1)
@@ -223,3 +227,16 @@ def slower_tournaments(n: int) -> int:
         wins[i, j], wins[j, i] = signs, ~np.array(signs)
         slower += int((comparisons_pmf_tournament(wins)[::-1].cumsum() > tail + 1e-12).any())
     return slower
+
+
+def error_against_loss(ax: Axes, losses: Sequence[float], errors: Mapping[str, ArrayLike]) -> None:
+    """Draw mean errors, by ranker of shape (losses, runs), with 95 % intervals."""
+    for (name, values), color, marker in zip(
+        errors.items(), cycle(COLORS.values()), cycle(MARKERS), strict=False
+    ):
+        runs = np.asarray(values, dtype=float)
+        half = 1.96 * runs.std(axis=1) / np.sqrt(max(1, runs.shape[1] - 1))
+        mean = runs.mean(axis=1)
+        ax.errorbar(losses, mean, half, color=color, marker=marker, capsize=2, lw=1.2, label=name)
+    ax.set(xscale="log", xlabel="true loss (nats, log scale)")
+    ax.legend()

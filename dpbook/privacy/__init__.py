@@ -24,13 +24,12 @@ from dpbook.privacy.neighbours import (
     outcome_counts,
     sensitivity,
 )
-from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
+from dpbook.privacy.units import Edge, Person, WholeRanking
 
 __all__ = [
     "Edge",
     "MechanismReport",
     "Person",
-    "Unit",
     "WholeRanking",
     "audit_sampler",
     "check_mechanism",

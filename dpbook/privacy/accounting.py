@@ -12,20 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.privacy.loss import levels
 
 Array = NDArray[np.float64]
-
-# Half a gigabyte for each of the few arrays.
-_MOST_LOSSES = 2**26
 
 
 def person_epsilon(epsilon_each: float, count: int) -> float:
     """Pure privacy parameter of a person who gives ``count`` answers: their sum, in nats.
 
-    XSC, Section 3.1, states the protection of one comparison. No smaller number will do: the
-    reports are independent, so the loss between opposite answers to all questions, as opposite
-    rankings give them, adds up to the sum.
+    XSC, Section 3.1, states the protection of one comparison. No smaller number will do: the losses
+    between opposite answers to all questions, as opposite rankings give them, add up to it.
     """
     return check.epsilon(epsilon_each, "epsilon_each") * check.integer("count", count, 1)
 
@@ -33,17 +28,12 @@ def person_epsilon(epsilon_each: float, count: int) -> float:
 def composed_response_delta(epsilon_each: float, count: int, epsilon_total: ArrayLike) -> Array:
     """Smallest delta for which all answers together are (epsilon_total, delta)-private.
 
-    The hockey-stick divergence between opposite answers to all questions: a sum over the number of
-    true reports, of positive terms only, of the shape of ``epsilon_total``. Fewer changed answers
-    give less, by post-processing.
-
-    Notes
-    -----
-    Kairouz, Oh and Viswanath (2015), Theorem 3.3, with delta = 0 for each answer: randomised
-    response is the worst mechanism for composition.
+    The hockey-stick divergence between opposite answers to all questions, of the shape of
+    ``epsilon_total``; fewer changed answers give less, by post-processing. Kairouz, Oh, Viswanath
+    (2015), Theorem 3.3, with delta = 0 for each answer: no mechanism composes worse.
     """
     eps, q = check.epsilon(epsilon_each, "epsilon_each"), check.integer("count", count, 1)
-    total = levels("epsilon_total", epsilon_total)
+    total = check.levels("epsilon_total", epsilon_total)
     return _hockey_stick(*_loss(eps, q, total.size), total)
 
 
@@ -80,11 +70,9 @@ def _loss(eps: float, q: int, totals: int) -> tuple[Array, Array]:
     """Values of the total loss of q answers, and their probabilities."""
     from scipy.special import gammaln
 
-    if not q * max(totals, 1) <= _MOST_LOSSES:
-        raise ValueError(
-            f"count = {q:g} answers, {totals} value(s) of epsilon_total: allowed is a product of "
-            f"at most {_MOST_LOSSES}"
-        )
+    # Half a gigabyte for each of the few arrays.
+    allowed = "so few answers, and values of epsilon_total, that all losses can be listed"
+    check.fits("count", q, 4 * q * max(totals, 1), allowed)
     k = np.arange(q + 1)
     choose = gammaln(q + 1) - gammaln(k + 1) - gammaln(q - k + 1)
     log_weight = choose - (q - k) * eps - q * np.log1p(np.exp(-eps))

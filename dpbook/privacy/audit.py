@@ -11,24 +11,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.privacy.loss import check_chances
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class SamplerAudit:
-    """Outcome of `audit_sampler`.
-
-    Simultaneous intervals of the probabilities, ``lower`` to ``upper``, shape (outcomes,).
-    """
+    """Outcome of `audit_sampler`, with simultaneous intervals of all probabilities."""
 
     passed: bool  # every exact probability lies in its interval
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: Array  # ends of the intervals, shape (outcomes,)
+    upper: Array
     outliers: NDArray[np.int64]  # outcomes whose exact probability lies outside
 
 
 def clopper_pearson(
     successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Exact two-sided confidence interval of a binomial probability.
 
     Arrays of lower and of upper ends; each side misses with probability at most
@@ -56,16 +56,14 @@ def audit_sampler(
     Both arrays have the shape (outcomes,).
     """
     counts = check.whole_array("outcome_counts", outcome_counts)
-    law = check.number_array("pmf", pmf)
+    law = check.real_array("pmf", pmf).astype(float)
     if counts.shape != law.shape or counts.ndim != 1 or counts.sum() < 1:
         raise ValueError(
             f"outcome_counts, pmf of shapes {counts.shape}, {law.shape}: allowed are equal shapes "
             "(outcomes,) with at least one draw"
         )
-    if not np.isfinite(law).all() or law.min() < 0 or abs(law.sum() - 1) > 1e-9:
-        raise ValueError(f"pmf sums to {law.sum():.12g}: allowed are probabilities with total 1")
-    check.probability("confidence", confidence, zero=False, one=False)
-    level = 1 - (1 - confidence) / law.size
-    lower, upper = clopper_pearson(counts, counts.sum(), confidence=level)
+    check_chances("pmf", law)
+    missed = 1 - check.probability("confidence", confidence, zero=False, one=False)
+    lower, upper = clopper_pearson(counts, counts.sum(), confidence=1 - missed / law.size)
     outliers = np.flatnonzero((law < lower) | (law > upper))
     return SamplerAudit(not outliers.size, lower, upper, outliers)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import exp
 from typing import Any
 
@@ -16,29 +16,25 @@ from dpbook import _validation as check
 Array = NDArray[np.float64]
 Law = ArrayLike | Mapping[Hashable, float]
 
-# A law may miss total mass one by this much: the rounding of a few thousand additions.
-_MASS_TOLERANCE = 1e-9
-
 # Up to this many scales the quadrature of `laplace_profile` keeps its stated error.
 _LARGEST_RATIO = 40
-
 # Convolving two laws takes the product of their lengths: seconds here.
 _LONGEST_SHIFT = 100_000
 
 
 @dataclass(frozen=True)
 class MechanismReport:
-    """What the exact checker found.
+    """What `check_mechanism` found over the listed pairs.
 
     Attributes
     ----------
     loss : float
-        The smallest epsilon for which the mechanism is (epsilon, 0)-DP over the listed pairs;
-        infinite if some outcome is possible on one side only.
+        The smallest epsilon for which the mechanism is (epsilon, 0)-DP; infinite if some outcome is
+        possible on one side only.
     pair, outcome
         The two neighbouring data sets, and the outcome, where it is attained.
     delta : float or None
-        Smallest delta at the epsilon asked about, over the listed pairs.
+        Smallest delta at the epsilon asked about.
     private : bool or None
         Whether the mechanism satisfies the (epsilon, delta) asked about.
     """
@@ -64,16 +60,11 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
     The larger sum of (p - e^epsilon q)_+ of both directions, of the shape of ``epsilons``.
     """
     p, q = _laws(p, q)
-    with np.errstate(over="ignore"):
-        factor = np.exp(levels("epsilons", epsilons))[..., None]
-
-    def excess(x: Array, y: Array) -> Array:
+    eps = check.levels("epsilons", epsilons)[..., None]
+    with np.errstate(over="ignore", invalid="ignore"):
         # Where y is 0 the product is 0, also when the factor has overflowed to infinity.
-        shape = np.broadcast_shapes(factor.shape, y.shape)
-        scaled = np.multiply(factor, y, out=np.zeros(shape), where=y > 0)
-        return np.asarray(np.maximum(x - scaled, 0).sum(axis=-1))
-
-    return np.maximum(excess(p, q), excess(q, p))
+        excess = [x - np.where(y > 0, np.exp(eps) * y, 0) for x, y in ((p, q), (q, p))]
+    return np.asarray(np.maximum(*(np.maximum(e, 0).sum(axis=-1) for e in excess)))
 
 
 def check_mechanism(
@@ -89,18 +80,17 @@ def check_mechanism(
     ----------
     mechanism : callable
         Maps a data set to the exact law of the output: a mapping from outcome to probability
-        (missing outcomes have probability zero) or an array of probabilities.
+        (missing outcomes have probability zero) or an array of probabilities. Called once for each
+        data set that can serve as a key.
     pairs : iterable of (dataset, dataset)
         All pairs of neighbours; an array of shape (pairs, 2, ...) will do.
-    epsilon : float, optional
-        If given, the smallest delta at this epsilon is computed too.
-    delta : float
-        The delta that ``private`` is judged against.
+    epsilon, delta : float
+        With an epsilon, the smallest delta at it is found too. ``private`` compares with both, with
+        1e-12 to spare for the rounding of a log-ratio.
 
-    Notes
-    -----
-    Each data set's law is computed once, if the data set can serve as a key. ``private`` allows
-    the loss to exceed epsilon by the rounding of a log-ratio (1e-12), no more.
+    Returns
+    -------
+    MechanismReport
 
     Examples
     --------
@@ -112,10 +102,13 @@ def check_mechanism(
     memory: dict[Hashable, Law] = {}
 
     def law_of(dataset: Any) -> Law:
-        key = _key(dataset)
-        if key is None:
+        array = isinstance(dataset, np.ndarray)
+        key = (dataset.shape, dataset.dtype.str, dataset.tobytes()) if array else dataset
+        try:
+            known = key in memory
+        except TypeError:  # it cannot be a key
             return mechanism(dataset)
-        if key not in memory:
+        if not known:
             memory[key] = mechanism(dataset)
         return memory[key]
 
@@ -135,11 +128,11 @@ def check_mechanism(
         return worst
     slack = 1e-12
     private = largest_delta <= delta + slack if delta > 0 else worst.loss <= epsilon + slack
-    return MechanismReport(worst.loss, worst.pair, worst.outcome, largest_delta, private)
+    return replace(worst, delta=largest_delta, private=private)
 
 
 def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Array:
-    """Profile delta(epsilon) of a vector released with Laplace noise, for one pair of neighbours.
+    """Smallest delta for each epsilon when a vector gets Laplace noise, for one pair of neighbours.
 
     Parameters
     ----------
@@ -147,21 +140,21 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
         Difference of the statistic between the two sides; at most two entries may differ from 0.
     scale : float
         Scale b of the noise.
-    epsilons : array, shape (...)
-        Privacy parameters in nats, at least 0.
+    epsilons : array
+        Privacy parameters in nats, at least 0, any shape.
 
-    Notes
-    -----
-    With a the absolute shift over b, the loss of one coordinate is +a with probability 1/2, -a with
-    probability exp(-a)/2, and has the density exp((x - a)/2)/4 between. One coordinate has the
-    closed form 1 - exp((epsilon - a)/2); the second is integrated by Gauss-Legendre on the
-    pieces where the first one's profile is a single exponential, 40 nodes each (error below
-    1e-14 for a <= 40).
+    Returns
+    -------
+    array of the shape of ``epsilons``
+        Right to 1e-14 for shifts of up to 40 scales.
     """
+    # With a the absolute shift over b, the loss of one coordinate is +a with probability 1/2, -a
+    # with probability exp(-a)/2, and has the density exp((x - a)/2)/4 between. The second one is
+    # integrated on the pieces where the first one's profile is a single exponential.
     b = check.noise_scale(scale)
     ratio = np.abs(check.finite_array("shift", shift)).ravel() / b
     ratio = np.sort(ratio[ratio > 0])
-    eps = levels("epsilons", epsilons)
+    eps = check.levels("epsilons", epsilons)
     if ratio.size == 0:
         return np.zeros_like(eps)
     if ratio.size > 2:
@@ -179,12 +172,8 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
     u, w = np.polynomial.legendre.leggauss(40)
     # The atom of the second loss at -a adds nothing: eps + a exceeds every loss of the first.
     total = 0.5 * _one_coordinate_profile(eps - a, small)
-    edges = [
-        np.full(eps.shape, -a),
-        *(np.clip(eps + s * small, -a, a) for s in (-1, 1)),
-        np.full(eps.shape, a),
-    ]
-    for low, high in itertools.pairwise(edges):
+    cuts = (np.clip(eps + s * small, -a, a) for s in (-1, 1))
+    for low, high in pairwise([np.full_like(eps, -a), *cuts, np.full_like(eps, a)]):
         half = (high - low)[..., None] / 2
         x = (low + high)[..., None] / 2 + half * u
         inner = 0.25 * np.exp((x - a) / 2) * _one_coordinate_profile(eps[..., None] - x, small)
@@ -193,17 +182,16 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
 
 
 def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Array:
-    """Profile delta(epsilon) of an integer vector released with discrete Laplace noise.
+    """Smallest delta for each epsilon when an integer vector gets discrete Laplace noise.
 
     Parameters as for `laplace_profile`, but any number of entries, all whole. The loss of a
     coordinate takes the values (d - 2 j) / b, j = 0..d, only; the losses of the coordinates add up,
     so the law of the total is a finite convolution of positive terms: exact.
     """
-    b = check.noise_scale(scale)
+    b, eps = check.noise_scale(scale), check.levels("epsilons", epsilons)
     steps = np.abs(check.finite_array("shift", shift)).ravel()
-    if not np.array_equal(steps, np.rint(steps)):
+    if (steps != np.rint(steps)).any():
         raise ValueError("shift holds a fraction: allowed are integers")
-    eps = levels("epsilons", epsilons)
     if not steps.sum() <= _LONGEST_SHIFT:
         raise ValueError(
             f"shift moves by {steps.sum():g} in all: allowed are at most {_LONGEST_SHIFT}, since "
@@ -211,20 +199,15 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
         )
     reach = int(steps.sum())
     check.fits("epsilons", epsilons, eps.size * (reach + 1), "fewer values, or a shorter shift")
-    pmf = np.ones(1)
-    for d in steps.astype(int):
-        pmf = np.convolve(pmf, _discrete_loss_pmf(int(d), b))
+    pmf, z, tail = np.ones(1), exp(-1 / b), 1 / (1 + exp(-1 / b))
+    for d in steps[steps > 0].astype(int).tolist():
+        # Law of (|w + d| - |w|) / b on d/b, (d - 2)/b, ..., -d/b for discrete Laplace w.
+        one = (1 - z) * tail * z ** np.arange(d + 1.0)
+        one[0], one[d] = tail, tail * z**d
+        pmf = np.convolve(pmf, one)
     values = (reach - 2 * np.arange(reach + 1)) / b
     gain = -np.expm1(np.minimum(eps[..., None] - values, 0.0))
     return np.asarray((pmf * gain).sum(axis=-1))
-
-
-def _discrete_loss_pmf(d: int, b: float) -> Array:
-    """Law of (|w + d| - |w|) / b on d/b, (d-2)/b, ..., -d/b for discrete Laplace w."""
-    z, tail = exp(-1 / b), 1 / (1 + exp(-1 / b))
-    pmf = (1 - z) * tail * z ** np.arange(d + 1.0)
-    pmf[0], pmf[d] = tail, tail * z**d
-    return pmf if d else np.ones(1)
 
 
 def _one_coordinate_profile(eps: Array, a: float) -> Array:
@@ -233,26 +216,23 @@ def _one_coordinate_profile(eps: Array, a: float) -> Array:
     return np.where(eps >= a, 0.0, np.where(eps <= -a, -np.expm1(np.minimum(eps, 0.0)), inside))
 
 
-def levels(name: str, value: ArrayLike) -> Array:
-    """Return ``value`` as privacy parameters in nats, infinity included."""
-    eps = check.number_array(name, value)
-    if (eps < 0).any():
-        raise ValueError(f"{name} holds a negative number: allowed are numbers of at least 0")
-    return eps
-
-
 def _laws(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
     first, second = (check.real_array(*law).astype(float) for law in (("p", p), ("q", q)))
     if first.shape != second.shape or first.ndim != 1 or not first.size:
         raise ValueError(
             f"p and q of shapes {first.shape}, {second.shape}: allowed are equal shapes (outcomes,)"
         )
-    for name, law in (("p", first), ("q", second)):
-        if not np.isfinite(law).all() or law.min() < 0:
-            raise ValueError(f"{name} holds a negative or infinite entry: allowed are chances")
-        if abs(law.sum() - 1) > _MASS_TOLERANCE:
-            raise ValueError(f"{name} sums to {law.sum():.12g}: allowed is a total of 1")
+    check_chances("p", first)
+    check_chances("q", second)
     return first, second
+
+
+def check_chances(name: str, law: Array) -> None:
+    """Refuse what is no law, up to the rounding of a few thousand additions."""
+    if not np.isfinite(law).all() or law.min() < 0:
+        raise ValueError(f"{name} holds a negative or infinite entry: allowed are chances")
+    if abs(law.sum() - 1) > 1e-9:
+        raise ValueError(f"{name} sums to {law.sum():.12g}: allowed is a total of 1")
 
 
 def _losses(p: Array, q: Array) -> Array:
@@ -265,19 +245,9 @@ def _aligned(first: Law, second: Law) -> tuple[Array, Array, list[Hashable]]:
     """Both laws as arrays over the union of their outcomes."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         outcomes = list(dict.fromkeys([*first, *second]))
-        p, q = _laws([first.get(o, 0.0) for o in outcomes], [second.get(o, 0.0) for o in outcomes])
-        return p, q, outcomes
+        laws = ([law.get(o, 0.0) for o in outcomes] for law in (first, second))
+        return *_laws(*laws), outcomes
     if isinstance(first, Mapping) or isinstance(second, Mapping):
         raise ValueError("mechanism returns a mapping and an array: allowed is one kind only")
     p, q = _laws(first, second)
     return p, q, list(range(p.size))
-
-
-def _key(dataset: Any) -> Hashable:
-    if isinstance(dataset, np.ndarray):
-        return (dataset.shape, dataset.dtype.str, dataset.tobytes())
-    try:
-        hash(dataset)
-    except TypeError:
-        return None
-    return dataset

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import product
 from math import comb, prod
 from typing import Any
 
@@ -20,11 +20,8 @@ from dpbook import _validation as check
 
 Ints = NDArray[np.int64]
 
-EDGE_KINDS = ("flip", "exchange", "both")
 NORMS = {"l1": 1, "l2": 2, "linf": np.inf}
 MOST_BUNDLES = 100_000
-# The largest numbers of items with fewer vectors than that.
-LARGEST = {"each_pair_once": 7, "each_pair_or_skip": 6, "ranking": 8}
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,8 @@ def sensitivity(
     check.choice("norm", norm, tuple(NORMS))
     best: Sensitivity | None = None
     for x, y in pairs:
-        difference = np.asarray(statistic(x), dtype=float) - np.asarray(statistic(y), dtype=float)
-        value = float(np.linalg.norm(difference.ravel(), ord=NORMS[norm]))
+        change = np.subtract(statistic(x), statistic(y), dtype=float)
+        value = float(np.linalg.norm(change.ravel(), ord=NORMS[norm]))
         if not np.isfinite(value):
             raise ValueError("statistic returns NaN or infinity: allowed are finite vectors")
         if best is None or value > best.value:
@@ -65,9 +62,8 @@ def edge_datasets(n_items: int, *, complete: bool = True) -> Ints:
 
     With entries 1 and -1 if every pair is compared, up to 7 items, else also 0, up to 5.
     """
-    n = check.integer("n_items", n_items, 2, 7 if complete else 5)
+    pairs = comb(check.integer("n_items", n_items, 2, 7 if complete else 5), 2)
     values = np.array([1, -1] if complete else [1, -1, 0])
-    pairs = comb(n, 2)
     digits = np.arange(len(values) ** pairs)[:, None] // len(values) ** np.arange(pairs)
     return np.asarray(values[digits % len(values)], dtype=np.int64)
 
@@ -92,110 +88,44 @@ def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
     row = check.real_array("dataset", dataset)
     if row.ndim != 1 or not np.isin(row, (-1, 0, 1)).all():
         raise ValueError("dataset: allowed is a row of entries -1, 0, 1")
-    check.choice("kind", kind, EDGE_KINDS)
-    row = row.astype(np.int64)
+    check.choice("kind", kind, ("flip", "exchange", "both"))
+    row, unit = row.astype(np.int64), np.eye(row.size, dtype=np.int64)
     present, absent = np.flatnonzero(row), np.flatnonzero(row == 0)
-    # What a neighbour has in the place of this row, at which pairs.
-    changes = [{e: -row[e]} for e in present if kind != "exchange"]
-    if kind != "flip":
-        changes += [{e: 0, f: won} for e, f, won in product(present, absent, (1, -1))]
-    found = np.tile(row, (len(changes), 1))
-    for copy, change in zip(found, changes, strict=True):
-        copy[list(change)] = list(change.values())
-    return found
+    flips = row * (1 - 2 * unit[present])
+    if kind == "flip":
+        return flips
+    changes = np.array(list(product(present, absent, (1, -1))), dtype=np.int64).reshape(-1, 3)
+    dropped, added, won = changes.T
+    exchanges = row * (1 - unit[dropped]) + won[:, None] * unit[added]
+    return exchanges if kind == "exchange" else np.concatenate([flips, exchanges])
 
 
 # ------------------------------------------------------------------ for the units
 
 
-def edge_classes(n_items: int, *, complete: bool) -> Ints:
-    """Neighbouring win counts of the edge design, shape (classes, 2, n); see `count_classes`."""
-    data = edge_datasets(n_items, complete=complete)
-    counts = outcome_counts(data, n_items)
-    i, j = np.triu_indices(n_items, 1)
-    unit = np.eye(n_items, dtype=np.int64)
-    before, after = [], []
-    for e in range(i.size):
-        present = data[:, e] != 0
-        # The winner of pair e loses a win; who gains one depends on the kind of neighbour.
-        winner = np.where(data[present, e] == 1, i[e], j[e])
-        reduced = counts[present] - unit[winner]
-        before.append(counts[present])
-        after.append(reduced + unit[i[e] + j[e] - winner])
-        for f in range(0 if complete else i.size):
-            free = data[present, f] == 0
-            for gainer in (i[f], j[f]):
-                before.append(counts[present][free])
-                after.append(reduced[free] + unit[gainer])
-    return count_classes(np.concatenate(before), np.concatenate(after))
-
-
-def bundles(n_items: int, design: str, per_user: int | None) -> Ints:
-    """All win counts that one person of a checked design can add, in lexicographic order."""
-    n, unit = n_items, np.eye(n_items, dtype=np.int64)
-    if per_user is not None:
-        if comb(min(per_user, MOST_BUNDLES) + n - 1, n - 1) > MOST_BUNDLES:
-            raise ValueError(
-                f"per_user = {per_user!r} with n_items = {n}: allowed are at most {MOST_BUNDLES} "
-                "vectors, the number of ways to share out so many wins"
-            )
-        return _sumset([unit] * per_user, n)
-    if n > LARGEST[design]:
-        raise ValueError(
-            f"n_items = {n} with design = {design!r}: allowed are 2 to {LARGEST[design]}, "
-            "since the vectors are listed"
-        )
-    if design == "ranking":
-        return np.array(list(permutations(range(n))), dtype=np.int64)
-    nothing = [np.zeros(n, dtype=np.int64)] if design == "each_pair_or_skip" else []
-    pairs = zip(*np.triu_indices(n, 1), strict=True)
-    return _sumset([np.array([unit[a], unit[b], *nothing]) for a, b in pairs], n)
-
-
-def person_classes(contributions: Ints, users: int) -> Ints:
-    """Neighbouring win counts of so many people, one of whom adds another bundle.
-
-    The bundles are all that a person may add, so that renaming the items maps them onto themselves.
-    """
-    n = contributions.shape[1]
-    allowed = "so few people, with so few bundles, that all sums can be listed"
-    sums = _most_sums(contributions, users - 1)
-    check.fits("users", users, (users - 1) * sums * contributions.size, allowed)
-    others = _sumset([contributions] * (users - 1), n)
-    others = np.unique(-np.sort(-others, axis=1), axis=0)  # by renaming, they descend
-    a, b = np.triu_indices(len(contributions), 1)
-    check.fits("users", users, 4 * len(others) * a.size * n, allowed)
-    before, after = ((others[:, None] + contributions[None, side]) for side in (a, b))
-    return count_classes(before.reshape(-1, n), after.reshape(-1, n))
-
-
 def count_classes(before: Ints, after: Ints) -> Ints:
-    """Distinct pairs of count vectors, up to a common renaming of the items and a swap of sides.
-
-    One pair of a class is enough for mechanisms that treat all items alike, and for no others.
-    """
+    """Distinct pairs of count vectors, up to a common renaming of the items and a swap of sides."""
     different = (before != after).any(axis=1)
     before, after = before[different], after[different]
     span = int(max(before.max(initial=0), after.max(initial=0))) + 1
-    codes = [
-        np.sort(x.astype(np.int64) * span + y, axis=1)[:, ::-1]
-        for x, y in ((before, after), (after, before))
-    ]
-    first = (codes[0] != codes[1]).argmax(axis=1)[:, None]
-    smaller = np.take_along_axis(codes[0], first, 1) < np.take_along_axis(codes[1], first, 1)
-    code = np.unique(np.where(smaller, codes[0], codes[1]), axis=0)
+    one, other = (
+        np.sort(x * span + y, axis=1)[:, ::-1] for x, y in ((before, after), (after, before))
+    )
+    first = (one != other).argmax(axis=1)[:, None]
+    smaller = np.take_along_axis(one, first, 1) < np.take_along_axis(other, first, 1)
+    code = np.unique(np.where(smaller, one, other), axis=0)
     return np.stack([code // span, code % span], axis=1)
 
 
-def _sumset(steps: list[Ints], n: int) -> Ints:
+def sumset(steps: list[Ints], n: int) -> Ints:
     """All sums with one vector from each step."""
     total = np.zeros((1, n), dtype=np.int64)
     for step in steps:
-        total = np.unique((total[:, None, :] + step[None, :, :]).reshape(-1, n), axis=0)
+        total = np.unique((total[:, None] + step).reshape(-1, n), axis=0)
     return total
 
 
-def _most_sums(vectors: Ints, terms: int) -> int:
+def most_sums(vectors: Ints, terms: int) -> int:
     """At least the number of different sums of so many of the vectors, as multisets or in a box."""
     sides = [terms * int(side) + 1 for side in np.ptp(vectors, axis=0)]
     if np.ptp(vectors.sum(axis=1)) == 0:  # the other coordinates then fix the widest one

@@ -1,54 +1,44 @@
 """Who is protected: one comparison, one person, or one whole ranking.
 
 A unit says what may change between neighbouring data sets. It knows how far a statistic moves
-(`l1`), lists the neighbours of small designs, and refuses data that break its promise. There is no
-default: whoever calibrates noise says whom it protects.
+(`l1`), lists the neighbours of small designs, and refuses data that break its promise (`check`).
+There is no default: whoever calibrates noise says whom it protects.
+
+A statistic is ``"counts"``, the wins of each item, shape (n,); ``"leads"``, wins minus defeats of
+each pair, listed as tables of wins of shape (n, n); or ``"places"``, the people who put an item in
+a place or before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, permutations
 from math import comb
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
-from dpbook.privacy.neighbours import bundles, edge_classes, person_classes
+from dpbook.models.rankings import all_rankings
+from dpbook.privacy.neighbours import (
+    MOST_BUNDLES,
+    count_classes,
+    edge_datasets,
+    most_sums,
+    outcome_counts,
+    sumset,
+)
 
 Ints = NDArray[np.int64]
 Data = Comparisons | ArrayLike
 
-STATISTICS = ("counts", "leads", "places")
-RELATIONS = ("replace", "add_remove")
 DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip", "ranking")
 COMPLETE = ("each_pair_once", "ranking")  # everybody answers every pair
-
-
-class Unit(Protocol):
-    """What every unit can do.
-
-    A statistic is ``"counts"``, the wins of each item, shape (n,); ``"leads"``, wins minus defeats
-    of each pair, listed as tables of wins of shape (n, n); or ``"places"``, the people who put an
-    item in a place or before it.
-    """
-
-    @property
-    def n_items(self) -> int:
-        """Number of items n."""
-
-    def l1(self, statistic: str = "counts") -> float:
-        """Largest change of a statistic between neighbours, in l1."""
-
-    def neighbours(self, statistic: str = "counts") -> Iterable[Any]:
-        """Neighbouring values of a statistic, as pairs: one of a class up to renamed items."""
-
-    def check(self, data: Data) -> None:
-        """Refuse data that break the promise of the unit."""
+# The largest numbers of items with at most MOST_BUNDLES vectors.
+LARGEST = {"each_pair_once": 7, "each_pair_or_skip": 6, "ranking": 8}
 
 
 @dataclass(frozen=True)
@@ -68,25 +58,33 @@ class Edge:
 
     n_items: int
     exchange: bool = True
+    comparisons = 1  # that may change
 
     def __post_init__(self) -> None:
         check.integer("n_items", self.n_items, 2)
         _flag("exchange", self.exchange)
 
-    @property
-    def comparisons(self) -> int:
-        """Number of comparisons that may change."""
-        return 1
-
     def l1(self, statistic: str = "counts") -> float:
         """2 wins: one fewer for an item, one more for another."""
-        check.choice("statistic", statistic, ("counts",))
+        _counts_only(statistic)
         return 2.0
 
     def neighbours(self, statistic: str = "counts") -> Ints:
-        """Neighbouring win counts, shape (classes, 2, n): n at most 5, or 7 without exchange."""
-        check.choice("statistic", statistic, ("counts",))
-        return edge_classes(self.n_items, complete=not self.exchange)
+        """Neighbouring win counts, shape (classes, 2, n): n at most 5, or 7 without exchange.
+
+        One pair of a class is enough for mechanisms that treat all items alike, and for no others.
+        """
+        _counts_only(statistic)
+        data = edge_datasets(self.n_items, complete=not self.exchange)
+        data = data[data[:, 0] == 1]  # by renaming, it is item 0 that loses its win over item 1
+        counts, unit = outcome_counts(data, self.n_items), np.eye(self.n_items, dtype=np.int64)
+        reduced = counts - unit[0]
+        before, after = [counts], [reduced + unit[1]]
+        for pair, answers in zip(combinations(unit, 2), data.T, strict=True):
+            free = answers == 0
+            before += [counts[free]] * 2
+            after += [reduced[free] + winner for winner in pair]
+        return count_classes(np.concatenate(before), np.concatenate(after))
 
     def check(self, data: Data) -> None:
         """Refuse another number of items; no person's answers are protected together."""
@@ -96,6 +94,8 @@ class Edge:
 @dataclass(frozen=True)
 class Person:
     """Everything one person says is protected: it may become all that the design allows.
+
+    CCW25, section 3.1, with the replacement ranging over everything the person could have said.
 
     Parameters
     ----------
@@ -110,10 +110,6 @@ class Person:
         answer are refused otherwise; with a false word a person loses more than epsilon.
     users : int, optional
         Number of people m, to list the neighbours: a ranking tells more about one of many.
-
-    Notes
-    -----
-    CCW25, section 3.1, with the replacement ranging over everything the person could have said.
 
     Examples
     --------
@@ -133,8 +129,7 @@ class Person:
         check.integer("n_items", self.n_items, 2)
         check.choice("design", self.design, DESIGNS)
         _flag("vouched", self.vouched)
-        if self.users is not None:
-            check.integer("users", self.users, 1, check.MOST_COUNT)
+        check.integer("users", 1 if self.users is None else self.users, 1, check.MOST_COUNT)
         if self.design == "with_replacement":
             check.integer("per_user", self.per_user, 1)
         elif self.per_user is not None:
@@ -156,7 +151,7 @@ class Person:
         1 (one side answers, the other skips), and the split into halves is best. A tie that counts
         half a win for each side lies half-way between the two answers and changes nothing.
         """
-        check.choice("statistic", statistic, ("counts",))
+        _counts_only(statistic)
         n = self.n_items
         if self.per_user is not None:
             return 2.0 * self.per_user
@@ -164,26 +159,52 @@ class Person:
 
     def contributions(self) -> Ints:
         """All win counts of one person, shape (vectors, n), in lexicographic order."""
-        return bundles(self.n_items, self.design, self.per_user)
+        n, unit = self.n_items, np.eye(self.n_items, dtype=np.int64)
+        if self.per_user is not None:
+            if comb(min(self.per_user, MOST_BUNDLES) + n - 1, n - 1) > MOST_BUNDLES:
+                raise ValueError(
+                    f"per_user = {self.per_user!r} with n_items = {n}: allowed are at most "
+                    f"{MOST_BUNDLES} vectors, the number of ways to share out so many wins"
+                )
+            return sumset([unit] * self.per_user, n)
+        if n > LARGEST[self.design]:
+            raise ValueError(
+                f"n_items = {n} with design = {self.design!r}: allowed are 2 to "
+                f"{LARGEST[self.design]}, since the vectors are listed"
+            )
+        if self.design == "ranking":
+            return np.array(list(permutations(range(n))), dtype=np.int64)
+        skipped = [0 * unit[0]] if self.design == "each_pair_or_skip" else []
+        return sumset([np.array([*pair, *skipped]) for pair in combinations(unit, 2)], n)
 
     def neighbours(self, statistic: str = "counts") -> Ints:
-        """Neighbouring win counts of `users` people, shape (classes, 2, n)."""
-        check.choice("statistic", statistic, ("counts",))
-        return person_classes(self.contributions(), _listed(self.users))
+        """Neighbouring win counts of `users` people, shape (classes, 2, n), as for `Edge`."""
+        _counts_only(statistic)
+        users, n = check.integer("users", self.users, 1), self.n_items
+        bundles = self.contributions()
+        allowed = "so few people, with so few bundles, that all sums can be listed"
+        work = (users - 1) * most_sums(bundles, users - 1) * bundles.size
+        check.fits("users", users, work, allowed)
+        others = sumset([bundles] * (users - 1), n)
+        # Renaming the items maps the bundles onto themselves: the sum of the others may descend.
+        others = np.unique(-np.sort(-others, axis=1), axis=0)
+        sides = np.triu_indices(len(bundles), 1)
+        check.fits("users", users, 4 * len(others) * sides[0].size * n, allowed)
+        return count_classes(*((others[:, None] + bundles[side]).reshape(-1, n) for side in sides))
 
     def check(self, data: Data) -> None:
         """Refuse data in which somebody breaks the design, or may, while nobody vouches."""
         _same_items(self.n_items, data)
         if isinstance(data, Comparisons) and data.user is not None:
-            _check_bundles(data, data.user, self.design, self.per_user)
+            _check_answers(data, data.user, self.design, self.per_user)
         elif not self.vouched:
             raise ValueError(
-                "data does not say who gave which answer, so that nobody can check that each "
-                "person keeps to the design: allowed are labelled comparisons (Comparisons with "
-                "user=...), or Person(..., vouched=True) if you vouch for every person"
+                "data does not say who gave which answer, so that nobody can check the design: "
+                "allowed are Comparisons with user=..., or Person(..., vouched=True) if you vouch "
+                "for every person"
             )
         elif self.design in COMPLETE:
-            _check_even(data, ", or design='each_pair_or_skip'")
+            _check_even(data, None, ", or design='each_pair_or_skip'")
 
 
 @dataclass(frozen=True)
@@ -206,9 +227,8 @@ class WholeRanking:
 
     def __post_init__(self) -> None:
         check.integer("n_items", self.n_items, 2)
-        check.choice("relation", self.relation, RELATIONS)
-        if self.users is not None:
-            check.integer("users", self.users, 1, check.MOST_COUNT)
+        check.choice("relation", self.relation, ("replace", "add_remove"))
+        check.integer("users", 1 if self.users is None else self.users, 1, check.MOST_COUNT)
 
     @property
     def step(self) -> int:
@@ -221,7 +241,7 @@ class WholeRanking:
         ``"leads"`` takes one number for a pair, wins minus defeats: all turn round between opposite
         rankings. The ``"places"`` reached by an item move as far as the footrule distance.
         """
-        check.choice("statistic", statistic, STATISTICS)
+        check.choice("statistic", statistic, ("counts", "leads", "places"))
         n = self.n_items
         if statistic == "leads":
             return float(self.step * comb(n, 2))
@@ -232,10 +252,8 @@ class WholeRanking:
 
         Of all profiles of the others, and all new rankings of one whose ranking was 0, 1, ...
         """
-        from dpbook.models.rankings import all_rankings
-
         check.choice("statistic", statistic, ("leads", "counts"))
-        places, users = all_rankings(self.n_items), _listed(self.users)
+        places, users = all_rankings(self.n_items), check.integer("users", self.users, 1)
         ahead = (places[:, :, None] < places[:, None, :]).astype(np.int64)
         if statistic == "counts":
             ahead = ahead.sum(axis=-1)
@@ -250,8 +268,11 @@ class WholeRanking:
         """Refuse data that are not so many rankings, as far as they show it."""
         _same_items(self.n_items, data)
         if isinstance(data, Comparisons) and data.user is not None:
-            _check_bundles(data, data.user, "ranking", None)
-        _check_even(data, "", self.users)
+            _check_answers(data, data.user, "ranking")
+        _check_even(data, self.users)
+
+
+Unit = Edge | Person | WholeRanking
 
 
 def _flag(name: str, value: object) -> None:
@@ -259,10 +280,8 @@ def _flag(name: str, value: object) -> None:
         raise ValueError(f"{name} = {value!r}: allowed is True or False")
 
 
-def _listed(users: int | None) -> int:
-    if users is None:
-        raise ValueError("users = None: allowed is a number of people, where neighbours are listed")
-    return users
+def _counts_only(statistic: str) -> None:
+    check.choice("statistic", statistic, ("counts",))
 
 
 def _same_items(n_items: int, data: Data) -> None:
@@ -271,57 +290,52 @@ def _same_items(n_items: int, data: Data) -> None:
         raise ValueError(f"data has {n} items: allowed are the {n_items} items of the unit")
 
 
-def _check_even(data: Data, otherwise: str, users: int | None = None) -> None:
+def _check_even(data: Data, users: int | None, otherwise: str = "") -> None:
+    """Refuse data in which not everybody has answered every pair."""
     wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
     answers = (wins + np.swapaxes(wins, -1, -2))[..., ~np.eye(wins.shape[-1], dtype=bool)]
     uneven = (answers != (answers[..., :1] if users is None else users)).any(axis=-1)
     if uneven.any():
         least, most = answers[uneven][0].min(), answers[uneven][0].max()
-        if users is not None:
-            raise ValueError(
-                f"users = {users}: data holds {least:g} to {most:g} answers to a pair: allowed is "
-                "one of each person"
-            )
+        allowed = "the same number for all pairs" if users is None else f"users = {users}"
         raise ValueError(
-            f"data holds {least:g} answers to one pair and {most:g} to another, so that somebody "
-            "skipped a pair: allowed is the same number for all pairs, that of the people"
-            f"{otherwise}"
+            f"data holds {least:g} to {most:g} answers to a pair: allowed is {allowed}, one of "
+            f"each person{otherwise}"
         )
 
 
-def _check_bundles(
-    data: Comparisons, user: NDArray[Any], design: str, per_user: int | None
+def _check_answers(
+    data: Comparisons, user: NDArray[Any], design: str, per_user: int | None = None
 ) -> None:
+    """Refuse data in which a person's answers do not follow the design."""
     people, index = np.unique(user, return_inverse=True)
-    index = index.ravel()
-    answered = np.bincount(index)
+    answered, pairs = np.bincount(index), comb(data.n_items, 2)
+    if per_user is not None and answered.max() > per_user:
+        raise ValueError(
+            f"per_user = {per_user}: a person in data has {answered.max()} comparisons: "
+            "allowed is per_user of at least that, which adds noise"
+        )
     if per_user is not None:
-        if answered.max() > per_user:
-            raise ValueError(
-                f"per_user = {per_user}: a person in data has {answered.max()} comparisons: "
-                "allowed is per_user of at least that, which adds noise"
-            )
         return
     low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)
     if len(np.unique(np.stack([index, low, high], axis=1), axis=0)) < len(data):
         raise ValueError(
-            f"design = {design!r}: a person in data compares one pair twice: allowed is each pair "
-            "at most once, or per_user, for any comparisons"
+            f"design = {design!r}: a person in data compares one pair twice: allowed is once, or "
+            "per_user, for any comparisons"
         )
-    pairs = comb(data.n_items, 2)
     if design in COMPLETE and answered.min() < pairs:
-        who = int(answered.argmin())
         raise ValueError(
-            f"design = {design!r}: person {people[who]} in data answered {answered[who]} of "
-            f"{pairs} pairs: allowed is every pair once, or design='each_pair_or_skip'"
+            f"design = {design!r}: person {people[answered.argmin()]} in data answered "
+            f"{answered.min()} of {pairs} pairs: allowed is every pair once, or "
+            "design='each_pair_or_skip'"
         )
     if design == "ranking":
         # Answers to all pairs are a ranking if and only if no two items won equally often.
         wins = np.zeros((people.size, data.n_items), dtype=np.int64)
         np.add.at(wins, (index, data.winner), 1)
-        circles = (np.sort(wins, axis=1) != np.arange(data.n_items)).any(axis=1)
-        if circles.any():
+        circle = (np.sort(wins, axis=1) != np.arange(data.n_items)).any(axis=1)
+        if circle.any():
             raise ValueError(
-                f"design = 'ranking': the answers of person {people[circles.argmax()]} in data "
-                "go round in a circle: allowed are rankings, or design='each_pair_once'"
+                f"design = 'ranking': the answers of person {people[circle.argmax()]} in data go "
+                "round in a circle: allowed are rankings, or design='each_pair_once'"
             )

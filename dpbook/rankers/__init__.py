@@ -15,7 +15,6 @@ from dpbook.rankers.local_pairs import (
     best_ratio,
     laplace_bit_loss,
     report_pmf,
-    response_exponent,
 )
 from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
@@ -43,5 +42,4 @@ __all__ = [
     "debiased_mle",
     "laplace_bit_loss",
     "report_pmf",
-    "response_exponent",
 ]

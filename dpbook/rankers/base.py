@@ -8,7 +8,7 @@
 (1.0, 1.0)
 >>> table = [[0, 2, 2], [0, 0, 2], [0, 0, 0]]        # [i, j]: how often i was put before j
 >>> noise = ranker.noise(5, rng=np.random.default_rng(1))
->>> ranker.release(table, noise).shape               # shared, frozen or halved noise: your choice
+>>> ranker.release(table, noise).shape               # with shared, frozen or halved noise
 (5, 3)
 >>> ranker.pmf(table).round(3)                       # exact law over all_rankings(3)
 array([0.478, 0.193, 0.193, 0.053, 0.053, 0.03 ])
@@ -23,6 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from dpbook import _validation as check
 from dpbook.estimators import ranks_from_scores
@@ -31,9 +32,6 @@ from dpbook.privacy.units import Unit
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Size = int | tuple[int, ...]
-
-WHAT = ("release", "ranking")
-_STEP = log(2)  # of `at_loss`, on the logarithm of the scale
 
 
 @dataclass(frozen=True)
@@ -57,10 +55,8 @@ class Ranker(ABC):
 
     def __post_init__(self) -> None:
         if not callable(getattr(self.unit, "l1", None)):
-            raise ValueError(
-                f"unit = {self.unit!r}: allowed is who is protected, as Edge(...), Person(...) or "
-                "WholeRanking(...) of dpbook.privacy"
-            )
+            allowed = "Edge(...), Person(...) or WholeRanking(...) of dpbook.privacy"
+            raise ValueError(f"unit = {self.unit!r}: allowed is who is protected, as {allowed}")
         if self.scale != 0:
             check.noise_scale(self.scale)
 
@@ -88,7 +84,7 @@ class Ranker(ABC):
 
         They are equal where a closed form or the enumeration of all neighbours decides.
         """
-        check.choice("of", of, WHAT)
+        check.choice("of", of, ("release", "ranking"))
         return self._release_loss() if of == "release" else self._ranking_loss()
 
     def _release_loss(self) -> tuple[float, float]:
@@ -99,23 +95,18 @@ class Ranker(ABC):
         return 0.0, self._release_loss()[1]
 
     def at_loss(self, epsilon: float, of: str = "release") -> Self:
-        """The member of this family that loses just epsilon: rankers at equal true privacy.
-
-        The upper end of `loss`, which falls with the scale, is made equal to epsilon, in nats.
-        """
-        from scipy.optimize import brentq
-
+        """The member of this family whose `loss`, its upper end, is just epsilon, in nats."""
         eps = check.epsilon(epsilon)
         check.noise_scale(self.scale)
 
-        def excess(logarithm: float) -> float:
+        def excess(logarithm: float) -> float:  # falls with the scale
             return float(log(replace(self, scale=exp(logarithm)).loss(of)[1] / eps))
 
         # Only towards the root: far beyond it the laws behind a loss may underflow.
         low = high = log(self.scale)
         while excess(low) < 0:
-            low -= _STEP
+            low -= log(2)
         while excess(high) > 0:
-            high += _STEP
+            high += log(2)
         root = brentq(excess, low, high, xtol=1e-14, rtol=1e-14) if low < high else low
         return replace(self, scale=exp(root))

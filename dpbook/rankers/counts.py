@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.estimators import ranks_from_scores, win_counts
-from dpbook.mechanisms import discrete_laplace_noise, discrete_laplace_pmf, laplace_logpdf
+from dpbook.mechanisms import discrete_laplace_pmf, laplace_logpdf
+from dpbook.mechanisms.noise import discrete_laplace_noise
 from dpbook.privacy.laws import ranking_law
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Edge, Person, Unit
@@ -27,17 +28,16 @@ class NoisyCounts(Ranker):
 
     Attributes
     ----------
-    unit, scale
-        As for `Ranker`; the scale of the noise on each count, in wins.
+    scale : float
+        Of the noise on each count, in wins.
     discrete : bool
         Discrete Laplace noise, on whole counts; ties are then broken uniformly at random.
 
     Notes
     -----
     CCW25, Algorithms 2 and 3. **Privacy.** At the scale of `private`, (epsilon, 0)-DP and no less
-    for the noisy counts; a ranking or a top-k set read off them loses less on small data (`loss`).
-    Idealised sampler (floating point): for study, unsafe for a release.
-    With discrete noise instead:
+    for the noisy counts; a ranking or a top-k set read off them loses less (`loss`).
+    Idealised sampler (floating point): for study, unsafe for a release. With discrete noise:
     Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
     generator can be repeated.
 
@@ -57,12 +57,12 @@ class NoisyCounts(Ranker):
         return cls(unit, unit.l1("counts") / check.epsilon(epsilon), discrete)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: Edge | Person, *, discrete: bool = False) -> Self:
+    def printed(cls, epsilon: float, unit: Edge | Person) -> Self:
         """As CCW25 prints it: 2 / epsilon (Algorithm 2), L / epsilon (Algorithm 3, too small)."""
         if not isinstance(unit, Edge | Person):
             raise ValueError(f"unit = {unit!r}: allowed is Edge(...) or Person(...)")
         moved = 2 if isinstance(unit, Edge) else unit.comparisons
-        return cls(unit, moved / check.epsilon(epsilon), discrete)
+        return cls(unit, moved / check.epsilon(epsilon))
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
         """Noise for `release`, shape (size..., n): standard, or at this scale if discrete."""
@@ -71,10 +71,7 @@ class NoisyCounts(Ranker):
         return discrete_laplace_noise(self.scale, self._noise_shape(size), rng=rng)
 
     def release(self, data: Data, noise: ArrayLike) -> NDArray[Any]:
-        """Noisy counts, (..., n), of comparisons or of tables of wins, (..., n, n).
-
-        Tables may hold halves (ties) unless the noise is discrete.
-        """
+        """Noisy counts, (..., n), of comparisons or tables (..., n, n); with ties as halves."""
         if not isinstance(data, Comparisons):
             data = check.win_tables("data", data, unit=1 if self.discrete else 0.5)
         self.unit.check(data)
@@ -82,18 +79,15 @@ class NoisyCounts(Ranker):
 
     def perturb(self, counts: ArrayLike, noise: ArrayLike) -> NDArray[Any]:
         """The release from the win counts alone, shape (..., n); the caller checks the data."""
-        wins, drawn = np.asarray(counts), np.asarray(noise)
+        wins, drawn, n = np.asarray(counts), np.asarray(noise), self.unit.n_items
         for name, array in (("counts", wins), ("noise", drawn)):
-            if array.shape[-1:] != (self.unit.n_items,):
-                raise ValueError(
-                    f"{name} of shape {array.shape}: allowed is (..., {self.unit.n_items})"
-                )
+            if array.shape[-1:] != (n,):
+                raise ValueError(f"{name} of shape {array.shape}: allowed is (..., {n})")
         return wins + (drawn if self.discrete else self.scale * drawn)
 
     def sample(self, data: Data, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (size..., n)."""
+        """Independent rankings, positions of shape (size..., n); only integers tie."""
         released = self.release(data, self.noise(size, rng=rng))
-        # Only integers tie: no lots are drawn, and no draws moved, for the others.
         return ranks_from_scores(released, rng=rng if self.discrete else None)
 
     def pmf(self, data: Data) -> Array:
@@ -107,8 +101,7 @@ class NoisyCounts(Ranker):
             return np.asarray(laplace_logpdf(x, self.scale).sum(axis=-1))
         if not np.array_equal(x, np.rint(x)):
             raise ValueError("released holds a fraction: allowed are integers with discrete noise")
-        # The probability itself may underflow, far out.
-        at_zero = np.log(discrete_laplace_pmf(0, self.scale))
+        at_zero = np.log(discrete_laplace_pmf(0, self.scale))  # elsewhere it may underflow
         return np.asarray((at_zero - np.abs(x) / self.scale).sum(axis=-1))
 
     def _law(self, counts: ArrayLike) -> Array:

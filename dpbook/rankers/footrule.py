@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -24,18 +24,14 @@ class PrivateFootrule(OfRankings):
 
     Attributes
     ----------
-    unit, scale
-        As for `Ranker`; Laplace scale, or standard deviation, of the noise, in people.
-    gaussian : bool
-        Gaussian noise.
+    scale, gaussian : float, bool
+        Laplace scale, or standard deviation of Gaussian noise, in people.
 
     Notes
     -----
-    Two rankings differ in as many of these zeros and ones as their footrule distance, which is at
-    most floor(n^2 / 2) and is that for a ranking and its reverse. One person more moves
-    n (n - 1) / 2 counts by 1, never more.
-    **Privacy.** At the scale of `private`, (epsilon, delta)-DP and no less for the noisy counts;
-    what follows only looks at them.
+    Two rankings differ in as many of these zeros and ones as their footrule distance, at most
+    floor(n^2 / 2), that of opposite ones; one person more moves n (n - 1) / 2 counts by 1.
+    **Privacy.** At the scale of `private`, (epsilon, delta)-DP and no less for the noisy counts.
     Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples
@@ -52,18 +48,16 @@ class PrivateFootrule(OfRankings):
         moved = unit.l1("places")
         return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise for so many releases, shape (size..., n, n - 1)."""
+    def _noise_shape(self, size: Size) -> tuple[int, ...]:
         n, sides = self.unit.n_items, check.shape("size", size)
-        numbers = float(np.prod(sides, dtype=float)) * n * n
-        check.fits("size", size, numbers, f"2**28 counts at once, {n * n} for each release")
-        return self._draw((*sides, n, n - 1), self.gaussian, rng)
+        check.fits("size", size, prod(sides) * n * n, f"2**28 counts, {n * n} for each release")
+        return *sides, n, n - 1
 
     def release(self, data: Rankings | ArrayLike, noise: ArrayLike) -> Array:
-        """Noisy counts, (..., n, n - 1), of rankings: rows of places, (users, n)."""
+        """Noisy counts, (..., n, n - 1), as the noise, of rankings: rows of places, (users, n)."""
         table = ranking_positions(data)
         n, users = self.unit.n_items, self.unit.users
-        if table.shape[1] != n or len(table) != (users or len(table)):
+        if table.shape != (users or len(table), n):
             raise ValueError(
                 f"data of shape {table.shape}: allowed is ({users or 'users'}, {n}), as unit says"
             )

@@ -1,8 +1,7 @@
 """Rankings without a curator: every person sends private reports about pairs, once.
 
-Of `PairResponses` K random pairs, each answered by itself: one, several, or all (the naive split);
-with KwikSort on top it is LDP-KwikSort. Of `Hypercube` all pairs in one report, a corner of the
-cube. Both release a table of reports, with unbiased fractions of the people (`fractions`).
+Of `PairResponses` K random pairs, each answered by itself; with KwikSort on top it is LDP-KwikSort.
+Of `Hypercube` all pairs in one report. Both release a table of reports.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import combinations
 from math import comb, prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,9 +44,8 @@ def report_pmf(epsilon: float, mechanism: str = "response") -> Array:
     """Channel of one answer at ``epsilon``, (2, 2): rows are truths, columns reports.
 
     Randomised response, or ``"laplace"``: a 0/1 answer with Laplace(1 / epsilon) noise, cut at one
-    half, right with probability ``1 - exp(-epsilon / 2) / 2``. YLL, Algorithms 1 to 4, Section
-    4.2.2; the printed matrix gives both reports of a true 1 the probabilities of a true 0, and this
-    is the matrix its text uses.
+    half. YLL, Algorithms 1 to 4, Section 4.2.2; the printed matrix gives both reports of a true 1
+    the probabilities of a true 0, and this is the matrix its text uses.
     **Privacy.** (epsilon, 0) for the response and for the noisy number; of the bit that is cut
     from the number, only `laplace_bit_loss` is spent.
     """
@@ -63,77 +61,39 @@ def laplace_bit_loss(epsilon: float) -> float:
     return float(half + np.log(2 - np.exp(-half)))
 
 
-def response_exponent(
-    queries: ArrayLike, epsilon: float, *, mechanism: str = "response", margin: float = 0.0
-) -> Array:
-    """Rate at which a majority over people errs less, as a function of K, up to a constant.
+def best_ratio(mechanism: str = "response") -> float:
+    """Real number K / epsilon at which K reports at epsilon / K each are best, for every epsilon.
 
-    Parameters
-    ----------
-    queries : array of positive numbers
-        Questions K per person, any shape; fractions are allowed, to find the continuous optimum.
-    epsilon : float
-        Privacy parameter of a person, in nats; each answer gets epsilon / K.
-    mechanism : {"response", "laplace"}
-        As for `report_pmf`.
-    margin : float
-        P(a person agrees with the truth) - P(disagrees), in [0, 1]; 0 means the limit.
-
-    Notes
-    -----
-    ``K (p - q)^2`` for margin 0, where p - q is the margin of one report; for a margin t,
-    ``2 K (1 - sqrt(1 - t^2 (p - q)^2)) / t^2``. With r = K / C(n, 2) the chance that a person is
-    asked about a given pair, the probability that m people give the wrong sign is at most
-    (1 - r + 2 r sqrt(ab))^m, where a - b = t (p - q): this is the exact exponential rate in m. To
-    first order in r it is -r (1 - sqrt(1 - t^2 (p - q)^2)). YLL, Section 4.2, whose Hoeffding
-    bound keeps the first term in t.
-    """
-    k = check.finite_array("queries", queries, min_ndim=0)
-    if (k <= 0).any():
-        raise ValueError(f"queries = {queries!r}: allowed are numbers above 0")
-    t = check.probability("margin", margin)
-    return np.asarray(k * _gain(_margin(check.epsilon(epsilon) / k, mechanism), t))
-
-
-def best_ratio(mechanism: str = "response", margin: float = 0.0) -> float:
-    """Real number K / epsilon that maximises `response_exponent`, the same for every epsilon.
-
-    With x = epsilon / K and margin 0, randomised response maximises tanh^2(x / 2) / x, that is
-    sinh(x) = 2 x; Laplace maximises (1 - exp(-x / 2))^2 / x, that is exp(x / 2) = 1 + x.
+    Best is the largest ``K s^2``, s the margin of a report: in the limit of a weak majority, the
+    rate at which more people make its sign safer (YLL, Section 4.2). With x = epsilon / K it is at
+    sinh(x) = 2 x for randomised response, at exp(x / 2) = 1 + x for Laplace.
     """
     check.choice("mechanism", mechanism, MECHANISMS)
-    t = check.probability("margin", margin)
 
-    def slope(x: float) -> float:
-        gap, half = _margin(x, mechanism), 0.5 * x
-        change = 0.5 / np.cosh(half) ** 2 if mechanism == "response" else 0.5 * np.exp(-half)
-        return float(2 * gap * change * x / np.sqrt(1 - (t * gap) ** 2) - _gain(gap, t))
+    def excess(x: float) -> float:
+        return float(np.sinh(x) - 2 * x if mechanism == "response" else np.expm1(x / 2) - x)
 
-    return 1 / brentq(slope, 1.0, 10.0, xtol=1e-14)
+    return 1 / brentq(excess, 1.0, 10.0, xtol=1e-14)
 
 
-def best_queries(
-    epsilon: float, *, mechanism: str = "response", margin: float = 0.0, most: int | None = None
-) -> int:
-    """Whole number of questions, at ``most`` so many, with the largest `response_exponent`.
+def best_queries(epsilon: float, *, mechanism: str = "response", most: int | None = None) -> int:
+    """Whole number of questions K, at ``most`` so many, that is best as for `best_ratio`.
 
     The smaller one if two are equally good.
     """
-    start = check.epsilon(epsilon) * best_ratio(mechanism, margin)
-    # K -> exponent rises and then falls, so only the neighbours of the real optimum compete.
-    candidates = np.maximum([np.floor(start), np.floor(start) + 1], 1)
+    # K s^2 rises and then falls, so only the neighbours of the real optimum compete.
+    low = np.floor(check.epsilon(epsilon) * best_ratio(mechanism))
+    k = np.maximum([low, low + 1], 1)
     if most is not None:
-        candidates = np.minimum(candidates, check.integer("most", most, 1))
-    value = response_exponent(candidates, epsilon, mechanism=mechanism, margin=margin)
-    return int(candidates[np.argmax(value)])
+        k = np.minimum(k, check.integer("most", most, 1))
+    return int(k[np.argmax(k * report_margin(epsilon / k, mechanism) ** 2)])
 
 
 @dataclass(frozen=True)
 class LocalRanker(Ranker):
-    """A ranker whose curator sees nothing but private reports.
+    """A ranker whose curator sees nothing but private reports: one person's ranking is replaced.
 
-    One person's ranking is replaced; each person is a data set of their own, so that the unit says
-    nothing about how many there are. The scale is one over the epsilon of one report (`level`).
+    Each person is a data set of their own: the unit need not say how many there are.
     """
 
     unit: WholeRanking
@@ -150,18 +110,15 @@ class LocalRanker(Ranker):
 
     @property
     def level(self) -> float:
-        """Privacy parameter of one report."""
+        """Privacy parameter of one report, one over the scale."""
         return 1 / self.scale
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
-        """The generator itself: how much is drawn depends on what has been drawn and said."""
+        """The generator itself: how much is drawn depends on what has been said."""
         return check.generator(rng)
 
     def release(self, data: Rankings | ArrayLike, noise: Any) -> Any:
-        """What the curator sees of rankings: rows of places, (users, n).
-
-        A table of the reports "i before j", (n, n), or the outcome of one run on demand.
-        """
+        """Reports "i before j" on rankings, places (users, n): (n, n); or a run on demand."""
         return self._release(self._places(data), noise)
 
     @abstractmethod
@@ -181,9 +138,9 @@ class LocalRanker(Ranker):
 
     @abstractmethod
     def variance(self, users: int, fraction: float = 0.5) -> float:
-        """Exact variance of one estimated share of the people, given their rankings.
+        """Exact variance of an estimated share of the people, given their rankings.
 
-        The true share of those who place one item before the other matters where groups are drawn.
+        The true ``fraction`` matters where groups are drawn.
         """
 
     def _ranked(self, runs: list[Any], rng: np.random.Generator) -> Ints:
@@ -209,10 +166,7 @@ class LocalRanker(Ranker):
 
 @dataclass(frozen=True)
 class LocalPairs(LocalRanker):
-    """One round of reports about pairs, and a ranking made from the table of them.
-
-    The ``solver`` is KwikSort, which breaks ties at random, or the exact Kemeny ranking.
-    """
+    """One round of reports about pairs, and a ranking made by a solver from the table of them."""
 
     solver: str = "kwiksort"
 
@@ -221,20 +175,17 @@ class LocalPairs(LocalRanker):
         check.choice("solver", self.solver, SOLVERS)
 
     @property
-    @abstractmethod
     def answers(self) -> int:
         """Pairs that one person reports on."""
+        return self.pairs
 
     @property
     @abstractmethod
     def gain(self) -> float:
-        """Length of a person's unbiased estimate of each sign, where there is a report."""
+        """Length of a person's unbiased estimate of a sign, where there is a report."""
 
     def fractions(self, released: ArrayLike) -> Array:
-        """Unbiased estimates of the shares of people who place i before j; shape (..., n, n).
-
-        They are not clipped; [i, j] and [j, i] add up to 1; the diagonal is 0.
-        """
+        """Unbiased shares of people who place i before j, not clipped, shape (..., n, n)."""
         tally = check.square_tables("released", released)
         users = tally.sum(axis=(-2, -1), keepdims=True) / self.answers
         out = 0.5 + 0.5 * self.gain * (tally - np.swapaxes(tally, -2, -1)) / users
@@ -268,14 +219,13 @@ class PairResponses(LocalPairs):
     mechanism : {"response", "laplace", "printed"}
         As for `report_pmf`; or YLL's Algorithm 1 as printed, where the answers do not enter.
     design : {"random", "balanced"}
-        K pairs drawn at random by each person, or dealt out so that two pairs differ by at most
-        one in the number of people asked, the people in random order.
+        K pairs drawn at random by each person; or all dealt out in turn to people in random order,
+        so that the numbers of people asked differ by at most one.
 
     Notes
     -----
-    YLL, Algorithms 1 to 4 as described in the text, and Section 3 for LDP-KwikSort.
-    ``queries=1`` is one random pair at the full epsilon, ``queries=n (n - 1) / 2`` AGKM's naive
-    split (the text after Theorem 8).
+    YLL, Algorithms 1 to 4 as described in the text, and Section 3 for LDP-KwikSort. With all pairs
+    as ``queries`` it is AGKM's naive split (the text after Theorem 8).
     **Privacy.** (epsilon, 0) locally, by composition of K answers, and exactly: a ranking and its
     reverse differ in all of them. The questions do not look at the data. With ``"laplace"`` the
     bit that the curator reads off the noisy answer is drawn, and `loss` is that of the bits.
@@ -284,8 +234,6 @@ class PairResponses(LocalPairs):
     Examples
     --------
     >>> ranker = PairResponses.private(1.0, WholeRanking(4))
-    >>> ranker.loss()
-    (1.0, 1.0)
     >>> rng = np.random.default_rng(1)
     >>> reports = ranker.release([[0, 1, 2, 3]] * 600, ranker.noise(600, rng=rng))
     >>> int(reports.sum())  # one from each person
@@ -303,24 +251,13 @@ class PairResponses(LocalPairs):
         check.choice("design", self.design, DESIGNS)
 
     @classmethod
-    def private(
-        cls,
-        epsilon: float,
-        unit: WholeRanking,
-        *,
-        queries: int | None = 1,
-        mechanism: str = "response",
-        design: str = "random",
-        solver: str = "kwiksort",
-    ) -> PairResponses:
-        """Each of the K answers at epsilon / K; ``queries=None`` takes `best_queries`."""
-        eps, pairs = check.epsilon(epsilon), comb(unit.n_items, 2)
-        k = best_queries(eps, mechanism=mechanism, most=pairs) if queries is None else queries
-        k = check.integer("queries", k, 1, pairs)
-        return cls(unit, k / eps, solver, k, mechanism, design)
+    def private(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1, **how: str) -> Self:
+        """Each of the K answers at epsilon / K; ``how`` is the solver, mechanism or design."""
+        k = check.integer("queries", queries, 1, comb(unit.n_items, 2))
+        return cls(unit, k / check.epsilon(epsilon), queries=k, **how)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1) -> PairResponses:
+    def printed(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1) -> Self:
         """YLL's Algorithm 1 as printed: private at any epsilon, and useless."""
         return replace(cls.private(epsilon, unit, queries=queries), mechanism="printed")
 
@@ -333,13 +270,14 @@ class PairResponses(LocalPairs):
     def channel(self) -> Array:
         """Law of one report: rows are the truths "after" and "before", columns the reports."""
         if self.mechanism == "printed":
-            return np.tile(randomized_response_pmf(self.level)[1], (2, 1))
+            return randomized_response_pmf(self.level)[[1, 1]]
         return report_pmf(self.level, self.mechanism)
 
     @property
     def margin(self) -> float:
         """P(true report) - P(false report)."""
-        return 0.0 if self.mechanism == "printed" else float(_margin(self.level, self.mechanism))
+        kind = self.mechanism
+        return 0.0 if kind == "printed" else float(report_margin(self.level, kind))
 
     @property
     def gain(self) -> float:
@@ -368,18 +306,15 @@ class PairResponses(LocalPairs):
         return self._table(tally[1::2], tally[::2])
 
     def pmf(self, data: ArrayLike) -> Array:
-        """Exact law of the message of one person with this ranking, shape (C(N, K) 2^K,).
+        """Exact law of the message of one person with this ranking, (C(N, K) 2^K,).
 
-        Sets of pairs in the order of `itertools.combinations`, for each the reports as binary
-        numbers.
+        Sets of pairs as `itertools.combinations` lists them, for each the reports in binary order.
         """
         sets = comb(self.pairs, self.queries)
         check.fits("queries", self.queries, sets * 2**self.queries, "fewer of fewer pairs")
         rows = self.channel[(self._signs(data) + 1) // 2]
-        laws = [
-            reduce(np.kron, rows[list(s)]) for s in combinations(range(self.pairs), self.queries)
-        ]
-        return np.concatenate(laws) / sets
+        asked = combinations(range(self.pairs), self.queries)
+        return np.concatenate([reduce(np.kron, rows[list(pairs)]) for pairs in asked]) / sets
 
     def variance(self, users: int, fraction: float = 0.5) -> float:
         """``(N / (K margin^2) - 1) / (4 m)`` for pairs drawn at random."""
@@ -408,9 +343,9 @@ class Hypercube(LocalPairs):
     -----
     Duchi, Jordan, Wainwright (2014), whose half-spaces are closed; AGKM, Theorem 8.
     **Privacy.** (epsilon, 0) locally with split ties, exactly. Closed halves (`printed`) spend
-    ``ln(1 + exp(epsilon))`` where the number of pairs is even: with H corners in a half, a tie has
-    probability 1 / H and a corner of the wrong half 1 / (H (1 + e^epsilon)), and one corner can be
-    the first for a ranking and the second for its neighbour that differs in one pair.
+    ``ln(1 + exp(epsilon))`` where the number of pairs is even: with H corners in a half a tie has
+    probability 1 / H, a corner of the wrong half 1 / (H (1 + e^epsilon)), and one corner can be the
+    first for a ranking and the second for its neighbour that differs in one pair.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
@@ -421,19 +356,14 @@ class Hypercube(LocalPairs):
         check.choice("ties", self.ties, TIES)
 
     @classmethod
-    def private(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Hypercube:
+    def private(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Self:
         """Ties are split between the halves."""
         return cls(unit, 1 / check.epsilon(epsilon), solver)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Hypercube:
+    def printed(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Self:
         """Closed half-spaces: too much is spent where the number of pairs is even."""
         return cls(unit, 1 / check.epsilon(epsilon), solver, "closed")
-
-    @property
-    def answers(self) -> int:
-        """Pairs that one person reports on: all."""
-        return self.pairs
 
     @property
     def gain(self) -> float:
@@ -463,18 +393,10 @@ class Hypercube(LocalPairs):
         return (float(np.logaddexp(0, self.level)) if closed else self.level,) * 2
 
 
-def _margin(epsilon: ArrayLike, mechanism: str) -> Array:
+def report_margin(epsilon: ArrayLike, mechanism: str) -> Array:
     """P(true report) - P(false report) of one answer."""
     half = 0.5 * np.asarray(epsilon, dtype=float)
-    if check.choice("mechanism", mechanism, MECHANISMS) == "response":
-        return np.asarray(np.tanh(half))
-    return np.asarray(-np.expm1(-half))
-
-
-def _gain(gap: ArrayLike, t: float) -> Array:
-    """2 (1 - sqrt(1 - t^2 gap^2)) / t^2 without cancellation; gap^2 for t = 0."""
-    square = np.asarray(gap, dtype=float) ** 2
-    return np.asarray(2 * square / (1 + np.sqrt(1 - t**2 * square)))
+    return np.asarray(np.tanh(half) if mechanism == "response" else -np.expm1(-half))
 
 
 def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Generator) -> Ints:
@@ -484,9 +406,8 @@ def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Gener
     if design == "balanced":
         # People take K cards in turn from a shuffled deck that is dealt round and round.
         deck, turn = rng.permutation(pairs), rng.permutation(users)
-        if k == 1:
-            return deck[turn % pairs]
-        return deck[(turn[:, None] * k + np.arange(k)) % pairs]
+        cards = turn if k == 1 else turn[:, None] * k + np.arange(k)
+        return deck[cards % pairs]
     if k == 1:
         return rng.integers(0, pairs, size=users)
     # Floyd's sampling without replacement, one column at a time for all people together.

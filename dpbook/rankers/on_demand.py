@@ -1,15 +1,15 @@
 """Rankings without a curator, pair by pair on demand: AGKM's Algorithms 2 and 3, one question each.
 
 For `AnswersOnDemand` the people are split at random into as many groups as there are items. Every
-ordered pair belongs to a random group; when it is asked, that group answers. A group that was asked
-too often refuses, and another ranker takes over. `OneQuestion` has a group for every question.
+ordered pair belongs to a random group, which answers when it is asked; asked too often, it refuses.
+`OneQuestion` has a group for every question.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,29 +29,14 @@ CALIBRATIONS = ("tight", "printed")
 class GroupAnswers:
     """All answers that Algorithm 2 would give; only those asked for are released.
 
-    Entry [j, i] of ``values``, (n, n), estimates the share of people who place j before i; [j, i]
-    and [i, j] come from different groups and need not add up to 1.
+    Entry [j, i] of ``values``, (n, n), estimates the share of people who place j before i, and need
+    not be one minus [i, j], from another group.
     """
 
     values: Array
     groups: Ints  # the group that answers for an ordered pair, (n, n); diagonal -1
     limit: int  # pairs that one group answers before it refuses
     group_size: int  # places in a group, some of which may be empty
-
-    def refused_at(self, pairs: ArrayLike, counter: str = "query") -> int | None:
-        """Index of the first refused query, or None.
-
-        The ordered pairs (j, i) are asked as listed, (queries, 2), none twice. The counter of a
-        group goes up by one per query, as the text says, or by one for each of its people
-        (``"user"``), as Algorithm 2 prints.
-        """
-        check.choice("counter", counter, ("query", "user"))
-        asked = check.whole_array("pairs", pairs).reshape(-1, 2)
-        group = self.groups[asked[:, 0], asked[:, 1]]
-        before = np.tril(group[:, None] == group[None, :]).sum(axis=1)
-        count = before * (1 if counter == "query" else self.group_size)
-        over = np.flatnonzero(count > self.limit)
-        return int(over[0]) if over.size else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +57,10 @@ class AnswersOnDemand(LocalRanker):
     unit, scale
         As for `PairResponses`; ``scale`` is one over the epsilon of one answer.
     cap : int
-        Number of queries q that the protocol is set for, at least n / 2. A cap of n (n - 1) / 2 or
-        more does not rule out a refusal.
+        Number of queries q that the protocol is set for, at least n / 2; a group may refuse anyway.
     calibration : {"tight", "printed"}
-        Answers -1 and 1 are fed to the randomiser; or 0 and 1, as printed, to one that is made for
-        numbers from -1 to 1, which wastes half of the budget.
+        The randomiser, made for numbers from -1 to 1, is fed with the answers -1 and 1; or with 0
+        and 1, as printed, which wastes half of the budget.
     fallback : bool
         Whether a refusal is followed by Kemeny's ranking of `Hypercube` reports, at a budget of
         their own: Algorithm 3. Without it the ranker is Algorithm 2, and a refusal is an error.
@@ -84,9 +68,7 @@ class AnswersOnDemand(LocalRanker):
     Notes
     -----
     AGKM, Lemma 10, Theorem 11, Algorithms 2 and 3, with the exact Kemeny ranking in the place of
-    the authors' approximation scheme. The sum of a group's reports is drawn at once: given the true
-    answers it is a sum of two binomials. If n does not divide the number of people, some places in
-    the groups stay empty.
+    the authors' approximation scheme.
 
     **Privacy.** `private`: (epsilon, 0) locally if no more than `limit` pairs of a group are looked
     at; looking at all of `answers` is not private at epsilon. `printed`: the answers spend about
@@ -106,7 +88,7 @@ class AnswersOnDemand(LocalRanker):
     @classmethod
     def private(
         cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
-    ) -> AnswersOnDemand:
+    ) -> Self:
         """An equal share for each of `limit` answers, of half of epsilon if there is a fallback."""
         share = check.epsilon(epsilon) * (0.5 if fallback else 1)
         cap = check.integer("cap", cap, (unit.n_items + 1) // 2)
@@ -115,7 +97,7 @@ class AnswersOnDemand(LocalRanker):
     @classmethod
     def printed(
         cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
-    ) -> AnswersOnDemand:
+    ) -> Self:
         """Answers as in Algorithm 2, 0.5 epsilon n / q each; a fallback at epsilon / 2 on top."""
         cap = check.integer("cap", cap, (unit.n_items + 1) // 2)
         level = 0.5 * check.epsilon(epsilon) * unit.n_items / cap
@@ -130,12 +112,15 @@ class AnswersOnDemand(LocalRanker):
     def channel(self) -> Array:
         """Law of one report: rows are the answers 0 and 1, columns -d and d, d = `gain`.
 
-        AGKM, Algorithm 2: d with probability (1 + w / d) / 2. Fed with 0 and 1 it spends only
-        ``ln((1 + exp(level)) / 2)``, since a 0 is answered by a fair coin.
+        Fed with 0 and 1 it spends only ``ln((1 + exp(level)) / 2)``: a coin answers for a 0.
         """
-        low = -1.0 if self.calibration == "tight" else 0.0
-        plus = 0.5 * (1 + np.array([low, 1.0]) / self.gain)
+        plus = 0.5 * (1 + self._means / self.gain)
         return np.stack([1 - plus, plus], axis=1)
+
+    @property
+    def _means(self) -> Array:
+        """Expected reports of the answers 0 and 1: what the randomiser is fed with."""
+        return np.array([-1.0 if self.calibration == "tight" else 0.0, 1.0])
 
     @property
     def gain(self) -> float:
@@ -165,7 +150,7 @@ class AnswersOnDemand(LocalRanker):
         for g, place in enumerate(places):
             member = table[place[place < users]]
             j, i = np.nonzero(groups == g)
-            agree = (member[:, j] < member[:, i]).sum(axis=0)
+            agree = (member[:, j] < member[:, i]).sum(axis=0)  # the sum of reports: two binomials
             up = rng.binomial(agree, plus[1]) + rng.binomial(len(member) - agree, plus[0])
             values[j, i] = self.gain * (2 * up - len(member)) * (n / users)
         if self.calibration == "tight":
@@ -185,20 +170,15 @@ class AnswersOnDemand(LocalRanker):
 
     def variance(self, users: int, fraction: float = 0.5) -> float:
         """That of one of the `answers`: the noise of the reports, and a group drawn at random."""
-        n, share = self.unit.n_items, check.probability("fraction", fraction)
-        users, d = check.integer("users", users, 1), self.gain
-        value = d * (self.channel[:, 1] - self.channel[:, 0])  # expected report of a 0 and of a 1
-        mean_square = (1 - share) * value[0] ** 2 + share * value[1] ** 2
-        answer_noise = users * (d**2 - mean_square)
-        if self.calibration == "tight":  # the estimate is 1/2 plus half the mean report
-            value, mean_square, answer_noise = value / 2, mean_square / 4, answer_noise / 4
-        slots = users + (-users) % n
-        mean = users * ((1 - share) * value[0] + share * value[1]) / slots
-        group_noise = 0.0
-        if slots > 1:
-            spread = users * mean_square / slots - mean**2
-            group_noise = slots * (slots - slots / n) / (slots - 1) / n * spread
-        return float((n / users) ** 2 * (answer_noise / n + group_noise))
+        m, n = check.integer("users", users, 1), self.unit.n_items
+        share, slots = check.probability("fraction", fraction), m + (-m) % n
+        law = np.array([1 - share, share])
+        mean, square = law @ self._means, law @ self._means**2
+        # Places of a group are drawn without replacement, some of them empty.
+        spread = m * square / slots - (m * mean / slots) ** 2
+        groups = spread * slots**2 * (n - 1) / (slots - 1) / n**2
+        half = 0.5 if self.calibration == "tight" else 1.0  # 1/2 plus half the mean report
+        return float((half * n / m) ** 2 * (m * (self.gain**2 - square) / n + groups))
 
     def _release_loss(self) -> tuple[float, float]:
         """`limit` reports and the fallback, on a ranking and its reverse all at their worst."""
@@ -223,10 +203,10 @@ class OneQuestion(LocalRanker):
 
     Notes
     -----
-    The partition is that of Bassily (2019), as AGKM describe it. The members of a group answer by
-    randomised response and their majority decides, a tie by a coin. The largest part is split
-    first. When the next pivot would need more groups than the cap allows, everybody who has not
-    been asked answers one pair, drawn from those without an order, and KwikSort ends on these.
+    Groups as in Bassily (2019), described by AGKM; by randomised response the majority of a group
+    decides, a tie by a coin. The largest part is split first. Where a pivot would need more groups
+    than the cap allows, everybody who has not been asked answers one pair, drawn from those without
+    an order, and KwikSort ends on these.
 
     **Privacy.** (epsilon, 0) locally: every person sends one bit, chosen by what others have sent.
     Idealised sampler (floating point): for study, unsafe for a release.
@@ -243,7 +223,7 @@ class OneQuestion(LocalRanker):
     @classmethod
     def private(
         cls, epsilon: float, unit: WholeRanking, *, groups: int, cap: int | None = None
-    ) -> OneQuestion:
+    ) -> Self:
         """Every answer at epsilon; without a cap each group may answer."""
         return cls(unit, 1 / check.epsilon(epsilon), groups, groups if cap is None else cap)
 
@@ -299,8 +279,7 @@ class OneQuestion(LocalRanker):
 
 def _sort(answers: GroupAnswers, rng: np.random.Generator) -> tuple[Ints | None, int]:
     """Quicksort by the answers; None if a group refuses. Second, the number of answers."""
-    load = np.zeros(len(answers.groups), dtype=int)
-    order: list[int] = []
+    load, order = np.zeros(len(answers.groups), dtype=int), []
     stack = [np.arange(len(load))]
     while stack:
         items = stack.pop()

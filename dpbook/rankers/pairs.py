@@ -23,20 +23,29 @@ from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints, Ranker, Size
 
-SOLVERS = ("kwiksort", "kemeny")
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for three items
 
 
 @dataclass(frozen=True)
 class OfRankings(Ranker):
-    """A ranker that protects whole rankings."""
+    """A ranker that protects whole rankings: by noise on the leads, if it says nothing else."""
 
     unit: WholeRanking
+    gaussian = False  # a field where there is a choice
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.unit, WholeRanking):
             raise ValueError(f"unit = {self.unit!r}: allowed is WholeRanking(n_items, ...)")
+
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
+        """Standard noise, Laplace or Gaussian, for so many releases."""
+        check.generator(rng)
+        shape = self._noise_shape(size)
+        return rng.standard_normal(shape) if self.gaussian else rng.laplace(size=shape)
+
+    def _noise_shape(self, size: Size) -> tuple[int, ...]:
+        return *check.shape("size", size), comb(self.unit.n_items, 2)
 
     def at_loss(self, epsilon: float, of: str = "release") -> Self:
         if self.loss(of)[1] == inf:
@@ -63,10 +72,6 @@ class OfRankings(Ranker):
             )
         return tables
 
-    def _draw(self, shape: tuple[int, ...], gaussian: bool, rng: np.random.Generator) -> Array:
-        check.generator(rng)
-        return rng.standard_normal(shape) if gaussian else rng.laplace(size=shape)
-
 
 def private_scale(l1: float, l2: float, epsilon: float, delta: float) -> float:
     """Laplace scale, or deviation of Gaussian noise for delta > 0, that spends the budget."""
@@ -80,27 +85,25 @@ class NoisyPairs(OfRankings):
 
     Attributes
     ----------
-    unit, scale
-        As for `Ranker`; Laplace scale, or standard deviation, of the noise on each lead, in
-        people. In fractions of the people it is ``scale / (2 * users)``.
+    scale : float
+        Laplace scale, or standard deviation, of the noise on each lead, in people; in fractions
+        of the people it is ``scale / (2 * users)``.
     solver : {"kwiksort", "kemeny"}
-        DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking in
-        the place of their approximation scheme, which has no practical form.
+        DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking, as
+        their approximation scheme has no practical form.
     gaussian, clip : bool
         Gaussian noise; noisy leads cut to what `unit.users` people can say, at the same loss.
 
     Notes
     -----
     **Privacy.** At the scale of `private`, (epsilon, delta)-DP and no less for the noisy leads:
-    opposite rankings attain the sensitivity. So is whatever is made of them; a ranking may lose
-    less (`loss`).
+    opposite rankings attain the sensitivity. A ranking made of them may lose less (`loss`).
     Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples
     --------
-    >>> one_replaced = WholeRanking(3, users=9)
-    >>> NoisyPairs.private(1.0, one_replaced).scale, NoisyPairs.printed(1.0, one_replaced).scale
-    (6.0, 18.0)
+    >>> NoisyPairs.private(1.0, WholeRanking(3)).scale
+    6.0
     >>> described = NoisyPairs.described(1.0, WholeRanking(100))
     >>> [round(end, 2) for end in described.loss("ranking")]  # of a 1-private ranking, it is said
     [10.97, 21.71]
@@ -112,7 +115,7 @@ class NoisyPairs(OfRankings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.choice("solver", self.solver, SOLVERS)
+        check.choice("solver", self.solver, ("kwiksort", "kemeny"))
         if self.clip and self.unit.users is None:
             raise ValueError("users = None with clip = True: allowed is the number of people")
 
@@ -141,18 +144,13 @@ class NoisyPairs(OfRankings):
         """DP-KwikSort as YLL describe it: (n - 1) log(n) / epsilon, too little."""
         return cls(unit, (unit.n_items - 1) * log(unit.n_items) / check.epsilon(epsilon))
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise for so many releases, shape (size..., n (n - 1) / 2), pairs i < j."""
-        shape = (*check.shape("size", size), comb(self.unit.n_items, 2))
-        return self._draw(shape, self.gaussian, rng)
-
     def release(self, data: ArrayLike, noise: ArrayLike) -> Array:
-        """Noisy leads of i over j, from tables of counts; shape (..., n, n)."""
+        """Noisy leads, shape (..., n, n), with noise of shape (..., n (n - 1) / 2) for i < j."""
         table = self._counts(data, whole=True)
         i, j = np.triu_indices(self.unit.n_items, 1)
         noisy = (table[..., i, j] - table[..., j, i]) + self.scale * np.asarray(noise)
         if self.clip:
-            noisy = np.clip(noisy, -float(most := self.unit.users or 0), float(most))
+            noisy = noisy.clip(-(most := float(self.unit.users or 0)), most)
         leads = np.zeros((*noisy.shape[:-1], *table.shape[-2:]))
         leads[..., i, j], leads[..., j, i] = noisy, -noisy
         return leads
@@ -160,45 +158,32 @@ class NoisyPairs(OfRankings):
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (size..., n); tied ones at random."""
         leads = self.release(data, self.noise(size, rng=rng))
-        stack = leads.reshape(-1, *leads.shape[-2:])
         if self.solver == "kwiksort":
-            positions, _ = self.sort(stack, rng=rng)
-        else:
-            positions = kemeny_rankings((1 + stack / (self.unit.users or 1)) / 2, rng=rng)
+            return _sorted(leads, rng)[0]
+        stack = leads.reshape(-1, *leads.shape[-2:])
+        positions = kemeny_rankings((1 + stack / (self.unit.users or 1)) / 2, rng=rng)
         return positions.reshape(leads.shape[:-1])
 
-    @staticmethod
-    def sort(leads: Array, *, rng: np.random.Generator) -> tuple[Ints, Ints]:
-        """KwikSort on leads of shape (runs, n, n): positions, and the comparisons made."""
-        i, j = np.triu_indices(leads.shape[-1], 1)
-        ahead = leads > 0
-        ahead[:, j, i] = ~ahead[:, i, j]
-        return counted_kwiksorts(ahead, rng=rng)
-
     def pmf(self, data: ArrayLike) -> Array:
-        """Exact law of the ranking over ``all_rankings(n)``, full relative accuracy.
-
-        KwikSort: up to 8 items. Kemeny: three, Laplace noise. Counts need not be whole.
-        """
+        """Exact law over ``all_rankings(n)`` of up to 8 items; of 3 for Kemeny, Laplace noise."""
         if self.solver == "kwiksort":
             return np.asarray(self.cost_pmf(data).sum(axis=-1))
         table = self._counts(data)
         if table.shape != (3, 3) or self.gaussian:
             raise ValueError(
                 f"data of shape {table.shape}, gaussian = {self.gaussian}: allowed are exactly 3 "
-                "items and Laplace noise, where the law of a Kemeny ranking is known"
+                "items and Laplace noise, for a Kemeny ranking"
             )
-        lead = np.array([table[0, 1], table[1, 2], table[2, 0]])
-        lead -= np.array([table[1, 0], table[2, 1], table[0, 2]])
-        return _kemeny_three(lead, self.scale, float(self.unit.users or 0) if self.clip else None)
+        lead = (table - table.T)[[0, 1, 2], [1, 2, 0]] / self.scale
+        most = (self.unit.users or 0) / self.scale if self.clip else inf
+        law = np.concatenate([_all_but_one(lead, most), _all_but_one(-lead, most)])
+        return np.asarray(law[[2, 3, 4, 1, 0, 5]])  # 0 1 2, 0 2 1, 1 0 2, 2 0 1, 1 2 0, 2 1 0
 
     def cost_pmf(self, data: ArrayLike) -> Array:
         """Exact joint law of KwikSort's ranking and comparisons, (n!, n (n - 1) / 2 + 1)."""
         table = self._counts(data)
-        lead = table - np.swapaxes(table, -1, -2)
-        return kwiksort_cost_pmf(
-            ndtr(lead / self.scale) if self.gaussian else chance_ahead(lead, self.scale)
-        )
+        lead = (table - np.swapaxes(table, -1, -2)) / self.scale
+        return kwiksort_cost_pmf(ndtr(lead) if self.gaussian else chance_ahead(lead))
 
     def _release_loss(self) -> tuple[float, float]:
         return (inf if self.gaussian else self.unit.l1("leads") / self.scale,) * 2
@@ -206,31 +191,22 @@ class NoisyPairs(OfRankings):
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration for a number of people; for any number, what profiles come near.
 
-        Every table of leads of equal parity comes from some profile (McGarvey 1953), and one
-        person with the reverse of the identity who changes to it moves all leads by the step s.
-        For KwikSort two families give a lower end.
-
-        * All leads end in a tie. If every pair is won with the same chance p, the chance f of the
-          identity obeys f(n) = p^(n-1) (1/n) sum over k of f(k) f(n-1-k), with f(0) = f(1) = 1.
-        * Item 0 lies hopelessly far behind all items but item 1. Then the identity needs item 1 as
-          the first pivot, which makes n - 1 comparisons and parts item 0 from the n - 2 others, to
-          which the same may be done. With all other leads at or below a tie at the end, each
-          comparison contributes s / scale: together floor(n^2 / 4) of them.
-
-        The bound is the best mixture: force pivots first, then leave the rest tied. It is exact
-        for two and three items (`_three_items`).
+        Every table of leads of equal parity comes from some profile (McGarvey 1953). All may end in
+        a tie. Or item 0 lies hopelessly far behind all but item 1: the identity needs item 1 as the
+        first pivot, which makes n - 1 comparisons, at step / scale each, and leaves n - 2 items.
+        The lower end is the best mixture, exact for two and three items.
         """
-        if self.unit.users is not None or self.gaussian or self.solver == "kemeny":
-            return (inf, inf) if self.gaussian else super()._ranking_loss()
+        if self.gaussian:
+            return inf, inf
+        if self.unit.users is not None or self.solver == "kemeny":
+            return super()._ranking_loss()
         n, move = self.unit.n_items, self.unit.step / self.scale
         tied = _log_identity(n, 0.5) - _log_identity(n, 0.5 * exp(-move))
-        bound = np.zeros(n + 1)
-        bound[2] = move
+        bound = [0.0, 0.0, move]
         for k in range(3, n + 1):
-            best = _three_items(self.scale, self.unit.step) if k == 3 else tied[k]
-            bound[k] = max(best, (k - 1) * move + bound[k - 2])
-        lower = float(bound[n])
-        return lower, lower if n < 4 else self._release_loss()[1]
+            best = _three_items(self.scale, self.unit.step) if k == 3 else float(tied[k])
+            bound.append(max(best, (k - 1) * move + bound[k - 2]))
+        return bound[n], bound[n] if n < 4 else self._release_loss()[1]
 
 
 @dataclass(frozen=True)
@@ -248,33 +224,24 @@ class CappedKwikSort(OfRankings):
 
     Attributes
     ----------
-    unit, scale
-        As for `NoisyPairs`, with the number of people; on the leads that KwikSort asks for.
+    scale, gaussian
+        As for `NoisyPairs`, on the leads that KwikSort asks for.
     cap : int
         Largest number q of comparisons, at least n - 1.
     ratio : float
         Scale of the fallback's Laplace noise over `scale`.
-    gaussian : bool
-        Gaussian noise on the leads that KwikSort asks for.
 
     Notes
     -----
-    AGKM, Theorem 5 and Algorithm 1. All noisy leads are drawn at once and only those asked for are
-    used; no pair is asked for twice. A run is stopped when it asks for answer q + 1, which is
-    known from the first q.
-
+    AGKM, Theorem 5 and Algorithm 1. A run is stopped when it asks for answer q + 1.
     **Privacy.** What is released is taken to be the transcript: the answers that KwikSort sees,
-    then the noisy leads of the fallback. At the scales of `private` it is (epsilon, delta)-DP.
-    At those that are `printed` it loses epsilon (1 + (n - 1) / (4 n)); the ranking alone stays
-    within epsilon for three items and a cap of 2, and comes arbitrarily near. A run that finishes
-    spends at most epsilon, and the chance of falling back moves by a factor of at most
-    exp(epsilon / 2), its many directions partly cancelling. For more items this is open.
+    then the noisy leads of the fallback. At the scales of `private` it is (epsilon, delta)-DP; at
+    those that are `printed` it loses epsilon (1 + (n - 1) / (4 n)), and the ranking alone at most
+    epsilon for three items and a cap of 2; for more this is open.
     Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples
     --------
-    >>> CappedKwikSort.private(1.0, WholeRanking(10, users=50), 30).loss()
-    (1.0, 1.0)
     >>> CappedKwikSort.printed(1.0, WholeRanking(10, users=50), 30).loss()
     (1.225, 1.225)
     """
@@ -294,13 +261,11 @@ class CappedKwikSort(OfRankings):
     def private(
         cls, epsilon: float, unit: WholeRanking, cap: int, *, share: float = 0.5, delta: float = 0.0
     ) -> CappedKwikSort:
-        """Answers at (epsilon (1 - share), delta), the fallback at epsilon * share.
-
-        AGKM take a share of 1/2. A cap of all pairs never falls back and keeps no share.
-        """
+        """Answers at (epsilon (1 - share), delta), and the fallback, if any, at epsilon * share."""
         check.probability("share", share, zero=False, one=False)
-        q = min(check.integer("cap", cap, unit.n_items - 1), comb(unit.n_items, 2))
-        kept = share if q < comb(unit.n_items, 2) else 0.0
+        pairs = comb(unit.n_items, 2)
+        q = min(check.integer("cap", cap, unit.n_items - 1), pairs)
+        kept = share if q < pairs else 0.0
         budget = check.epsilon(epsilon) * (1 - kept)
         scale = private_scale(unit.step * q, unit.step * sqrt(q), budget, delta)
         fallback = unit.l1("leads") / (epsilon * kept) if kept else scale
@@ -322,12 +287,8 @@ class CappedKwikSort(OfRankings):
         """What answers in the place of a run that asks for more."""
         return NoisyPairs(self.unit, self.scale * self.ratio, "kemeny", clip=True)
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise of the answers, as that of `NoisyPairs`."""
-        return self.answers.noise(size, rng=rng)
-
     def release(self, data: ArrayLike, noise: ArrayLike) -> Array:
-        """Noisy leads, shape (..., n, n), of which a run sees at most `cap`."""
+        """Noisy leads, as by `NoisyPairs.release`, of which a run sees at most `cap`."""
         return self.answers.release(data, noise)
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
@@ -336,14 +297,11 @@ class CappedKwikSort(OfRankings):
 
     def runs(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> CappedRuns:
         """Independent rankings of one table, and how they came about."""
-        leads = self.release(data, self.noise(size, rng=rng))
-        stack = leads.reshape(-1, *leads.shape[-2:])
-        positions, made = NoisyPairs.sort(stack, rng=rng)
+        positions, made = _sorted(self.release(data, self.noise(size, rng=rng)), rng)
         over = made > self.cap
         if over.any():
             positions[over] = self.fallback.sample(data, int(over.sum()), rng=rng)
-        shape = leads.shape[:-2]
-        return CappedRuns(positions.reshape(*shape, -1), made.reshape(shape), over.reshape(shape))
+        return CappedRuns(positions, made, over)
 
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law over ``all_rankings(n)``, for three items or a cap of all pairs."""
@@ -353,83 +311,67 @@ class CappedKwikSort(OfRankings):
 
     def budget(self) -> tuple[float, float]:
         """Exact loss of the answers and of the fallback, attained by opposite rankings."""
-        n, step = self.unit.n_items, self.unit.step
-        spent = inf if self.gaussian else step * min(self.cap, comb(n, 2)) / self.scale
-        return spent, self.fallback.loss()[0] if self.cap < comb(n, 2) else 0.0
+        pairs = comb(self.unit.n_items, 2)
+        spent = inf if self.gaussian else self.unit.step * min(self.cap, pairs) / self.scale
+        return spent, self.fallback.loss()[0] if self.cap < pairs else 0.0
 
     def _release_loss(self) -> tuple[float, float]:
         return (sum(self.budget()),) * 2
 
 
-def chance_ahead(lead: ArrayLike, scale: float) -> Array:
-    """P(lead + Laplace noise > 0), entry by entry, with full relative accuracy."""
-    x = np.asarray(lead, dtype=float) / scale
-    tail = np.exp(-np.abs(x)) / 2
-    return np.where(x < 0, tail, 1 - tail)
+def _sorted(leads: Array, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """KwikSort on leads of shape (..., n, n): positions (..., n), and comparisons made (...)."""
+    ahead = leads.reshape(-1, *leads.shape[-2:]) > 0
+    i, j = np.triu_indices(leads.shape[-1], 1)
+    ahead[:, j, i] = ~ahead[:, i, j]
+    positions, made = counted_kwiksorts(ahead, rng=rng)
+    return positions.reshape(leads.shape[:-1]), made.reshape(leads.shape[:-2])
 
 
-def _kemeny_three(lead: Array, b: float, limit: float | None) -> Array:
-    """Exact law of a Kemeny ranking of three noisy leads: of 0 over 1, 1 over 2, 2 over 0.
+def chance_ahead(lead: Array) -> Array:
+    """P(lead + standard Laplace noise > 0), entry by entry, with full relative accuracy."""
+    tail = np.exp(-np.abs(lead)) / 2
+    return np.where(lead < 0, tail, 1 - tail)
 
-    An order without a cycle fixes the signs of the three. In a cycle the least of three leads is
-    given up: an integral over its value, by a Gaussian rule on cells of at most one scale. Leads
-    cut to the limit tie, and each is given up equally often. Every term is positive, so small
-    chances keep their relative accuracy.
+
+def _all_but_one(lead: Array, most: float) -> Array:
+    """P(a Kemeny ranking obeys all but the e-th of three noisy leads round a cycle), for each e.
+
+    In units of the scale. Either the e-th alone is negative; or all are positive and the least is
+    given up: an integral over its value, by a Gaussian rule on cells of at most 1. Leads cut to the
+    most tie. Every term is positive, so small chances keep their relative accuracy.
     """
-    up, down = chance_ahead(lead, b), chance_ahead(-lead, b)
-    given_up, turned = _least_lead(lead, b, limit), _least_lead(-lead, b, limit)
-    return np.array(
-        [
-            up[0] * up[1] * down[2] + given_up[2],  # 0 1 2
-            up[0] * down[1] * down[2] + turned[0],  # 0 2 1
-            down[0] * up[1] * down[2] + turned[1],  # 1 0 2
-            up[0] * down[1] * up[2] + given_up[1],  # 2 0 1
-            down[0] * up[1] * up[2] + given_up[0],  # 1 2 0
-            down[0] * down[1] * up[2] + turned[2],  # 2 1 0
-        ]
-    )
-
-
-def _least_lead(lead: Array, b: float, limit: float | None) -> Array:
-    """P(all three noisy leads are positive and the e-th is the least), for each e."""
-    end = limit if limit is not None else max(0.0, float(lead.max())) + b
-    kinks = np.unique(np.clip([0.0, end, *lead], 0.0, end))
-    total = np.zeros(3)
-    for low, high in pairwise(kinks):
-        edges = np.linspace(low, high, int(np.ceil((high - low) / b)) + 1)
+    first, second = [1, 0, 0], [2, 2, 1]  # the others
+    ahead = chance_ahead(lead)
+    chance = chance_ahead(-lead) * ahead[first] * ahead[second]
+    end = min(most, max(0.0, float(lead.max())) + 1)
+    for low, high in pairwise(np.unique(np.clip([0.0, end, *lead], 0.0, end))):
+        edges = np.linspace(low, high, int(np.ceil(high - low)) + 1)
         half = np.diff(edges)[:, None] / 2
         t = ((edges[:-1, None] + half) + half * NODES).ravel()
-        density = np.exp(-np.abs(t - lead[:, None]) / b) / (2 * b)
-        above = chance_ahead(lead[:, None] - t, b)
-        others = np.stack([above[1] * above[2], above[0] * above[2], above[0] * above[1]])
-        total += (density * others) @ (half * WEIGHTS).ravel()
+        density, above = np.exp(-np.abs(t - lead[:, None])) / 2, chance_ahead(lead[:, None] - t)
+        chance += (density * above[first] * above[second]) @ (half * WEIGHTS).ravel()
     # Beyond the end: one third each, by the tie, or because all three leads decay alike.
-    return np.asarray(total + chance_ahead(lead - end, b).prod() / 3)
+    return np.asarray(chance + chance_ahead(lead - end).prod() / 3)
 
 
 def _log_identity(n: int, p: float) -> Array:
     """Log-chances of the identity on 0, ..., n items when every pair is won with chance p."""
     logs = np.zeros(n + 1)
     for k in range(2, n + 1):
-        terms = logs[:k] + logs[:k][::-1]
-        top = terms.max()
-        logs[k] = (k - 1) * log(p) + top + log(np.exp(terms - top).sum() / k)
+        parts = np.logaddexp.reduce(logs[:k] + logs[:k][::-1])  # over the places of the pivot
+        logs[k] = (k - 1) * log(p) + parts - log(k)
     return logs
 
 
 def _three_items(b: float, step: int) -> float:
     """Exact worst loss of DP-KwikSort's ranking of three items, over all profiles of any size.
 
-    With p_ab the chance that a wins against b, the order a b c has the chance
-    p_ab p_bc (1 + 2 p_ac) / 3: pivot b asks for two comparisons, the pivots a and c for all three.
-    It grows in each p, so the worst change turns c b a into a b c and moves all three leads by the
-    step. The log-ratio is then a sum of three terms, each a function of one lead. The first two
-    are largest, step / b, when the lead ends at or below 0; the third is largest near a tie, as
-    the ratio falls with the distance from it, and is maximised over whole leads, the number of
-    people being even or odd. All three are attained together: c b a and a b c may be added to the
-    other people without changing their leads.
+    The order a b c has the chance p_ab p_bc (1 + 2 p_ac) / 3, which grows in each chance to win:
+    the worst change turns c b a into a b c. Of the three terms of the log-ratio, each a function of
+    one lead, two are at most step / b and the third is largest near a tie; all are attained
+    together, as c b a and a b c may be added to the other people without changing their leads.
     """
     lead = np.arange(-step - 1.0, 2.0)
-    third = np.log1p(2 * chance_ahead(lead + step, b))
-    third -= np.log1p(2 * chance_ahead(lead, b))
+    third = np.log1p(2 * chance_ahead((lead + step) / b)) - np.log1p(2 * chance_ahead(lead / b))
     return float(2 * step / b + third.max())

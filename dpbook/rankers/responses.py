@@ -1,7 +1,7 @@
 """Rankers for answers that are made private one by one, before anybody collects them (XSC).
 
 >>> import numpy as np
->>> from dpbook.privacy import Edge, Person
+>>> from dpbook.privacy import Edge
 >>> from dpbook.rankers import FlippedAnswers, debiased_mle
 >>> ranker = FlippedAnswers.private(1.0, Edge(3, exchange=False))  # each answer has epsilon 1
 >>> ranker.loss()
@@ -11,9 +11,6 @@
 >>> reports = ranker.release(wins, turned)           # what the people send
 >>> debiased_mle(ranker.debias(reports), gamma=1.0).theta.round(2)
 array([ 0.53, -0.27, -0.27])
->>> person = Person(3, design="ranking")             # all three answers share epsilon
->>> float(FlippedAnswers.private(1.5, person).levels)
-0.5
 """
 
 from __future__ import annotations
@@ -25,6 +22,7 @@ from math import comb, inf
 from typing import Any, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.special import gammaln, kve
@@ -39,6 +37,8 @@ from dpbook.privacy.accounting import person_epsilon
 from dpbook.privacy.units import COMPLETE, Edge, Person
 from dpbook.rankers.base import Array, Ints, Ranker, Size
 
+Shape = tuple[int, ...]
+
 READINGS = ("classic", "debiased", "weighted")
 _MOST_REPORTS = 20_000  # sets of reports that `FlippedAnswers.pmf` enumerates
 
@@ -47,15 +47,10 @@ _MOST_REPORTS = 20_000  # sets of reports that `FlippedAnswers.pmf` enumerates
 class _Answers(Ranker):
     """Tables of answers, (..., n, n), or (..., groups, n, n) for people in groups.
 
-    Attributes
-    ----------
-    unit : Edge or Person
-        ``Edge(n, exchange=False)``: one answer is protected. ``Person(n, design="each_pair_once")``
-        or ``"ranking"``: all answers of a person, who gives one to every pair.
-    scale : float
-        1 / epsilon of one answer, of the people with the largest; 0 for no privacy.
-    shares : tuple of float, optional
-        Epsilon of each group of people over the largest; left out if all have the same.
+    Protected is one answer, ``Edge(n, exchange=False)``, or all answers of a person who gives one
+    to every pair, ``Person(n, design="each_pair_once")`` or ``"ranking"``. The scale is 1 / epsilon
+    of one answer, of the people with the largest; ``shares`` has the epsilon of each group of
+    people over the largest, or None if all have the same.
     """
 
     shares: tuple[float, ...] | None = None
@@ -68,9 +63,9 @@ class _Answers(Ranker):
 
     @classmethod
     def private(cls, epsilon: ArrayLike, unit: Edge | Person, **reading: str) -> Self:
-        """The least noise that is epsilon-DP; the answers of a person share epsilon.
+        """The least noise that is epsilon-DP, for everybody or for each group of people, (groups,).
 
-        Of everybody, or, (groups,), of each group of people; ``reading`` as for `FlippedAnswers`.
+        The answers of a person share epsilon; ``reading`` is that of `FlippedAnswers`.
         """
         answers, level = _answers_of(unit), positive_epsilon(epsilon)
         if level.ndim > 1:
@@ -90,36 +85,28 @@ class _Answers(Ranker):
         """Real outcomes for `debiased_mle`, groups added up; shape (..., n, n)."""
 
     def simulate(
-        self, chance: ArrayLike, users: ArrayLike, size: Size = (), *, rng: np.random.Generator
+        self, chance: ArrayLike, users: ArrayLike, size: Size = (), *, rng: Generator
     ) -> Array:
         """`scores` when people answer by a model, (size..., ..., n): truth and noise at once.
 
-        Parameters
-        ----------
-        chance : array, shape (..., n, n)
-            Probability that somebody prefers i to j.
-        users : int, or array of int, shape (groups,)
-            People in each group, who all answer every pair. Without groups also the number of
-            answers to each pair i < j, of a shape that broadcasts against (size..., ..., pairs).
-        size : int or tuple of int
-            Independent repetitions: a few draws for a pair, however many people there are.
+        Entry [i, j] of ``chance``, (..., n, n), is the probability that somebody prefers i to j.
+        All ``users``, a number or one for each group, answer every pair. Without groups these may
+        also be the numbers of answers to the pairs i < j, broadcast against (size..., ..., pairs).
+        A few draws for a pair do, however many people there are.
         """
-        # Probabilities of the pairs i < j, and the numbers of answers group by group.
         table, n = check.square_tables("chance", chance), self.unit.n_items
         if table.shape[-1] != n or table.min() < 0 or table.max() > 1:
             raise ValueError(f"chance: allowed are probabilities of shape (..., {n}, {n})")
         counts = check.whole_array("users", users)
         if counts.min() < 0 or (self.shares is not None and counts.shape != (len(self.shares),)):
             raise ValueError(f"users = {users!r}: allowed are the numbers of people of each group")
-        i, j = np.triu_indices(n, 1)
-        p, crowds = table[..., i, j], [counts] if self.shares is None else list(counts)
+        p = table[..., *np.triu_indices(n, 1)]
+        crowds = [counts] if self.shares is None else list(counts)
         shape = (*check.shape("size", size), *p.shape)
         return self._simulated(p, crowds, shape, check.generator(rng))
 
     @abstractmethod
-    def _simulated(
-        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> Array:
+    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
         """`simulate`, from the chances of the pairs and the answers of each group."""
 
     def scores(self, reports: ArrayLike) -> Array:
@@ -133,7 +120,7 @@ class _Answers(Ranker):
         return ranks_from_scores(self.scores(reports), rng=rng)
 
     @abstractmethod
-    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Any:
+    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Any:
         """Noise for `release` of these data."""
 
     def _release_loss(self) -> tuple[float, float]:
@@ -144,8 +131,7 @@ class _Answers(Ranker):
     def _table(self, name: str, value: Any) -> Ints:
         """Whole counts with a group axis where there are groups, of the unit's items."""
         table, n = check.win_tables(name, value, unit=1), self.unit.n_items
-        group = () if self.shares is None else (len(self.shares),)
-        wanted = (*group, n, n)
+        wanted = (n, n) if self.shares is None else (len(self.shares), n, n)
         if table.shape[-len(wanted) :] != wanted:
             raise ValueError(f"{name} of shape {table.shape}: allowed is (..., *{wanted})")
         return table
@@ -159,14 +145,12 @@ class FlippedAnswers(_Answers):
     ----------
     reading : {"debiased", "classic", "weighted"}
         How the reports are read: each made unbiased; taken for true answers; or unbiased and
-        weighted by tanh(epsilon / 2)^2, scaled to mean 1 over the answers. The last is the inverse
-        variance of an unbiased number at even odds. With a common epsilon all rank alike where
-        all pairs are compared equally often.
+        weighted by tanh(epsilon / 2)^2, the inverse variance at even odds, scaled to mean 1 over
+        the answers.
 
     Notes
     -----
-    XSC, sections 3.1 and 3.2, which weighs all people alike. With true answers counted, the reports
-    "i over j" are truths kept plus lies told: two binomials, however many people there are.
+    XSC, sections 3.1 and 3.2, which weighs all people alike.
 
     **Privacy.** (epsilon, 0) locally for the unit, exactly (Warner 1965); reading spends nothing.
     Who is asked which pair must not depend on the person. A person who is asked one pair only,
@@ -186,17 +170,13 @@ class FlippedAnswers(_Answers):
             return np.broadcast_to(np.eye(2), (*self.levels.shape, 2, 2))
         return randomized_response_pmf(self.levels)
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Ints:
+    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Ints:
         """Answers turned round: [i, j] of the true answers "i over j"; (size..., ..., n, n)."""
-        true, channel = self._table("data", data), self.channel()[..., None]
-        i, j = np.triu_indices(true.shape[-1], 1)
-        ahead, behind = true[..., i, j], true[..., j, i]
+        (ahead, behind), channel = _both_ways(self._table("data", data)), self.channel()[..., None]
         shape = (*check.shape("size", size), *ahead.shape)
-        turned = np.zeros((*shape[:-1], *true.shape[-2:]), dtype=np.int64)
         kept = check.generator(rng).binomial(ahead, channel[..., 0, 0, :], shape)
-        turned[..., i, j] = ahead - kept
-        turned[..., j, i] = rng.binomial(behind, channel[..., 0, 1, :], shape)
-        return turned
+        turned = rng.binomial(behind, channel[..., 0, 1, :], shape)
+        return _tables(ahead - kept, turned, self.unit.n_items)
 
     def release(self, data: Any, noise: Any) -> Ints:
         """The reports that people send: tables of the shape of the noise."""
@@ -223,23 +203,19 @@ class FlippedAnswers(_Answers):
     def debias(self, reports: ArrayLike) -> Array:
         """Outcomes of every pair as this ranker reads them; [i, j] and [j, i] add to their weight.
 
-        XSC, (1) and (3): the unbiased number of one report z is (z - b) / a with
-        a = tanh(epsilon / 2) and b = 1 / (1 + e^epsilon).
+        XSC, (1) and (3): one report z counts (z - b) / a, as for `debiased_response`.
         """
         table = self._table("reports", reports)
         table = table if self.shares is not None else table[..., None, :, :]
         opposite = np.swapaxes(table, -1, -2)
         users = table.reshape(-1, *table.shape[-3:])[0].sum(axis=(-2, -1))
         slope = self.slopes(np.maximum(users, 1))
-        classic = self.reading == "classic"
-        weight = slope if classic else slope * np.tanh(self.levels / 2)
+        weight = slope * (1.0 if self.reading == "classic" else np.tanh(self.levels / 2))
         # N / 2 + (C - C^T) / (2 a) loses no digits at small epsilon, as (C - b N) / a would.
         half, lean = weight[..., None, None] / 2, slope[..., None, None] / 2
         return np.asarray((half * (table + opposite) + lean * (table - opposite)).sum(axis=-3))
 
-    def _simulated(
-        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> Array:
+    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
         slopes = self.slopes([int(np.max(q)) for q in crowds])
         excess = np.zeros(shape)
         # Equal slopes leave a sum of half-integers, free of rounding: ties stay ties.
@@ -251,19 +227,17 @@ class FlippedAnswers(_Answers):
 
     def pmf(self, data: Any) -> Array:
         """Exact law of the ranking, ties broken by lot, by listing all sets of a few reports."""
-        true, n = self._table("data", data), self.unit.n_items
-        i, j = np.triu_indices(n, 1)
-        answers = (true + true.T)[i, j] if true.ndim == 2 else np.full(i.size, _MOST_REPORTS)
-        if self.shares is not None or np.prod(answers + 1.0) > _MOST_REPORTS:
+        (ahead, behind), n = _both_ways(self._table("data", data)), self.unit.n_items
+        answers = ahead + behind
+        if self.shares is not None or ahead.ndim > 1 or np.prod(answers + 1.0) > _MOST_REPORTS:
             raise ValueError(
-                f"data of shape {true.shape}: allowed is one table without groups of which at most "
-                f"{_MOST_REPORTS} sets of reports are possible"
+                f"data of shape {np.shape(data)}: allowed is one table without groups of which at "
+                f"most {_MOST_REPORTS} sets of reports are possible"
             )
-        both = zip(true[i, j].tolist(), true[j, i].tolist(), strict=True)
-        laws = [self.report_pmf(*counts) for counts in both]
-        ahead = np.array(list(product(*(range(law.size) for law in laws))))
-        chance = np.prod([law[ahead[:, k]] for k, law in enumerate(laws)], axis=0)
-        scores = _item_scores(ahead - answers / 2, n)
+        laws = [self.report_pmf(*counts) for counts in zip(ahead, behind, strict=True)]
+        reports = np.array(list(product(*(range(law.size) for law in laws))))
+        chance = np.prod([law[reports[:, k]] for k, law in enumerate(laws)], axis=0)
+        scores = _item_scores(reports - answers / 2, n)
         orders = np.argsort(all_rankings(n), axis=1)
         fits = np.array([(np.diff(scores[:, order]) <= 0).all(axis=1) for order in orders])
         return np.asarray(fits @ (chance / fits.sum(axis=0)))
@@ -275,44 +249,33 @@ class LaplaceAnswers(_Answers):
 
     Notes
     -----
-    XSC, section 5.3 (Scenario V). A sum of N Laplace variables is the difference of two Gamma(N)
-    variables: two draws for a pair.
+    XSC, section 5.3 (Scenario V).
 
     **Privacy.** (epsilon, 0) locally for the unit, exactly, since an answer changes by at most 1.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator, data: Any = None) -> Array:
+    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Array:
         """Standard noise of each pair i < j, a sum over its answers: (size..., ..., pairs)."""
-        true = self._table("data", data)
-        i, j = np.triu_indices(true.shape[-1], 1)
-        answers = true[..., i, j] + true[..., j, i]
-        shape = (*check.shape("size", size), *answers.shape)
-        check.generator(rng)
-        return np.asarray(rng.gamma(answers, size=shape) - rng.gamma(answers, size=shape))
+        answers = sum(_both_ways(self._table("data", data)))
+        return _laplace_sums(answers, (*check.shape("size", size), *np.shape(answers)), rng)
 
     def release(self, data: Any, noise: Any) -> Array:
         """Noisy sums of answers; [i, j] and [j, i] add up to the number of answers."""
-        true = self._table("data", data)
+        true, added = self._table("data", data), np.asarray(noise) / self.levels[..., None]
         self.unit.check(true)
-        i, j = np.triu_indices(true.shape[-1], 1)
-        added = np.asarray(noise) / self.levels[..., None]
-        out = np.zeros((*added.shape[:-1], *true.shape[-2:]))
-        out[..., i, j] = true[..., i, j] + added
-        out[..., j, i] = true[..., j, i] - added
-        return out
+        ahead, behind = _both_ways(true)
+        return _tables(ahead + added, behind - added, self.unit.n_items)
 
     def logpdf(self, released: ArrayLike, data: ArrayLike) -> Array:
         """Log-density of the noisy sums of all pairs that have answers, (...).
 
-        The sum of N standard Laplace variables has the density
-        ``(|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N))``, K a modified Bessel
-        function.
+        Of the sum of N standard Laplace variables, with a modified Bessel function K:
+        ``(|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N))``.
         """
-        true, i, j = self._table("data", data), *np.triu_indices(self.unit.n_items, 1)
-        answers = (true[..., i, j] + true[..., j, i]).astype(float)
-        level = self.levels[..., None]
-        x = np.abs((check.finite_array("released", released) - true)[..., i, j]) * level
+        (ahead, behind), level = _both_ways(self._table("data", data)), self.levels[..., None]
+        answers, (i, j) = (ahead + behind).astype(float), np.triu_indices(self.unit.n_items, 1)
+        x = np.abs(check.finite_array("released", released)[..., i, j] - ahead) * level
         x, order = np.maximum(x, 1e-12), answers - 0.5
         with np.errstate(invalid="ignore"):
             density = order * np.log(x / 2) + np.log(kve(order, x)) - x
@@ -325,13 +288,11 @@ class LaplaceAnswers(_Answers):
         table = check.square_tables("reports", reports)
         return np.asarray(table if self.shares is None else table.sum(axis=-3))
 
-    def _simulated(
-        self, p: Array, crowds: list[Any], shape: tuple[int, ...], rng: np.random.Generator
-    ) -> Array:
+    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
         total = sum(crowds)
         excess = _count(total, p, shape, rng) - total / 2
         excess += sum(
-            (rng.gamma(q, size=shape) - rng.gamma(q, size=shape)) / e
+            _laplace_sums(q, shape, rng) / e
             for e, q in zip(np.atleast_1d(self.levels), crowds, strict=True)
         )
         return _item_scores(excess, self.unit.n_items)
@@ -342,8 +303,7 @@ def debiased_mle(outcomes: ArrayLike, *, gamma: float, tol: float = 1e-12) -> Ri
 
     Minimised is the sum over pairs i < j of ``N_ij log(1 + e^x) - outcomes[i, j] x`` with
     ``x = theta_i - theta_j`` and N = ``outcomes + outcomes.T``, the total weight of the answers,
-    plus gamma / 2 times the squared length of theta. The outcomes enter linearly only: the
-    objective is convex whatever real numbers they are.
+    plus gamma / 2 times the squared length of theta. It is convex, outcomes below 0 included.
 
     Parameters
     ----------
@@ -356,19 +316,31 @@ def debiased_mle(outcomes: ArrayLike, *, gamma: float, tol: float = 1e-12) -> Ri
     tol : float
         Largest allowed score residual, as a share of the largest total weight or score of an item.
 
+    Returns
+    -------
+    RidgeFit
+        Estimates that sum to zero.
+
     Notes
     -----
-    The estimates sum to zero. XSC, (3) and Lemma 3. The fit is that of `ridge_mle` to drawn
-    comparisons, half a win each, with the linear term ``-sum_j (outcomes[i, j] - N_ij / 2)``.
-
+    XSC, (3) and Lemma 3. The fit is that of `ridge_mle` to half a win each of all the weight, with
+    the linear term ``-sum_j (outcomes[i, j] - N_ij / 2)``.
     **Privacy.** A post-processing of the reports: it spends nothing.
     """
-    gamma = check.nonnegative("gamma", gamma)
-    values, weight = _outcomes(outcomes)
-    score = (values - np.swapaxes(values, -1, -2)).sum(axis=-1) / 2
-    n, per_pair = values.shape[-1], float(weight.flat[1])
-    if np.count_nonzero(weight == per_pair) == weight.size // n * (n - 1):
+    values = check.square_tables("outcomes", outcomes)
+    if np.diagonal(values, axis1=-2, axis2=-1).any():
+        raise ValueError("outcomes has a non-zero diagonal: an item is never compared with itself")
+    opposite = np.swapaxes(values, -1, -2)
+    weight, score = values + opposite, (values - opposite).sum(axis=-1) / 2
+    rounding = 1e-12 * float(np.abs(values).max())
+    if weight.min() < -rounding:
+        raise ValueError("outcomes of a pair add up to less than 0: allowed is a weight >= 0")
+    off = weight[..., ~np.eye(values.shape[-1], dtype=bool)]
+    per_pair = float(off.flat[0])
+    # Weights that differ by rounding alone are one weight: the complete graph is recognised.
+    if per_pair > rounding and np.abs(off - per_pair).max() <= rounding:
         return fit_scores(score, per_pair, gamma=gamma, tol=tol)
+    weight = np.where(weight > rounding, weight, 0.0)
     score -= score.mean(axis=-1, keepdims=True)
     limit = _limit(tol, score, float(weight.sum(axis=-1).max()))
     return ridge_mle(weight / 2, gamma=gamma, linear=-score, tol=limit)
@@ -383,51 +355,23 @@ def fit_scores(score: Array, per_pair: float, *, gamma: float, tol: float = 1e-1
     score = score - score.mean(axis=-1, keepdims=True)
     n = score.shape[-1]
     if gamma == 0:
-        _require_scores(score, per_pair)
-    return ridge_mle_complete(
-        np.full(n, per_pair * (n - 1) / 2),
-        per_pair=per_pair,
-        gamma=gamma,
-        linear=-score,
-        tol=_limit(tol, score, per_pair * (n - 1)),
-    )
+        # A minimiser exists if and only if no k items score as k sure winners.
+        k, best = np.arange(1, n), np.cumsum(np.sort(score, axis=-1)[..., ::-1], axis=-1)[..., :-1]
+        missing = (best >= per_pair * k * (n - k) / 2 * (1 - 1e-12)).any(axis=-1)
+        if missing.any():
+            raise ValueError(
+                f"gamma = 0 with outcomes that have no minimiser in {np.count_nonzero(missing)} of "
+                f"{missing.size} replicates: allowed is gamma > 0, or outcomes in which every "
+                "group of items loses something to the others"
+            )
+    wins, limit = np.full(n, per_pair * (n - 1) / 2), _limit(tol, score, per_pair * (n - 1))
+    return ridge_mle_complete(wins, per_pair=per_pair, gamma=gamma, linear=-score, tol=limit)
 
 
 def _limit(tol: float, score: Array, degree: float) -> float:
     if degree <= 0:
         raise ValueError("outcomes hold no answer: allowed is at least one pair of weight above 0")
     return check.positive("tol", tol) * max(degree, float(np.abs(score).max()))
-
-
-def _require_scores(score: Array, per_pair: float) -> None:
-    """Complete graph: a minimiser exists if and only if no k items score as k sure winners."""
-    n = score.shape[-1]
-    k = np.arange(1, n)
-    best = np.cumsum(np.sort(score, axis=-1)[..., ::-1], axis=-1)[..., :-1]
-    missing = (best >= per_pair * k * (n - k) / 2 * (1 - 1e-12)).any(axis=-1)
-    if missing.any():
-        raise ValueError(
-            f"gamma = 0 with outcomes that have no minimiser in {np.count_nonzero(missing)} of "
-            f"{missing.size} replicates: allowed is gamma > 0, or outcomes in which every group of "
-            "items loses something to the others"
-        )
-
-
-def _outcomes(outcomes: ArrayLike) -> tuple[Array, Array]:
-    """Outcomes, and the total weight of the answers of each pair."""
-    values = check.square_tables("outcomes", outcomes)
-    n = values.shape[-1]
-    if np.diagonal(values, axis1=-2, axis2=-1).any():
-        raise ValueError("outcomes has a non-zero diagonal: an item is never compared with itself")
-    weight = values + np.swapaxes(values, -1, -2)
-    rounding = 1e-12 * float(np.abs(values).max())
-    if weight.min() < -rounding:
-        raise ValueError("outcomes of a pair add up to less than 0: allowed is a weight >= 0")
-    first, off = float(weight.flat[1]), ~np.eye(n, dtype=bool)
-    # Weights that differ by rounding alone are made equal: the complete graph is then recognised.
-    if first > rounding and np.abs(weight[..., off] - first).max() <= rounding:
-        return values, np.broadcast_to(np.where(off, first, 0.0), values.shape)
-    return values, np.where(weight > rounding, weight, 0.0)
 
 
 def _answers_of(unit: Any) -> int:
@@ -442,7 +386,27 @@ def _answers_of(unit: Any) -> int:
     )
 
 
-def _count(users: Any, chance: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+def _both_ways(table: Ints) -> tuple[Ints, Ints]:
+    """Answers "i over j" and "j over i" to the pairs i < j, (..., pairs)."""
+    i, j = np.triu_indices(table.shape[-1], 1)
+    return table[..., i, j], table[..., j, i]
+
+
+def _tables(ahead: Any, behind: Any, n: int) -> Any:
+    """Tables (..., n, n) with these entries above and below the diagonal."""
+    out = np.zeros((*ahead.shape[:-1], n, n), dtype=ahead.dtype)
+    i, j = np.triu_indices(n, 1)
+    out[..., i, j], out[..., j, i] = ahead, behind
+    return out
+
+
+def _laplace_sums(count: Any, shape: Shape, rng: Generator) -> Array:
+    """Sums of so many standard Laplace variables: differences of two Gamma variables."""
+    check.generator(rng)
+    return np.asarray(rng.gamma(count, size=shape) - rng.gamma(count, size=shape))
+
+
+def _count(users: Any, chance: Array, shape: Shape, rng: Generator) -> Array:
     """Numbers of people who say 1, each with probability ``chance``."""
     if np.ndim(users) == 0 and users == 1:
         return (rng.random(shape) < chance).astype(float)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
@@ -31,12 +32,10 @@ class OneShotSpectral(Ranker):
     ) -> OneShotSpectral:
         """``8 s sqrt(k log(n / delta)) / epsilon`` with ``s = 2 / (n (1 - rho))``, for the top k.
 
-        The ergodicity coefficient rho, below 1, comes from `spectral_scores`: it is a function of
-        the data, so that the scale is one too.
+        The coefficient rho of `spectral_scores` depends on the data, and so does the scale.
         """
         n, k = unit.n_items, check.integer("k", k, 1, unit.n_items - 1)
-        if not 0 <= rho < 1:
-            raise ValueError(f"rho = {rho!r}: allowed is a number in [0, 1)")
+        rho = check.probability("rho", rho, one=False)
         delta = check.probability("delta", delta, zero=False)
         step = 2 / (n * (1 - rho))
         return cls(unit, float(8 * step * np.sqrt(k * np.log(n / delta)) / check.epsilon(epsilon)))
@@ -60,22 +59,11 @@ def spectral_scores(wins: ArrayLike) -> tuple[Array, float]:
     stay = n - beaten.sum(axis=1)
     if beaten.ndim != 2 or stay.min() < 0:
         raise ValueError("wins: allowed is one table with at most n defeats of each item")
-    steps = (beaten + np.diag(stay)) / n
-    system = steps.T - np.eye(n)
+    steps = beaten + np.diag(stay)  # n times the transition matrix
+    system = (steps / n).T - np.eye(n)
     system[-1] = 1.0
     try:
         scores = np.linalg.solve(system, np.eye(n)[-1])
     except np.linalg.LinAlgError as error:
         raise ValueError("wins: the walk from losers to winners has no unique law") from error
-    return scores, _ergodicity(beaten, stay) / n
-
-
-def _ergodicity(beaten: Array, stay: Array) -> float:
-    """Largest distance between two rows times n, for rows of zeros and ones off the diagonal."""
-    common = beaten @ beaten.T  # items that beat both
-    # Two rows also share what one has on its diagonal and the other in that column.
-    diagonal = np.minimum(beaten, stay[None, :])
-    shared = common + diagonal + diagonal.T
-    distance = (beaten.sum(axis=1) + stay)[:, None] - shared
-    np.fill_diagonal(distance, 0.0)
-    return float(distance.max())
+    return scores, float(pdist(steps, "cityblock").max()) / 2 / n

@@ -10,7 +10,6 @@ from dpbook.simulation.responses import (
 )
 from dpbook.simulation.statistics import (
     log_relative_error,
-    log_slopes,
     quantile_interval,
     top_k_error,
     trend,
@@ -21,7 +20,6 @@ __all__ = [
     "edge_win_counts",
     "errors_at_loss",
     "log_relative_error",
-    "log_slopes",
     "pair_order_error",
     "privacy_schedule",
     "quantile_interval",

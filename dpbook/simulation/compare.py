@@ -41,7 +41,6 @@ def errors_at_loss(
     size : int
         Rankings drawn for each ranker and loss.
     rng : numpy.random.Generator
-        Source of randomness.
 
     Returns
     -------
@@ -62,13 +61,10 @@ def errors_at_loss(
     """
     if missing := sorted(set(rankers) - set(data)):
         raise ValueError(f"data = {sorted(data)!r}: allowed are data for {missing[0]!r} too")
-    levels, number = [check.epsilon(x, "losses") for x in losses], check.integer("size", size, 1)
-    return {
-        name: np.array(
-            [
-                np.asarray(error(ranker.at_loss(x, of).sample(data[name], number, rng=rng)), float)
-                for x in levels
-            ]
-        )
-        for name, ranker in rankers.items()
-    }
+    levels, size = [check.epsilon(x, "losses") for x in losses], check.integer("size", size, 1)
+
+    def errors(ranker: Ranker, given: Any) -> Array:
+        drawn = (ranker.at_loss(x, of).sample(given, size, rng=rng) for x in levels)
+        return np.array([error(places) for places in drawn], dtype=float)
+
+    return {name: errors(ranker, data[name]) for name, ranker in rankers.items()}

@@ -25,15 +25,11 @@ def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDA
     size : int
         Number of replicates.
     rng : numpy.random.Generator
-        Source of randomness.
 
     Returns
     -------
     array of int, shape (size, n)
-
-    Notes
-    -----
-    Probabilities and uniform numbers have 24 bits.
+        Probabilities and uniform numbers have 24 bits.
     """
     rho = btl_probabilities(theta).astype(np.float32)
     n, size = len(rho), check.integer("size", size, 1)
@@ -57,10 +53,8 @@ def critical_gaps(
 ) -> Array:
     """Smallest gap at which noisy counts find the top-k set, one value per replicate.
 
-    The truth is `dpbook.models.two_level_probabilities`. Each replicate fixes one uniform number
-    per comparison and its noise; a larger gap then only turns defeats of upper items by lower
-    items into wins, so recovery is monotone in the gap and bisection finds where it starts. The
-    failure probability at gap g is the probability that the critical gap exceeds g.
+    The truth is `dpbook.models.two_level_probabilities`. The failure probability at gap g is the
+    probability that the critical gap exceeds g.
 
     Parameters
     ----------
@@ -68,15 +62,12 @@ def critical_gaps(
         Number of items, and of items in the upper group, 1 <= k <= n_items - 1.
     scale : float
         Scale of the Laplace noise on the counts, in wins; 0 for no noise.
-    p : float, optional
-        Edge design: probability that a pair is compared.
-    comparisons : int, optional
-        Individual design: number of comparisons of uniform pairs in all (users times per user).
-        Exactly one of ``p`` and ``comparisons`` is given.
+    p, comparisons : float, int, optional
+        Exactly one of them. Edge design: probability that a pair is compared. Individual design:
+        number of comparisons of uniform pairs in all (users times per user).
     size : int
         Number of replicates.
     rng : numpy.random.Generator
-        Source of randomness.
 
     Returns
     -------
@@ -100,17 +91,24 @@ def critical_gaps(
         total = check.integer("comparisons", comparisons, 1)
         replicate = np.repeat(np.arange(size), total)
         pair = rng.integers(0, i.size, size=size * total)
+    # One uniform number per comparison, and the noise, stay fixed. A larger gap then only turns
+    # defeats of upper items by lower items into wins: recovery is monotone, and bisection finds
+    # where it starts.
     u = rng.random(pair.size)
-    crosses = (i[pair] < k) & (j[pair] >= k)
     ranker = NoisyCounts(Edge(n), scale)  # whom the scale protects makes no difference here
-    base = ranker.perturb(np.zeros(n), ranker.noise(size, rng=rng))
-    base += _wins(replicate[~crosses], i[pair], j[pair], ~crosses, u[~crosses] < 0.5, (size, n))
-    replicate, u, first, second = replicate[crosses], u[crosses], i[pair][crosses], j[pair][crosses]
-    everything = np.ones(u.size, dtype=bool)
+    noise = ranker.noise(size, rng=rng)
+
+    def wins(of: NDArray[np.int64], pair: NDArray[np.int64], first: NDArray[np.bool_]) -> Array:
+        winner = np.where(first, i[pair], j[pair])
+        return np.bincount(of * n + winner, minlength=size * n).reshape(size, n).astype(float)
+
+    crosses = (i[pair] < k) & (j[pair] >= k)
+    within = wins(replicate[~crosses], pair[~crosses], u[~crosses] < 0.5)
+    base = ranker.perturb(np.zeros(n), noise) + within
+    replicate, pair, u = replicate[crosses], pair[crosses], u[crosses]
 
     def recovers(gap: Array) -> NDArray[np.bool_]:
-        upper_wins = u < 0.5 + gap[replicate]
-        counts = base + _wins(replicate, first, second, everything, upper_wins, (size, n))
+        counts = base + wins(replicate, pair, u < 0.5 + gap[replicate])
         return np.asarray(counts[:, :k].min(axis=1) > counts[:, k:].max(axis=1))
 
     low, high = np.zeros(size), np.full(size, 0.5)
@@ -120,17 +118,3 @@ def critical_gaps(
         done = recovers(middle)
         low, high = np.where(done, low, middle), np.where(done, middle, high)
     return np.where(possible, high, np.inf)
-
-
-def _wins(
-    replicate: NDArray[np.int64],
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    first_wins: NDArray[np.bool_],
-    shape: tuple[int, int],
-) -> Array:
-    """Win counts per replicate and item, from the chosen comparisons."""
-    winner = np.where(first_wins, first[chosen], second[chosen])
-    counts = np.bincount(replicate * shape[1] + winner, minlength=shape[0] * shape[1])
-    return counts.reshape(shape).astype(float)

@@ -7,6 +7,7 @@ more for a larger crowd.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,39 +21,20 @@ from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers, fit_scores
 Array = NDArray[np.float64]
 
 SCHEDULES = ("faster", "threshold", "slower")
-# Outcomes that one half of the groups may have in `pair_order_error`.
-_MOST_OUTCOMES = 2**22
+_MOST_OUTCOMES = 2**22  # of one half of the groups in `pair_order_error`
 
 
 @dataclass(frozen=True)
 class ResponseErrors:
-    """Errors of one setting of `response_errors`, one entry for each replicate.
+    """Errors of one setting of `response_errors`, one entry or row for each replicate."""
 
-    Attributes
-    ----------
-    l2 : array, shape (replicates,)
-        Euclidean length of estimate minus truth, over sqrt(n); log-odds.
-    sup : array, shape (replicates,)
-        Largest absolute entry of estimate minus truth; log-odds.
-    kendall, top_k : array, shape (replicates,)
-        As `ranking_errors` has them, from the scores; top_k is NaN where the true top set is not
-        unique, that is where the k-th largest strength and the next are equal.
-    theta : array, shape (replicates, n)
-        Estimates, summing to zero.
-    scores : array, shape (replicates, n)
-        Sums of the real outcomes of each item, minus half its answers: sufficient for the estimate
-        and in the same order, with ties as in the reports.
-    residual : array, shape (replicates,)
-        Sup-norm of the score equation at ``theta``.
-    """
-
-    l2: Array
-    sup: Array
-    kendall: Array
-    top_k: Array
-    theta: Array
-    scores: Array
-    residual: Array
+    l2: Array  # Euclidean length of estimate minus truth, over sqrt(n); log-odds
+    sup: Array  # largest absolute entry of estimate minus truth; log-odds
+    kendall: Array  # as `ranking_errors` has them, from the scores
+    top_k: Array  # NaN where the true top set is not unique
+    theta: Array  # estimates, (replicates, n), that sum to zero
+    scores: Array  # outcomes of each item beyond half its answers, (replicates, n): sufficient
+    residual: Array  # sup-norm of the score equation at theta
 
 
 def response_errors(
@@ -89,38 +71,24 @@ def response_errors(
     -------
     ResponseErrors
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or gamma is 0 and a replicate has no minimiser.
-
     Notes
     -----
     XSC, Section 5, Scenarios I to V.
     """
-    replicates = check.integer("replicates", replicates, 1)
-    truth = _truth(theta, replicates, ranker.unit.n_items)
-    k = max(1, truth.shape[-1] // 4) if k is None else check.integer("k", k, 1, truth.shape[-1] - 1)
-    crowd, gamma = _crowd(users, ranker), check.nonnegative("gamma", gamma)
+    replicates, n = check.integer("replicates", replicates, 1), ranker.unit.n_items
+    truth = check.finite_array("theta", theta)
+    if truth.shape not in ((n,), (replicates, n)):
+        raise ValueError(f"theta of shape {truth.shape}: allowed is ({n},) or ({replicates}, {n})")
+    truth = np.atleast_2d(truth - truth.mean(axis=-1, keepdims=True))
+    k = max(1, n // 4) if k is None else check.integer("k", k, 1, n - 1)
+    crowd = _crowd(users, ranker)
     size = () if len(truth) > 1 or replicates == 1 else replicates
     chance = expit(truth[..., :, None] - truth[..., None, :])
-    drawn = ranker.simulate(chance, users, size, rng=rng)
-    scores = drawn.reshape(replicates, -1)
+    scores = ranker.simulate(chance, users, size, rng=rng).reshape(replicates, n)
     fit = fit_scores(scores, float(crowd.sum()), gamma=gamma)
     gap = fit.theta - truth
-    top_k = np.full(replicates, np.nan)
-    unique = np.broadcast_to(_has_top_set(truth, k), replicates)
-    if unique.any():
-        top_k[unique] = _top_k_error(scores, np.broadcast_to(truth, scores.shape), k)[unique]
-    return ResponseErrors(
-        l2=np.sqrt((gap**2).mean(axis=-1)),
-        sup=np.abs(gap).max(axis=-1),
-        kendall=_kendall_error(scores, truth),
-        top_k=top_k,
-        theta=fit.theta,
-        scores=scores,
-        residual=fit.residual,
-    )
+    l2, sup = np.sqrt((gap**2).mean(axis=-1)), np.abs(gap).max(axis=-1)
+    return ResponseErrors(l2, sup, *_errors(scores, truth, k), fit.theta, scores, fit.residual)
 
 
 def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, Array]:
@@ -142,11 +110,6 @@ def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, 
     top_k : array, shape (...)
         Symmetric difference of the two top-k sets, over 2 k.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, k is out of range, or the true top-k set is not unique.
-
     Notes
     -----
     XSC, Sections 4.2 and 4.3; with ties the printed Kendall error counts no pair, this one half.
@@ -155,10 +118,10 @@ def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, 
     n = values.shape[-1]
     if target.shape[-1] != n or n < 2:
         raise ValueError(f"truth of shape {target.shape}: allowed is (..., {n}) with n >= 2")
-    k = check.integer("k", k, 1, n - 1)
-    if not _has_top_set(target, k).all():
+    kendall, top_k = _errors(values, target, check.integer("k", k, 1, n - 1))
+    if np.isnan(top_k).any():
         raise ValueError(f"k = {k}: allowed is a k at which the sorted truth has no tie")
-    return _kendall_error(values, target), _top_k_error(values, target, k)
+    return kendall, top_k
 
 
 def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) -> float:
@@ -169,7 +132,8 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
     gap : float
         True strength of the better item minus that of the other, log-odds, at least 0.
     ranker : FlippedAnswers
-        For two items the estimate has the sign of the score.
+        For two items the estimate has the sign of the score. Groups of people of too many
+        different epsilons for an enumeration are refused.
     users : int, or array of int, shape (groups,)
         Number of users m, in each group that the ranker has; each compares the two items once.
 
@@ -177,19 +141,11 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
     -------
     float
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or the users form too many groups of different epsilon for
-        an enumeration.
-
     Notes
     -----
-    The score is a weighted sum of independent binomials, one for each epsilon. With equal weights
-    their laws are convolved; else the groups are split into two halves, each enumerated, and the
-    halves are compared by one sorted search. The signal-to-noise ratio at a small gap is
-    proportional to ``mean(t)`` (classic), ``1 / sqrt(mean(1 / t^2))`` (debiased) and
-    ``sqrt(mean(t^2))`` (weighted), with ``t = tanh(epsilon / 2)`` over the users: by the
+    The score is a weighted sum of independent binomials, one for each epsilon. The signal-to-noise
+    ratio at a small gap is proportional to ``mean(t)`` (classic), ``1 / sqrt(mean(1 / t^2))``
+    (debiased) and ``sqrt(mean(t^2))`` (weighted), t = tanh(epsilon / 2) over the users: by the
     Cauchy-Schwarz inequality debiasing never ranks better than the bare reports, in this sense.
     """
     chance, counts = float(expit(check.nonnegative("gap", gap))), _crowd(users, ranker)
@@ -197,12 +153,27 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
     reported = channel[:, 0, 1] + (channel[:, 1, 1] - channel[:, 0, 1]) * chance
     laws = [stats.binom.pmf(np.arange(q + 1), q, p) for q, p in zip(counts, reported, strict=True)]
     if (slopes == slopes[0]).all():
-        total = laws[0]
-        for law in laws[1:]:
-            total = np.convolve(total, law)
-        return _half_sum(total)
-    values = [slope * (np.arange(q + 1) - q / 2) for slope, q in zip(slopes, counts, strict=True)]
-    return _compare_halves(values, laws)
+        laws, slopes = [reduce(np.convolve, laws)], slopes[:1]
+    # Half of the groups against the other half: the outcomes of each are listed.
+    halves = [(np.zeros(1), np.ones(1)), (np.zeros(1), np.ones(1))]
+    for g in sorted(range(len(laws)), key=lambda g: -laws[g].size):
+        values = slopes[g] * (np.arange(laws[g].size) - (laws[g].size - 1) / 2)
+        side = int(halves[1][0].size < halves[0][0].size)
+        x, p = halves[side]
+        if x.size * values.size > _MOST_OUTCOMES:
+            raise ValueError(
+                f"epsilon has {len(laws)} different values, too many to enumerate: allowed are "
+                f"groups of users with at most {_MOST_OUTCOMES} joint outcomes in each half"
+            )
+        halves[side] = np.add.outer(x, values).ravel(), np.multiply.outer(p, laws[g]).ravel()
+    (x, p), (y, q) = halves
+    by_size = np.argsort(y)
+    y, below = y[by_size], np.append(0.0, np.cumsum(q[by_size]))
+    # Sums this close to zero are ties that rounding has pulled apart.
+    blur = 1e-12 * (np.abs(x).max() + np.abs(y).max())
+    less = below[np.searchsorted(y, -x - blur, side="left")]
+    at_most = below[np.searchsorted(y, -x + blur, side="right")]
+    return float(p @ (less + at_most) / 2)
 
 
 def privacy_schedule(
@@ -232,11 +203,6 @@ def privacy_schedule(
     array
         One epsilon for each setting.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Notes
     -----
     XSC, Scenario II; the text has lost the formulas. The power of the logarithm and ``start`` are
@@ -244,37 +210,30 @@ def privacy_schedule(
     """
     check.choice("kind", kind, SCHEDULES)
     start, power = check.positive("start", start), check.positive("log_power", log_power)
-    m, crowd = check.real_array("n_items", n_items), check.real_array("users", users)
+    m, crowd = check.whole_array("n_items", n_items), check.whole_array("users", users)
     for name, sizes, least in (("n_items", m, 2), ("users", crowd, 1)):
-        if sizes.dtype.kind not in "iu" or not sizes.size or sizes.min() < least:
+        if not sizes.size or sizes.min() < least:
             raise ValueError(f"{name} = {sizes.tolist()!r}: allowed are integers >= {least}")
     x = (m * crowd).astype(float)
-    exponent = power * (SCHEDULES.index(kind) - 1)
-    shape = x**-0.5 * np.log(x) ** exponent
+    shape = x**-0.5 * np.log(x) ** (power * (SCHEDULES.index(kind) - 1))
     return np.asarray(start * shape / shape.flat[x.argmin()])
 
 
-def _has_top_set(target: Array, k: int) -> NDArray[np.bool_]:
-    """Whether the k largest entries are one set."""
-    ordered, n = np.sort(target, axis=-1), target.shape[-1]
-    return np.asarray(ordered[..., n - k] > ordered[..., n - k - 1])
-
-
-def _kendall_error(values: Array, target: Array) -> Array:
-    i, j = np.triu_indices(target.shape[-1], 1)
-    agree = np.sign(values[..., i] - values[..., j]) * np.sign(target[..., i] - target[..., j])
-    tied_truth = target[..., i] == target[..., j]
-    return np.asarray(np.where(tied_truth, 0.0, (1 - agree) / 2).mean(axis=-1))
-
-
-def _top_k_error(values: Array, target: Array, k: int) -> Array:
-    best = top_k_mask(target, k)
-    threshold = np.sort(values, axis=-1)[..., [values.shape[-1] - k]]
+def _errors(values: Array, target: Array, k: int) -> tuple[Array, Array]:
+    """Kendall and top-k errors, the latter NaN where the true top set is not unique."""
+    n = target.shape[-1]
+    i, j = np.triu_indices(n, 1)
+    true_order = np.sign(target[..., i] - target[..., j])
+    agree = np.sign(values[..., i] - values[..., j]) * true_order
+    kendall = np.where(true_order == 0, 0.0, (1 - agree) / 2).mean(axis=-1)
+    ordered, best = np.sort(target, axis=-1), top_k_mask(target, k)
+    threshold = np.sort(values, axis=-1)[..., [n - k]]
     above, tied = values > threshold, values == threshold
     left = k - np.count_nonzero(above, axis=-1)
     share = np.count_nonzero(tied & best, axis=-1) / np.count_nonzero(tied, axis=-1)
     hits = np.count_nonzero(above & best, axis=-1) + left * share
-    return np.asarray(1 - hits / k)
+    unique = ordered[..., n - k] > ordered[..., n - k - 1]
+    return np.asarray(kendall), np.where(unique, 1 - hits / k, np.nan)
 
 
 def _crowd(users: ArrayLike, ranker: FlippedAnswers | LaplaceAnswers) -> NDArray[np.int64]:
@@ -283,51 +242,3 @@ def _crowd(users: ArrayLike, ranker: FlippedAnswers | LaplaceAnswers) -> NDArray
     if crowd.shape != (groups,) or crowd.min() < 1:
         raise ValueError(f"users = {users!r}: allowed are integers >= 1, one for each of {groups}")
     return crowd
-
-
-def _truth(theta: ArrayLike, replicates: int, n_items: int) -> Array:
-    truth = check.finite_array("theta", theta)
-    if truth.shape not in ((n_items,), (replicates, n_items)):
-        raise ValueError(
-            f"theta of shape {truth.shape}: allowed is ({n_items},) or ({replicates}, {n_items})"
-        )
-    return np.atleast_2d(truth - truth.mean(axis=-1, keepdims=True))
-
-
-def _half_sum(law: Array) -> float:
-    """P(X < q / 2) + P(X = q / 2) / 2 for a law on 0, ..., q."""
-    q = law.size - 1
-    tie = law[q // 2] / 2 if q % 2 == 0 else 0.0
-    return float(law[: (q + 1) // 2].sum() + tie)
-
-
-def _compare_halves(values: list[Array], laws: list[Array]) -> float:
-    """P(sum < 0) + P(sum = 0) / 2 for a sum of independent variables."""
-    order = sorted(range(len(values)), key=lambda g: -values[g].size)
-    halves: list[list[int]] = [[], []]
-    sizes = [1, 1]
-    for g in order:
-        side = int(sizes[1] < sizes[0])
-        halves[side].append(g)
-        sizes[side] *= values[g].size
-    if max(sizes) > _MOST_OUTCOMES:
-        raise ValueError(
-            f"epsilon has {len(values)} different values, too many to enumerate: allowed are "
-            f"groups of users with at most {_MOST_OUTCOMES} joint outcomes in each half"
-        )
-    (x, p), (y, q) = (_joint([values[g] for g in h], [laws[g] for g in h]) for h in halves)
-    by_size = np.argsort(y)
-    y, below = y[by_size], np.append(0.0, np.cumsum(q[by_size]))
-    # Sums this close to zero are ties that rounding has pulled apart.
-    blur = 1e-12 * (np.abs(x).max() + np.abs(y).max())
-    less = below[np.searchsorted(y, -x - blur, side="left")]
-    at_most = below[np.searchsorted(y, -x + blur, side="right")]
-    return float(p @ (less + at_most) / 2)
-
-
-def _joint(values: list[Array], laws: list[Array]) -> tuple[Array, Array]:
-    total, chance = np.zeros(1), np.ones(1)
-    for value, law in zip(values, laws, strict=True):
-        total = np.add.outer(total, value).ravel()
-        chance = np.multiply.outer(chance, law).ravel()
-    return total, chance

@@ -6,7 +6,6 @@ import pytest
 
 from dpbook.book import errata
 from dpbook.book.cli import main
-from dpbook.book.errata import is_python
 from dpbook.book.runner import run_pages
 
 LEDGER = """\
@@ -103,8 +102,3 @@ def test_a_failing_reproducer_fails_the_build_and_is_not_kept(tiny_book, capsys)
     assert "the reproducer of A-1 fails: line 1: ZeroDivisionError: division by zero" in told
     assert "No book was built." in told and "run this page again" not in told
     assert not errata.executed_copy(tiny_book / "_build").exists()
-
-
-def test_what_is_python():
-    assert is_python("print(1)\nx = 2")
-    assert not is_python("dpbook run 03-noisy-counts")

@@ -128,8 +128,8 @@ def test_a_table_shows_its_cells_and_fills_the_right_ones():
 @pytest.mark.parametrize(
     ("cells", "filled", "message"),
     [
-        ([["a", "b"], ["c"]], [], r"cells has rows of lengths \[2, 1\]: allowed are 2 rows"),
-        ([["a", "b"]], [], r"cells has rows of lengths \[2\]"),
+        ([["a", "b"], ["c"]], [], "Each row in 'cellText' must have 2 columns"),
+        ([["a", "b"]], [], "'rowLabels' must be of length 1"),
         ([["a", "b"], ["c", "d"]], [(0, 0), (0, 2)], r"filled holds \[\(0, 2\)\]"),
     ],
 )

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dpbook.book.findings import Part, at_least, at_most, equal, fact
+from dpbook.book.findings import at_least, at_most, equal, part_words
+from dpbook.pages.local_protocols import fact
 
 
 @pytest.mark.parametrize(
@@ -37,13 +38,13 @@ from dpbook.book.findings import Part, at_least, at_most, equal, fact
 def test_a_measurement(finding, passes, words):
     assert finding.passes is passes
     (part,) = finding.parts
-    assert part.words() == words
-    assert Part.read(json.loads(json.dumps(part.plain(), allow_nan=False))) == part
+    assert part_words(part) == words
+    assert json.loads(json.dumps(part, allow_nan=False)) == part
 
 
 def test_findings_are_joined_and_keep_every_part():
     both = at_most("loss", 2, 1) & fact("order kept", True)
-    assert not both.passes and [part.passes for part in both.parts] == [False, True]
+    assert not both.passes and [part["passes"] for part in both.parts] == [False, True]
     assert (at_most("loss", 1, 1) & fact("order kept", True)).passes
     with pytest.raises(ValueError, match="two parts of one test are called 'loss'"):
         at_most("loss", 2, 1) & at_most("loss", 1, 1)
@@ -62,8 +63,6 @@ def test_findings_are_joined_and_keep_every_part():
         (lambda: at_most("loss", "1", 1), "loss: needs numbers"),
         (lambda: equal("loss", [1, 2], [1, 2, 3]), "loss: value and limit do not fit"),
         (lambda: at_most(" ", 1, 1), "a measurement needs a name"),
-        (lambda: fact("order kept", 1), "order kept: must be True or False, got 1"),
-        (lambda: fact("", True), "a measurement needs a name"),
     ],
 )
 def test_what_is_no_measurement(make, message):

@@ -491,7 +491,7 @@ GOOD = build_page(
         "check('A', test, printed=x, tier='exact', twin={'half the noise': y})\n"
         "check('B', test, printed=x, repaired=z, tier='exact',\n"
         "      twin={'half the noise': y})\n"
-        "check('D', lambda s: fact('defined', s), printed=x > 0, tier='exact')",
+        "check('D', lambda s: equal('defined', s, 1), printed=x > 0, tier='exact')",
         {},
     ),
     ("code", "fig, ax = plt.subplots()\nsns.lineplot(d, seed=0, ax=ax)", FIGURE),

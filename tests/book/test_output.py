@@ -14,8 +14,7 @@ import pytest
 
 from dpbook.book import build
 from dpbook.book.cli import main
-from dpbook.book.output import MARKER, claim_folder, delete_folder, sole_build, staging_folder
-from dpbook.book.pages import PageError
+from dpbook.book.output import MARKER, claim_folder, sole_build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,15 +23,13 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-@pytest.mark.parametrize("command", ["build", "clean"])
 def test_what_is_not_ours_is_never_deleted(
     tiny_book: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    command: str,
 ) -> None:
     monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
-    theirs = tiny_book / ("_build" if command == "clean" else "theirs")
+    theirs = tiny_book / "theirs"
     for name in (
         "html/important.txt",
         "html.old/o.txt",
@@ -42,8 +39,7 @@ def test_what_is_not_ours_is_never_deleted(
         (theirs / name).parent.mkdir(parents=True, exist_ok=True)
         (theirs / name).write_text("mine")
     before = tree(tiny_book)
-    output = [] if command == "clean" else ["--output", str(theirs)]
-    assert main([command, *output], tiny_book) == 2
+    assert main(["build", "--output", str(theirs)], tiny_book) == 2
     told = capsys.readouterr().err
     assert (
         f"{theirs} holds files that no build of this book made (executed, html, html.old, ...)"
@@ -87,7 +83,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(
     monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
     (tiny_book / "file").write_text("x")
     cases = {
-        str(tiny_book / "file"): "is a file",
+        str(tiny_book / "file"): "file cannot be written to: File exists",
         str(tiny_book / "file" / "below"): "cannot be written to: Not a directory",
         "/proc/dpbook": "cannot be written to",
     }
@@ -104,37 +100,19 @@ def test_one_build_at_a_time(tiny_book: Path, capsys: pytest.CaptureFixture[str]
         other.write("4711\n")
         other.flush()
         fcntl.flock(other, fcntl.LOCK_EX)
-        for command in (["build"], ["clean"]):
-            assert main(command, tiny_book) == 2
-            told = capsys.readouterr().err
-            assert f"another build is at work in {out} (process 4711)" in told
-            assert told.count("\n") == 1
-    with sole_build(out):  # free again
+        assert main(["build"], tiny_book) == 2
+        told = capsys.readouterr().err
+        assert f"another build is at work in {out} (process 4711)" in told
+        assert told.count("\n") == 1
+    with sole_build(tiny_book, out):  # free again
         assert (out / ".lock").read_text() == f"{os.getpid()}\n"
 
 
 def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
     out = claim_folder(tmp_path / "out")
     (out / "staging-killed" / "deep").mkdir(parents=True)
-    with sole_build(out):
+    with sole_build(tmp_path, out):
         assert not list(out.glob("staging-*"))
-        with staging_folder(out) as one, staging_folder(out) as two:
-            assert one != two
-        with pytest.raises(RuntimeError), staging_folder(out) as three:
-            raise RuntimeError
-        assert not three.exists()
-    assert not list(out.glob("staging-*"))
-
-
-def test_deleting(tmp_path: Path) -> None:
-    assert not delete_folder(tmp_path / "none")
-    out = claim_folder(tmp_path / "out")
-    (out / "html").mkdir()
-    assert delete_folder(out) and not out.exists()
-    (tmp_path / "theirs").mkdir()
-    (tmp_path / "theirs" / "x").touch()
-    with pytest.raises(PageError, match="no build of this book made"):
-        delete_folder(tmp_path / "theirs")
 
 
 # --- children and signals -------------------------------------------------------------------------
@@ -201,7 +179,8 @@ def test_sigterm_is_cleaned_up_like_ctrl_c(
     assert "terminated" in out and "Traceback" not in out
     assert wait_until(lambda: ended(kernel), 10)
     assert not list((tiny_book / "_build").rglob("*.ipynb"))
-    assert main(["clean"], tiny_book) == 0  # the lock is free
+    with sole_build(tiny_book, tiny_book / "_build"):  # free again
+        pass
 
 
 @pytest.mark.parametrize(

@@ -58,12 +58,3 @@ def test_a_missing_number_is_not_a_number():
     assert cells(html, "td") == ["1.000000", "nan", "nan"]
     assert cells(table([{"a": math.inf}], "t", header=0)._repr_html_(), "td") == ["inf"]
     assert "<tbody>\n</tbody>" in table([], "none")._repr_html_()
-
-
-def test_a_terminal_shows_the_same():
-    assert repr(table(ROWS, "t", {"loss (nats)": "{:.2f}"}, caption="All")) == (
-        "All\n"
-        "method     items  loss (nats)\n"
-        "a < b & π      4         0.12\n"
-        "c             12         2.00"
-    )

@@ -143,14 +143,12 @@ def test_what_the_ledger_asks_of_a_page_is_part_of_its_key(tiny_book: Path) -> N
     assert keys()[1] == before[1]
 
 
-def test_a_page_that_left_the_book_leaves_no_executed_copy(
+def test_a_page_that_left_the_book_is_rendered_away(
     tiny_book: Path, stub_kernels: list[str], rendered: list[Path]
 ) -> None:
     assert main(["build"], tiny_book) == 0
     (tiny_book / "notebooks/02-two.ipynb").unlink()
     assert main(["build"], tiny_book) == 0
-    copies = [path.name for path in (tiny_book / "_build/executed/notebooks").iterdir()]
-    assert copies == ["01-one.ipynb"]
     assert len(rendered) == 2
 
 
@@ -226,19 +224,16 @@ def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
 
 
 def test_no_jobs_start_nothing(tiny_book: Path) -> None:
-    assert run_pages([], root=tiny_book, workers=2) == []
+    assert run_pages([], root=tiny_book, workers=2, timeout=9) == []
 
 
-def test_the_rerun_command_reads_back(
-    tmp_path: Path, page_writer: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rerun_command_reads_back(tmp_path: Path, page_writer: Callable[..., Path]) -> None:
     parameters = (
         'edition = "a b"  # edition | - | {"a b", "1998", "[x]"}\n'
         "levels = [1.0]  # levels | nats | each in (0, 9]\n"
     )
     page_writer(tmp_path / "notebooks" / "01-one.ipynb", parameters=parameters)
     (page,) = find_pages(tmp_path)
-    monkeypatch.setattr(build.shutil, "which", lambda name: "/bin/dpbook")
     job = Job(page, {"edition": "[x]", "levels": [0.5, 2.0]}, "", tmp_path / "x")
     command = build.rerun_command(job)
     assert command == "dpbook run 01-one -p edition '[x]' -p levels '[0.5, 2.0]'"

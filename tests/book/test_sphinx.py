@@ -15,7 +15,6 @@ import yaml
 from dpbook.book import errata, lock
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.collect import collect
-from dpbook.book.sphinx_ext import reproducer_block
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -348,15 +347,3 @@ def test_nothing_in_the_configuration_is_fetched_or_launched(project):
     assert "sphinx-mathjax-offline" in config["sphinx"]["extra_extensions"]
     for name in (".*", "_build", "README.md", "tests", "tools", "benchmarks"):
         assert name in config["exclude_patterns"]
-
-
-@pytest.mark.parametrize(
-    ("code", "language"),
-    [
-        ("import math\nprint(math.pi)", "python"),
-        ("dpbook run 03-noisy-counts -p epsilon 0.5", "bash"),
-        ("$ dpbook claims", "console"),
-    ],
-)
-def test_language_of_a_reproducer(code, language):
-    assert reproducer_block(code)["language"] == language

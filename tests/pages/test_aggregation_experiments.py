@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 
+from dpbook.errors import expected_wrong_pairs
+from dpbook.estimators import pairwise_counts
+from dpbook.models import (
+    all_rankings,
+    mallows_pair_probabilities,
+    mallows_pmf,
+    mallows_rankings,
+)
+from dpbook.pages import aggregation_experiments
 from dpbook.pages.aggregation_experiments import (
     as_table,
+    asks,
+    expected_error_rate,
     fresh_reports,
     leads,
     needed,
     pair_by_pair,
     pairs_of,
     printed_choice,
+    profile_errors,
     share_of_pairs,
     work,
     wrong_half,
 )
 from dpbook.rankers import report_pmf
+from tests.oracles import lead_by_enumeration
 
+MECHANISMS = ["response", "laplace"]
+TINY = 1e-7  # a correct sampler fails a test at this level once in ten million runs
 COUNTS = np.array([[0, 30, 25], [10, 0, 8], [15, 32, 0]])
 
 
@@ -71,3 +90,73 @@ def test_the_epsilon_needed_reaches_the_goal() -> None:
 def test_steps_of_two_items() -> None:
     # One comparison sorts them: m pairs counted, one noise, three steps of each local person.
     assert work(10, 2).tolist() == [11, 12, 31, 31]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_errors_of_fixed_rankings_against_enumeration(k: int, mechanism: str) -> None:
+    ranker, counts = asks(3, 0.8, k, mechanism), np.array([[0, 5, 3], [1, 0, 6], [3, 0, 0]])
+    lie, found = ranker.channel[0, 1], profile_errors(ranker, counts)
+    for (i, j), agree in {(0, 1): 5, (1, 2): 6, (0, 2): 3}.items():
+        expected = lead_by_enumeration([1 - lie] * agree + [lie] * (6 - agree), k / 3)
+        for a, b in ((i, j), (j, i)):
+            assert (found.wrong[a, b], found.tie[a, b]) == pytest.approx(expected, abs=1e-13)
+    rate = expected_error_rate(ranker, counts)  # the tied pair does not count
+    assert rate == pytest.approx((found.wrong[0, 1] + found.wrong[1, 2]) / 3)
+
+
+def test_only_what_has_no_mass_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, ranker = np.random.default_rng(5), asks(8, 0.5)
+    counts = pairwise_counts(mallows_rankings(3000, 8, phi=0.9, rng=rng))
+    short = profile_errors(ranker, counts)
+    assert aggregation_experiments._most_asked(3000, 1 / 28) < 300
+    assert aggregation_experiments._most_asked(3000, 1.0) == 3000
+    monkeypatch.setattr(aggregation_experiments, "NEGLIGIBLE", 0.0)
+    full = profile_errors(ranker, counts)
+    assert short.wrong == pytest.approx(full.wrong, abs=1e-12)
+    assert short.tie == pytest.approx(full.tie, abs=1e-12)
+
+
+def test_fixed_rankings_averaged_over_a_model_are_the_model() -> None:
+    table, law = all_rankings(3), mallows_pmf(3, 0.6)
+    ranker, total = asks(3, 1.0, 2), 0.0
+    for rows in itertools.product(range(6), repeat=3):
+        counts = pairwise_counts(table[list(rows)])
+        fixed = profile_errors(ranker, counts)
+        reverse = np.where(counts >= counts.T, fixed.wrong, 1 - fixed.wrong - fixed.tie)
+        total += law[list(rows)].prod() * reverse[np.triu_indices(3, 1)].sum()
+    found = expected_wrong_pairs(ranker, mallows_pair_probabilities(3, 0.6), 3)
+    assert found.wrong == pytest.approx(total, rel=1e-10)
+
+
+@pytest.mark.parametrize(("k", "mechanism"), [(1, "response"), (3, "response"), (3, "laplace")])
+def test_reports_of_the_sampler_have_these_errors(k: int, mechanism: str) -> None:
+    rng, runs, ranker = np.random.default_rng(6), 4000, asks(4, 1.0, k, mechanism)
+    positions = mallows_rankings(40, 4, phi=0.4, rng=rng)
+    true = pairwise_counts(positions)
+    counts = [ranker.release(positions, ranker.noise(40, rng=rng)) for _ in range(runs)]
+    lead = np.sign(true - true.T) * np.array([c - c.T for c in counts])
+    exact = profile_errors(ranker, true)
+    half = profile_errors(asks(4, 0.5, k, mechanism), true)
+    caught = 0
+    for i, j in itertools.combinations(range(4), 2):
+        if true[i, j] != true[j, i]:
+            for seen, chance in ((lead < 0, exact.wrong), (lead == 0, exact.tie)):
+                hits = int(seen[:, i, j].sum())
+                assert stats.binomtest(hits, runs, chance[i, j]).pvalue > TINY
+            hits = int((lead < 0)[:, i, j].sum())
+            caught += stats.binomtest(hits, runs, half.wrong[i, j]).pvalue < TINY
+    assert caught
+
+
+@pytest.mark.parametrize(
+    ("design", "counts", "named"),
+    [
+        ("random", [[0, 2], [1, 0], [1, 1]], "counts"),
+        ("random", [[0, 2, 1], [1, 0, 1], [1, 1, 0]], "same total"),
+        ("balanced", np.zeros((3, 3)), "design"),
+    ],
+)
+def test_bad_tables_of_counts_are_named(design, counts, named) -> None:
+    with pytest.raises(ValueError, match=named):
+        expected_error_rate(replace(asks(3, 1.0), design=design), counts)

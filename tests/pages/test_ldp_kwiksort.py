@@ -7,16 +7,18 @@ from math import factorial, prod
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from dpbook.errors import expected_wrong_pairs
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import mallows_pair_probabilities, mallows_rankings
 from dpbook.pages.ldp_kwiksort import (
     all_right_probability,
+    best_ratio_at,
     channel_information,
     joint_best,
     joint_margins,
+    response_exponent,
     switch_epsilon,
     two_ranking_wrong,
     wrong_pairs_bound,
@@ -24,7 +26,7 @@ from dpbook.pages.ldp_kwiksort import (
     yll_mu,
 )
 from dpbook.privacy import WholeRanking
-from dpbook.rankers import PairResponses, best_queries
+from dpbook.rankers import PairResponses, best_queries, best_ratio, report_pmf
 
 MECHANISMS = ["response", "laplace"]
 
@@ -43,6 +45,38 @@ def test_information_is_the_drop_in_entropy():
     printed = PairResponses.printed(2.0, WholeRanking(2)).channel
     assert channel_information(printed, 0.3) == pytest.approx(0, abs=1e-15)
     assert channel_information(randomized_response_pmf(2.0), 0.3) > 0.1
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_exponent_without_margin_is_k_times_the_squared_gap(mechanism):
+    channel = report_pmf(3.0 / 2, mechanism)
+    gap = channel[0, 0] - channel[0, 1]
+    assert response_exponent(2, 3.0, mechanism=mechanism) == pytest.approx(2 * gap**2)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_exponent_with_margin_is_the_chernoff_rate(mechanism):
+    epsilon, k, margin, pairs = 3.0, 2, 0.6, 10**7
+    lie = report_pmf(epsilon / k, mechanism)[0, 1]
+    right = 0.5 * (1 + margin * (1 - 2 * lie))
+
+    def moment(tilt):  # of one person's +1, -1 or 0, times the number of pairs
+        return k * (right * math.expm1(-tilt) + (1 - right) * math.expm1(tilt))
+
+    rate = -optimize.minimize_scalar(moment, bounds=(0, 5), options={"xatol": 1e-10}).fun
+    expected = -pairs * math.log1p(-rate / pairs) * 2 / margin**2
+    found = response_exponent(k, epsilon, mechanism=mechanism, margin=margin)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("margin", [0.0, 0.5, 1.0])
+def test_best_ratio_at_against_trying_all(mechanism, margin):
+    tried = np.arange(1, 4000) / 4000
+    value = response_exponent(tried, 1.0, mechanism=mechanism, margin=margin)
+    found = best_ratio_at(margin, mechanism)
+    assert found == pytest.approx(tried[np.argmax(value)], abs=1 / 4000)
+    assert margin or found == pytest.approx(best_ratio(mechanism), rel=1e-12)
 
 
 def test_switch_points():

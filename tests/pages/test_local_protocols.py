@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from dpbook.pages import local_protocols as page
+from dpbook.rankers.on_demand import GroupAnswers
 from tests.oracles import one_question_runs
 
 
@@ -91,3 +92,12 @@ def test_thresholds_are_reported_by_randomised_response():
     sent = (reports * truth).sum()  # true minus false reports
     hits = int((6000 + sent) / 2)
     assert stats.binomtest(hits, 6000, 1 / (1 + math.exp(-1.0))).pvalue > 1e-7
+
+
+def test_who_refuses_when():
+    groups = np.array([[-1, 0, 1], [0, -1, 0], [1, 0, -1]])
+    answers = GroupAnswers(np.zeros((3, 3)), groups, limit=2, group_size=5)
+    assert page.first_refused(answers, [[0, 1], [0, 2], [1, 2]]) is None
+    assert page.first_refused(answers, [[0, 1], [0, 2], [1, 2], [2, 0], [2, 1]]) == 4
+    assert page.first_refused(answers, [[0, 1]], counter="user") == 0
+    assert page.first_refused(answers, np.empty((0, 2))) is None

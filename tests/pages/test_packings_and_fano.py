@@ -1,17 +1,15 @@
 """Linear programs as referees of the Fano bounds, and the steps of page 11 by enumeration."""
 
-from itertools import product
+from itertools import combinations, product
 from math import comb, exp, expm1, log
 
 import numpy as np
 import pytest
 
 from dpbook.lower_bounds import (
-    constant_weight_code,
-    dp_fano_error,
-    dp_fano_risk,
     edge_kl,
     fano_error,
+    gilbert_varshamov,
     product_law,
     product_log_ratio,
 )
@@ -20,13 +18,18 @@ from dpbook.pages import packings_and_fano
 from dpbook.pages.packings_and_fano import (
     code_distances,
     comparison_law,
+    constant_weight_code,
+    dp_fano_error,
+    dp_fano_risk,
     dp_fano_risk_printed,
     edge_coupling_distance,
     failing_c,
     family_laws,
     fano_error_of,
+    johnson_bound,
     largest_log_ratio,
     log_sizes,
+    minimum_distance,
     optimal_private_risk,
     ordinary_gap,
     random_set_fails,
@@ -80,6 +83,31 @@ def test_no_bound_exceeds_the_optimum(gap, epsilon, delta):
     error = optimal_private_risk(laws, 1 - np.eye(3), epsilon=epsilon, delta=delta)
     lost = exp(-epsilon) * distance * delta
     assert dp_fano_error(2, epsilon * distance, delta_term=lost) <= error + 1e-7
+
+
+def test_repaired_risk_by_hand():
+    # Two laws: the minimum is at h = 1. D = 0.5, epsilon = 1, delta = 0.1:
+    # (exp(-0.5) - 0.5 * 0.1 * exp(-1)) / 2 = (0.6065306597 - 0.0183939721) / 2
+    two = dp_fano_risk(2, 0.5, epsilon=1, delta=0.1)
+    assert two == pytest.approx(0.2940683438, abs=1e-9)
+    # Six laws, D = 2, epsilon = 0.5: the minimum is where x = 1 / h solves 5 (1 + x) exp(-x) = 1,
+    # x = 2.9943083, and is (1 - 1 / (1 + x)) / 2 = (1 - 1 / 3.9943083) / 2.
+    assert dp_fano_risk(6, 2.0, epsilon=0.5) == pytest.approx(0.3748219, abs=1e-7)
+    # At delta = 0.01 each of 5 laws gives away 2 * 0.01 * exp(-0.5), whatever h: the risk falls
+    # by 5 * 0.0121306132 / 2 = 0.0303265330.
+    lost = dp_fano_risk(6, 2.0, epsilon=0.5, delta=0.01)
+    assert lost == pytest.approx(0.3748219 - 0.0303265, abs=2e-7)
+
+
+def test_private_error_solves_its_equation():
+    b = dp_fano_error(50, 2.0)
+    assert b == pytest.approx(50 * (1 - b) * exp(-2.0 / (1 - b)))
+    x = 50 * exp(-2.0)
+    assert dp_fano_error(50, 2.0, random=False) == pytest.approx(x / (1 + x))
+    # b (1 + x) = x - 50 * 0.1 with x = 50 exp(-2) = 6.7667641618: 1.7667641618 / 7.7667641618
+    by_hand = dp_fano_error(50, 2.0, random=False, delta_term=0.1)
+    assert by_hand == pytest.approx(0.2274775087, abs=1e-9)
+    assert dp_fano_error(50, 2.0, delta_term=1.0) == 0
 
 
 def test_printed_risk_by_hand():
@@ -218,3 +246,49 @@ def test_distances_of_a_code_and_the_strengths_behind_it():
     assert gaps == pytest.approx(0.05)
     assert strengths_error(LINKS["logistic"].cdf, 60, 20, 0.05) < 1e-5
     assert strengths_error(lambda x: 0.5 + 0.3 * np.sign(x), 60, 20, 0.05) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("method", ["lexicographic", "greedy", "random"])
+@pytest.mark.parametrize("case", [(8, 4, 4), (12, 3, 6), (10, 3, 3), (9, 2, 4)])
+def test_codes_keep_their_distance_and_the_limits(method, case):
+    _, weight, distance = case
+    code = constant_weight_code(*case, method=method, rng=np.random.default_rng(1))
+    assert (code.sum(axis=1) == weight).all()
+    far = [np.count_nonzero(a != b) for a, b in combinations(code, 2)]
+    assert min(far) == minimum_distance(code) >= distance
+    assert len(code) <= johnson_bound(*case)
+    if method != "random":
+        assert len(code) >= gilbert_varshamov(*case)
+    broken = code.copy()
+    broken[1] = code[0]
+    assert minimum_distance(broken) == 0
+
+
+def test_known_optimal_codes():
+    assert johnson_bound(8, 4, 4) == 14 == len(constant_weight_code(8, 4, 4))
+    assert johnson_bound(7, 3, 4) == 7 == len(constant_weight_code(7, 3, 4))
+    assert johnson_bound(12, 3, 6) == 4
+    assert johnson_bound(5, 2, 6) == 1
+    assert johnson_bound(6, 3, 1) == comb(6, 3) == gilbert_varshamov(6, 3, 1)
+    assert gilbert_varshamov(6, 3, 4) == 2  # 20 words, a ball of 1 + 9
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: constant_weight_code(5, 6, 2), "weight"),
+        (lambda: constant_weight_code(5, 2, 0), "distance"),
+        (lambda: constant_weight_code(5, 2, 2, method="best"), "method"),
+        (lambda: constant_weight_code(5, 2, 2, method="greedy"), "rng"),
+        (lambda: constant_weight_code(60, 10, 4), "length"),
+        (lambda: minimum_distance(np.ones((1, 3))), "code"),
+        (lambda: minimum_distance([[5, 0], [0, 0.5]]), "code holds an entry other than 0 and 1"),
+        (lambda: dp_fano_risk(3, -1, epsilon=1), "distance"),
+        (lambda: dp_fano_risk(1, 1, epsilon=1), "hypotheses"),
+        (lambda: dp_fano_risk(10**400, 1.0, epsilon=1.0), "hypotheses = 10.*: allowed is"),
+        (lambda: dp_fano_error(0, 1), "alternatives"),
+    ],
+)
+def test_arguments_out_of_range_are_named(call, name):
+    with pytest.raises(ValueError, match=name):
+        call()

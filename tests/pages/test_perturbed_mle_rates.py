@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -10,6 +11,7 @@ from dpbook.pages.perturbed_mle_rates import (
     edge_study,
     error_parts,
     leave_one_out_path,
+    log_slopes,
     raw_squares,
 )
 from dpbook.privacy import Edge
@@ -130,3 +132,45 @@ def test_bad_arguments_are_named():
         error_parts(RANKER, TRUTH, np.zeros((2, 3, 3)), EXPECTED, TRUTH)
     with pytest.raises(ValueError, match="wins"):
         leave_one_out_path(RANKER, TRUTH, np.zeros((3, 3)), TRUTH, weight=P, step=0.1, steps=1)
+
+
+def test_slopes_of_an_exact_power_law():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(1, 9, size=(8, 2))
+    y = 3 * x[:, :1] ** 1.5 * x[:, 1:] ** -0.5 * np.ones(4)
+    np.testing.assert_allclose(log_slopes(x, y), [[1.5] * 3, [-0.5] * 3], atol=1e-12)
+
+
+def test_slope_interval_by_hand():
+    # Slopes 1 and 3: mean 2, standard deviation sqrt(2), and Student's t with 1 degree of freedom
+    # has the 97.5 % point 12.7062: 2 -+ 12.7062 sqrt(2) / sqrt(2).
+    x = np.array([1.0, np.e])
+    slopes = log_slopes(x, [[1.0, 1.0], [np.e, np.e**3]])
+    np.testing.assert_allclose(slopes, [[2, 2 - 12.7062, 2 + 12.7062]], atol=5e-5)
+    # Slopes 1, 2, 6 at 90 %: mean 3, standard deviation sqrt(14 / 2), t 2.91999 with 2 degrees.
+    slopes = log_slopes(x, [[1, 1, 1], [np.e, np.e**2, np.e**6]], confidence=0.9)
+    half = 2.91999 * np.sqrt(7 / 3)
+    np.testing.assert_allclose(slopes, [[3, 3 - half, 3 + half]], atol=2e-5)
+
+
+def test_slope_interval_covers_at_the_stated_rate():
+    rng = np.random.default_rng(4)
+    x = np.array([1.0, 2, 4, 8])
+    runs = 2000
+    noise = np.exp(rng.normal(size=(runs, 4, 6)))
+    slopes = np.array([log_slopes(x, x[:, None] ** 0.7 * e)[0] for e in noise])
+    hits = int(((slopes[:, 1] <= 0.7) & (0.7 <= slopes[:, 2])).sum())
+    assert stats.binomtest(hits, runs, 0.95).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: log_slopes([1, 2], [[1, 2]]), "values"),
+        (lambda: log_slopes([1, 2, 3], np.zeros((3, 2))), "positive"),
+        (lambda: log_slopes([2, 2, 2], np.ones((3, 2))), "predictors"),
+    ],
+)
+def test_bad_arguments_of_slopes_are_named(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
