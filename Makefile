@@ -17,7 +17,7 @@ help:  ## show this help
 	@echo "make TARGET, where TARGET is"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | \
 	    awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
-	@echo "book takes PROFILE=smoke|default|paper and ARGS=\"--only '03-*' -p epsilon 0.5\";"
+	@echo "book takes PROFILE=smoke|default|paper and ARGS=\"--only '04-*' -p epsilon 0.5\";"
 	@echo "every target takes PYTHON=python3.12, used when .venv is made."
 
 # The environment is made once, and brought up to date when the pins or the project change.

@@ -266,7 +266,7 @@ def check_page(browser: Browser, origin: str, name: str, screens: Path) -> tuple
     origin : str
         Where the book is served.
     name : str
-        Path of the page in the book, ``notebooks/03-noisy-counts.html``.
+        Path of the page in the book, ``notebooks/04-noisy-counts.html``.
     screens : Path
         Folder of the screenshots.
 

@@ -1,4 +1,4 @@
-"""Whether the book still says what it said: ``python tools/golden.py --only '03-*'``.
+"""Whether the book still says what it said: ``python tools/golden.py --only '04-*'``.
 
 ``book/golden/`` keeps, line by line, every record, every number of a sentence, and what the
 reproducers print.  What moved by less than the tolerance of `dpbook.book.lock` is called rounding.

@@ -19,7 +19,7 @@ from dpbook.book.pages import PageError, ParameterError, find_pages, select, val
 from dpbook.book.report import ledger_text
 
 _FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "refuted", "tier": "exact"}
-_FILTERS |= {"notebook": "03-noisy-counts"}
+_FILTERS |= {"notebook": "04-noisy-counts"}
 _PARAMETER = ("-p", "--parameter")
 _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         return made.add_argument
 
     build, run, claims = command(_build), command(_run), command(_claims)
-    run("notebook", metavar="NOTEBOOK", help="a page: 03-noisy-counts, or just 03")
+    run("notebook", metavar="NOTEBOOK", help="a page: 04-noisy-counts, or just 03")
     for add in (build, run):
         words = "set a parameter; may be repeated"
         pair: dict[str, Any] = {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE")}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 from cycler import cycler
 from IPython import get_ipython
@@ -16,9 +17,11 @@ from matplotlib.transforms import Bbox
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.table import Table
     from matplotlib.text import Annotation
+    from numpy.typing import NDArray
 
 #: The eight colours of Okabe and Ito (2002), told apart with every common form of colour blindness;
 #: in the order in which lines take them. Yellow comes last: on white it is for areas only.
@@ -37,16 +40,72 @@ COLORS = {
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
+#: What was printed, what is right, and what protects nobody, in every figure.
+ROLES = {"printed": COLORS["vermillion"], "right": COLORS["blue"], "non-private": "#555555"}
+
+#: One colour for each mechanism, in every figure.
+MECHANISMS = {
+    "counts": COLORS["blue"],
+    "mle": COLORS["purple"],
+    "one-shot": COLORS["green"],
+    "laplace": COLORS["orange"],
+    "response": COLORS["green"],
+    "debiased": COLORS["sky"],
+    "kwiksort": COLORS["sky"],
+    "kemeny": COLORS["black"],
+    "borda": COLORS["blue"],
+    "footrule": COLORS["purple"],
+    "exponential": COLORS["orange"],
+    "hypercube": COLORS["vermillion"],
+    "on-demand": COLORS["purple"],
+}
+
+#: Lines are told apart without colour, too.
+DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)), "-.")
+_EPSILONS = (0.05, 10.0)  # the ends of the scale of colours
+
+
+def epsilon_color(epsilon: float) -> str:
+    """The colour of a level of epsilon: dark is little privacy; without any it is black."""
+    if not np.isfinite(epsilon):
+        return COLORS["black"]
+    low, high = np.log(_EPSILONS)
+    share = np.clip((np.log(epsilon) - low) / (high - low), 0, 1)
+    return str(mpl.colors.to_hex(mpl.colormaps["viridis_r"](0.15 + 0.8 * share)))
+
+
+def ink(color: str) -> str:
+    """A colour for text on white: the same hue, dark enough for a contrast of 4.5."""
+    rgb = np.array(mpl.colors.to_rgb(color))
+    while _luminance(rgb) > 1.05 / 4.5 - 0.05:
+        rgb = 0.95 * rgb
+    return str(mpl.colors.to_hex(rgb))
+
+
+def _luminance(rgb: NDArray[np.float64]) -> float:
+    """Relative luminance of a colour (WCAG 2.2)."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def canvas(width: float = 7.0, height: float = 3.0) -> tuple[Figure, Axes]:
+    """An empty sheet for a drawing, in inches, with equal units of one inch on both axes."""
+    fig, ax = plt.subplots(figsize=(width, height))
+    ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    ax.axis("off")
+    return fig, ax
+
+
 def use_style() -> None:
-    """Set the book's style for all figures made afterwards; in a notebook they become sharp PNG."""
+    """Set the book's style for all figures made afterwards; in a notebook they become SVG."""
     mpl.rcdefaults()
     style.use(Path(__file__).with_name("book.mplstyle"))
-    mpl.rcParams["axes.prop_cycle"] = cycler(color=list(COLORS.values())[:7])
+    mpl.rcParams["axes.prop_cycle"] = cycler(color=list(COLORS.values())[:7], linestyle=DASHES)
     if get_ipython() is not None:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
 
         # No tight bounding box: figures of one size stay one size on the page.
-        set_matplotlib_formats("retina", bbox_inches=None)
+        set_matplotlib_formats("svg", bbox_inches=None)
 
 
 def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0.0) -> Annotation:
@@ -56,7 +115,11 @@ def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0
     if len(finite) == 0:
         raise ValueError(f"line has no finite point to label with {text!r}")
     x, y = finite[np.argmax(finite[:, 0])]
-    look: dict[str, Any] = {"va": "center", "color": line.get_color(), "annotation_clip": False}
+    look: dict[str, Any] = {
+        "va": "center",
+        "color": ink(str(line.get_color())),
+        "annotation_clip": False,
+    }
     at = (float(x), float(y))
     return ax.annotate(text, at, xytext=(dx, dy), textcoords="offset points", **look)
 

@@ -138,7 +138,7 @@ def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
 
 
 def find_page(root: Path, name: str) -> Page:
-    """The page with this name: ``03-noisy-counts``, a path to it, or a beginning such as ``03``."""
+    """The page with this name: ``04-noisy-counts``, a path to it, or a beginning such as ``03``."""
     stem = Path(name).name.removesuffix(".ipynb")
     begins = select(find_pages(root), [f"{stem}*"])
     found = [page for page in begins if page.name == stem] or begins

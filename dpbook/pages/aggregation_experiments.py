@@ -1,4 +1,4 @@
-"""The experiments of YLL on whole rankings, and the exact error behind their points (page 22)."""
+"""The experiments of YLL on whole rankings, and the exact error behind their points (page 31)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page 01: the Plackett-Luce model (Luce, 1959), lists that rules allow, shapes of its map."""
+"""Page 03: the Plackett-Luce model (Luce, 1959), lists that rules allow, shapes of its map."""
 
 from __future__ import annotations
 

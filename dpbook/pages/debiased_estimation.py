@@ -1,4 +1,4 @@
-"""Page 14: limits of debiased M-estimation."""
+"""Page 18: limits of debiased M-estimation."""
 
 from __future__ import annotations
 

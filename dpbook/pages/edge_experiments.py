@@ -1,4 +1,4 @@
-"""Page 06: the edge-private simulations of CCW25, section 4.1."""
+"""Page 10: the edge-private simulations of CCW25, section 4.1."""
 
 from __future__ import annotations
 

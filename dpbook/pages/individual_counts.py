@@ -1,4 +1,4 @@
-"""Page 07: laws of few people by listing them, losses of a set of two items, exact failures."""
+"""Page 11: laws of few people by listing them, losses of a set of two items, exact failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page 08: Experiments 5 to 7 of CCW25, their edge twin, and the surveys of CCW23, section 4.2.
+"""Page 12: Experiments 5 to 7 of CCW25, their edge twin, and the surveys of CCW23, section 4.2.
 
 Everything is vectorised over replicates, and settings share their random numbers: in one replicate
 a larger crowd contains the smaller one, and a smaller epsilon stretches the same noise. Differences

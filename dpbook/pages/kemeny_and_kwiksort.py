@@ -1,4 +1,4 @@
-"""Page 17: exact worst cases of KwikSort's expected cost, and of its number of comparisons."""
+"""Page 23: exact worst cases of KwikSort's expected cost, and of its number of comparisons."""
 
 from __future__ import annotations
 

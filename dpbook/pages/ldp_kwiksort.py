@@ -1,4 +1,4 @@
-"""What page 20 needs: YLL's bounds, how many majorities are wrong at once, bits of information."""
+"""What page 27 needs: YLL's bounds, how many majorities are wrong at once, bits of information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What page 21 needs: caps, refusals, hard data, and what is enumerated for three items."""
+"""What page 29 needs: caps, refusals, hard data, and what is enumerated for three items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people's ratings say about pairs of films, ratings and gaps kept apart (page 16).
+"""What people's ratings say about pairs of films, ratings and gaps kept apart (page 22).
 
 Sources: Harper and Konstan (2015); XSC, Section 5.4.
 """

@@ -1,4 +1,4 @@
-"""Page 03: edge moves counted, losses by enumeration, exact tails, failures without sampling."""
+"""Page 04: edge moves counted, losses by enumeration, exact tails, failures without sampling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page 04: derivatives by differences, other solvers, neighbours and searches for their loss."""
+"""Page 06: derivatives by differences, other solvers, neighbours and searches for their loss."""
 
 from __future__ import annotations
 

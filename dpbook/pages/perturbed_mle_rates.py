@@ -1,4 +1,4 @@
-"""Page 05: an error split into its sources, and gradient descent with its leave-one-out twins."""
+"""Page 08: an error split into its sources, and gradient descent with its leave-one-out twins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page 13: laws of flipped answers, by hand and by enumeration; what fits make of them."""
+"""Page 17: laws of flipped answers, by hand and by enumeration; what fits make of them."""
 
 from __future__ import annotations
 

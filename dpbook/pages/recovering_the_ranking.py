@@ -1,4 +1,4 @@
-"""Page 15: exact chance that a ranking from randomised responses puts two items in the wrong order.
+"""Page 20: exact chance that a ranking from randomised responses puts two items in the wrong order.
 
 When every user answers every pair, the ridge fit ranks the items by their reported wins (with a
 common epsilon, debiased or not). The difference of two items' wins is a sum of independent bits:

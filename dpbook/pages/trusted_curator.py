@@ -1,4 +1,4 @@
-"""Page 18: enumerations of small crowds, bounds with their constants, and laws of special cases."""
+"""Page 24: enumerations of small crowds, bounds with their constants, and laws of special cases."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def quantile(n: int, miss: float) -> int:
 
 
 def caps_of_every_tournament(sizes: range) -> dict[int, int]:
-    """Caps kept with probability 1 - n^-4 whatever the cycles (page 17, "Cycles save comparisons").
+    """Caps kept with probability 1 - n^-4 whatever the cycles (page 23, "Cycles save comparisons").
 
     They hold for every rate at which the log-moments are convex, which is asserted.
     """

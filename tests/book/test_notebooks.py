@@ -286,7 +286,8 @@ def completeness(name, page, ledger):
         for claim_id in sorted({c for c in checked if c})
         if checked.count(claim_id) > 1
     ]
-    badges = re.findall(r"\{badge\}`([^`]+)`", prose(page))
+    boxes = " ".join(re.findall(r"^`{3,}\{claim\} (.+)$", prose(page), re.MULTILINE))
+    badges = {*re.findall(r"\{badge\}`([^`]+)`", prose(page)), *boxes.split()}
     for claim in ledger.values():
         owed = claim.checked and claim.same_as is None
         if owed and claim.notebook == name and claim.id not in checked:

@@ -1,4 +1,4 @@
-"""Page 22: reports by pair, the printed rule for the questions, leads of runs, steps."""
+"""Page 31: reports by pair, the printed rule for the questions, leads of runs, steps."""
 
 from __future__ import annotations
 

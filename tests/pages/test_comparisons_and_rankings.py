@@ -1,4 +1,4 @@
-"""Page 01: Plackett-Luce against products of choices, allowed lists by hand."""
+"""Page 03: Plackett-Luce against products of choices, allowed lists by hand."""
 
 from __future__ import annotations
 

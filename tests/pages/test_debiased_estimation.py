@@ -1,4 +1,4 @@
-"""Page 14: the limit of the error for a large crowd."""
+"""Page 18: the limit of the error for a large crowd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What page 20 needs, against enumeration, simulation and the law of one pair."""
+"""What page 27 needs, against enumeration, simulation and the law of one pair."""
 
 import itertools
 import math

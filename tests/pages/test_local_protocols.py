@@ -1,4 +1,4 @@
-"""What page 21 needs, against enumeration in other words."""
+"""What page 29 needs, against enumeration in other words."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Page 03: the law of a difference of wins against all outcomes."""
+"""Page 04: the law of a difference of wins against all outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear programs as referees of the Fano bounds, and the steps of page 11 by enumeration."""
+"""Linear programs as referees of the Fano bounds, and the steps of page 15 by enumeration."""
 
 from itertools import combinations, product
 from math import comb, exp, expm1, log

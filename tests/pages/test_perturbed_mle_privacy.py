@@ -1,4 +1,4 @@
-"""Searches, explicit neighbours and other solvers of page 04."""
+"""Searches, explicit neighbours and other solvers of page 06."""
 
 import numpy as np
 import pytest

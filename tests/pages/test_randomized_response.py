@@ -1,4 +1,4 @@
-"""Page 13: laws by enumeration against laws by hand."""
+"""Page 17: laws by enumeration against laws by hand."""
 
 from __future__ import annotations
 

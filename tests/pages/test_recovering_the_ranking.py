@@ -1,4 +1,4 @@
-"""Page 15: the contour integral against enumeration, convolution, and the study it stands for."""
+"""Page 20: the contour integral against enumeration, convolution, and the study it stands for."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Page 09: who answered how much, and the distance of noisy counts by hand."""
+"""Page 13: who answered how much, and the distance of noisy counts by hand."""
 
 from __future__ import annotations
 
