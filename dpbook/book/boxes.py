@@ -30,7 +30,7 @@ class ClaimDirective(SphinxDirective):
     option_spec: ClassVar = {"title": directives.unchanged, "where": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        names, ledger = self.arguments[0].split(), _ledger(self.env.app)
+        names, ledger = self.arguments[0].split(), _ledger(self.env)
         if unknown := [name for name in names if name not in ledger]:
             raise self.error(f"claim: {', '.join(unknown)} is not in book/claims.yml")
         claims = [ledger[name] for name in names]
@@ -60,13 +60,13 @@ class ClaimRefRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         match = re.fullmatch(r"(?:(.*\S)\s*<([^<>]+)>|(\S+))", self.text.strip(), re.DOTALL)
         words, name = (match[1], match[2] or match[3]) if match else (None, self.text)
-        claim = _ledger(self.env.app).get(name)
+        claim = _ledger(self.env).get(name)
         if claim is None:
             text = f"claim-ref: {name!r} is not in book/claims.yml"
             return [nodes.literal(text=name)], [
                 self.inliner.reporter.warning(text, line=self.lineno)
             ]
-        uri = _uri(self.env.app, self.env.docname, f"notebooks/{claim.notebook}", box_id(name))
+        uri = _uri(self.env, f"notebooks/{claim.notebook}", box_id(name))
         return [_link(words or place(claim), uri)], []
 
 

@@ -79,7 +79,7 @@ def ink(color: str) -> str:
     rgb = np.array(mpl.colors.to_rgb(color))
     while _luminance(rgb) > 1.05 / 4.5 - 0.05:
         rgb = 0.95 * rgb
-    return str(mpl.colors.to_hex(rgb))
+    return str(mpl.colors.to_hex(tuple(rgb.tolist())))
 
 
 def _luminance(rgb: NDArray[np.float64]) -> float:

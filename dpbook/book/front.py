@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from dpbook.book import report
 from dpbook.book.ledger import Claim
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx_ext import LEDGER_PAGE, ClaimsDirective
+from dpbook.book.sphinx_ext import ClaimsDirective
 
 #: Width of "as promised" in the picture, in its units.
 _UNIT = 240
@@ -34,7 +34,7 @@ class SummaryDirective(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         ledger, records = self.load()
         here, builder = self.env.docname, self.env.app.builder
-        html = summary_html(ledger, records, builder.get_relative_uri(here, LEDGER_PAGE))
+        html = summary_html(ledger, records, builder.get_relative_uri(here, "book/ledger"))
         return [nodes.raw("", html, format="html")]
 
 
