@@ -12,7 +12,6 @@ from scipy import stats
 
 from dpbook.data import Rankings
 from dpbook.estimators import pairwise_counts
-from dpbook.mechanisms import laplace_noise
 from dpbook.models import all_rankings, mallows_rankings
 from dpbook.privacy import WholeRanking, privacy_loss
 from dpbook.rankers import (
@@ -277,7 +276,7 @@ def test_laplace_bit_follows_the_distribution_function(epsilon: float) -> None:
 
 
 def test_laplace_bit_against_noise_drawn_and_cut() -> None:
-    ones = np.count_nonzero(1 + laplace_noise(1 / 0.7, 40_000, rng=rng(1)) >= 0.5)
+    ones = np.count_nonzero(1 + rng(1).laplace(scale=1 / 0.7, size=40_000) >= 0.5)
     assert stats.binomtest(ones, 40_000, report_pmf(0.7, "laplace")[1, 1]).pvalue > TINY
 
 
