@@ -3,6 +3,17 @@ document.addEventListener("DOMContentLoaded", () => {
   // A name that says what is seen: "Search Ctrl + K", not "Search".
   for (const button of document.querySelectorAll(".search-button-field"))
     button.removeAttribute("aria-label");
+  // The icons of the colour button have titles that its name, "Color mode", does not contain.
+  const untitle = () => {
+    for (const icon of document.querySelectorAll(".theme-switch")) {
+      icon.removeAttribute("title");
+      icon.removeAttribute("aria-labelledby");
+      icon.setAttribute("aria-hidden", "true");
+      icon.querySelector("title")?.remove();
+    }
+  };
+  untitle();
+  addEventListener("load", () => setTimeout(untitle)); // after the font of icons has drawn them
   // The logo leads home; it stands outside every landmark.
   const logo = document.querySelector(".sidebar-primary-item > .navbar-brand.logo")?.parentElement;
   logo?.setAttribute("role", "navigation");

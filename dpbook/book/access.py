@@ -43,7 +43,7 @@ def name_the_rows(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def lead_the_search(app: Sphinx, doctree: nodes.document) -> None:
-    """On ``doctree-read``: a claim's id and its place in the paper lead to the page that checks it."""
+    """On ``doctree-read``: a claim's id and its place in the paper lead to its check."""
     here = app.env.docname
     ids = {name for node in doctree.findall(nodes.target) for name in node["ids"]}
     entries = []

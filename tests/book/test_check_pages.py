@@ -42,7 +42,8 @@ def write_book(folder, **bodies):
 
 
 TABLE = (
-    '<table><caption>C</caption><thead><tr><th scope="col">A</th><th scope="col">B</th></tr></thead>'
+    "<table><caption>C</caption>"
+    '<thead><tr><th scope="col">A</th><th scope="col">B</th></tr></thead>'
     '<tbody><tr><th scope="row">a</th><td>1</td></tr></tbody></table>'
 )
 BAD = {
