@@ -19,6 +19,26 @@ document.addEventListener("DOMContentLoaded", () => {
   logo?.setAttribute("role", "navigation");
   logo?.setAttribute("aria-label", "Home");
 
+  // Paper with or without solutions: an entry beside "Print to PDF", or ?solutions=no for a script.
+  const root = document.documentElement;
+  const without = new URLSearchParams(location.search).get("solutions") === "no";
+  root.classList.toggle("without-solutions", without);
+  const print = document.querySelector(".btn-download-pdf-button");
+  if (print && document.querySelector(".solution")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "btn btn-sm dropdown-item btn-print-without";
+    button.textContent = "Print without solutions";
+    button.addEventListener("click", () => {
+      root.classList.add("without-solutions");
+      window.print();
+      root.classList.toggle("without-solutions", without);
+    });
+    const entry = document.createElement("li");
+    entry.append(button);
+    print.closest("li").after(entry);
+  }
+
   // Boxes that scroll sideways are reached by the Tab key, and only while they scroll.
   const boxes = ".book-table, div.math, .cell_output .output, .bd-content pre, "
     + ".pst-scrollable-table-container, .bd-content table.indextable";

@@ -22,6 +22,7 @@ document.addEventListener("DOMContentLoaded", () => {
       + ".visually-hidden, .claim-badge, .toctree-wrapper";
     for (const element of box.querySelectorAll(noise)) element.remove();
     for (const formula of box.querySelectorAll(".math")) formula.replaceWith(" … ");
+    for (const block of box.querySelectorAll("p, li, dt, dd, td, th, h2, h3, h4")) block.append(" ");
     return box.textContent.replace(/\s+/g, " ");
   };
 });
