@@ -69,6 +69,26 @@ def search_words(name: str, where: str) -> list[str]:
     return [word.strip() for word in words if word.strip()]
 
 
+def search_prose(app: Sphinx) -> None:
+    """On ``builder-inited``: code and formulas are no words of the search."""
+    index_page = getattr(app.builder, "index_page", None)
+    if index_page is not None:
+        app.builder.index_page = lambda name, doctree, title: index_page(  # type: ignore[attr-defined]
+            name, prose(doctree), title
+        )
+
+
+def prose(doctree: nodes.Element) -> nodes.Element:
+    """A copy of a page without blocks of code, and without formulas outside of headings."""
+    copy = doctree.deepcopy()
+    for node in [*copy.findall(nodes.literal_block), *copy.findall(nodes.math_block)]:
+        node.parent.remove(node)
+    for node in list(copy.findall(nodes.math)):
+        if not isinstance(node.parent, nodes.title):
+            node.parent.remove(node)
+    return copy
+
+
 def finish_html(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -97,5 +117,6 @@ def accessible(body: str) -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", name_the_rows)
     app.connect("doctree-read", lead_the_search)
+    app.connect("builder-inited", search_prose)
     app.connect("html-page-context", finish_html)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

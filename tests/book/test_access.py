@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from docutils import nodes
 
-from dpbook.book.access import accessible, name_the_rows, search_words
+from dpbook.book.access import accessible, name_the_rows, prose, search_words
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "book" / "_static"
@@ -50,6 +50,15 @@ def test_the_first_column_names_the_rows(columns, head, expected):
     name_the_rows(None, nodes.table("", group))
     assert specs[0].get("stub") == expected
     assert all("stub" not in spec for spec in specs[1:])
+
+
+def test_the_search_reads_prose_and_neither_code_nor_formulas():
+    title = nodes.title("", "A ", nodes.math(text="x_1"))
+    text = nodes.paragraph("", "Prose", nodes.math(text="\\frac12"), nodes.literal(text="check"))
+    page = nodes.section("", title, text, nodes.literal_block(text="import os"))
+    page += nodes.math_block(text="y")
+    assert prose(page).astext().split() == ["A", "x_1", "Prosecheck"]
+    assert "import os" in page.astext(), "the page itself keeps them"
 
 
 def test_a_claim_is_found_by_its_id_and_by_its_place():
@@ -242,7 +251,8 @@ const Search = {
 def test_a_hit_names_its_claim_and_its_snippet_is_prose(tmp_path, browser):
     shutil.copy(STATIC / "find.js", tmp_path)
     (tmp_path / "search.html").write_text(
-        f"<meta charset='utf-8'><script src='find.js'></script><div id='search-results'></div><script>{SEARCH}</script>"
+        "<meta charset='utf-8'><script src='find.js'></script><div id='search-results'></div>"
+        f"<script>{SEARCH}</script>"
     )
     page = (
         "<main><nav>Contents</nav><article><h1>Title</h1><p>Prose with "
