@@ -31,6 +31,13 @@ _REPLACED = {
     '<th class="head"': '<th scope="col" class="head"',
     '<th class="head stub"': '<th scope="col" class="head stub"',
 }
+#: Captions of the tables that this package makes for Sphinx, where one numbered by Sphinx would
+#: read "Table 2"; any other table without a caption takes the heading above it.
+_CAPTIONS = {
+    "claims-counts": "Verdicts by paper",
+    "claims-ledger": "All claims",
+    "claims-withdrawn": "What was withdrawn",
+}
 _HEADING_OR_TABLE = re.compile(r"<h[1-6][^>]*>(.*?)</h[1-6]>|<table\b[^>]*>(?!\s*<caption)", re.S)
 
 
@@ -61,11 +68,13 @@ def search_words(name: str, where: str) -> list[str]:
     """What a reader may type for a claim: its id, "CCW25 Theorem 3.3", "Theorem 3.3".
 
     Sphinx compares the whole query with a whole entry, and takes an entry apart at semicolons.
+    Of several places the first alone stands without its paper, and so comes first.
     """
     where = where.replace(";", ",")
     paper, _, inside = where.partition(", ")
     parts = [part.strip() for part in re.split(r",| and ", inside) if re.search(r"\d", part)]
-    words = [name, where, f"{paper} {inside}", *parts, *(f"{paper} {part}" for part in parts)]
+    named = [part for part in parts if not part.startswith("§")] or parts
+    words = [name, where, f"{paper} {inside}", *named[:1], *(f"{paper} {part}" for part in parts)]
     return [word.strip() for word in words if word.strip()]
 
 
@@ -109,6 +118,9 @@ def accessible(body: str) -> str:
             heading = re.sub(r'<a class="headerlink".*?</a>', "", match[1], flags=re.S)
             heading = html.escape(html.unescape(re.sub(r"<[^>]+>", "", heading)).strip())
             return match[0]
+        for name, words in _CAPTIONS.items():
+            if name in match[0]:
+                return f"{match[0]}\n<caption>{words}</caption>"
         return f'{match[0]}\n<caption class="from-heading">{heading}</caption>'
 
     return _HEADING_OR_TABLE.sub(captioned, body)

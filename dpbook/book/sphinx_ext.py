@@ -127,8 +127,7 @@ class LedgerDirective(ClaimsDirective):
         ledger, records = self.load()
         head = ("Id", "Paper", "Where", "Kind", "Claim", "Verdict", "Evidence")
         rows = [self.row(claim, records.get(claim.id)) for claim in ledger.values()]
-        table = _table(head, rows, "claims-ledger", caption="All claims")
-        return [self.counts(list(ledger.values())), table]
+        return [self.counts(list(ledger.values())), _table(head, rows, "claims-ledger")]
 
     def counts(self, claims: list[Claim]) -> nodes.table:
         """How many claims of each paper are in each state."""
@@ -139,7 +138,7 @@ class LedgerDirective(ClaimsDirective):
             counts = report.state_counts(of_paper)
             rows.append([paper or "All", *(str(counts[s]) for s in states), str(len(of_paper))])
         head = ("Paper", *(report.STATES[state][1] for state in states), "all")
-        return _table(head, rows, "claims-counts", caption="Verdicts by paper")
+        return _table(head, rows, "claims-counts")
 
     def row(self, claim: Claim, record: dict[str, Any] | None) -> Row:
         """One claim."""
@@ -331,9 +330,7 @@ def _facts(claim: Claim, anchor: str = "") -> nodes.raw:
     return nodes.raw("", f'<span class="target"{anchor}{attributes}></span>', format="html")
 
 
-def _table(
-    head: Sequence[str], rows: Sequence[Row], *classes: str, caption: str = ""
-) -> nodes.table:
+def _table(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.table:
     def row(cells: Row) -> nodes.row:
         inside = ([nodes.Text(cell)] if isinstance(cell, str) else cell for cell in cells)
         return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in inside))
@@ -341,8 +338,7 @@ def _table(
     columns = [nodes.colspec(colwidth=1) for _ in head]
     body = nodes.tbody("", *map(row, rows))
     group = nodes.tgroup("", *columns, nodes.thead("", row(head)), body, cols=len(head))
-    told = [nodes.title(text=caption)] * bool(caption)
-    return nodes.table("", *told, group, classes=[*classes, "colwidths-auto"])
+    return nodes.table("", group, classes=[*classes, "colwidths-auto"])
 
 
 def _warn(message: str, docname: str, subtype: str) -> None:
