@@ -175,7 +175,11 @@ RUN_AXE = """
   // Without the preload, which fetches style sheets again and loses the place of what they import.
   const found = await axe.run({exclude: ["mjx-container"]}, {
     preload: false, resultTypes: ["violations"], ...RULES});
-  return JSON.stringify(found.violations.flatMap(rule => rule.nodes.map(
+  // A head of a table that holds a formula is not empty: its MathML is read, which axe cannot see.
+  const read = (rule, node) => rule.id === "empty-table-header"
+    && document.querySelector(node.target.flat().join(" "))?.querySelector("mjx-assistive-mml");
+  return JSON.stringify(found.violations.flatMap(rule => rule.nodes.filter(
+    node => !read(rule, node)).map(
     node => [rule.id, node.target.flat().join(" "), node.html.slice(0, 100)])));
 })()
 """

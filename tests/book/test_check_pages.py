@@ -46,6 +46,10 @@ TABLE = (
     '<thead><tr><th scope="col">A</th><th scope="col">B</th></tr></thead>'
     '<tbody><tr><th scope="row">a</th><td>1</td></tr></tbody></table>'
 )
+FORMULA = (
+    '<mjx-container><mjx-assistive-mml style="position: absolute; clip: rect(1px, 1px, 1px, 1px);'
+    ' width: 1px; height: 1px; overflow: hidden">x</mjx-assistive-mml></mjx-container>'
+)
 BAD = {
     "formula": ('<span class="math">\\(x\\)</span>', "1 of 1 formulas are not rendered"),
     "merror": (
@@ -101,6 +105,7 @@ BAD = {
         TABLE.replace("<caption>C</caption>", ""),
         "1 tables have no caption, first: <table>",
     ),
+    "empty": (TABLE.replace(">B<", "><"), "axe: empty-table-header (light, 1280 px): 1"),
     "rows": (TABLE.replace('th scope="row"', "td"), "1 tables have no row headers"),
     "sideways": (
         f'<div class="highlight"><pre style="overflow: auto" tabindex="0">{"x" * 400}</pre></div>',
@@ -128,7 +133,7 @@ def test_every_fault_is_found_and_nothing_else(tmp_path, capsys):
         '<span class="math"><mjx-container>x</mjx-container></span>'
         "<div style='overflow-x: auto' tabindex='0'><p style='width: 3000px'>Wide</p></div>"
         "<details><summary>Fold</summary><div class='highlight'><pre>short</pre></div></details>"
-        f"<button>Press</button>{TABLE}"
+        f"<button>Press</button>{TABLE}{TABLE.replace('>B<', f'>{FORMULA}<')}"
         "<div style='height: 30000px'></div>"
     )
     bodies = {name: body for name, (body, _) in BAD.items()}
