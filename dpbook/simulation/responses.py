@@ -16,7 +16,8 @@ from scipy.special import expit
 
 from dpbook import _validation as check
 from dpbook.estimators import top_k_mask
-from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers, fit_scores
+from dpbook.estimators.debiased import fit_scores
+from dpbook.rankers import FlippedAnswers, LaplaceAnswers
 
 Array = NDArray[np.float64]
 
