@@ -356,7 +356,7 @@ def test_capped_kwiksort_of_many_items():
         (lambda: NoisyPairs.private(1.0, NINE, delta=1.0), "delta = 1.0"),
         (lambda: NoisyPairs.printed(1.0, WholeRanking(3)), "users = None with clip"),
         (lambda: NoisyPairs.private(1.0, WholeRanking(3)).loss("set"), "of = 'set'"),
-        (lambda: NoisyPairs.private(1.0, NINE, delta=0.1).at_loss(1.0), "gaussian = True"),
+        (lambda: NoisyPairs.private(1.0, NINE, delta=0.1).at_loss(1.0), "gaussian=True"),
         (lambda: CappedKwikSort.private(1.0, NINE, 1), "cap = 1"),
         (lambda: CappedKwikSort.private(1.0, NINE, 2, share=0.0), "share = 0"),
         (lambda: CappedKwikSort.private(1.0, WholeRanking(3), 2), "users = None"),

@@ -11,7 +11,7 @@ from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
 Array = NDArray[np.float64]
 
 
-def debiased_mle(outcomes: ArrayLike, *, gamma: float, tol: float = 1e-12) -> RidgeFit:
+def debiased_mle(outcomes: ArrayLike, *, gamma: float) -> RidgeFit:
     """Ridge M-estimate of Bradley-Terry strengths from real-valued outcomes.
 
     Minimised is the sum over pairs i < j of ``N_ij log(1 + e^x) - outcomes[i, j] x`` with
@@ -26,13 +26,12 @@ def debiased_mle(outcomes: ArrayLike, *, gamma: float, tol: float = 1e-12) -> Ri
     gamma : float
         Ridge parameter; 0 asks for the plain M-estimate, refused where there is none. XSC's
         lambda, for the mean over N answers, is gamma / (2 N).
-    tol : float
-        Largest allowed score residual, as a share of the largest total weight or score of an item.
 
     Returns
     -------
     RidgeFit
-        Estimates that sum to zero.
+        Estimates that sum to zero; the residual is at most 1e-12 of the largest total weight, or
+        score, of an item.
 
     Notes
     -----
@@ -52,14 +51,14 @@ def debiased_mle(outcomes: ArrayLike, *, gamma: float, tol: float = 1e-12) -> Ri
     per_pair = float(off.flat[0])
     # Weights that differ by rounding alone are one weight: the complete graph is recognised.
     if per_pair > rounding and np.abs(off - per_pair).max() <= rounding:
-        return fit_scores(score, per_pair, gamma=gamma, tol=tol)
+        return fit_scores(score, per_pair, gamma=gamma)
     weight = np.where(weight > rounding, weight, 0.0)
     score -= score.mean(axis=-1, keepdims=True)
-    limit = _limit(tol, score, float(weight.sum(axis=-1).max()))
+    limit = _limit(score, float(weight.sum(axis=-1).max()))
     return ridge_mle(weight / 2, gamma=gamma, linear=-score, tol=limit)
 
 
-def fit_scores(score: Array, per_pair: float, *, gamma: float, tol: float = 1e-12) -> RidgeFit:
+def fit_scores(score: Array, per_pair: float, *, gamma: float) -> RidgeFit:
     """`debiased_mle` when all pairs have the same weight: the scores of the items are sufficient.
 
     The score of item i is the sum of ``outcomes[i, j] - per_pair / 2`` over j; shape (..., n).
@@ -77,11 +76,12 @@ def fit_scores(score: Array, per_pair: float, *, gamma: float, tol: float = 1e-1
                 f"{missing.size} replicates: allowed is gamma > 0, or outcomes in which every "
                 "group of items loses something to the others"
             )
-    wins, limit = np.full(n, per_pair * (n - 1) / 2), _limit(tol, score, per_pair * (n - 1))
+    wins, limit = np.full(n, per_pair * (n - 1) / 2), _limit(score, per_pair * (n - 1))
     return ridge_mle_complete(wins, per_pair=per_pair, gamma=gamma, linear=-score, tol=limit)
 
 
-def _limit(tol: float, score: Array, degree: float) -> float:
+def _limit(score: Array, degree: float) -> float:
+    """Largest allowed residual."""
     if degree <= 0:
         raise ValueError("outcomes hold no answer: allowed is at least one pair of weight above 0")
-    return check.positive("tol", tol) * max(degree, float(np.abs(score).max()))
+    return 1e-12 * max(degree, float(np.abs(score).max()))

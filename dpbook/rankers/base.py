@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cache
-from math import exp, log
+from math import exp, inf, log
 from typing import Any, Self
 
 import numpy as np
@@ -103,6 +103,8 @@ class Ranker(ABC):
         """The member of this family whose `loss`, its upper end, is just epsilon, in nats."""
         eps = check.epsilon(epsilon)
         check.noise_scale(self.scale)
+        if self.loss(of)[1] == inf:
+            raise ValueError(f"{self}: allowed is Laplace noise, where the loss is finite")
 
         def excess(logarithm: float) -> float:  # falls with the scale
             return float(log(replace(self, scale=exp(logarithm)).loss(of)[1] / eps))

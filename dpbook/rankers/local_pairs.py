@@ -34,8 +34,6 @@ from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, pair_indic
 Places = NDArray[np.integer[Any]]  # rows of places, (users, n)
 
 MECHANISMS = ("response", "laplace")
-DESIGNS = ("random", "balanced")
-SOLVERS = ("kwiksort", "kemeny")
 
 _CHUNK = 2**22  # most signs held at once
 
@@ -149,7 +147,7 @@ class LocalPairs(LocalRanker):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.choice("solver", self.solver, SOLVERS)
+        check.choice("solver", self.solver, ("kwiksort", "kemeny"))
 
     @property
     def answers(self) -> int:
@@ -235,7 +233,7 @@ class PairResponses(LocalPairs):
         super().__post_init__()
         check.integer("queries", self.queries, 1, self.pairs)
         check.choice("mechanism", self.mechanism, (*MECHANISMS, "printed"))
-        check.choice("design", self.design, DESIGNS)
+        check.choice("design", self.design, ("random", "balanced"))
 
     @classmethod
     def private(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1, **how: str) -> Self:

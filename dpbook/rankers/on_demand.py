@@ -23,8 +23,6 @@ from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints
 from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Places
 
-CALIBRATIONS = ("tight", "printed")
-
 
 @dataclass(frozen=True, eq=False)
 class GroupAnswers:
@@ -89,7 +87,7 @@ class AnswersOnDemand(_OnDemand):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.integer("cap", self.cap, (self.unit.n_items + 1) // 2)
-        check.choice("calibration", self.calibration, CALIBRATIONS)
+        check.choice("calibration", self.calibration, ("tight", "printed"))
 
     @classmethod
     def private(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb, exp, inf, log, sqrt
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,11 +46,6 @@ class OfRankings(Ranker):
 
     def _noise_shape(self, size: Size) -> tuple[int, ...]:
         return *check.shape("size", size), comb(self.unit.n_items, 2)
-
-    def at_loss(self, epsilon: float, of: str = "release") -> Self:
-        if self.loss(of)[1] == inf:
-            raise ValueError("gaussian = True: allowed is Laplace noise, where the loss is finite")
-        return super().at_loss(epsilon, of)
 
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration: `pmf` on all neighbours that the unit lists."""

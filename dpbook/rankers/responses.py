@@ -38,7 +38,6 @@ from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, both_ways,
 
 Shape = tuple[int, ...]
 
-READINGS = ("classic", "debiased", "weighted")
 _MOST_REPORTS = 20_000  # sets of reports that `FlippedAnswers.pmf` enumerates
 
 
@@ -172,7 +171,7 @@ class FlippedAnswers(_Answers):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.choice("reading", self.reading, READINGS)
+        check.choice("reading", self.reading, ("classic", "debiased", "weighted"))
 
     def channel(self) -> Array:
         """Law of a report (columns) given the answer (rows), for each group: (..., 2, 2)."""
