@@ -1,6 +1,5 @@
 """Non-private estimators: win counts, orders, ridge maximum likelihood, rank aggregation."""
 
-from dpbook.estimators.footrule import footrule_ranking
 from dpbook.estimators.kemeny import kemeny_ranking, local_search_ranking
 from dpbook.estimators.kwiksort import (
     comparisons_pmf,
@@ -12,6 +11,7 @@ from dpbook.estimators.kwiksort import (
 from dpbook.estimators.orders import (
     borda_ranking,
     copeland_ranking,
+    footrule_ranking,
     ranks_from_scores,
     top_k_mask,
     win_counts,

@@ -58,11 +58,7 @@ def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64
     places = check.rankings("ranking", ranking)
     shares = check.finite_array("fractions", fractions, min_ndim=2)
     n = places.shape[-1]
-    if shares.shape[-2:] != (n, n):
-        raise ValueError(
-            f"fractions of shape {shares.shape}: allowed is (..., n, n) with n = {n}, the items "
-            "of the ranking"
-        )
+    check.shaped("fractions", shares, shares.shape[-2:] == (n, n), f"(..., {n}, {n})")
     total = np.zeros(np.broadcast_shapes(places.shape[:-1], shares.shape[:-2]))
     for i in range(n):
         behind = places[..., i : i + 1] < places

@@ -46,7 +46,7 @@ def average_win_probabilities(rho: ArrayLike) -> Array:
     -------
     array, shape (..., n)
     """
-    return np.asarray(_probabilities(rho).mean(axis=-1))
+    return np.asarray(probabilities("rho", rho).mean(axis=-1))
 
 
 def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Array:
@@ -109,7 +109,7 @@ def edge_wins(
     -----
     Idealised sampler (floating point).
     """
-    matrix = _probabilities(rho)
+    matrix = probabilities("rho", rho)
     p = check.probability("p", p, zero=False)
     size = check.integer("size", size, 1)
     check.generator(rng)
@@ -148,7 +148,7 @@ def individual_wins(
     All comparisons are independent, so the totals are multinomial over the ordered pairs.
     Idealised sampler (floating point).
     """
-    matrix = _probabilities(rho)
+    matrix = probabilities("rho", rho)
     total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)
     check.integer("users times per_user", total, 1, check.MOST_COUNT)
     size = check.integer("size", size, 1)
@@ -160,12 +160,12 @@ def individual_wins(
     return wins
 
 
-def _probabilities(rho: ArrayLike) -> Array:
+def probabilities(name: str, rho: ArrayLike) -> Array:
     """Check a matrix of winning probabilities, or a stack of them."""
-    matrix = check.square_tables("rho", rho)
+    matrix = check.square_tables(name, rho)
     if matrix.min() < 0 or matrix.max() > 1:
-        raise ValueError("rho leaves [0, 1]: allowed are probabilities")
-    # Complementary entries that were computed in floating point may miss 1 by one rounding each.
-    if not np.allclose(matrix + np.swapaxes(matrix, -1, -2), 1.0, rtol=0, atol=4e-16):
-        raise ValueError("rho + rho.T differs from 1: allowed is rho[i, j] + rho[j, i] = 1")
+        raise ValueError(f"{name} leaves [0, 1]: allowed are probabilities")
+    # Complementary entries that were computed in floating point may miss 1 by a few roundings.
+    if not np.allclose(matrix + np.swapaxes(matrix, -1, -2), 1.0, rtol=0, atol=1e-12):
+        raise ValueError(f"{name} + {name}.T differs from 1: allowed is [i, j] + [j, i] = 1")
     return matrix
