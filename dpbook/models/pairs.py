@@ -1,8 +1,4 @@
-"""Models of pairwise comparisons: winning probabilities, exact laws, samplers.
-
-A model is a matrix ``rho`` of shape (n, n): ``rho[i, j]`` is the probability that item ``i`` beats
-item ``j``, ``rho + rho.T`` is 1 everywhere, so the diagonal is 1/2.
-"""
+"""Models of pairwise comparisons: winning probabilities and samplers."""
 
 from __future__ import annotations
 
@@ -75,9 +71,8 @@ def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Arr
     gap = check.nonnegative("gap", gap)
     if gap > 0.5:
         raise ValueError(f"gap = {gap!r}: allowed is a number in [0, 1/2]")
-    members = check.whole_array(
-        "k", k if np.ndim(k) else np.arange(check.integer("k", k, 1, n - 1))
-    )
+    group = k if np.ndim(k) else np.arange(check.integer("k", k, 1, n - 1))
+    members = check.whole_array("k", group)
     upper = np.isin(np.arange(n), members).astype(float)
     if not 0 < upper.sum() == members.size < n:
         raise ValueError(f"k = {k!r}: allowed are 1 to {n - 1} different items 0..{n - 1}")
@@ -110,10 +105,9 @@ def edge_wins(
     Idealised sampler (floating point).
     """
     matrix = probabilities("rho", rho)
-    p = check.probability("p", p, zero=False)
-    size = check.integer("size", size, 1)
-    check.generator(rng)
+    p, size = check.probability("p", p, zero=False), check.integer("size", size, 1)
     n = matrix.shape[-1]
+    check.generator(rng)
     i, j = np.triu_indices(n, 1)
     first = rng.random((size, i.size)) < matrix[i, j]
     seen = rng.random((size, i.size)) < p if p < 1 else np.ones_like(first)
@@ -151,9 +145,8 @@ def individual_wins(
     matrix = probabilities("rho", rho)
     total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)
     check.integer("users times per_user", total, 1, check.MOST_COUNT)
-    size = check.integer("size", size, 1)
+    size, n = check.integer("size", size, 1), matrix.shape[-1]
     check.generator(rng)
-    n = matrix.shape[-1]
     i, j = np.nonzero(~np.eye(n, dtype=bool))
     wins = np.zeros((size, n, n), dtype=np.int64)
     wins[:, i, j] = rng.multinomial(total, matrix[i, j] / (n * (n - 1) / 2), size=size)
