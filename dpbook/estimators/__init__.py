@@ -16,8 +16,7 @@ from dpbook.estimators.orders import (
     top_k_mask,
     win_counts,
 )
-from dpbook.estimators.pairwise import pairwise_counts
-from dpbook.estimators.rank_distances import kemeny_score, kendall_distance
+from dpbook.estimators.pairwise import kemeny_score, kendall_distance, pairwise_counts
 from dpbook.estimators.ridge import ridge_mle, ridge_mle_complete
 
 __all__ = [

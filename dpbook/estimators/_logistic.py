@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,12 @@ class Matrices(Graph):
         self.won, self.degree = wins.sum(axis=-1, dtype=float), self.total.sum(axis=-1)
 
     def part(self, index: Any) -> Matrices:
-        return self if self.wins.ndim == 2 else Matrices(self.wins[index])
+        if self.wins.ndim == 2:
+            return self
+        some = copy(self)
+        some.wins, some.total, some.won = self.wins[index], self.total[index], self.won[index]
+        some.degree = self.degree[index]
+        return some
 
     def groups(self) -> int:
         edges, n = self.wins > 0, self.wins.shape[-1]

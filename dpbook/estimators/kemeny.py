@@ -14,7 +14,7 @@ from scipy import optimize, sparse
 
 from dpbook import _validation as check
 from dpbook.estimators.orders import borda_ranking
-from dpbook.estimators.rank_distances import kemeny_score
+from dpbook.estimators.pairwise import kemeny_score
 from dpbook.models.rankings import all_rankings
 
 Array = NDArray[np.float64]
@@ -43,8 +43,7 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     counts : array, shape (n, n)
         Entry [i, j] says how many users place i before j; noisy counts will do.
     time_limit : float, optional
-        Seconds after which the best ranking and the best bound so far are returned; the first
-        local search is not interrupted.
+        Seconds after which the best ranking and the best bound so far are returned.
 
     Returns
     -------

@@ -170,8 +170,7 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
 
     Notes
     -----
-    No pair is compared twice, so majority votes, a tied vote being 1/2, are of this form, with or
-    without noise drawn afresh for each comparison.
+    No pair is compared twice: so are majority votes, a tie being 1/2, with fresh noise or none.
     """
     table = _preference(preference)
     return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]

@@ -140,10 +140,9 @@ def footrule_ranking(reached: ArrayLike) -> NDArray[np.int64]:
 
     Notes
     -----
-    The total distance is, up to a number that is the same for every ranking, twice the sum of the
-    entries [i, l] with l < k_i, the place of item i: an assignment problem, in time O(n^3). At most
-    twice as many disagreements as a Kemeny ranking (Diaconis and Graham 1977; Dwork, Kumar, Naor
-    and Sivakumar 2001).
+    The total distance is, up to a constant, twice the sum of the entries [i, l] with l < k_i, the
+    place of item i: an assignment problem. At most twice as many disagreements as a Kemeny ranking
+    (Diaconis and Graham 1977; Dwork, Kumar, Naor and Sivakumar 2001).
     """
     tables = check.finite_array("reached", reached, min_ndim=2)
     fit = tables.shape[-2] == tables.shape[-1] + 1
