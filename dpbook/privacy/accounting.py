@@ -1,9 +1,8 @@
 """What a person who answers many questions by randomised response spends in total.
 
-A person is protected if all answers together are: neighbouring data differ in every answer of one
-person. The privacy loss of one report is +epsilon with probability 1 / (1 + e^-epsilon), else
--epsilon, and the losses of a person's reports are independent and add up. For answers at unequal
-parameters, and for other mechanisms, use a library of accounting, such as dp-accounting.
+Neighbouring data differ in every answer of one person. The privacy loss of one report is +epsilon
+with probability 1 / (1 + e^-epsilon), else -epsilon, and the losses of a person's reports are
+independent and add up. For answers at unequal parameters use a library such as dp-accounting.
 """
 
 from __future__ import annotations

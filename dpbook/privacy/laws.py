@@ -1,10 +1,9 @@
 """Exact laws of what a noisy sort releases: the top-k set and the full ranking.
 
 The line of scores is cut into cells on which each item's distribution function is one simple
-expression: with Laplace noise at the scores, and so that no cell is wider than one scale; with
-discrete noise at the integers, where an added uniform in (0, 1) breaks ties fairly. Every law is a
-sum, over cells, of products of **positive** terms. Nothing cancels, so even probabilities of 1e-100
-come out with full relative accuracy, which is what a privacy loss (a log-ratio) needs.
+expression: with Laplace noise at the scores, and finer; with discrete noise at the integers, where
+an added uniform in (0, 1) breaks ties fairly. Every law is a sum of products of **positive** terms:
+nothing cancels, and a probability of 1e-100 is as accurate, relatively, as a log-ratio needs.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """Who is protected: one comparison, one person, or one whole ranking.
 
-A unit says what may change between neighbouring data sets. It knows how far a statistic moves
-(`l1`), lists the neighbours of small designs, and refuses data that break its promise (`check`).
-There is no default: whoever calibrates noise says whom it protects.
-
-A statistic is ``"counts"``, the wins of each item, shape (n,); ``"leads"``, wins minus defeats of
-each pair, listed as tables of wins of shape (n, n); or ``"places"``, the people who put an item in
-a place or before it.
+A unit knows how far a statistic moves between neighbouring data sets (`l1`), lists them for small
+designs, and refuses data that break its promise (`check`). There is no default: whoever calibrates
+noise says whom it protects. A statistic is ``"counts"``, the wins of each item, shape (n,);
+``"leads"``, wins minus defeats of each pair, listed as tables of wins of shape (n, n); or
+``"places"``, the people who put an item in a place or before it.
 """
 
 from __future__ import annotations
@@ -145,9 +143,8 @@ class Person:
 
         For every pair once, the counts of a person are majorised by (n-1, ..., 0) (Landau 1953), so
         the convex l1 distance is largest between two opposite rankings. With skips, fix the signs
-        of the difference: a pair of items with opposite signs adds up to 2, with equal signs up to
-        1 (one side answers, the other skips), and the split into halves is best. A tie that counts
-        half a win for each side lies half-way between the two answers and changes nothing.
+        of the difference: a pair with opposite signs adds up to 2, with equal signs up to 1 (one
+        side skips), and the split into halves is best. A tie, half a win each, changes nothing.
         """
         _counts_only(statistic)
         n = self.n_items
