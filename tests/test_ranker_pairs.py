@@ -100,7 +100,7 @@ def test_tables_that_are_not_of_these_people_are_refused(make):
             with pytest.raises(ValueError, match=f"users = {users}: data holds 9 answers"):
                 use(CYCLE)
     ranker = make(1.0, NINE)
-    with pytest.raises(ValueError, match=r"data holds 0\.\d+, which is no count"):
+    with pytest.raises(ValueError, match=r"data holds 0\.\d+: allowed are counts"):
         ranker.sample(CYCLE / 9, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="data holds -"):
         ranker.pmf(-CYCLE)

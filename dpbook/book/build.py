@@ -161,8 +161,7 @@ def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]], *, tim
         if outcome.error:
             _tell(outcome)
             return 1
-        problems = collect(out, root, pages=[page.name])
-        for problem in problems:
+        for problem in (problems := collect(out, root, pages=[page.name])):
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
         if not render(root, out, strict=False):
             return 1
@@ -171,6 +170,5 @@ def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]], *, tim
             raise PageError(f"page {page.name} has no HTML, because _toc.yml does not name it")
         print(f"notebook: {shutil.copy2(job.target, html.parent)}\npage:     {html}")
         if problems:
-            words = "The page is written, but its claims did not come out as recorded."
-            print(words, file=sys.stderr)
+            print("The page is written, but claims did not come out as recorded.", file=sys.stderr)
         return int(bool(problems))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.data import Rankings
-from dpbook.estimators.footrule import footrule_ranking
+from dpbook.estimators.orders import footrule_ranking
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints, Size
