@@ -36,8 +36,8 @@ def with_advice(notebook: dict[str, Any], wheel: str) -> dict[str, Any]:
     """The same notebook, which begins with how to run it."""
     words = (
         f'*To run this page: take `{ARCHIVE}` and `{wheel}` from the page "How to read and rerun '
-        f'this book", unpack the archive (checks look for its `book/claims.yml`), then `pip install '
-        f"'{wheel}[book,lab]'` and `jupyter lab`. With the extra `lab` boxes and links look right.*"
+        f'this book", unpack the archive (checks look for its `book/claims.yml`), then '
+        f"`pip install '{wheel}[book,lab]'` and `jupyter lab`, which shows boxes and links, too.*"
     )
     cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": [words]}
     return notebook | {"cells": [cell, *notebook["cells"]]}
@@ -60,6 +60,8 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
     folder = out / FOLDER
     folder.mkdir(exist_ok=True)
     (folder / ARCHIVE).write_bytes(archive.getvalue())
+    if not Path(app.srcdir, "pyproject.toml").is_file():
+        return  # pages without the package's source
     with tempfile.TemporaryDirectory() as made:
         build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
         build += ["--no-build-isolation", "--disable-pip-version-check", "-w", made]

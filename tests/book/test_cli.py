@@ -43,13 +43,17 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         ("build --only 02* -p x 1", "no parameter 'x' on 02-two; there are epsilon, n_items"),
         ("build --only 09*", "no page matches 09*; the pages are 01-one, 02-two"),
         ("build --profile big", "no profile 'big'; notebooks/profiles.yml has default, smoke"),
-        ("run 09-nine", "no page matches 09-nine*; the pages are 01-one, 02-two"),
-        ("run 0", "'0' begins several pages; the pages are 01-one, 02-two"),
+        (
+            "run 09-nine",
+            "'09-nine' fits no page, did you mean '01-one'?; the pages are 01-one, 02-two",
+        ),
+        ("run 9", "'9' fits no page; the pages are 01-one, 02-two"),
+        ("run o", "'o' fits several pages; the pages are 01-one, 02-two"),
         ("build -p epsilon nan", "epsilon = nan is outside the allowed values"),
         ("build -p epsilon -inf", "epsilon = -inf is outside the allowed values"),
         ("build -p epsilon inf", "epsilon = inf is outside the allowed values"),
         ("run 01-one -p epsilon 0", "page 01-one: epsilon = 0 is outside"),
-        ("run 01-one -p eps 1", "page 01-one: no parameter 'eps'"),
+        ("run 01-one -p eps 1", "page 01-one: no parameter 'eps', did you mean 'epsilon'?"),
         ("list 09*", "no page matches 09*; the pages are 01-one, 02-two"),
         ("claims --paper Z", "no claim with paper 'Z'; there are P, Q"),
     ],
@@ -136,7 +140,9 @@ def test_claims(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "A-1: needs paper" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["01-one", "01", "01-one.ipynb", "notebooks/01-one.ipynb"])
+@pytest.mark.parametrize(
+    "name", ["01-one", "1", "01", "one", "01-one.ipynb", "notebooks/01-one.ipynb"]
+)
 @pytest.mark.parametrize("problems", [[], ["A-1 (01-one): holds is False"]])
 def test_run_writes_the_page_beside_its_notebook(
     tiny_book: Path,
@@ -149,32 +155,43 @@ def test_run_writes_the_page_beside_its_notebook(
         write_whole(jobs[0].target, str(jobs[0].parameters))
         return [Outcome(jobs[0], 1.0)]
 
-    def render(root: Path, out: Path, *, strict: bool) -> bool:
-        assert not strict, "other pages may be missing"
-        write_whole(out / "html/notebooks/01-one.html", "<html>")
+    def render(root: Path, out: Path, page: str) -> bool:
+        write_whole(out / f"html/notebooks/{page}.html", "<html>")
         return True
 
     monkeypatch.setattr(build, "run_pages", pretend)
-    monkeypatch.setattr(build, "render", render)
+    monkeypatch.setattr(build, "render_page", render)
     monkeypatch.setattr(build, "collect", lambda out, root, pages: problems)
     status = main(["run", name, "-p", "epsilon", "0.25"], tiny_book)
     told = capsys.readouterr()
     assert status == (1 if problems else 0)
     assert ("A-1" in told.err) is bool(problems)
-    page = tiny_book / "_build/run/01-one/html/notebooks/01-one.html"
+    page = tiny_book / "_build/run/01-one/epsilon=0.25/html/notebooks/01-one.html"
     notebook = page.with_suffix(".ipynb")
     assert notebook.read_text() == "{'epsilon': 0.25, 'n_items': 4}"
     assert page.is_file()
     assert f"notebook: {notebook}\npage:     {page}\n" in told.out
 
 
-def test_a_page_that_the_contents_do_not_name_is_told(
+def test_a_page_that_cannot_be_rendered_is_told_and_keeps_the_old_one(
     tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(build, "run_pages", lambda jobs, **o: [Outcome(jobs[0], 1.0)])
-    monkeypatch.setattr(build, "render", lambda *a, **o: True)
-    assert main(["run", "01"], tiny_book) == 2
-    assert "page 01-one has no HTML, because _toc.yml does not name it" in capsys.readouterr().err
+    out = tiny_book / "_build/run/01-one/published"
+    write_whole(out / "html/notebooks/01-one.html", "old")
+    failed = subprocess.CompletedProcess([], 1, stdout="no such theme\n")
+    monkeypatch.setattr(rendering, "run_python", lambda *args, **options: failed)
+    assert not rendering.render_page(tiny_book, out, "01-one")
+    told = capsys.readouterr().err
+    assert "no such theme" in told and "the page could not be rendered" in told
+    assert (out / "html/notebooks/01-one.html").read_text() == "old"
+    assert not list(out.glob("staging*"))
+
+
+def test_each_set_of_parameters_has_a_folder_of_its_own() -> None:
+    assert build.folder_name({}) == "published"
+    assert build.folder_name({"n": 4, "epsilon": 0.25}) == "epsilon=0.25,n=4"
+    odd = [build.folder_name({"edition": text}) for text in ("../up", "a b")]
+    assert len(set(odd)) == 2 and all(name.isalnum() for name in odd)
 
 
 def test_rendering_that_fails_keeps_the_old_book(

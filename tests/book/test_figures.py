@@ -92,7 +92,7 @@ def test_a_line_is_labelled_at_its_right_end():
     (line,) = ax.plot([3, 1, 2, 4], [5, 6, 7, np.nan])
     label = figures.label_line(ax, line, "theory")
     assert label.xy == (3.0, 5.0)
-    assert label.get_color() == line.get_color()
+    assert label.get_color() == figures.ink(line.get_color())
     (empty,) = ax.plot([1.0], [np.nan])
     with pytest.raises(ValueError, match="no finite point"):
         figures.label_line(ax, empty, "x")

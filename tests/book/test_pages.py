@@ -151,14 +151,18 @@ def test_values_from_the_command_line(name: str, text: str, value: object) -> No
         ("epsilon", True, "epsilon = True has the wrong type, bool; allowed: float, (0, 10]"),
         ("epsilon", "1", "epsilon = '1' has the wrong type, str"),
         ("epsilon", 10**400, "too large for a float"),
-        ("n_items", 4.0, "n_items = 4.0 has the wrong type, float; allowed: int, [3, 7]"),
+        ("n_items", 4.5, "n_items = 4.5 has the wrong type, float; allowed: int, [3, 7]"),
         ("n_items", 8, "n_items = 8 is outside"),
         ("n_items", None, "has the wrong type, NoneType"),
         ("epsilons", 1.0, "epsilons = 1.0 is not a list"),
         ("epsilons", [], "epsilons = [] is not a list with at least one element"),
         ("epsilons", [1.0, 0.0], "is outside the allowed values; allowed: list of float, each in"),
         ("edition", "1999", "edition = '1999' is outside"),
-        ("eps", 1.0, "no parameter 'eps'; its parameters are epsilon, n_items"),
+        (
+            "eps",
+            1.0,
+            "no parameter 'eps', did you mean 'epsilon'?; its parameters are epsilon, n_items",
+        ),
     ],
 )
 def test_refusals_name_page_parameter_value_and_what_is_allowed(

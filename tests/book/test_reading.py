@@ -1,0 +1,112 @@
+"""How long a page takes: counted by hand on a small page, and without what a reader may skip."""
+
+import copy
+import json
+import math
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+
+from dpbook.book import boxes, downloads, front
+from dpbook.book.ledger import Claim, load_ledger
+from dpbook.book.pages import ParameterError, refuse_out_of_range
+from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, minutes
+
+
+def cell(kind, source, tags=()):
+    return {"cell_type": kind, "source": source, "metadata": {"tags": list(tags)}}
+
+
+PAGE = {
+    "cells": [
+        cell("markdown", "# One two\n\nThree $x$ four\n\n$$ y = z $$\n"),
+        cell("code", "a = 1  # m | - | [0, 1]", ["parameters"]),
+        cell("code", "b = 2\n\nc = 3"),
+        cell("code", "d = 4", ["hide-input"]),
+        cell("code", "fig\nplt.show()"),
+        cell("code", "table(rows, 'x')\n", ["hide-input"]),
+        cell("markdown", "```{exercise} Skip these words\nall of them\n```\n"),
+        cell("markdown", "```{solution-start} x\n```\n\nhidden words"),
+        cell("code", "e = 5"),
+        cell("markdown", "```{solution-end}\n```\n\nfive"),
+    ]
+}
+
+
+def test_what_a_reader_sees_is_counted():
+    found = counts(PAGE)
+    assert found == {
+        **{"words": 5, "lines": 4, "figures": 1, "tables": 1, "displays": 1, "inlines": 1},
+    }
+    seconds = sum(found[what] * each for what, each in SECONDS.items())
+    assert abs(minutes(PAGE) - (found["words"] / WORDS_PER_MINUTE + seconds / 60)) <= 0.5
+
+
+@pytest.mark.parametrize("number", [2, 4])
+def test_folded_code_takes_no_time(number):
+    folded = copy.deepcopy(PAGE)
+    folded["cells"][number]["metadata"]["tags"] = ["hide-input"]
+    assert counts(folded)["lines"] == 2
+    assert counts(folded)["figures"] == 1
+
+
+CLAIM = Claim(
+    "P-1", "P", "Thm 3.3, proof B.4", "utility", "s", "01-one", "checked", "holds", "exact"
+)
+
+
+def test_a_place_in_a_paper_is_written_out():
+    assert boxes.place(CLAIM) == "P, Theorem 3.3"
+    ours = Claim("BOOK-X", "BOOK", "this book", "utility", "s", "01-one", "pending")
+    assert boxes.place(ours) == "BOOK-X"
+
+
+def test_the_finding_counts_every_statement_once():
+    claims = [c for c in load_ledger("book/claims.yml").values() if c.paper != "BOOK"]
+    told = front.finding(claims, 5)
+    numbers = [int(word) for word in told.replace(",", "").split() if word.isdecimal()]
+    assert numbers[0] == len(claims)
+    assert str(sum(c.state == "false-repaired" for c in claims)) in told
+    assert front.finding(claims[1:], 5) != told
+
+
+def test_a_picture_shows_recorded_losses_only():
+    ledger = load_ledger("book/claims.yml")
+    name, key = "CCW25-ALG3", "set_loss_over_eps_n2_k1_L1_m10_eps1"
+    html = front.summary_html(ledger, {name: {"report": {key: 1.75}}}, "ledger.html")
+    assert "1.75 ε" in html and ledger[name].label(key) in html
+    assert html.count("front-lost") == 1
+    assert "front-lost" not in front.summary_html(ledger, {}, "ledger.html")
+
+
+def test_values_outside_their_range_are_refused_under_plain_papermill():
+    names = {"In": ["x = 1.0  # m | - | [0, 2]", "import math"], "x": 1.5}
+    refuse_out_of_range(names)
+    with pytest.raises(ParameterError, match=r"x = 3.0 is outside the allowed values; .*\[0, 2\]"):
+        refuse_out_of_range(names | {"x": 3.0})
+    refuse_out_of_range({"x": math.inf})  # no history, nothing to compare with
+
+
+def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path, monkeypatch):
+    monkeypatch.delenv("DPBOOK_PARTIAL", raising=False)
+    source, out = tmp_path / "source", tmp_path / "html"
+    for folder in (source / "notebooks", source / "book", out / "_sources/notebooks"):
+        folder.mkdir(parents=True)
+    (source / "notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
+    (out / "_sources/notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
+    (source / "book/claims.yml").write_text("[]")
+    builder = SimpleNamespace(format="html")
+    app = SimpleNamespace(builder=builder, outdir=str(out), srcdir=str(source))
+    downloads.serve(app, None)
+    with zipfile.ZipFile(out / "downloads/notebooks.zip") as zipped:
+        assert zipped.namelist() == ["notebooks/01-one.ipynb", "book/claims.yml"]
+        first = json.loads(zipped.read("notebooks/01-one.ipynb"))["cells"]
+    assert "pip install" in first[0]["source"][0] and first[1:] == PAGE["cells"]
+    again = (out / "downloads/notebooks.zip").read_bytes()
+    downloads.serve(app, None)
+    assert (out / "downloads/notebooks.zip").read_bytes() == again  # no dates inside
+    monkeypatch.setenv("DPBOOK_PARTIAL", "1")
+    (out / "downloads/notebooks.zip").unlink()
+    downloads.serve(app, None)
+    assert not (out / "downloads/notebooks.zip").exists()
