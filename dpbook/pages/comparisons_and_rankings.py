@@ -192,7 +192,8 @@ def draw_circle(ax: Any, names: Sequence[str], counts: NDArray[Any], circle: Seq
     spots = np.array([[3.5, 2.85], [5.8, 0.45], [1.2, 0.45]])
     for at, item in enumerate(circle):
         other, end = circle[(at + 1) % 3], spots[(at + 1) % 3]
-        flow(ax, tuple(spots[at]), tuple(end), shrinkA=24, shrinkB=24, lw=2.2)
+        room = 56 if spots[at, 1] == end[1] else 24  # beside a name, or above one
+        flow(ax, tuple(spots[at]), tuple(end), shrinkA=room, shrinkB=room, lw=2.2)
         ax.text(*spots[at], names[item], ha="center", va="center", weight="bold")
         middle = (spots[at] + end) / 2 + [(0.55, 0.1), (0, 0.2), (-0.55, 0.1)][at]
         votes = f"{counts[item, other]:g} : {counts[other, item]:g}"
