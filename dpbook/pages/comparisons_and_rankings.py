@@ -1,4 +1,4 @@
-"""Page 03: the Plackett-Luce model (Luce, 1959), lists that rules allow, shapes of its map."""
+"""Page 03: the Plackett-Luce model (Luce, 1959), lists that rules allow, its drawings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
+from dpbook.estimators import kendall_distance
 from dpbook.models import all_rankings
 
 Places = NDArray[Any]
+GREY = "#444444"
 
 
 def plackett_luce_rankings(
@@ -140,27 +143,80 @@ def box(
     title: str,
     text: str,
     colour: str,
-    size: float = 9.5,
+    **look: Any,
 ) -> tuple[Port, Port]:
-    """Draw a named box with lines of text; return the middles of its left and right sides."""
+    """Draw a named box with lines of text, in inches; return the middles of its top and bottom."""
     frame = Rectangle((x, y), width, height, facecolor="white", edgecolor=colour, lw=1.8)
     ax.add_patch(frame)
     head = to_rgba(colour, 0.35)
-    ax.add_patch(Rectangle((x, y + height - 0.08), width, 0.08, fc=head, ec=colour, lw=1.8))
-    ax.text(x + 0.012, y + height - 0.041, title, weight="bold", va="center")
-    ax.text(x + 0.012, y + height - 0.11, text, va="top", size=size, linespacing=1.45)
-    return (x, y + height / 2), (x + width, y + height / 2)
+    ax.add_patch(Rectangle((x, y + height - 0.34), width, 0.34, fc=head, ec=colour, lw=1.8))
+    ax.text(x + 0.1, y + height - 0.18, title, weight="bold", va="center")
+    ax.text(x + 0.1, y + height - 0.43, text, va="top", linespacing=1.4, **look)
+    return (x + width / 2, y + height), (x + width / 2, y)
 
 
-def flow(ax: Any, start: Port, end: Port) -> None:
+def flow(ax: Any, start: Port, end: Port, **look: Any) -> None:
     """Draw an arrow between two boxes."""
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": "#444444", "lw": 1.5})
+    given = {"arrowstyle": "-|>", "color": GREY, "lw": 1.5} | look
+    ax.annotate("", end, start, arrowprops=given)
 
 
 def counts_text(counts: NDArray[np.int64], names: Sequence[str]) -> str:
     """Write a table of counts in a fixed-width font."""
-    lines = ["before".ljust(8) + "".join(name.rjust(7) for name in names)]
+    lines = ["before".ljust(7) + "".join(name.rjust(7) for name in names)]
     for i, name in enumerate(names):
         row = ("·" if i == j else str(counts[i, j]) for j in range(len(names)))
-        lines.append(name.ljust(8) + "".join(entry.rjust(7) for entry in row))
+        lines.append(name.ljust(7) + "".join(entry.rjust(7) for entry in row))
     return "\n".join(lines)
+
+
+def draw_hexagon(ax: Any) -> None:
+    """Draw the ring of the lists of three items, with their distances from the first."""
+    positions = np.argsort(np.array(RING), axis=1)
+    distances = kendall_distance(positions, positions[0])
+    angle = np.pi / 2 + np.arange(6) * np.pi / 3
+    corners = np.column_stack([3.5 + 1.9 * np.cos(angle), 1.95 + 1.45 * np.sin(angle)])
+    ax.plot(*corners[[0, 1, 2, 3, 4, 5, 0]].T, color="#bbbbbb", lw=2, linestyle="-")
+    shades = colormaps["viridis_r"](0.1 + 0.2 * np.arange(4))
+    for spot, order, distance in zip(corners, RING, distances.tolist(), strict=True):
+        ax.plot(*spot, "o", ms=30, color="white", mec=shades[distance], mew=3)
+        ax.text(*spot, str(distance), ha="center", va="center", weight="bold")
+        right = spot[0] > 3.4
+        words = "".join("abc"[k] for k in order)
+        side = "left" if right else "right"
+        ax.text(spot[0] + (0.35 if right else -0.35), spot[1], words, ha=side, va="center")
+
+
+def draw_circle(ax: Any, names: Sequence[str], counts: NDArray[Any], circle: Sequence[int]) -> None:
+    """Draw three items, each of which beats the next one, with the answers for both."""
+    spots = np.array([[3.5, 2.85], [5.8, 0.45], [1.2, 0.45]])
+    for at, item in enumerate(circle):
+        other, end = circle[(at + 1) % 3], spots[(at + 1) % 3]
+        room = 56 if spots[at, 1] == end[1] else 24  # beside a name, or above one
+        flow(ax, tuple(spots[at]), tuple(end), shrinkA=room, shrinkB=room, lw=2.2)
+        ax.text(*spots[at], names[item], ha="center", va="center", weight="bold")
+        middle = (spots[at] + end) / 2 + [(0.55, 0.1), (0, 0.2), (-0.55, 0.1)][at]
+        votes = f"{counts[item, other]:g} : {counts[other, item]:g}"
+        ax.text(*middle, votes, ha="center", va="center")
+
+
+def draw_kwiksort(
+    ax: Any, positions: NDArray[np.intp], pairs: NDArray[np.int64], names: Sequence[str]
+) -> None:
+    """Draw the comparisons of one run as a tree; an item stands in the row of its position."""
+    parents: dict[int, list[int]] = {item: [] for item in range(len(names))}
+    for pivot, item in pairs.tolist():
+        parents[item].append(pivot)
+    depth = {item: len(above) for item, above in parents.items()}
+    step = 5.6 / max(depth.values())
+    top = 0.46 * (len(names) - 1) + 0.3
+    spots = {item: (0.75 + step * depth[item], top - 0.46 * int(positions[item])) for item in depth}
+    for item, above in parents.items():
+        if above:
+            (x, y), (to_x, to_y) = spots[above[-1]], spots[item]
+            ax.plot([x, x, to_x], [y, to_y, to_y], color=GREY, lw=1.6, linestyle="-", zorder=1)
+    inner = set(pairs[:, 0].tolist())
+    for item, spot in spots.items():
+        frame = {"facecolor": "white", "edgecolor": GREY, "boxstyle": "round,pad=0.25"}
+        weight = "bold" if item in inner else "normal"
+        ax.text(*spot, names[item], ha="center", va="center", bbox=frame, weight=weight)

@@ -1,4 +1,5 @@
-"""Page 02: words for win counts, sensitivities by search, brute-force profiles, last bits."""
+"""Page 02: words for win counts, sensitivities by search, brute-force profiles, last bits,
+a drawing."""
 
 from __future__ import annotations
 
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.spatial.distance import cdist
 
+from dpbook.book.figures import COLORS
 from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import discrete_laplace_pmf, laplace_logpdf
 from dpbook.models import all_rankings
+from dpbook.pages.first_attack import wins_text
 from dpbook.privacy import Edge, MechanismReport, Person, clopper_pearson, privacy_loss
 
 Array = NDArray[np.float64]
@@ -22,11 +25,6 @@ METRICS: dict[str, Any] = {"l1": "cityblock", "l2": "euclidean", "linf": "chebys
 
 
 # ------------------------------------------------------------------ words
-
-
-def wins_text(counts: Iterable[Any]) -> str:
-    """Win counts as text that no line break tears apart."""
-    return "\N{NO-BREAK SPACE}".join(str(int(count)) for count in counts)
 
 
 def arrow(pair: Iterable[Any]) -> str:
@@ -164,3 +162,30 @@ def share_by_size(outputs: NDArray[Any], sizes: NDArray[np.int64]) -> Array:
         if len(inside) >= 10:
             shares[j] = share_of_finer(inside)
     return shares
+
+
+# ------------------------------------------------------------------ a drawing
+
+
+def draw_flip_and_exchange(ax: Any) -> None:
+    """Draw four items and three comparisons, then one of them flipped, then one exchanged."""
+    corners = {"a": (0.35, 1.85), "b": (1.65, 1.85), "c": (0.35, 0.55), "d": (1.65, 0.55)}
+    common = [("a", "c"), ("b", "d")]
+    changed, grey = COLORS["vermillion"], "#555555"
+    cases = [
+        ("the data", [("a", "b", grey, "-|>")]),
+        ("a flip", [("b", "a", changed, "-|>")]),
+        ("an exchange", [("a", "b", changed, "-"), ("c", "d", changed, "-|>")]),
+    ]
+    for at, (title, moved) in enumerate(cases):
+        shift = np.array([2.5 * at, 0.0])
+        ax.text(shift[0] + 1.0, 2.6, title, ha="center")
+        arrows = [(i, j, grey, "-|>") for i, j in common] + moved
+        for i, j, color, style in arrows:
+            look = {"arrowstyle": style, "color": color, "shrinkA": 13, "shrinkB": 13}
+            look["lw"] = 1.6 if color == grey else 2.6
+            look["linestyle"] = ":" if style == "-" else "-"
+            start, end = (shift + corners[name] for name in (i, j))
+            ax.annotate("", end, start, arrowprops=look)
+        for name, spot in corners.items():
+            ax.text(*(shift + spot), name, ha="center", va="center", weight="bold")
