@@ -1,4 +1,4 @@
-"""Page 04: edge moves counted, losses by enumeration, exact tails, failures without sampling."""
+"""Pages 04 and 05: edge moves counted, losses by enumeration, exact tails, exact failures."""
 
 from __future__ import annotations
 

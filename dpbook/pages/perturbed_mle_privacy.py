@@ -1,4 +1,4 @@
-"""Page 06: derivatives by differences, other solvers, neighbours and searches for their loss."""
+"""Pages 06 and 07: derivatives by differences, other solvers, neighbours, searches for loss."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
+from dpbook.models import LINKS
 from dpbook.models.links import Link
 from dpbook.privacy import Edge, Person
 from dpbook.rankers import PerturbedMle
@@ -111,6 +112,39 @@ def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float)
     """Privacy loss at the output t."""
     ranker = PerturbedMle(Edge(np.shape(t)[-1]), scale, gamma)
     return ranker.logpdf(t, before) - ranker.logpdf(t, after)
+
+
+# The same for any link.
+
+_GRID = np.linspace(-40, 40, 80_001)
+
+
+def constants(link: str) -> tuple[float, float]:
+    """The smallest kappa_1 and kappa_2 on a grid; the second is only the upper half of A2."""
+    F, x = LINKS[link], np.linspace(-40, 40, 8001)
+    slope, near = F.log_slope(x) + F.log_slope(-x), x[abs(x) < 37]
+    return float(slope.max()), float(F.log_curvature(near).max())
+
+
+def link_loss(link: str, scale: float, ridge: float, comparisons: int = 1) -> Any:
+    """The exact loss of one comparison, times their number."""
+    F = LINKS[link]
+    s, c = F.log_slope(_GRID), F.log_curvature(_GRID)
+    return comparisons * (2 * s.max() / scale + (2 * s / scale + np.log1p(2 * c / ridge)).max())
+
+
+def link_ratio(link: str, t: Array, before: Array, after: Array, ridge: float, scale: float) -> Any:
+    """Privacy loss at the output t."""
+    F, x = LINKS[link], t[..., :, None] - t[..., None, :]
+
+    def logpdf(wins: Array) -> Any:  # up to a constant
+        lost = np.swapaxes(wins, -1, -2)
+        pull = (lost * F.log_slope(-x) - wins * F.log_slope(x)).sum(axis=-1) + ridge * t
+        c = wins * F.log_curvature(x) + lost * F.log_curvature(-x)
+        H = (c.sum(axis=-1) + ridge)[..., None] * np.eye(t.shape[-1]) - c
+        return np.linalg.slogdet(H)[1] - np.abs(pull).sum(axis=-1) / scale
+
+    return logpdf(before) - logpdf(after)
 
 
 def _best_surprise(gamma: float, scale: float, room: float) -> tuple[float, float]:
