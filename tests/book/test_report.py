@@ -97,7 +97,7 @@ def test_numbers_and_tables_are_shown():
     assert '<a href="../book/ledger.html#ledger-P-1">P-1</a>' in html
     assert html.count("<tr>") == 3
     text = report.card_text(record(report=values), claim())
-    assert "loss = 0.333333" in text and "table = 2 rows" in text
+    assert "loss: 0.333333" in text and "table: 2 rows" in text
 
 
 def test_text_is_escaped():
