@@ -356,4 +356,6 @@ def draw_twin(ax: Axes, wins: Array, expected: Array, item: int) -> None:
     ends = {"xy": (right - 0.45, height), "xytext": (left + side + 0.15, height)}
     ax.annotate("", **ends, arrowprops={"arrowstyle": "<->", "linewidth": 1.8})
     ax.text(middle, height - 0.45, "one item\nof many", **ink)
-    ax.text(3.5, 0.45, "same start, same step size, same noise w", **ink)
+    ax.text(left + side / 2, 0.72, "blue: row beat column", **ink)
+    ax.text(right + side / 2, 0.72, "yellow: chance of it", **ink)
+    ax.text(3.5, 0.2, "same start, same step size, same noise w", **ink)
