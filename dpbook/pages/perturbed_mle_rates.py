@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
@@ -336,7 +336,7 @@ def draw_twin(ax: Axes, wins: Array, expected: Array, item: int) -> None:
     twin[item], twin[:, item] = expected[item], expected[:, item]
     cell, low = side / n, 1.0
     left, right = 0.1, 4.5
-    ink = {"ha": "center", "va": "center"}
+    ink: dict[str, Any] = {"ha": "center", "va": "center"}
     for x0, shown in ((left, np.asarray(wins, dtype=float)), (right, twin)):
         for i, j in np.ndindex(n, n):
             averaged = shown is twin and item in (i, j)
@@ -346,14 +346,18 @@ def draw_twin(ax: Axes, wins: Array, expected: Array, item: int) -> None:
                 Rectangle(at, cell, cell, fc="white" if i != j else "#cccccc", ec="#888888")
             )
             if i != j and shown[i, j] > 0:
-                look = {"fc": color, "ec": "none", "alpha": shown[i, j] if averaged else 1.0}
+                look: dict[str, Any] = {
+                    "fc": color,
+                    "ec": "none",
+                    "alpha": shown[i, j] if averaged else 1.0,
+                }
                 ax.add_patch(Rectangle(at, cell, cell, **look))
     ax.text(left + side / 2, 3.75, "iterate $\\theta^t$\nsees all outcomes", **ink)
     ax.text(right + side / 2, 3.75, "twin $\\theta^{(m),t}$: item m\naveraged", **ink)
     ax.text(right - 0.18, low + (n - 0.5 - item) * cell, "m", **ink)
     middle, height = (left + side + right) / 2 - 0.1, low + side / 2
     ax.text(middle, height + 0.45, "stay close:", **ink)
-    ends = {"xy": (right - 0.45, height), "xytext": (left + side + 0.15, height)}
+    ends: dict[str, Any] = {"xy": (right - 0.45, height), "xytext": (left + side + 0.15, height)}
     ax.annotate("", **ends, arrowprops={"arrowstyle": "<->", "linewidth": 1.8})
     ax.text(middle, height - 0.45, "one item\nof many", **ink)
     ax.text(left + side / 2, 0.72, "blue: row beat column", **ink)
