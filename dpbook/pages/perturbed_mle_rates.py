@@ -1,25 +1,75 @@
-"""Page 08: an error split into its sources, and gradient descent with its leave-one-out twins."""
+"""Pages 08 and 09: an error split into its sources, and descent with its leave-one-out twins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import expit
 
 from dpbook import _validation as check
+from dpbook.book import figures
 from dpbook.data import Comparisons
 from dpbook.estimators import ridge_mle
 from dpbook.models import btl_probabilities, edge_wins
+from dpbook.privacy import Edge
 from dpbook.rankers import PerturbedMle
 from dpbook.simulation import edge_win_counts
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 Array = NDArray[np.float64]
+
+#: Confidence of every interval that decides.
+SURE = 1 - 1e-6
+#: Rates come in half powers: within this the claimed exponent is the nearest.
+NEAREST = 0.25
+#: The one number that (A2) asks for, read literally: the inverse of the least curvature on [-4, 4].
+KAPPA_LITERAL = float(1 / (expit(4) * expit(-4)))
 
 # Pairs of items, over several twins, that one pass works on: a megabyte stays in the cache.
 TWIN_ENTRIES = 2**17
+
+
+def strengths(n: int) -> Array:
+    """Evenly spaced strengths in [-1, 1]: the truth of all studies."""
+    return np.linspace(-1, 1, n)
+
+
+def edge_mle(n: int, scale: float, gamma: float) -> PerturbedMle:
+    """The perturbed estimate of n strengths under edge privacy."""
+    return PerturbedMle(Edge(n), scale, gamma)
+
+
+def ridge_of(n: int, p: float, c0: float) -> float:
+    """Ridge c0 sqrt(n p log n)."""
+    return float(c0 * np.sqrt(n * p * np.log(n)))
+
+
+def bound(n: ArrayLike, p: ArrayLike, scale: ArrayLike) -> tuple[Array, Array]:
+    """The two terms of the rate of CCW25, Proposition 2.2, with constant one."""
+    n, met = np.asarray(n, float), np.asarray(n, float) * np.asarray(p)
+    return np.sqrt(np.log(n) / met), np.asarray(scale) * np.log(n) / met
+
+
+def sup(x: Array) -> Array:
+    """Largest entry of each error, after centring."""
+    return np.asarray(np.abs(x - x.mean(axis=-1, keepdims=True)).max(axis=-1))
+
+
+def l2(x: Array) -> Array:
+    """Length of each error, after centring."""
+    return np.asarray(np.linalg.norm(x - x.mean(axis=-1, keepdims=True), axis=-1))
+
+
+def far_end(slopes: Array, aims: ArrayLike = 1.0) -> Array:
+    """Of each interval of `log_slopes`, the end that is further from the claimed exponent."""
+    return np.asarray(np.abs(slopes[:, 1:] - np.reshape(aims, (-1, 1))).max(axis=1))
 
 
 @dataclass(frozen=True)
@@ -266,3 +316,50 @@ def log_slopes(predictors: ArrayLike, values: ArrayLike, *, confidence: float = 
     half = stats.t.ppf((1 + level) / 2, replicates - 1) * slopes.std(axis=1, ddof=1)
     centre, half = slopes.mean(axis=1), half / np.sqrt(replicates)
     return np.column_stack([centre, centre - half, centre + half])
+
+
+def draw_twin(ax: Axes, wins: Array, expected: Array, item: int) -> None:
+    """Two tables of wins on a `figures.canvas` of 7 x 4.3: of an iterate, and of its twin.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    wins : array, shape (n, n)
+        Entry (i, j) is 1 if i beat j.
+    expected : array, shape (n, n)
+        Expectations of ``wins``.
+    item : int
+        The item whose comparisons the twin averages.
+    """
+    n, side = len(wins), 2.4
+    twin = np.array(wins, dtype=float)
+    twin[item], twin[:, item] = expected[item], expected[:, item]
+    cell, low = side / n, 1.0
+    left, right = 0.1, 4.5
+    ink: dict[str, Any] = {"ha": "center", "va": "center"}
+    for x0, shown in ((left, np.asarray(wins, dtype=float)), (right, twin)):
+        for i, j in np.ndindex(n, n):
+            averaged = shown is twin and item in (i, j)
+            color = figures.MECHANISMS["laplace"] if averaged else figures.ROLES["right"]
+            at = (x0 + j * cell, low + (n - 1 - i) * cell)
+            ax.add_patch(
+                Rectangle(at, cell, cell, fc="white" if i != j else "#cccccc", ec="#888888")
+            )
+            if i != j and shown[i, j] > 0:
+                look: dict[str, Any] = {
+                    "fc": color,
+                    "ec": "none",
+                    "alpha": shown[i, j] if averaged else 1.0,
+                }
+                ax.add_patch(Rectangle(at, cell, cell, **look))
+    ax.text(left + side / 2, 3.75, "iterate $\\theta^t$\nsees all outcomes", **ink)
+    ax.text(right + side / 2, 3.75, "twin $\\theta^{(m),t}$: item m\naveraged", **ink)
+    ax.text(right - 0.18, low + (n - 0.5 - item) * cell, "m", **ink)
+    middle, height = (left + side + right) / 2 - 0.1, low + side / 2
+    ax.text(middle, height + 0.45, "stay close:", **ink)
+    ends: dict[str, Any] = {"xy": (right - 0.45, height), "xytext": (left + side + 0.15, height)}
+    ax.annotate("", **ends, arrowprops={"arrowstyle": "<->", "linewidth": 1.8})
+    ax.text(middle, height - 0.45, "one item\nof many", **ink)
+    ax.text(left + side / 2, 0.72, "blue: row beat column", **ink)
+    ax.text(right + side / 2, 0.72, "yellow: chance of it", **ink)
+    ax.text(3.5, 0.2, "same start, same step size, same noise w", **ink)

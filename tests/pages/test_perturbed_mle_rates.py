@@ -6,13 +6,23 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from dpbook.book import figures
 from dpbook.models import btl_probabilities, edge_wins
 from dpbook.pages.perturbed_mle_rates import (
+    KAPPA_LITERAL,
+    bound,
+    draw_twin,
+    edge_mle,
     edge_study,
     error_parts,
+    far_end,
+    l2,
     leave_one_out_path,
     log_slopes,
     raw_squares,
+    ridge_of,
+    strengths,
+    sup,
 )
 from dpbook.privacy import Edge
 from dpbook.rankers import PerturbedMle
@@ -174,3 +184,37 @@ def test_slope_interval_covers_at_the_stated_rate():
 def test_bad_arguments_of_slopes_are_named(call, named):
     with pytest.raises(ValueError, match=named):
         call()
+
+
+def test_settings_by_hand():
+    assert strengths(3).tolist() == [-1, 0, 1]
+    ranker = edge_mle(5, 2.0, 3.0)
+    assert (ranker.unit.n_items, ranker.scale, ranker.gamma) == (5, 2.0, 3.0)
+    n = float(np.exp(4))
+    assert np.isclose(ridge_of(n, 0.25, 3), 3 * np.sqrt(n))  # log n = 4
+    assert np.allclose(bound(n, 0.5, 3), [np.sqrt(8 / n), 24 / n])
+    # the curvature of the logistic link at 4 is that of cosh
+    assert np.isclose(KAPPA_LITERAL, 2 + 2 * np.cosh(4))
+
+
+def test_norms_centre_each_error():
+    errors = np.array([[1.0, 2.0, 6.0], [5.0, 5.0, 5.0]])
+    assert np.allclose(sup(errors), [3, 0])
+    assert np.allclose(l2(errors), [np.sqrt(14), 0])
+
+
+def test_far_end_is_the_worse_end():
+    slopes = np.array([[1.0, 0.9, 1.3], [2.0, 1.2, 2.1]])
+    assert np.allclose(far_end(slopes), [0.3, 1.1])
+    assert np.allclose(far_end(slopes, (1, 2)), [0.3, 0.8])
+
+
+def test_only_one_item_of_the_twin_is_averaged():
+    wins = edge_wins(btl_probabilities(strengths(4)), rng=np.random.default_rng(0))[0]
+    fig, ax = figures.canvas(7, 4.3)
+    draw_twin(ax, wins, np.full((4, 4), 0.25), 1)
+    averaged = [p for p in ax.patches if p.get_alpha() == 0.25]
+    assert len(averaged) == 6  # row and column, without the diagonal
+    columns = {round(p.get_x(), 3) for p in averaged}
+    assert min(columns) > 4  # all of them on the right
+    figures.plt.close(fig)
