@@ -40,13 +40,18 @@ lint: $(VENV)/.made  ## style of code and notebooks, types
 	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
-test: lint  ## everything: style, types, unit tests, each notebook at the smoke profile, links
+test: lint $(VENV)/.axe  ## everything: style, types, unit tests, each notebook at the smoke profile, links
 	$(BIN)/python -m pytest --cov --cov-report=term
 	$(BIN)/dpbook build --profile smoke --output _build/smoke
 	$(BIN)/python tools/linkcheck.py _build/smoke/html
 	@echo "make test: all passed"
 
-check-pages: $(VENV)/.made  ## what needs a browser: formulas, figures, no request to another host
+# A script to run in a browser; the package that carries it would bring a browser along.
+$(VENV)/.axe: $(VENV)/.made tools/requirements.txt
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -r tools/requirements.txt
+	@touch $@
+
+check-pages: $(VENV)/.axe  ## what needs a browser: formulas, figures, accessibility (axe), no other host
 	test -f _build/html/index.html || $(MAKE) book
 	$(BIN)/python tools/check_pages.py
 

@@ -4,8 +4,11 @@
 
 Fails if a formula is not rendered, a page asks another host for anything, the console shows an
 error, a page is wider than the window of a desk or a phone, or a figure is missing, has no
-alternative text, shows the page through its background, or is recoloured by a filter.
-Keeps a screenshot of every page, light and dark.  Needs Chromium and nothing else.
+alternative text, shows the page through its background, or is recoloured by a filter.  Fails, too,
+on what stops readers who do not see or do not use a mouse: axe finds a violation in light or dark,
+at the width of a desk or of a phone; a formula is a stop of the Tab key; a control shows no focus;
+a table has no caption or no row headers; code must be scrolled sideways on a desk.
+Keeps a screenshot of every page, light and dark.  Needs Chromium, and the script of axe.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import base64
 import fcntl
 import functools
 import http.server
+import importlib.resources
 import itertools
 import json
 import os
@@ -52,7 +56,8 @@ FLAGS = (
 WIDTH, HEIGHT = 1280, 900
 PHONE = 390
 TALLEST = 16000  # pixels; Chromium draws nothing beyond
-PATIENCE = 60.0  # seconds for one command
+PATIENCE = 240.0  # seconds for one command; axe takes long over a long page
+AXE_PACKAGE = "axe_playwright_python"
 
 # Runs in the page once it has loaded; returns one line per problem.
 LOOK = r"""
@@ -110,6 +115,72 @@ TOO_WIDE = r"""
     e => e.getBoundingClientRect().right > innerWidth + 1 && !boxed(e));
   return `is ${root.scrollWidth} px wide in a window of ${innerWidth} px`
     + (out ? `, first: <${out.tagName.toLowerCase()}> ${out.textContent.trim().slice(0, 40)}` : "");
+})()
+"""
+# On a desk, with every folded block open: what a keyboard or a screen reader meets.
+REACH = r"""
+(async () => {
+  const problems = [];
+  const article = document.querySelector("article") || document.body;
+  const name = e => `<${e.tagName.toLowerCase()}> ` + (e.getAttribute("aria-label") || e.title
+    || e.textContent).trim().replace(/\s+/g, " ").slice(0, 40);
+  const say = (found, words) => {
+    if (found.length) problems.push(`${found.length} ${words}, first: ${name(found[0])}`);
+  };
+  say([...document.querySelectorAll("mjx-container")].filter(
+    math => math.tabIndex >= 0), "formulas are stops of the Tab key");
+  const tables = [...article.querySelectorAll("table")];
+  say(tables.filter(table => !table.caption?.textContent.trim()), "tables have no caption");
+  say(tables.filter(table => !table.querySelector("tbody th[scope=row]")),
+    "tables have no row headers");
+  const folded = [...article.querySelectorAll("details:not([open])")];
+  folded.forEach(block => { block.open = true; });
+  const sideways = [...article.querySelectorAll("div.highlight pre")].filter(
+    code => code.clientWidth && code.scrollWidth > code.clientWidth + 1);
+  say(sideways, "blocks of code scroll sideways");
+  folded.forEach(block => { block.open = false; });
+  const look = e => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth,
+    s.outlineColor, s.boxShadow, s.borderColor, s.backgroundColor, s.textDecorationLine].join(); };
+  // Transitions would show the old look for a while.
+  const still = document.head.appendChild(document.createElement("style"));
+  still.textContent = "*, *::before, *::after { transition: none !important; }";
+  const seen = new Set();
+  const dull = [];
+  for (const control of document.querySelectorAll("a[href], button, summary, select, input")) {
+    const kind = control.tagName + control.className;
+    if (seen.has(kind) || !control.checkVisibility({visibilityProperty: true})) continue;
+    seen.add(kind);
+    document.activeElement?.blur();
+    const before = look(control);
+    control.focus({preventScroll: true, focusVisible: true});
+    if (document.activeElement === control && look(control) === before) dull.push(control);
+  }
+  document.activeElement?.blur();
+  still.remove();
+  say(dull, "controls show no focus");
+  return JSON.stringify(problems);
+})()
+"""
+# All rules, with one that axe still calls experimental; in the dark only those on colours.
+AXE_RULES = {
+    "light": '{"rules": {"label-content-name-mismatch": {"enabled": true}}}',
+    "dark": '{"runOnly": ["color-contrast", "link-in-text-block"]}',
+}
+#: What axe finds in the theme's own parts and this book leaves: the rule and the element.
+AXE_KNOWN: tuple[tuple[str, str], ...] = ()
+RUN_AXE = """
+(async () => {
+  // Scrolling boxes become stops of the Tab key a moment after the window has changed.
+  await new Promise(done => setTimeout(done, 500));
+  // Without the preload, which fetches style sheets again and loses the place of what they import.
+  const found = await axe.run({exclude: ["mjx-container"]}, {
+    preload: false, resultTypes: ["violations"], ...RULES});
+  // A head of a table that holds a formula is not empty: its MathML is read, which axe cannot see.
+  const read = (rule, node) => rule.id === "empty-table-header"
+    && document.querySelector(node.target.flat().join(" "))?.querySelector("mjx-assistive-mml");
+  return JSON.stringify(found.violations.flatMap(rule => rule.nodes.filter(
+    node => !read(rule, node)).map(
+    node => [rule.id, node.target.flat().join(" "), node.html.slice(0, 100)])));
 })()
 """
 SET_THEME = """
@@ -257,7 +328,30 @@ class Watch:
             self.problems.append(f"asks another host: {url}")
 
 
-def check_page(browser: Browser, origin: str, name: str, screens: Path) -> tuple[list[str], str]:
+def axe_script() -> str:
+    """The script of axe, from the package that carries it; a `PageError` says how to get it."""
+    try:
+        return (importlib.resources.files(AXE_PACKAGE) / "axe.min.js").read_text(encoding="utf-8")
+    except (ModuleNotFoundError, FileNotFoundError) as error:
+        words = "axe is not installed: pip install --no-deps -r tools/requirements.txt"
+        raise PageError(words) from error
+
+
+def _axe_lines(found: list[list[str]], where: str) -> list[str]:
+    """One line for each rule that is violated: how often, and the first place."""
+    by_rule: dict[str, list[list[str]]] = {}
+    for rule, target, html in found:
+        if not any(rule == known and part in target for known, part in AXE_KNOWN):
+            by_rule.setdefault(rule, []).append([target, html])
+    return [
+        f"axe: {rule} ({where}): {len(nodes)}, first: {nodes[0][0]} {nodes[0][1]}"
+        for rule, nodes in by_rule.items()
+    ]
+
+
+def check_page(
+    browser: Browser, origin: str, name: str, screens: Path, axe: str
+) -> tuple[list[str], str]:
     """Look at one page, in light and in dark.
 
     Parameters
@@ -269,6 +363,8 @@ def check_page(browser: Browser, origin: str, name: str, screens: Path) -> tuple
         Path of the page in the book, ``notebooks/04-noisy-counts.html``.
     screens : Path
         Folder of the screenshots.
+    axe : str
+        The script of axe.
 
     Returns
     -------
@@ -291,10 +387,18 @@ def check_page(browser: Browser, origin: str, name: str, screens: Path) -> tuple
         problems += [line for line in seen["problems"] if line not in problems]
         stem = name.removesuffix(".html").replace("/", "-")
         (screens / f"{stem}-{theme}.png").write_bytes(_screenshot(browser, seen["height"]))
+    browser.evaluate(axe + "; 0")
     for width in (WIDTH, PHONE):
         _set_window(browser, width, HEIGHT)
         browser.evaluate(SETTLE)
         problems += filter(None, [browser.evaluate(TOO_WIDE)])
+        if width == WIDTH:
+            problems += json.loads(browser.evaluate(REACH))
+        for theme, rules in AXE_RULES.items():
+            browser.evaluate(SET_THEME.replace("{theme}", theme))
+            browser.evaluate(SETTLE)
+            found = json.loads(browser.evaluate(RUN_AXE.replace("RULES", rules)))
+            problems += _axe_lines(found, f"{theme}, {width} px")
     summary = f"{seen['formulas']} formulas, {seen['figures']} figures"
     return list(dict.fromkeys([*watch.problems, *problems])), summary
 
@@ -358,13 +462,14 @@ def check_book(binary: str, html: Path, screens: Path) -> int:
     """Look at every page; print one line each, return how many problems there are."""
     for old in claim_folder(screens).glob("*.png"):
         old.unlink()
+    axe = axe_script()
     total = 0
     start = time.monotonic()
     with serve(html) as origin, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(binary, profile)
         try:
             for name in pages_of(html):
-                problems, summary = check_page(browser, origin, name, screens)
+                problems, summary = check_page(browser, origin, name, screens, axe)
                 print(f"  {name:<48} {'FAILED' if problems else 'ok':>6}  {summary}", flush=True)
                 for problem in problems:
                     print(f"      {problem}")

@@ -11,6 +11,8 @@ Everything of one build lies under one output directory::
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shlex
 import shutil
 import sys
@@ -34,7 +36,7 @@ from dpbook.book.pages import (
     select,
     validate,
 )
-from dpbook.book.rendering import render
+from dpbook.book.rendering import render, render_page
 from dpbook.book.runner import Job, Outcome, run_pages
 
 
@@ -146,17 +148,22 @@ def _bring_html_up_to_date(root: Path, out: Path) -> bool:
     return True
 
 
-def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]], *, timeout: float) -> int:
-    """Execute one page and render it in ``_build/run/<page>/``, HTML and notebook side by side."""
+def run_page(
+    root: Path,
+    name: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    timeout: float,
+    out: Path | None = None,
+) -> int:
+    """Execute one page and render it alone, by default in ``_build/run/<page>/<parameters>/``."""
     page = find_page(root, name)
     known = page.parameters
     given = {key: known[key].parse(text) if key in known else text for key, text in overrides}
-    out = root / "_build" / "run" / page.name
+    out = out or root / "_build" / "run" / page.name / folder_name(given)
     job = _job(page, given, root, out)
     with sole_build(root, out):
         shutil.rmtree(out / "executed", ignore_errors=True)
-        if (built := root / "_build" / "executed").is_dir():  # what this page links to
-            shutil.copytree(built, out / "executed")
         (outcome,) = run_pages([job], root=root, workers=1, timeout=timeout)
         if outcome.error:
             _tell(outcome)
@@ -164,13 +171,19 @@ def run_page(root: Path, name: str, overrides: Sequence[tuple[str, str]], *, tim
         problems = collect(out, root, pages=[page.name])
         for problem in problems:
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
-        if not render(root, out, strict=False):
+        if not render_page(root, out, page.name):
             return 1
         html = out / "html" / "notebooks" / f"{page.name}.html"
-        if not html.is_file():
-            raise PageError(f"page {page.name} has no HTML, because _toc.yml does not name it")
         print(f"notebook: {shutil.copy2(job.target, html.parent)}\npage:     {html}")
         if problems:
             words = "The page is written, but its claims did not come out as recorded."
             print(words, file=sys.stderr)
         return int(bool(problems))
+
+
+def folder_name(given: Mapping[str, Any]) -> str:
+    """A folder for each set of parameters: ``epsilon=0.25,n_items=6``, or ``published``."""
+    told = ",".join(f"{key}={value}" for key, value in sorted(given.items())) or "published"
+    if re.fullmatch(r"[\w.,=+-]{1,80}", told):
+        return told
+    return hashlib.sha256(told.encode()).hexdigest()[:16]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpbook import __version__
 from dpbook.book import lock
 from dpbook.book.ledger import LedgerError, load_ledger
 from dpbook.book.output import aligned
@@ -20,6 +21,13 @@ from dpbook.book.report import ledger_text
 
 _FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "refuted", "tier": "exact"}
 _FILTERS |= {"notebook": "04-noisy-counts"}
+_ABOUT = "Private Ranking, Checked: build the book, run one page, list pages and claims."
+_EXAMPLES = """examples:
+  dpbook list                                 the pages and their parameters
+  dpbook run 4 -p epsilon 0.25                one page at your own value, as HTML
+  dpbook run noisy-counts --output mine       the same page into a folder of your own
+  dpbook build --profile paper                the whole book at the papers' own sizes
+  dpbook claims --verdict false-repaired      a part of the ledger"""
 _PARAMETER = ("-p", "--parameter")
 _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
@@ -67,7 +75,9 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dpbook", description=__doc__)
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("dpbook", None, _ABOUT, _EXAMPLES, formatter_class=plain)
+    parser.add_argument("--version", action="version", version=f"dpbook {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(run: Callable[..., int]) -> Callable[..., Any]:
@@ -76,7 +86,9 @@ def _parser() -> argparse.ArgumentParser:
         return made.add_argument
 
     build, run, claims = command(_build), command(_run), command(_claims)
-    run("notebook", metavar="NOTEBOOK", help="a page: 04-noisy-counts, or just 03")
+    run("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
+    words = "where the page goes (default: a folder of its own in _build/run)"
+    run("--output", type=Path, metavar="DIR", help=words)
     for add in (build, run):
         words = "set a parameter; may be repeated"
         pair: dict[str, Any] = {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE")}
@@ -124,7 +136,8 @@ def _run(given: argparse.Namespace, root: Path) -> int:
     """execute and render one page, beside the book"""
     from dpbook.book.build import run_page
 
-    return run_page(root, given.notebook, given.overrides, timeout=given.timeout)
+    out = given.output.resolve() if given.output else None
+    return run_page(root, given.notebook, given.overrides, timeout=given.timeout, out=out)
 
 
 def _list(given: argparse.Namespace, root: Path) -> int:

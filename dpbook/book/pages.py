@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import fnmatch
 import io
 import json
 import operator
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,20 +139,37 @@ def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
 
 
 def find_page(root: Path, name: str) -> Page:
-    """The page with this name: ``04-noisy-counts``, a path to it, or a beginning such as ``03``."""
-    stem = Path(name).name.removesuffix(".ipynb")
-    begins = select(find_pages(root), [f"{stem}*"])
-    found = [page for page in begins if page.name == stem] or begins
-    if len(found) > 1:
-        names = ", ".join(page.name for page in found)
-        raise PageError(f"{name!r} begins several pages; the pages are {names}")
-    return found[0]
+    """The page with this name, a path to it, its number (``4``, ``04``), or a part of the name."""
+    stem, pages = Path(name).name.removesuffix(".ipynb"), find_pages(root)
+    number = f"{int(stem):02d}-" if stem.isdecimal() else None
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda other: other == stem,
+        lambda other: other.startswith(number or stem),
+        lambda other: number is None and stem.lower() in other,
+    )
+    found = next(filter(None, ([p for p in pages if test(p.name)] for test in tests)), [])
+    if len(found) == 1:
+        return found[0]
+    names = [page.name for page in found or pages]
+    near = "" if found else _nearest(stem, names)
+    what = "fits several pages" if found else "fits no page"
+    raise PageError(f"{name!r} {what}{near}; the pages are {', '.join(names) or '(none)'}")
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """A question, if something known is spelled like this word."""
+    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    found = found or [name for name in known if word and (word in name or name in word)][:1]
+    return f", did you mean {found[0]!r}?" if found else ""
 
 
 def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
     """Effective parameters of a page: the defaults with `given` on top, all of them checked."""
     if unknown := [name for name in given if name not in page.parameters]:
-        words = f"no parameter {unknown[0]!r}; its parameters are {', '.join(page.parameters)}"
+        near = _nearest(unknown[0], page.parameters)
+        words = (
+            f"no parameter {unknown[0]!r}{near}; its parameters are {', '.join(page.parameters)}"
+        )
         raise ParameterError(f"page {page.name}: {words}")
     effective = {name: parameter.default for name, parameter in page.parameters.items()}
     effective.update(given)
@@ -161,6 +179,21 @@ def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError as error:
             raise ParameterError(f"page {page.name}: {name} = {value!r} {error}") from None
     return effective
+
+
+def refuse_out_of_range(names: Mapping[str, Any]) -> None:
+    """Hold the values that a notebook runs at to what its own parameters cell allows.
+
+    `names` are the globals of the notebook; its cells stand there as ``In``.  Elsewhere, and for
+    ``dpbook run``, which looks before anything runs, it finds nothing.
+    """
+    for source in names.get("In", ()):
+        with contextlib.suppress(PageError):
+            for name, parameter in parse_parameters(source).items():
+                try:
+                    parameter.coerce(names[name])
+                except ValueError as error:
+                    raise ParameterError(f"{name} = {names[name]!r} {error}") from None
 
 
 def named_parameters(root: Path) -> dict[str, list[dict[str, Any]]]:
@@ -249,6 +282,8 @@ def _in_type(value: Any, wanted: type) -> Any:
             return float(value)
         except OverflowError:
             raise ValueError("is too large for a float") from None
+    if wanted is int and type(value) is float and value.is_integer():
+        return int(value)
     if type(value) is not wanted:
         raise ValueError(f"has the wrong type, {type(value).__name__}")
     return value

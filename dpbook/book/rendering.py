@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 import shutil
 import sys
@@ -36,6 +37,35 @@ def render(root: Path, out: Path, *, strict: bool) -> bool:
             )
             return False
         _swap_in(built, out / "html")
+        return True
+
+
+def render_page(root: Path, out: Path, page: str) -> bool:
+    """Render one executed page into ``<out>/html``; False, no change, if that fails.
+
+    What Sphinx knows of the other pages stays in ``_build/run/.doctrees``; one at a time uses it.
+    """
+    cache = root / "_build" / "run" / ".doctrees"
+    if not (cache / "environment.pickle").is_file():
+        print("reading all pages, for titles and numbers; this is done once ...", flush=True)
+    print("rendering the page ...", flush=True)
+    environment = {"DPBOOK_OUT": str(out), "DPBOOK_PARTIAL": "1", "PYTHONPATH": python_path(root)}
+    cache.mkdir(parents=True, exist_ok=True)
+    temporary = tempfile.TemporaryDirectory(prefix=STAGING, dir=out, ignore_cleanup_errors=True)
+    with temporary as staging, open(cache / ".lock", "a", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        words = [str(root), staging, str(cache), f"notebooks/{page}.ipynb"]
+        main = "dpbook.book.one_page:main"
+        done = run_python(main, words, environment=environment, cwd=root)
+        write_whole(out / "html.log", plain(done.stdout))
+        if done.returncode != 0 or not Path(staging, "notebooks", f"{page}.html").is_file():
+            print(*plain(done.stdout).strip().splitlines()[-20:], sep="\n", file=sys.stderr)
+            print(
+                f"the page could not be rendered; all output: {out / 'html.log'}", file=sys.stderr
+            )
+            return False
+        _swap_in(Path(staging), out / "html")
+        Path(staging).mkdir()  # what is to be removed
         return True
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from html import escape
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -137,8 +138,7 @@ class LedgerDirective(ClaimsDirective):
         if claim.remark:
             says += [nodes.Text(" "), nodes.emphasis("", "", *self.inline(claim.remark))]
         # An id on the row itself is lost by the HTML writer; one inside the first cell is kept.
-        target = nodes.target("", "", ids=[f"ledger-{claim.id}"])
-        name: list[nodes.Node] = [target, nodes.literal(text=claim.id)]
+        name: list[nodes.Node] = [_facts(claim, f"ledger-{claim.id}"), nodes.literal(text=claim.id)]
         badge = _badge(claim, None, with_id=False)
         facts = (claim.paper, claim.where, claim.kind)
         return [name, *facts, says, [badge], self.evidence(claim, record)]
@@ -180,7 +180,8 @@ class ErrataDirective(ClaimsDirective):
         section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
         section += nodes.title("", "", *self.inline(claim.heading))
         words = nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}")
-        section += nodes.paragraph("", "", _badge(claim, _row_uri(self.env, claim.id)), words)
+        badge = _badge(claim, _row_uri(self.env, claim.id))
+        section += nodes.paragraph("", "", _facts(claim), badge, words)
         section += _labelled("Printed. ", self.inline(claim.printed))
         section += _labelled("What is wrong. ", self.inline(claim.wrong))
         section += _labelled("Repair. ", self.inline(claim.repair))
@@ -291,6 +292,18 @@ def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element
     if uri is None:
         return nodes.inline(text, text, classes=classes)
     return _link(text, uri, classes=classes)
+
+
+def _facts(claim: Claim, anchor: str = "") -> nodes.raw:
+    """What the filters of book/_static/ledger.js read of a claim, and a place to link to."""
+    facts = {"claim": claim.id, "paper": claim.paper, "kind": claim.kind, "verdict": claim.state}
+    facts |= {"verdict-words": report.STATES[claim.state][1], "tier": claim.tier or ""}
+    if claim.severity:
+        heading = report.SEVERITY_HEADINGS[claim.severity]
+        facts |= {"severity": claim.severity, "severity-words": heading}
+    attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in facts.items())
+    anchor = anchor and f' id="{escape(anchor)}"'
+    return nodes.raw("", f'<span class="target"{anchor}{attributes}></span>', format="html")
 
 
 def _table(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.table:

@@ -24,15 +24,18 @@ from dpbook.privacy.neighbours import (
     outcome_counts,
     sensitivity,
 )
+from dpbook.privacy.own import RankerReport, check_ranker
 from dpbook.privacy.units import Edge, Person, WholeRanking
 
 __all__ = [
     "Edge",
     "MechanismReport",
     "Person",
+    "RankerReport",
     "WholeRanking",
     "audit_sampler",
     "check_mechanism",
+    "check_ranker",
     "clopper_pearson",
     "composed_response_delta",
     "composed_response_epsilon",

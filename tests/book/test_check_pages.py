@@ -15,6 +15,8 @@ check_pages = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(check_pages)
 
 BROWSER = next(filter(None, map(shutil.which, check_pages.BROWSERS)), None)
+HAS_AXE = importlib.util.find_spec(check_pages.AXE_PACKAGE) is not None
+needs_axe = pytest.mark.skipif(not HAS_AXE, reason="axe is not installed: make check-pages")
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 
 OPAQUE = (
@@ -23,7 +25,10 @@ OPAQUE = (
 CLEAR = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
 )
-PAGE = "<html><head><title>T</title></head><body><article>{}</article></body></html>"
+PAGE = (
+    '<html lang="en"><head><title>T</title></head>'
+    "<body><main><h1>T</h1><article>{}</article></main></body></html>"
+)
 
 
 def write_book(folder, **bodies):
@@ -36,6 +41,15 @@ def write_book(folder, **bodies):
     return folder
 
 
+TABLE = (
+    "<table><caption>C</caption>"
+    '<thead><tr><th scope="col">A</th><th scope="col">B</th></tr></thead>'
+    '<tbody><tr><th scope="row">a</th><td>1</td></tr></tbody></table>'
+)
+FORMULA = (
+    '<mjx-container><mjx-assistive-mml style="position: absolute; clip: rect(1px, 1px, 1px, 1px);'
+    ' width: 1px; height: 1px; overflow: hidden">x</mjx-assistive-mml></mjx-container>'
+)
 BAD = {
     "formula": ('<span class="math">\\(x\\)</span>', "1 of 1 formulas are not rendered"),
     "merror": (
@@ -71,17 +85,55 @@ BAD = {
         '<table><tr><td style="min-width: 1400px">Far</td></tr></table>',
         "px wide in a window of 1280 px, first: <table> Far",
     ),
+    "pale": (
+        '<p style="color: #aaa">Pale</p>',
+        "axe: color-contrast (light, 1280 px): 1, first: p",
+    ),
+    "night": (
+        "<style>[data-theme=dark] p {background: #222; color: #444}</style><p>Dim</p>",
+        "axe: color-contrast (dark, 390 px): 1, first: p",
+    ),
+    "named": (
+        '<button aria-label="Toggle">Show the code</button>',
+        "axe: label-content-name-mismatch (light, 390 px): 1",
+    ),
+    "stop": (
+        '<span class="math"><mjx-container tabindex="0">x</mjx-container></span>',
+        "1 formulas are stops of the Tab key",
+    ),
+    "caption": (
+        TABLE.replace("<caption>C</caption>", ""),
+        "1 tables have no caption, first: <table>",
+    ),
+    "empty": (TABLE.replace(">B<", "><"), "axe: empty-table-header (light, 1280 px): 1"),
+    "rows": (TABLE.replace('th scope="row"', "td"), "1 tables have no row headers"),
+    "sideways": (
+        f'<div class="highlight"><pre style="overflow: auto" tabindex="0">{"x" * 400}</pre></div>',
+        "1 blocks of code scroll sideways, first: <pre> xxx",
+    ),
+    "folded": (
+        '<details><summary>Code</summary><div class="highlight">'
+        f'<pre style="overflow: auto" tabindex="0">{"x" * 400}</pre></div></details>',
+        "1 blocks of code scroll sideways",
+    ),
+    "focus": (
+        '<style>.dull:focus {outline: none}</style><button class="dull">Press</button>',
+        "1 controls show no focus, first: <button> Press",
+    ),
     "phone": ('<p style="min-width: 500px">Long</p>', "px wide in a window of 390 px, first: <p>"),
 }
 
 
 @needs_browser
+@needs_axe
 def test_every_fault_is_found_and_nothing_else(tmp_path, capsys):
     good = (
         '<p>Fine</p><img src="opaque.png" alt="A dot.">'
         '<img src="clear.png" alt="A dot." style="background: #fff">'
         '<span class="math"><mjx-container>x</mjx-container></span>'
-        "<div style='overflow-x: auto'><p style='width: 3000px'>Wide</p></div>"
+        "<div style='overflow-x: auto' tabindex='0'><p style='width: 3000px'>Wide</p></div>"
+        "<details><summary>Fold</summary><div class='highlight'><pre>short</pre></div></details>"
+        f"<button>Press</button>{TABLE}{TABLE.replace('>B<', f'>{FORMULA}<')}"
         "<div style='height: 30000px'></div>"
     )
     bodies = {name: body for name, (body, _) in BAD.items()}
@@ -101,6 +153,28 @@ def test_every_fault_is_found_and_nothing_else(tmp_path, capsys):
     pages = [*BAD, "a_good"]
     screens = {path.name for path in (tmp_path / "screens").glob("*.png")}
     assert screens == {f"{page}-{theme}.png" for page in pages for theme in ("light", "dark")}
+
+
+def test_what_is_on_the_list_of_the_theme_is_left_out_and_nothing_else(monkeypatch):
+    monkeypatch.setattr(check_pages, "AXE_KNOWN", (("region", ".logo"),))
+    found = [
+        ["region", "a.logo", "<a>"],
+        ["region", "p", "<p>1"],
+        ["region", "p + p", "<p>2"],
+        ["list", ".logo", "<ul>"],
+    ]
+    assert check_pages._axe_lines(found, "dark, 390 px") == [
+        "axe: region (dark, 390 px): 2, first: p <p>1",
+        "axe: list (dark, 390 px): 1, first: .logo <ul>",
+    ]
+
+
+def test_without_axe_it_says_how_to_get_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(check_pages, "AXE_PACKAGE", "no_such_package")
+    monkeypatch.setattr(check_pages.shutil, "which", lambda name: "chromium")
+    write_book(tmp_path / "html", index="x")
+    assert check_pages.main(["--html", str(tmp_path / "html")]) == 2
+    assert "pip install --no-deps -r tools/requirements.txt" in capsys.readouterr().err
 
 
 def test_pictures_of_others_are_not_deleted(tmp_path):

@@ -91,6 +91,7 @@ def test_numbers_and_tables_are_shown():
     table = [{"n": 2, "x": 0.25, "eps": "inf"}, {"n": 3, "x": 1e-9, "eps": None}]
     values = {"loss": 1 / 3, "n": 12, "grid": [1, 2.5], "long": list(range(20)), "table": table}
     html = report.card_html(record(report=values), claim(), href="../book/ledger.html#ledger-P-1")
+    assert '<th scope="row">3</th>' in html and "<caption>" in html
     for text in ("0.333333", ">12<", "1, 2.5", "20 rows", "table</code>: 2 rows", "1e-09", "inf"):
         assert text in html
     assert '<a href="../book/ledger.html#ledger-P-1">P-1</a>' in html

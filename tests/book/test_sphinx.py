@@ -221,7 +221,19 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     row = row[: row.index("</tr>")]
     assert "pending" in row and "checked" not in row and "href" not in row
 
+    assert '<th scope="row" class="stub">' in ledger and "<caption" in ledger
+    assert 'data-verdict="refuted"' in ledger and 'data-severity="privacy"' in ledger
+    assert '"inTabOrder": false' in first
+    html = project / "_build" / "html"
+    assert not [n for n in ("genindex", "py-modindex", "prf-prf") if (html / f"{n}.html").exists()]
+    index = (html / "searchindex.js").read_text(encoding="utf-8")
+    found = json.loads(index[index.index("{") : index.rindex("}") + 1])
+    place = [found["docnames"].index("notebooks/01-one"), "claim-P-GOOD", True]
+    for words in ("p-good", "theorem 1", "p, theorem 1"):
+        assert found["indexentries"][words] == [place], "a claim leads the search to its check"
+
     errata = page(project, "book/errata")
+    assert 'data-claim="P-BAD"' in errata
     assert "erratum-P-BAD" in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
     assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
     assert "is 2<" in errata, "the heading is a sentence"

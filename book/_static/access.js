@@ -1,0 +1,62 @@
+// What the theme leaves undone for those who listen to a page, or use the keyboard alone.
+document.addEventListener("DOMContentLoaded", () => {
+  // A name that says what is seen: "Search Ctrl + K", not "Search".
+  for (const button of document.querySelectorAll(".search-button-field"))
+    button.removeAttribute("aria-label");
+  // The icons of the colour button have titles that its name, "Color mode", does not contain.
+  const untitle = () => {
+    for (const icon of document.querySelectorAll(".theme-switch")) {
+      icon.removeAttribute("title");
+      icon.removeAttribute("aria-labelledby");
+      icon.setAttribute("aria-hidden", "true");
+      icon.querySelector("title")?.remove();
+    }
+  };
+  untitle();
+  addEventListener("load", () => setTimeout(untitle)); // after the font of icons has drawn them
+  // The logo leads home; it stands outside every landmark.
+  const logo = document.querySelector(".sidebar-primary-item > .navbar-brand.logo")?.parentElement;
+  logo?.setAttribute("role", "navigation");
+  logo?.setAttribute("aria-label", "Home");
+
+  // Paper with or without solutions: an entry beside "Print to PDF", or ?solutions=no for a script.
+  const root = document.documentElement;
+  const without = new URLSearchParams(location.search).get("solutions") === "no";
+  root.classList.toggle("without-solutions", without);
+  const print = document.querySelector(".btn-download-pdf-button");
+  if (print && document.querySelector(".solution")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "btn btn-sm dropdown-item btn-print-without";
+    button.textContent = "Print without solutions";
+    button.addEventListener("click", () => {
+      root.classList.add("without-solutions");
+      window.print();
+      root.classList.toggle("without-solutions", without);
+    });
+    const entry = document.createElement("li");
+    entry.append(button);
+    print.closest("li").after(entry);
+  }
+
+  // The button below the title saves the notebook instead of showing its text.
+  for (const link of document.querySelectorAll('a[href$=".ipynb"]')) link.download = "";
+
+  // Boxes that scroll sideways are reached by the Tab key, and only while they scroll.
+  const boxes = ".book-table, div.math, .cell_output .output, .bd-content pre, "
+    + ".pst-scrollable-table-container, .bd-content table.indextable";
+  const reach = () => {
+    for (const box of document.querySelectorAll(boxes)) {
+      const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+      if (scrolls && /auto|scroll/.test(getComputedStyle(box).overflow)) box.tabIndex = 0;
+      else if (box.hasAttribute("tabindex")) box.removeAttribute("tabindex");
+    }
+  };
+  let timer;
+  const soon = () => { clearTimeout(timer); timer = setTimeout(reach, 350); };
+  addEventListener("resize", soon);
+  addEventListener("load", soon);
+  document.addEventListener("toggle", soon, true); // a folded block has no width until it opens
+  window.MathJax?.startup?.promise?.then(soon);
+  reach();
+});

@@ -1,0 +1,272 @@
+"""What the HTML, its scripts and its style offer to a reader who listens, searches, or prints."""
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from docutils import nodes
+
+from dpbook.book.access import accessible, name_the_rows, prose, search_words
+
+ROOT = Path(__file__).resolve().parents[2]
+STATIC = ROOT / "book" / "_static"
+_spec = importlib.util.spec_from_file_location("check_pages", ROOT / "tools" / "check_pages.py")
+check_pages = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(check_pages)
+
+BROWSER = next(filter(None, map(shutil.which, check_pages.BROWSERS)), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
+
+
+def test_a_table_without_a_caption_takes_the_heading_above_it():
+    body = (
+        '<h1>One<a class="headerlink" href="#one">#</a></h1><table class="a"><tr></tr></table>'
+        "<h2>Two <em>&amp;</em> 3</h2><table>\n<caption>Own</caption></table><table></table>"
+    )
+    told = accessible(body)
+    assert '<table class="a">\n<caption class="from-heading">One</caption><tr>' in told
+    assert "<table>\n<caption>Own</caption></table>" in told
+    ledger = accessible('<h1>One</h1><table class="claims-ledger"><tr>')
+    assert ledger.endswith("<caption>All claims</caption><tr>")
+    assert told.endswith('<caption class="from-heading">Two &amp; 3</caption></table>')
+
+
+def test_controls_are_named_by_what_is_seen_and_no_id_stands_twice():
+    body = '<summary aria-label="Toggle hidden content"><span>Show</span></summary>' + 2 * (
+        '<section id="proof-content"><p id="other">x</p></section>'
+    )
+    told = accessible(body)
+    assert "aria-label" not in told and "proof-content" not in told and 'id="other"' in told
+    assert accessible('<th class="head stub">') == '<th scope="col" class="head stub">'
+    assert accessible('<th class="stub">') == '<th scope="row" class="stub">'
+
+
+@pytest.mark.parametrize(
+    ("columns", "head", "expected"), [(2, True, 1), (1, True, None), (2, False, None)]
+)
+def test_the_first_column_names_the_rows(columns, head, expected):
+    specs = [nodes.colspec(colwidth=1) for _ in range(columns)]
+    group = nodes.tgroup("", *specs, *[nodes.thead()] * head, nodes.tbody(), cols=columns)
+    name_the_rows(None, nodes.table("", group))
+    assert specs[0].get("stub") == expected
+    assert all("stub" not in spec for spec in specs[1:])
+
+
+def test_the_search_reads_prose_and_neither_code_nor_formulas():
+    title = nodes.title("", "A ", nodes.math(text="x_1"))
+    text = nodes.paragraph("", "Prose", nodes.math(text="\\frac12"), nodes.literal(text="check"))
+    page = nodes.section("", title, text, nodes.literal_block(text="import os"))
+    page += nodes.math_block(text="y")
+    assert prose(page).astext().split() == ["A", "x_1", "Prosecheck"]
+    assert "import os" in page.astext(), "the page itself keeps them"
+
+
+def test_a_claim_is_found_by_its_id_and_by_its_place():
+    words = search_words("CCW25-ALG3", "CCW25, Algorithm 3")
+    assert {"CCW25-ALG3", "Algorithm 3", "CCW25 Algorithm 3"} <= set(words)
+    two = search_words("A-T2", "A, §4; Theorem 2 and Theorem 3")
+    assert {"Theorem 2", "A Theorem 2", "A Theorem 3", "A §4"} <= set(two)
+    assert "Theorem 3" not in two, "a claim that stands there alone comes before it"
+    assert not any(";" in word for word in two), "Sphinx takes an entry apart at a semicolon"
+    assert set(search_words("BOOK-X", "BOOK-X")) == {"BOOK-X"}
+
+
+@pytest.fixture
+def browser(tmp_path):
+    opened = check_pages.Browser(BROWSER, str(tmp_path / "profile"))
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def go(browser, address):
+    """Open a page; what the console or the network complains of is in `problems`."""
+    watch = browser.on_event = check_pages.Watch(address.rsplit("/", 1)[0])
+    browser.send("Page.navigate", url="about:blank")  # otherwise another hash loads nothing
+    browser.wait_for(lambda: watch.loaded)
+    watch.loaded = False
+    browser.send("Page.navigate", url=address)
+    browser.wait_for(lambda: watch.loaded)
+    return watch
+
+
+def fill(browser, name, value):
+    browser.evaluate(
+        f"(() => {{ const field = document.querySelector('.claim-filters [name={name}]');"
+        f"field.value = {value!r};"
+        "field.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+
+
+COUNT = "document.querySelector('.claim-count').textContent"
+QUERY = "location.search"
+CLAIMS = (
+    ("P-1", {"paper": "P", "verdict": "holds", "verdict-words": "holds", "kind": "privacy"}),
+    ("P-2", {"paper": "P", "verdict": "refuted", "verdict-words": "refuted", "kind": "utility"}),
+    ("Q-1", {"paper": "Q", "verdict": "refuted", "verdict-words": "refuted", "kind": "utility"}),
+)
+
+
+def facts(name, given, prefix):
+    data = "".join(f' data-{key}="{value}"' for key, value in given.items())
+    return f'<span id="{prefix}{name}" data-claim="{name}"{data}></span>'
+
+
+def write_pages(folder):
+    """A ledger of three rows, and errata of two groups, with the real script and style."""
+    for name in ("ledger.js", "access.js", "custom.css"):
+        shutil.copy(STATIC / name, folder)
+    head = (
+        '<html lang="en" data-theme="light"><head><title>T</title><link rel="stylesheet" '
+        'href="custom.css"><script src="access.js"></script><script src="ledger.js"></script>'
+        "</head>"
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{facts(name, given, "ledger-")}<code>{name}</code></th>'
+        f"<td>Says {name}</td></tr>"
+        for name, given in CLAIMS
+    )
+    (folder / "ledger.html").write_text(
+        f'{head}<body class="bd-content"><table class="claims-ledger"><thead><tr>'
+        f'<th scope="col">Id</th><th scope="col">Claim</th></tr></thead><tbody>{rows}</tbody>'
+        "</table>"
+    )
+    sections = [
+        f'<section id="erratum-{name}"><h3>{name}</h3><p>{facts(name, given, "")}Wrong</p>'
+        "</section>"
+        for name, given in CLAIMS
+    ]
+    (folder / "errata.html").write_text(
+        f"{head}<body><section><h1>Errata</h1><section id='one'><h2>1</h2>{sections[0]}</section>"
+        f"<section id='two'><h2>2</h2>{sections[1]}{sections[2]}</section></section>"
+        '<nav class="bd-toc"><ul><li id="entry"><a href="#erratum-P-1">P-1</a></li></ul></nav>'
+    )
+
+
+@needs_browser
+def test_filters_count_what_they_show_and_stand_in_the_address(tmp_path, browser):
+    write_pages(tmp_path)
+    shown = "[...document.querySelectorAll('tbody tr')].filter(r => r.checkVisibility()).length"
+    address = f"file://{tmp_path}/ledger.html"
+    assert go(browser, f"{address}?paper=P&verdict=refuted").problems == []
+    assert browser.evaluate(COUNT) == "1 of 3 claims" and browser.evaluate(shown) == 1
+    browser.evaluate("document.querySelector('.claim-filters button').click()")
+    browser.evaluate("new Promise(done => setTimeout(done, 50))")
+    assert browser.evaluate(COUNT) == "3 of 3 claims" and browser.evaluate(QUERY) == ""
+    fill(browser, "text", "says q")
+    assert browser.evaluate(COUNT) == "1 of 3 claims" and browser.evaluate(shown) == 1
+    assert browser.evaluate(QUERY) == "?text=says+q"
+    fill(browser, "kind", "privacy")
+    assert browser.evaluate(COUNT) == "0 of 3 claims"
+    go(browser, browser.evaluate("location.href"))
+    assert browser.evaluate(COUNT) == "0 of 3 claims", "the address leads to the same selection"
+    go(browser, f"{address}?verdict=nonsense")
+    assert browser.evaluate(COUNT) == "3 of 3 claims"
+    go(browser, f"{address}?paper=Q#ledger-P-1")
+    assert browser.evaluate(COUNT) == "3 of 3 claims", "whoever comes for a claim sees it"
+    live = "document.querySelector('.claim-count').getAttribute('aria-live')"
+    assert browser.evaluate(live) == "polite"
+    unnamed = "[...document.querySelectorAll('.claim-filters :is(select, input)')].filter(f => "
+    assert browser.evaluate(unnamed + "!f.labels[0]?.textContent.trim()).length") == 0
+
+
+@needs_browser
+def test_filters_of_the_errata_hide_groups_and_entries_of_the_contents(tmp_path, browser):
+    write_pages(tmp_path)
+    go(browser, f"file://{tmp_path}/errata.html?verdict=refuted")
+    hidden = "['one', 'two', 'erratum-P-1', 'entry'].map(i => document.getElementById(i).hidden)"
+    assert browser.evaluate(hidden) == [True, False, True, True]
+    fill(browser, "verdict", "")
+    assert browser.evaluate(hidden) == [False] * 4
+    assert browser.evaluate(COUNT) == "3 of 3 claims"
+
+
+@needs_browser
+def test_on_a_phone_a_row_is_a_card_that_says_what_its_cells_are(tmp_path, browser):
+    write_pages(tmp_path)
+    go(browser, f"file://{tmp_path}/ledger.html")
+    look = (
+        "(() => { const c = document.querySelector('tbody td'); return ["
+        "getComputedStyle(c).display, getComputedStyle(c, '::before').content,"
+        "c.getAttribute('role')]; })()"
+    )
+    assert browser.evaluate(look)[0] == "table-cell"
+    check_pages._set_window(browser, check_pages.PHONE, 800)
+    assert browser.evaluate(look) == ["grid", '"Claim"', "cell"]
+    assert browser.evaluate(check_pages.TOO_WIDE) is None
+
+
+@needs_browser
+def test_paper_has_no_bars_and_solutions_only_if_wanted(tmp_path, browser):
+    write_pages(tmp_path)
+    (tmp_path / "page.html").write_text(
+        (tmp_path / "ledger.html").read_text().split("<body")[0]
+        + '<body class="bd-content"><article><ul><li><button class="btn-download-pdf-button">Print'
+        "</button></li></ul><details class='hide'><summary>Show</summary>code</details>"
+        "<div class='solution'>Solved</div><div class='highlight'><pre>x</pre></div></article>"
+    )
+    look = (
+        "['summary', '.solution', 'pre'].map(s => document.querySelector(s))"
+        ".map(e => e.checkVisibility() && getComputedStyle(e).whiteSpace)"
+    )
+    for query, solution in (("", "normal"), ("?solutions=no", False)):
+        go(browser, f"file://{tmp_path}/page.html{query}")
+        browser.send("Emulation.setEmulatedMedia", media="print")
+        assert browser.evaluate(look) == [False, solution, "pre-wrap"]
+        browser.send("Emulation.setEmulatedMedia", media="screen")
+        assert browser.evaluate("document.querySelector('.solution').checkVisibility()")
+    entry = "document.querySelector('.btn-print-without').textContent"
+    assert browser.evaluate(entry) == "Print without solutions"
+
+
+@needs_browser
+def test_boxes_that_scroll_are_reached_by_the_tab_key_and_only_those(tmp_path, browser):
+    write_pages(tmp_path)
+    (tmp_path / "page.html").write_text(
+        (tmp_path / "ledger.html").read_text().split("<body")[0]
+        + "<body class='bd-content'><div class='book-table' id='wide'>"
+        "<p style='width: 3000px'>x</p></div><div class='book-table' id='small'><p>x</p></div>"
+    )
+    go(browser, f"file://{tmp_path}/page.html")
+    browser.evaluate("new Promise(done => setTimeout(done, 600))")
+    stops = "['wide', 'small'].map(i => document.getElementById(i).tabIndex)"
+    assert browser.evaluate(stops) == [0, -1]
+    browser.evaluate("document.querySelector('#wide p').style.width = '10px'")
+    check_pages._set_window(browser, 700, 700)
+    browser.evaluate("new Promise(done => setTimeout(done, 600))")
+    assert browser.evaluate(stops) == [-1, -1]
+
+
+SEARCH = """
+var Scorer = {objNameMatch: 11, objPartialMatch: 6, objPrio: {0: 15, 1: 5, 2: -5}};
+const Search = {
+  _performSearch: () => [
+    ["p", "Page", "#claim-P-1", null, 100, "f"], ["q", "Other", "", null, 5, "g"]],
+  htmlToText: () => "old",
+};
+"""
+
+
+@needs_browser
+def test_a_hit_names_its_claim_and_its_snippet_is_prose(tmp_path, browser):
+    shutil.copy(STATIC / "find.js", tmp_path)
+    (tmp_path / "search.html").write_text(
+        "<meta charset='utf-8'><script src='find.js'></script><div id='search-results'></div>"
+        f"<script>{SEARCH}</script>"
+    )
+    page = (
+        "<main><nav>Contents</nav><article><h1>Title</h1><p>Prose with "
+        "<span class='math'>\\\\(x\\\\)</span> in it.</p>"
+        "<div class='cell_input'>import numpy</div><div class='highlight'>def f"
+        "</div><section id='P-3.3'><p>Of the claim.</p></section></article></main>"
+    )
+    go(browser, f"file://{tmp_path}/search.html")
+    titles = "JSON.stringify(Search._performSearch('x').map(hit => hit[1]))"
+    assert json.loads(browser.evaluate(titles)) == ["P-1: Page", "Other"]
+    assert browser.evaluate("Scorer.objNameMatch + Scorer.objPrio[1]") == 5
+    text = f'Search.htmlToText("{page}", "{{}}").trim()'
+    assert browser.evaluate(text.format("")) == "Prose with … in it. Of the claim."
+    assert browser.evaluate(text.format("#P-3.3")) == "Of the claim.", "an id with a point"

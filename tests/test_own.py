@@ -1,0 +1,100 @@
+"""Own mechanisms: quadrature against the exact laws, controls with too little noise, refusals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import expon, laplace, norm
+
+from dpbook.models import all_rankings
+from dpbook.privacy import (
+    Edge,
+    Person,
+    WholeRanking,
+    check_mechanism,
+    check_ranker,
+    ranking_law,
+    top_k_law,
+)
+
+
+@pytest.mark.parametrize("scale", [0.8, 2.0])
+@pytest.mark.parametrize("n", [2, 3])
+def test_laplace_noise_is_as_the_exact_law_says(n: int, scale: float) -> None:
+    """Two ways to the same law: quadrature here, a closed form there. Half the noise fails."""
+    report = check_ranker(laplace(scale=scale), Edge(n), epsilon=2 / scale)
+    exact = check_mechanism(lambda counts: ranking_law(counts, scale=scale), Edge(n).neighbours())
+    assert report.loss == pytest.approx(exact.loss, abs=1e-9) and report.private
+    assert not check_ranker(laplace(scale=scale / 2), Edge(n), epsilon=exact.loss).private
+
+
+def test_sets_are_as_their_exact_law_says() -> None:
+    report = check_ranker(laplace(scale=2), Edge(4), k=2)
+    exact = check_mechanism(lambda counts: top_k_law(counts, 2, scale=2.0), Edge(4).neighbours())
+    assert report.loss == pytest.approx(exact.loss, abs=1e-9)
+    assert report.outcome.startswith("set ") and report.private is None
+
+
+def test_exponential_noise_on_two_items_has_a_closed_form() -> None:
+    """Counts (1, 0) and (0, 1): the noises differ by a Laplace variable, tail exp(-1 / b) / 2."""
+    tail = math.exp(-1 / 2) / 2
+    report = check_ranker(expon(scale=2), Edge(2))
+    assert report.loss == pytest.approx(math.log((1 - tail) / tail), abs=1e-9)
+    assert sorted(report.chances) == pytest.approx([tail, 1 - tail], abs=1e-9)
+    assert check_ranker(norm(scale=2), Edge(2)).loss != pytest.approx(report.loss, abs=1e-3)
+
+
+def test_a_mechanism_that_looks_at_names_is_seen() -> None:
+    """Classes of neighbours are not enough here: only the pair that moves item 1 betrays it."""
+
+    def favours(counts: Any) -> np.ndarray:
+        weights = np.where(all_rankings(3)[:, 1] == 0, math.exp(counts[1]), 1.0)
+        return weights / weights.sum()
+
+    report = check_ranker(favours, Edge(3))
+    first, second = (favours(counts) for counts in (np.array([0, 2, 1]), np.array([1, 1, 1])))
+    assert report.loss >= np.abs(np.log(first / second)).max() - 1e-12
+    assert report.loss > 0.5
+
+
+def test_tables_of_rankings_and_people() -> None:
+    """Whoever publishes the first ranking says it all; whoever publishes none says nothing."""
+    unit = WholeRanking(3, users=1)
+
+    def told(table: np.ndarray) -> dict[str, float]:
+        return {str(table.tolist()): 1.0}
+
+    assert check_ranker(told, unit).loss == math.inf
+    assert check_ranker(lambda table: {"nothing": 1.0}, unit).loss == 0
+    assert check_ranker(lambda counts: np.full(3, 1 / 3), Person(3, per_user=1, users=2)).loss == 0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "unit", "options", "words"),
+    [
+        (lambda counts: 3, Edge(3), {}, "return the law, 6 probabilities"),
+        (lambda counts: np.argsort(-counts), Edge(3), {}, "sums to 3"),
+        (lambda counts: np.full(6, 0.15), Edge(3), {}, "sums to 0.9"),
+        (lambda counts: np.full(3, 1 / 3), Edge(4), {"k": 2}, "6 numbers"),
+        (lambda counts: {"a": -0.5, "b": 1.5}, Edge(2), {}, "negative"),
+        ("laplace", Edge(3), {}, "mechanism = 'laplace': allowed is a function"),
+        (laplace(scale=2), Edge(6), {}, "unit has 6 items: allowed are 2 to 5"),
+        (laplace(scale=2), Edge(3), {"k": 3}, "k = 3: allowed are 1 to 2"),
+        (laplace(scale=0.02), Edge(3), {}, "wider noise"),
+    ],
+)
+def test_refusals_say_what_to_return(
+    mechanism: Any, unit: Edge, options: dict[str, int], words: str
+) -> None:
+    with pytest.raises(ValueError, match="|".join([words])):
+        check_ranker(mechanism, unit, **options)
+
+
+def test_the_sentence_names_loss_budget_and_the_pair() -> None:
+    told = str(check_ranker(laplace(scale=1), Edge(3), epsilon=1))
+    assert "NOT private" in told and "1 was asked for" in told and "ranking" in told
+    assert told.count("█") == 6  # three wins on either side
+    assert ": private" in str(check_ranker(laplace(scale=2), Edge(3), epsilon=1))
