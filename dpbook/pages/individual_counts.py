@@ -162,7 +162,7 @@ def draw_move(ax: Axes, L: int) -> None:
     ax.set(ylim=(0, 4.6 * L), yticks=[], ylabel="wins", xlim=(-0.5, 3.5))
     ax.set_xticks(items, [f"item {name}" for name in "ABCD"])
     ax.grid(visible=False)
-    for item in np.flatnonzero(moves):
+    for item in np.flatnonzero(moves).tolist():
         low, high = sorted((before[item], after[item]))
         ax.bar(item, high - low, 0.5, low, color="white", edgecolor="black", linestyle="--")
         arrow = {"arrowstyle": "-|>", "color": "black", "lw": 2, "shrinkA": 0, "shrinkB": 0}
