@@ -50,24 +50,21 @@ def _number(name: str, value: Any, allowed: str, test: Callable[[float], bool]) 
 
 def epsilon(value: float | Rational, name: str = "epsilon") -> float:
     """Return a privacy parameter as a float; its noise must be a float as well."""
-    return _between(name, value, *EPSILONS)
+    return positive(name, value, EPSILONS)
 
 
 def noise_scale(value: float | Rational, name: str = "scale") -> float:
     """Return the scale of some noise as a float; its variance must be one as well."""
-    return _between(name, value, *SCALES)
+    return positive(name, value, SCALES)
 
 
-def _between(name: str, value: float | Rational, low: float, high: float) -> float:
-    number = positive(name, value)
-    if not low <= number <= high:
-        _refuse(name, value, f"a number from {low:g} to {high:g}")
-    return number
-
-
-def positive(name: str, value: float | Rational) -> float:
-    """Return ``value`` as a float if it is finite and above zero."""
-    return _number(name, value, "a finite number above 0", lambda x: 0 < x < math.inf)
+def positive(
+    name: str, value: float | Rational, limits: tuple[float, float] = (0, math.inf)
+) -> float:
+    """Return ``value`` as a float if it is finite and above zero, and within the limits."""
+    number = _number(name, value, "a finite number above 0", lambda x: 0 < x < math.inf)
+    low, high = limits
+    return _number(name, number, f"a number from {low:g} to {high:g}", lambda x: low <= x <= high)
 
 
 def nonnegative(name: str, value: float) -> float:
@@ -119,6 +116,18 @@ def shape(name: str, value: Any) -> tuple[int, ...]:
     return result
 
 
+def shaped(name: str, array: NDArray[Any], fit: Any, allowed: str) -> None:
+    """Refuse an array that does not fit by its shape."""
+    if not fit:
+        raise ValueError(f"{name} of shape {array.shape}: allowed is {allowed}")
+
+
+def _without(name: str, bad: NDArray[Any], allowed: str) -> None:
+    """Refuse the array called ``name`` if any of its entries is bad."""
+    if bad.size:
+        raise ValueError(f"{name} holds {bad.flat[0]}: allowed are {allowed}")
+
+
 def generator(rng: Any) -> np.random.Generator:
     """Return ``rng`` if it is a NumPy generator."""
     if not isinstance(rng, np.random.Generator):
@@ -142,37 +151,31 @@ def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
 def number_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return ``value`` as a float array of any shape without NaN; infinities may stand."""
     array = real_array(name, value).astype(float)
-    if np.isnan(array).any():
-        raise ValueError(f"{name} holds nan: allowed are numbers")
+    _without(name, array[np.isnan(array)], "numbers")
     return array
 
 
 def levels(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return ``value`` as privacy parameters in nats, any shape, infinity included."""
     eps = number_array(name, value)
-    if (eps < 0).any():
-        raise ValueError(f"{name} holds a negative number: allowed are numbers of at least 0")
+    _without(name, eps[eps < 0], "numbers of at least 0")
     return eps
 
 
 def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[np.float64]:
     """Return ``value`` as a float array without NaN or infinity, not empty."""
     array = real_array(name, value).astype(float, copy=False)
-    if array.ndim < min_ndim or array.size == 0:
-        raise ValueError(
-            f"{name} of shape {array.shape}: allowed is a non-empty array of at least "
-            f"{min_ndim} dimension(s)"
-        )
+    allowed = f"a non-empty array of at least {min_ndim} dimension(s)"
+    shaped(name, array, array.ndim >= min_ndim and array.size, allowed)
     if not (finite := np.isfinite(array)).all():
-        raise ValueError(f"{name} holds {array[~finite][0]}: allowed are finite numbers only")
+        _without(name, array[~finite], "finite numbers only")
     return array
 
 
 def item_vector(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return ``value`` as finite numbers, one for each of at least two items."""
     vector = finite_array(name, value)
-    if vector.ndim != 1 or vector.size < 2:
-        raise ValueError(f"{name} of shape {vector.shape}: allowed is (n,) with n >= 2")
+    shaped(name, vector, vector.ndim == 1 and vector.size >= 2, "(n,) with n >= 2")
     return vector
 
 
@@ -183,8 +186,7 @@ def whole_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
         raise ValueError(f"{name} of type bool: allowed are whole numbers")
     far = (array < -MOST_COUNT) | (array > MOST_COUNT)
     bad = array[far if array.dtype.kind != "f" else far | (array != np.rint(array))]
-    if bad.size:
-        raise ValueError(f"{name} holds {bad[0]}: allowed are whole numbers up to 2**53")
+    _without(name, bad, "whole numbers up to 2**53")
     return array.astype(np.int64)
 
 
@@ -195,14 +197,14 @@ def square_tables(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 def square_table(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return ``value`` as one finite square table, (n, n) with n >= 2."""
-    return _square(name, finite_array(name, value, min_ndim=2), most_ndim=2)
+    table = finite_array(name, value, min_ndim=2)
+    shaped(name, table, table.ndim == 2, "(n, n) with n >= 2")
+    return _square(name, table)
 
 
-def _square(name: str, table: NDArray[Any], most_ndim: float = math.inf) -> NDArray[Any]:
-    fit = 2 <= table.ndim <= most_ndim and table.shape[-1] == table.shape[-2] >= 2 and table.size
-    if not fit:
-        allowed = "(n, n)" if most_ndim == 2 else "(..., n, n)"
-        raise ValueError(f"{name} of shape {table.shape}: allowed is {allowed} with n >= 2")
+def _square(name: str, table: NDArray[Any]) -> NDArray[Any]:
+    fit = table.ndim >= 2 and table.shape[-1] == table.shape[-2] >= 2 and table.size
+    shaped(name, table, fit, "(..., n, n) with n >= 2")
     return table
 
 
@@ -214,24 +216,17 @@ def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDA
     one they keep their type.
     """
     tables = _square(name, real_array(name, value))
-    bad = tables[~np.isfinite(tables) | (tables < 0)]
-    if bad.size:
-        raise ValueError(
-            f"{name} holds {bad[0]}, a negative or non-finite count: allowed are counts >= 0"
-        )
+    _without(name, tables[~np.isfinite(tables) | (tables < 0)], "finite counts >= 0")
     if np.diagonal(tables, axis1=-2, axis2=-1).any():
         raise ValueError(f"{name} has a non-zero diagonal: an item is never compared with itself")
     if unit is None:
         return tables
-    if tables.dtype.kind == "f" and (bad := tables[tables % unit != 0]).size:
-        kind = "whole numbers" if unit == 1 else "whole numbers and halves (a tie)"
-        raise ValueError(f"{name} holds {bad[0]}, which is no count: allowed are {kind} >= 0")
-    if float(tables.max()) > MOST_COUNT / tables.shape[-1] ** 2:
-        raise ValueError(
-            f"{name} holds {tables.max()}: allowed are counts whose sum over a table stays "
-            "below 2**53"
-        )
     whole = unit == 1 or tables.dtype.kind != "f"
+    if tables.dtype.kind == "f":
+        kind = "whole numbers" if unit == 1 else "whole numbers and halves (a tie)"
+        _without(name, tables[tables % unit != 0], f"counts, {kind} >= 0")
+    large = tables[tables > MOST_COUNT / tables.shape[-1] ** 2]
+    _without(name, large, "counts whose sum over a table stays below 2**53")
     return tables.astype(np.int64 if whole else float, copy=False)  # short floats add up badly
 
 
@@ -241,9 +236,9 @@ def rankings(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray[np
     if places.dtype.kind not in "iu":
         raise ValueError(f"{name} of type {places.dtype}: allowed are integers")
     n = places.shape[-1] if places.ndim else 0
-    if n < 2 or not places.size or ndim not in (None, places.ndim):
-        allowed = "(..., n)" if ndim is None else "(users, n), at least one user and"
-        raise ValueError(f"{name} of shape {places.shape}: allowed is {allowed} n >= 2")
+    allowed = "(..., n)" if ndim is None else "(users, n), at least one user and"
+    fit = n >= 2 and places.size and ndim in (None, places.ndim)
+    shaped(name, places, fit, f"{allowed} n >= 2")
     wrong = np.argwhere((np.sort(places, axis=-1) != np.arange(n)).any(axis=-1))
     if len(wrong):
         at = tuple(wrong[0].tolist())

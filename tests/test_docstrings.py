@@ -53,7 +53,7 @@ def test_every_sampler_says_of_which_kind_it_is(name: str) -> None:
 
 def test_samplers_of_every_module_were_found() -> None:
     assert {"randomized_response", "NoisyCounts.noise", "PairResponses.noise"} <= set(SAMPLERS)
-    assert {"FlippedAnswers.noise", "AnswersOnDemand.answers", "NoisyPairs.sample"} <= set(SAMPLERS)
+    assert {"AnswersOnDemand.answers", "NoisyPairs.rank"} <= set(SAMPLERS)
 
 
 class NoFloats(np.random.Generator):
@@ -67,7 +67,7 @@ class NoFloats(np.random.Generator):
 
 def test_samplers_that_are_said_to_be_exact_draw_no_float() -> None:
     exact = {name for name in SAMPLERS if EXACT in " ".join(str(SAMPLERS[name].__doc__).split())}
-    assert exact == {"NoisyCounts.noise", "NoisyCounts.sample"}
+    assert exact == {"NoisyCounts.noise", "NoisyCounts.rank"}
     rng = NoFloats(np.random.PCG64(1))
     ranker = rankers.NoisyCounts.private(1, Edge(2), discrete=True)
     assert ranker.release([[0, 2], [1, 0]], ranker.noise(rng=rng)).dtype == np.int64

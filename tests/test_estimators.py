@@ -23,15 +23,14 @@ from dpbook.estimators import (
     win_counts,
 )
 from dpbook.estimators._complete import WinCounts
-from dpbook.estimators._logistic import Pairs, WinMatrices
-from dpbook.estimators._newton import Settings
+from dpbook.estimators._logistic import Matrices, Pairs
 from dpbook.models import LINKS, btl_probabilities, edge_wins
 
 WINS = np.array([[0, 7, 9, 4], [3, 0, 6, 5], [1, 4, 0, 2], [2, 6, 8, 0]])
 
 
 ROUTES = {
-    "dense": WinMatrices,
+    "dense": Matrices,
     "sparse": ridge._pairs_of_matrix,
     "complete": lambda wins: WinCounts(wins.sum(axis=-1) * 1.0, float(wins[0, 1] + wins[1, 0])),
     "comparisons": ridge._pairs_of_comparisons,
@@ -43,7 +42,7 @@ def by_route(route, data, *, gamma, linear=None, tol=1e-8):
     data = data if route == "comparisons" else np.asarray(data)
     n = data.n_items if route == "comparisons" else len(data)
     linear = np.zeros(n) if linear is None else linear
-    return ridge._fit(ROUTES[route](data), linear, Settings(gamma, tol))
+    return ridge._fit(ROUTES[route](data), linear, gamma, tol)
 
 
 def objective(theta, wins, gamma, linear):
@@ -274,11 +273,11 @@ def test_the_route_suits_the_data():
     assert isinstance(ridge._from_comparisons(every), WinCounts)
     assert isinstance(ridge._from_comparisons(thin), Pairs)
     assert isinstance(ridge._from_matrices(thin.win_matrix()), Pairs)
-    assert isinstance(ridge._from_matrices(WINS), WinMatrices)
+    assert isinstance(ridge._from_matrices(WINS), Matrices)
 
 
 def test_many_comparisons_of_few_items_as_a_list_of_pairs():
-    """More than sixteen comparisons an item: the search for connected items takes a sample."""
+    """More than sixteen comparisons an item."""
     wins = (np.random.default_rng(3).random((20, 20)) < 0.9) * 1.0
     np.fill_diagonal(wins, 0)
     dense, sparse_fit = (by_route(m, wins, gamma=0) for m in ("dense", "sparse"))

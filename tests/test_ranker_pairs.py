@@ -100,7 +100,7 @@ def test_tables_that_are_not_of_these_people_are_refused(make):
             with pytest.raises(ValueError, match=f"users = {users}: data holds 9 answers"):
                 use(CYCLE)
     ranker = make(1.0, NINE)
-    with pytest.raises(ValueError, match=r"data holds 0\.\d+, which is no count"):
+    with pytest.raises(ValueError, match=r"data holds 0\.\d+: allowed are counts"):
         ranker.sample(CYCLE / 9, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="data holds -"):
         ranker.pmf(-CYCLE)
@@ -356,7 +356,7 @@ def test_capped_kwiksort_of_many_items():
         (lambda: NoisyPairs.private(1.0, NINE, delta=1.0), "delta = 1.0"),
         (lambda: NoisyPairs.printed(1.0, WholeRanking(3)), "users = None with clip"),
         (lambda: NoisyPairs.private(1.0, WholeRanking(3)).loss("set"), "of = 'set'"),
-        (lambda: NoisyPairs.private(1.0, NINE, delta=0.1).at_loss(1.0), "gaussian = True"),
+        (lambda: NoisyPairs.private(1.0, NINE, delta=0.1).at_loss(1.0), "gaussian=True"),
         (lambda: CappedKwikSort.private(1.0, NINE, 1), "cap = 1"),
         (lambda: CappedKwikSort.private(1.0, NINE, 2, share=0.0), "share = 0"),
         (lambda: CappedKwikSort.private(1.0, WholeRanking(3), 2), "users = None"),

@@ -168,16 +168,14 @@ def run_page(
         if outcome.error:
             _tell(outcome)
             return 1
-        problems = collect(out, root, pages=[page.name])
-        for problem in problems:
+        for problem in (problems := collect(out, root, pages=[page.name])):
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
         if not render_page(root, out, page.name):
             return 1
         html = out / "html" / "notebooks" / f"{page.name}.html"
         print(f"notebook: {shutil.copy2(job.target, html.parent)}\npage:     {html}")
         if problems:
-            words = "The page is written, but its claims did not come out as recorded."
-            print(words, file=sys.stderr)
+            print("The page is written, but claims did not come out as recorded.", file=sys.stderr)
         return int(bool(problems))
 
 

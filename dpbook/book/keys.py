@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -30,17 +31,12 @@ def page_key(
 ) -> str:
     """Hash of all that a page depends on; its imports are those of its cells, or of `sources`."""
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
-    below = code_digest(page.code_cells if sources is None else sources, root)
-    parts = [cells, dict(parameters), _claims_of(page, root), below]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def code_digest(sources: Iterable[str], root: Path) -> str:
-    """Hash of what code depends on: the modules it reaches, their data, the pins, the Python."""
-    modules = _reached(sources, root)
+    modules = _reached(page.code_cells if sources is None else sources, root)
     folders = {folder for m in modules for folder in (m.parent, m.parent / "templates")}
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
-    return _digest(root, [*modules, *data, *(root / name for name in _PINS)])
+    below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
+    parts = [cells, dict(parameters), _claims_of(page, root), below]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def html_key(root: Path, out: Path) -> str:
@@ -80,8 +76,9 @@ def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
 def _reached(sources: Iterable[str], root: Path) -> set[Path]:
     """The files of ``dpbook`` that some sources import, directly or through each other."""
     found: set[Path] = set()
-    trees = (ast.parse(_plain(source)) for source in sources)
-    todo = [path for tree in trees for path in _imports(tree, root)]
+    # Without the lines that are commands of IPython.
+    plain = (re.sub(r"(?m)^\s*[%!].*$", "", source) for source in sources)
+    todo = [path for source in plain for path in _imports(ast.parse(source), root)]
     while todo:
         if (path := todo.pop()) not in found:
             found.add(path)
@@ -92,11 +89,6 @@ def _reached(sources: Iterable[str], root: Path) -> set[Path]:
 @lru_cache(maxsize=512)
 def _parsed(path: Path, changed: int) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def _plain(cell: str) -> str:
-    """A cell without the lines that are commands of IPython."""
-    return "\n".join("" if line.lstrip()[:1] in ("%", "!") else line for line in cell.splitlines())
 
 
 def _imports(tree: ast.Module, root: Path) -> Iterator[Path]:

@@ -100,9 +100,8 @@ def _differs(locked: Entry, found: Entry, count: int) -> str | None:
 
         error = math.hypot(found["standard error"], locked["standard error"])
         freedom = min(found["runs"], locked["runs"]) - 1
-        allowed = float(t.isf(FALSE_ALARM / (2 * count), freedom)) * error + tolerance
-        return f"{said}, more than {allowed:.2g} away" if abs(value - kept) > allowed else None
-    return None if abs(value - kept) <= tolerance else f"{said}, tolerance {tolerance:.2g}"
+        tolerance += float(t.isf(FALSE_ALARM / (2 * count), freedom)) * error
+    return f"{said}, tolerance {tolerance:.2g}" if abs(value - kept) > tolerance else None
 
 
 def renew(
@@ -119,11 +118,7 @@ def renew(
     numbers = {r["id"]: dict(_entries(r["report"])) for r in records if r["report"]}
     old = {claim: entry["numbers"] for claim, entry in (load(root) or {}).items()}
     before, after = (
-        {
-            f"{claim}: {name}": n["value"]
-            for claim, named in side.items()
-            for name, n in named.items()
-        }
+        {f"{claim}: {name}": side[claim][name]["value"] for claim in side for name in side[claim]}
         for side in (old, numbers)
     )
     if write:

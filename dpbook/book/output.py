@@ -52,12 +52,10 @@ def sole_build(root: Path, out: Path) -> Iterator[None]:
         yield
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool] = ()) -> list[str]:
-    """Rows as lines with columns of one width; those marked `right` end together."""
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines with columns of one width."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    sides = [">" if side else "<" for side in right] or ["<"] * len(widths)
-    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
-    return [form.format(*row).rstrip() for row in rows]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -126,7 +126,11 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
         _tidy(notebook)
         error = job.complaint(notebook)
     except PapermillExecutionError as failure:
-        error = place + _describe(failure)
+        # The source of the cell, the end of the trace, and the error, its last line.
+        trace = plain("\n".join(failure.traceback)).strip().splitlines()
+        above = ["  | " + line for line in trace[-TRACEBACK_LINES:-1]]
+        lines = [textwrap.indent(failure.source, "    "), *above]
+        error = place + "\n".join([*lines, f"{failure.ename}: {failure.evalue}"])
     except CellTimeoutError:
         error = f"{place}the page took longer than {timeout:g} s"
     except Exception as failure:
@@ -151,14 +155,6 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
             cell.metadata.pop(entry, None)
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell["id"] = "injected-parameters"
-
-
-def _describe(error: PapermillExecutionError) -> str:
-    """The source of the cell that failed, the end of the trace, and the error."""
-    trace = plain("\n".join(error.traceback)).strip().splitlines()
-    above = ["  | " + line for line in trace[-TRACEBACK_LINES:-1]]  # the last line is the error
-    source = textwrap.indent(error.source, "    ")
-    return "\n".join([source, *above, f"{error.ename}: {error.evalue}"])
 
 
 def plain(text: str) -> str:

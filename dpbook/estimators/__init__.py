@@ -1,6 +1,5 @@
 """Non-private estimators: win counts, orders, ridge maximum likelihood, rank aggregation."""
 
-from dpbook.estimators.footrule import footrule_ranking
 from dpbook.estimators.kemeny import kemeny_ranking, local_search_ranking
 from dpbook.estimators.kwiksort import (
     comparisons_pmf,
@@ -12,12 +11,12 @@ from dpbook.estimators.kwiksort import (
 from dpbook.estimators.orders import (
     borda_ranking,
     copeland_ranking,
+    footrule_ranking,
     ranks_from_scores,
     top_k_mask,
     win_counts,
 )
-from dpbook.estimators.pairwise import pairwise_counts
-from dpbook.estimators.rank_distances import kemeny_score, kendall_distance
+from dpbook.estimators.pairwise import kemeny_score, kendall_distance, pairwise_counts
 from dpbook.estimators.ridge import ridge_mle, ridge_mle_complete
 
 __all__ = [

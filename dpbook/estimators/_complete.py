@@ -13,11 +13,12 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy import special
 
 from dpbook.estimators._logistic import Matrices
-from dpbook.estimators._newton import Settings, centred, logistic_start, minimise
+from dpbook.estimators._newton import centred, logistic_start, minimise
 
 Array = NDArray[np.float64]
 
@@ -36,39 +37,32 @@ class WinCounts:
     """Win counts (n,), shared by all replicates, or (replicates, n); equal counts per pair."""
 
     won: Array
-    per_pair: float
+    least: float  # the weight of each pair
     block: ClassVar[int] = 50  # replicates
 
-    @property
-    def least(self) -> float:
-        return self.per_pair
-
     def part(self, index: Any) -> WinCounts:
-        return self if self.won.ndim == 1 else WinCounts(self.won[index], self.per_pair)
-
-    def connected(self) -> bool:
-        return True
+        return self if self.won.ndim == 1 else WinCounts(self.won[index], self.least)
 
     def groups(self) -> int:
         """Count by Landau's criterion: the worst k items must have won something outside."""
         k = np.arange(1, self.won.shape[-1])
-        least = self.per_pair * k * (k - 1) / 2
+        least = self.least * k * (k - 1) / 2
         won = np.cumsum(np.sort(self.won, axis=-1), axis=-1)[..., :-1]
         cuts = won <= least * (1 + 1e-12)
         return 1 + int(np.max(cuts.sum(axis=-1)))
 
-    def solve(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
+    def solve(self, linear: Array, gamma: float, tol: float) -> tuple[Array, Array, int]:
         """Theta, residuals computed afresh, and the steps; on matrices where strengths are wide."""
-        n, per_pair, target = linear.shape[-1], self.per_pair, self.won - linear
-        start = logistic_start(self.won, np.full(n, per_pair * (n - 1)), linear, settings.gamma)
+        n, per_pair, target = linear.shape[-1], self.least, self.won - linear
+        start = logistic_start(self.won, np.full(n, per_pair * (n - 1)), linear, gamma)
         try:
-            theta, steps = minimise(CompleteWins(target, per_pair, settings), start, settings)
+            theta, steps = minimise(CompleteWins(target, per_pair, gamma, tol), start, tol)
         except (TooWideError, np.linalg.LinAlgError):
             halves = Matrices(per_pair / 2 * (1 - np.eye(n)))
-            return halves.solve(halves.won - target, settings)
+            return halves.solve(halves.won - target, gamma, tol)
         # The certificate sums over all pairs, without polynomials: O(n^2) time.
         e = np.exp(theta - theta.mean(axis=-1, keepdims=True))
-        score = per_pair * (e * _inverse_sums(e) - 0.5) - target + settings.gamma * theta
+        score = per_pair * (e * _inverse_sums(e) - 0.5) - target + gamma * theta
         return theta, np.abs(score).max(axis=-1), steps
 
 
@@ -89,10 +83,9 @@ def _coefficients(width: float, terms: int, slope: bool) -> Array:
 class CompleteWins:
     """Score and Newton steps; ``target``, the wins less the linear term, has shape (..., n)."""
 
-    def __init__(self, target: Array, per_pair: float, settings: Settings) -> None:
-        self.target, self.per_pair, self.gamma = target, per_pair, settings.gamma
-        largest = max(1.0, per_pair * target.shape[-1])
-        self._log_digits = math.log(20 * largest / settings.inner_tol)
+    def __init__(self, target: Array, per_pair: float, gamma: float, tol: float) -> None:
+        self.target, self.per_pair, self.gamma = target, per_pair, gamma
+        self._log_digits = math.log(40 * max(1.0, per_pair * target.shape[-1]) / tol)
 
     def score(self, theta: Array) -> Array:
         """Return per_pair * sum over j != i of F(theta_i - theta_j) - target_i + gamma theta_i."""
@@ -107,7 +100,9 @@ class CompleteWins:
         # A coarse tolerance asks for few terms of the score; the Hessian still needs its own.
         terms = max(math.ceil(self._log_digits / math.log(rate)) + 2, self._rank)
         self._slopes = _coefficients(width, terms, True)
-        self._powers = _polynomials((theta - (low + high) / 2) / width, terms)
+        # T_0, ..., T_(terms - 1) at each strength, shape (..., terms, n).
+        powers = chebyshev.chebvander((theta - (low + high) / 2) / width, terms - 1)
+        self._powers = np.swapaxes(powers, -1, -2)
         self._sums = self._powers @ np.ones(theta.shape[-1])
         expected = self._expand(self._sums @ _coefficients(width, terms, False).T)
         # The sum over all j counts i itself, with F(0) = 1/2.
@@ -134,17 +129,6 @@ class CompleteWins:
         correction = np.linalg.solve(system, side)
         step = -(score + (np.swapaxes(correction, -1, -2) @ powers)[..., 0, :]) / diagonal
         return centred(step) - (mean / self.gamma if self.gamma else 0.0)
-
-
-def _polynomials(x: Array, terms: int) -> Array:
-    """T_0, ..., T_(terms - 1) at each entry of ``x``: (..., n) to (..., terms, n)."""
-    values = np.empty((terms, *x.shape))
-    values[0], values[1] = 1.0, x
-    twice = 2 * x
-    for k in range(2, terms):
-        np.multiply(twice, values[k - 1], out=values[k])
-        values[k] -= values[k - 2]
-    return np.moveaxis(values, 0, -2)
 
 
 def _inverse_sums(e: Array) -> Array:

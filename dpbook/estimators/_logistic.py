@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from dpbook.estimators._newton import (
-    Settings,
-    logistic_start,
-    minimise,
-    newton_step,
-    sup,
-)
+from dpbook.estimators._newton import logistic_start, minimise, newton_step, sup
 
 Array = NDArray[np.float64]
 
@@ -36,6 +31,20 @@ class Graph(ABC):
     total: Array
     won: Array
     degree: Array
+    block: int  # most replicates worked on at once
+
+    @abstractmethod
+    def part(self, index: Any) -> Graph:
+        """Some of the replicates."""
+
+    @property
+    def least(self) -> float:
+        """The smallest weight of the comparisons of a pair."""
+        return float(self.total[self.total > 0].min())
+
+    @abstractmethod
+    def groups(self) -> int:
+        """The most groups, in any replicate, of items that reach each other by wins."""
 
     @abstractmethod
     def join(self, values: Array, ufunc: np.ufunc, out: Array | None = None) -> Array:
@@ -49,11 +58,11 @@ class Graph(ABC):
     def surprise(self, theta: Array) -> Array:
         """Expected less observed wins, by tanh: another formula than that of the solver."""
 
-    def solve(self, linear: Array, settings: Settings) -> tuple[Array, Array, int]:
+    def solve(self, linear: Array, gamma: float, tol: float) -> tuple[Array, Array, int]:
         """Theta, residuals computed afresh, and the steps, for ``linear`` of shape (..., n)."""
-        problem = Logistic(self, linear, settings.gamma)
-        start = logistic_start(self.won, self.degree, linear, settings.gamma)
-        theta, steps = minimise(problem, start, settings)
+        problem = Logistic(self, linear, gamma)
+        start = logistic_start(self.won, self.degree, linear, gamma)
+        theta, steps = minimise(problem, start, tol)
         return theta, np.abs(problem.score_by_tanh(theta)).max(axis=-1), steps
 
 
@@ -104,11 +113,28 @@ class Logistic:
 
 
 class Matrices(Graph):
-    """Win matrices of shape (..., n, n), worked on all at once."""
+    """Win matrices: (n, n), shared by all replicates, or (replicates, n, n)."""
 
     def __init__(self, wins: NDArray[Any]) -> None:
+        self.wins, self.block = wins, max(1, BLOCK_ENTRIES // wins.shape[-1] ** 2)
         self.total = np.add(wins, np.swapaxes(wins, -1, -2), dtype=float)
         self.won, self.degree = wins.sum(axis=-1, dtype=float), self.total.sum(axis=-1)
+
+    def part(self, index: Any) -> Matrices:
+        if self.wins.ndim == 2:
+            return self
+        some = copy(self)
+        some.wins, some.total, some.won = self.wins[index], self.total[index], self.won[index]
+        some.degree = self.degree[index]
+        return some
+
+    def groups(self) -> int:
+        edges, n = self.wins > 0, self.wins.shape[-1]
+        # An item that beat half of the others, and one that lost to half, have met or share one.
+        if min(edges.sum(axis=-1).min(), edges.sum(axis=-2).min()) >= (n - 1) / 2:
+            return 1
+        graphs = edges.reshape(-1, n, n)
+        return max(connected_components(graph, connection="strong")[0] for graph in graphs)
 
     def join(self, values: Array, ufunc: np.ufunc, out: Array | None = None) -> Array:
         return np.asarray(ufunc(values[..., :, None], values[..., None, :], out=out))
@@ -124,41 +150,6 @@ class Matrices(Graph):
         terms += 1
         terms *= self.total
         return terms @ np.full(theta.shape[-1], 0.5) - self.won
-
-
-class WinMatrices:
-    """Win matrices of shape (n, n), shared by all replicates, or (replicates, n, n)."""
-
-    def __init__(self, wins: NDArray[Any]) -> None:
-        self.wins = wins
-        self.block = max(1, BLOCK_ENTRIES // wins.shape[-1] ** 2)
-        self._shared = Matrices(wins) if wins.ndim == 2 else None
-
-    def part(self, index: Any) -> Matrices:
-        """Some of the replicates."""
-        return self._shared or Matrices(self.wins[index])
-
-    @property
-    def least(self) -> float:
-        """The smallest positive weight of a win."""
-        return float(self.wins[self.wins > 0].min())
-
-    def connected(self) -> bool:
-        """Whether comparisons join all items, in every replicate."""
-        n = self.wins.shape[-1]
-        met = (self.wins > 0) | (np.swapaxes(self.wins, -1, -2) > 0)
-        # Two items that each met half of the others have met each other or a common opponent.
-        return bool(met.sum(axis=-1).min() >= (n - 1) / 2) or _most_groups(met) == 1
-
-    def groups(self) -> int:
-        """The most groups of items that reach each other by wins."""
-        return _most_groups(self.wins > 0)
-
-
-def _most_groups(edges: NDArray[np.bool_]) -> int:
-    n = edges.shape[-1]
-    graphs = edges.reshape(-1, n, n)
-    return max(connected_components(graph, connection="strong")[0] for graph in graphs)
 
 
 class Pairs(Graph):
@@ -180,11 +171,6 @@ class Pairs(Graph):
         at_low, at_high = self._sums(won)
         met_higher, met_lower = self._sums(total)
         self.won, self.degree = at_low + met_lower - at_high, met_higher + met_lower
-
-    @property
-    def least(self) -> float:
-        """No win that decides a pair has a smaller weight."""
-        return float(self.total.min())
 
     def part(self, index: Any) -> Pairs:
         return self
@@ -214,19 +200,7 @@ class Pairs(Graph):
         at_low, at_high = self._sums(terms)
         return at_low - at_high
 
-    def connected(self) -> bool:
-        """Whether comparisons join all items."""
-        n = self._count.size
-        # Few pairs, spread over all, usually join everything already.
-        for stride in (max(1, self._high.size // (8 * n)), 1):
-            some = self._high[::stride].copy(), -(-self._start // stride)
-            graph = sparse.csr_array((np.ones(some[0].size), *some), shape=(n, n))
-            if connected_components(graph, directed=False)[0] == 1:
-                return True
-        return False
-
     def groups(self) -> int:
-        """Groups of items that reach each other by wins, along edges from winner to loser."""
         n, up, down = self._count.size, self._won_low > 0, self.total > self._won_low
         low = np.repeat(np.arange(n), self._count)
         ends = np.r_[low[up], self._high[down]], np.r_[self._high[up], low[down]]

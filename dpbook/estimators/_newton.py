@@ -7,7 +7,6 @@ one code serves a single fit and a batch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,19 +21,6 @@ INNER_LIMIT = 500
 # A trial point is taken unless the slope along the step has turned up by more than this share.
 OVERSHOOT = 0.5
 LINE_LIMIT = 40
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What every solver is told: ``tol`` bounds the sup-norm of the certified score residual."""
-
-    gamma: float
-    tol: float
-
-    @property
-    def inner_tol(self) -> float:
-        """Tolerance of the solver; the rest is left to rounding between the two formulas."""
-        return self.tol / 2
 
 
 class Problem(Protocol):
@@ -62,12 +48,13 @@ def centred(a: Array) -> Array:
     return np.asarray(a - a.sum(axis=-1, keepdims=True) / a.shape[-1])
 
 
-def minimise(problem: Problem, theta: Array, settings: Settings) -> tuple[Array, int]:
-    """Lower the sup-norm of the gradient to ``inner_tol``, in at most `STEP_LIMIT` steps.
+def minimise(problem: Problem, theta: Array, tol: float) -> tuple[Array, int]:
+    """Lower the sup-norm of the gradient to ``tol / 2``, in at most `STEP_LIMIT` steps.
 
-    Returns the last point and the number of steps; the caller certifies the point.
+    Returns the last point and the number of steps. The caller certifies the point by another
+    formula; the other half of the tolerance is left to the rounding between the two.
     """
-    score, tol = problem.score(theta), settings.inner_tol
+    score, tol = problem.score(theta), tol / 2
     for iteration in range(STEP_LIMIT):
         residual = sup(score)
         if (residual <= tol).all():

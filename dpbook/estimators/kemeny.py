@@ -14,7 +14,7 @@ from scipy import optimize, sparse
 
 from dpbook import _validation as check
 from dpbook.estimators.orders import borda_ranking
-from dpbook.estimators.rank_distances import kemeny_score
+from dpbook.estimators.pairwise import kemeny_score
 from dpbook.models.rankings import all_rankings
 
 Array = NDArray[np.float64]
@@ -27,22 +27,12 @@ _VIOLATED = 1e-6  # a row counts as violated, or a variable as fractional, beyon
 
 @dataclass(frozen=True, eq=False)
 class KemenyFit:
-    """A ranking of small total distance and what is known about the smallest one.
+    """A ranking of small total distance and what is known about the smallest one."""
 
-    Attributes
-    ----------
-    positions : array of int, shape (n,)
-        The best ranking found.
-    cost, lower : float
-        Its total distance, in the units of the counts, and a lower bound on that of any ranking.
-    optimal : bool
-        Whether cost and lower agree.
-    """
-
-    positions: Ints
-    cost: float
-    lower: float
-    optimal: bool
+    positions: Ints  # the best ranking found, shape (n,)
+    cost: float  # its total distance, in the units of the counts
+    lower: float  # a lower bound on that of any ranking
+    optimal: bool  # whether cost and lower agree
 
 
 def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> KemenyFit:
@@ -53,8 +43,7 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     counts : array, shape (n, n)
         Entry [i, j] says how many users place i before j; noisy counts will do.
     time_limit : float, optional
-        Seconds after which the best ranking and the best bound so far are returned; the first
-        local search is not interrupted.
+        Seconds after which the best ranking and the best bound so far are returned.
 
     Returns
     -------
@@ -63,11 +52,10 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     Notes
     -----
     The variable x_ab, a < b, says that a comes before b; 0 <= x_ab + x_bc - x_ac <= 1 excludes
-    cycles. Only rows that a solution violates are added, beginning with none, where the majority
-    tournament is the solution. Integrality is asked for only when all rows hold and the bound
-    still lies below the best ranking, found by local search from a rounded solution. The bound is
-    computed from the dual variables, not taken from the solver, unless branching was needed. It
-    takes the place of AGKM's approximation scheme, which has no practical form.
+    cycles. Only rows that a solution violates are added, and integrality last. Rankings come by
+    local search from rounded solutions; the bound is computed from the dual variables, not taken
+    from the solver, unless branching was needed. It takes the place of AGKM's approximation
+    scheme, which has no practical form.
 
     Examples
     --------
@@ -135,8 +123,7 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
     """
     table = check.square_table("counts", counts)
     places = check.rankings("start", start)
-    if places.shape != table.shape[:1]:
-        raise ValueError(f"start of shape {places.shape}: allowed is ({len(table)},)")
+    check.shaped("start", places, places.shape == table.shape[:1], f"({len(table)},)")
     order, n = np.argsort(places), len(table)
     # A float table may promise a gain that is only rounding.
     least = 1e-12 * n * np.abs(table).max()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.models.pairs import probabilities
 from dpbook.models.rankings import all_rankings
 
 Array = NDArray[np.float64]
@@ -70,9 +71,9 @@ def kwiksort_rankings(
     n = margin.shape[-1]
     stack = margin.reshape(-1, n, n)
     total = len(stack) * runs
-    shape = margin.shape[:-2] + (() if size is None else (runs,)) + (n,)
+    shape = (*margin.shape[:-2], *(() if size is None else (runs,)), n)
     if total <= _FEW:
-        few = [_sorted(table, rng) for table in stack for _ in range(runs)]
+        few = [_sorted(lead, rng) for lead in stack for _ in range(runs)]
         return np.array(few).reshape(shape)
     data = np.repeat(np.arange(len(stack)), runs)
     # One random order of the items serves a run: the pivot of a part is its first member, which is
@@ -126,7 +127,7 @@ def partition_runs(
 
 
 def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
-    """Positions."""
+    """The positions of one run, part by part."""
     n = len(margin)
     ahead = margin > 0
     tied = np.triu(margin == 0, 1)
@@ -169,8 +170,7 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
 
     Notes
     -----
-    No pair is compared twice, so majority votes, a tied vote being 1/2, are of this form, with or
-    without noise drawn afresh for each comparison.
+    No pair is compared twice: so are majority votes, a tie being 1/2, with fresh noise or none.
     """
     table = _preference(preference)
     return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]
@@ -241,13 +241,11 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
         Entry c is the probability of c comparisons.
     """
     beats = check.real_array("wins", wins)
-    n = beats.shape[0] if beats.ndim == 2 else 0
-    if beats.shape != (n, n) or not 1 <= n <= _SUBSETS or beats.dtype != bool:
-        raise ValueError(
-            f"wins of shape {beats.shape} and type {beats.dtype}: allowed are booleans (n, n), "
-            f"n from 1 to {_SUBSETS}"
-        )
-    if not ((beats ^ beats.T) | np.eye(n, dtype=bool)).all() or np.diagonal(beats).any():
+    n = len(beats) if beats.ndim else 0
+    fit = beats.shape == (n, n) and 1 <= n <= _SUBSETS
+    check.shaped("wins", beats, fit, f"(n, n), n from 1 to {_SUBSETS}")
+    mirrored = (beats == beats.T) != np.eye(n, dtype=bool)
+    if beats.dtype != bool or mirrored.any() or np.diagonal(beats).any():
         raise ValueError("wins is no tournament: allowed is one of [i, j] and [j, i] true, i != j")
     losers = [sum(1 << j for j in range(n) if beats[i, j]) for i in range(n)]
     known: dict[int, Array] = {0: np.ones(1)}  # by the sets that can arise
@@ -279,15 +277,7 @@ def _comparisons(n: int) -> Array:
 
 
 def _preference(preference: ArrayLike) -> Array:
-    table = check.finite_array("preference", preference, min_ndim=2)
+    table = check.square_tables("preference", preference)
     n = table.shape[-1]
-    if table.shape[-2] != n or not 2 <= n <= _ENUMERATED:
-        raise ValueError(
-            f"preference of shape {table.shape}: allowed is (..., n, n), n from 2 to {_ENUMERATED}"
-        )
-    table = np.where(np.eye(n, dtype=bool), 0.5, table)
-    if table.min() < 0 or table.max() > 1:
-        raise ValueError("preference leaves [0, 1]: allowed are probabilities")
-    if not np.allclose(table + np.swapaxes(table, -1, -2), 1, rtol=0, atol=1e-12):
-        raise ValueError("preference: allowed is entry [i, j] + entry [j, i] = 1")
-    return table
+    check.shaped("preference", table, n <= _ENUMERATED, f"(..., n, n), n from 2 to {_ENUMERATED}")
+    return probabilities("preference", np.where(np.eye(n, dtype=bool), 0.5, table))

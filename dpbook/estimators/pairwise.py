@@ -1,4 +1,4 @@
-"""Pairwise counts: how many users place one item before another."""
+"""Pairwise counts, and the distances between rankings, which count pairs in disagreement."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pairwise_counts(
 
     Notes
     -----
-    AGKM, Background: the entry [i, j] is m w_ij, m users.
+    AGKM, Background: m w_ij, m users.
 
     Examples
     --------
@@ -43,10 +43,7 @@ def pairwise_counts(
            [0, 0, 1],
            [0, 1, 0]])
     """
-    table = ranking_positions(positions, checked=False)
-    columns = _columns(table)
-    if not isinstance(positions, Rankings):
-        _check_permutations(table, columns)
+    columns = _places(positions)[1]
     n, users = columns.shape
     if weights is not None:
         masses = _weights(weights, users)
@@ -62,16 +59,66 @@ def pairwise_counts(
     return ahead
 
 
-def ranking_positions(
-    positions: Rankings | ArrayLike, *, checked: bool = True
-) -> NDArray[np.integer[Any]]:
-    """Places of the items, shape (users, n); without ``checked`` rows need not be rankings."""
-    if isinstance(positions, Rankings):
-        return positions.positions
-    table = check.real_array("positions", positions)
-    if checked:
-        _check_permutations(table, _columns(table))
-    return table
+def kendall_distance(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
+    """Number of pairs of items that two rankings order differently.
+
+    Parameters
+    ----------
+    a, b : array of int, shape (..., n)
+        Positions; leading axes broadcast.
+
+    Returns
+    -------
+    array of int, shape (...)
+
+    Notes
+    -----
+    AGKM, Background. YLL, section 2.1, print one of the two orientations only.
+    """
+    first, second = check.rankings("a", a), check.rankings("b", b)
+    n = first.shape[-1]
+    if second.shape[-1] != n:
+        raise ValueError(f"b ranks {second.shape[-1]} items: allowed are the {n} of a")
+    total = np.zeros(np.broadcast_shapes(first.shape[:-1], second.shape[:-1]), dtype=np.int64)
+    for i in range(n - 1):
+        before = first[..., i : i + 1] < first[..., i + 1 :]
+        total += (before != (second[..., i : i + 1] < second[..., i + 1 :])).sum(axis=-1)
+    return np.asarray(total)
+
+
+def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64]:
+    """Average Kendall distance of a ranking to a profile of rankings.
+
+    Parameters
+    ----------
+    ranking : array of int, shape (..., n)
+        Positions.
+    fractions : array, shape (..., n, n)
+        Entry [i, j] is the fraction of users who place i before j, noisy or not; counts give the
+        total distance. Leading axes broadcast.
+
+    Returns
+    -------
+    array, shape (...)
+
+    Notes
+    -----
+    AGKM, Background: the sum over pairs placed i before j of the fraction who disagree.
+    """
+    places = check.rankings("ranking", ranking)
+    shares = check.finite_array("fractions", fractions, min_ndim=2)
+    n = places.shape[-1]
+    check.shaped("fractions", shares, shares.shape[-2:] == (n, n), f"(..., {n}, {n})")
+    total = np.zeros(np.broadcast_shapes(places.shape[:-1], shares.shape[:-2]))
+    for i in range(n):
+        behind = places[..., i : i + 1] < places
+        total += (behind * shares[..., :, i]).sum(axis=-1)
+    return np.asarray(total)
+
+
+def ranking_positions(positions: Rankings | ArrayLike) -> NDArray[np.integer[Any]]:
+    """Places of the items, shape (users, n)."""
+    return positions.positions if isinstance(positions, Rankings) else _places(positions)[0]
 
 
 def _count_block(columns: NDArray[Any]) -> NDArray[np.int64]:
@@ -96,39 +143,43 @@ def _count_block(columns: NDArray[Any]) -> NDArray[np.int64]:
     return sums.view(np.uint8).sum(axis=1, dtype=np.int64)
 
 
-def _columns(table: NDArray[Any]) -> NDArray[Any]:
-    """Places by item, shape (n, users), in the smallest type."""
+def _places(positions: Rankings | ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Places by user, and by item, shape (n, users), in the smallest type."""
+    if isinstance(positions, Rankings):
+        table, known = positions.positions, True
+    else:
+        table, known = check.real_array("positions", positions), False
     if table.ndim != 2 or table.dtype.kind not in "iu" or not len(table) or table.shape[1] < 2:
         check.rankings("positions", table, 2)  # says what is wrong
     n = table.shape[1]
     small = np.uint8 if n <= 256 else np.uint16 if n <= 65536 else np.uint32
-    return np.ascontiguousarray(table.astype(small).T)
+    columns = np.ascontiguousarray(table.astype(small).T)
+    if not known and not _are_permutations(table, columns):
+        check.rankings("positions", table, 2)  # names the first row that is none
+    return table, columns
 
 
-def _check_permutations(table: NDArray[Any], columns: NDArray[Any]) -> None:
+def _are_permutations(table: NDArray[Any], columns: NDArray[Any]) -> bool:
     """Places in 0..n-1 and no two alike; one bit of a word for each place, up to 64 of them."""
     n = len(columns)
     # A negative number, read without its sign, is a large one.
-    good = bool(table.view(table.dtype.str.replace("i", "u")).max() < n)
-    if good and n <= 64:
-        space = np.empty((n, min(len(table), _CHECKED)), dtype=np.uint64)
-        for begin in range(0, len(table), _CHECKED):
-            part = columns[:, begin : begin + _CHECKED]
-            bits = space[:, : part.shape[1]]
-            bits[:] = part
-            np.left_shift(np.uint64(1), bits, out=bits)
-            good &= bool((np.bitwise_or.reduce(bits, axis=0) == np.uint64(2**n - 1)).all())
-    elif good:
-        good = bool((np.sort(columns, axis=0) == np.arange(n)[:, None]).all())
-    if not good:
-        check.rankings("positions", table, 2)  # names the first row that is none
+    if not table.view(table.dtype.str.replace("i", "u")).max() < n:
+        return False
+    if n > 64:
+        return bool((np.sort(columns, axis=0) == np.arange(n)[:, None]).all())
+    good, space = True, np.empty((n, min(len(table), _CHECKED)), dtype=np.uint64)
+    for begin in range(0, len(table), _CHECKED):
+        part = columns[:, begin : begin + _CHECKED]
+        bits = space[:, : part.shape[1]]
+        bits[:] = part
+        np.left_shift(np.uint64(1), bits, out=bits)
+        good &= bool((np.bitwise_or.reduce(bits, axis=0) == np.uint64(2**n - 1)).all())
+    return good
 
 
 def _weights(weights: ArrayLike, users: int) -> NDArray[Any]:
     masses = check.real_array("weights", weights)
-    if masses.shape != (users,):
-        raise ValueError(f"weights of shape {masses.shape}: allowed is ({users},)")
-    check.finite_array("weights", masses)
-    if masses.min() < 0:
+    check.shaped("weights", masses, masses.shape == (users,), f"({users},)")
+    if check.finite_array("weights", masses).min() < 0:
         raise ValueError(f"weights holds {masses.min()}: allowed are weights >= 0")
-    return masses.astype(np.int64 if np.issubdtype(masses.dtype, np.integer) else float)
+    return masses.astype(float if masses.dtype.kind == "f" else np.int64)

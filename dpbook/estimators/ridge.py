@@ -12,14 +12,11 @@ from scipy.special import expit
 from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.estimators._complete import WinCounts
-from dpbook.estimators._logistic import Pairs, WinMatrices
-from dpbook.estimators._newton import Settings
+from dpbook.estimators._logistic import Graph, Matrices, Pairs
 
 Array = NDArray[np.float64]
 
-# The data in the form one solver wants, ``part(index)`` those of some replicates, at most
-# ``block``; their ``solve`` gives theta, residuals computed afresh, and the most steps.
-Data = WinCounts | WinMatrices | Pairs
+Data = WinCounts | Graph  # in the form that one solver wants
 
 # Up to here a pass over a matrix is cheaper than the index arithmetic of a list of pairs.
 DENSE_ITEMS = 100
@@ -29,21 +26,13 @@ DENSE_ITEMS = 100
 class RidgeFit:
     """A fit of `ridge_mle` with its certificate.
 
-    Attributes
-    ----------
-    theta : array, shape (..., n)
-        Strengths, log-odds.
-    residual : array, shape (...)
-        Sup-norm of the score equation at ``theta``, computed anew from the data after the fit.
-        With gamma > 0 no entry of ``theta`` is further than sqrt(n) * residual / gamma from the
-        minimiser.
-    iterations : int
-        Newton steps taken by the slowest replicate.
+    The residual is the sup-norm of the score equation at ``theta``, computed anew from the data.
+    With gamma > 0 no strength is further than sqrt(n) * residual / gamma from the minimiser.
     """
 
-    theta: Array
-    residual: Array
-    iterations: int
+    theta: Array  # strengths, log-odds, shape (..., n)
+    residual: Array  # shape (...)
+    iterations: int  # Newton steps taken by the slowest replicate
 
 
 def ridge_mle(
@@ -78,15 +67,14 @@ def ridge_mle(
     Raises
     ------
     ValueError
-        Also if gamma is 0 and no minimiser exists: the items cannot all be reached from each
-        other by wins, or the linear term is too large or does not sum to zero.
+        Also if gamma is 0 and not every item reaches every other by wins, or the linear term is
+        too large or does not sum to zero.
     RuntimeError
         If the residual is still above ``tol`` after 500 steps.
 
     Notes
     -----
-    CCW25, Algorithm 1 and (3.2) without their noise. Newton's method with conjugate gradients
-    inside; a step is shortened only where the slope along it turns up. Sums over opponents go over
+    CCW25, Algorithm 1 and (3.2) without their noise. Newton's method; sums over opponents go over
     matrices, over a list of pairs when these are few, or, when each pair is compared equally
     often, through a low-rank representation of F.
 
@@ -95,9 +83,8 @@ def ridge_mle(
     >>> ridge_mle([[0, 3], [1, 0]], gamma=0).theta.round(3)  # log-odds of 3 to 1, centred
     array([ 0.549, -0.549])
     """
-    settings = _settings(gamma, tol)
     if isinstance(data, Comparisons):
-        return _fit(_from_comparisons(data), _linear(linear, data.n_items), settings)
+        return _fit(_from_comparisons(data), _linear(linear, data.n_items), gamma, tol)
     wins = check.win_tables("data", data)
     n = wins.shape[-1]
     noise = _linear(linear, n)
@@ -105,7 +92,7 @@ def ridge_mle(
         shape = np.broadcast_shapes(wins.shape[:-1], noise.shape)
         noise = np.broadcast_to(noise, shape)
         wins = np.broadcast_to(wins, (*shape, n)).reshape(-1, n, n)
-    return _fit(_from_matrices(wins), noise, settings)
+    return _fit(_from_matrices(wins), noise, gamma, tol)
 
 
 def ridge_mle_complete(
@@ -131,7 +118,6 @@ def ridge_mle_complete(
     -------
     RidgeFit
     """
-    settings = _settings(gamma, tol)
     counts = check.finite_array("wins", wins)
     per_pair = check.positive("per_pair", per_pair)
     n = counts.shape[-1]
@@ -144,7 +130,7 @@ def ridge_mle_complete(
     noise = _linear(linear, n)
     shape = np.broadcast_shapes(counts.shape, noise.shape)
     flat = np.broadcast_to(counts, shape).reshape(-1, n)
-    return _fit(WinCounts(flat, per_pair), np.broadcast_to(noise, shape), settings)
+    return _fit(WinCounts(flat, per_pair), np.broadcast_to(noise, shape), gamma, tol)
 
 
 def _from_comparisons(data: Comparisons) -> Data:
@@ -181,7 +167,7 @@ def _from_matrices(wins: NDArray[Any]) -> Data:
     if per_pair is not None:
         return WinCounts(wins.sum(axis=-1, dtype=float), per_pair)
     if wins.ndim > 2 or n <= DENSE_ITEMS or 4 * np.count_nonzero(wins) >= n * n:
-        return WinMatrices(wins)
+        return Matrices(wins)
     return _pairs_of_matrix(wins)
 
 
@@ -202,66 +188,44 @@ def _equal_counts(wins: NDArray[Any]) -> float | None:
     return first if np.count_nonzero(totals == first) == wins.size // n * (n - 1) else None
 
 
-def _settings(gamma: float, tol: float) -> Settings:
-    return Settings(check.nonnegative("gamma", gamma), check.positive("tol", tol))
-
-
 def _linear(linear: ArrayLike | None, n: int) -> Array:
     noise = np.zeros(n) if linear is None else check.finite_array("linear", linear)
-    if noise.shape[-1] != n:
-        raise ValueError(f"linear of shape {noise.shape}: allowed is (..., {n})")
+    check.shaped("linear", noise, noise.shape[-1] == n, f"(..., {n})")
     return noise
 
 
-def _fit(data: Data, linear: Array, settings: Settings) -> RidgeFit:
-    if settings.gamma == 0:
+def _fit(data: Data, linear: Array, gamma: float, tol: float) -> RidgeFit:
+    gamma, tol = check.nonnegative("gamma", gamma), check.positive("tol", tol)
+    if gamma == 0:
         if np.abs(linear.sum(axis=-1)).max() > 1e-9 * (1 + np.abs(linear).max()):
             raise ValueError("linear does not sum to zero: allowed with gamma = 0 is a centred one")
-        if not data.connected():
-            raise _split(data.groups())
+        if (groups := data.groups()) > 1:
+            raise ValueError(
+                f"gamma = 0 with wins that split the items into {groups} groups, one always ahead "
+                "or never compared: allowed is gamma > 0, or data in which every item reaches "
+                "every other by wins"
+            )
     flat = np.ascontiguousarray(linear.reshape(-1, linear.shape[-1]))
     theta, residual, steps = np.empty_like(flat), np.empty(len(flat)), 0
     for first in range(0, len(flat), data.block):
         # A single replicate drops its axis: fewer, simpler array operations.
         rows = slice(first, first + data.block)
         index = first if len(flat[rows]) == 1 else rows
-        theta[index], residual[index], used = data.part(index).solve(flat[index], settings)
+        theta[index], residual[index], used = data.part(index).solve(flat[index], gamma, tol)
         steps = max(steps, used)
-    if settings.gamma == 0:
-        _require_minimiser(data, flat, theta, residual, settings)
-    if not (residual <= settings.tol).all():
+    if gamma == 0 and linear.any():
+        # Without a minimiser some group of items has a score whose sum is at least, in absolute
+        # value, the least weight of a pair times 1 - F at the spread of theta, wherever that is.
+        # A smaller residual, summed over the group, proves that there is one.
+        least = data.least * expit(-np.ptp(theta, axis=-1))
+        if not ((residual <= tol) & (least > linear.shape[-1] * residual)).all():
+            raise ValueError(
+                "linear is too large for gamma = 0: no minimiser could be certified; allowed is "
+                "gamma > 0, or a smaller linear term"
+            )
+    if not (residual <= tol).all():
         raise RuntimeError(
-            f"ridge_mle stopped at a score residual of {residual.max():.3g} > tol = "
-            f"{settings.tol:g} after {steps} steps; raise gamma = {settings.gamma:g} or, with "
-            "very heavy weights, tol"
+            f"ridge_mle stopped at a score residual of {residual.max():.3g} > tol = {tol:g} after "
+            f"{steps} steps; raise gamma = {gamma:g} or, with very heavy weights, tol"
         )
     return RidgeFit(theta.reshape(linear.shape), residual.reshape(linear.shape[:-1]), steps)
-
-
-def _require_minimiser(
-    data: Data, linear: Array, theta: Array, residual: Array, settings: Settings
-) -> None:
-    """Refuse a plain estimate that does not exist, whose strengths would run off to infinity.
-
-    Then some group of items has a score whose sum is at least, in absolute value, the least
-    weight of a win times F'/F at the spread of theta, wherever theta lies. A smaller residual,
-    summed over the group, proves that the minimiser exists; else the graph of wins is searched.
-    """
-    least = data.least * expit(-np.ptp(theta, axis=-1))
-    if (residual <= settings.tol).all() and (least > theta.shape[-1] * residual).all():
-        return
-    if linear.any():
-        raise ValueError(
-            "linear is too large for gamma = 0: no minimiser could be certified; allowed is "
-            "gamma > 0, or a smaller linear term"
-        )
-    if (groups := data.groups()) > 1:
-        raise _split(groups)
-
-
-def _split(groups: int) -> ValueError:
-    return ValueError(
-        f"gamma = 0 with wins that split the items into {groups} groups, one always ahead or "
-        "never compared: allowed is gamma > 0, or data in which every item reaches every other "
-        "by wins"
-    )

@@ -17,35 +17,24 @@ Array = NDArray[np.float64]
 class Link:
     """A symmetric distribution function that turns a difference of strengths into a probability.
 
-    Attributes
-    ----------
-    name : str
-        The field's name of the model.
-    cdf, pdf : callable
-        F and its derivative, elementwise on arrays.
-    log_slope : callable
-        (log F)' = F' / F, accurate in both tails.
-    log_curvature : callable
-        -(log F)'', the weight of a win in a Hessian.
+    Each function works elementwise on arrays.
     """
 
-    name: str
-    cdf: Callable[[Array], Array]
-    pdf: Callable[[Array], Array]
-    log_slope: Callable[[Array], Array]
-    log_curvature: Callable[[Array], Array]
+    name: str  # the field's name of the model
+    cdf: Callable[[Array], Array]  # F
+    pdf: Callable[[Array], Array]  # F'
+    log_slope: Callable[[Array], Array]  # (log F)' = F'/F, accurate in both tails
+    log_curvature: Callable[[Array], Array]  # -(log F)'', the weight of a win in a Hessian
 
 
 def _special(name: str, *arguments: Array | float) -> Array:
-    # Imported where it is used, so that the package needs numpy alone to be imported.
-    from scipy import special
+    from scipy import special  # here, so that the package needs numpy alone to be imported
 
     value: Array = getattr(special, name)(*arguments)
     return value
 
 
 _expit = partial(_special, "expit")
-_student_t3_cdf = partial(_special, "stdtr", 3)
 
 
 def _logistic_pdf(x: Array) -> Array:
@@ -76,7 +65,7 @@ def _student_t3_pdf(x: Array) -> Array:
 
 
 def _student_t3_slope(x: Array) -> Array:
-    return _student_t3_pdf(x) / _student_t3_cdf(x)
+    return _student_t3_pdf(x) / _special("stdtr", 3, x)
 
 
 # F(x) = logistic(g(x)) with g(x) = x + tanh(x) / 4, so F'/F = g' (1 - F) and F'/(F (1 - F)) = g',
@@ -125,7 +114,7 @@ LINKS = {
         ),
         Link(
             "student_t3",
-            _student_t3_cdf,
+            partial(_special, "stdtr", 3),
             _student_t3_pdf,
             _student_t3_slope,
             lambda x: _curvature(_student_t3_slope(x), 4 * x / (3 + x * x)),

@@ -1,8 +1,4 @@
-"""Models of pairwise comparisons: winning probabilities, exact laws, samplers.
-
-A model is a matrix ``rho`` of shape (n, n): ``rho[i, j]`` is the probability that item ``i`` beats
-item ``j``, ``rho + rho.T`` is 1 everywhere, so the diagonal is 1/2.
-"""
+"""Models of pairwise comparisons: winning probabilities and samplers."""
 
 from __future__ import annotations
 
@@ -46,7 +42,7 @@ def average_win_probabilities(rho: ArrayLike) -> Array:
     -------
     array, shape (..., n)
     """
-    return np.asarray(_probabilities(rho).mean(axis=-1))
+    return np.asarray(probabilities("rho", rho).mean(axis=-1))
 
 
 def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Array:
@@ -75,9 +71,8 @@ def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Arr
     gap = check.nonnegative("gap", gap)
     if gap > 0.5:
         raise ValueError(f"gap = {gap!r}: allowed is a number in [0, 1/2]")
-    members = check.whole_array(
-        "k", k if np.ndim(k) else np.arange(check.integer("k", k, 1, n - 1))
-    )
+    group = k if np.ndim(k) else np.arange(check.integer("k", k, 1, n - 1))
+    members = check.whole_array("k", group)
     upper = np.isin(np.arange(n), members).astype(float)
     if not 0 < upper.sum() == members.size < n:
         raise ValueError(f"k = {k!r}: allowed are 1 to {n - 1} different items 0..{n - 1}")
@@ -109,11 +104,10 @@ def edge_wins(
     -----
     Idealised sampler (floating point).
     """
-    matrix = _probabilities(rho)
-    p = check.probability("p", p, zero=False)
-    size = check.integer("size", size, 1)
-    check.generator(rng)
+    matrix = probabilities("rho", rho)
+    p, size = check.probability("p", p, zero=False), check.integer("size", size, 1)
     n = matrix.shape[-1]
+    check.generator(rng)
     i, j = np.triu_indices(n, 1)
     first = rng.random((size, i.size)) < matrix[i, j]
     seen = rng.random((size, i.size)) < p if p < 1 else np.ones_like(first)
@@ -148,24 +142,23 @@ def individual_wins(
     All comparisons are independent, so the totals are multinomial over the ordered pairs.
     Idealised sampler (floating point).
     """
-    matrix = _probabilities(rho)
+    matrix = probabilities("rho", rho)
     total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)
     check.integer("users times per_user", total, 1, check.MOST_COUNT)
-    size = check.integer("size", size, 1)
+    size, n = check.integer("size", size, 1), matrix.shape[-1]
     check.generator(rng)
-    n = matrix.shape[-1]
     i, j = np.nonzero(~np.eye(n, dtype=bool))
     wins = np.zeros((size, n, n), dtype=np.int64)
     wins[:, i, j] = rng.multinomial(total, matrix[i, j] / (n * (n - 1) / 2), size=size)
     return wins
 
 
-def _probabilities(rho: ArrayLike) -> Array:
+def probabilities(name: str, rho: ArrayLike) -> Array:
     """Check a matrix of winning probabilities, or a stack of them."""
-    matrix = check.square_tables("rho", rho)
+    matrix = check.square_tables(name, rho)
     if matrix.min() < 0 or matrix.max() > 1:
-        raise ValueError("rho leaves [0, 1]: allowed are probabilities")
-    # Complementary entries that were computed in floating point may miss 1 by one rounding each.
-    if not np.allclose(matrix + np.swapaxes(matrix, -1, -2), 1.0, rtol=0, atol=4e-16):
-        raise ValueError("rho + rho.T differs from 1: allowed is rho[i, j] + rho[j, i] = 1")
+        raise ValueError(f"{name} leaves [0, 1]: allowed are probabilities")
+    # Complementary entries that were computed in floating point may miss 1 by a few roundings.
+    if not np.allclose(matrix + np.swapaxes(matrix, -1, -2), 1.0, rtol=0, atol=1e-12):
+        raise ValueError(f"{name} + {name}.T differs from 1: allowed is [i, j] + [j, i] = 1")
     return matrix

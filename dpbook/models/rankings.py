@@ -130,10 +130,10 @@ def mallows_pair_probabilities(n_items: int, phi: float) -> Array:
 
     Notes
     -----
-    Only d = j - i matters. For i < j the probability is h(d) = sum_{s<d} (s+1) phi^s / (Z_d
-    Z_{d+1}), Z_k = 1 + phi + ... + phi^(k-1): of d + 1 neighbours in the centre the first stands at
-    q among the first d, with probability phi^q/Z_d, and the last is inserted v from the end; they
-    keep their order when q + v < d. YLL, section 4.2.1, put 1/(1+phi) for every pair.
+    For d = j - i > 0 it is sum_{s<d} (s+1) phi^s / (Z_d Z_{d+1}), Z_k = 1 + phi + ... + phi^(k-1):
+    of d + 1 neighbours in the centre the first stands at q among the first d, with probability
+    phi^q/Z_d, and the last is inserted v from the end; they keep their order when q + v < d. YLL,
+    section 4.2.1, put 1/(1+phi) for every pair.
     """
     n = check.integer("n_items", n_items, 2)
     phi = check.probability("phi", phi)

@@ -1,9 +1,8 @@
 """What a person who answers many questions by randomised response spends in total.
 
-A person is protected if all answers together are: neighbouring data differ in every answer of one
-person. The privacy loss of one report is +epsilon with probability 1 / (1 + e^-epsilon), else
--epsilon, and the losses of a person's reports are independent and add up. For answers at unequal
-parameters, and for other mechanisms, use a library of accounting, such as dp-accounting.
+Neighbouring data differ in every answer of one person. The privacy loss of one report is +epsilon
+with probability 1 / (1 + e^-epsilon), else -epsilon, and the losses of a person's reports are
+independent and add up. For answers at unequal parameters use a library such as dp-accounting.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook.privacy.loss import profile_of_loss
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def composed_response_delta(epsilon_each: float, count: int, epsilon_total: Arra
     """
     eps, q = check.epsilon(epsilon_each, "epsilon_each"), check.integer("count", count, 1)
     total = check.levels("epsilon_total", epsilon_total)
-    return _hockey_stick(*_loss(eps, q, total.size), total)
+    return profile_of_loss(*_loss(eps, q, total.size), total)
 
 
 def composed_response_epsilon(epsilon_each: float, count: int, delta: float) -> tuple[float, float]:
@@ -53,11 +53,11 @@ def composed_response_epsilon(epsilon_each: float, count: int, delta: float) -> 
     def bracket(factor: float) -> tuple[float, float]:
         """Around the smallest epsilon of at least 0 whose delta, times this, is small enough."""
         low, high = 0.0, most
-        if _hockey_stick(value, weight, np.asarray(low)) * factor <= delta:
+        if profile_of_loss(value, weight, np.asarray(low)) * factor <= delta:
             return 0.0, 0.0
         for _ in range(80):
             middle = (low + high) / 2
-            above = _hockey_stick(value, weight, np.asarray(middle)) * factor > delta
+            above = profile_of_loss(value, weight, np.asarray(middle)) * factor > delta
             low, high = (middle, high) if above else (low, middle)
         return low, high
 
@@ -77,10 +77,3 @@ def _loss(eps: float, q: int, totals: int) -> tuple[Array, Array]:
     choose = gammaln(q + 1) - gammaln(k + 1) - gammaln(q - k + 1)
     log_weight = choose - (q - k) * eps - q * np.log1p(np.exp(-eps))
     return np.asarray(eps * (2 * k - q), dtype=float), np.asarray(np.exp(log_weight), dtype=float)
-
-
-def _hockey_stick(value: Array, weight: Array, total: Array) -> Array:
-    """Sum of weight (1 - e^(total - value)) over the values above the total."""
-    with np.errstate(over="ignore"):
-        gain = np.maximum(-np.expm1(total[..., None] - value), 0.0)
-    return np.asarray(gain @ weight)

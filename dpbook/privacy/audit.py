@@ -18,11 +18,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SamplerAudit:
-    """Outcome of `audit_sampler`, with simultaneous intervals of all probabilities."""
+    """Outcome of `audit_sampler`."""
 
-    passed: bool  # every exact probability lies in its interval
-    lower: Array  # ends of the intervals, shape (outcomes,)
-    upper: Array
+    passed: bool  # every exact probability lies in its simultaneous interval
     outliers: NDArray[np.int64]  # outcomes whose exact probability lies outside
 
 
@@ -57,13 +55,11 @@ def audit_sampler(
     """
     counts = check.whole_array("outcome_counts", outcome_counts)
     law = check.real_array("pmf", pmf).astype(float)
-    if counts.shape != law.shape or counts.ndim != 1 or counts.sum() < 1:
-        raise ValueError(
-            f"outcome_counts, pmf of shapes {counts.shape}, {law.shape}: allowed are equal shapes "
-            "(outcomes,) with at least one draw"
-        )
+    fit = counts.shape == law.shape and counts.ndim == 1 and counts.sum() > 0
+    allowed = f"that of pmf, {law.shape}, for a list, with at least one draw"
+    check.shaped("outcome_counts, pmf", counts, fit, allowed)
     check_chances("pmf", law)
     missed = 1 - check.probability("confidence", confidence, zero=False, one=False)
     lower, upper = clopper_pearson(counts, counts.sum(), confidence=1 - missed / law.size)
     outliers = np.flatnonzero((law < lower) | (law > upper))
-    return SamplerAudit(not outliers.size, lower, upper, outliers)
+    return SamplerAudit(not outliers.size, outliers)

@@ -1,10 +1,9 @@
 """Exact laws of what a noisy sort releases: the top-k set and the full ranking.
 
 The line of scores is cut into cells on which each item's distribution function is one simple
-expression: with Laplace noise at the scores, and so that no cell is wider than one scale; with
-discrete noise at the integers, where an added uniform in (0, 1) breaks ties fairly. Every law is a
-sum, over cells, of products of **positive** terms. Nothing cancels, so even probabilities of 1e-100
-come out with full relative accuracy, which is what a privacy loss (a log-ratio) needs.
+expression: with Laplace noise at the scores, and finer; with discrete noise at the integers, where
+an added uniform in (0, 1) breaks ties fairly. Every law is a sum of products of **positive** terms:
+nothing cancels, and a probability of 1e-100 is as accurate, relatively, as a log-ratio needs.
 """
 
 from __future__ import annotations
@@ -62,9 +61,7 @@ def top_k_law(
     n = values.size
     number = comb(n, check.integer("k", k, 1, n - 1))
     if number > MAX_SETS:
-        raise ValueError(
-            f"k = {k} of {n} items gives {number} sets: allowed are at most {MAX_SETS}"
-        )
+        raise ValueError(f"k = {k} of {n} items: allowed are at most {MAX_SETS} sets, not {number}")
     check.fits("scale", b, cells * 2 * number * n * NODES, CLOSE)
     nodes = _cells.laplace_nodes if noise == "laplace" else _cells.geometric_nodes
     cdf, survival, density, weights = nodes(values, b)
@@ -92,10 +89,8 @@ def ranking_law(
     """
     values, b, cells = _arguments(scores, scale, noise, underflow)
     n = values.size
-    if n > MAX_ITEMS_RANKING:
-        raise ValueError(
-            f"scores of shape {values.shape}: allowed is (n,) with n from 2 to {MAX_ITEMS_RANKING}"
-        )
+    allowed = f"(n,) with n from 2 to {MAX_ITEMS_RANKING}"
+    check.shaped("scores", values, n <= MAX_ITEMS_RANKING, allowed)
     orders = np.argsort(all_rankings(n), axis=1).T[::-1]  # lowest first
     # Cells come one after the other: time limits them, not memory.
     check.fits("scale", b, cells * (orders.shape[1] * (n + 1) ** 2 // 16), CLOSE)
@@ -125,10 +120,8 @@ def _arguments(
     if discrete and (values != np.rint(values)).any():
         raise ValueError("scores hold a fraction: allowed are integers with discrete noise")
     if discrete and b > MAX_DISCRETE_SCALE:
-        raise ValueError(
-            f"scale = {scale!r}: allowed is at most {MAX_DISCRETE_SCALE} with discrete noise, "
-            "whose law is summed count by count"
-        )
+        allowed = f"at most {MAX_DISCRETE_SCALE} with discrete noise"
+        raise ValueError(f"scale = {scale!r}: allowed is {allowed}, whose law is a sum of counts")
     width = float(values.max()) - float(values.min())
     spread = width / b
     _refuse_underflow(exp(log1p(spread) - spread), values, b, underflow)

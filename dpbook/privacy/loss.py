@@ -26,24 +26,15 @@ _LONGEST_SHIFT = 100_000
 class MechanismReport:
     """What `check_mechanism` found over the listed pairs.
 
-    Attributes
-    ----------
-    loss : float
-        The smallest epsilon for which the mechanism is (epsilon, 0)-DP; infinite if some outcome is
-        possible on one side only.
-    pair, outcome
-        The two neighbouring data sets, and the outcome, where it is attained.
-    delta : float or None
-        Smallest delta at the epsilon asked about.
-    private : bool or None
-        Whether the mechanism satisfies the (epsilon, delta) asked about.
+    The loss is the smallest epsilon for which the mechanism is (epsilon, 0)-DP; infinite if some
+    outcome is possible on one side only.
     """
 
     loss: float
-    pair: tuple[Any, Any]
-    outcome: Hashable
-    delta: float | None = None
-    private: bool | None = None
+    pair: tuple[Any, Any]  # the two neighbouring data sets where it is attained
+    outcome: Hashable  # and the outcome
+    delta: float | None = None  # smallest one at the epsilon asked about
+    private: bool | None = None  # whether the (epsilon, delta) asked about holds
 
 
 def privacy_loss(p: ArrayLike, q: ArrayLike) -> float:
@@ -158,14 +149,9 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
     if ratio.size == 0:
         return np.zeros_like(eps)
     if ratio.size > 2:
-        raise ValueError(
-            f"shift has {ratio.size} entries other than 0: allowed are at most 2 "
-            "(discrete_laplace_profile takes any number)"
-        )
+        raise ValueError(f"shift has {ratio.size} entries other than 0: allowed are at most 2")
     if ratio.max() > _LARGEST_RATIO:
-        raise ValueError(
-            f"shift exceeds {_LARGEST_RATIO} scales of {b!r}: allowed are smaller shifts"
-        )
+        raise ValueError(f"shift exceeds {_LARGEST_RATIO} scales {b!r}: allowed are smaller shifts")
     if ratio.size == 1:
         return _one_coordinate_profile(eps, ratio[0])
     small, a = ratio
@@ -193,9 +179,9 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
     if (steps != np.rint(steps)).any():
         raise ValueError("shift holds a fraction: allowed are integers")
     if not steps.sum() <= _LONGEST_SHIFT:
+        moved = f"shift moves by {steps.sum():g} in all"
         raise ValueError(
-            f"shift moves by {steps.sum():g} in all: allowed are at most {_LONGEST_SHIFT}, since "
-            "the law of the loss is listed step by step"
+            f"{moved}: allowed are at most {_LONGEST_SHIFT} steps, since all are listed"
         )
     reach = int(steps.sum())
     check.fits("epsilons", epsilons, eps.size * (reach + 1), "fewer values, or a shorter shift")
@@ -206,8 +192,12 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
         one[0], one[d] = tail, tail * z**d
         pmf = np.convolve(pmf, one)
     values = (reach - 2 * np.arange(reach + 1)) / b
-    gain = -np.expm1(np.minimum(eps[..., None] - values, 0.0))
-    return np.asarray((pmf * gain).sum(axis=-1))
+    return profile_of_loss(values, pmf, eps)
+
+
+def profile_of_loss(values: Array, weights: Array, eps: Array) -> Array:
+    """Expected 1 - e^(eps - loss) where the loss, with these values and weights, is larger."""
+    return np.asarray(-np.expm1(np.minimum(eps[..., None] - values, 0.0)) @ weights)
 
 
 def _one_coordinate_profile(eps: Array, a: float) -> Array:
@@ -218,10 +208,8 @@ def _one_coordinate_profile(eps: Array, a: float) -> Array:
 
 def _laws(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
     first, second = (check.real_array(*law).astype(float) for law in (("p", p), ("q", q)))
-    if first.shape != second.shape or first.ndim != 1 or not first.size:
-        raise ValueError(
-            f"p and q of shapes {first.shape}, {second.shape}: allowed are equal shapes (outcomes,)"
-        )
+    fit = first.shape == second.shape and first.ndim == 1 and first.size
+    check.shaped("p and q", first, fit, f"(outcomes,), both alike; q has {second.shape}")
     check_chances("p", first)
     check_chances("q", second)
     return first, second

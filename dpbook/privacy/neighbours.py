@@ -72,8 +72,7 @@ def outcome_counts(datasets: ArrayLike, n_items: int) -> Ints:
     """Win counts, (..., n), of data sets of the edge design, (..., pairs)."""
     outcomes = check.real_array("datasets", datasets)
     i, j = np.triu_indices(check.integer("n_items", n_items, 2), 1)
-    if outcomes.shape[-1] != i.size:
-        raise ValueError(f"datasets of shape {outcomes.shape}: allowed is (..., {i.size})")
+    check.shaped("datasets", outcomes, outcomes.shape[-1:] == (i.size,), f"(..., {i.size})")
     unit = np.eye(n_items, dtype=np.int64)
     return np.asarray((outcomes == 1) @ unit[i] + (outcomes == -1) @ unit[j])
 

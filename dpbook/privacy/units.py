@@ -1,19 +1,17 @@
 """Who is protected: one comparison, one person, or one whole ranking.
 
-A unit says what may change between neighbouring data sets. It knows how far a statistic moves
-(`l1`), lists the neighbours of small designs, and refuses data that break its promise (`check`).
-There is no default: whoever calibrates noise says whom it protects.
-
-A statistic is ``"counts"``, the wins of each item, shape (n,); ``"leads"``, wins minus defeats of
-each pair, listed as tables of wins of shape (n, n); or ``"places"``, the people who put an item in
-a place or before it.
+A unit knows how far a statistic moves between neighbouring data sets (`l1`), lists them for small
+designs, and refuses data that break its promise (`check`). There is no default: whoever calibrates
+noise says whom it protects. A statistic is ``"counts"``, the wins of each item, shape (n,);
+``"leads"``, wins minus defeats of each pair, listed as tables of wins of shape (n, n); or
+``"places"``, the people who put an item in a place or before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement, permutations
+from itertools import combinations, combinations_with_replacement
 from math import comb
 from typing import Any
 
@@ -37,8 +35,6 @@ Data = Comparisons | ArrayLike
 
 DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip", "ranking")
 COMPLETE = ("each_pair_once", "ranking")  # everybody answers every pair
-# The largest numbers of items with at most MOST_BUNDLES vectors.
-LARGEST = {"each_pair_once": 7, "each_pair_or_skip": 6, "ranking": 8}
 
 
 @dataclass(frozen=True)
@@ -147,9 +143,8 @@ class Person:
 
         For every pair once, the counts of a person are majorised by (n-1, ..., 0) (Landau 1953), so
         the convex l1 distance is largest between two opposite rankings. With skips, fix the signs
-        of the difference: a pair of items with opposite signs adds up to 2, with equal signs up to
-        1 (one side answers, the other skips), and the split into halves is best. A tie that counts
-        half a win for each side lies half-way between the two answers and changes nothing.
+        of the difference: a pair with opposite signs adds up to 2, with equal signs up to 1 (one
+        side skips), and the split into halves is best. A tie, half a win each, changes nothing.
         """
         _counts_only(statistic)
         n = self.n_items
@@ -162,18 +157,12 @@ class Person:
         n, unit = self.n_items, np.eye(self.n_items, dtype=np.int64)
         if self.per_user is not None:
             if comb(min(self.per_user, MOST_BUNDLES) + n - 1, n - 1) > MOST_BUNDLES:
-                raise ValueError(
-                    f"per_user = {self.per_user!r} with n_items = {n}: allowed are at most "
-                    f"{MOST_BUNDLES} vectors, the number of ways to share out so many wins"
-                )
+                asked = f"per_user = {self.per_user!r} with n_items = {n}"
+                raise ValueError(f"{asked}: allowed are at most {MOST_BUNDLES} ways to share wins")
             return sumset([unit] * self.per_user, n)
-        if n > LARGEST[self.design]:
-            raise ValueError(
-                f"n_items = {n} with design = {self.design!r}: allowed are 2 to "
-                f"{LARGEST[self.design]}, since the vectors are listed"
-            )
         if self.design == "ranking":
-            return np.array(list(permutations(range(n))), dtype=np.int64)
+            return all_rankings(n)
+        check.integer("n_items", n, 2, 7 if self.design in COMPLETE else 6)  # at most MOST_BUNDLES
         skipped = [0 * unit[0]] if self.design == "each_pair_or_skip" else []
         return sumset([np.array([*pair, *skipped]) for pair in combinations(unit, 2)], n)
 
@@ -199,9 +188,8 @@ class Person:
             _check_answers(data, data.user, self.design, self.per_user)
         elif not self.vouched:
             raise ValueError(
-                "data does not say who gave which answer, so that nobody can check the design: "
-                "allowed are Comparisons with user=..., or Person(..., vouched=True) if you vouch "
-                "for every person"
+                "data does not say who gave which answer, so nobody can check the design: allowed "
+                "are Comparisons with user=..., or Person(..., vouched=True) if you vouch for all"
             )
         elif self.design in COMPLETE:
             _check_even(data, None, ", or design='each_pair_or_skip'")
@@ -310,12 +298,12 @@ def _check_answers(
     """Refuse data in which a person's answers do not follow the design."""
     people, index = np.unique(user, return_inverse=True)
     answered, pairs = np.bincount(index), comb(data.n_items, 2)
-    if per_user is not None and answered.max() > per_user:
-        raise ValueError(
-            f"per_user = {per_user}: a person in data has {answered.max()} comparisons: "
-            "allowed is per_user of at least that, which adds noise"
-        )
     if per_user is not None:
+        if answered.max() > per_user:
+            raise ValueError(
+                f"per_user = {per_user}: a person in data has {answered.max()} comparisons: "
+                "allowed is per_user of at least that, which adds noise"
+            )
         return
     low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)
     if len(np.unique(np.stack([index, low, high], axis=1), axis=0)) < len(data):

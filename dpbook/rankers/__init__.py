@@ -4,6 +4,7 @@ Every sampler has an exact twin: a density or the finite law of what is released
 itself draws is for study, as `dpbook.mechanisms` says, and never for a release.
 """
 
+from dpbook.estimators.debiased import debiased_mle
 from dpbook.rankers.base import Ranker
 from dpbook.rankers.counts import NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
@@ -19,7 +20,7 @@ from dpbook.rankers.local_pairs import (
 from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
 from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs
-from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers, debiased_mle
+from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
 from dpbook.rankers.spectral import OneShotSpectral
 
 __all__ = [

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from math import exp, log
+from functools import cache
+from math import exp, inf, log
 from typing import Any, Self
 
 import numpy as np
@@ -71,9 +72,13 @@ class Ranker(ABC):
     def _noise_shape(self, size: Size) -> tuple[int, ...]:
         return *check.shape("size", size), self.unit.n_items
 
+    def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
+        """Positions read off releases, shape (..., n): a post-processing, it spends nothing."""
+        return ranks_from_scores(released)
+
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (size..., n)."""
-        return ranks_from_scores(self.release(data, self.noise(size, rng=rng)))
+        """Independent rankings, positions of shape (size..., n); ties as `rank` breaks them."""
+        return self.rank(self.release(data, self.noise(size, rng=rng)), rng=rng)
 
     def pmf(self, data: Any) -> Array:
         """Exact law of the ranking over ``all_rankings(n)``, shape (n!,)."""
@@ -98,6 +103,8 @@ class Ranker(ABC):
         """The member of this family whose `loss`, its upper end, is just epsilon, in nats."""
         eps = check.epsilon(epsilon)
         check.noise_scale(self.scale)
+        if self.loss(of)[1] == inf:
+            raise ValueError(f"{self}: allowed is Laplace noise, where the loss is finite")
 
         def excess(logarithm: float) -> float:  # falls with the scale
             return float(log(replace(self, scale=exp(logarithm)).loss(of)[1] / eps))
@@ -110,3 +117,23 @@ class Ranker(ABC):
             high += log(2)
         root = brentq(excess, low, high, xtol=1e-14, rtol=1e-14) if low < high else low
         return replace(self, scale=exp(root))
+
+
+@cache
+def pair_indices(n: int) -> tuple[Ints, Ints]:
+    """First and second items of the pairs i < j of n items."""
+    return np.triu_indices(n, 1)
+
+
+def both_ways(tables: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Entries [i, j] and [j, i] of tables (..., n, n) for the pairs i < j, each (..., pairs)."""
+    i, j = pair_indices(tables.shape[-1])
+    return tables[..., i, j], tables[..., j, i]
+
+
+def as_tables(ahead: NDArray[Any], behind: NDArray[Any], n: int) -> NDArray[Any]:
+    """Tables of which `both_ways` gives these two."""
+    out = np.zeros((*ahead.shape[:-1], n, n), dtype=ahead.dtype)
+    i, j = pair_indices(n)
+    out[..., i, j], out[..., j, i] = ahead, behind
+    return out

@@ -85,9 +85,8 @@ class NoisyCounts(Ranker):
                 raise ValueError(f"{name} of shape {array.shape}: allowed is (..., {n})")
         return wins + (drawn if self.discrete else self.scale * drawn)
 
-    def sample(self, data: Data, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (size..., n); only integers tie."""
-        released = self.release(data, self.noise(size, rng=rng))
+    def rank(self, released: ArrayLike, *, rng: np.random.Generator) -> Ints:
+        """Positions, shape (..., n); only integers tie."""
         return ranks_from_scores(released, rng=rng if self.discrete else None)
 
     def pmf(self, data: Data) -> Array:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, islice
 from math import comb, factorial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,9 +69,9 @@ class ExponentialRanking(OfRankings):
             left ^= 1 << item
         return positions.reshape(np.shape(noise))
 
-    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (size..., n)."""
-        return self.release(data, self.noise(size, rng=rng))
+    def rank(self, released: Ints, *, rng: np.random.Generator) -> Ints:
+        """What is released is a ranking."""
+        return released
 
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law over ``all_rankings(n)`` of up to 7 items; counts need not be whole."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, prod, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook.data import Rankings
-from dpbook.estimators.footrule import footrule_ranking
+from dpbook.estimators.orders import footrule_ranking
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints, Size
@@ -63,9 +62,9 @@ class PrivateFootrule(OfRankings):
             )
         return places_reached(table) + self.scale * np.asarray(noise)
 
-    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (size..., n)."""
-        return footrule_ranking(self.release(data, self.noise(size, rng=rng)))
+    def rank(self, released: Array, *, rng: np.random.Generator) -> Ints:
+        """The ranking nearest in footrule, positions of shape (..., n)."""
+        return footrule_ranking(released)
 
     def _release_loss(self) -> tuple[float, float]:
         return (inf if self.gaussian else self.unit.l1("places") / self.scale,) * 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import reduce
 from itertools import combinations
 from math import comb, prod
 from typing import Any, Self
@@ -29,13 +29,11 @@ from dpbook.mechanisms.hypercube import (
 )
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Ranker, Size
+from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, pair_indices
 
 Places = NDArray[np.integer[Any]]  # rows of places, (users, n)
 
 MECHANISMS = ("response", "laplace")
-DESIGNS = ("random", "balanced")
-SOLVERS = ("kwiksort", "kemeny")
 
 _CHUNK = 2**22  # most signs held at once
 
@@ -118,7 +116,7 @@ class LocalRanker(Ranker):
         return check.generator(rng)
 
     def release(self, data: Rankings | ArrayLike, noise: Any) -> Any:
-        """Reports "i before j" on rankings, places (users, n): (n, n); or a run on demand."""
+        """Reports "i before j" on rankings, places (users, n): (n, n); on demand, the ranking."""
         return self._release(self._places(data), noise)
 
     @abstractmethod
@@ -130,22 +128,7 @@ class LocalRanker(Ranker):
         shape, table = check.shape("size", size), self._places(data)
         check.generator(rng)
         runs = [self._release(table, self.noise(len(table), rng=rng)) for _ in range(prod(shape))]
-        return self._ranked(runs, rng).reshape(*shape, self.unit.n_items)
-
-    def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
-        """Positions read off one release, shape (n,); it spends nothing."""
-        return self._ranked([released], rng)[0]
-
-    @abstractmethod
-    def variance(self, users: int, fraction: float = 0.5) -> float:
-        """Exact variance of an estimated share of the people, given their rankings.
-
-        The true ``fraction`` matters where groups are drawn.
-        """
-
-    def _ranked(self, runs: list[Any], rng: np.random.Generator) -> Ints:
-        """Positions of several releases, shape (runs, n)."""
-        return np.array([run.positions for run in runs], dtype=np.int64)
+        return self.rank(np.array(runs), rng=rng).reshape(*shape, self.unit.n_items)
 
     def _places(self, rankings: Rankings | ArrayLike) -> Places:
         table = ranking_positions(rankings)
@@ -154,14 +137,6 @@ class LocalRanker(Ranker):
                 f"positions of shape {table.shape}: allowed is (users, {self.unit.n_items})"
             )
         return table
-
-    def _signs(self, ranking: ArrayLike) -> Ints:
-        """One person's answers to all pairs: 1 for "i before j", i < j, else -1."""
-        place = self._places(np.atleast_2d(np.asarray(ranking)))
-        if len(place) != 1:
-            raise ValueError(f"data holds {len(place)} rankings: allowed is one person's")
-        first, second = _pairs(self.unit.n_items)
-        return np.where(place[0, first] < place[0, second], 1, -1)
 
 
 @dataclass(frozen=True)
@@ -172,7 +147,7 @@ class LocalPairs(LocalRanker):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.choice("solver", self.solver, SOLVERS)
+        check.choice("solver", self.solver, ("kwiksort", "kemeny"))
 
     @property
     def answers(self) -> int:
@@ -192,16 +167,26 @@ class LocalPairs(LocalRanker):
         out[..., *np.diag_indices(self.unit.n_items)] = 0.0
         return np.asarray(out)
 
-    def _ranked(self, runs: list[Any], rng: np.random.Generator) -> Ints:
+    def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
+        """Positions made by the solver from tables of reports, shape (..., n)."""
         if self.solver == "kwiksort":
-            return np.asarray(kwiksort_rankings(np.array(runs), rng=rng), dtype=np.int64)
-        return np.array([kemeny_ranking(self.fractions(tally)).positions for tally in runs])
+            return kwiksort_rankings(released, rng=rng)
+        shares = self.fractions(released)
+        tables = shares.reshape(-1, *shares.shape[-2:])
+        best = [kemeny_ranking(table).positions for table in tables]
+        return np.array(best).reshape(shares.shape[:-1])
 
-    def _table(self, before: ArrayLike, after: ArrayLike) -> Ints:
-        out = np.zeros((self.unit.n_items,) * 2, dtype=np.int64)
-        first, second = _pairs(self.unit.n_items)
-        out[first, second], out[second, first] = before, after
-        return out
+    def _signs(self, table: Places) -> Ints:
+        """Everybody's answers to all pairs: 1 for "i before j", i < j, else -1."""
+        first, second = pair_indices(self.unit.n_items)
+        return np.where(table[:, first] < table[:, second], 1, -1)
+
+    def _one(self, ranking: ArrayLike) -> Ints:
+        """The answers of one person."""
+        table = self._places(np.atleast_2d(np.asarray(ranking)))
+        if len(table) != 1:
+            raise ValueError(f"data holds {len(table)} rankings: allowed is one person's")
+        return self._signs(table)[0]
 
 
 @dataclass(frozen=True)
@@ -248,7 +233,7 @@ class PairResponses(LocalPairs):
         super().__post_init__()
         check.integer("queries", self.queries, 1, self.pairs)
         check.choice("mechanism", self.mechanism, (*MECHANISMS, "printed"))
-        check.choice("design", self.design, DESIGNS)
+        check.choice("design", self.design, ("random", "balanced"))
 
     @classmethod
     def private(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1, **how: str) -> Self:
@@ -287,7 +272,7 @@ class PairResponses(LocalPairs):
         return self.pairs / (self.queries * self.margin)
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
-        """Questions and uniform numbers of ``size`` people, two arrays (size, K), or (size,)."""
+        """Questions and uniform numbers of ``size`` people, two arrays (size, K)."""
         users = check.integer("size", size, 1)
         question = _questions(users, self.pairs, self.queries, self.design, check.generator(rng))
         return question, rng.random(question.shape)
@@ -296,14 +281,13 @@ class PairResponses(LocalPairs):
         (question, uniform), (users, n) = noise, table.shape
         if len(question) != users:
             raise ValueError(f"noise is for {len(question)} people: allowed is for {users}")
-        flat, base = table.reshape(-1), np.arange(0, users * n, n)
-        base = base if question.ndim == 1 else base[:, None]
-        first, second = _pairs(n)
+        flat, base = table.reshape(-1), np.arange(0, users * n, n)[:, None]
+        first, second = pair_indices(n)
         before = flat[base + first[question]] < flat[base + second[question]]
         law = self.channel
         report = np.where(before, uniform >= law[1, 0], uniform < law[0, 1])
         tally = np.bincount((2 * question + report).reshape(-1), minlength=2 * self.pairs)
-        return self._table(tally[1::2], tally[::2])
+        return as_tables(tally[1::2], tally[::2], n)
 
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law of the message of one person with this ranking, (C(N, K) 2^K,).
@@ -312,7 +296,7 @@ class PairResponses(LocalPairs):
         """
         sets = comb(self.pairs, self.queries)
         check.fits("queries", self.queries, sets * 2**self.queries, "fewer of fewer pairs")
-        rows = self.channel[(self._signs(data) + 1) // 2]
+        rows = self.channel[(self._one(data) + 1) // 2]
         asked = combinations(range(self.pairs), self.queries)
         return np.concatenate([reduce(np.kron, rows[list(pairs)]) for pairs in asked]) / sets
 
@@ -371,18 +355,16 @@ class Hypercube(LocalPairs):
         return hypercube_scale(self.pairs, self.level, self.ties)
 
     def _release(self, table: Places, noise: Any) -> Ints:
-        first, second = _pairs(self.unit.n_items)
         yes, step = np.zeros(self.pairs, dtype=np.int64), max(1, _CHUNK // self.pairs)
         for start in range(0, len(table), step):
-            block = table[start : start + step]
-            signs = np.where(block[:, first] < block[:, second], 1, -1)
+            signs = self._signs(table[start : start + step])
             corners = hypercube_response(signs, self.level, ties=self.ties, rng=noise)
             yes += (corners > 0).sum(axis=0)
-        return self._table(yes, len(table) - yes)
+        return as_tables(yes, len(table) - yes, self.unit.n_items)
 
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law of the corner of one person with this ranking, (2^N,), as `sign_vectors`."""
-        return hypercube_response_pmf(self._signs(data), self.level, self.ties)
+        return hypercube_response_pmf(self._one(data), self.level, self.ties)
 
     def variance(self, users: int, fraction: float = 0.5) -> float:
         """``(B^2 - 1) / (4 m)``."""
@@ -400,16 +382,15 @@ def report_margin(epsilon: ArrayLike, mechanism: str) -> Array:
 
 
 def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Generator) -> Ints:
-    """Pair numbers asked of each person, distinct in a row: shape (users,) for k = 1."""
+    """Pair numbers asked of each person, distinct in a row: shape (users, k)."""
     if k == pairs:
-        return np.tile(np.arange(pairs), (users, 1)) if k > 1 else np.zeros(users, np.int64)
+        return np.tile(np.arange(pairs), (users, 1))
     if design == "balanced":
         # People take K cards in turn from a shuffled deck that is dealt round and round.
         deck, turn = rng.permutation(pairs), rng.permutation(users)
-        cards = turn if k == 1 else turn[:, None] * k + np.arange(k)
-        return deck[cards % pairs]
+        return deck[(turn[:, None] * k + np.arange(k)) % pairs]
     if k == 1:
-        return rng.integers(0, pairs, size=users)
+        return rng.integers(0, pairs, size=(users, 1))
     # Floyd's sampling without replacement, one column at a time for all people together.
     rows, taken = np.arange(users), np.zeros((users, pairs), dtype=bool)
     chosen = np.empty((users, k), dtype=np.int64)
@@ -419,8 +400,3 @@ def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Gener
         taken[rows, draw] = True
         chosen[:, column] = draw
     return chosen
-
-
-@cache
-def _pairs(n: int) -> tuple[Ints, Ints]:
-    return np.triu_indices(n, 1)

@@ -7,7 +7,8 @@ ordered pair belongs to a random group, which answers when it is asked; asked to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Self
 
@@ -21,8 +22,6 @@ from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints
 from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Places
-
-CALIBRATIONS = ("tight", "printed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +38,22 @@ class GroupAnswers:
     group_size: int  # places in a group, some of which may be empty
 
 
-@dataclass(frozen=True, eq=False)
-class DemandRun:
-    """A ranking by questions on demand, positions of shape (n,)."""
+class _OnDemand(LocalRanker):
+    """What is released is a ranking."""
 
-    positions: Ints
-    refused: bool  # whether the groups gave out: the fallback made the ranking, or the rest of it
-    asked: int  # pairs that a group answered
+    def rank(self, released: Ints, *, rng: np.random.Generator) -> Ints:
+        return released
+
+    def _release(self, table: Places, noise: Any) -> Ints:
+        return self._run(table, check.generator(noise))[0]
+
+    @abstractmethod
+    def _run(self, table: Places, rng: np.random.Generator) -> tuple[Ints, int, bool]:
+        """Positions; answers of groups; whether these gave out, so that not all is theirs."""
 
 
 @dataclass(frozen=True)
-class AnswersOnDemand(LocalRanker):
+class AnswersOnDemand(_OnDemand):
     """KwikSort on private answers on demand, with another ranking when a group refuses.
 
     Attributes
@@ -83,25 +87,23 @@ class AnswersOnDemand(LocalRanker):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.integer("cap", self.cap, (self.unit.n_items + 1) // 2)
-        check.choice("calibration", self.calibration, CALIBRATIONS)
+        check.choice("calibration", self.calibration, ("tight", "printed"))
 
     @classmethod
     def private(
         cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
     ) -> Self:
         """An equal share for each of `limit` answers, of half of epsilon if there is a fallback."""
-        share = check.epsilon(epsilon) * (0.5 if fallback else 1)
-        cap = check.integer("cap", cap, (unit.n_items + 1) // 2)
-        return cls(unit, (2 * cap // unit.n_items) / share, cap, "tight", fallback)
+        share, made = check.epsilon(epsilon) / (2 if fallback else 1), cls(unit, 1.0, cap)
+        return replace(made, scale=made.limit / share, fallback=fallback)
 
     @classmethod
     def printed(
         cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
     ) -> Self:
         """Answers as in Algorithm 2, 0.5 epsilon n / q each; a fallback at epsilon / 2 on top."""
-        cap = check.integer("cap", cap, (unit.n_items + 1) // 2)
-        level = 0.5 * check.epsilon(epsilon) * unit.n_items / cap
-        return cls(unit, 1 / level, cap, "printed", fallback)
+        made, eps = cls(unit, 1.0, cap, "printed", fallback), check.epsilon(epsilon)
+        return replace(made, scale=1 / (0.5 * eps * unit.n_items / cap))
 
     @property
     def limit(self) -> int:
@@ -137,12 +139,12 @@ class AnswersOnDemand(LocalRanker):
 
     def answers(self, data: Rankings | ArrayLike, *, rng: np.random.Generator) -> GroupAnswers:
         """Algorithm 2: unbiased private answers for every ordered pair, to be asked sparingly."""
-        return self._answers(self._places(data), rng)
+        return self._answers(self._places(data), check.generator(rng))
 
     def _answers(self, table: Places, rng: np.random.Generator) -> GroupAnswers:
         users, n = table.shape
         plus = self.channel[:, 1]
-        groups = check.generator(rng).integers(0, n, size=(n, n))
+        groups = rng.integers(0, n, size=(n, n))
         np.fill_diagonal(groups, -1)
         slots = users + (-users) % n
         places = rng.permutation(slots).reshape(n, -1)
@@ -158,15 +160,28 @@ class AnswersOnDemand(LocalRanker):
             np.fill_diagonal(values, 0.0)
         return GroupAnswers(values, groups, self.limit, slots // n)
 
-    def _release(self, table: Places, noise: Any) -> DemandRun:
+    def _run(self, table: Places, rng: np.random.Generator) -> tuple[Ints, int, bool]:
         """Algorithm 3: one run of KwikSort on the answers."""
-        order, asked = _sort(self._answers(table, noise), noise)
-        if order is not None:
-            return DemandRun(np.argsort(order), refused=False, asked=asked)
+        answers, n = self._answers(table, rng), self.unit.n_items
+        load, order, stack = np.zeros(n, dtype=int), np.zeros(0, dtype=int), [np.arange(n)]
+        while stack:
+            items = stack.pop()
+            if items.size < 2:
+                order = np.append(order, items)
+                continue
+            pivot = int(rng.choice(items))
+            rest = items[items != pivot]
+            np.add.at(load, answers.groups[rest, pivot], 1)
+            if load.max() > answers.limit:
+                break
+            left = answers.values[rest, pivot] > 0.5
+            # Last in, first out: the left part is sorted before the pivot and the right part.
+            stack += [rest[~left], np.array([pivot]), rest[left]]
+        else:
+            return np.argsort(order), int(load.sum()), False
         if not self.fallback:
             raise ValueError(f"cap = {self.cap}, fallback = False: a group was asked too often")
-        ranking = self.second.sample(table, rng=noise)
-        return DemandRun(ranking, refused=True, asked=asked)
+        return self.second.sample(table, rng=rng), int(load.clip(max=answers.limit).sum()), True
 
     def variance(self, users: int, fraction: float = 0.5) -> float:
         """That of one of the `answers`: the noise of the reports, and a group drawn at random."""
@@ -189,7 +204,7 @@ class AnswersOnDemand(LocalRanker):
 
 
 @dataclass(frozen=True)
-class OneQuestion(LocalRanker):
+class OneQuestion(_OnDemand):
     """KwikSort that asks a fresh group for every comparison, so that nobody answers twice.
 
     Attributes
@@ -227,9 +242,9 @@ class OneQuestion(LocalRanker):
         """Every answer at epsilon; without a cap each group may answer."""
         return cls(unit, 1 / check.epsilon(epsilon), groups, groups if cap is None else cap)
 
-    def _release(self, table: Places, noise: Any) -> DemandRun:
+    def _run(self, table: Places, rng: np.random.Generator) -> tuple[Ints, int, bool]:
         """One run, with one person at least for each group."""
-        rng, (users, n) = check.generator(noise), table.shape
+        users, n = table.shape
         size, lie = self._size(users), randomized_response_pmf(self.level)[0, 1]
         people = rng.permutation(users)
         places, asked, parts = np.zeros(n, dtype=np.int64), 0, [(0, np.arange(n))]
@@ -259,7 +274,7 @@ class OneQuestion(LocalRanker):
             places[items] = start
             if len(items) > 1:
                 places[items] += kwiksort_ranking(margin[np.ix_(items, items)], rng=rng)
-        return DemandRun(places, refused=bool(open_pairs), asked=asked)
+        return places, asked, bool(open_pairs)
 
     def variance(self, users: int, fraction: float = 0.5) -> float:
         """``(c^2 - 1 + 4 w (1 - w) (m - s) / (m - 1)) / (4 s)``, c = coth(epsilon / 2), s asked."""
@@ -275,24 +290,3 @@ class OneQuestion(LocalRanker):
 
     def _release_loss(self) -> tuple[float, float]:
         return (self.level,) * 2
-
-
-def _sort(answers: GroupAnswers, rng: np.random.Generator) -> tuple[Ints | None, int]:
-    """Quicksort by the answers; None if a group refuses. Second, the number of answers."""
-    load, order = np.zeros(len(answers.groups), dtype=int), []
-    stack = [np.arange(len(load))]
-    while stack:
-        items = stack.pop()
-        if items.size < 2:
-            order.extend(items.tolist())
-            continue
-        pivot = int(rng.choice(items))
-        rest = items[items != pivot]
-        for g in answers.groups[rest, pivot]:
-            if load[g] == answers.limit:
-                return None, int(load.sum())
-            load[g] += 1
-        left = answers.values[rest, pivot] > 0.5
-        # Last in, first out: the left part is sorted before the pivot and the right part.
-        stack += [rest[~left], np.array([pivot]), rest[left]]
-    return np.array(order, dtype=np.int64), int(load.sum())

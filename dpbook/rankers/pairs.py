@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb, exp, inf, log, sqrt
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from dpbook.estimators.kwiksort import counted_kwiksorts, kwiksort_cost_pmf
 from dpbook.mechanisms.gaussian import gaussian_scale
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Ranker, Size
+from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, both_ways, pair_indices
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for three items
 
@@ -46,11 +46,6 @@ class OfRankings(Ranker):
 
     def _noise_shape(self, size: Size) -> tuple[int, ...]:
         return *check.shape("size", size), comb(self.unit.n_items, 2)
-
-    def at_loss(self, epsilon: float, of: str = "release") -> Self:
-        if self.loss(of)[1] == inf:
-            raise ValueError("gaussian = True: allowed is Laplace noise, where the loss is finite")
-        return super().at_loss(epsilon, of)
 
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration: `pmf` on all neighbours that the unit lists."""
@@ -146,23 +141,19 @@ class NoisyPairs(OfRankings):
 
     def release(self, data: ArrayLike, noise: ArrayLike) -> Array:
         """Noisy leads, shape (..., n, n), with noise of shape (..., n (n - 1) / 2) for i < j."""
-        table = self._counts(data, whole=True)
-        i, j = np.triu_indices(self.unit.n_items, 1)
-        noisy = (table[..., i, j] - table[..., j, i]) + self.scale * np.asarray(noise)
+        ahead, behind = both_ways(self._counts(data, whole=True))
+        noisy = (ahead - behind) + self.scale * np.asarray(noise)
         if self.clip:
             noisy = noisy.clip(-(most := float(self.unit.users or 0)), most)
-        leads = np.zeros((*noisy.shape[:-1], *table.shape[-2:]))
-        leads[..., i, j], leads[..., j, i] = noisy, -noisy
-        return leads
+        return as_tables(noisy, -noisy, self.unit.n_items)
 
-    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (size..., n); tied ones at random."""
-        leads = self.release(data, self.noise(size, rng=rng))
+    def rank(self, released: Array, *, rng: np.random.Generator) -> Ints:
+        """Positions made by the solver, shape (..., n); tied ones at random."""
         if self.solver == "kwiksort":
-            return _sorted(leads, rng)[0]
-        stack = leads.reshape(-1, *leads.shape[-2:])
+            return _sorted(released, rng)[0]
+        stack = released.reshape(-1, *released.shape[-2:])
         positions = kemeny_rankings((1 + stack / (self.unit.users or 1)) / 2, rng=rng)
-        return positions.reshape(leads.shape[:-1])
+        return positions.reshape(released.shape[:-1])
 
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law over ``all_rankings(n)`` of up to 8 items; of 3 for Kemeny, Laplace noise."""
@@ -322,7 +313,7 @@ class CappedKwikSort(OfRankings):
 def _sorted(leads: Array, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """KwikSort on leads of shape (..., n, n): positions (..., n), and comparisons made (...)."""
     ahead = leads.reshape(-1, *leads.shape[-2:]) > 0
-    i, j = np.triu_indices(leads.shape[-1], 1)
+    i, j = pair_indices(leads.shape[-1])
     ahead[:, j, i] = ~ahead[:, i, j]
     positions, made = counted_kwiksorts(ahead, rng=rng)
     return positions.reshape(leads.shape[:-1]), made.reshape(leads.shape[:-2])

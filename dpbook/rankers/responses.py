@@ -28,18 +28,16 @@ from scipy import stats
 from scipy.special import gammaln, kve
 
 from dpbook import _validation as check
-from dpbook.estimators import ranks_from_scores, ridge_mle, ridge_mle_complete
-from dpbook.estimators.ridge import RidgeFit
+from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.mechanisms.responses import positive_epsilon
 from dpbook.models import all_rankings
 from dpbook.privacy.accounting import person_epsilon
 from dpbook.privacy.units import COMPLETE, Edge, Person
-from dpbook.rankers.base import Array, Ints, Ranker, Size
+from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, both_ways, pair_indices
 
 Shape = tuple[int, ...]
 
-READINGS = ("classic", "debiased", "weighted")
 _MOST_REPORTS = 20_000  # sets of reports that `FlippedAnswers.pmf` enumerates
 
 
@@ -100,7 +98,7 @@ class _Answers(Ranker):
         counts = check.whole_array("users", users)
         if counts.min() < 0 or (self.shares is not None and counts.shape != (len(self.shares),)):
             raise ValueError(f"users = {users!r}: allowed are the numbers of people of each group")
-        p = table[..., *np.triu_indices(n, 1)]
+        p = table[..., *pair_indices(n)]
         crowds = [counts] if self.shares is None else list(counts)
         shape = (*check.shape("size", size), *p.shape)
         return self._simulated(p, crowds, shape, check.generator(rng))
@@ -114,14 +112,25 @@ class _Answers(Ranker):
         outcomes = self.debias(reports)
         return np.asarray((outcomes - np.swapaxes(outcomes, -1, -2)).sum(axis=-1) / 2)
 
+    def rank(self, released: Any, *, rng: Generator) -> Ints:
+        """Positions by `scores`, ties broken at random, shape (..., n)."""
+        return ranks_from_scores(self.scores(released), rng=rng)
+
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings by `scores`, ties broken at random: positions (size..., ..., n)."""
-        reports = self.release(data, self.noise(size, rng=rng, data=data))
-        return ranks_from_scores(self.scores(reports), rng=rng)
+        """Independent rankings, positions of shape (size..., ..., n)."""
+        return self.rank(self.release(data, self.noise(size, rng=rng, data=data)), rng=rng)
+
+    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Any:
+        """Noise for `release` of these data: how many answers are turned round, tables whose
+        entry [i, j] is of the true answers "i over j"; or sums of standard noise for i < j.
+        """
+        ahead, behind = both_ways(self._table("data", data))
+        shape = (*check.shape("size", size), *ahead.shape)
+        return self._drawn(ahead, behind, shape, check.generator(rng))
 
     @abstractmethod
-    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Any:
-        """Noise for `release` of these data."""
+    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> Any:
+        """`noise`, from the true answers both ways to the pairs."""
 
     def _release_loss(self) -> tuple[float, float]:
         """Opposite answers to all questions of the unit add up to the sum."""
@@ -162,7 +171,7 @@ class FlippedAnswers(_Answers):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.choice("reading", self.reading, READINGS)
+        check.choice("reading", self.reading, ("classic", "debiased", "weighted"))
 
     def channel(self) -> Array:
         """Law of a report (columns) given the answer (rows), for each group: (..., 2, 2)."""
@@ -170,13 +179,11 @@ class FlippedAnswers(_Answers):
             return np.broadcast_to(np.eye(2), (*self.levels.shape, 2, 2))
         return randomized_response_pmf(self.levels)
 
-    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Ints:
-        """Answers turned round: [i, j] of the true answers "i over j"; (size..., ..., n, n)."""
-        (ahead, behind), channel = _both_ways(self._table("data", data)), self.channel()[..., None]
-        shape = (*check.shape("size", size), *ahead.shape)
-        kept = check.generator(rng).binomial(ahead, channel[..., 0, 0, :], shape)
+    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> Ints:
+        channel = self.channel()[..., None]
+        kept = rng.binomial(ahead, channel[..., 0, 0, :], shape)
         turned = rng.binomial(behind, channel[..., 0, 1, :], shape)
-        return _tables(ahead - kept, turned, self.unit.n_items)
+        return as_tables(ahead - kept, turned, self.unit.n_items)
 
     def release(self, data: Any, noise: Any) -> Ints:
         """The reports that people send: tables of the shape of the noise."""
@@ -227,7 +234,7 @@ class FlippedAnswers(_Answers):
 
     def pmf(self, data: Any) -> Array:
         """Exact law of the ranking, ties broken by lot, by listing all sets of a few reports."""
-        (ahead, behind), n = _both_ways(self._table("data", data)), self.unit.n_items
+        (ahead, behind), n = both_ways(self._table("data", data)), self.unit.n_items
         answers = ahead + behind
         if self.shares is not None or ahead.ndim > 1 or np.prod(answers + 1.0) > _MOST_REPORTS:
             raise ValueError(
@@ -255,17 +262,15 @@ class LaplaceAnswers(_Answers):
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
-    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Array:
-        """Standard noise of each pair i < j, a sum over its answers: (size..., ..., pairs)."""
-        answers = sum(_both_ways(self._table("data", data)))
-        return _laplace_sums(answers, (*check.shape("size", size), *np.shape(answers)), rng)
+    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> Array:
+        return _laplace_sums(ahead + behind, shape, rng)
 
     def release(self, data: Any, noise: Any) -> Array:
         """Noisy sums of answers; [i, j] and [j, i] add up to the number of answers."""
         true, added = self._table("data", data), np.asarray(noise) / self.levels[..., None]
         self.unit.check(true)
-        ahead, behind = _both_ways(true)
-        return _tables(ahead + added, behind - added, self.unit.n_items)
+        ahead, behind = both_ways(true)
+        return as_tables(ahead + added, behind - added, self.unit.n_items)
 
     def logpdf(self, released: ArrayLike, data: ArrayLike) -> Array:
         """Log-density of the noisy sums of all pairs that have answers, (...).
@@ -273,8 +278,8 @@ class LaplaceAnswers(_Answers):
         Of the sum of N standard Laplace variables, with a modified Bessel function K:
         ``(|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N))``.
         """
-        (ahead, behind), level = _both_ways(self._table("data", data)), self.levels[..., None]
-        answers, (i, j) = (ahead + behind).astype(float), np.triu_indices(self.unit.n_items, 1)
+        (ahead, behind), level = both_ways(self._table("data", data)), self.levels[..., None]
+        answers, (i, j) = (ahead + behind).astype(float), pair_indices(self.unit.n_items)
         x = np.abs(check.finite_array("released", released)[..., i, j] - ahead) * level
         x, order = np.maximum(x, 1e-12), answers - 0.5
         with np.errstate(invalid="ignore"):
@@ -298,82 +303,6 @@ class LaplaceAnswers(_Answers):
         return _item_scores(excess, self.unit.n_items)
 
 
-def debiased_mle(outcomes: ArrayLike, *, gamma: float, tol: float = 1e-12) -> RidgeFit:
-    """Ridge M-estimate of Bradley-Terry strengths from real-valued outcomes.
-
-    Minimised is the sum over pairs i < j of ``N_ij log(1 + e^x) - outcomes[i, j] x`` with
-    ``x = theta_i - theta_j`` and N = ``outcomes + outcomes.T``, the total weight of the answers,
-    plus gamma / 2 times the squared length of theta. It is convex, outcomes below 0 included.
-
-    Parameters
-    ----------
-    outcomes : array, shape (..., n, n)
-        Debiased outcomes (`FlippedAnswers.debias`, `LaplaceAnswers.debias`, or plain counts); those
-        of a pair add up to 0 or more.
-    gamma : float
-        Ridge parameter; 0 asks for the plain M-estimate, refused where there is none. XSC's
-        lambda, for the mean over N answers, is gamma / (2 N).
-    tol : float
-        Largest allowed score residual, as a share of the largest total weight or score of an item.
-
-    Returns
-    -------
-    RidgeFit
-        Estimates that sum to zero.
-
-    Notes
-    -----
-    XSC, (3) and Lemma 3. The fit is that of `ridge_mle` to half a win each of all the weight, with
-    the linear term ``-sum_j (outcomes[i, j] - N_ij / 2)``.
-    **Privacy.** A post-processing of the reports: it spends nothing.
-    """
-    values = check.square_tables("outcomes", outcomes)
-    if np.diagonal(values, axis1=-2, axis2=-1).any():
-        raise ValueError("outcomes has a non-zero diagonal: an item is never compared with itself")
-    opposite = np.swapaxes(values, -1, -2)
-    weight, score = values + opposite, (values - opposite).sum(axis=-1) / 2
-    rounding = 1e-12 * float(np.abs(values).max())
-    if weight.min() < -rounding:
-        raise ValueError("outcomes of a pair add up to less than 0: allowed is a weight >= 0")
-    off = weight[..., ~np.eye(values.shape[-1], dtype=bool)]
-    per_pair = float(off.flat[0])
-    # Weights that differ by rounding alone are one weight: the complete graph is recognised.
-    if per_pair > rounding and np.abs(off - per_pair).max() <= rounding:
-        return fit_scores(score, per_pair, gamma=gamma, tol=tol)
-    weight = np.where(weight > rounding, weight, 0.0)
-    score -= score.mean(axis=-1, keepdims=True)
-    limit = _limit(tol, score, float(weight.sum(axis=-1).max()))
-    return ridge_mle(weight / 2, gamma=gamma, linear=-score, tol=limit)
-
-
-def fit_scores(score: Array, per_pair: float, *, gamma: float, tol: float = 1e-12) -> RidgeFit:
-    """`debiased_mle` when all pairs have the same weight: the scores of the items are sufficient.
-
-    The score of item i is the sum of ``outcomes[i, j] - per_pair / 2`` over j; shape (..., n).
-    """
-    # The mean is zero in theory; what rounding leaves would otherwise be blamed on the data.
-    score = score - score.mean(axis=-1, keepdims=True)
-    n = score.shape[-1]
-    if gamma == 0:
-        # A minimiser exists if and only if no k items score as k sure winners.
-        k, best = np.arange(1, n), np.cumsum(np.sort(score, axis=-1)[..., ::-1], axis=-1)[..., :-1]
-        missing = (best >= per_pair * k * (n - k) / 2 * (1 - 1e-12)).any(axis=-1)
-        if missing.any():
-            raise ValueError(
-                f"gamma = 0 with outcomes that have no minimiser in {np.count_nonzero(missing)} of "
-                f"{missing.size} replicates: allowed is gamma > 0, or outcomes in which every "
-                "group of items loses something to the others"
-            )
-    wins, limit = np.full(n, per_pair * (n - 1) / 2), _limit(tol, score, per_pair * (n - 1))
-    return ridge_mle_complete(wins, per_pair=per_pair, gamma=gamma, linear=-score, tol=limit)
-
-
-def _limit(tol: float, score: Array, degree: float) -> float:
-    if degree <= 0:
-        raise ValueError("outcomes hold no answer: allowed is at least one pair of weight above 0")
-    return check.positive("tol", tol) * max(degree, float(np.abs(score).max()))
-
-
 def _answers_of(unit: Any) -> int:
     """How many answers the unit protects together; refuses units that local reports cannot keep."""
     if isinstance(unit, Edge) and not unit.exchange:
@@ -386,23 +315,8 @@ def _answers_of(unit: Any) -> int:
     )
 
 
-def _both_ways(table: Ints) -> tuple[Ints, Ints]:
-    """Answers "i over j" and "j over i" to the pairs i < j, (..., pairs)."""
-    i, j = np.triu_indices(table.shape[-1], 1)
-    return table[..., i, j], table[..., j, i]
-
-
-def _tables(ahead: Any, behind: Any, n: int) -> Any:
-    """Tables (..., n, n) with these entries above and below the diagonal."""
-    out = np.zeros((*ahead.shape[:-1], n, n), dtype=ahead.dtype)
-    i, j = np.triu_indices(n, 1)
-    out[..., i, j], out[..., j, i] = ahead, behind
-    return out
-
-
 def _laplace_sums(count: Any, shape: Shape, rng: Generator) -> Array:
     """Sums of so many standard Laplace variables: differences of two Gamma variables."""
-    check.generator(rng)
     return np.asarray(rng.gamma(count, size=shape) - rng.gamma(count, size=shape))
 
 
@@ -415,5 +329,5 @@ def _count(users: Any, chance: Array, shape: Shape, rng: Generator) -> Array:
 
 def _item_scores(excess: Array, n_items: int) -> Array:
     """Sum over the pairs of each item; ``excess`` has one column for each pair i < j."""
-    i, j = np.triu_indices(n_items, 1)
+    i, j = pair_indices(n_items)
     return np.asarray(excess @ (np.eye(n_items)[i] - np.eye(n_items)[j]))

@@ -32,15 +32,12 @@ def errors_at_loss(
         Each is brought to every loss by `Ranker.at_loss`.
     data : mapping of str to data
         What each ranker takes.
-    losses : sequence of float
-        True losses, in nats.
+    losses, of : sequence of float, {"release", "ranking"}
+        True losses, in nats, of what is published or of the ranking read off it.
     error : callable
         From positions, shape (size, n), to errors, shape (size,).
-    of : {"release", "ranking"}
-        Whether the loss is that of what is published or that of the ranking read off it.
-    size : int
+    size, rng : int, numpy.random.Generator
         Rankings drawn for each ranker and loss.
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -48,16 +45,13 @@ def errors_at_loss(
 
     Examples
     --------
-    >>> from dpbook.privacy import WholeRanking
-    >>> from dpbook.rankers import NoisyCounts, NoisyPairs
-    >>> crowd, table = WholeRanking(3, users=2), [[0, 2, 2], [0, 0, 2], [0, 0, 0]]
-    >>> field = {"counts": NoisyCounts.private(1, crowd), "pairs": NoisyPairs.private(1, crowd)}
-    >>> found = errors_at_loss(
-    ...     field, dict.fromkeys(field, table), [0.5, 1.0], lambda p: p[:, 0],
-    ...     size=4, rng=np.random.default_rng(1),
-    ... )
-    >>> {name: errors.shape for name, errors in found.items()}
-    {'counts': (2, 4), 'pairs': (2, 4)}
+    >>> from dpbook.privacy import Edge
+    >>> from dpbook.rankers import NoisyCounts
+    >>> field, tables = {"counts": NoisyCounts.private(1, Edge(2))}, {"counts": [[0, 1], [0, 0]]}
+    >>> generator = np.random.default_rng(1)
+    >>> errors_at_loss(field, tables, [0.5, 9], lambda p: p[:, 0], size=4, rng=generator)["counts"]
+    array([[1., 1., 1., 0.],
+           [0., 0., 0., 0.]])
     """
     if missing := sorted(set(rankers) - set(data)):
         raise ValueError(f"data = {sorted(data)!r}: allowed are data for {missing[0]!r} too")

@@ -22,9 +22,8 @@ def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDA
     ----------
     theta : array, shape (n,)
         Strengths, logistic link.
-    size : int
-        Number of replicates.
-    rng : numpy.random.Generator
+    size, rng : int, numpy.random.Generator
+        Number of replicates; source of randomness.
 
     Returns
     -------
@@ -51,10 +50,9 @@ def critical_gaps(
     size: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Smallest gap at which noisy counts find the top-k set, one value per replicate.
+    """Smallest gap of `two_level_probabilities` at which noisy counts find the top-k set.
 
-    The truth is `dpbook.models.two_level_probabilities`. The failure probability at gap g is the
-    probability that the critical gap exceeds g.
+    The failure probability at gap g is the probability that the critical gap exceeds g.
 
     Parameters
     ----------
@@ -65,37 +63,31 @@ def critical_gaps(
     p, comparisons : float, int, optional
         Exactly one of them. Edge design: probability that a pair is compared. Individual design:
         number of comparisons of uniform pairs in all (users times per user).
-    size : int
-        Number of replicates.
-    rng : numpy.random.Generator
+    size, rng : int, numpy.random.Generator
+        Number of replicates; source of randomness.
 
     Returns
     -------
     array, shape (size,)
         Gaps in [0, 1/2] to within 2^-25; infinite where even a gap of 1/2 fails.
     """
-    n = check.integer("n_items", n_items, 2)
+    n, size = check.integer("n_items", n_items, 2), check.integer("size", size, 1)
     k = check.integer("k", k, 1, n - 1)
-    scale = check.nonnegative("scale", scale)
-    size = check.integer("size", size, 1)
-    check.generator(rng)
-    if (p is None) == (comparisons is None):
-        raise ValueError(
-            f"p = {p!r}, comparisons = {comparisons!r}: allowed is exactly one of them"
-        )
+    ranker = NoisyCounts(Edge(n), scale)  # whom the scale protects makes no difference here
     i, j = np.triu_indices(n, 1)
+    if (p is None) == (comparisons is None):
+        raise ValueError(f"p = {p}, comparisons = {comparisons}: allowed is exactly one of them")
     if p is not None:
         p = check.probability("p", p, zero=False)
-        replicate, pair = np.nonzero(rng.random((size, i.size)) < p)
+        replicate, pair = np.nonzero(check.generator(rng).random((size, i.size)) < p)
     else:
         total = check.integer("comparisons", comparisons, 1)
         replicate = np.repeat(np.arange(size), total)
-        pair = rng.integers(0, i.size, size=size * total)
+        pair = check.generator(rng).integers(0, i.size, size=size * total)
     # One uniform number per comparison, and the noise, stay fixed. A larger gap then only turns
     # defeats of upper items by lower items into wins: recovery is monotone, and bisection finds
     # where it starts.
     u = rng.random(pair.size)
-    ranker = NoisyCounts(Edge(n), scale)  # whom the scale protects makes no difference here
     noise = ranker.noise(size, rng=rng)
 
     def wins(of: NDArray[np.int64], pair: NDArray[np.int64], first: NDArray[np.bool_]) -> Array:

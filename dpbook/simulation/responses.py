@@ -16,7 +16,8 @@ from scipy.special import expit
 
 from dpbook import _validation as check
 from dpbook.estimators import top_k_mask
-from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers, fit_scores
+from dpbook.estimators.debiased import fit_scores
+from dpbook.rankers import FlippedAnswers, LaplaceAnswers
 
 Array = NDArray[np.float64]
 
@@ -31,7 +32,6 @@ class ResponseErrors:
     l2: Array  # Euclidean length of estimate minus truth, over sqrt(n); log-odds
     sup: Array  # largest absolute entry of estimate minus truth; log-odds
     kendall: Array  # as `ranking_errors` has them, from the scores
-    top_k: Array  # NaN where the true top set is not unique
     theta: Array  # estimates, (replicates, n), that sum to zero
     scores: Array  # outcomes of each item beyond half its answers, (replicates, n): sufficient
     residual: Array  # sup-norm of the score equation at theta
@@ -44,7 +44,6 @@ def response_errors(
     users: ArrayLike,
     gamma: float,
     replicates: int,
-    k: int | None = None,
     rng: np.random.Generator,
 ) -> ResponseErrors:
     """Estimation and ranking errors when every user answers every pair once, privately.
@@ -60,27 +59,19 @@ def response_errors(
         Number of users m, in each group that the ranker has.
     gamma : float
         Ridge parameter of `dpbook.rankers.debiased_mle`, at least 0.
-    replicates : int
-        Number of independent data sets.
-    k : int, optional
-        Size of the top set, from 1 to n - 1; n // 4, at least 1, by default.
-    rng : numpy.random.Generator
-        Source of randomness.
+    replicates, rng : int, numpy.random.Generator
+        Number of independent data sets; source of randomness.
 
     Returns
     -------
     ResponseErrors
-
-    Notes
-    -----
-    XSC, Section 5, Scenarios I to V.
+        XSC, Section 5, Scenarios I to V.
     """
     replicates, n = check.integer("replicates", replicates, 1), ranker.unit.n_items
     truth = check.finite_array("theta", theta)
     if truth.shape not in ((n,), (replicates, n)):
         raise ValueError(f"theta of shape {truth.shape}: allowed is ({n},) or ({replicates}, {n})")
     truth = np.atleast_2d(truth - truth.mean(axis=-1, keepdims=True))
-    k = max(1, n // 4) if k is None else check.integer("k", k, 1, n - 1)
     crowd = _crowd(users, ranker)
     size = () if len(truth) > 1 or replicates == 1 else replicates
     chance = expit(truth[..., :, None] - truth[..., None, :])
@@ -88,7 +79,7 @@ def response_errors(
     fit = fit_scores(scores, float(crowd.sum()), gamma=gamma)
     gap = fit.theta - truth
     l2, sup = np.sqrt((gap**2).mean(axis=-1)), np.abs(gap).max(axis=-1)
-    return ResponseErrors(l2, sup, *_errors(scores, truth, k), fit.theta, scores, fit.residual)
+    return ResponseErrors(l2, sup, _kendall(scores, truth), fit.theta, scores, fit.residual)
 
 
 def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, Array]:
@@ -118,10 +109,15 @@ def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, 
     n = values.shape[-1]
     if target.shape[-1] != n or n < 2:
         raise ValueError(f"truth of shape {target.shape}: allowed is (..., {n}) with n >= 2")
-    kendall, top_k = _errors(values, target, check.integer("k", k, 1, n - 1))
-    if np.isnan(top_k).any():
+    best, ordered = top_k_mask(target, k), np.sort(target, axis=-1)
+    if (ordered[..., n - k] == ordered[..., n - k - 1]).any():
         raise ValueError(f"k = {k}: allowed is a k at which the sorted truth has no tie")
-    return kendall, top_k
+    threshold = np.sort(values, axis=-1)[..., [n - k]]
+    above, tied = values > threshold, values == threshold
+    left = k - np.count_nonzero(above, axis=-1)
+    share = np.count_nonzero(tied & best, axis=-1) / np.count_nonzero(tied, axis=-1)
+    hits = np.count_nonzero(above & best, axis=-1) + left * share
+    return _kendall(values, target), np.asarray(1 - hits / k)
 
 
 def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) -> float:
@@ -143,10 +139,7 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
 
     Notes
     -----
-    The score is a weighted sum of independent binomials, one for each epsilon. The signal-to-noise
-    ratio at a small gap is proportional to ``mean(t)`` (classic), ``1 / sqrt(mean(1 / t^2))``
-    (debiased) and ``sqrt(mean(t^2))`` (weighted), t = tanh(epsilon / 2) over the users: by the
-    Cauchy-Schwarz inequality debiasing never ranks better than the bare reports, in this sense.
+    The score is a weighted sum of independent binomials, one for each epsilon.
     """
     chance, counts = float(expit(check.nonnegative("gap", gap))), _crowd(users, ranker)
     channel, slopes = ranker.channel().reshape(-1, 2, 2), ranker.slopes(counts)
@@ -219,21 +212,12 @@ def privacy_schedule(
     return np.asarray(start * shape / shape.flat[x.argmin()])
 
 
-def _errors(values: Array, target: Array, k: int) -> tuple[Array, Array]:
-    """Kendall and top-k errors, the latter NaN where the true top set is not unique."""
-    n = target.shape[-1]
-    i, j = np.triu_indices(n, 1)
+def _kendall(values: Array, target: Array) -> Array:
+    """Share of the pairs in the wrong order."""
+    i, j = np.triu_indices(target.shape[-1], 1)
     true_order = np.sign(target[..., i] - target[..., j])
     agree = np.sign(values[..., i] - values[..., j]) * true_order
-    kendall = np.where(true_order == 0, 0.0, (1 - agree) / 2).mean(axis=-1)
-    ordered, best = np.sort(target, axis=-1), top_k_mask(target, k)
-    threshold = np.sort(values, axis=-1)[..., [n - k]]
-    above, tied = values > threshold, values == threshold
-    left = k - np.count_nonzero(above, axis=-1)
-    share = np.count_nonzero(tied & best, axis=-1) / np.count_nonzero(tied, axis=-1)
-    hits = np.count_nonzero(above & best, axis=-1) + left * share
-    unique = ordered[..., n - k] > ordered[..., n - k - 1]
-    return np.asarray(kendall), np.where(unique, 1 - hits / k, np.nan)
+    return np.asarray(np.where(true_order == 0, 0.0, (1 - agree) / 2).mean(axis=-1))
 
 
 def _crowd(users: ArrayLike, ranker: FlippedAnswers | LaplaceAnswers) -> NDArray[np.int64]:

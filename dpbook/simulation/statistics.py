@@ -19,10 +19,8 @@ def log_relative_error(estimate: ArrayLike, truth: ArrayLike, norm: str = "l2") 
 
     Parameters
     ----------
-    estimate : array, shape (..., n)
-        Estimated strengths, taken as they are: centre both arguments or neither.
-    truth : array, shape (..., n)
-        True strengths, not all zero.
+    estimate, truth : array, shape (..., n)
+        Strengths, taken as they are: centre both or neither. True ones are not all zero.
     norm : {"l2", "linf"}
         Euclidean norm, or largest absolute entry.
 
@@ -34,9 +32,7 @@ def log_relative_error(estimate: ArrayLike, truth: ArrayLike, norm: str = "l2") 
     order = 2 if check.choice("norm", norm, ("l2", "linf")) == "l2" else np.inf
     values, target = check.finite_array("estimate", estimate), check.finite_array("truth", truth)
     if values.shape[-1] != target.shape[-1]:
-        raise ValueError(
-            f"truth of shape {target.shape}: allowed is (..., {values.shape[-1]}), as estimate asks"
-        )
+        raise ValueError(f"truth of shape {target.shape}: allowed is (..., {values.shape[-1]})")
     size = np.linalg.norm(target, order, axis=-1)
     if not np.all(size):
         raise ValueError("truth is zero: allowed are strengths that are not all zero")
@@ -51,14 +47,10 @@ def top_k_error(
 
     Parameters
     ----------
-    scores : array, shape (..., n)
-        Larger is better.
+    scores, k, rng
+        As for `dpbook.estimators.top_k_mask`.
     truth_mask : array of bool, shape (n,)
-        The true set, exactly k items: `dpbook.estimators.top_k_mask` of the true strengths.
-    k : int
-        Size of the set, from 1 to n - 1.
-    rng : numpy.random.Generator, optional
-        Breaks ties between scores uniformly at random; without it the smaller index comes first.
+        The true set, exactly k items: the mask of the true strengths.
 
     Returns
     -------
@@ -70,8 +62,8 @@ def top_k_error(
     n = np.asarray(scores).shape[-1]
     if mask.dtype != np.bool_ or mask.shape != (n,) or np.count_nonzero(mask) != k:
         raise ValueError(
-            f"truth_mask of shape {mask.shape} and type {mask.dtype} with "
-            f"{np.count_nonzero(mask)} items: allowed is a mask of shape ({n},) with k = {k} items"
+            f"truth_mask of shape {mask.shape} and type {mask.dtype}: allowed is a mask of shape "
+            f"({n},) with k = {k} items"
         )
     chosen = top_k_mask(scores, k, rng=rng)
     return np.asarray(1 - np.count_nonzero(chosen & mask, axis=-1) / k)
@@ -86,10 +78,8 @@ def quantile_interval(
     ----------
     values : array, shape (N,)
         Independent observations; infinities are allowed.
-    q : float
-        Level of the quantile, in (0, 1).
-    confidence : float
-        In (0, 1).
+    q, confidence : float
+        Level of the quantile, and of the interval, in (0, 1).
 
     Returns
     -------
@@ -118,13 +108,13 @@ class Trend:
     up: int  # steps between neighbouring settings that rise beyond doubt
     down: int  # ... that fall
 
-    def rises(self, least: float = 0.0) -> bool:
-        """Whether the slope exceeds ``least`` beyond doubt and no step falls beyond doubt."""
-        return self.low > least and self.down == 0
+    def rises(self) -> bool:
+        """Whether the slope is above 0 beyond doubt and no step falls beyond doubt."""
+        return self.low > 0 and self.down == 0
 
-    def falls(self, least: float = 0.0) -> bool:
-        """Whether the slope is below ``-least`` beyond doubt and no step rises beyond doubt."""
-        return self.high < -least and self.up == 0
+    def falls(self) -> bool:
+        """Whether the slope is below 0 beyond doubt and no step rises beyond doubt."""
+        return self.high < 0 and self.up == 0
 
 
 def trend(settings: ArrayLike, curve: ArrayLike, *, confidence: float = 0.9999) -> Trend:

@@ -71,7 +71,7 @@ def test_simulated_means_are_compared_by_their_errors_elsewhere(root):
     # 27.7 with probability 1e-9 / 4 on each side: what differs by more than 0.124 is seen.
     assert problems(row(0.5 + 0.12), row(0.7, p=0.9)) == []
     (problem,) = problems(row(0.5 + 0.13), row(0.7, p=0.9))
-    assert "t[noise=fresh, p=0.5] is 0.63, but 0.5 is locked, more than" in problem
+    assert "t[noise=fresh, p=0.5] is 0.63, but 0.5 is locked, tolerance 0.12" in problem
     # another row of the table is missing, one is new
     found = problems(row(0.5), row(0.7, p=0.8))
     assert any("p=0.8] is not in book/reports.lock" in line for line in found)
