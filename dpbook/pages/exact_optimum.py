@@ -21,8 +21,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from math import comb, exp, factorial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
@@ -32,6 +33,9 @@ from dpbook import _validation as check
 from dpbook.lower_bounds import fano_error, product_law, product_log_ratio
 from dpbook.models import all_rankings, two_level_probabilities
 from dpbook.privacy import ranking_law, sets_of, top_k_law
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -509,3 +513,42 @@ def ranking_row(n_items: int, epsilon: float) -> list[float]:
     free = 1 - np.max(laws, axis=0).sum() / factorial(n)
     gap = best.risk - best.lower
     return [n, epsilon, best.weights.size, free, best.lower, gap, 1 - law @ noisy]
+
+
+# The cube of tournaments on three items.
+
+_KINDS = ("A first", "A in the middle", "in a cycle", "A last")
+
+
+def draw_cube(ax: Axes, mechanism: OptimalMechanism) -> None:
+    """Eight corners, one for each tournament; edges are flips, colours the chance of item A."""
+    if (mechanism.n_items, mechanism.k) != (3, 1):
+        raise ValueError("mechanism: allowed is one for the best of three items")
+    chance, wins = mechanism.weights[mechanism.orbit], tournament_wins(3)
+    cycles = (wins == 1).all(axis=1)
+    bits = np.arange(8)[:, None] >> np.arange(3) & 1  # A beats B, A beats C, B beats C
+    step = np.array([[1.5, 0.75], [1.5, -0.75], [0.75, 2.35]])
+    x, y = (bits @ step + [0.5, 1.1]).T
+    for d, other in flips(3):
+        used_up = abs(np.log(chance[d] / chance[other])) > mechanism.loss - 1e-6
+        ends = [x[d], x[other]], [y[d], y[other]]
+        ax.plot(*ends, "-", color="black" if used_up else "#999999", lw=4 if used_up else 1.4)
+    colours = mpl.colormaps["Blues"](0.05 + 0.6 * chance / chance.max())
+    kinds = np.where(cycles, 2, np.array([3, 1, 0])[wins[:, 0]])
+    for d, kind in enumerate(kinds.tolist()):
+        _corner(ax, x[d], y[d], 38, colours[d], kind)
+        name = "cycle" if cycles[d] else "".join("ABC"[i] for i in np.argsort(-wins[d]))
+        ax.text(x[d], y[d], name, ha="center", va="center", zorder=4)
+    ax.text(4.95, 4.5, "chance q of item A", va="center")
+    for kind, words in enumerate(_KINDS):
+        some, level = int((kinds == kind).argmax()), 3.85 - 0.75 * kind
+        _corner(ax, 5.15, level, 24, colours[some], kind)
+        ax.text(5.5, level, f"{words}:\n{chance[some]:.3f}", va="center")
+    ax.plot([4.95, 5.35], [0.75, 0.75], "-", color="black", lw=4)
+    ax.text(5.5, 0.75, "privacy\nused up", va="center")
+
+
+def _corner(ax: Axes, x: float, y: float, size: float, color: Any, kind: int) -> None:
+    size *= 0.8 if "oshD"[kind] == "D" else 1.0  # a diamond stands on its corner
+    edge: dict[str, Any] = {"markeredgecolor": "black", "zorder": 3}
+    ax.plot(x, y, "oshD"[kind], ms=size, color=color, **edge)

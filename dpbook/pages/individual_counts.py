@@ -1,9 +1,9 @@
-"""Page 11: laws of few people by listing them, losses of a set of two items, exact failures."""
+"""Page 11: laws of few people listed, losses of a set of two items, exact failures, drawings."""
 
 from __future__ import annotations
 
 from itertools import combinations, permutations, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,12 @@ from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 from scipy.stats import binom
 
+from dpbook.book import figures
 from dpbook.models import two_level_probabilities
 from dpbook.privacy import MechanismReport, Person, check_mechanism, top_k_law
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Pairs = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
@@ -144,3 +148,41 @@ def ladder_fails(n: int, people: int, eps: float, scale: float) -> float:
         law = walk_law([down, 1 - up - down, up], people)
         total += float(law @ tail(np.arange(-people, people + 1), scale / eps))
     return total
+
+
+# ------------------------------------------------------------------ drawings
+
+
+def draw_move(ax: Axes, L: int) -> None:
+    """Four bars of wins; one person turns L answers from item B to item C."""
+    items, before = np.arange(4), np.array([3.4, 2.6, 1.9, 1.1]) * L
+    moves = np.array([0, -L, L, 0])
+    after = before + moves
+    ax.bar(items, np.minimum(before, after), width=0.5, color="#cccccc")
+    ax.set(ylim=(0, 4.6 * L), yticks=[], ylabel="wins", xlim=(-0.5, 3.5))
+    ax.set_xticks(items, [f"item {name}" for name in "ABCD"])
+    ax.grid(visible=False)
+    for item in np.flatnonzero(moves).tolist():
+        low, high = sorted((before[item], after[item]))
+        ax.bar(item, high - low, 0.5, low, color="white", edgecolor="black", linestyle="--")
+        arrow = {"arrowstyle": "-|>", "color": "black", "lw": 2, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate("", (item, after[item]), (item, before[item]), arrowprops=arrow)
+        sign = "+" if moves[item] > 0 else "−"
+        ax.text(item, high + 0.1 * L, f"{sign}L = {sign}{L}", ha="center", va="bottom")
+    total = int(np.abs(moves).sum())
+    ax.set_title(f"one person turns L = {L} answers: L + L = 2L = {total} wins move")
+
+
+def draw_noise(ax: Axes, L: int, epsilon: float) -> None:
+    """The density of the noise on one count, as printed and as it must be."""
+    x = np.linspace(-6, 6, 601) * L / epsilon
+    looks = {"printed": (1, "-", 0.55), "right": (2, "--", 2.2)}
+    for role, (factor, dash, at) in looks.items():
+        b = factor * L / epsilon
+        color = figures.ROLES[role]
+        ax.plot(x, np.exp(-np.abs(x) / b) / (2 * b), dash, color=color)
+        place = (at * L / epsilon, np.exp(-at / factor) / (2 * b))
+        words = f"{role}: scale {'L/ε' if factor == 1 else '2L/ε'}"
+        near: dict[str, Any] = {"xytext": (8, 4), "textcoords": "offset points"}
+        ax.annotate(words, place, color=figures.ink(color), **near)
+    ax.set(yticks=[], ylim=(0, None), xlabel="noise added to each count (wins)", ylabel="density")

@@ -7,11 +7,13 @@ import math
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.special import expit
 
+from dpbook.book import figures
 from dpbook.lower_bounds import product_law
 from dpbook.mechanisms import exponential_pmf
 from dpbook.models import two_level_probabilities
@@ -365,3 +367,27 @@ def test_full_rankings_of_two_items_by_hand():
     keep = np.exp(1.0) / (1 + np.exp(1.0))
     assert lower == pytest.approx(1 - right * keep - (1 - right) * (1 - keep))
     assert 0 <= gap < 1e-8 and laplace > lower
+
+
+def test_the_cube_marks_the_flips_at_which_privacy_is_used_up():
+    epsilon = 1.0
+    best = optimal_mechanism(two_level_probabilities(3, 1, 0.3), 1, epsilon=epsilon)
+    fig, ax = figures.canvas(7, 5)
+    exact_optimum.draw_cube(ax, best)
+    edges = [line for line in ax.lines if line.get_linestyle() == "-" and line.get_zorder() == 2]
+    thick = [line for line in edges if line.get_linewidth() == 4]
+    chance = best.table()[:, 0]
+    used_up = sum(abs(math.log(chance[a] / chance[b])) > epsilon - 1e-6 for a, b in flips(3))
+    assert len(thick) == used_up + 1  # and one in the list beside the cube
+    a = math.exp(-epsilon)  # the closed form of the page
+    first = (1 - a / 3) / (1 + a)
+    shown = {"A first": first, "A in the middle": a * first, "A last": a / 3, "in a cycle": 1 / 3}
+    words = {text.get_text() for text in ax.texts}
+    assert words >= {f"{name}:\n{value:.3f}" for name, value in shown.items()}
+    plt.close(fig)
+
+
+def test_the_cube_is_for_the_best_of_three():
+    best = optimal_mechanism(two_level_probabilities(3, 2, 0.3), 2, epsilon=1)
+    with pytest.raises(ValueError, match="best of three"):
+        exact_optimum.draw_cube(None, best)
