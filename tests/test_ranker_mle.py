@@ -372,7 +372,7 @@ LABELLED = Comparisons(3, winner=[0, 1, 0], loser=[1, 2, 2], user=[0, 0, 1])
         (lambda: RANKER.release(WINS, [0, 0, np.inf]), "noise holds inf"),
         (lambda: RANKER.perturb([1, 1, 2], np.zeros(3)), "wins of shape"),
         (lambda: ONE_EACH.release(LABELLED, np.zeros(3)), "a person in data has 2 comparisons"),
-        (lambda: ONE_EACH.release(WINS, np.zeros(3)), "labelled comparisons"),
+        (lambda: ONE_EACH.release(WINS, np.zeros(3)), "does not say who gave which"),
     ],
 )
 def test_bad_input_is_named(call, message):

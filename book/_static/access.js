@@ -39,6 +39,9 @@ document.addEventListener("DOMContentLoaded", () => {
     print.closest("li").after(entry);
   }
 
+  // The button below the title saves the notebook instead of showing its text.
+  for (const link of document.querySelectorAll('a[href$=".ipynb"]')) link.download = "";
+
   // Boxes that scroll sideways are reached by the Tab key, and only while they scroll.
   const boxes = ".book-table, div.math, .cell_output .output, .bd-content pre, "
     + ".pst-scrollable-table-container, .bd-content table.indextable";

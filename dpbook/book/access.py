@@ -54,7 +54,7 @@ def lead_the_search(app: Sphinx, doctree: nodes.document) -> None:
     here = app.env.docname
     ids = {name for node in doctree.findall(nodes.target) for name in node["ids"]}
     entries = []
-    for claim in _ledger(app).values():
+    for claim in _ledger(app.env).values():
         if f"notebooks/{claim.notebook}" != here or claim.same_as is not None:
             continue
         target = box_id(claim.id) if box_id(claim.id) in ids else f"claim-{claim.id}"

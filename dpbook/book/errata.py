@@ -7,6 +7,7 @@ all have run.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,10 @@ def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
 
     calls = {name: f"show({name!r}, {code!r})" for name, code in codes.items()}
     sources = {"show": inspect.getsource(show)} | calls
-    cells = [new_code_cell(source, id=name) for name, source in sources.items()]
+    ids = (re.sub(r"[^a-zA-Z0-9-]", "-", name) for name in sources)  # a cell has no dots in its id
+    cells = [
+        new_code_cell(source, id=name) for name, source in zip(ids, sources.values(), strict=True)
+    ]
     page = Page(NAME, "Errata", {}, new_notebook(cells=cells))
     key = page_key(page, {}, root, sources=codes.values())
     return Job(page, {}, key, executed_copy(out), complaint)

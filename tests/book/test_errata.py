@@ -33,13 +33,13 @@ def test_each_snippet_has_its_own_names_and_fixed_surroundings(tmp_path):
     error, printed = run(
         {
             "first": "x = 1\nprint(x, __name__)",
-            "second": "print('x' in globals(), 'π', {'b', 'a'} and 2)",
+            "P-2.1": "print('x' in globals(), 'π', {'b', 'a'} and 2)",
             "third": f"import os, beside\nprint(beside.VALUE, *(os.environ[n] for n in ({names})))",
         },
         tmp_path,
     )
     assert error is None
-    assert printed == {"first": "1 __main__\n", "second": "False π 2\n", "third": "7 1 1 0\n"}
+    assert printed == {"first": "1 __main__\n", "P-2.1": "False π 2\n", "third": "7 1 1 0\n"}
 
 
 def test_all_that_cannot_be_shown_is_told_at_once(tmp_path):

@@ -20,7 +20,7 @@ def cells(html, tag):
 
 def test_numpy_numbers_become_plain_numbers(monkeypatch):
     seen = {}
-    monkeypatch.setattr("dpbook.book.prose.glue", lambda n, v, display: seen.update({n: v}))
+    monkeypatch.setattr("myst_nb.glue", lambda n, v, display: seen.update({n: v}))
     for name, value in (("a", np.float64(0.5)), ("b", np.int64(3)), ("c", "word"), ("d", 2)):
         say(name, value)
     assert seen == {"a": 0.5, "b": 3, "c": "word", "d": 2}

@@ -1,0 +1,97 @@
+"""Sphinx extension: what a reader takes along: each notebook, all of them as a zip, the package.
+
+A notebook in the built book begins with a cell that says how to install what it needs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+FOLDER, ARCHIVE = "downloads", "notebooks.zip"
+_THE_PAST = (1980, 1, 1, 0, 0, 0)  # a date would make two builds differ
+_log = logging.getLogger(__name__)
+
+
+def wheel_name() -> str:
+    """The file name of the package, as pip makes it."""
+    from dpbook import __version__
+
+    return f"dpbook-{__version__}-py3-none-any.whl"
+
+
+def with_advice(notebook: dict[str, Any], wheel: str) -> dict[str, Any]:
+    """The same notebook, which begins with how to run it."""
+    words = (
+        f'*To run this page: take `{ARCHIVE}` and `{wheel}` from the page "How to read and rerun '
+        f'this book", unpack the archive (checks look for its `book/claims.yml`), then `pip install '
+        f"'{wheel}[book,lab]'` and `jupyter lab`. With the extra `lab` boxes and links look right.*"
+    )
+    cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": [words]}
+    return notebook | {"cells": [cell, *notebook["cells"]]}
+
+
+def serve(app: Sphinx, exception: Exception | None) -> None:
+    """On ``build-finished``: advice in the sources, the zip and the wheel under ``downloads``."""
+    if exception or app.builder.format != "html" or os.environ.get("DPBOOK_PARTIAL") == "1":
+        return
+    out, name = Path(app.outdir), wheel_name()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
+            committed = Path(app.srcdir, "notebooks", path.name).read_text(encoding="utf-8")
+            text = json.dumps(with_advice(json.loads(committed), name), indent=1) + "\n"
+            path.write_text(text, encoding="utf-8")
+            zipped.writestr(zipfile.ZipInfo(f"notebooks/{path.name}", _THE_PAST), text)
+        ledger = Path(app.srcdir, "book", "claims.yml").read_text(encoding="utf-8")
+        zipped.writestr(zipfile.ZipInfo("book/claims.yml", _THE_PAST), ledger)
+    folder = out / FOLDER
+    folder.mkdir(exist_ok=True)
+    (folder / ARCHIVE).write_bytes(archive.getvalue())
+    with tempfile.TemporaryDirectory() as made:
+        build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
+        build += ["--no-build-isolation", "--disable-pip-version-check", "-w", made]
+        past = os.environ | {"SOURCE_DATE_EPOCH": "315532800"}
+        done = subprocess.run(
+            [*build, str(app.srcdir)], capture_output=True, text=True, env=past, check=False
+        )
+        if done.returncode or not Path(made, name).is_file():
+            _log.warning("the wheel was not built: %s", done.stderr.strip()[-300:])
+            return
+        (folder / name).write_bytes(Path(made, name).read_bytes())
+
+
+class DownloadsDirective(SphinxDirective):
+    """``{downloads}``: links to the package and to all notebooks."""
+
+    def run(self) -> list[nodes.Node]:
+        here = self.env.app.builder.get_relative_uri(self.env.docname, "index")
+        items = nodes.bullet_list()
+        for name, words in (
+            (wheel_name(), "the package"),
+            (ARCHIVE, "all notebooks, with the ledger"),
+        ):
+            html = f'<a href="{here.removesuffix("index.html")}{FOLDER}/{name}" download>{name}</a>'
+            line = nodes.paragraph(
+                "", "", nodes.raw("", html, format="html"), nodes.Text(f": {words}")
+            )
+            items += nodes.list_item("", line)
+        return [items]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("build-finished", serve)
+    app.add_directive("downloads", DownloadsDirective)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
