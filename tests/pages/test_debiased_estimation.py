@@ -7,7 +7,18 @@ import math
 import numpy as np
 import pytest
 
-from dpbook.pages.debiased_estimation import crowd_of, local_rate, ranker_of
+from dpbook.pages.debiased_estimation import (
+    crowd_of,
+    drawn_errors,
+    fano_mean,
+    fano_sup,
+    first_order,
+    local_rate,
+    ranker_of,
+    shrunk,
+    van_trees,
+    variance_factors,
+)
 from dpbook.simulation import response_errors
 
 MIXED = np.repeat([0.1, 3.0], 50)
@@ -54,3 +65,23 @@ def test_the_sandwich_of_two_items_is_the_delta_method():
     expected = math.sqrt(variance) / (100 * win * (1 - win)) / 2
     found = local_rate([gap, 0.0], users=100, epsilon=MIXED, mechanism="weighted")
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_law_with_a_weak_ridge_is_the_sandwich_and_the_draws_follow_it():
+    theta, factor = np.array([-0.8, -0.1, 0.3, 0.6]), variance_factors(MIXED)[0]
+    bias, spread = first_order(theta, 100, factor, 0.01)
+    rate = local_rate(theta, users=100, epsilon=MIXED, mechanism="debiased")
+    assert np.trace(spread) / 4 == pytest.approx(rate**2, rel=2e-3)
+    assert np.abs(bias).max() < 1e-3
+    bias, spread = first_order(theta, 100, factor, factor)
+    draws = drawn_errors(theta, 100, factor, 20_000, np.random.default_rng(3))
+    assert np.mean(draws**2) == pytest.approx((np.trace(spread) + bias @ bias) / 4, rel=0.05)
+
+
+@pytest.mark.parametrize("groups", [[(500, 1.0)], [(250, 0.1), (250, 3.0)]])
+def test_no_limit_is_above_what_the_best_weights_reach(groups):
+    n, information = 20, shrunk(groups, 2)
+    reached = 4 / information / n * (1 - 1 / n)
+    assert 0.9 * reached < van_trees(n, information, 10.0) < reached
+    assert 0 < fano_mean(n, groups) < np.sqrt(van_trees(n, information))
+    assert 0 < fano_sup(n, groups) < np.sqrt(2 * np.log(2 * n) * reached)
