@@ -17,7 +17,6 @@ from dpbook.book.figures import COLORS
 from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import discrete_laplace_pmf, laplace_logpdf
 from dpbook.models import all_rankings
-from dpbook.pages.first_attack import wins_text
 from dpbook.privacy import Edge, MechanismReport, Person, clopper_pearson, privacy_loss
 
 Array = NDArray[np.float64]
@@ -29,7 +28,9 @@ METRICS: dict[str, Any] = {"l1": "cityblock", "l2": "euclidean", "linf": "chebys
 
 def arrow(pair: Iterable[Any]) -> str:
     """A pair of win-count vectors as text."""
-    return "\N{NO-BREAK SPACE}→ ".join(map(wins_text, pair))
+    return " → ".join(" ".join(str(int(c)) for c in counts) for counts in pair).replace(
+        " ", "\N{NO-BREAK SPACE}"
+    )
 
 
 def yes(fact: bool | None) -> str:
