@@ -71,6 +71,14 @@ def test_the_finding_counts_every_statement_once():
     assert front.finding(claims[1:], 5) != told
 
 
+def test_the_readme_opens_with_the_same_finding():
+    claims = [c for c in load_ledger("book/claims.yml").values() if c.paper != "BOOK"]
+    with open("README.md", encoding="utf-8") as readme:
+        words = readme.read()
+    assert front.finding(claims, len({c.paper for c in claims})) in words
+    assert front.finding(claims[1:], 5) not in words
+
+
 def test_a_picture_shows_recorded_losses_only():
     ledger = load_ledger("book/claims.yml")
     name, key = "CCW25-ALG3", "set_loss_over_eps_n2_k1_L1_m10_eps1"
