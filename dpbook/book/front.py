@@ -17,8 +17,8 @@ from dpbook.book.ledger import Claim
 from dpbook.book.reading import minutes
 from dpbook.book.sphinx_ext import ClaimsDirective
 
-#: Width of "as promised" in the picture, in its units.
-_UNIT = 240
+#: Width of "as promised" in the picture, in per cent; there is room for a loss of 2.4 times that.
+_UNIT = 33
 #: The recorded losses that the picture shows.
 _BROKEN = (
     ("CCW25-ALG3", "set_loss_over_eps_n2_k1_L1_m10_eps1"),
@@ -101,15 +101,15 @@ def summary_html(
     broken = []
     for name, key in _BROKEN:
         if name in records and key in records[name]["report"]:
-            label = f"{name}: {ledger[name].label(key)}"
-            broken.append({"label": label, "factor": float(records[name]["report"][key])})
+            row = {"name": name, "label": ledger[name].label(key).removesuffix(" (ε)")}
+            broken.append(row | {"factor": float(records[name]["report"][key])})
     told = "; ".join(f"{row['label']}: {row['factor']:.2f} times the promise" for row in broken)
     return report.TEMPLATES.get_template("front.html.j2").render(
         words=finding(claims, len(papers)),
         bars=bars,
         key=_parts(claims),
         broken=broken,
-        alt=f"Bars from zero, with a line at what is promised. {told}.",
+        alt=f"Bars, blue as far as the promise, orange beyond it. {told}.",
         unit=_UNIT,
         ledger=uri,
     )
