@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import base64
 import fcntl
+import fnmatch
 import functools
 import http.server
 import importlib.resources
@@ -161,11 +162,16 @@ REACH = r"""
   return JSON.stringify(problems);
 })()
 """
-# All rules, with one that axe still calls experimental; in the dark only those on colours.
-AXE_RULES = {
-    "light": '{"rules": {"label-content-name-mismatch": {"enabled": true}}}',
-    "dark": '{"runOnly": ["color-contrast", "link-in-text-block"]}',
-}
+# All rules, with one that axe still calls experimental. The rules on colours take most of the time
+# and do not depend on the width, so that a phone's window is not asked again.
+_COLORS = ("color-contrast", "link-in-text-block")
+_NAMES = '"label-content-name-mismatch": {"enabled": true}'
+_NO_COLORS = "".join(f', "{rule}": {{"enabled": false}}' for rule in _COLORS)
+AXE_RUNS = (
+    (WIDTH, "light", f'{{"rules": {{{_NAMES}}}}}'),
+    (WIDTH, "dark", json.dumps({"runOnly": _COLORS})),
+    (PHONE, "light", f'{{"rules": {{{_NAMES}{_NO_COLORS}}}}}'),
+)
 #: What axe finds in the theme's own parts and this book leaves: the rule and the element.
 AXE_KNOWN: tuple[tuple[str, str], ...] = ()
 RUN_AXE = """
@@ -394,7 +400,7 @@ def check_page(
         problems += filter(None, [browser.evaluate(TOO_WIDE)])
         if width == WIDTH:
             problems += json.loads(browser.evaluate(REACH))
-        for theme, rules in AXE_RULES.items():
+        for theme, rules in [run[1:] for run in AXE_RUNS if run[0] == width]:
             browser.evaluate(SET_THEME.replace("{theme}", theme))
             browser.evaluate(SETTLE)
             found = json.loads(browser.evaluate(RUN_AXE.replace("RULES", rules)))
@@ -458,17 +464,18 @@ def pages_of(html: Path) -> list[str]:
     return names
 
 
-def check_book(binary: str, html: Path, screens: Path) -> int:
+def check_book(binary: str, html: Path, screens: Path, only: str = "*") -> int:
     """Look at every page; print one line each, return how many problems there are."""
     for old in claim_folder(screens).glob("*.png"):
         old.unlink()
     axe = axe_script()
+    names = fnmatch.filter(pages_of(html), only)
     total = 0
     start = time.monotonic()
     with serve(html) as origin, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(binary, profile)
         try:
-            for name in pages_of(html):
+            for name in names:
                 problems, summary = check_page(browser, origin, name, screens, axe)
                 print(f"  {name:<48} {'FAILED' if problems else 'ok':>6}  {summary}", flush=True)
                 for problem in problems:
@@ -476,7 +483,7 @@ def check_book(binary: str, html: Path, screens: Path) -> int:
                 total += len(problems)
         finally:
             browser.close()
-    print(f"{len(pages_of(html))} pages in {time.monotonic() - start:.1f} s, {total} problems")
+    print(f"{len(names)} pages in {time.monotonic() - start:.1f} s, {total} problems")
     print(f"screenshots: {screens}")
     return total
 
@@ -486,6 +493,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Look at every page of the built book.")
     parser.add_argument("--html", type=Path, default=Path("_build/html"))
     parser.add_argument("--screens", type=Path, help="default: screens/ beside the HTML")
+    parser.add_argument("--only", metavar="GLOB", default="*", help="such as 'notebooks/0*'")
     given = parser.parse_args(arguments)
     if not (given.html / "index.html").is_file():
         print(f"no book at {given.html}; run `make book` first", file=sys.stderr)
@@ -498,7 +506,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1 if in_ci else 0
     screens = given.screens or given.html.parent / "screens"
     try:
-        return 1 if check_book(binary, given.html.resolve(), screens) else 0
+        return 1 if check_book(binary, given.html.resolve(), screens, given.only) else 0
     except PageError as error:
         print(error, file=sys.stderr)
         return 2

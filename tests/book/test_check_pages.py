@@ -91,7 +91,7 @@ BAD = {
     ),
     "night": (
         "<style>[data-theme=dark] p {background: #222; color: #444}</style><p>Dim</p>",
-        "axe: color-contrast (dark, 390 px): 1, first: p",
+        "axe: color-contrast (dark, 1280 px): 1, first: p",
     ),
     "named": (
         '<button aria-label="Toggle">Show the code</button>',
