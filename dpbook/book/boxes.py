@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book.ledger import Claim
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx_ext import _badge, _ledger, _link, _row_uri, _uri
+from dpbook.book.sphinx_ext import _badge, _ledger, _link, _row_uri, _unknown, _uri
 
 
 class ClaimDirective(SphinxDirective):
@@ -62,42 +63,43 @@ class ClaimRefRole(SphinxRole):
         words, name = (match[1], match[2] or match[3]) if match else (None, self.text)
         claim = _ledger(self.env).get(name)
         if claim is None:
-            text = f"claim-ref: {name!r} is not in book/claims.yml"
-            return [nodes.literal(text=name)], [
-                self.inliner.reporter.warning(text, line=self.lineno)
-            ]
+            return _unknown(self, name, f"claim-ref: {name!r} is not in book/claims.yml")
         uri = _uri(self.env, f"notebooks/{claim.notebook}", box_id(name))
         return [_link(words or place(claim), uri)], []
 
 
-class PageOpensDirective(SphinxDirective):
+class PageBox(SphinxDirective):
+    """A box with a title of its own."""
+
+    has_content = True
+    words: ClassVar[str]
+    look: ClassVar[str]
+
+    def run(self) -> list[nodes.Node]:
+        box = nodes.admonition("", nodes.title(text=self.words), classes=[self.look])
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
+class PageOpensDirective(PageBox):
     """``{page-opens}``: what a reader will learn and needs, and how long the page takes."""
 
-    has_content = True
+    words, look = "On this page", "page-opens"
 
     def run(self) -> list[nodes.Node]:
-        box = nodes.admonition(classes=["page-opens"])
-        box += nodes.title(text="On this page")
-        self.state.nested_parse(self.content, self.content_offset, box)
+        (box,) = super().run()
         path = Path(self.env.doc2path(self.env.docname))
         if path.suffix == ".ipynb":
-            words = (
-                f"About {minutes(json.loads(path.read_text('utf-8')))} minutes, without exercises."
-            )
-            box += nodes.paragraph("", "", nodes.strong(text="Time. "), nodes.Text(words))
+            took = minutes(json.loads(path.read_text("utf-8")))
+            words = nodes.Text(f"About {took} minutes, without exercises.")
+            box += nodes.paragraph("", "", nodes.strong(text="Time. "), words)
         return [box]
 
 
-class RememberDirective(SphinxDirective):
+class RememberDirective(PageBox):
     """``{remember}``: what to take away from a page."""
 
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        box = nodes.admonition(classes=["page-remember"])
-        box += nodes.title(text="To remember")
-        self.state.nested_parse(self.content, self.content_offset, box)
-        return [box]
+    words, look = "To remember", "page-remember"
 
 
 #: What the ledger shortens, in full for a heading.
@@ -130,6 +132,7 @@ def explain_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             link["reftitle"] = meanings[name]
 
 
+@lru_cache(maxsize=1)  # every page asks
 def glossary(app: Sphinx) -> dict[str, str]:
     """The first paragraph of every entry of the glossary, by the id of its term."""
     if "book/glossary" not in app.env.found_docs:

@@ -141,7 +141,7 @@ def _bring_html_up_to_date(root: Path, out: Path) -> bool:
     start = time.perf_counter()
     print("rendering the HTML ...", flush=True)
     key_file.unlink(missing_ok=True)
-    if not render(root, out, strict=True):
+    if not render(root, out):
         return False
     write_whole(key_file, key)
     print(f"rendered in {time.perf_counter() - start:.1f} s\nThe book: {index}")

@@ -10,12 +10,13 @@ from typing import Any
 import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import report
 from dpbook.book.ledger import Claim
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx_ext import ClaimsDirective
+from dpbook.book.sphinx_ext import ClaimsDirective, _link, _unknown
 
 #: Width of "as promised" in the picture, in per cent; there is room for a loss of 2.4 times that.
 _UNIT = 33
@@ -43,18 +44,10 @@ class PageRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name = self.text.strip().removeprefix("!")
-        path = Path(self.env.srcdir, "notebooks", f"{name}.ipynb")
-        if not path.is_file():
-            words = f"page: there is no notebooks/{name}.ipynb"
-            return [nodes.literal(text=name)], [
-                self.inliner.reporter.warning(words, line=self.lineno)
-            ]
-        self.env.note_dependency(str(path))
-        number = name.partition("-")[0].lstrip("0")
-        words = number if self.text.startswith("!") else f"{number}. {title(path)}"
-        builder = self.env.app.builder
-        uri = builder.get_relative_uri(self.env.docname, f"notebooks/{name}")
-        return [nodes.reference("", words, refuri=uri, internal=True)], []
+        if not Path(self.env.srcdir, "notebooks", f"{name}.ipynb").is_file():
+            return _unknown(self, name, f"page: there is no notebooks/{name}.ipynb")
+        link, _ = page_link(self.env, name, number_only=self.text.startswith("!"))
+        return [link], []
 
 
 class ContentsDirective(SphinxDirective):
@@ -63,29 +56,31 @@ class ContentsDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         toc = Path(self.env.srcdir, "_toc.yml")
         self.env.note_dependency(str(toc))
-        builder, here, found = self.env.app.builder, self.env.docname, nodes.definition_list()
+        found = nodes.definition_list()
         for part in yaml.safe_load(toc.read_text(encoding="utf-8"))["parts"]:
-            pages = [Path(entry["file"]) for entry in part["chapters"]]
-            pages = [page for page in pages if page.parts[0] == "notebooks"]
+            files = [Path(entry["file"]) for entry in part["chapters"]]
             rows = nodes.bullet_list()
-            for page in pages:
-                path = Path(self.env.srcdir, f"{page}.ipynb")
-                self.env.note_dependency(str(path))
-                words = f"{page.name.partition('-')[0].lstrip('0')}. {title(path)}"
-                link = nodes.reference("", words, refuri=builder.get_relative_uri(here, str(page)))
-                link["internal"] = True
-                took = nodes.Text(f" ({minutes(json.loads(path.read_text('utf-8')))} min)")
+            for name in [file.name for file in files if file.parts[0] == "notebooks"]:
+                link, notebook = page_link(self.env, name)
+                took = nodes.Text(f" ({minutes(notebook)} min)")
                 rows += nodes.list_item("", nodes.paragraph("", "", link, took))
-            if pages:
-                name = nodes.term(text=part["caption"])
-                found += nodes.definition_list_item("", name, nodes.definition("", rows))
+            if len(rows):
+                term = nodes.term(text=part["caption"])
+                found += nodes.definition_list_item("", term, nodes.definition("", rows))
         return [found]
 
 
-def title(notebook: Path) -> str:
-    """The heading of a page."""
-    cell = json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]
-    return "".join(cell["source"]).splitlines()[0].removeprefix("#").strip()
+def page_link(
+    env: BuildEnvironment, name: str, *, number_only: bool = False
+) -> tuple[nodes.reference, dict[str, Any]]:
+    """A link with the number of a page and the heading of its notebook; and the notebook."""
+    path = Path(env.srcdir, "notebooks", f"{name}.ipynb")
+    env.note_dependency(str(path))
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    heading = "".join(notebook["cells"][0]["source"]).splitlines()[0].removeprefix("#").strip()
+    number = name.partition("-")[0].lstrip("0")
+    uri = env.app.builder.get_relative_uri(env.docname, f"notebooks/{name}")
+    return _link(number if number_only else f"{number}. {heading}", uri), notebook
 
 
 def summary_html(

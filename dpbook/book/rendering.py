@@ -13,31 +13,18 @@ from dpbook.book.children import run_python
 from dpbook.book.output import STAGING, write_whole
 from dpbook.book.runner import plain, python_path
 
+STAGE = "{stage}"  # in a command: the folder that is made for it
 
-def render(root: Path, out: Path, *, strict: bool) -> bool:
+
+def render(root: Path, out: Path) -> bool:
     """Render ``<out>/executed`` in place of ``<out>/html``; False, no change, if it fails."""
-    environment = {"DPBOOK_OUT": str(out), "PYTHONPATH": python_path(root)}
-    if not strict:
-        environment["DPBOOK_PARTIAL"] = "1"  # pages that have not run may be shown as they are
-    temporary = tempfile.TemporaryDirectory(prefix=STAGING, dir=out, ignore_cleanup_errors=True)
-    with temporary as staging:
-        arguments = ["build", str(root), "--all", "-q", "--path-output", staging]
-        arguments += ["-n", "-W", "--keep-going"] if strict else []
-        main = "jupyter_book.cli.main:main"
-        done = run_python(main, arguments, environment=environment, cwd=root)
-        log = plain(done.stdout)
-        write_whole(out / "html.log", log)
-        built = Path(staging, "_build", "html")
-        if done.returncode != 0 or not (built / "index.html").is_file():
-            lines = log.strip().splitlines()
-            telling = [line for line in lines if re.search(r"WARNING|ERROR|CRITICAL", line)]
-            print(*(telling or lines[-20:]), sep="\n", file=sys.stderr)
-            print(
-                f"the HTML could not be rendered; all output: {out / 'html.log'}", file=sys.stderr
-            )
-            return False
-        _swap_in(built, out / "html")
-        return True
+    words = ["build", str(root), "--all", "-q", "-n", "-W", "--keep-going", "--path-output", STAGE]
+    call = "jupyter_book.cli.main:main"
+    log = _staged(root, out, call, words, built="_build/html", proof="index.html")
+    if log is not None:
+        telling = [line for line in log if re.search(r"WARNING|ERROR|CRITICAL", line)]
+        _refuse("HTML", telling or log[-20:], out)
+    return log is None
 
 
 def render_page(root: Path, out: Path, page: str) -> bool:
@@ -49,24 +36,40 @@ def render_page(root: Path, out: Path, page: str) -> bool:
     if not (cache / "environment.pickle").is_file():
         print("reading all pages, for titles and numbers; this is done once ...", flush=True)
     print("rendering the page ...", flush=True)
-    environment = {"DPBOOK_OUT": str(out), "DPBOOK_PARTIAL": "1", "PYTHONPATH": python_path(root)}
     cache.mkdir(parents=True, exist_ok=True)
-    temporary = tempfile.TemporaryDirectory(prefix=STAGING, dir=out, ignore_cleanup_errors=True)
-    with temporary as staging, open(cache / ".lock", "a", encoding="utf-8") as lock:
+    words = [str(root), f"{STAGE}/html", str(cache), f"notebooks/{page}.ipynb"]
+    partial = {"DPBOOK_PARTIAL": "1"}  # pages that have not run may be shown as they are
+    with open(cache / ".lock", "a", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        words = [str(root), staging, str(cache), f"notebooks/{page}.ipynb"]
-        main = "dpbook.book.one_page:main"
-        done = run_python(main, words, environment=environment, cwd=root)
-        write_whole(out / "html.log", plain(done.stdout))
-        if done.returncode != 0 or not Path(staging, "notebooks", f"{page}.html").is_file():
-            print(*plain(done.stdout).strip().splitlines()[-20:], sep="\n", file=sys.stderr)
-            print(
-                f"the page could not be rendered; all output: {out / 'html.log'}", file=sys.stderr
-            )
-            return False
-        _swap_in(Path(staging), out / "html")
-        Path(staging).mkdir()  # what is to be removed
-        return True
+        call = "dpbook.book.one_page:main"
+        proof = f"notebooks/{page}.html"
+        log = _staged(root, out, call, words, built="html", proof=proof, **partial)
+    if log is not None:
+        _refuse("page", log[-20:], out)  # warnings about other pages would hide the reason
+    return log is None
+
+
+def _staged(
+    root: Path, out: Path, call: str, words: list[str], *, built: str, proof: str, **more: str
+) -> list[str] | None:
+    """Render in a folder of its own, for `STAGE` in the words, and swap it in; else the log."""
+    environment = {"DPBOOK_OUT": str(out), "PYTHONPATH": python_path(root)} | more
+    temporary = tempfile.TemporaryDirectory(prefix=STAGING, dir=out, ignore_cleanup_errors=True)
+    with temporary as staging:
+        arguments = [word.replace(STAGE, staging) for word in words]
+        done = run_python(call, arguments, environment=environment, cwd=root)
+        log = plain(done.stdout)
+        write_whole(out / "html.log", log)
+        made = Path(staging, built)
+        if done.returncode == 0 and (made / proof).is_file():
+            _swap_in(made, out / "html")
+            return None
+    return log.strip().splitlines()
+
+
+def _refuse(what: str, lines: list[str], out: Path) -> None:
+    print(*lines, sep="\n", file=sys.stderr)
+    print(f"the {what} could not be rendered; all output: {out / 'html.log'}", file=sys.stderr)
 
 
 def _swap_in(new: Path, place: Path) -> None:

@@ -76,9 +76,7 @@ class BadgeRole(SphinxRole):
         name = self.text.strip()
         if claim := _ledger(self.env).get(name):
             return [_badge(claim, _row_uri(self.env, name))], []
-        words = f"badge: {name!r} is not in book/claims.yml"
-        message = self.inliner.reporter.warning(words, line=self.lineno)
-        return [nodes.literal(text=name)], [message]
+        return _unknown(self, name, f"badge: {name!r} is not in book/claims.yml")
 
 
 class ClaimsDirective(SphinxDirective):
@@ -271,6 +269,14 @@ def _read(env: BuildEnvironment, path: Path) -> Any:
         env.note_dependency(str(path))
         return json.loads(path.read_text(encoding="utf-8"))
     return None
+
+
+def _unknown(
+    role: SphinxRole, name: str, words: str
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """What a role shows for a name that nobody knows: the name itself, and a warning."""
+    message = role.inliner.reporter.warning(words, line=role.lineno)
+    return [nodes.literal(text=name)], [message]
 
 
 def _labelled(label: str, children: Sequence[nodes.Node] = ()) -> nodes.paragraph:

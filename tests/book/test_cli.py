@@ -203,7 +203,7 @@ def test_rendering_that_fails_keeps_the_old_book(
         [], 1, stdout="fine\n\x1b[91mbook/a.md:3: WARNING: no such label\x1b[0m\n"
     )
     monkeypatch.setattr(rendering, "run_python", lambda *args, **options: failed)
-    assert not rendering.render(tiny_book, out, strict=True)
+    assert not rendering.render(tiny_book, out)
     told = capsys.readouterr().err
     assert "book/a.md:3: WARNING: no such label\n" in told and "fine" not in told
     assert (out / "html/index.html").read_text() == "old"
