@@ -217,3 +217,18 @@ def enumerated_edge_law(rho, p):
                 counts[winner] += 1
         law[tuple(counts)] = law.get(tuple(counts), 0.0) + probability
     return law
+
+
+def losses_of_a_selection(pmf) -> tuple[float, float]:
+    """Largest loss at 0.8 over small steps of three utilities; one with half the sensitivity."""
+
+    def loss(first, second, sensitivity):
+        laws = (np.log(pmf(np.array(u), sensitivity, 0.8)) for u in (first, second))
+        return np.abs(np.subtract(*laws)).max()
+
+    worst = max(
+        loss(u, np.array(u) + step, 1)
+        for u in product(range(0, 13, 6), repeat=3)
+        for step in product((-1, 0, 1), repeat=3)
+    )
+    return worst, loss([12.0, 0, 0], [11.0, 1, 1], 0.5)

@@ -146,6 +146,13 @@ def write_pages(folder):
     )
 
 
+def write_body(folder, body):
+    """The pages of `write_pages`, and ``page.html`` with the same head and a body of its own."""
+    write_pages(folder)
+    head = (folder / "ledger.html").read_text().split("<body")[0]
+    (folder / "page.html").write_text(head + body)
+
+
 @needs_browser
 def test_filters_count_what_they_show_and_stand_in_the_address(tmp_path, browser):
     write_pages(tmp_path)
@@ -201,12 +208,11 @@ def test_on_a_phone_a_row_is_a_card_that_says_what_its_cells_are(tmp_path, brows
 
 @needs_browser
 def test_paper_has_no_bars_and_solutions_only_if_wanted(tmp_path, browser):
-    write_pages(tmp_path)
-    (tmp_path / "page.html").write_text(
-        (tmp_path / "ledger.html").read_text().split("<body")[0]
-        + '<body class="bd-content"><article><ul><li><button class="btn-download-pdf-button">Print'
+    write_body(
+        tmp_path,
+        '<body class="bd-content"><article><ul><li><button class="btn-download-pdf-button">Print'
         "</button></li></ul><details class='hide'><summary>Show</summary>code</details>"
-        "<div class='solution'>Solved</div><div class='highlight'><pre>x</pre></div></article>"
+        "<div class='solution'>Solved</div><div class='highlight'><pre>x</pre></div></article>",
     )
     look = (
         "['summary', '.solution', 'pre'].map(s => document.querySelector(s))"
@@ -224,11 +230,10 @@ def test_paper_has_no_bars_and_solutions_only_if_wanted(tmp_path, browser):
 
 @needs_browser
 def test_boxes_that_scroll_are_reached_by_the_tab_key_and_only_those(tmp_path, browser):
-    write_pages(tmp_path)
-    (tmp_path / "page.html").write_text(
-        (tmp_path / "ledger.html").read_text().split("<body")[0]
-        + "<body class='bd-content'><div class='book-table' id='wide'>"
-        "<p style='width: 3000px'>x</p></div><div class='book-table' id='small'><p>x</p></div>"
+    write_body(
+        tmp_path,
+        "<body class='bd-content'><div class='book-table' id='wide'>"
+        "<p style='width: 3000px'>x</p></div><div class='book-table' id='small'><p>x</p></div>",
     )
     go(browser, f"file://{tmp_path}/page.html")
     browser.evaluate("new Promise(done => setTimeout(done, 600))")
