@@ -32,7 +32,7 @@ def page_key(
     """Hash of all that a page depends on; its imports are those of its cells, or of `sources`."""
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
     modules = _reached(page.code_cells if sources is None else sources, root)
-    folders = {folder for m in modules for folder in (m.parent, m.parent / "templates")}
+    folders = {module.parent for module in modules}
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
     below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
     parts = [cells, dict(parameters), _claims_of(page, root), below]

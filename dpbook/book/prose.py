@@ -8,7 +8,7 @@ from typing import Any
 
 from IPython.display import HTML
 
-from dpbook.book.report import TEMPLATES
+from dpbook.book.report import table_html
 
 Format = str | Callable[[Any], str]
 
@@ -67,9 +67,9 @@ def table(
             values = [math.nan if v is None else float(v) for v in values]
         heads.append((str(head), numbers))
         columns.append([_text(value, formats.get(head)) for value in values])
-    shown = {"name": name, "caption": caption, "header": header, "heads": heads}
-    template = TEMPLATES.get_template("table.html.j2")
-    return HTML(template.render(**shown, rows=zip(*columns, strict=True)))
+    texts = zip(*columns, strict=True)
+    shown = table_html(heads, texts, caption=caption, header=header, name=name)
+    return HTML(f'<div class="book-table">\n{shown}\n</div>')
 
 
 def _plain(value: Any) -> Any:
