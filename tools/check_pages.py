@@ -17,8 +17,6 @@ import argparse
 import base64
 import fcntl
 import fnmatch
-import functools
-import http.server
 import importlib.resources
 import itertools
 import json
@@ -28,15 +26,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dpbook.book.output import claim_folder
 from dpbook.book.pages import PageError
+from dpbook.book.serving import serve
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
@@ -426,31 +423,6 @@ def _screenshot(browser: Browser, height: int) -> bytes:
     browser.evaluate(SETTLE)
     taken = browser.send("Page.captureScreenshot", format="png")
     return base64.b64decode(taken["data"])
-
-
-@contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """Serve a folder on this machine only; gives the address."""
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            if self.path == "/favicon.ico":  # browsers ask for it by themselves
-                self.send_response(204)
-                self.end_headers()
-                return
-            super().do_GET()
-
-    handler = functools.partial(Handler, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def pages_of(html: Path) -> list[str]:

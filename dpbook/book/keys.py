@@ -31,7 +31,7 @@ def page_key(
 ) -> str:
     """Hash of all that a page depends on; its imports are those of its cells, or of `sources`."""
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
-    modules = _reached(page.code_cells if sources is None else sources, root)
+    modules = reached(page.code_cells if sources is None else sources, root)
     folders = {module.parent for module in modules}
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
     below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
@@ -73,7 +73,7 @@ def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
     return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
 
 
-def _reached(sources: Iterable[str], root: Path) -> set[Path]:
+def reached(sources: Iterable[str], root: Path) -> set[Path]:
     """The files of ``dpbook`` that some sources import, directly or through each other."""
     found: set[Path] = set()
     # Without the lines that are commands of IPython.

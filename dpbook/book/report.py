@@ -9,7 +9,6 @@ from typing import Any
 
 from dpbook.book.findings import part_words
 from dpbook.book.ledger import Claim
-from dpbook.book.output import aligned
 
 Record = Mapping[str, Any]
 
@@ -208,3 +207,9 @@ def ledger_text(
     counts = state_counts(ledger.values())
     summary = ", ".join(f"{counts[state]} {STATES[state][1]}" for state in counts if counts[state])
     return "\n".join([*lines, "", f"{len(ledger)} claims: {summary or 'none'}"])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines with columns of one width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
