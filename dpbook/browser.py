@@ -70,6 +70,10 @@ class Screen:
                 if value is not None and not source.rstrip().endswith(";"):
                     self.display(value)
             self.show()
+        return self.shown()
+
+    def shown(self) -> list[Output]:
+        """What an interrupted cell has shown so far."""
         self._flush()
         return self.outputs
 
@@ -200,3 +204,16 @@ def told(error: BaseException, sources: Sequence[str] = ()) -> str:
         place = f" ({error.filename}, line {error.lineno}: {(error.text or '').strip()})"
         return f"SyntaxError: {error.msg}{place}"
     return f"{type(error).__name__}: {error}{place}"
+
+
+def run_text(
+    text: str, screen: Screen, tell: Callable[[Output], None], names: dict[str, Any] | None = None
+) -> None:
+    """Run what the reader wrote, and tell what it shows or, in a sentence, what is wrong."""
+    try:
+        outputs = screen.run(
+            text, "your text", {"__name__": "__main__"} if names is None else names
+        )
+        tell({"kind": "text", "outputs": outputs})
+    except Exception as error:
+        tell({"kind": "text", "outputs": [*screen.shown()], "why": told(error)})

@@ -2,10 +2,11 @@
 
     python tools/live_check.py [--html _build/html] [--only GLOB] [--quick]
 
-A second machine for every claim: CPython for WebAssembly, 32 bits, another NumPy and SciPy.  Verdicts
-must be equal, exact and certified numbers to 1e-9 and others to 1e-6, relative; no request may leave
-this machine.  At the pages' own parameters the numbers in the sentences must be the printed ones.
-Times, bytes and differences go to ``live.json`` beside the HTML.  Needs Chromium and ``make live``.
+A second machine for every claim: CPython for WebAssembly, 32 bits, another NumPy and SciPy.
+Verdicts must be equal, exact and certified numbers to 1e-9 and others to 1e-6, relative; no request
+may leave this machine.  At the pages' own parameters the numbers in the
+sentences must be the printed ones.  Times, bytes and differences go to ``live.json`` beside
+the HTML.  Needs Chromium and ``make live``.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ _ANSWER = """
     cells: cells.map(one => one.seconds),
     sentences: [before, liveLog.find(one => one.kind === "done")?.glued ?? []],
     shown: document.querySelectorAll(".live-mark").length,
-    bytes: performance.getEntriesByType("resource").reduce((sum, one) => sum + one.encodedBodySize, 0),
+    bytes: performance.getEntriesByType("resource").reduce(
+      (sum, one) => sum + one.encodedBodySize, 0),
     why: bad ? bad.why : null});
 })()
 """
@@ -159,9 +161,11 @@ def main(arguments: list[str] | None = None) -> int:
                 problems = problems_of(found, known, given.quick)
                 failed += bool(problems)
                 found["problems"] = problems
-                told = f"start {found.get('start') or 0:5.1f} s, in all {found.get('seconds', 0):6.1f} s"
-                claims = len(found.get("records", ()))
-                print(f"  {name:<34} {'FAILED' if problems else 'ok':>6}  {told}, {claims} claims", flush=True)
+                start, seconds = found.get("start") or 0.0, found.get("seconds", 0.0)
+                told = f"start {start:5.1f} s, in all {seconds:6.1f} s"
+                told += f", {len(found.get('records', ()))} claims"
+                how = "FAILED" if problems else "ok"
+                print(f"  {name:<34} {how:>6}  {told}", flush=True)
                 for problem in problems[:12]:
                     print(f"      {problem[:300]}")
                 results.append(found)

@@ -193,6 +193,7 @@ document.addEventListener("DOMContentLoaded", () => {
             made.push(element("div", "output text_html", one => {
               one.innerHTML = output.html;
               relink(one, place);
+              window.dpbookSliders(one);
             }));
           else made.push(element("div", "output stream highlight-myst-ansi notranslate", one => {
             const box = element("div", "highlight", inner => {
