@@ -176,7 +176,7 @@ def run_page(
                 names |= chosen
                 names["In"] = [source]  # where the page looks up its own ranges
         except Exception as error:
-            tell({"kind": "failed", "cell": number, "why": told(error, sources)})
+            tell({"kind": "failed", "cell": number, "why": told_of(error)})
             return
         took = time.perf_counter() - start
         tell({"kind": "cell", "cell": number, "outputs": outputs, "seconds": took})
@@ -195,7 +195,7 @@ def _words(source: str) -> str:
     return next((line for line in lines if not line.startswith(("from ", "import "))), lines[0])
 
 
-def told(error: BaseException, sources: Sequence[str] = ()) -> str:
+def told_of(error: BaseException) -> str:
     """An error as a sentence, with the line of the reader's or the page's code that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
     mine = [frame for frame in frames if frame.filename.startswith(("cell ", "your text"))]
@@ -206,14 +206,17 @@ def told(error: BaseException, sources: Sequence[str] = ()) -> str:
     return f"{type(error).__name__}: {error}{place}"
 
 
-def run_text(
-    text: str, screen: Screen, tell: Callable[[Output], None], names: dict[str, Any] | None = None
-) -> None:
-    """Run what the reader wrote, and tell what it shows or, in a sentence, what is wrong."""
+def run_text(text: str, solved: str, screen: Screen, tell: Callable[[Output], None]) -> None:
+    """Run what the reader wrote; tell what it shows, what is wrong in a sentence, and if it solves.
+
+    `solved` is an expression in the names of the text; empty if there is nothing to solve.
+    """
+    names: dict[str, Any] = {"__name__": "__main__"}
     try:
-        outputs = screen.run(
-            text, "your text", {"__name__": "__main__"} if names is None else names
-        )
-        tell({"kind": "text", "outputs": outputs})
+        told: Output = {"kind": "text", "outputs": screen.run(text, "your text", names)}
+        if solved:
+            found = eval(solved, names)
+            told["solved"] = found if isinstance(found, str) else bool(found)
     except Exception as error:
-        tell({"kind": "text", "outputs": [*screen.shown()], "why": told(error)})
+        told = {"kind": "text", "outputs": screen.shown(), "why": told_of(error)}
+    tell(told)

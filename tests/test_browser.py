@@ -79,13 +79,22 @@ def test_numbers_in_sentences_are_written_as_the_published_ones(value, form):
 
 def test_the_text_of_a_reader_is_run_and_its_errors_are_sentences():
     screen, told = browser.Screen(), []
-    browser.run_text("print(1)\n2 + 2", screen, told.append)
-    browser.run_text("print(1)\n2 +", screen, told.append)
-    browser.run_text("print(1)\nlen(3)", screen, told.append)
+    for text in ("print(1)\n2 + 2", "print(1)\n2 +", "print(1)\nlen(3)"):
+        browser.run_text(text, "", screen, told.append)
     assert told[0]["outputs"] == [{"text": "1\n"}, {"text": "4\n"}]
     assert told[1]["why"] == "SyntaxError: invalid syntax (your text, line 2: 2 +)"
     assert "(your text, line 2: len(3))" in told[2]["why"]
     assert told[2]["outputs"] == [{"text": "1\n"}]
+
+
+@pytest.mark.parametrize(
+    ("solved", "said"),
+    [("x == 2", True), ("x > 2", False), ("'halve it' if x > 1 else True", "halve it")],
+)
+def test_an_exercise_says_whether_it_is_solved(solved, said):
+    screen, told = browser.Screen(), []
+    browser.run_text("x = 2", solved, screen, told.append)
+    assert told == [{"kind": "text", "outputs": [], "solved": said}]
 
 
 def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):

@@ -1,5 +1,46 @@
 // The panel "Rerun this page here": runs the page's cells in a worker and puts what they show in the
 // place of what was published, until Restore. Nothing is loaded before the reader asks.
+// One worker serves the panel and the editors of a page.
+window.dpbookRun = (() => {
+  let worker = null;
+  const runtime = () => window.dpbookLive;
+  const impossible = () => location.protocol === "file:"
+    ? "A page that was opened as a file may not start a worker: serve the folder "
+      + "(dpbook serve, or any static host) to run it here."
+    : !runtime() ? "This copy of the book was built without the runtime; make live adds it."
+      : typeof WebAssembly !== "object" || typeof Worker !== "function"
+        ? "This browser has no WebAssembly or no workers, which a run here needs." : "";
+  const megabytes = packages => Math.ceil(Object.entries(runtime().bytes)
+    .filter(([name]) => packages.includes("scipy") || !["scipy", "openblas"].includes(name))
+    .filter(([name]) => packages.includes("matplotlib") || !["matplotlib", "pillow"].includes(name))
+    .reduce((sum, [, size]) => sum + size, 0) / 1e6);
+  const stop = () => { worker?.terminate(); worker = null; };
+  // What is wrong, in a sentence.
+  const words = why => /another build/.test(why)
+    ? "The book was published anew while this page was open: load the page again."
+    : /memory/i.test(why) ? "The browser has no memory left for this run."
+      : `The runtime could not be used (${why}).`;
+  const send = (request, hear) => {
+    try {
+      worker ??= new Worker(new URL("../live/worker.mjs", location.href), {type: "module"});
+    } catch (error) {
+      hear({kind: "broken", why: error.message});
+      return;
+    }
+    worker.onerror = () => {
+      stop();
+      hear({kind: "broken", why: "the worker was lost, perhaps for lack of memory"});
+    };
+    worker.onmessage = ({data}) => {
+      if (data.kind === "broken") stop();
+      hear(data);
+      window.dispatchEvent(new CustomEvent("dpbook-live", {detail: data}));
+    };
+    worker.postMessage({...request, build: runtime().build});
+  };
+  return {impossible, megabytes, send, stop, words};
+})();
+
 document.addEventListener("DOMContentLoaded", () => {
   const panel = document.querySelector("details.live");
   if (!panel) return;
@@ -11,13 +52,12 @@ document.addEventListener("DOMContentLoaded", () => {
   const button = name => panel.querySelector(`[data-do="${name}"]`);
   const run = form.querySelector("[type=submit]");
   const article = document.querySelector("article");
-  const runtime = window.dpbookLive;
   const byHand = () => {
     const given = Object.entries(chosen()).map(([name, value]) =>
       ` -p ${name} '${typeof value === "string" ? value : JSON.stringify(value)}'`).join("");
     return `To run it by hand: dpbook run ${about.page}${given}`;
   };
-  let worker = null, published = null, began = 0, timer = 0;
+  let published = null, began = 0, timer = 0;
 
   const say = words => { status.textContent = words; };
   const read = field => {
@@ -33,22 +73,10 @@ document.addEventListener("DOMContentLoaded", () => {
     fields.filter(field => field.value.trim() !== field.dataset.published)
       .map(field => [field.name, read(field)]));
 
-  // What will be loaded, before it is.
-  const megabytes = () => {
-    const scipy = about.packages.includes("scipy");
-    const bytes = Object.entries(runtime.bytes)
-      .filter(([name]) => scipy || !["scipy", "openblas"].includes(name))
-      .reduce((sum, [, size]) => sum + size, 0);
-    return Math.ceil(bytes / 1e6);
-  };
-  const why = location.protocol === "file:"
-    ? "A page that was opened as a file may not start a worker: serve the folder "
-      + "(dpbook serve, or any static host) to rerun it here."
-    : !runtime ? "This copy of the book was built without the runtime; make live adds it."
-      : typeof WebAssembly !== "object" || typeof Worker !== "function"
-        ? "This browser has no WebAssembly or no workers, which a run here needs." : "";
+  // What will be loaded is said before it is.
+  const why = dpbookRun.impossible();
   panel.querySelector(".live-size").textContent = why ? `${why} ${byHand()}`
-    : `The first run loads at most ${megabytes()} MB from this site, and from nowhere else; `
+    : `The first run loads at most ${dpbookRun.megabytes(about.packages)} MB from this site, and from nowhere else; `
       + "nothing that you enter leaves this computer.";
   run.disabled = Boolean(why);
 
@@ -100,12 +128,6 @@ document.addEventListener("DOMContentLoaded", () => {
   const begin = request => {
     const results = new Array(about.cells).fill(null);
     let at = -1, words = "";
-    if (!worker) {
-      try {
-        worker = new Worker(new URL("../live/worker.mjs", location.href), {type: "module"});
-      } catch (error) { fail(`The worker could not be started (${error.message}).`); return; }
-      worker.onerror = () => { lose(); fail("The worker was lost, perhaps for lack of memory."); };
-    }
     began = performance.now();
     const seconds = () => ((performance.now() - began) / 1000).toFixed(0);
     const progress = () => say(at < 0 ? `${words || "loading"} … ${seconds()} s`
@@ -116,7 +138,7 @@ document.addEventListener("DOMContentLoaded", () => {
     button("stop").disabled = false;
     bar.hidden = false;
     bar.value = 0;
-    worker.onmessage = ({data}) => {
+    dpbookRun.send({...request, packages: about.packages}, data => {
       if (data.kind === "stage") { words = data.words; progress(); }
       else if (data.kind === "begin") {
         [at, words] = [data.cell, data.words.slice(0, 60)];
@@ -129,20 +151,11 @@ document.addEventListener("DOMContentLoaded", () => {
         finish();
         show(results, data.glued, request.given);
         say(`Done in ${seconds()} s. The page shows your run; Restore brings the published one back.`);
-      } else if (data.kind === "broken") {
-        lose();
-        fail(/another build/.test(data.why)
-          ? "The book was published anew while this page was open: load the page again."
-          : /memory/i.test(data.why) ? "The browser has no memory left for this run."
-            : `The runtime could not be used (${data.why}).`);
-      }
-      window.dispatchEvent(new CustomEvent("dpbook-live", {detail: data}));
-    };
-    worker.postMessage({...request, packages: about.packages, build: runtime.build});
+      } else if (data.kind === "broken") fail(dpbookRun.words(data.why));
+    });
   };
-  const lose = () => { worker?.terminate(); worker = null; };
   button("stop").addEventListener("click", () => {
-    lose();
+    dpbookRun.stop();
     finish();
     say("Stopped; the page is as it was.");
   });
@@ -230,4 +243,74 @@ document.addEventListener("DOMContentLoaded", () => {
     restore();
     say("The published page is back.");
   });
+});
+
+// Editors: the reader's own text, kept in this browser only.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const box of document.querySelectorAll("[data-try]")) {
+    const area = box.querySelector("textarea");
+    const said = box.querySelector(".try-said");
+    const button = name => box.querySelector(`[data-do="${name}"]`);
+    const template = area.value;
+    const key = `dpbook:${location.pathname}:${box.dataset.try}`;
+    const store = act => { try { return act(localStorage); } catch { return null; } };
+    area.value = store(kept => kept.getItem(key)) ?? template;
+    area.addEventListener("input", () => store(kept => kept.setItem(key, area.value)));
+    const why = dpbookRun.impossible();
+    const packages = ["numpy", "scipy", ...(/matplotlib|plt/.test(template) ? ["matplotlib"] : [])];
+    said.textContent = why || "The first run loads at most "
+      + `${dpbookRun.megabytes(packages)} MB from this site.`;
+    for (const name of ["check", "template", "save"]) button(name).disabled = false;
+    button("check").disabled = Boolean(why);
+    const finish = () => { button("check").disabled = false; button("stop").disabled = true; };
+    const line = words => {
+      const made = document.createElement("p");
+      made.textContent = words;
+      return made;
+    };
+    button("check").addEventListener("click", () => {
+      button("check").disabled = true;
+      button("stop").disabled = false;
+      said.replaceChildren(line("running …"));
+      const request = {code: area.value, solved: box.dataset.solved, packages};
+      dpbookRun.send(request, data => {
+        if (data.kind === "stage") said.replaceChildren(line(`${data.words} …`));
+        else if (data.kind === "broken") {
+          finish();
+          said.replaceChildren(line(dpbookRun.words(data.why)));
+        } else if (data.kind === "text") {
+          finish();
+          const made = data.outputs.map(output => {
+            const one = document.createElement(output.text === undefined ? "div" : "pre");
+            if (output.text !== undefined) one.textContent = output.text;
+            else if (output.html !== undefined) one.innerHTML = output.html;
+            else one.appendChild(new Image()).src =
+              `data:image/svg+xml;charset=utf-8,${encodeURIComponent(output.svg)}`;
+            return one;
+          });
+          if (data.why) made.push(line(data.why));
+          if (data.solved === true) made.push(line("✓ Solved."));
+          else if (data.solved !== undefined)
+            made.push(line(`Not yet${data.solved ? `: ${data.solved}` : ""}.`));
+          said.replaceChildren(...made);
+        }
+      });
+    });
+    button("stop").addEventListener("click", () => {
+      dpbookRun.stop();
+      finish();
+      said.replaceChildren(line("Stopped."));
+    });
+    button("template").addEventListener("click", () => {
+      area.value = template;
+      store(kept => kept.removeItem(key));
+    });
+    button("save").addEventListener("click", () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([area.value], {type: "text/x-python"}));
+      link.download = `${box.dataset.try}.py`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  }
 });

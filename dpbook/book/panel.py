@@ -9,10 +9,13 @@ import json
 import re
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.live import glued, packages
 from dpbook.book.pages import Page, Parameter, find_page, load_profile
@@ -20,6 +23,22 @@ from dpbook.book.pages import Page, Parameter, find_page, load_profile
 _log = logging.getLogger(__name__)
 _PARAMETERS = '<div class="cell tag_parameters'
 _RANGE = re.compile(r"^[\[(]\s*([^\s,]+)\s*,\s*([^\s,]+)\s*[\])]$")
+
+
+#: No page asks another host for anything; the theme and the formulas bring scripts of their own.
+_POLICY = (
+    "default-src 'self' file:; script-src 'self' file: 'unsafe-inline'; worker-src 'self' blob:; "
+    "style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data: blob:; "
+    "font-src 'self' file: data:; connect-src 'self'; form-action 'self'"
+)
+
+
+def forbid_other_hosts(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """On ``html-page-context``: a content security policy."""
+    tag = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
+    context["metatags"] = f"{tag}\n{context.get('metatags') or ''}"
 
 
 def add_panel(
@@ -99,6 +118,42 @@ def _field(parameter: Parameter) -> str:
     return f'<div class="live-field">{label}{control}<small id="{ident}-hint">{hint}</small></div>'
 
 
+class TryDirective(SphinxDirective):
+    """``{try} name``: an editor with a template, run in the page; ``:solved:`` is an expression.
+
+    The expression is evaluated with the names that the reader's text has made; what it says, in
+    words or as True, is shown as "Solved".
+    """
+
+    has_content = True
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {"solved": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        solved = self.options.get("solved", "")
+        for code in filter(None, ["\n".join(self.content), solved]):
+            compile(code, f"try {self.arguments[0]}", "exec")  # a template is at least Python
+        html = try_html(self.arguments[0], list(self.content), solved)
+        return [nodes.raw("", html, format="html")]
+
+
+def try_html(name: str, lines: list[str], solved: str) -> str:
+    """An editor with its template; the script of the panel runs it."""
+    ident = f"try-{escape(name)}"
+    return f"""<div class="try live" data-try="{escape(name)}" data-solved="{escape(solved)}">
+<label for="{ident}">Try it here: change the code and run it. It stays on this computer.</label>
+<textarea id="{ident}" rows="{len(lines) + 1}" spellcheck="false" autocapitalize="off">
+{escape(chr(10).join(lines))}</textarea>
+<p class="live-buttons"><button type="button" data-do="check" disabled>Run</button>
+<button type="button" data-do="stop" disabled>Stop</button>
+<button type="button" data-do="template" disabled>Template</button>
+<button type="button" data-do="save" disabled>Download</button></p>
+<div class="try-said" role="status"></div>
+</div>"""
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_panel)
+    app.connect("html-page-context", forbid_other_hosts)
+    app.add_directive("try", TryDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -44,21 +44,34 @@ onmessage = async ({ data }) => {
     const made = await python;
     tell({ kind: "started", seconds: (performance.now() - started) / 1000 });
     made.FS.mkdirTree("/home/pyodide/book");
-    if (data.page) {
-      const page = new TextDecoder().decode(await bytes(`./pages/${data.page}.json`));
-      made.globals.set("page_text", page);
-    }
-    made.globals.set("given_text", JSON.stringify(data.given ?? {}));
-    made.globals.set("code", data.code ?? null);
-    await made.runPythonAsync(`
-page, given = json.loads(page_text), json.loads(given_text)
-with open("/home/pyodide/book/ledger.json", "w", encoding="utf-8") as file:
-    json.dump(page["ledger"], file)
-if code is None:
-    browser.run_page(page, given, screen, tell)
+    const page = data.page
+      ? new TextDecoder().decode(await bytes(`./pages/${data.page}.json`)) : "null";
+    made.globals.set("request_text", JSON.stringify(data));
+    made.globals.set("page_text", page);
+    const run = `
+page, request = json.loads(page_text), json.loads(request_text)
+if page is not None:
+    with open("/home/pyodide/book/ledger.json", "w", encoding="utf-8") as file:
+        json.dump(page["ledger"], file)
+missing = None
+def tell_unless_missing(message):
+    global missing
+    if "named 'scipy'" in message.get("why", ""):
+        missing = "scipy"
+    else:
+        tell(message)
+if page is not None:
+    browser.run_page(page, request["given"], screen, tell_unless_missing)
 else:
-    browser.run_text(code, screen, tell)
-`);
+    browser.run_text(request["code"], request["solved"], screen, tell_unless_missing)
+missing`;
+    let missing = await made.runPythonAsync(run);
+    if (missing) {
+      tell({ kind: "stage", words: `loading ${missing}` });
+      await made.loadPackage(missing);
+      made.runPython("import importlib; importlib.invalidate_caches()");
+      await made.runPythonAsync(run);
+    }
     tell({ kind: "end" });
   } catch (error) {
     tell({ kind: "broken", why: String(error?.message ?? error).trim().split("\n").slice(-3).join("\n") });

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import at_least, at_most, claims, ledger, lock
+from dpbook.book import at_least, at_most, claims, lock
 from dpbook.book.claims import ClaimError, check
 from dpbook.book.collect import collect
 from dpbook.book.ledger import LedgerError, find_ledger, load_ledger
