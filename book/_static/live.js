@@ -18,8 +18,9 @@ window.dpbookRun = (() => {
   // What is wrong, in a sentence.
   const words = why => /another build/.test(why)
     ? "The book was published anew while this page was open: load the page again."
-    : /memory/i.test(why) ? "The browser has no memory left for this run."
-      : `The runtime could not be used (${why}).`;
+    : why === "lost" ? "The worker was lost: a file of it is missing, or memory ran out."
+      : /memory/i.test(why) ? "The browser has no memory left for this run."
+        : `The runtime could not be used (${why}).`;
   const send = (request, hear) => {
     try {
       worker ??= new Worker(new URL("../live/worker.mjs", location.href), {type: "module"});
@@ -29,7 +30,7 @@ window.dpbookRun = (() => {
     }
     worker.onerror = () => {
       stop();
-      hear({kind: "broken", why: "the worker was lost, perhaps for lack of memory"});
+      hear({kind: "broken", why: "lost"});
     };
     worker.onmessage = ({data}) => {
       if (data.kind === "broken") stop();
