@@ -90,7 +90,10 @@ LOOK = r"""
     else if (/[0-9a-f]{16,}|\.(png|svg|jpe?g)$/i.test(alt))
       problems.push(`figure ${name} has a file name for alternative text: ${alt.slice(0, 60)}`);
     const style = getComputedStyle(image);
-    if (style.filter !== "none") problems.push(`figure ${name} is filtered: ${style.filter}`);
+    // The dark variant of a figure exchanges light and dark; anything else recolours it.
+    const dark = document.documentElement.dataset.theme === "dark";
+    if (style.filter !== "none" && !(dark && style.filter === "invert(1) hue-rotate(180deg)"))
+      problems.push(`figure ${name} is filtered: ${style.filter}`);
     if (opaque(style.backgroundColor)) continue;
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];

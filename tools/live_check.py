@@ -160,7 +160,10 @@ def main(arguments: list[str] | None = None) -> int:
                 found = run_here(browser, origin, name, {}, given.quick)
                 problems = problems_of(found, known, given.quick)
                 failed += bool(problems)
-                found["problems"] = problems
+                mine = [record for record in known.values() if record["notebook"] == name]
+                here = {record["id"]: record for record in found.get("records", ())}
+                same = (r["id"] in here and not [*differences(here[r["id"]], r)] for r in mine)
+                found |= {"problems": problems, "claims": len(mine), "same": sum(same)}
                 start, seconds = found.get("start") or 0.0, found.get("seconds", 0.0)
                 told = f"start {start:5.1f} s, in all {seconds:6.1f} s"
                 told += f", {len(found.get('records', ()))} claims"
@@ -171,12 +174,10 @@ def main(arguments: list[str] | None = None) -> int:
                 results.append(found)
         finally:
             browser.close()
-    kept = ("page", "seconds", "start", "figures", "bytes", "problems")
-    rows = [
-        {key: found.get(key) for key in kept} | {"claims": len(found.get("records", ()))}
-        for found in results
-    ]
-    write_whole(given.html.parent / "live.json", json.dumps(rows, indent=1) + "\n")
+    if not given.quick and given.only == "*":
+        kept = ("page", "seconds", "start", "figures", "bytes", "problems", "claims", "same")
+        rows = [{key: found.get(key) for key in kept} for found in results]
+        write_whole(given.html.parent / "live.json", json.dumps(rows, indent=1) + "\n")
     return int(bool(failed))
 
 

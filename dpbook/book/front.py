@@ -17,7 +17,13 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from dpbook.book import report
 from dpbook.book.ledger import Claim
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx_ext import ClaimsDirective, _link, _unknown
+from dpbook.book.sphinx_ext import (
+    ClaimsDirective,
+    _link,
+    _unknown,
+    second_machine,
+    second_machine_words,
+)
 
 _TEMPLATES = Environment(
     loader=PackageLoader("dpbook.book"), autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -40,7 +46,9 @@ class SummaryDirective(ClaimsDirective):
         ledger, records = self.load()
         here, builder = self.env.docname, self.env.app.builder
         html = summary_html(ledger, records, builder.get_relative_uri(here, "book/ledger"))
-        return [nodes.raw("", html, format="html")]
+        rows = second_machine(self.env)
+        told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
+        return [nodes.raw("", html, format="html"), *told]
 
 
 class PageRole(SphinxRole):

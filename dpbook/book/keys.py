@@ -42,9 +42,12 @@ def page_key(
 def html_key(root: Path, out: Path) -> str:
     """Hash of all that the HTML of the book depends on, what lies in `out` included."""
     folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
-    folders += [(root / "dpbook", "*.j2")]
+    folders += [(root / "dpbook", glob) for glob in ("*.j2", "*.mjs", "runtime.json")]
     paths = [path for folder, glob in folders for path in folder.rglob(glob)]
-    paths += [root / name for name in ("_config.yml", "_toc.yml", "_build/bench.json", *_PINS)]
+    paths += [
+        root / name
+        for name in ("_config.yml", "_toc.yml", "_build/bench.json", "_build/live.json", *_PINS)
+    ]
     return _digest(root, [*paths, *(out / "executed").rglob("*.ipynb"), out / "claims.json"])
 
 

@@ -92,7 +92,7 @@ def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
 def _field(parameter: Parameter) -> str:
     """A labelled input; its hint says meaning, unit and range."""
     ident = f"live-{parameter.name}"
-    unit = "" if parameter.unit in ("-", "") else f" in {parameter.unit}"
+    unit = "" if parameter.unit in ("-", "") else f" ({parameter.unit})"
     hint = escape(f"{parameter.meaning}{unit}; allowed: {parameter.allowed}")
     value = parameter.default
     text = json.dumps(value) if isinstance(value, list) else str(value)
