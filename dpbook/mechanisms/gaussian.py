@@ -44,21 +44,10 @@ def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> A
 def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     """Smallest standard deviation that makes Gaussian noise (epsilon, delta)-private.
 
-    Balle and Wang 2018, Algorithm 1, with a bracketed root instead of their bisection.
-
-    Parameters
-    ----------
-    sensitivity : float
-        l2-sensitivity of the statistic, above 0.
-    epsilon : float
-        Privacy parameter in nats, above 0.
-    delta : float
-        Strictly between 0 and 1, and no smaller than the least normal float, 2.2e-308.
-
-    Returns
-    -------
-    float
-        In the unit of the statistic, rounded up: the delta spent never exceeds the one asked for.
+    Balle and Wang 2018, Algorithm 1, with a bracketed root instead of their bisection. In the unit
+    of the statistic, of l2-sensitivity ``sensitivity``, and rounded up: the delta spent never
+    exceeds the one asked for. Epsilon is in nats, above 0; delta strictly between 0 and 1, and no
+    smaller than the least normal float, 2.2e-308.
     """
     from scipy.optimize import brentq
 

@@ -28,15 +28,13 @@ def errors_at_loss(
 
     Parameters
     ----------
-    rankers : mapping of str to Ranker
-        Each is brought to every loss by `Ranker.at_loss`.
-    data : mapping of str to data
-        What each ranker takes.
+    rankers, data : mapping of str to Ranker, mapping of str to data
+        Each ranker is brought to every loss by `Ranker.at_loss`; the data that it takes.
     losses, of : sequence of float, {"release", "ranking"}
         True losses, in nats, of what is published or of the ranking read off it.
     error : callable
         From positions, shape (size, n), to errors, shape (size,).
-    size, rng : int, numpy.random.Generator
+    size : int
         Rankings drawn for each ranker and loss.
 
     Returns

@@ -16,19 +16,9 @@ _BISECTIONS = 24
 
 
 def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Win counts when each pair is compared once, without keeping the outcomes.
+    """Win counts when each pair is compared once, (size, n), without keeping the outcomes.
 
-    Parameters
-    ----------
-    theta : array, shape (n,)
-        Strengths, logistic link.
-    size, rng : int, numpy.random.Generator
-        Number of replicates; source of randomness.
-
-    Returns
-    -------
-    array of int, shape (size, n)
-        Probabilities and uniform numbers have 24 bits.
+    The strengths ``theta``, (n,), are log-odds; probabilities and uniform numbers have 24 bits.
     """
     rho = btl_probabilities(theta).astype(np.float32)
     n, size = len(rho), check.integer("size", size, 1)
@@ -63,8 +53,8 @@ def critical_gaps(
     p, comparisons : float, int, optional
         Exactly one of them. Edge design: probability that a pair is compared. Individual design:
         number of comparisons of uniform pairs in all (users times per user).
-    size, rng : int, numpy.random.Generator
-        Number of replicates; source of randomness.
+    size : int
+        Number of replicates.
 
     Returns
     -------
