@@ -51,10 +51,6 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     time_limit : float, optional
         Seconds after which the best ranking and the best bound so far are returned.
 
-    Returns
-    -------
-    KemenyFit
-
     Examples
     --------
     >>> fit = kemeny_ranking([[0, 5, 4], [2, 0, 6], [3, 1, 0]])

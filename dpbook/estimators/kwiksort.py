@@ -135,18 +135,10 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
 def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
     """Exact law of the ranking when each comparison made is decided at random, independently.
 
-    No pair is compared twice: so are majority votes, a tie being 1/2, with fresh noise or none.
-
-    Parameters
-    ----------
-    preference : array, shape (..., n, n)
-        Entry [i, j] is the probability that i is placed before j when the two are compared, off
-        the diagonal; n is from 2 to 8.
-
-    Returns
-    -------
-    rankings, probabilities : array of int, shape (n!, n), array, shape (..., n!)
-        `all_rankings`, and their chances.
+    Entry [i, j] of ``preference``, (..., n, n), is the probability that i is placed before j when
+    the two are compared, off the diagonal; n is from 2 to 8. No pair is compared twice: so are
+    majority votes, a tie being 1/2, with fresh noise or none. Returned are `all_rankings`, (n!, n),
+    and their probabilities, (..., n!).
     """
     table = _preference(preference)
     return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]

@@ -65,10 +65,6 @@ def ridge_mle(
     tol : float
         Largest allowed sup-norm of the score residual.
 
-    Returns
-    -------
-    RidgeFit
-
     Raises
     ------
     ValueError

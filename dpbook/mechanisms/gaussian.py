@@ -22,20 +22,9 @@ _NARROW = 1e-5  # ratio of sensitivity to scale below which differences lose the
 def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> Array:
     """Smallest delta for each epsilon when Gaussian noise is added to a statistic.
 
-    Parameters
-    ----------
-    sensitivity : float
-        l2-distance D of the statistic between neighbours, above 0.
-    scale : float
-        Standard deviation s of the noise in every coordinate, above 0.
-    epsilons : array
-        Privacy parameters in nats, at least 0, any shape.
-
-    Returns
-    -------
-    array of the shape of ``epsilons``
-        Phi(r/2 - eps/r) - exp(eps) Phi(-r/2 - eps/r) with r = D / s (Balle and Wang 2018,
-        Theorem 8).
+    Phi(r/2 - eps/r) - exp(eps) Phi(-r/2 - eps/r) with r = D / s (Balle and Wang 2018, Theorem 8),
+    of the shape of ``epsilons``, in nats, at least 0. Between neighbours the statistic moves by D,
+    the ``sensitivity``, in l2; s is the ``scale``, the standard deviation in every coordinate.
     """
     ratio = check.positive("sensitivity", sensitivity) / check.noise_scale(scale)
     return _delta(ratio, check.levels("epsilons", epsilons))

@@ -63,10 +63,6 @@ def response_errors(
         Ridge parameter of `dpbook.rankers.debiased_mle`, at least 0.
     replicates : int
         Number of independent data sets.
-
-    Returns
-    -------
-    ResponseErrors
     """
     replicates, n = check.integer("replicates", replicates, 1), ranker.unit.n_items
     truth = check.finite_array("theta", theta)
@@ -132,10 +128,6 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
         Groups of people of too many different epsilons for an enumeration are refused.
     users : int, or array of int, shape (groups,)
         Number of users m, in each group that the ranker has; each compares the two items once.
-
-    Returns
-    -------
-    float
     """
     chance, counts = float(expit(check.nonnegative("gap", gap))), _crowd(users, ranker)
     channel, slopes = ranker.channel().reshape(-1, 2, 2), ranker.slopes(counts)

@@ -11,6 +11,8 @@ from scipy.special import rel_entr
 
 from dpbook import _validation as check
 
+__all__ = ["edge_kl", "fano_error", "gilbert_varshamov", "product_law", "product_log_ratio"]
+
 Array = NDArray[np.float64]
 
 MOST_BITS = 21
