@@ -90,24 +90,18 @@ def copeland_ranking(
 def footrule_ranking(reached: ArrayLike) -> NDArray[np.int64]:
     """Ranking with the smallest total footrule distance to the users' rankings.
 
-    At most twice as many disagreements as a Kemeny ranking (Diaconis and Graham 1977; Dwork, Kumar,
-    Naor and Sivakumar 2001).
-
-    Parameters
-    ----------
-    reached : array, shape (..., n, n - 1)
-        Entry [i, k] says how many users place item i at place k or before it, k counted from 0
-        (``(positions[:, :, None] <= np.arange(n - 1)).sum(axis=0)``); noisy counts or fractions
-        will do. The last place is left out: there the count is the number of users.
-
-    Returns
-    -------
-    array of int, shape (..., n)
-        Positions. Which of several best rankings it is depends on the names of the items.
+    Entry [i, k] of ``reached``, (..., n, n - 1), says how many users place item i at place k or
+    before it, k counted from 0 (``(positions[:, :, None] <= np.arange(n - 1)).sum(axis=0)``); noisy
+    counts or fractions will do. The last place is left out: there the count is the number of users.
+    Positions, (..., n); which of several best rankings depends on the names of the items. At most twice as many
+    disagreements as a Kemeny ranking (Diaconis and Graham 1977; Dwork, Kumar, Naor and Sivakumar
+    2001).
     """
     tables = check.finite_array("reached", reached, min_ndim=2)
     fit = tables.shape[-2] == tables.shape[-1] + 1
     check.shaped("reached", tables, fit, "(..., n, n - 1), n >= 2")
+    # The total distance is, up to a constant, twice the sum of the entries [i, l] with l < k_i, the
+    # place of item i: an assignment problem.
     costs = np.zeros((*tables.shape[:-1], tables.shape[-2]))
     np.cumsum(tables, axis=-1, out=costs[..., 1:])
     flat = costs.reshape(-1, *costs.shape[-2:])

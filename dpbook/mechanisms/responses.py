@@ -21,20 +21,10 @@ def randomized_response(
 ) -> NDArray[np.int64]:
     """Report each bit truly with probability e^epsilon / (1 + e^epsilon), else flipped.
 
-    XSC, Section 3.1. **Privacy.** (epsilon, 0) locally for each bit, exactly (Warner 1965). A
-    person who answers q questions spends q * epsilon: `dpbook.privacy.person_epsilon`.
+    The bits, 0 or 1, have any shape; the parameter of one report, in nats, above 0, broadcasts
+    against them. XSC, Section 3.1. **Privacy.** (epsilon, 0) locally for each bit, exactly (Warner
+    1965). A person who answers q questions spends q * epsilon: `dpbook.privacy.person_epsilon`.
     Idealised sampler (floating point): for study, unsafe for a release.
-
-    Parameters
-    ----------
-    bits : array of 0 and 1
-        True answers, any shape.
-    epsilon : float or array
-        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``.
-
-    Returns
-    -------
-    array of int, the shape that ``bits`` and ``epsilon`` have together
     """
     truth, lie = _bits("bits", bits), randomized_response_pmf(epsilon)[..., 0, 1]
     flip = check.generator(rng).random(_common_shape("bits", truth, lie)) < lie

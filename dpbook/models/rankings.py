@@ -33,21 +33,11 @@ def all_rankings(n_items: int) -> Ints:
 def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Generator) -> Ints:
     """Sample rankings with probability proportional to phi^(Kendall distance to the identity).
 
-    Mallows (1957), as used in YLL, section 4.2.1. Repeated insertion: item j enters the list of
-    its j predecessors v places before the end with probability proportional to phi^v, v = 0..j.
+    Positions, (users, n_items), at least 2 items; item 0 comes first in the centre. The spread phi
+    is in [0, 1]: 0 puts all mass on the identity, 1 is uniform. YLL, section 4.2.1, write theta =
+    1 - phi. Mallows (1957). Repeated insertion: item j enters the list of its j predecessors v
+    places before the end with probability proportional to phi^v, v = 0..j.
     Idealised sampler (floating point).
-
-    Parameters
-    ----------
-    users, n_items : int
-        Number of rankings, and of items, at least 2.
-    phi : float
-        Spread in [0, 1]: 0 puts all mass on the identity, 1 is uniform. YLL write theta = 1 - phi.
-
-    Returns
-    -------
-    array of int, shape (users, n_items)
-        Positions; item 0 comes first in the centre.
     """
     users, n = check.integer("users", users, 1), check.integer("n_items", n_items, 2)
     phi = check.probability("phi", phi)

@@ -80,24 +80,12 @@ def response_errors(
 
 
 def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, Array]:
-    """Kendall and top-k errors of the rankings that scores give.
+    """Kendall and top-k errors, both (...), of the rankings that scores, (..., n), give.
 
-    XSC, Sections 4.2 and 4.3; with ties the printed Kendall error counts no pair, this one half.
-
-    Parameters
-    ----------
-    scores : array, shape (..., n)
-        Larger is better. Ties count as broken at random: in expectation.
-    truth : array, shape (n,), or of a shape that broadcasts against ``scores``
-        True strengths. Two equal ones have no wrong order; the k-th and the next must differ.
-    k : int
-        Size of the top set, from 1 to n - 1.
-
-    Returns
-    -------
-    kendall, top_k : array, shape (...)
-        Share of the n (n - 1) / 2 pairs in the wrong order; symmetric difference of the two top-k
-        sets, over 2 k.
+    The share of the n (n - 1) / 2 pairs in the wrong order, and the symmetric difference of the two
+    top-k sets, over 2 k: XSC, Sections 4.2 and 4.3. Tied scores count as broken at random, in
+    expectation; the printed Kendall error counts no such pair, this one half. The true strengths
+    broadcast against the scores; two equal ones have no wrong order, the k-th and the next differ.
     """
     values, target = check.finite_array("scores", scores), check.finite_array("truth", truth)
     n = values.shape[-1]
@@ -117,17 +105,10 @@ def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, 
 def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) -> float:
     """Exact probability that the better of two items is ranked last, a tie counting one half.
 
-    The score is a weighted sum of independent binomials, one for each epsilon; for two items the
-    estimate has its sign.
-
-    Parameters
-    ----------
-    gap : float
-        True strength of the better item minus that of the other, log-odds, at least 0.
-    ranker : FlippedAnswers
-        Groups of people of too many different epsilons for an enumeration are refused.
-    users : int, or array of int, shape (groups,)
-        Number of users m, in each group that the ranker has; each compares the two items once.
+    The better item is ahead by ``gap``, log-odds, at least 0; ``users`` people, of each group that
+    the ranker has, compare the two once. The score is a weighted sum of independent binomials, one
+    for each epsilon; for two items the estimate has its sign. Groups of too many different epsilons
+    for an enumeration are refused.
     """
     chance, counts = float(expit(check.nonnegative("gap", gap))), _crowd(users, ranker)
     channel, slopes = ranker.channel().reshape(-1, 2, 2), ranker.slopes(counts)

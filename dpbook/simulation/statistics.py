@@ -94,17 +94,9 @@ class Trend:
 def trend(settings: ArrayLike, curve: ArrayLike, *, confidence: float = 0.9999) -> Trend:
     """Slope and steps of a curve, with intervals by Student's t over the replicates.
 
-    Parameters
-    ----------
-    settings, curve : array, shape (S,), array, shape (S, size)
-        Positive and increasing; one run of the whole experiment in each column.
-    confidence : float
-        Of the slope's interval, and of all steps together (Bonferroni).
-
-    Returns
-    -------
-    Trend
-        One slope, and S - 1 steps, from each column.
+    ``settings``, (S,), are positive and increasing; each column of ``curve``, (S, size), is one run
+    of the whole experiment, with one slope and S - 1 steps. The confidence is that of the slope's
+    interval, and of all steps together (Bonferroni).
     """
     x = check.finite_array("settings", settings)
     if x.ndim != 1 or x[0] <= 0 or (np.diff(x) <= 0).any():
