@@ -93,9 +93,9 @@ def footrule_ranking(reached: ArrayLike) -> NDArray[np.int64]:
     Entry [i, k] of ``reached``, (..., n, n - 1), says how many users place item i at place k or
     before it, k counted from 0 (``(positions[:, :, None] <= np.arange(n - 1)).sum(axis=0)``); noisy
     counts or fractions will do. The last place is left out: there the count is the number of users.
-    Positions, (..., n); which of several best rankings depends on the names of the items. At most twice as many
-    disagreements as a Kemeny ranking (Diaconis and Graham 1977; Dwork, Kumar, Naor and Sivakumar
-    2001).
+    Positions, (..., n); which of several best rankings depends on the names of the items. At most
+    twice as many disagreements as a Kemeny ranking (Diaconis and Graham 1977; Dwork, Kumar, Naor
+    and Sivakumar 2001).
     """
     tables = check.finite_array("reached", reached, min_ndim=2)
     fit = tables.shape[-2] == tables.shape[-1] + 1
