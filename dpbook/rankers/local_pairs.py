@@ -286,7 +286,8 @@ class PairResponses(LocalPairs):
         before = flat[base + first[question]] < flat[base + second[question]]
         law = self.channel
         report = np.where(before, uniform >= law[1, 0], uniform < law[0, 1])
-        tally = np.bincount((2 * question + report).reshape(-1), minlength=2 * self.pairs)
+        answer = (2 * question + report).reshape(-1).astype(np.intp)
+        tally = np.bincount(answer, minlength=2 * self.pairs)
         return as_tables(tally[1::2], tally[::2], n)
 
     def pmf(self, data: ArrayLike) -> Array:

@@ -133,7 +133,8 @@ def critical_gaps(
 
     def wins(of: NDArray[np.int64], pair: NDArray[np.int64], first: NDArray[np.bool_]) -> Array:
         winner = np.where(first, i[pair], j[pair])
-        return np.bincount(of * n + winner, minlength=size * n).reshape(size, n).astype(float)
+        at = (of * n + winner).astype(np.intp)
+        return np.bincount(at, minlength=size * n).reshape(size, n).astype(float)
 
     crosses = (i[pair] < k) & (j[pair] >= k)
     within = wins(replicate[~crosses], pair[~crosses], u[~crosses] < 0.5)
