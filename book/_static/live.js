@@ -34,7 +34,7 @@ window.dpbookRun = (() => {
     };
     worker.onmessage = ({data}) => {
       if (data.kind === "broken") stop();
-      hear(data);
+      try { hear(data); } catch (error) { hear({kind: "broken", why: error.message}); }
       window.dispatchEvent(new CustomEvent("dpbook-live", {detail: data}));
     };
     worker.postMessage({...request, build: runtime().build});
