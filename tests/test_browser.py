@@ -1,9 +1,13 @@
 """Pages without IPython, as in a reader's browser: what they show is what papermill shows."""
 
+import io
 import json
+import py_compile
+import shutil
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from myst_nb.core.variables import format_plain_text
 
 from dpbook import browser
 
+TIMESTAMP = py_compile.PycInvalidationMode.TIMESTAMP
 ROOT = Path(__file__).parents[1]
 PAGE = {
     "cells": [
@@ -95,6 +100,21 @@ def test_an_exercise_says_whether_it_is_solved(solved, said):
     screen, told = browser.Screen(), []
     browser.run_text("x = 2", solved, screen, told.append)
     assert told == [{"kind": "text", "outputs": [], "solved": said}]
+
+
+def test_bytecode_is_kept_and_not_compared_with_its_source(tmp_path):
+    (tmp_path / "one.py").write_text("x = 1\n")
+    py_compile.compile(tmp_path / "one.py", invalidation_mode=TIMESTAMP)
+    packed = browser.packed_bytecode([str(tmp_path)])
+    (tmp_path / "one.py").write_text("x = 2\n")
+    shutil.rmtree(tmp_path / "__pycache__")
+    zipfile.ZipFile(io.BytesIO(packed)).extractall("/")
+    code = "import one; print(one.x)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "1\n"
+    assert browser.packed_bytecode([str(tmp_path)]) is None, "nothing new"
 
 
 def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):

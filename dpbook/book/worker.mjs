@@ -13,9 +13,24 @@ async function bytes(path) {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-async function start(packages) {
+// Bytecode of earlier runs of the same build, if the browser keeps it: importing then takes a third.
+async function kept(build, content) {
+  try {
+    const store = await caches.open(`dpbook-${build}`);
+    if (content) return await store.put("bytecode", new Response(content));
+    for (const name of await caches.keys())
+      if (name.startsWith("dpbook-") && name !== `dpbook-${build}`) await caches.delete(name);
+    const found = await store.match("bytecode");
+    return found && new Uint8Array(await found.arrayBuffer());
+  } catch {
+    return null; // no storage: slower, nothing else
+  }
+}
+
+async function start(packages, build) {
   tell({ kind: "stage", words: "loading Python" });
   const files = bytes("./runtime/dpbook.zip");
+  const bytecode = kept(build);
   const made = await loadPyodide({
     indexURL: new URL("./runtime/", import.meta.url).href,
     packages,
@@ -23,8 +38,10 @@ async function start(packages) {
   });
   tell({ kind: "stage", words: "importing" });
   made.unpackArchive(await files, "zip");
+  if (await bytecode) made.unpackArchive(await bytecode, "zip", { extractDir: "/" });
   made.runPython(`
-import json, os, sys
+import json, sys
+sys.dont_write_bytecode = False
 from js import tellPage
 sys.path.insert(0, "/home/pyodide")
 from dpbook import browser
@@ -40,7 +57,7 @@ onmessage = async ({ data }) => {
   try {
     const build = JSON.parse(new TextDecoder().decode(await bytes("./build.json"))).build;
     if (data.build && build !== data.build) throw new Error("another build");
-    if (python === null) python = start(data.packages);
+    if (python === null) python = start(data.packages, build);
     const made = await python;
     tell({ kind: "started", seconds: (performance.now() - started) / 1000 });
     made.FS.mkdirTree("/home/pyodide/book");
@@ -72,6 +89,9 @@ missing`;
       made.runPython("import importlib; importlib.invalidate_caches()");
       await made.runPythonAsync(run);
     }
+    const archive = made.runPython(
+      'browser.packed_bytecode(["/home/pyodide", "/lib/python3.12/site-packages"])');
+    if (archive) await kept(build, archive.toJs());
     tell({ kind: "end" });
   } catch (error) {
     tell({ kind: "broken", why: String(error?.message ?? error).trim().split("\n").slice(-3).join("\n") });
