@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.data import reference_table
 from dpbook.pages.edge_experiments import (
     FRESH,
     complete_run,
@@ -16,6 +15,7 @@ from dpbook.pages.edge_experiments import (
     edge_ridge,
     edge_truth,
     one_shot_run,
+    reference_table,
     script_noise,
     sets_only,
     summary_rows,
