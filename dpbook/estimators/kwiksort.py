@@ -153,7 +153,7 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
     return positions
 
 
-def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
+def kwiksort_pmf(preference: ArrayLike) -> Array:
     """Exact law of the ranking when each comparison made is decided at random, independently.
 
     Parameters
@@ -164,16 +164,14 @@ def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
 
     Returns
     -------
-    rankings : array of int, shape (n!, n)
-        `all_rankings`.
-    probabilities : array, shape (..., n!)
+    array, shape (..., n!)
+        Over ``all_rankings(n)``.
 
     Notes
     -----
     No pair is compared twice: so are majority votes, a tie being 1/2, with fresh noise or none.
     """
-    table = _preference(preference)
-    return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]
+    return _law(_preference(preference), counted=False)[..., 0]
 
 
 def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
