@@ -95,9 +95,8 @@ class ExponentialRanking(OfRankings):
         return first, behind, layers
 
     def _release_loss(self) -> tuple[float, float]:
-        """Many who agree come near the upper end. Between opposite rankings, the log-ratios at
-        these two differ by all of it: nobody spends less than half. For so many people, the loss
-        of the ``"ranking"`` is exact.
+        """Many who agree come near the upper end. Nobody spends less than half: between opposite
+        rankings, the log-ratios at these two differ by all of it. The ``"ranking"`` has the number.
         """
         most = self.unit.l1("leads") / self.scale
         return (most if self.unit.users is None else most / 2), most

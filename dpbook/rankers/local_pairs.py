@@ -227,11 +227,9 @@ class PairResponses(LocalPairs):
 
     Examples
     --------
-    >>> ranker = PairResponses.private(1.0, WholeRanking(4))
-    >>> rng = np.random.default_rng(1)
-    >>> reports = ranker.release([[0, 1, 2, 3]] * 600, ranker.noise(600, rng=rng))
-    >>> int(reports.sum())  # one from each person
-    600
+    >>> ranker, people = PairResponses.private(1.0, WholeRanking(4)), [[0, 1, 2, 3]] * 600
+    >>> ranker.sample(people, rng=np.random.default_rng(1))
+    array([0, 1, 2, 3])
     """
 
     queries: int = 1

@@ -26,13 +26,9 @@ from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Places
 
 @dataclass(frozen=True, eq=False)
 class GroupAnswers:
-    """All answers that Algorithm 2 would give; only those asked for are released.
+    """All answers that Algorithm 2 would give; only those asked for are released."""
 
-    Entry [j, i] of ``values``, (n, n), estimates the share of people who place j before i, and need
-    not be one minus [i, j], from another group.
-    """
-
-    values: Array
+    values: Array  # [j, i]: share of people who place j before i, not one minus [i, j]
     groups: Ints  # the group that answers for an ordered pair, (n, n); diagonal -1
     limit: int  # pairs that one group answers before it refuses
     group_size: int  # places in a group, some of which may be empty
@@ -90,16 +86,19 @@ class AnswersOnDemand(_OnDemand):
         check.choice("calibration", self.calibration, ("tight", "printed"))
 
     @classmethod
-    def private(cls, epsilon: float, unit: WholeRanking, *, cap: int, **fallback: bool) -> Self:
+    def private(
+        cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
+    ) -> Self:
         """An equal share for each of `limit` answers, of half of epsilon if there is a fallback."""
-        made = cls(unit, 1.0, cap, **fallback)
-        share = check.epsilon(epsilon) / (2 if made.fallback else 1)
-        return replace(made, scale=made.limit / share)
+        share, made = check.epsilon(epsilon) / (2 if fallback else 1), cls(unit, 1.0, cap)
+        return replace(made, scale=made.limit / share, fallback=fallback)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: WholeRanking, *, cap: int, **fallback: bool) -> Self:
+    def printed(
+        cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
+    ) -> Self:
         """Answers as in Algorithm 2, 0.5 epsilon n / q each; a fallback at epsilon / 2 on top."""
-        made, eps = cls(unit, 1.0, cap, "printed", **fallback), check.epsilon(epsilon)
+        made, eps = cls(unit, 1.0, cap, "printed", fallback), check.epsilon(epsilon)
         return replace(made, scale=1 / (0.5 * eps * unit.n_items / cap))
 
     @property
