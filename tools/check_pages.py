@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import fcntl
 import fnmatch
 import functools
@@ -23,6 +24,7 @@ import importlib.resources
 import itertools
 import json
 import os
+import queue
 import select
 import shutil
 import subprocess
@@ -31,7 +33,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -428,7 +430,7 @@ def _screenshot(browser: Browser, height: int) -> bytes:
     return base64.b64decode(taken["data"])
 
 
-@contextmanager
+@contextlib.contextmanager
 def serve(folder: Path) -> Iterator[str]:
     """Serve a folder on this machine only; gives the address."""
 
@@ -472,17 +474,28 @@ def check_book(binary: str, html: Path, screens: Path, only: str = "*") -> int:
     names = fnmatch.filter(pages_of(html), only)
     total = 0
     start = time.monotonic()
-    with serve(html) as origin, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        browser = Browser(binary, profile)
-        try:
-            for name in names:
-                problems, summary = check_page(browser, origin, name, screens, axe)
+    idle: queue.SimpleQueue[Browser] = queue.SimpleQueue()
+    with serve(html) as origin, contextlib.ExitStack() as stack:
+        # One browser for each core: axe computes most of the time.
+        for _ in range(min(os.cpu_count() or 1, len(names))):
+            fresh = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+            browser = Browser(binary, stack.enter_context(fresh))
+            stack.callback(browser.close)
+            idle.put(browser)
+
+        def look(name: str) -> tuple[list[str], str]:
+            browser = idle.get()
+            try:
+                return check_page(browser, origin, name, screens, axe)
+            finally:
+                idle.put(browser)
+
+        with ThreadPoolExecutor(max(idle.qsize(), 1)) as pool:
+            for name, (problems, summary) in zip(names, pool.map(look, names), strict=True):
                 print(f"  {name:<48} {'FAILED' if problems else 'ok':>6}  {summary}", flush=True)
                 for problem in problems:
                     print(f"      {problem}")
                 total += len(problems)
-        finally:
-            browser.close()
     print(f"{len(names)} pages in {time.monotonic() - start:.1f} s, {total} problems")
     print(f"screenshots: {screens}")
     return total
