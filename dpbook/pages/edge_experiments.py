@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist
 
 from dpbook import _validation as check
 from dpbook.data import Comparisons
+from dpbook.data.tables import rows_of
 from dpbook.models import btl_probabilities, edge_wins
 from dpbook.privacy import Edge
 from dpbook.rankers import NoisyCounts, PerturbedMle, Ranker
@@ -23,6 +24,23 @@ Generator = np.random.Generator
 LOSSES = ["log_relative_l2", "log_relative_linf", "topk_error_mle", "topk_error_counts"]
 # Equal strengths come out of the solver equal to about 1e-9; different ones are further apart.
 _TIE_DECIMALS = 6
+
+_COLUMNS = "experiment metric n p epsilon mean sd replicates".split()
+_FORMATS = "i8 U24 i8 f8 f8 f8 f8 i8".split()
+
+
+def reference_table() -> NDArray[np.void]:
+    """Published means of Experiments 1 and 4, from the authors' code (abhinavc3/DP-Ranking).
+
+    A structured array with the fields ``experiment``, ``metric``, ``n`` (items), ``p`` (probability
+    that a pair is compared), ``epsilon`` (nats; inf for the run without privacy), ``mean`` and
+    ``sd`` over ``replicates``. The metrics are ``log_relative_l2`` and ``log_relative_linf``
+    (natural logarithms of relative errors), ``topk_error_mle``, ``topk_error_counts`` and
+    ``topk_error_one_shot`` (shares of the true top-k set that are missed, with k = n / 4 rounded).
+    Experiment 4 lists n = 350 twice for some epsilon: once along n, once along epsilon.
+    """
+    rows = [tuple(row[name] for name in _COLUMNS) for row in rows_of("ccw25_reference.csv")]
+    return np.array(rows, dtype={"names": _COLUMNS, "formats": _FORMATS})
 
 
 def edge_truth(n_items: int, k: int, *, rng: Generator) -> Array:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.data import reference_table
 from dpbook.models import btl_probabilities, edge_wins
 from dpbook.pages.edge_experiments import (
     FRESH,
@@ -20,6 +19,7 @@ from dpbook.pages.edge_experiments import (
     edge_ridge,
     edge_truth,
     one_shot_run,
+    reference_table,
     script_noise,
     sets_only,
     spectral_scores,
