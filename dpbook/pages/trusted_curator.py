@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations_with_replacement, cycle, islice, product
+from itertools import combinations_with_replacement, cycle, product
 from math import ceil, comb, exp, factorial, lgamma, log, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,8 @@ from dpbook.estimators import (
     kendall_distance,
     pairwise_counts,
 )
-from dpbook.estimators.kemeny import ranking_costs
 from dpbook.mechanisms import gaussian_scale
 from dpbook.models import all_rankings
-from dpbook.rankers import ExponentialRanking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,31 +52,6 @@ def counts_of(profile: Profile, n: int = 3) -> Ints:
     if not profile:
         return np.zeros((n, n), dtype=np.int64)
     return np.asarray(pairwise_counts(all_rankings(n)[list(profile)]))
-
-
-def drawn_loss(ranker: ExponentialRanking) -> float:
-    """Exact loss of the exponential mechanism, over all profiles of the unit's number of people.
-
-    The old ranking of the one who changes may be the first: renaming items changes nothing.
-    """
-    places = all_rankings(ranker.unit.n_items)
-    distance = ranking_costs((places[:, :, None] < places[:, None, :]).astype(float))
-    others, worst = profiles(ranker.unit.n_items, int(ranker.unit.users or 0) - 1), 0.0
-    while chosen := list(islice(others, max(1, 2**20 // len(places) ** 2))):
-        rest = distance[np.array(chosen, dtype=int)].sum(axis=1)
-        logs = -(rest[:, None, :] + distance) / ranker.scale  # [profile, who changes, ranking]
-        logs -= logsumexp(logs, axis=-1, keepdims=True)
-        worst = max(worst, float(np.abs(logs - logs[:, :1]).max()))
-    return worst
-
-
-def drawn_cost(ranker: ExponentialRanking, counts: ArrayLike) -> float:
-    """Exact expectation of the total Kendall distance, for up to 16 items."""
-    first, behind, layers = ranker.leaders(np.asarray(counts, dtype=float))
-    cost = np.zeros(len(first))
-    for layer, rest in layers:
-        cost[layer] = (first[layer] * (behind[layer] + cost[rest])).sum(axis=1)
-    return float(cost[-1])
 
 
 def note(

@@ -7,18 +7,23 @@ obeys a recursion over its subsets: an exact sampler and expectations without n!
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement, islice
+from math import comb, factorial
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 
 from dpbook import _validation as check
 from dpbook.estimators.kemeny import MAX_LISTED, ranking_costs
 from dpbook.mechanisms.selection import exponential_pmf
+from dpbook.models.rankings import all_rankings
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints, Size
 from dpbook.rankers.pairs import OfRankings
 
 MAX_ITEMS = 16  # time and memory grow as n 2^n
+MAX_PROFILES = 100_000
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class ExponentialRanking(OfRankings):
     --------
     >>> ExponentialRanking.private(1.5, WholeRanking(3)).loss()
     (1.5, 1.5)
+    >>> ExponentialRanking.private(1.5, WholeRanking(3, users=1)).loss()[1]  # half is not used
+    0.75
     """
 
     @classmethod
@@ -51,7 +58,7 @@ class ExponentialRanking(OfRankings):
 
     def release(self, data: ArrayLike, noise: ArrayLike) -> Ints:
         """The rankings drawn from one table (n, n), positions (..., n), for up to 16 items."""
-        first, _, _ = self.leaders(self._counts(data, whole=True))
+        first, _, _ = self._sets(self._counts(data, whole=True))
         uniform = np.asarray(noise, dtype=float).reshape(-1, self.unit.n_items)
         left = np.full(len(uniform), len(first) - 1)
         positions = np.empty(uniform.shape, dtype=np.int64)
@@ -71,7 +78,15 @@ class ExponentialRanking(OfRankings):
         check.integer("n_items", self.unit.n_items, 2, MAX_LISTED)
         return exponential_pmf(-ranking_costs(self._counts(data)), 1.0, 2 / self.scale)
 
-    def leaders(self, table: Array) -> tuple[Array, Array, list[tuple[Ints, Ints]]]:
+    def expected_cost(self, data: ArrayLike) -> float:
+        """Exact expectation of the total Kendall distance, for up to 16 items."""
+        first, behind, layers = self._sets(self._counts(data))
+        cost = np.zeros(len(first))
+        for layer, rest in layers:
+            cost[layer] = (first[layer] * (behind[layer] + cost[rest])).sum(axis=1)
+        return float(cost[-1])
+
+    def _sets(self, table: Array) -> tuple[Array, Array, list[tuple[Ints, Ints]]]:
         """For sets coded as bits, [set, i]: P(item i leads the set); people who put others of it
         before i; and the sets by size, with the sets without item i.
 
@@ -95,11 +110,28 @@ class ExponentialRanking(OfRankings):
         return first, behind, layers
 
     def _release_loss(self) -> tuple[float, float]:
-        """Many who agree come near the upper end. Nobody spends less than half: between opposite
-        rankings, the log-ratios at these two differ by all of it. The ``"ranking"`` has the number.
-        """
-        most = self.unit.l1("leads") / self.scale
-        return (most if self.unit.users is None else most / 2), most
+        """By enumeration for a number of people; many who agree come near the upper end.
 
-    def _ranking_loss(self) -> tuple[float, float]:
-        return self._release_loss() if self.unit.users is None else super()._ranking_loss()
+        The old ranking of the one who changes may be the first: renaming items changes nothing.
+        """
+        n, users = self.unit.n_items, self.unit.users
+        if users is None:
+            return (self.unit.l1("leads") / self.scale,) * 2
+        size = factorial(check.integer("n_items", n, 2, MAX_LISTED))
+        if self.unit.relation != "replace" or comb(users + size - 2, users - 1) > MAX_PROFILES:
+            raise ValueError(
+                f"users = {users!r}, relation = {self.unit.relation!r}: allowed are None, for any "
+                f"number of people, or 'replace' and at most {MAX_PROFILES} profiles"
+            )
+        places = all_rankings(n)
+        distance = ranking_costs((places[:, :, None] < places[:, None, :]).astype(float))
+        chosen = combinations_with_replacement(range(size), users - 1)
+        worst = 0.0
+        while profiles := list(islice(chosen, max(1, 2**20 // size**2))):
+            others = distance[np.array(profiles, dtype=int)].sum(axis=1)
+            logs = -(others[:, None, :] + distance) / self.scale  # [profile, who changes, ranking]
+            logs -= logsumexp(logs, axis=-1, keepdims=True)
+            worst = max(worst, float(np.abs(logs - logs[:, :1]).max()))
+        return worst, worst
+
+    _ranking_loss = _release_loss
