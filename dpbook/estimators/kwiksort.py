@@ -132,16 +132,15 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
     return positions
 
 
-def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
+def kwiksort_pmf(preference: ArrayLike) -> Array:
     """Exact law of the ranking when each comparison made is decided at random, independently.
 
     Entry [i, j] of ``preference``, (..., n, n), is the probability that i is placed before j when
     the two are compared, off the diagonal; n is from 2 to 8. No pair is compared twice: so are
-    majority votes, a tie being 1/2, with fresh noise or none. Returned are `all_rankings`, (n!, n),
-    and their probabilities, (..., n!).
+    majority votes, a tie being 1/2, with fresh noise or none. The law is one over
+    ``all_rankings(n)``, (..., n!).
     """
-    table = _preference(preference)
-    return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]
+    return _law(_preference(preference), counted=False)[..., 0]
 
 
 def kwiksort_cost_pmf(preference: ArrayLike) -> Array:

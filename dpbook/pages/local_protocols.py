@@ -16,6 +16,7 @@ from dpbook import _validation as check
 from dpbook.book.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
+from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses
 from dpbook.rankers.on_demand import GroupAnswers
 
 Array = NDArray[np.float64]
@@ -103,6 +104,44 @@ def hard_data(n: int, people: int, margin: float) -> Ints:
     """A share 1/2 + margin hold one ranking, the others its reverse."""
     first = np.arange(people) < round(people * (0.5 + margin))
     return np.where(first[:, None], np.arange(n), np.arange(n)[::-1])
+
+
+def entry_variance(
+    ranker: PairResponses | Hypercube | OneQuestion | AnswersOnDemand,
+    users: int,
+    fraction: float = 0.5,
+) -> float:
+    """Variance of the estimated share of people who place i before j, where ``fraction`` do.
+
+    With one round of reports, ``(d^2 K / N - 1) / (4 m)`` for K of N pairs at random and a gain d.
+    Those of a group are drawn too: with c = coth(epsilon / 2) and s people for each question,
+    ``(c^2 - 1 + 4 w (1 - w) (m - s) / (m - 1)) / (4 s)``.
+    """
+    m, share = check.integer("users", users, 1), check.probability("fraction", fraction)
+    if isinstance(ranker, AnswersOnDemand):
+        return _on_demand_variance(ranker, m, share)
+    if isinstance(ranker, OneQuestion):
+        size = ranker.size(m)
+        sampled = 4 * share * (1 - share) * (m - size) / max(m - 1, 1)
+        return (coth(ranker.level / 2) ** 2 - 1 + sampled) / (4 * size)
+    if isinstance(ranker, PairResponses) and ranker.design != "random":
+        raise ValueError(f"design = {ranker.design!r}: allowed is 'random'")
+    return (ranker.gain**2 * ranker.answers / ranker.pairs - 1) / (4 * m)
+
+
+def _on_demand_variance(ranker: AnswersOnDemand, m: int, share: float) -> float:
+    """The noise of the reports, and a group drawn at random."""
+    n, slots, law = (
+        ranker.unit.n_items,
+        m + (-m) % ranker.unit.n_items,
+        np.array([1 - share, share]),
+    )
+    mean, square = law @ ranker.means, law @ ranker.means**2
+    # Places of a group are drawn without replacement, some of them empty.
+    spread = m * square / slots - (m * mean / slots) ** 2
+    groups = spread * slots**2 * (n - 1) / (slots - 1) / n**2
+    half = 0.5 if ranker.calibration == "tight" else 1.0  # 1/2 plus half the mean report
+    return float((half * n / m) ** 2 * (m * (ranker.gain**2 - square) / n + groups))
 
 
 def refusal_probability(queries: int, groups: int, limit: int | None = None) -> float:
