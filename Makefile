@@ -11,7 +11,7 @@ CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book test lint check-pages golden house bench clean
+.PHONY: help book live live-check test lint check-pages golden house bench clean
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
@@ -32,6 +32,13 @@ $(VENV)/.made: requirements.txt $(wildcard constraints.txt) pyproject.toml
 
 book: $(VENV)/.made  ## build the book: execute what changed, check the claims, write the HTML
 	$(BIN)/dpbook build --profile $(PROFILE) $(ARGS)
+
+live: book  ## the book, and beside it what reruns its pages in the reader's browser
+	$(BIN)/dpbook live
+
+live-check:  ## every claim a second time, in a browser, against the records of the book
+	test -f _build/html/live/build.json || $(MAKE) live
+	$(BIN)/python tools/live_check.py $(ARGS)
 
 lint: $(VENV)/.made  ## style of code and notebooks, types
 	$(BIN)/ruff check $(CODE)

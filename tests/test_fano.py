@@ -6,7 +6,7 @@ from math import log
 import numpy as np
 import pytest
 
-from dpbook.lower_bounds import fano
+from dpbook import lower_bounds as fano
 from dpbook.models import two_level_probabilities
 
 

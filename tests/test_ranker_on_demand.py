@@ -13,6 +13,7 @@ from scipy import stats
 from dpbook.data import Rankings
 from dpbook.estimators import pairwise_counts
 from dpbook.models import mallows_rankings
+from dpbook.pages.local_protocols import entry_variance
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion
 from dpbook.rankers.on_demand import GroupAnswers
@@ -100,7 +101,7 @@ def test_variance_by_enumeration(calibration: str, truth: list[int]) -> None:
     total, mean, square = np.sum(moments, axis=0)
     share = sum(truth) / users
     assert mean / total == pytest.approx(share)
-    assert square / total - share**2 == pytest.approx(ranker.variance(users, share))
+    assert square / total - share**2 == pytest.approx(entry_variance(ranker, users, share))
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
@@ -112,7 +113,7 @@ def test_answers_against_their_moments(calibration: str, epsilon: float) -> None
     ranker = MAKERS[calibration](epsilon, FOUR, cap=6, fallback=False)
     draws = np.stack([ranker.answers(positions, rng=source).values for _ in range(runs)])
     for j, i in itertools.permutations(range(4), 2):
-        exact = ranker.variance(23, share[j, i])
+        exact = entry_variance(ranker, 23, share[j, i])
         assert abs(draws[:, j, i].mean() - share[j, i]) < SD * math.sqrt(exact / runs)
         # sums of many bounded reports: nearly normal, so the variance has relative sd sqrt(2/runs)
         assert abs(draws[:, j, i].var() / exact - 1) < SD * math.sqrt(2.5 / runs)
@@ -124,7 +125,7 @@ def test_empty_places_cause_no_bias(calibration: str) -> None:
     positions = np.tile(np.arange(4), (5, 1))  # five people in eight places
     ranker = MAKERS[calibration](8.0, FOUR, cap=4, fallback=False)
     draws = [ranker.answers(positions, rng=source).values[0, 3] for _ in range(runs)]
-    assert abs(np.mean(draws) - 1) < SD * math.sqrt(ranker.variance(5, 1.0) / runs) < 0.3
+    assert abs(np.mean(draws) - 1) < SD * math.sqrt(entry_variance(ranker, 5, 1.0) / runs) < 0.3
 
 
 def test_groups_are_uniform() -> None:
@@ -275,7 +276,7 @@ def test_variance_of_one_question_by_enumeration(groups: int, truth: list[int]) 
             moments.append(math.prod(says) * np.array([1, value, value**2]))
     total, mean, square = np.sum(moments, axis=0)
     share = sum(truth) / users
-    exact = OneQuestion.private(epsilon, FIVE, groups=groups).variance(users, share)
+    exact = entry_variance(OneQuestion.private(epsilon, FIVE, groups=groups), users, share)
     assert mean / total == pytest.approx(share)
     assert square / total - share**2 == pytest.approx(exact)
 
@@ -337,7 +338,7 @@ def test_arguments_out_of_range() -> None:
         with pytest.raises(ValueError, match=named):
             OneQuestion.private(**({"epsilon": 1.0, "unit": THREE} | given))  # type: ignore[arg-type]
     few = OneQuestion.private(1.0, THREE, groups=6)
-    for call in (lambda: few.release([[0, 1, 2]] * 5, rng()), lambda: few.variance(5)):
+    for call in (lambda: few.release([[0, 1, 2]] * 5, rng()), lambda: entry_variance(few, 5)):
         with pytest.raises(ValueError, match="groups = 6: allowed is an integer from 1 to 5"):
             call()
     with pytest.raises(ValueError, match="cap = 2: allowed is an integer >= 3"):

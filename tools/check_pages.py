@@ -15,28 +15,28 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import fcntl
 import fnmatch
-import functools
-import http.server
 import importlib.resources
 import itertools
 import json
 import os
+import queue
 import select
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from dpbook.book.output import claim_folder
 from dpbook.book.pages import PageError
+from dpbook.book.serving import serve
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
@@ -90,7 +90,10 @@ LOOK = r"""
     else if (/[0-9a-f]{16,}|\.(png|svg|jpe?g)$/i.test(alt))
       problems.push(`figure ${name} has a file name for alternative text: ${alt.slice(0, 60)}`);
     const style = getComputedStyle(image);
-    if (style.filter !== "none") problems.push(`figure ${name} is filtered: ${style.filter}`);
+    // The dark variant of a figure exchanges light and dark; anything else recolours it.
+    const dark = document.documentElement.dataset.theme === "dark";
+    if (style.filter !== "none" && !(dark && style.filter === "invert(1) hue-rotate(180deg)"))
+      problems.push(`figure ${name} is filtered: ${style.filter}`);
     if (opaque(style.backgroundColor)) continue;
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
@@ -428,31 +431,6 @@ def _screenshot(browser: Browser, height: int) -> bytes:
     return base64.b64decode(taken["data"])
 
 
-@contextmanager
-def serve(folder: Path) -> Iterator[str]:
-    """Serve a folder on this machine only; gives the address."""
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            if self.path == "/favicon.ico":  # browsers ask for it by themselves
-                self.send_response(204)
-                self.end_headers()
-                return
-            super().do_GET()
-
-    handler = functools.partial(Handler, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def pages_of(html: Path) -> list[str]:
     """The pages of the book; not the theme's fragments, nor pages that only lead to another."""
     names = []
@@ -472,17 +450,28 @@ def check_book(binary: str, html: Path, screens: Path, only: str = "*") -> int:
     names = fnmatch.filter(pages_of(html), only)
     total = 0
     start = time.monotonic()
-    with serve(html) as origin, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        browser = Browser(binary, profile)
-        try:
-            for name in names:
-                problems, summary = check_page(browser, origin, name, screens, axe)
+    idle: queue.SimpleQueue[Browser] = queue.SimpleQueue()
+    with serve(html) as origin, contextlib.ExitStack() as stack:
+        # One browser for each core: axe computes most of the time.
+        for _ in range(min(os.cpu_count() or 1, len(names))):
+            fresh = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+            browser = Browser(binary, stack.enter_context(fresh))
+            stack.callback(browser.close)
+            idle.put(browser)
+
+        def look(name: str) -> tuple[list[str], str]:
+            browser = idle.get()
+            try:
+                return check_page(browser, origin, name, screens, axe)
+            finally:
+                idle.put(browser)
+
+        with ThreadPoolExecutor(max(idle.qsize(), 1)) as pool:
+            for name, (problems, summary) in zip(names, pool.map(look, names), strict=True):
                 print(f"  {name:<48} {'FAILED' if problems else 'ok':>6}  {summary}", flush=True)
                 for problem in problems:
                     print(f"      {problem}")
                 total += len(problems)
-        finally:
-            browser.close()
     print(f"{len(names)} pages in {time.monotonic() - start:.1f} s, {total} problems")
     print(f"screenshots: {screens}")
     return total

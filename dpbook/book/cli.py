@@ -15,9 +15,8 @@ from typing import Any
 from dpbook import __version__
 from dpbook.book import lock
 from dpbook.book.ledger import LedgerError, load_ledger
-from dpbook.book.output import aligned
 from dpbook.book.pages import PageError, ParameterError, find_pages, select, validate
-from dpbook.book.report import ledger_text
+from dpbook.book.report import aligned, ledger_text
 
 _FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "refuted", "tier": "exact"}
 _FILTERS |= {"notebook": "04-noisy-counts"}
@@ -104,6 +103,9 @@ def _parser() -> argparse.ArgumentParser:
     build("--jobs", type=_positive, default=cores, metavar="N", help=words)
     words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
     build("--output", type=Path, metavar="DIR", help=words + "the book)")
+    for run_or_show in (_live, _serve):
+        words = "the output directory of a build (default: _build in the book)"
+        command(run_or_show)("--output", type=Path, metavar="DIR", help=words)
     command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
     for field, example in _FILTERS.items():
         claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
@@ -138,6 +140,26 @@ def _run(given: argparse.Namespace, root: Path) -> int:
 
     out = given.output.resolve() if given.output else None
     return run_page(root, given.notebook, given.overrides, timeout=given.timeout, out=out)
+
+
+def _live(given: argparse.Namespace, root: Path) -> int:
+    """put beside the built book what reruns its pages in the browser"""
+    from dpbook.book.live import add_runtime
+
+    return add_runtime(root, given.output.resolve() if given.output else root / "_build")
+
+
+def _serve(given: argparse.Namespace, root: Path) -> int:
+    """show the built book at an address of this machine"""
+    from dpbook.book.serving import serve
+
+    out = given.output.resolve() if given.output else root / "_build"
+    if not (out / "html" / "index.html").is_file():
+        raise PageError(f"no book at {out / 'html'}; run `make book` first")
+    with serve(out / "html") as address:
+        print(f"{address}  (Ctrl-C ends)", flush=True)
+        signal.pause()
+    return 0
 
 
 def _list(given: argparse.Namespace, root: Path) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 from docutils import nodes
+from jinja2 import Environment, PackageLoader
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -16,8 +17,17 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from dpbook.book import report
 from dpbook.book.ledger import Claim
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx_ext import ClaimsDirective, _link, _unknown
+from dpbook.book.sphinx_ext import (
+    ClaimsDirective,
+    _link,
+    _unknown,
+    second_machine,
+    second_machine_words,
+)
 
+_TEMPLATES = Environment(
+    loader=PackageLoader("dpbook.book"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
 #: Width of "as promised" in the picture, in per cent; there is room for a loss of 2.4 times that.
 _UNIT = 33
 #: The recorded losses that the picture shows.
@@ -36,7 +46,9 @@ class SummaryDirective(ClaimsDirective):
         ledger, records = self.load()
         here, builder = self.env.docname, self.env.app.builder
         html = summary_html(ledger, records, builder.get_relative_uri(here, "book/ledger"))
-        return [nodes.raw("", html, format="html")]
+        rows = second_machine(self.env)
+        told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
+        return [nodes.raw("", html, format="html"), *told]
 
 
 class PageRole(SphinxRole):
@@ -99,7 +111,7 @@ def summary_html(
             row = {"name": name, "label": ledger[name].label(key).removesuffix(" (ε)")}
             broken.append(row | {"factor": float(records[name]["report"][key])})
     told = "; ".join(f"{row['label']}: {row['factor']:.2f} times the promise" for row in broken)
-    return report.TEMPLATES.get_template("front.html.j2").render(
+    return _TEMPLATES.get_template("front.html.j2").render(
         words=finding(claims, len(papers)),
         bars=bars,
         key=_parts(claims),

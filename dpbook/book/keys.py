@@ -31,8 +31,8 @@ def page_key(
 ) -> str:
     """Hash of all that a page depends on; its imports are those of its cells, or of `sources`."""
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
-    modules = _reached(page.code_cells if sources is None else sources, root)
-    folders = {folder for m in modules for folder in (m.parent, m.parent / "templates")}
+    modules = reached(page.code_cells if sources is None else sources, root)
+    folders = {module.parent for module in modules}
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
     below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
     parts = [cells, dict(parameters), _claims_of(page, root), below]
@@ -42,9 +42,12 @@ def page_key(
 def html_key(root: Path, out: Path) -> str:
     """Hash of all that the HTML of the book depends on, what lies in `out` included."""
     folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
-    folders += [(root / "dpbook", "*.j2")]
+    folders += [(root / "dpbook", glob) for glob in ("*.j2", "*.mjs", "runtime.json")]
     paths = [path for folder, glob in folders for path in folder.rglob(glob)]
-    paths += [root / name for name in ("_config.yml", "_toc.yml", "_build/bench.json", *_PINS)]
+    paths += [
+        root / name
+        for name in ("_config.yml", "_toc.yml", "_build/bench.json", "_build/live.json", *_PINS)
+    ]
     return _digest(root, [*paths, *(out / "executed").rglob("*.ipynb"), out / "claims.json"])
 
 
@@ -73,7 +76,7 @@ def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
     return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
 
 
-def _reached(sources: Iterable[str], root: Path) -> set[Path]:
+def reached(sources: Iterable[str], root: Path) -> set[Path]:
     """The files of ``dpbook`` that some sources import, directly or through each other."""
     found: set[Path] = set()
     # Without the lines that are commands of IPython.

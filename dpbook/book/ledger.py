@@ -1,27 +1,24 @@
 """The ledger: every claim the book accounts for, read from ``book/claims.yml``.
 
-``claims.schema.yml`` beside this module says what an entry must look like.
+``claims.schema.yml`` beside this module says what an entry must look like.  Where a page runs
+without YAML, in a browser, its entries come from ``book/ledger.json``, which a build has written.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import yaml
-from jsonschema import Draft202012Validator, FormatChecker
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
-#: The parser in C where there is one; whatever stands in the ledger is text, dates too.
-_Loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-_SCHEMA = yaml.safe_load(Path(__file__).with_name("claims.schema.yml").read_text("utf-8"))
-_FORMATS = FormatChecker(())
-_FORMATS.checks("python", SyntaxError)(lambda code: compile(str(code), "reproducer", "exec"))
-_VALIDATOR = Draft202012Validator(_SCHEMA, format_checker=_FORMATS)
-#: Every verdict, and those under which the printed statement is expected to fail its check.
-VERDICTS: tuple[str, ...] = tuple(_SCHEMA["properties"]["verdict"]["enum"])
+# yaml and jsonschema are imported where a ledger is parsed: a page in a browser has neither.
+
+#: The verdicts under which the printed statement is expected to fail its check.
 FAILING_VERDICTS = ("false-repaired", "refuted")
 #: What an entry with `same_as` takes over.
 _INHERITED = ("status", "notebook", "verdict", "tier")
@@ -110,7 +107,8 @@ def find_ledger() -> Path:
     """Where ``book/claims.yml`` is: here or in a folder above, or else beside this package."""
     here = Path.cwd()
     folders = (here, *here.parents, Path(__file__).resolve().parents[2])
-    paths = [folder / "book" / "claims.yml" for folder in folders]
+    names = ("claims.yml", "ledger.json")
+    paths = [folder / "book" / name for folder in folders for name in names]
     return next(filter(Path.is_file, paths), paths[0])
 
 
@@ -121,8 +119,15 @@ def _version(path: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)
 def _parsed(path: Path, changed: int, size: int) -> list[Any]:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        return list(json.loads(text))
+    import yaml
+
+    # The parser in C where there is one; whatever stands in the ledger is text, dates too.
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        entries = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        entries = yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
         raise LedgerError(f"{path.name} is not valid YAML: {error}") from error
     if not isinstance(entries, list):
@@ -132,13 +137,14 @@ def _parsed(path: Path, changed: int, size: int) -> list[Any]:
 
 @lru_cache(maxsize=4)
 def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
+    complaints = _written if path.suffix == ".json" else _complaints
     problems: list[str] = []
     good: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(_parsed(path, changed, size), start=1):
         name = entry.get("id") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name.strip():
             problems.append(f"entry {number} of {path.name}: needs an id, got {entry!r:.80}")
-        elif found := [*_complaints(entry), *["the id occurs twice"] * (name in good)]:
+        elif found := [*complaints(entry), *["the id occurs twice"] * (name in good)]:
             problems += [f"{name}: {problem}" for problem in found]
         else:
             good[name] = entry
@@ -156,12 +162,29 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
     return ledger
 
 
+def _written(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Nothing: what a build has written was valid."""
+    yield from ()
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Draft202012Validator:
+    import yaml
+    from jsonschema import Draft202012Validator, FormatChecker
+
+    schema = yaml.safe_load(Path(__file__).with_name("claims.schema.yml").read_text("utf-8"))
+    formats = FormatChecker(())
+    formats.checks("python", SyntaxError)(lambda code: compile(str(code), "reproducer", "exec"))
+    return Draft202012Validator(schema, format_checker=formats)
+
+
 def _complaints(entry: Mapping[str, Any]) -> Iterator[str]:
     """What the schema finds: the field, its value and what is allowed."""
-    for error in _VALIDATOR.iter_errors(entry):
+    properties = _validator().schema["properties"]
+    for error in _validator().iter_errors(entry):
         where = error.json_path.removeprefix("$").removeprefix(".")
         before = f"{where}: " if where else ""
-        fields = error.schema.get("properties", _SCHEMA["properties"])
+        fields = error.schema.get("properties", properties)
         if error.validator == "required":
             name = error.message.split("'")[1]
             yield f"{before}needs {name}, {_allowed(fields[name])}"

@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from dpbook.book.pages import PageError
@@ -50,12 +50,6 @@ def sole_build(root: Path, out: Path) -> Iterator[None]:
         for left in out.glob(f"{STAGING}*"):
             shutil.rmtree(left, ignore_errors=True)
         yield
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as lines with columns of one width."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -26,10 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+# yaml is imported where it is needed: a page in a browser does without it.
 PROFILES = "profiles.yml"
-_UNREADABLE = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, yaml.YAMLError)
+_UNREADABLE = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
 _INTERVAL = re.compile(r"([\[(])\s*([^\s,]+)\s*,\s*([^\s,]+)\s*([\])])")
 
 
@@ -73,11 +72,13 @@ class Parameter:
 
     def parse(self, text: str) -> Any:
         """Read a value from the command line: a Python literal, a number, YAML; else the text."""
+        import yaml
+
         text = text.strip()
         value: Any = text
         readers: tuple[Callable[[str], Any], ...] = (ast.literal_eval, float, yaml.safe_load)
         for read in readers:
-            with contextlib.suppress(*_UNREADABLE):
+            with contextlib.suppress(*_UNREADABLE, yaml.YAMLError):
                 value = read(text)
                 break
         return text if isinstance(self.default, str) and not isinstance(value, str) else value
@@ -218,6 +219,8 @@ def load_profile(root: Path, name: str) -> dict[str, dict[str, Any]]:
 
 
 def _profiles(root: Path) -> dict[str, Any]:
+    import yaml
+
     try:
         profiles = yaml.safe_load((root / "notebooks" / PROFILES).read_text(encoding="utf-8"))
         return {"default": {}} | (profiles or {})

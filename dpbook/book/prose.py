@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from html import escape
 from typing import Any
 
 from IPython.display import HTML
 
-from dpbook.book.report import TEMPLATES
+from dpbook.book.report import table_html
 
 Format = str | Callable[[Any], str]
 
@@ -57,7 +59,73 @@ def table(
     -------
     IPython.display.HTML
     """
-    listed, formats = list(rows), formats or {}
+    heads, texts = _columns(list(rows), formats or {})
+    shown = table_html(heads, texts, caption=caption, header=header, name=name)
+    return HTML(f'<div class="book-table">\n{shown}\n</div>')
+
+
+def slider(
+    rows: Iterable[Mapping[str, Any]],
+    name: str,
+    formats: Mapping[str, Format] | None = None,
+    *,
+    caption: str,
+    start: int = 0,
+) -> HTML:
+    """Show one row at a time, chosen by a range input, with bars for its numbers.
+
+    Everything is computed before: the page holds all rows, and a table below says the same.
+
+    Parameters
+    ----------
+    rows, name, formats : as for `table`
+        The first column is what the slider moves over.
+    caption : str
+        What is seen, in words.
+    start : int
+        The row that is shown first.
+
+    Returns
+    -------
+    IPython.display.HTML
+    """
+    listed = list(rows)
+    if not 0 <= start < len(listed):
+        raise ValueError(f"start is {start}; allowed are 0 to {len(listed) - 1}, one of the rows")
+    heads, texts = _columns(listed, formats or {})
+    over, *others = [head for head, _ in heads]
+    numbers = {
+        head: [abs(float(row[head])) for row in listed] for head, number in heads[1:] if number
+    }
+    shares = [
+        [
+            numbers[head][at] / (max(numbers[head]) or 1.0) if head in numbers else None
+            for head in others
+        ]
+        for at in range(len(listed))
+    ]
+    data = escape(json.dumps({"rows": texts, "shares": shares}))
+    lines = [
+        f'<dt>{escape(head)}</dt><dd><span></span><i aria-hidden="true"></i></dd>'
+        for head in others
+    ]
+    control = (
+        f'<label>{escape(over)} <input type="range" min="0" max="{len(listed) - 1}" step="1" '
+        f'value="{start}"> <output></output></label>'
+    )
+    whole = table_html(heads, texts, caption=caption, name=name)
+    return HTML(
+        f'<div class="slider" data-slider="{data}"><p>{escape(caption)}</p>\n{control}\n'
+        f"<dl>{''.join(lines)}</dl>\n</div>\n"
+        f'<details class="slider-table"><summary>All values</summary>\n'
+        f'<div class="book-table">{whole}</div></details>'
+    )
+
+
+def _columns(
+    listed: list[Mapping[str, Any]], formats: Mapping[str, Format]
+) -> tuple[list[tuple[str, bool]], list[tuple[str, ...]]]:
+    """The heads of a table, with whether numbers stand below them, and its rows as texts."""
     heads, columns = [], []
     for head in dict.fromkeys(head for row in listed for head in row):
         values = [_plain(row.get(head, math.nan)) for row in listed]
@@ -67,9 +135,7 @@ def table(
             values = [math.nan if v is None else float(v) for v in values]
         heads.append((str(head), numbers))
         columns.append([_text(value, formats.get(head)) for value in values])
-    shown = {"name": name, "caption": caption, "header": header, "heads": heads}
-    template = TEMPLATES.get_template("table.html.j2")
-    return HTML(template.render(**shown, rows=zip(*columns, strict=True)))
+    return heads, list(zip(*columns, strict=True))
 
 
 def _plain(value: Any) -> Any:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
-
-from jinja2 import Environment, PackageLoader
 
 from dpbook.book.findings import part_words
 from dpbook.book.ledger import Claim
-from dpbook.book.output import aligned
 
 Record = Mapping[str, Any]
-TEMPLATES = Environment(
-    loader=PackageLoader("dpbook.book"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-)
 
 #: A mark and the words for every state of a claim; the words alone say everything.
 STATES = {
@@ -90,12 +85,6 @@ def format_number(value: Any) -> str:
     return f"{len(value)} rows"
 
 
-TEMPLATES.filters["number"] = format_number
-TEMPLATES.tests["rows"] = lambda value: (
-    isinstance(value, list) and any(isinstance(row, dict) for row in value[:1])
-)
-
-
 def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]:
     """The outcome of a check in a few sentences; `problems` contradict the ledger."""
     if problems:
@@ -131,9 +120,60 @@ def card_html(
     state = badge_words(claim)
     if problems or not record["applies"]:
         state = f"{'! ' if problems else ''}recorded as {state_words(claim)}"
-    told = {"said": findings(record, claim, problems), "lines": measurements(record)}
-    given = {"claim": claim, "record": record, "problems": problems, "href": href, "state": state}
-    return TEMPLATES.get_template("card.html.j2").render(**given, **told)
+    outcome = "contradiction" if problems else claim.state if record["applies"] else "outside"
+    classes = f"claim-card claim-{outcome}" + " claim-privacy" * claim.breaks_privacy
+    name = escape(claim.id)
+    linked = f'<a href="{escape(href)}">{name}</a>' if href else name
+    said = escape(" ".join(findings(record, claim, problems)))
+    html = [
+        f'<div class="{classes}" id="claim-{name}">',
+        f'<p><strong>{linked}</strong>: <span class="claim-state">{escape(state)}</span></p>',
+        f"<p>{said}</p>",
+    ]
+    if lines := [f"<li>{escape(line)}</li>" for line in measurements(record)]:
+        html.append(f'<ul class="claim-measured">{"".join(lines)}</ul>')
+    numbers, tables = [], []
+    for key, value in record["report"].items():
+        label, hint = escape(claim.label(key)), escape(key)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            heads = [(head, False) for head in value[0]]
+            rows = [[format_number(row[head]) for head in value[0]] for row in value]
+            summary = f'<summary title="{hint}">{label}: {len(value)} rows</summary>'
+            shown = table_html(heads, rows, caption=claim.label(key))
+            tables.append(f"<details>{summary}\n{shown}</details>")
+        else:
+            number = escape(format_number(value))
+            numbers.append(f'<dt title="{hint}">{label}</dt><dd>{number}</dd>')
+    html += ["<dl>", *numbers, "</dl>"] if numbers else []
+    return "\n".join([*html, *tables, "</div>"])
+
+
+def table_html(
+    heads: Sequence[tuple[str, bool]],
+    rows: Iterable[Sequence[str]],
+    *,
+    caption: str | None = None,
+    header: int = 1,
+    name: str | None = None,
+) -> str:
+    """A table; a head says whether numbers stand below it, and the first `header` columns name."""
+    kinds = [' class="number"' * numbers for _, numbers in heads]
+    tops = [
+        f'<th scope="col"{kind}>{escape(head)}</th>'
+        for (head, _), kind in zip(heads, kinds, strict=True)
+    ]
+    html = [f'<table id="t-{escape(name)}">' if name else "<table>"]
+    html += [f"<caption>{escape(caption)}</caption>"] if caption else []
+    html += ["<thead>", f"<tr>{''.join(tops)}</tr>", "</thead>", "<tbody>"]
+    for row in rows:
+        cells = [
+            f'<th scope="row"{kind}>{escape(text)}</th>'
+            if at < header
+            else f"<td{kind}>{escape(text)}</td>"
+            for at, (text, kind) in enumerate(zip(row, kinds, strict=True))
+        ]
+        html.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*html, "</tbody>", "</table>"])
 
 
 def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str:
@@ -167,3 +207,9 @@ def ledger_text(
     counts = state_counts(ledger.values())
     summary = ", ".join(f"{counts[state]} {STATES[state][1]}" for state in counts if counts[state])
     return "\n".join([*lines, "", f"{len(ledger)} claims: {summary or 'none'}"])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines with columns of one width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -218,6 +218,42 @@ class BenchDirective(SphinxDirective):
         return [_table(list(rows[0]), cells)]
 
 
+def second_machine(env: BuildEnvironment) -> list[dict[str, Any]] | None:
+    """What ``make live-check`` found for each page in a browser, if it ran before this build."""
+    found: list[dict[str, Any]] | None = _read(env, Path(env.srcdir, "_build", "live.json"))
+    return found
+
+
+def second_machine_words(rows: Sequence[dict[str, Any]]) -> str:
+    """How many claims came out the same in a browser, in a sentence."""
+    claims, same = (sum(row[key] for row in rows) for key in ("claims", "same"))
+    return (
+        f"On a second machine, CPython for WebAssembly in a browser (32 bits, another NumPy and "
+        f"SciPy), {same} of {claims} claims came out the same."
+    )
+
+
+class LiveDirective(SphinxDirective):
+    """``{live-table}``: time and bytes of every page in a browser, and how its claims came out."""
+
+    def run(self) -> list[nodes.Node]:
+        rows = second_machine(self.env)
+        if rows is None:
+            text = "This copy of the book was built before make live-check ran: there is no table."
+            return [nodes.paragraph(text=text)]
+        head = ("page", "start (s)", "in all (s)", "loaded (MB)", "claims", "the same")
+        cells: list[Row] = [
+            [
+                row["page"],
+                *(f"{row[key]:.1f}" for key in ("start", "seconds")),
+                f"{row['bytes'] / 1e6:.1f}",
+                *(str(row[key]) for key in ("claims", "same")),
+            ]
+            for row in rows
+        ]
+        return [nodes.paragraph(text=second_machine_words(rows)), _table(head, cells)]
+
+
 def bench_row(result: dict[str, Any]) -> dict[str, str]:
     """One case of ``bench.json`` as texts, by the heading of their column."""
     return {
@@ -337,4 +373,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("claims-errata", ErrataDirective)
     app.add_directive("claims-withdrawn", WithdrawnDirective)
     app.add_directive("bench-table", BenchDirective)
+    app.add_directive("live-table", LiveDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
 """The published tables that come with the package, quoted as facts; `about.json` has their sources.
 
-* CEMS universities: 15 pairs for each of 303 students.  The answers to Barcelona : Stockholm were
-  reversed in the data analysed in 1998; the corrigendum of 2001 puts them right.  Both circulate.
+* CEMS universities: 15 pairs for each of 303 students; the corrigendum of 2001 puts the edition of
+  1998 right.  Both circulate.
 * Immigration: 6 pairs for each of 98 students.
 * SUSHI: whole rankings of 5000 people.  The terms of the data forbid handing these on, so only
   pairwise counts are here.  The items (ebi, anago, maguro, ika, uni, ikura, tamago, toro, tekka
@@ -13,7 +13,6 @@
 * Turk: workers of a crowdsourcing platform put four pictures in order, by their number of dots, or
   sliding puzzles by the number of moves to their solution.  Four files each, of different
   difficulty.  There is a right order.
-* CCW25: what Cai, Chakraborty and Wang (2025) released of Experiments 1 and 4.
 """
 
 from __future__ import annotations
@@ -23,12 +22,18 @@ import json
 from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbook import _validation as check
-from dpbook.data.types import PairTable, Rankings
+from dpbook.data.types import Item, PairTable, Rankings
 
 TURK_NAMES = ("turkdots", "turkpuzzle")
+
+#: Plain words for the names of items that are codes.
+PLAIN_NAMES: dict[Item, str] = {
+    "crimRate": "crime rates",
+    "position": "training places",
+    "socBurd": "social burden",
+}
 
 
 def load_table(name: str, *, part: int = 1) -> PairTable:
@@ -111,28 +116,6 @@ def turk_rankings(name: str, part: int) -> Rankings:
 def film_titles() -> dict[int, str]:
     """Titles of the forty films by their numbers at MovieLens, the most rated first."""
     return {int(row["movieId"]): row["title"] for row in rows_of("movielens_top40_films.csv")}
-
-
-_COLUMNS = "experiment metric n p epsilon mean sd replicates".split()
-_FORMATS = "i8 U24 i8 f8 f8 f8 f8 i8".split()
-
-
-def reference_table() -> NDArray[np.void]:
-    """Published means of the edge-private Experiments 1 and 4 of CCW25.
-
-    Returns
-    -------
-    structured array, shape (rows,)
-        Fields ``experiment`` (1 or 4), ``metric``, ``n`` (items), ``p`` (probability that a pair
-        is compared), ``epsilon`` (nats; inf for the run without privacy), ``mean`` and ``sd``
-        over ``replicates``. The metrics are ``log_relative_l2`` and ``log_relative_linf``
-        (natural logarithms of relative errors), ``topk_error_mle``, ``topk_error_counts`` and
-        ``topk_error_one_shot`` (shares of the true top-k set that are missed, with k = n / 4
-        rounded). Experiment 4 lists n = 350 twice for some epsilon: once along n, once along
-        epsilon. From the authors' public code release, repository abhinavc3/DP-Ranking.
-    """
-    rows = [tuple(row[name] for name in _COLUMNS) for row in rows_of("ccw25_reference.csv")]
-    return np.array(rows, dtype={"names": _COLUMNS, "formats": _FORMATS})
 
 
 def rows_of(file: str) -> list[dict[str, str]]:

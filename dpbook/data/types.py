@@ -99,7 +99,8 @@ class Comparisons(_Data):
     def win_matrix(self) -> Counts:
         """Count the wins, shape (n, n): entry [i, j] says how often item i beat item j."""
         n = self.n_items
-        wins = np.bincount(self.winner * n + self.loser, minlength=n * n).reshape(n, n)
+        pair = (self.winner * n + self.loser).astype(np.intp)
+        wins = np.bincount(pair, minlength=n * n).reshape(n, n)
         return wins.astype(np.int64, copy=False)
 
     @classmethod
@@ -117,7 +118,7 @@ class Comparisons(_Data):
                 f"wins adds up to {total:g}: allowed are 1 to {MOST_COMPARISONS} comparisons, "
                 "listed one by one; the estimators and rankers take the table itself"
             )
-        pairs = np.repeat(np.arange(table.size), table.ravel())
+        pairs = np.repeat(np.arange(table.size), table.ravel().astype(np.intp))
         return cls(names, pairs // len(table), pairs % len(table))
 
 

@@ -164,7 +164,7 @@ class Pairs(Graph):
         self, n: int, low: NDArray[Any], high: NDArray[Any], won: Array, total: Array
     ) -> None:
         self.total, self._won_low, self._high = total, won, high.astype(np.int32)
-        self._count = np.bincount(low, minlength=n)
+        self._count = np.bincount(low.astype(np.intp), minlength=n)
         self._start = np.r_[0, self._count.cumsum()].astype(np.int32)
         self._upper = sparse.csr_array((total, self._high, self._start), shape=(n, n))
         self._lower: Any = self._upper.T

@@ -12,11 +12,12 @@ Array = NDArray[np.float64]
 
 
 def debiased_mle(outcomes: ArrayLike, *, gamma: float) -> RidgeFit:
-    """Ridge M-estimate of Bradley-Terry strengths from real-valued outcomes.
+    """Ridge M-estimate of Bradley-Terry strengths from real-valued outcomes: XSC, (3) and Lemma 3.
 
     Minimised is the sum over pairs i < j of ``N_ij log(1 + e^x) - outcomes[i, j] x`` with
     ``x = theta_i - theta_j`` and N = ``outcomes + outcomes.T``, the total weight of the answers,
     plus gamma / 2 times the squared length of theta. It is convex, outcomes below 0 included.
+    **Privacy.** A post-processing of the reports: it spends nothing.
 
     Parameters
     ----------
@@ -32,12 +33,6 @@ def debiased_mle(outcomes: ArrayLike, *, gamma: float) -> RidgeFit:
     RidgeFit
         Estimates that sum to zero; the residual is at most 1e-12 of the largest total weight, or
         score, of an item.
-
-    Notes
-    -----
-    XSC, (3) and Lemma 3. The fit is that of `ridge_mle` to half a win each of all the weight, with
-    the linear term ``-sum_j (outcomes[i, j] - N_ij / 2)``.
-    **Privacy.** A post-processing of the reports: it spends nothing.
     """
     values = check.square_tables("outcomes", outcomes)
     if np.diagonal(values, axis1=-2, axis2=-1).any():
@@ -55,6 +50,7 @@ def debiased_mle(outcomes: ArrayLike, *, gamma: float) -> RidgeFit:
     weight = np.where(weight > rounding, weight, 0.0)
     score -= score.mean(axis=-1, keepdims=True)
     limit = _limit(score, float(weight.sum(axis=-1).max()))
+    # Half a win each of all the weight; what is beyond it goes into the linear term.
     return ridge_mle(weight / 2, gamma=gamma, linear=-score, tol=limit)
 
 

@@ -38,24 +38,18 @@ class KemenyFit:
 def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> KemenyFit:
     """Find the ranking with the fewest disagreements, by linear and integer programming.
 
+    The variable x_ab, a < b, says that a comes before b; 0 <= x_ab + x_bc - x_ac <= 1 excludes
+    cycles. Only rows that a solution violates are added, and integrality last. Rankings come by
+    local search from rounded solutions; the bound is computed from the dual variables, not taken
+    from the solver, unless branching was needed. It takes the place of AGKM's approximation scheme,
+    which has no practical form.
+
     Parameters
     ----------
     counts : array, shape (n, n)
         Entry [i, j] says how many users place i before j; noisy counts will do.
     time_limit : float, optional
         Seconds after which the best ranking and the best bound so far are returned.
-
-    Returns
-    -------
-    KemenyFit
-
-    Notes
-    -----
-    The variable x_ab, a < b, says that a comes before b; 0 <= x_ab + x_bc - x_ac <= 1 excludes
-    cycles. Only rows that a solution violates are added, and integrality last. Rankings come by
-    local search from rounded solutions; the bound is computed from the dual variables, not taken
-    from the solver, unless branching was needed. It takes the place of AGKM's approximation
-    scheme, which has no practical form.
 
     Examples
     --------
@@ -109,17 +103,7 @@ def kemeny_rankings(tables: Array, *, rng: np.random.Generator) -> Ints:
 def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
     """Move one item at a time to a better place, the best such move first, until none helps.
 
-    Parameters
-    ----------
-    counts : array, shape (n, n)
-        As for `kemeny_ranking`.
-    start : array of int, shape (n,)
-        Positions to start from.
-
-    Returns
-    -------
-    array of int, shape (n,)
-        Positions that no single move improves.
+    Counts, (n, n), as for `kemeny_ranking`; ``start`` and the result are positions, (n,).
     """
     table = check.square_table("counts", counts)
     places = check.rankings("start", start)

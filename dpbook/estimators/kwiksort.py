@@ -28,21 +28,10 @@ _SUBSETS = 16  # most items whose subsets are listed
 def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
     """Rank by quicksort: a random pivot, on its left the items that a majority puts before it.
 
-    Parameters
-    ----------
-    counts : array, shape (n, n)
-        Entry [i, j] says how many users place i before j; fractions and noisy counts will do.
-    rng : numpy.random.Generator
-        Draws the pivots uniformly, and a fair coin for each compared pair that is tied.
-
-    Returns
-    -------
-    array of int, shape (n,)
-        Positions.
-
-    Notes
-    -----
-    Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL (section 2.1).
+    Entry [i, j] of ``counts``, (n, n), says how many users place i before j; fractions and noisy
+    counts will do. Pivots are uniform, and a fair coin decides each compared pair that is tied.
+    Positions, (n,). Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL
+    (section 2.1).
     """
     return kwiksort_rankings(check.square_table("counts", counts), rng=rng)
 
@@ -50,19 +39,9 @@ def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
 def kwiksort_rankings(
     counts: ArrayLike, size: int | None = None, *, rng: np.random.Generator
 ) -> Ints:
-    """Many independent runs of KwikSort at once.
+    """`size` independent runs of KwikSort on each of many tables, (..., n, n), at once.
 
-    Parameters
-    ----------
-    counts, rng
-        As for `kwiksort_ranking`; counts of shape (..., n, n).
-    size : int, optional
-        Number of runs on each matrix; without it one run, and no axis for it.
-
-    Returns
-    -------
-    array of int, shape (..., n) or (..., size, n)
-        Positions.
+    Positions, (..., size, n); without a size one run, and no axis for it. See `kwiksort_ranking`.
     """
     table = check.square_tables("counts", counts)
     margin = table - np.swapaxes(table, -1, -2)
@@ -153,27 +132,15 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
     return positions
 
 
-def kwiksort_pmf(preference: ArrayLike) -> tuple[Ints, Array]:
+def kwiksort_pmf(preference: ArrayLike) -> Array:
     """Exact law of the ranking when each comparison made is decided at random, independently.
 
-    Parameters
-    ----------
-    preference : array, shape (..., n, n)
-        Entry [i, j] is the probability that i is placed before j when the two are compared, off
-        the diagonal; n is from 2 to 8.
-
-    Returns
-    -------
-    rankings : array of int, shape (n!, n)
-        `all_rankings`.
-    probabilities : array, shape (..., n!)
-
-    Notes
-    -----
-    No pair is compared twice: so are majority votes, a tie being 1/2, with fresh noise or none.
+    Entry [i, j] of ``preference``, (..., n, n), is the probability that i is placed before j when
+    the two are compared, off the diagonal; n is from 2 to 8. No pair is compared twice: so are
+    majority votes, a tie being 1/2, with fresh noise or none. The law is one over
+    ``all_rankings(n)``, (..., n!).
     """
-    table = _preference(preference)
-    return all_rankings(table.shape[-1]), _law(table, counted=False)[..., 0]
+    return _law(_preference(preference), counted=False)[..., 0]
 
 
 def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
@@ -207,38 +174,19 @@ def _law(table: Array, counted: bool) -> Array:
 
 
 def comparisons_pmf(n_items: int) -> Array:
-    """Exact law of the number of comparisons when the majority order has no cycle.
+    """Exact law of the number of comparisons, for 1 to 120 items whose majority order has no cycle.
 
-    Parameters
-    ----------
-    n_items : int
-        From 1 to 120.
-
-    Returns
-    -------
-    array, shape (n_items (n_items - 1)/2 + 1,)
-        Entry c is the probability of c comparisons.
-
-    Notes
-    -----
-    C_n = n - 1 + C_k + C'_{n-1-k} with k uniform on 0..n-1.
+    Entry c, up to n (n - 1) / 2, is the probability of c comparisons. C_n = n - 1 + C_k +
+    C'_{n-1-k} with k uniform on 0..n-1.
     """
     return _comparisons(check.integer("n_items", n_items, 1, 120)).copy()
 
 
 def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
-    """Exact law of the number of comparisons for any outcome of the majority votes.
+    """`comparisons_pmf` for any outcome of the majority votes on 1 to 16 items.
 
-    Parameters
-    ----------
-    wins : array of bool, shape (n, n)
-        Entry [i, j] says that i is placed before j when compared; exactly one of [i, j] and
-        [j, i] is true. n is from 1 to 16.
-
-    Returns
-    -------
-    array, shape (n (n - 1)/2 + 1,)
-        Entry c is the probability of c comparisons.
+    Entry [i, j] of ``wins``, booleans (n, n), says that i is placed before j when compared; exactly
+    one of [i, j] and [j, i] is true.
     """
     beats = check.real_array("wins", wins)
     n = len(beats) if beats.ndim else 0

@@ -32,25 +32,16 @@ def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
     array([3, 4, 2])
     """
     if isinstance(data, Comparisons):
-        return np.bincount(data.winner, minlength=data.n_items)
+        return np.bincount(data.winner.astype(np.intp), minlength=data.n_items)
     return np.asarray(check.win_tables("data", data, unit=0.5).sum(axis=-1))
 
 
 def ranks_from_scores(
     scores: ArrayLike, *, rng: np.random.Generator | None = None
 ) -> NDArray[np.int64]:
-    """Rank of each item, 0 for the largest score.
+    """Rank of each item, 0 for the largest score; scores and ranks have the shape (..., n).
 
-    Parameters
-    ----------
-    scores : array, shape (..., n)
-        Larger is better.
-    rng : numpy.random.Generator, optional
-        Breaks ties uniformly at random; without it the smaller index comes first.
-
-    Returns
-    -------
-    array of int, shape (..., n)
+    A generator breaks ties uniformly at random; without it the smaller index comes first.
     """
     values = check.finite_array("scores", scores)
     keys = np.zeros(values.shape) if rng is None else check.generator(rng).random(values.shape)
@@ -63,19 +54,9 @@ def ranks_from_scores(
 def top_k_mask(
     scores: ArrayLike, k: int, *, rng: np.random.Generator | None = None
 ) -> NDArray[np.bool_]:
-    """Which items are among the k largest scores.
+    """Which items are among the k largest scores, 1 <= k < n: booleans, shape (..., n).
 
-    Parameters
-    ----------
-    scores, rng
-        As for `ranks_from_scores`.
-    k : int
-        From 1 to n - 1.
-
-    Returns
-    -------
-    array of bool, shape (..., n)
-        Exactly k entries of each row are true.
+    Exactly k entries of each row are true; ties as for `ranks_from_scores`.
     """
     ranks = ranks_from_scores(scores, rng=rng)
     return ranks < check.integer("k", k, 1, ranks.shape[-1] - 1)
@@ -86,17 +67,8 @@ def borda_ranking(
 ) -> NDArray[np.int64]:
     """Rank by the number of times an item is placed before another one, or by average place.
 
-    Parameters
-    ----------
-    counts : array, shape (..., n, n)
-        Entry [i, j] says how many users place i before j; noisy counts will do.
-    rng
-        As for `ranks_from_scores`.
-
-    Returns
-    -------
-    array of int, shape (..., n)
-        Positions.
+    Entry [i, j] of ``counts``, (..., n, n), says how many users place i before j; noisy counts will
+    do. Positions, (..., n), ties as for `ranks_from_scores`.
     """
     table = check.square_tables("counts", counts)
     off = ~np.eye(table.shape[-1], dtype=bool)
@@ -108,15 +80,7 @@ def copeland_ranking(
 ) -> NDArray[np.int64]:
     """Rank by the number of items that lose the majority vote; a tied vote counts one half.
 
-    Parameters
-    ----------
-    counts, rng
-        As for `borda_ranking`.
-
-    Returns
-    -------
-    array of int, shape (..., n)
-        Positions.
+    Counts, positions and ties as for `borda_ranking`.
     """
     table = check.square_tables("counts", counts)
     outcome = np.sign(table - np.swapaxes(table, -1, -2))
@@ -126,27 +90,18 @@ def copeland_ranking(
 def footrule_ranking(reached: ArrayLike) -> NDArray[np.int64]:
     """Ranking with the smallest total footrule distance to the users' rankings.
 
-    Parameters
-    ----------
-    reached : array, shape (..., n, n - 1)
-        Entry [i, k] says how many users place item i at place k or before it, k counted from 0
-        (``(positions[:, :, None] <= np.arange(n - 1)).sum(axis=0)``); noisy counts or fractions
-        will do. The last place is left out: there the count is the number of users.
-
-    Returns
-    -------
-    array of int, shape (..., n)
-        Positions. Which of several best rankings it is depends on the names of the items.
-
-    Notes
-    -----
-    The total distance is, up to a constant, twice the sum of the entries [i, l] with l < k_i, the
-    place of item i: an assignment problem. At most twice as many disagreements as a Kemeny ranking
-    (Diaconis and Graham 1977; Dwork, Kumar, Naor and Sivakumar 2001).
+    Entry [i, k] of ``reached``, (..., n, n - 1), says how many users place item i at place k or
+    before it, k counted from 0 (``(positions[:, :, None] <= np.arange(n - 1)).sum(axis=0)``); noisy
+    counts or fractions will do. The last place is left out: there the count is the number of users.
+    Positions, (..., n); which of several best rankings depends on the names of the items. At most
+    twice as many disagreements as a Kemeny ranking (Diaconis and Graham 1977; Dwork, Kumar, Naor
+    and Sivakumar 2001).
     """
     tables = check.finite_array("reached", reached, min_ndim=2)
     fit = tables.shape[-2] == tables.shape[-1] + 1
     check.shaped("reached", tables, fit, "(..., n, n - 1), n >= 2")
+    # The total distance is, up to a constant, twice the sum of the entries [i, l] with l < k_i, the
+    # place of item i: an assignment problem.
     costs = np.zeros((*tables.shape[:-1], tables.shape[-2]))
     np.cumsum(tables, axis=-1, out=costs[..., 1:])
     flat = costs.reshape(-1, *costs.shape[-2:])

@@ -30,11 +30,7 @@ def pairwise_counts(
     Returns
     -------
     array of int (of float for float weights), shape (n, n)
-        Zero on the diagonal; entry [i, j] + entry [j, i] is the number of users.
-
-    Notes
-    -----
-    AGKM, Background: m w_ij, m users.
+        Entry [i, j] + entry [j, i] is the number of users; AGKM, Background: m w_ij, m users.
 
     Examples
     --------
@@ -62,18 +58,8 @@ def pairwise_counts(
 def kendall_distance(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
     """Number of pairs of items that two rankings order differently.
 
-    Parameters
-    ----------
-    a, b : array of int, shape (..., n)
-        Positions; leading axes broadcast.
-
-    Returns
-    -------
-    array of int, shape (...)
-
-    Notes
-    -----
-    AGKM, Background. YLL, section 2.1, print one of the two orientations only.
+    Both are positions, (..., n), integers; leading axes broadcast. AGKM, Background; YLL, section
+    2.1, print one of the two orientations only.
     """
     first, second = check.rankings("a", a), check.rankings("b", b)
     n = first.shape[-1]
@@ -87,23 +73,11 @@ def kendall_distance(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
 
 
 def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64]:
-    """Average Kendall distance of a ranking to a profile of rankings.
+    """Average Kendall distance of a ranking, positions (..., n), to a profile of rankings.
 
-    Parameters
-    ----------
-    ranking : array of int, shape (..., n)
-        Positions.
-    fractions : array, shape (..., n, n)
-        Entry [i, j] is the fraction of users who place i before j, noisy or not; counts give the
-        total distance. Leading axes broadcast.
-
-    Returns
-    -------
-    array, shape (...)
-
-    Notes
-    -----
-    AGKM, Background: the sum over pairs placed i before j of the fraction who disagree.
+    Entry [i, j] of ``fractions``, (..., n, n), is the fraction of users who place i before j, noisy
+    or not; counts give the total distance. Leading axes broadcast. AGKM, Background: the sum over
+    pairs placed i before j of the fraction who disagree.
     """
     places = check.rankings("ranking", ranking)
     shares = check.finite_array("fractions", fractions, min_ndim=2)

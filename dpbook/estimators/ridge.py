@@ -1,4 +1,8 @@
-"""The ridge maximum-likelihood estimator of strengths from paired comparisons."""
+"""The ridge maximum-likelihood estimator of strengths from paired comparisons, by Newton's method.
+
+Sums over opponents go over matrices; over a list of pairs when these are few; or, when each pair is
+compared equally often, through a low-rank representation of F.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,8 @@ def ridge_mle(
 
     The objective is the sum over ordered pairs of ``wins[i, j]`` times -log F(theta_i - theta_j),
     F logistic, plus gamma / 2 times the squared length of theta, plus the inner product of
-    ``linear`` and theta. It is convex, with a unique minimiser when gamma > 0.
+    ``linear`` and theta. It is convex, with a unique minimiser when gamma > 0. CCW25, Algorithm 1
+    and (3.2) without their noise.
 
     Parameters
     ----------
@@ -60,10 +65,6 @@ def ridge_mle(
     tol : float
         Largest allowed sup-norm of the score residual.
 
-    Returns
-    -------
-    RidgeFit
-
     Raises
     ------
     ValueError
@@ -71,12 +72,6 @@ def ridge_mle(
         too large or does not sum to zero.
     RuntimeError
         If the residual is still above ``tol`` after 500 steps.
-
-    Notes
-    -----
-    CCW25, Algorithm 1 and (3.2) without their noise. Newton's method; sums over opponents go over
-    matrices, over a list of pairs when these are few, or, when each pair is compared equally
-    often, through a low-rank representation of F.
 
     Examples
     --------
@@ -105,18 +100,8 @@ def ridge_mle_complete(
 ) -> RidgeFit:
     """`ridge_mle` on the complete graph, from win counts alone.
 
-    Parameters
-    ----------
-    wins : array, shape (..., n)
-        Total weight of the wins of each item, in all per_pair n (n - 1) / 2.
-    per_pair : float
-        Weight of the comparisons of each pair, the same for all.
-    gamma, linear, tol
-        As for `ridge_mle`.
-
-    Returns
-    -------
-    RidgeFit
+    ``wins``, (..., n), is the total weight of the wins of each item, ``per_pair`` the weight of the
+    comparisons of a pair, the same for all: counts add up to per_pair n (n - 1) / 2.
     """
     counts = check.finite_array("wins", wins)
     per_pair = check.positive("per_pair", per_pair)
@@ -141,7 +126,8 @@ def _from_comparisons(data: Comparisons) -> Data:
         met[data.winner * n + data.loser] = True
         table = met.reshape(n, n)
         if np.count_nonzero(table ^ table.T) == n * (n - 1):  # each pair once
-            return WinCounts(np.bincount(data.winner, minlength=n).astype(float), 1.0)
+            wins = np.bincount(data.winner.astype(np.intp), minlength=n)
+            return WinCounts(wins.astype(float), 1.0)
     if n <= DENSE_ITEMS or crowded:
         return _from_matrices(data.win_matrix())
     return _pairs_of_comparisons(data)

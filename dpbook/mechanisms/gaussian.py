@@ -22,20 +22,9 @@ _NARROW = 1e-5  # ratio of sensitivity to scale below which differences lose the
 def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> Array:
     """Smallest delta for each epsilon when Gaussian noise is added to a statistic.
 
-    Parameters
-    ----------
-    sensitivity : float
-        l2-distance D of the statistic between neighbours, above 0.
-    scale : float
-        Standard deviation s of the noise in every coordinate, above 0.
-    epsilons : array
-        Privacy parameters in nats, at least 0, any shape.
-
-    Returns
-    -------
-    array of the shape of ``epsilons``
-        Phi(r/2 - eps/r) - exp(eps) Phi(-r/2 - eps/r) with r = D / s (Balle and Wang 2018,
-        Theorem 8).
+    Phi(r/2 - eps/r) - exp(eps) Phi(-r/2 - eps/r) with r = D / s (Balle and Wang 2018, Theorem 8),
+    of the shape of ``epsilons``, in nats, at least 0. Between neighbours the statistic moves by D,
+    the ``sensitivity``, in l2; s is the ``scale``, the standard deviation in every coordinate.
     """
     ratio = check.positive("sensitivity", sensitivity) / check.noise_scale(scale)
     return _delta(ratio, check.levels("epsilons", epsilons))
@@ -44,21 +33,10 @@ def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> A
 def gaussian_scale(sensitivity: float, epsilon: float, delta: float) -> float:
     """Smallest standard deviation that makes Gaussian noise (epsilon, delta)-private.
 
-    Balle and Wang 2018, Algorithm 1, with a bracketed root instead of their bisection.
-
-    Parameters
-    ----------
-    sensitivity : float
-        l2-sensitivity of the statistic, above 0.
-    epsilon : float
-        Privacy parameter in nats, above 0.
-    delta : float
-        Strictly between 0 and 1, and no smaller than the least normal float, 2.2e-308.
-
-    Returns
-    -------
-    float
-        In the unit of the statistic, rounded up: the delta spent never exceeds the one asked for.
+    Balle and Wang 2018, Algorithm 1, with a bracketed root instead of their bisection. In the unit
+    of the statistic, of l2-sensitivity ``sensitivity``, and rounded up: the delta spent never
+    exceeds the one asked for. Epsilon is in nats, above 0; delta strictly between 0 and 1, and no
+    smaller than the least normal float, 2.2e-308.
     """
     from scipy.optimize import brentq
 

@@ -16,20 +16,10 @@ Ints = NDArray[np.int64]
 def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
     """Log-density of the Laplace law, the exact twin of `numpy.random.Generator.laplace`.
 
-    Added to a statistic whose l1-sensitivity is D, this noise gives (D / scale, 0)-DP, and no
-    smaller epsilon (Dwork, McSherry, Nissim, Smith 2006).
-
-    Parameters
-    ----------
-    x : array
-        Points of evaluation, any shape.
-    scale : float
-        Scale b > 0, in the unit of the statistic; the variance is 2 b^2.
-
-    Returns
-    -------
-    array of the shape of ``x``
-        Right far out too, where `scipy.stats.laplace` takes the logarithm of 0.
+    At points of any shape, for a scale b > 0 in the unit of the statistic; the variance is 2 b^2.
+    Right far out too, where `scipy.stats.laplace` takes the logarithm of 0. Added to a statistic
+    whose l1-sensitivity is D, this noise gives (D / scale, 0)-DP, and no smaller epsilon (Dwork,
+    McSherry, Nissim, Smith 2006).
     """
     b = check.noise_scale(scale)
     return np.asarray(-np.abs(check.number_array("x", x)) / b - np.log(2 * b))
@@ -38,16 +28,7 @@ def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
 def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> NDArray[np.float64]:
     """Probabilities ``tanh(1 / (2 scale)) exp(-|x| / scale)`` of the discrete Laplace law.
 
-    Parameters
-    ----------
-    x : array of int
-        Points of evaluation, any shape.
-    scale : float or rational
-        Scale b > 0 in units of one count.
-
-    Returns
-    -------
-    array of the shape of ``x``
+    At whole numbers, any shape; the scale b > 0, a float or rational, is in units of one count.
     """
     b, points = check.noise_scale(scale), check.number_array("x", x)
     bad = points[points != np.rint(points)]

@@ -21,25 +21,9 @@ def randomized_response(
 ) -> NDArray[np.int64]:
     """Report each bit truly with probability e^epsilon / (1 + e^epsilon), else flipped.
 
-    Parameters
-    ----------
-    bits : array of 0 and 1
-        True answers, any shape.
-    epsilon : float or array
-        Privacy parameter of one report, in nats, above 0; broadcast against ``bits``.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of int, the shape that ``bits`` and ``epsilon`` have together
-
-    Notes
-    -----
-    XSC, Section 3.1.
-
-    **Privacy.** (epsilon, 0) locally for each bit, exactly (Warner 1965). A person who answers
-    q questions spends q * epsilon: `dpbook.privacy.person_epsilon`.
+    The bits, 0 or 1, have any shape; the parameter of one report, in nats, above 0, broadcasts
+    against them. XSC, Section 3.1. **Privacy.** (epsilon, 0) locally for each bit, exactly (Warner
+    1965). A person who answers q questions spends q * epsilon: `dpbook.privacy.person_epsilon`.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
     truth, lie = _bits("bits", bits), randomized_response_pmf(epsilon)[..., 0, 1]
@@ -60,21 +44,9 @@ def randomized_response_pmf(epsilon: ArrayLike) -> Array:
 def debiased_response(reports: ArrayLike, epsilon: ArrayLike) -> Array:
     """Unbiased numbers from randomised responses: (report - b) / a.
 
-    Parameters
-    ----------
-    reports : array of 0 and 1
-        Outputs of `randomized_response`, any shape.
-    epsilon : float or array
-        Privacy parameter of each report, in nats, above 0; broadcast against ``reports``.
-
-    Returns
-    -------
-    array, the shape that ``reports`` and ``epsilon`` have together
-        With mean F if the true answer is 1 with probability F, and variance `debiased_variance`.
-
-    Notes
-    -----
-    XSC, (1) and Lemma 2. **Privacy.** A post-processing of the reports: it spends nothing.
+    Reports and epsilon have shapes as for `randomized_response`. The mean is F if the true answer
+    is 1 with probability F, the variance `debiased_variance`. XSC, (1) and Lemma 2.
+    **Privacy.** A post-processing of the reports: it spends nothing.
     """
     values, eps = _bits("reports", reports), positive_epsilon(epsilon)
     _common_shape("reports", values, eps)
@@ -85,20 +57,9 @@ def debiased_response(reports: ArrayLike, epsilon: ArrayLike) -> Array:
 def debiased_variance(p: ArrayLike, epsilon: ArrayLike) -> Array:
     """Variance p (1 - p) + e^epsilon / (e^epsilon - 1)^2 of one debiased response.
 
-    Parameters
-    ----------
-    p, epsilon : float or array
-        Probability that the true answer is 1, and privacy parameter, in nats; broadcast together.
-
-    Returns
-    -------
-    array
-        At p = 1/2 this is 1 / (4 tanh(epsilon / 2)^2).
-
-    Notes
-    -----
-    XSC, Lemma 2. The second term is 1 / (2 sinh(epsilon / 2))^2: always below the 2 / epsilon^2 of
-    Laplace noise, because sinh x >= x.
+    Here p is the probability that the true answer is 1, and epsilon in nats; both broadcast. XSC,
+    Lemma 2. The second term is 1 / (2 sinh(epsilon / 2))^2: always below the 2 / epsilon^2 of
+    Laplace noise, because sinh x >= x. At p = 1/2 the sum is 1 / (4 tanh(epsilon / 2)^2).
     """
     share, eps = check.number_array("p", p), positive_epsilon(epsilon)
     if not ((share >= 0) & (share <= 1)).all():

@@ -13,21 +13,9 @@ def exponential_pmf(
 ) -> NDArray[np.float64]:
     """Law of the exponential mechanism: chances proportional to exp(epsilon u / (2 D)).
 
-    (epsilon, 0)-DP: half of epsilon pays for the weights, half for the sum they are divided by
-    (McSherry and Talwar 2007, Theorem 6).
-
-    Parameters
-    ----------
-    utilities : array, shape (candidates,)
-        Larger is better.
-    sensitivity : float
-        Largest change D of one utility between neighbours, above 0.
-    epsilon : float
-        Privacy parameter in nats, above 0.
-
-    Returns
-    -------
-    array, shape (candidates,)
+    (epsilon, 0)-DP, epsilon in nats: half of it pays for the weights, half for the sum they are
+    divided by (McSherry and Talwar 2007, Theorem 6). One of the utilities u, (candidates,), changes
+    by at most D, the sensitivity, between neighbours; larger is better.
     """
     u = check.finite_array("utilities", utilities)
     if u.ndim != 1:

@@ -12,18 +12,10 @@ Array = NDArray[np.float64]
 
 
 def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
-    """Winning probabilities F(theta_i - theta_j) (CCW25, section 2.1).
+    """Winning probabilities F(theta_i - theta_j), (..., n, n) (CCW25, section 2.1).
 
-    Parameters
-    ----------
-    theta : array, shape (..., n)
-        Strengths on the scale of the link (log-odds for ``"logistic"``).
-    link : str
-        A key of `LINKS`; ``"logistic"`` is the Bradley-Terry-Luce model.
-
-    Returns
-    -------
-    array, shape (..., n, n)
+    The strengths, (..., n), are on the scale of the link, a key of `LINKS`: log-odds for
+    ``"logistic"``, the Bradley-Terry-Luce model.
     """
     strengths = check.finite_array("theta", theta)
     check.choice("link", link, tuple(LINKS))
@@ -31,16 +23,9 @@ def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
 
 
 def average_win_probabilities(rho: ArrayLike) -> Array:
-    """Average winning probability tau_i = (1/n) sum_j rho_ij (CCW25, section 2.1).
+    """Average winning probability tau_i = (1/n) sum_j rho_ij (CCW25, section 2.1), shape (..., n).
 
-    Parameters
-    ----------
-    rho : array, shape (..., n, n)
-        Winning probabilities, 1/2 on the diagonal.
-
-    Returns
-    -------
-    array, shape (..., n)
+    ``rho`` are winning probabilities, (..., n, n), with 1/2 on the diagonal.
     """
     return np.asarray(probabilities("rho", rho).mean(axis=-1))
 
@@ -48,24 +33,9 @@ def average_win_probabilities(rho: ArrayLike) -> Array:
 def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Array:
     """Items of an upper group beat each other item with probability 1/2 + gap; else coin tosses.
 
-    The average winning probabilities of the two groups then differ by exactly ``gap``.
-
-    Parameters
-    ----------
-    n_items : int
-        Number of items.
-    k : int, or array of int
-        Size of the group, which then is 0..k-1, or its members; neither none nor all items.
-    gap : float
-        In [0, 1/2].
-
-    Returns
-    -------
-    array, shape (n_items, n_items)
-
-    Notes
-    -----
-    The hard family of Shah and Wainwright (2017), section 5.3.2, used by CCW25, proof A.7.
+    The group is 0..k-1, or the items listed in k; neither none nor all of them. The average winning
+    probabilities of the two groups then differ by exactly ``gap``, in [0, 1/2]. The hard family of
+    Shah and Wainwright (2017), section 5.3.2, used by CCW25, proof A.7; shape (n_items, n_items).
     """
     n = check.integer("n_items", n_items, 2)
     gap = check.nonnegative("gap", gap)
@@ -84,24 +54,8 @@ def edge_wins(
 ) -> NDArray[np.int64]:
     """Sample win matrices of the edge design (CCW25, section 2.1): each pair at most once.
 
-    Parameters
-    ----------
-    rho : array, shape (n, n)
-        Winning probabilities.
-    p : float
-        Probability that a pair is compared, in (0, 1].
-    size : int
-        Number of replicates.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of int, shape (size, n, n)
-        Entry ``[r, i, j]`` is 1 if ``i`` beat ``j`` in replicate ``r``.
-
-    Notes
-    -----
+    A pair, of winning probabilities ``rho``, (n, n), is compared with probability p in (0, 1].
+    Entry ``[r, i, j]``, of shape (size, n, n), is 1 if ``i`` beat ``j`` in replicate ``r``.
     Idealised sampler (floating point).
     """
     matrix = probabilities("rho", rho)
@@ -122,25 +76,10 @@ def individual_wins(
 ) -> NDArray[np.int64]:
     """Sample win matrices of the individual design (CCW25, section 3.1), summed over users.
 
-    Parameters
-    ----------
-    rho : array, shape (n, n)
-        Winning probabilities.
-    users, per_user : int
-        Number of people m, and of comparisons L by each; pairs are drawn uniformly with
-        replacement.
-    size, rng
-        As for `edge_wins`.
-
-    Returns
-    -------
-    array of int, shape (size, n, n)
-        Entry ``[r, i, j]`` counts how often ``i`` beat ``j``; the total is ``users * per_user``.
-
-    Notes
-    -----
-    All comparisons are independent, so the totals are multinomial over the ordered pairs.
-    Idealised sampler (floating point).
+    Each of ``users`` people m makes ``per_user`` comparisons L, of pairs drawn uniformly with
+    replacement and decided by the winning probabilities ``rho``, (n, n). Entry ``[r, i, j]``, of
+    shape (size, n, n), counts how often ``i`` beat ``j``. All comparisons are independent, so the
+    totals are multinomial over the ordered pairs. Idealised sampler (floating point).
     """
     matrix = probabilities("rho", rho)
     total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)

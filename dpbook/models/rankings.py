@@ -19,15 +19,7 @@ _ENUMERATED = 8  # most items whose rankings are listed
 def all_rankings(n_items: int) -> Ints:
     """All rankings, the outcomes of every law over rankings: positions, lexicographic.
 
-    Parameters
-    ----------
-    n_items : int
-        From 1 to 8.
-
-    Returns
-    -------
-    array of int, shape (n_items!, n_items)
-        Entry [r, i] is the place of item i in ranking r.
+    Entry [r, i], of shape (n_items!, n_items), is the place of item i in ranking r; 1 to 8 items.
 
     Examples
     --------
@@ -41,24 +33,10 @@ def all_rankings(n_items: int) -> Ints:
 def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Generator) -> Ints:
     """Sample rankings with probability proportional to phi^(Kendall distance to the identity).
 
-    Parameters
-    ----------
-    users, n_items : int
-        Number of rankings, and of items, at least 2.
-    phi : float
-        Spread in [0, 1]: 0 puts all mass on the identity, 1 is uniform. YLL write theta = 1 - phi.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array of int, shape (users, n_items)
-        Positions; item 0 comes first in the centre.
-
-    Notes
-    -----
-    Mallows (1957), as used in YLL, section 4.2.1. Repeated insertion: item j enters the list of
-    its j predecessors v places before the end with probability proportional to phi^v, v = 0..j.
+    Positions, (users, n_items), at least 2 items; item 0 comes first in the centre. The spread phi
+    is in [0, 1]: 0 puts all mass on the identity, 1 is uniform. YLL, section 4.2.1, write theta =
+    1 - phi. Mallows (1957). Repeated insertion: item j enters the list of its j predecessors v
+    places before the end with probability proportional to phi^v, v = 0..j.
     Idealised sampler (floating point).
     """
     users, n = check.integer("users", users, 1), check.integer("n_items", n_items, 2)
@@ -96,18 +74,7 @@ def _inversions(n: int, users: int, phi: float, rng: np.random.Generator) -> Arr
 
 
 def mallows_pmf(n_items: int, phi: float) -> Array:
-    """Exact law of `mallows_rankings`.
-
-    Parameters
-    ----------
-    n_items, phi
-        As for `mallows_rankings`, at most 8 items.
-
-    Returns
-    -------
-    array, shape (n_items!,)
-        Probability of each of ``all_rankings(n_items)``.
-    """
+    """Exact law of `mallows_rankings` over ``all_rankings(n_items)``, 2 to 8 items."""
     rankings = all_rankings(check.integer("n_items", n_items, 2, _ENUMERATED))
     phi = check.probability("phi", phi)
     i, j = np.triu_indices(n_items, 1)
@@ -116,24 +83,13 @@ def mallows_pmf(n_items: int, phi: float) -> Array:
 
 
 def mallows_pair_probabilities(n_items: int, phi: float) -> Array:
-    """Probability that item i is placed before item j, for every pair.
+    """Probability that `mallows_rankings` place item i before item j, (n_items, n_items).
 
-    Parameters
-    ----------
-    n_items, phi
-        As for `mallows_rankings`.
-
-    Returns
-    -------
-    array, shape (n_items, n_items)
-        A matrix of winning probabilities: entry [i, j] + entry [j, i] is 1, the diagonal 1/2.
-
-    Notes
-    -----
-    For d = j - i > 0 it is sum_{s<d} (s+1) phi^s / (Z_d Z_{d+1}), Z_k = 1 + phi + ... + phi^(k-1):
-    of d + 1 neighbours in the centre the first stands at q among the first d, with probability
-    phi^q/Z_d, and the last is inserted v from the end; they keep their order when q + v < d. YLL,
-    section 4.2.1, put 1/(1+phi) for every pair.
+    A matrix of winning probabilities, 1/2 on the diagonal. For d = j - i > 0 it is
+    sum_{s<d} (s+1) phi^s / (Z_d Z_{d+1}), Z_k = 1 + phi + ... + phi^(k-1): of d + 1 neighbours in
+    the centre the first stands at q among the first d, with probability phi^q/Z_d, and the last is
+    inserted v from the end; they keep their order when q + v < d. YLL, section 4.2.1, put
+    1/(1+phi) for every pair.
     """
     n = check.integer("n_items", n_items, 2)
     phi = check.probability("phi", phi)
@@ -147,17 +103,7 @@ def mallows_pair_probabilities(n_items: int, phi: float) -> Array:
 
 
 def mallows_expected_distance(n_items: int, phi: float) -> float:
-    """Expected Kendall distance of a Mallows ranking from its centre.
-
-    Parameters
-    ----------
-    n_items, phi
-        As for `mallows_rankings`.
-
-    Returns
-    -------
-    float
-    """
+    """Expected Kendall distance of `mallows_rankings` from their centre."""
     # Item j adds the mean of v = 0..j with weights phi^v.
     steps = np.arange(check.integer("n_items", n_items, 2))
     weights = np.power(check.probability("phi", phi), steps, dtype=float)

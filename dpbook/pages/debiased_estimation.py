@@ -90,6 +90,11 @@ def variance_factors(levels: ArrayLike) -> tuple[float, float]:
     return float(np.mean(1 / t2)), float(1 / np.mean(t2))
 
 
+def factor_of(levels: ArrayLike) -> float:
+    """A, the first of `variance_factors`."""
+    return variance_factors(levels)[0]
+
+
 def differences(theta: Array) -> Array:
     """All differences of strengths."""
     return np.asarray(theta[..., :, None] - theta[..., None, :])

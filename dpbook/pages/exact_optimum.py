@@ -272,7 +272,7 @@ def _reduced_program(matrices: Array, k: int | None, loss: str) -> _Reduced:
         image = orbit[relabel(np.argsort(pi))]
         met[:, column] = image[first]
         for row, law in enumerate(laws):
-            costs[row] += wrong * np.bincount(image, law, first.size)
+            costs[row] += wrong * np.bincount(image.astype(np.intp), law, first.size)
     # Tournaments of one isomorphism class meet the same orbits equally often.
     rows, class_of = np.unique(np.sort(met, axis=1), axis=0, return_inverse=True)
     where = np.repeat(np.arange(len(rows)), len(outcomes))

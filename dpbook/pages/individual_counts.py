@@ -38,7 +38,7 @@ def degree_error(n: int, people: int, per_person: int, distinct: bool = False) -
     draws, grid = people * per_person, np.arange(people * per_person + 1)
     error = 0.0
     for hits, chance in ((drawn == 0, 1 / len(pairs)), (drawn < n - 1, 2 / n)):  # pair 0; item 0
-        law = np.bincount(hits.sum(axis=1), minlength=draws + 1) / len(drawn)
+        law = np.bincount(hits.sum(axis=1, dtype=np.intp), minlength=draws + 1) / len(drawn)
         error = max(error, float(np.abs(law - binom.pmf(grid, draws, chance)).max()))
     return error
 

@@ -11,6 +11,7 @@ from scipy import optimize
 from scipy.special import logsumexp
 
 from dpbook.estimators import kwiksort_pmf, kwiksort_rankings
+from dpbook.models import all_rankings
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -92,7 +93,7 @@ def kwiksort_pair_probabilities(preference: ArrayLike) -> Array:
 
     `preference` is that of `kwiksort_pmf`.
     """
-    rankings, law = kwiksort_pmf(preference)
+    law, rankings = kwiksort_pmf(preference), all_rankings(np.shape(preference)[-1])
     before = rankings[:, :, None] < rankings[:, None, :]
     return np.asarray(np.tensordot(law, before.astype(float), axes=1))
 

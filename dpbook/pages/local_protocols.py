@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, permutations, product
 from math import comb, exp, expm1, log, tanh
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +14,15 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from dpbook import _validation as check
+from dpbook.book import figures
 from dpbook.book.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
+from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses
 from dpbook.rankers.on_demand import GroupAnswers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -103,6 +109,44 @@ def hard_data(n: int, people: int, margin: float) -> Ints:
     """A share 1/2 + margin hold one ranking, the others its reverse."""
     first = np.arange(people) < round(people * (0.5 + margin))
     return np.where(first[:, None], np.arange(n), np.arange(n)[::-1])
+
+
+def entry_variance(
+    ranker: PairResponses | Hypercube | OneQuestion | AnswersOnDemand,
+    users: int,
+    fraction: float = 0.5,
+) -> float:
+    """Variance of the estimated share of people who place i before j, where ``fraction`` do.
+
+    With one round of reports, ``(d^2 K / N - 1) / (4 m)`` for K of N pairs at random and a gain d.
+    Those of a group are drawn too: with c = coth(epsilon / 2) and s people for each question,
+    ``(c^2 - 1 + 4 w (1 - w) (m - s) / (m - 1)) / (4 s)``.
+    """
+    m, share = check.integer("users", users, 1), check.probability("fraction", fraction)
+    if isinstance(ranker, AnswersOnDemand):
+        return _on_demand_variance(ranker, m, share)
+    if isinstance(ranker, OneQuestion):
+        size = ranker.size(m)
+        sampled = 4 * share * (1 - share) * (m - size) / max(m - 1, 1)
+        return (coth(ranker.level / 2) ** 2 - 1 + sampled) / (4 * size)
+    if isinstance(ranker, PairResponses) and ranker.design != "random":
+        raise ValueError(f"design = {ranker.design!r}: allowed is 'random'")
+    return (ranker.gain**2 * ranker.answers / ranker.pairs - 1) / (4 * m)
+
+
+def _on_demand_variance(ranker: AnswersOnDemand, m: int, share: float) -> float:
+    """The noise of the reports, and a group drawn at random."""
+    n, slots, law = (
+        ranker.unit.n_items,
+        m + (-m) % ranker.unit.n_items,
+        np.array([1 - share, share]),
+    )
+    mean, square = law @ ranker.means, law @ ranker.means**2
+    # Places of a group are drawn without replacement, some of them empty.
+    spread = m * square / slots - (m * mean / slots) ** 2
+    groups = spread * slots**2 * (n - 1) / (slots - 1) / n**2
+    half = 0.5 if ranker.calibration == "tight" else 1.0  # 1/2 plus half the mean report
+    return float((half * n / m) ** 2 * (m * (ranker.gain**2 - square) / n + groups))
 
 
 def refusal_probability(queries: int, groups: int, limit: int | None = None) -> float:
@@ -237,3 +281,50 @@ def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Arr
     signs = np.where(yes ^ (rng.random(people) < 1 / (1 + exp(level))), 1, -1)
     np.add.at(reached, (item, place), signs)
     return reached
+
+
+def draw_cube(ax: Axes, signs: Sequence[int]) -> None:
+    """The corners of a cube; filled are those in the half of the person's own corner."""
+    shift = np.array([[2.1, 0.0], [0.95, 0.75], [0.0, 1.9]])  # where the three axes go on paper
+    corners = sign_vectors(3)
+    at = {tuple(z.tolist()): (0.9, 0.45) + (z + 1) / 2 @ shift for z in corners}
+    for z, w in combinations(at, 2):
+        if sum(a != b for a, b in zip(z, w, strict=True)) == 1:
+            ax.plot(*zip(at[z], at[w], strict=True), "-", color="#999999", zorder=1)
+    blue, red = figures.ROLES["right"], figures.ROLES["printed"]
+    for z, (x, y) in at.items():
+        likely = np.dot(z, signs) > 0
+        own = z == tuple(signs)
+        ax.plot(x, y, "o" if likely else "s", ms=16 if own else 11, color=blue if likely else red)
+        if not likely:
+            ax.plot(x, y, "s", ms=7, color="white")
+        name = "".join("+" if sign > 0 else "−" for sign in z)
+        blank = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
+        ax.text(x + 0.22, y + 0.2, f"{name}, the own" if own else name, bbox=blank, va="center")
+    ax.plot(4.75, 1.7, "o", ms=11, color=blue)
+    ax.text(4.95, 1.7, "own half: together\n$e^\\varepsilon/(1+e^\\varepsilon)$", va="center")
+    ax.plot(4.75, 0.8, "s", ms=11, color=red)
+    ax.plot(4.75, 0.8, "s", ms=7, color="white")
+    ax.text(4.95, 0.8, "other half: together\n$1/(1+e^\\varepsilon)$", va="center")
+
+
+def draw_protocols(ax: Axes) -> None:
+    """Who is asked what, and what is sent: one line for each protocol."""
+    lines = (
+        ("split", "all pairs", "a sign for each,\nat ε/N"),
+        ("hypercube", "all pairs", "one corner of\nthe cube, at ε"),
+        ("one pair", "a random pair", "one sign, at ε"),
+        ("on demand", "a pair that the\nserver needs now", "one sign, at ε"),
+    )
+    ends: dict[str, Any] = {"va": "center", "ha": "center"}
+    ax.text(0.1, 4.65, "protocol")
+    ax.text(3.25, 4.65, "asked about", ha="center")
+    ax.text(5.95, 4.65, "sends", ha="center")
+    for row, (name, asked, sent) in enumerate(lines):
+        y = 4.0 - 1.1 * row
+        ax.text(0.1, y, name, va="center", weight="bold")
+        ax.text(
+            3.25, y, asked, bbox={"boxstyle": "round", "fc": "#e8f1f8", "ec": "#0072B2"}, **ends
+        )
+        ax.text(5.95, y, sent, bbox={"boxstyle": "round", "fc": "white", "ec": "#555555"}, **ends)
+        ax.annotate("", (4.95, y), (4.3, y), arrowprops={"arrowstyle": "->", "lw": 1.5})

@@ -64,7 +64,7 @@ def edge_comparisons(rho: Array, *, rng: np.random.Generator) -> Comparisons:
 def mean_wins(rho: Array, p: float) -> Array:
     """Expected wins of three items, over all data sets."""
     data, (i, j) = edge_datasets(3, complete=False), np.triu_indices(3, 1)
-    law = np.choose(data + 1, [p * rho[j, i], 1 - p, p * rho[i, j]]).prod(axis=1)
+    law = np.choose((data + 1).astype(np.intp), [p * rho[j, i], 1 - p, p * rho[i, j]]).prod(axis=1)
     return np.asarray(law @ outcome_counts(data, 3))
 
 

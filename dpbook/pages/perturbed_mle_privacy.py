@@ -108,6 +108,11 @@ def exact_loss(scale: float, gamma: float, *, comparisons: int = 1, exchange: bo
     return PerturbedMle(unit, scale, gamma).loss()[1]
 
 
+def tenth_less(*plan: float, **options: Any) -> float:
+    """A twin: a tenth less than `exact_loss`."""
+    return 0.9 * exact_loss(*plan, **options)
+
+
 def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float) -> Any:
     """Privacy loss at the output t."""
     ranker = PerturbedMle(Edge(np.shape(t)[-1]), scale, gamma)

@@ -353,8 +353,8 @@ def draw_twin(ax: Axes, wins: Array, expected: Array, item: int) -> None:
                 }
                 ax.add_patch(Rectangle(at, cell, cell, **look))
     ax.text(left + side / 2, 3.75, "iterate $\\theta^t$\nsees all outcomes", **ink)
-    ax.text(right + side / 2, 3.75, "twin $\\theta^{(m),t}$: item m\naveraged", **ink)
-    ax.text(right - 0.18, low + (n - 0.5 - item) * cell, "m", **ink)
+    ax.text(right + side / 2, 3.75, "twin $\\theta^{(i),t}$: item i\naveraged", **ink)
+    ax.text(right - 0.18, low + (n - 0.5 - item) * cell, "i", **ink)
     middle, height = (left + side + right) / 2 - 0.1, low + side / 2
     ax.text(middle, height + 0.45, "stay close:", **ink)
     ends: dict[str, Any] = {"xy": (right - 0.45, height), "xytext": (left + side + 0.15, height)}

@@ -79,10 +79,6 @@ def check_mechanism(
         With an epsilon, the smallest delta at it is found too. ``private`` compares with both, with
         1e-12 to spare for the rounding of a log-ratio.
 
-    Returns
-    -------
-    MechanismReport
-
     Examples
     --------
     >>> truth = {0: [0.75, 0.25], 1: [0.25, 0.75]}  # one bit, reported truly three times in four
@@ -125,19 +121,9 @@ def check_mechanism(
 def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Array:
     """Smallest delta for each epsilon when a vector gets Laplace noise, for one pair of neighbours.
 
-    Parameters
-    ----------
-    shift : array, shape (n,)
-        Difference of the statistic between the two sides; at most two entries may differ from 0.
-    scale : float
-        Scale b of the noise.
-    epsilons : array
-        Privacy parameters in nats, at least 0, any shape.
-
-    Returns
-    -------
-    array of the shape of ``epsilons``
-        Right to 1e-14 for shifts of up to 40 scales.
+    The shift, (n,), is the difference of the statistic between the two sides; at most two entries
+    may differ from 0. The noise has the scale b; ``epsilons`` are in nats, at least 0, any shape.
+    Right to 1e-14 for shifts of up to 40 scales.
     """
     # With a the absolute shift over b, the loss of one coordinate is +a with probability 1/2, -a
     # with probability exp(-a)/2, and has the density exp((x - a)/2)/4 between. The second one is

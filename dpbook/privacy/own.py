@@ -26,30 +26,14 @@ _NAMES = "ABCDE"
 
 @dataclass(frozen=True)
 class RankerReport:
-    """What `check_ranker` found; printed, it is a sentence with the worst pair drawn.
+    """What `check_ranker` found; printed, it is a sentence with the worst pair drawn."""
 
-    Attributes
-    ----------
-    loss : float
-        The smallest epsilon for which the mechanism is (epsilon, 0)-DP.
-    pair : tuple of ndarray
-        Two neighbouring data sets at which it is attained.
-    outcome : str
-        The outcome that tells them apart, in words.
-    chances : tuple of float
-        Its probabilities on both sides.
-    unit : Edge, Person or WholeRanking
-        Who is protected.
-    epsilon : float or None
-        What was asked about.
-    """
-
-    loss: float
-    pair: tuple[NDArray[Any], NDArray[Any]]
-    outcome: str
-    chances: tuple[float, float]
-    unit: Unit
-    epsilon: float | None = None
+    loss: float  # the smallest epsilon for which the mechanism is (epsilon, 0)-DP
+    pair: tuple[NDArray[Any], NDArray[Any]]  # two neighbouring data sets where it is attained
+    outcome: str  # the outcome that tells them apart, in words
+    chances: tuple[float, float]  # its probabilities on both sides
+    unit: Unit  # who is protected
+    epsilon: float | None = None  # what was asked about
 
     @property
     def private(self) -> bool | None:

@@ -21,7 +21,6 @@ from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
 from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs
 from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
-from dpbook.rankers.spectral import OneShotSpectral
 
 __all__ = [
     "AnswersOnDemand",
@@ -33,7 +32,6 @@ __all__ = [
     "NoisyCounts",
     "NoisyPairs",
     "OneQuestion",
-    "OneShotSpectral",
     "PairResponses",
     "PerturbedMle",
     "PrivateFootrule",

@@ -45,10 +45,6 @@ class Ranker(ABC):
         Who is protected.
     scale : float
         Scale of the noise, in the unit of the statistic that carries it; 0 for no privacy.
-
-    Notes
-    -----
-    Idealised sampler (floating point): for study, unsafe for a release.
     """
 
     unit: Unit

@@ -73,5 +73,5 @@ class PrivateFootrule(OfRankings):
 def places_reached(positions: NDArray[np.integer]) -> Ints:
     """People who place item i at place k or before it, shape (n, n - 1)."""
     n = positions.shape[1]
-    held = np.array([np.bincount(column, minlength=n) for column in positions.T])
+    held = np.array([np.bincount(column.astype(np.intp), minlength=n) for column in positions.T])
     return held.cumsum(axis=1)[:, :-1].astype(np.int64)

@@ -59,6 +59,12 @@ def laplace_bit_loss(epsilon: float) -> float:
     return float(half + np.log(2 - np.exp(-half)))
 
 
+def report_margin(epsilon: ArrayLike, mechanism: str) -> Array:
+    """P(true report) - P(false report) of one answer."""
+    half = 0.5 * np.asarray(epsilon, dtype=float)
+    return np.asarray(np.tanh(half) if mechanism == "response" else -np.expm1(-half))
+
+
 def best_ratio(mechanism: str = "response") -> float:
     """Real number K / epsilon at which K reports at epsilon / K each are best, for every epsilon.
 
@@ -137,6 +143,9 @@ class LocalRanker(Ranker):
                 f"positions of shape {table.shape}: allowed is (users, {self.unit.n_items})"
             )
         return table
+
+    def _release_loss(self) -> tuple[float, float]:
+        return (self.level,) * 2
 
 
 @dataclass(frozen=True)
@@ -218,11 +227,9 @@ class PairResponses(LocalPairs):
 
     Examples
     --------
-    >>> ranker = PairResponses.private(1.0, WholeRanking(4))
-    >>> rng = np.random.default_rng(1)
-    >>> reports = ranker.release([[0, 1, 2, 3]] * 600, ranker.noise(600, rng=rng))
-    >>> int(reports.sum())  # one from each person
-    600
+    >>> ranker, people = PairResponses.private(1.0, WholeRanking(4)), [[0, 1, 2, 3]] * 600
+    >>> ranker.sample(people, rng=np.random.default_rng(1))
+    array([0, 1, 2, 3])
     """
 
     queries: int = 1
@@ -259,17 +266,11 @@ class PairResponses(LocalPairs):
         return report_pmf(self.level, self.mechanism)
 
     @property
-    def margin(self) -> float:
-        """P(true report) - P(false report)."""
-        kind = self.mechanism
-        return 0.0 if kind == "printed" else float(report_margin(self.level, kind))
-
-    @property
     def gain(self) -> float:
         """N / K over the margin of a report."""
-        if not self.margin:
+        if self.mechanism == "printed":
             raise ValueError("mechanism = 'printed': its reports say nothing about the people")
-        return self.pairs / (self.queries * self.margin)
+        return self.pairs / (self.queries * float(report_margin(self.level, self.mechanism)))
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
         """Questions and uniform numbers of ``size`` people, two arrays (size, K)."""
@@ -286,7 +287,8 @@ class PairResponses(LocalPairs):
         before = flat[base + first[question]] < flat[base + second[question]]
         law = self.channel
         report = np.where(before, uniform >= law[1, 0], uniform < law[0, 1])
-        tally = np.bincount((2 * question + report).reshape(-1), minlength=2 * self.pairs)
+        answer = (2 * question + report).reshape(-1).astype(np.intp)
+        tally = np.bincount(answer, minlength=2 * self.pairs)
         return as_tables(tally[1::2], tally[::2], n)
 
     def pmf(self, data: ArrayLike) -> Array:
@@ -299,13 +301,6 @@ class PairResponses(LocalPairs):
         rows = self.channel[(self._one(data) + 1) // 2]
         asked = combinations(range(self.pairs), self.queries)
         return np.concatenate([reduce(np.kron, rows[list(pairs)]) for pairs in asked]) / sets
-
-    def variance(self, users: int, fraction: float = 0.5) -> float:
-        """``(N / (K margin^2) - 1) / (4 m)`` for pairs drawn at random."""
-        if self.design != "random":
-            raise ValueError(f"design = {self.design!r}: allowed is 'random'")
-        square = self.pairs / (self.queries * self.margin**2) if self.margin else np.inf
-        return float((square - 1) / (4 * check.integer("users", users, 1)))
 
     def _release_loss(self) -> tuple[float, float]:
         each = {"response": self.level, "laplace": laplace_bit_loss(self.level), "printed": 0.0}
@@ -366,19 +361,9 @@ class Hypercube(LocalPairs):
         """Exact law of the corner of one person with this ranking, (2^N,), as `sign_vectors`."""
         return hypercube_response_pmf(self._one(data), self.level, self.ties)
 
-    def variance(self, users: int, fraction: float = 0.5) -> float:
-        """``(B^2 - 1) / (4 m)``."""
-        return float((self.gain**2 - 1) / (4 * check.integer("users", users, 1)))
-
     def _release_loss(self) -> tuple[float, float]:
         closed = self.ties == "closed" and self.pairs % 2 == 0
-        return (float(np.logaddexp(0, self.level)) if closed else self.level,) * 2
-
-
-def report_margin(epsilon: ArrayLike, mechanism: str) -> Array:
-    """P(true report) - P(false report) of one answer."""
-    half = 0.5 * np.asarray(epsilon, dtype=float)
-    return np.asarray(np.tanh(half) if mechanism == "response" else -np.expm1(-half))
+        return (float(np.logaddexp(0, self.level)),) * 2 if closed else super()._release_loss()
 
 
 def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Generator) -> Ints:

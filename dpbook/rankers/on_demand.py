@@ -26,13 +26,9 @@ from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Places
 
 @dataclass(frozen=True, eq=False)
 class GroupAnswers:
-    """All answers that Algorithm 2 would give; only those asked for are released.
+    """All answers that Algorithm 2 would give; only those asked for are released."""
 
-    Entry [j, i] of ``values``, (n, n), estimates the share of people who place j before i, and need
-    not be one minus [i, j], from another group.
-    """
-
-    values: Array
+    values: Array  # [j, i]: share of people who place j before i, not one minus [i, j]
     groups: Ints  # the group that answers for an ordered pair, (n, n); diagonal -1
     limit: int  # pairs that one group answers before it refuses
     group_size: int  # places in a group, some of which may be empty
@@ -111,16 +107,7 @@ class AnswersOnDemand(_OnDemand):
         return 2 * self.cap // self.unit.n_items
 
     @property
-    def channel(self) -> Array:
-        """Law of one report: rows are the answers 0 and 1, columns -d and d, d = `gain`.
-
-        Fed with 0 and 1 it spends only ``ln((1 + exp(level)) / 2)``: a coin answers for a 0.
-        """
-        plus = 0.5 * (1 + self._means / self.gain)
-        return np.stack([1 - plus, plus], axis=1)
-
-    @property
-    def _means(self) -> Array:
+    def means(self) -> Array:
         """Expected reports of the answers 0 and 1: what the randomiser is fed with."""
         return np.array([-1.0 if self.calibration == "tight" else 0.0, 1.0])
 
@@ -128,6 +115,15 @@ class AnswersOnDemand(_OnDemand):
     def gain(self) -> float:
         """Size ``coth(level / 2)`` of a report; AGKM print epsilon in the place of e."""
         return float(1 / np.tanh(0.5 * self.level))
+
+    @property
+    def channel(self) -> Array:
+        """Law of one report: rows are the answers 0 and 1, columns minus and plus `gain`.
+
+        Fed with 0 and 1 it spends only ``ln((1 + exp(level)) / 2)``: a coin answers for a 0.
+        """
+        plus = 0.5 * (1 + self.means / self.gain)
+        return np.stack([1 - plus, plus], axis=1)
 
     @property
     def second(self) -> Hypercube:
@@ -183,18 +179,6 @@ class AnswersOnDemand(_OnDemand):
             raise ValueError(f"cap = {self.cap}, fallback = False: a group was asked too often")
         return self.second.sample(table, rng=rng), int(load.clip(max=answers.limit).sum()), True
 
-    def variance(self, users: int, fraction: float = 0.5) -> float:
-        """That of one of the `answers`: the noise of the reports, and a group drawn at random."""
-        m, n = check.integer("users", users, 1), self.unit.n_items
-        share, slots = check.probability("fraction", fraction), m + (-m) % n
-        law = np.array([1 - share, share])
-        mean, square = law @ self._means, law @ self._means**2
-        # Places of a group are drawn without replacement, some of them empty.
-        spread = m * square / slots - (m * mean / slots) ** 2
-        groups = spread * slots**2 * (n - 1) / (slots - 1) / n**2
-        half = 0.5 if self.calibration == "tight" else 1.0  # 1/2 plus half the mean report
-        return float((half * n / m) ** 2 * (m * (self.gain**2 - square) / n + groups))
-
     def _release_loss(self) -> tuple[float, float]:
         """`limit` reports and the fallback, on a ranking and its reverse all at their worst."""
         one = self.level
@@ -245,7 +229,7 @@ class OneQuestion(_OnDemand):
     def _run(self, table: Places, rng: np.random.Generator) -> tuple[Ints, int, bool]:
         """One run, with one person at least for each group."""
         users, n = table.shape
-        size, lie = self._size(users), randomized_response_pmf(self.level)[0, 1]
+        size, lie = self.size(users), randomized_response_pmf(self.level)[0, 1]
         people = rng.permutation(users)
         places, asked, parts = np.zeros(n, dtype=np.int64), 0, [(0, np.arange(n))]
         while any(len(items) > 1 for _, items in parts):
@@ -276,17 +260,8 @@ class OneQuestion(_OnDemand):
                 places[items] += kwiksort_ranking(margin[np.ix_(items, items)], rng=rng)
         return places, asked, bool(open_pairs)
 
-    def variance(self, users: int, fraction: float = 0.5) -> float:
-        """``(c^2 - 1 + 4 w (1 - w) (m - s) / (m - 1)) / (4 s)``, c = coth(epsilon / 2), s asked."""
-        size, share = self._size(users), check.probability("fraction", fraction)
-        sampled = 4 * share * (1 - share) * (users - size) / max(users - 1, 1)
-        return float((1 / np.tanh(0.5 * self.level) ** 2 - 1 + sampled) / (4 * size))
-
-    def _size(self, users: int) -> int:
+    def size(self, users: int) -> int:
         """People in a group."""
         if check.integer("users", users, 1) < self.groups:
             raise ValueError(f"groups = {self.groups}: allowed is an integer from 1 to {users}")
         return users // self.groups
-
-    def _release_loss(self) -> tuple[float, float]:
-        return (self.level,) * 2

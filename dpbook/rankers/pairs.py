@@ -201,15 +201,6 @@ class NoisyPairs(OfRankings):
 
 
 @dataclass(frozen=True)
-class CappedRuns:
-    """Rankings, (..., n), with what must not be published beside them, (...)."""
-
-    positions: Ints
-    comparisons: Ints  # that a run without a cap would have made
-    fell_back: NDArray[np.bool_]  # whether the ranking comes from the fallback
-
-
-@dataclass(frozen=True)
 class CappedKwikSort(OfRankings):
     """Reduction II of AGKM: KwikSort on at most `cap` noisy leads, else Reduction I.
 
@@ -284,15 +275,17 @@ class CappedKwikSort(OfRankings):
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (size..., n)."""
-        return self.runs(data, size, rng=rng).positions
+        return self.runs(data, size, rng=rng)[0]
 
-    def runs(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> CappedRuns:
-        """Independent rankings of one table, and how they came about."""
+    def runs(
+        self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator
+    ) -> tuple[Ints, NDArray[np.bool_]]:
+        """As `sample`; and which rankings the fallback made, not to be published beside them."""
         positions, made = _sorted(self.release(data, self.noise(size, rng=rng)), rng)
         over = made > self.cap
         if over.any():
             positions[over] = self.fallback.sample(data, int(over.sum()), rng=rng)
-        return CappedRuns(positions, made, over)
+        return positions, over
 
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law over ``all_rankings(n)``, for three items or a cap of all pairs."""
@@ -300,14 +293,13 @@ class CappedKwikSort(OfRankings):
         finished, over = law[:, : self.cap + 1].sum(axis=1), law[:, self.cap + 1 :]
         return finished + over.sum() * self.fallback.pmf(data) if over.size else finished
 
-    def budget(self) -> tuple[float, float]:
-        """Exact loss of the answers and of the fallback, attained by opposite rankings."""
-        pairs = comb(self.unit.n_items, 2)
-        spent = inf if self.gaussian else self.unit.step * min(self.cap, pairs) / self.scale
-        return spent, self.fallback.loss()[0] if self.cap < pairs else 0.0
-
     def _release_loss(self) -> tuple[float, float]:
-        return (sum(self.budget()),) * 2
+        """Of the answers and of the fallback together, attained by opposite rankings."""
+        if self.gaussian:
+            return inf, inf
+        pairs = comb(self.unit.n_items, 2)
+        rest = self.fallback.loss()[0] if self.cap < pairs else 0.0
+        return (self.unit.step * min(self.cap, pairs) / self.scale + rest,) * 2
 
 
 def _sorted(leads: Array, rng: np.random.Generator) -> tuple[Ints, Ints]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from itertools import product
 from math import comb, inf
 from typing import Any, Self
 
@@ -31,14 +30,11 @@ from dpbook import _validation as check
 from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.mechanisms.responses import positive_epsilon
-from dpbook.models import all_rankings
 from dpbook.privacy.accounting import person_epsilon
 from dpbook.privacy.units import COMPLETE, Edge, Person
 from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, both_ways, pair_indices
 
 Shape = tuple[int, ...]
-
-_MOST_REPORTS = 20_000  # sets of reports that `FlippedAnswers.pmf` enumerates
 
 
 @dataclass(frozen=True)
@@ -88,9 +84,8 @@ class _Answers(Ranker):
         """`scores` when people answer by a model, (size..., ..., n): truth and noise at once.
 
         Entry [i, j] of ``chance``, (..., n, n), is the probability that somebody prefers i to j.
-        All ``users``, a number or one for each group, answer every pair. Without groups these may
-        also be the numbers of answers to the pairs i < j, broadcast against (size..., ..., pairs).
-        A few draws for a pair do, however many people there are.
+        All ``users``, a number or one for each group, answer every pair; or, without groups, so
+        many the pairs i < j, broadcast against (size..., ..., pairs).
         """
         table, n = check.square_tables("chance", chance), self.unit.n_items
         if table.shape[-1] != n or table.min() < 0 or table.max() > 1:
@@ -187,9 +182,8 @@ class FlippedAnswers(_Answers):
 
     def release(self, data: Any, noise: Any) -> Ints:
         """The reports that people send: tables of the shape of the noise."""
-        true = self._table("data", data)
+        true, turned = self._table("data", data), np.asarray(noise)
         self.unit.check(true)
-        turned = np.asarray(noise)
         return np.asarray(true - turned + np.swapaxes(turned, -1, -2))
 
     def report_pmf(self, ahead: int, behind: int, group: int = 0) -> Array:
@@ -223,31 +217,13 @@ class FlippedAnswers(_Answers):
         return np.asarray((half * (table + opposite) + lean * (table - opposite)).sum(axis=-3))
 
     def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
-        slopes = self.slopes([int(np.max(q)) for q in crowds])
-        excess = np.zeros(shape)
+        slopes, excess = self.slopes([int(np.max(q)) for q in crowds]), np.zeros(shape)
+        channel = self.channel().reshape(-1, 2, 2)
         # Equal slopes leave a sum of half-integers, free of rounding: ties stay ties.
-        laws = zip(self.channel().reshape(-1, 2, 2), crowds, slopes / slopes[0], strict=True)
-        for law, q, slope in laws:
+        for law, q, slope in zip(channel, crowds, slopes / slopes[0], strict=True):
             reported = law[0, 1] + (law[1, 1] - law[0, 1]) * p
             excess += slope * (_count(q, reported, shape, rng) - q / 2)
         return np.asarray(slopes[0] * _item_scores(excess, self.unit.n_items))
-
-    def pmf(self, data: Any) -> Array:
-        """Exact law of the ranking, ties broken by lot, by listing all sets of a few reports."""
-        (ahead, behind), n = both_ways(self._table("data", data)), self.unit.n_items
-        answers = ahead + behind
-        if self.shares is not None or ahead.ndim > 1 or np.prod(answers + 1.0) > _MOST_REPORTS:
-            raise ValueError(
-                f"data of shape {np.shape(data)}: allowed is one table without groups of which at "
-                f"most {_MOST_REPORTS} sets of reports are possible"
-            )
-        laws = [self.report_pmf(*counts) for counts in zip(ahead, behind, strict=True)]
-        reports = np.array(list(product(*(range(law.size) for law in laws))))
-        chance = np.prod([law[reports[:, k]] for k, law in enumerate(laws)], axis=0)
-        scores = _item_scores(reports - answers / 2, n)
-        orders = np.argsort(all_rankings(n), axis=1)
-        fits = np.array([(np.diff(scores[:, order]) <= 0).all(axis=1) for order in orders])
-        return np.asarray(fits @ (chance / fits.sum(axis=0)))
 
 
 @dataclass(frozen=True)
@@ -296,10 +272,8 @@ class LaplaceAnswers(_Answers):
     def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
         total = sum(crowds)
         excess = _count(total, p, shape, rng) - total / 2
-        excess += sum(
-            _laplace_sums(q, shape, rng) / e
-            for e, q in zip(np.atleast_1d(self.levels), crowds, strict=True)
-        )
+        levels = np.atleast_1d(self.levels)
+        excess += sum(_laplace_sums(q, shape, rng) / e for e, q in zip(levels, crowds, strict=True))
         return _item_scores(excess, self.unit.n_items)
 
 

@@ -1,7 +1,6 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
-from dpbook.simulation.compare import errors_at_loss
-from dpbook.simulation.experiments import critical_gaps, edge_win_counts
+from dpbook.simulation.experiments import critical_gaps, edge_win_counts, errors_at_loss
 from dpbook.simulation.responses import (
     pair_order_error,
     privacy_schedule,

@@ -48,6 +48,8 @@ def response_errors(
 ) -> ResponseErrors:
     """Estimation and ranking errors when every user answers every pair once, privately.
 
+    XSC, Section 5, Scenarios I to V.
+
     Parameters
     ----------
     theta : array, shape (n,) or (replicates, n)
@@ -59,13 +61,8 @@ def response_errors(
         Number of users m, in each group that the ranker has.
     gamma : float
         Ridge parameter of `dpbook.rankers.debiased_mle`, at least 0.
-    replicates, rng : int, numpy.random.Generator
-        Number of independent data sets; source of randomness.
-
-    Returns
-    -------
-    ResponseErrors
-        XSC, Section 5, Scenarios I to V.
+    replicates : int
+        Number of independent data sets.
     """
     replicates, n = check.integer("replicates", replicates, 1), ranker.unit.n_items
     truth = check.finite_array("theta", theta)
@@ -83,27 +80,12 @@ def response_errors(
 
 
 def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, Array]:
-    """Kendall and top-k errors of the rankings that scores give.
+    """Kendall and top-k errors, both (...), of the rankings that scores, (..., n), give.
 
-    Parameters
-    ----------
-    scores : array, shape (..., n)
-        Larger is better. Ties count as broken at random: in expectation.
-    truth : array, shape (n,), or of a shape that broadcasts against ``scores``
-        True strengths. Two equal ones have no wrong order; the k-th and the next must differ.
-    k : int
-        Size of the top set, from 1 to n - 1.
-
-    Returns
-    -------
-    kendall : array, shape (...)
-        Share of the n (n - 1) / 2 pairs in the wrong order.
-    top_k : array, shape (...)
-        Symmetric difference of the two top-k sets, over 2 k.
-
-    Notes
-    -----
-    XSC, Sections 4.2 and 4.3; with ties the printed Kendall error counts no pair, this one half.
+    The share of the n (n - 1) / 2 pairs in the wrong order, and the symmetric difference of the two
+    top-k sets, over 2 k: XSC, Sections 4.2 and 4.3. Tied scores count as broken at random, in
+    expectation; the printed Kendall error counts no such pair, this one half. The true strengths
+    broadcast against the scores; two equal ones have no wrong order, the k-th and the next differ.
     """
     values, target = check.finite_array("scores", scores), check.finite_array("truth", truth)
     n = values.shape[-1]
@@ -123,23 +105,10 @@ def ranking_errors(scores: ArrayLike, truth: ArrayLike, k: int) -> tuple[Array, 
 def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) -> float:
     """Exact probability that the better of two items is ranked last, a tie counting one half.
 
-    Parameters
-    ----------
-    gap : float
-        True strength of the better item minus that of the other, log-odds, at least 0.
-    ranker : FlippedAnswers
-        For two items the estimate has the sign of the score. Groups of people of too many
-        different epsilons for an enumeration are refused.
-    users : int, or array of int, shape (groups,)
-        Number of users m, in each group that the ranker has; each compares the two items once.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    The score is a weighted sum of independent binomials, one for each epsilon.
+    The better item is ahead by ``gap``, log-odds, at least 0; ``users`` people, of each group that
+    the ranker has, compare the two once. The score is a weighted sum of independent binomials, one
+    for each epsilon; for two items the estimate has its sign. Groups of too many different epsilons
+    for an enumeration are refused.
     """
     chance, counts = float(expit(check.nonnegative("gap", gap))), _crowd(users, ranker)
     channel, slopes = ranker.channel().reshape(-1, 2, 2), ranker.slopes(counts)
@@ -179,6 +148,9 @@ def privacy_schedule(
 ) -> Array:
     """Privacy parameters that fall with the size of the data, around the threshold (m L)^(-1/2).
 
+    XSC, Scenario II; the text has lost the formulas. The power of the logarithm and ``start`` are
+    a reconstruction.
+
     Parameters
     ----------
     kind : {"faster", "threshold", "slower"}
@@ -186,20 +158,13 @@ def privacy_schedule(
         or ``log(x)^log_power``, with x = n_items * users.
     n_items, users : int or array of int
         Numbers of items, at least 2, and of users, at least 1; broadcast against each other.
-    start : float
-        Epsilon of the smallest x, in nats: it fixes the constant.
-    log_power : float
-        Power of the logarithm, above 0.
+    start, log_power : float
+        Epsilon of the smallest x, in nats, which fixes the constant; power of the logarithm.
 
     Returns
     -------
     array
         One epsilon for each setting.
-
-    Notes
-    -----
-    XSC, Scenario II; the text has lost the formulas. The power of the logarithm and ``start`` are
-    a reconstruction.
     """
     check.choice("kind", kind, SCHEDULES)
     start, power = check.positive("start", start), check.positive("log_power", log_power)

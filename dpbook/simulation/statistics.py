@@ -15,19 +15,11 @@ Array = NDArray[np.float64]
 
 
 def log_relative_error(estimate: ArrayLike, truth: ArrayLike, norm: str = "l2") -> Array:
-    """Natural logarithm of the relative error of an estimate.
+    """Natural logarithm of the relative error of an estimate, shape (...): CCW25, section 4.1.1.
 
-    Parameters
-    ----------
-    estimate, truth : array, shape (..., n)
-        Strengths, taken as they are: centre both or neither. True ones are not all zero.
-    norm : {"l2", "linf"}
-        Euclidean norm, or largest absolute entry.
-
-    Returns
-    -------
-    array, shape (...)
-        ``log(norm(estimate - truth) / norm(truth))``, CCW25, section 4.1.1; -inf for an exact one.
+    ``log(norm(estimate - truth) / norm(truth))`` of strengths, (..., n), in the Euclidean norm
+    ``"l2"`` or the largest absolute entry ``"linf"``; -inf for an exact one. Strengths are taken as
+    they are: centre both or neither. True ones are not all zero.
     """
     order = 2 if check.choice("norm", norm, ("l2", "linf")) == "l2" else np.inf
     values, target = check.finite_array("estimate", estimate), check.finite_array("truth", truth)
@@ -43,20 +35,11 @@ def log_relative_error(estimate: ArrayLike, truth: ArrayLike, norm: str = "l2") 
 def top_k_error(
     scores: ArrayLike, truth_mask: ArrayLike, k: int, *, rng: np.random.Generator | None = None
 ) -> Array:
-    """Share of the true top-k set that the k largest scores miss.
+    """Share of the true top-k set that the k largest scores, (..., n), miss: shape (...).
 
-    Parameters
-    ----------
-    scores, k, rng
-        As for `dpbook.estimators.top_k_mask`.
-    truth_mask : array of bool, shape (n,)
-        The true set, exactly k items: the mask of the true strengths.
-
-    Returns
-    -------
-    array, shape (...)
-        1 minus (size of the intersection) / k: the relative Hamming error of CCW25, section 4.1.1.
-        A k-set drawn by lot has mean 1 - k / n.
+    The true set, exactly k items, is a mask, (n,). 1 minus (size of the intersection) / k: the
+    relative Hamming error of CCW25, section 4.1.1. A k-set drawn by lot has mean 1 - k / n. Ties as
+    for `dpbook.estimators.top_k_mask`.
     """
     mask = np.asarray(truth_mask)
     n = np.asarray(scores).shape[-1]
@@ -72,20 +55,11 @@ def top_k_error(
 def quantile_interval(
     values: ArrayLike, q: float, *, confidence: float = 0.95
 ) -> tuple[float, float, float]:
-    """Sample quantile with a distribution-free confidence interval from order statistics.
+    """Sample quantile, lower and upper end of a distribution-free interval from order statistics.
 
-    Parameters
-    ----------
-    values : array, shape (N,)
-        Independent observations; infinities are allowed.
-    q, confidence : float
-        Level of the quantile, and of the interval, in (0, 1).
-
-    Returns
-    -------
-    estimate, lower, upper : float
-        The interval covers the true quantile with probability at least ``confidence``, whatever
-        the law; an end is -inf or inf if N is too small to bound that side.
+    The interval of independent ``values``, (N,), of which some may be infinite, covers the true
+    quantile of level q with probability at least ``confidence``, whatever the law; an end is -inf
+    or inf if N is too small to bound that side.
     """
     x = np.sort(check.number_array("values", values))
     if x.ndim != 1 or not x.size:
@@ -118,21 +92,11 @@ class Trend:
 
 
 def trend(settings: ArrayLike, curve: ArrayLike, *, confidence: float = 0.9999) -> Trend:
-    """Slope and steps of a curve, with intervals from the replicates.
+    """Slope and steps of a curve, with intervals by Student's t over the replicates.
 
-    Parameters
-    ----------
-    settings : array, shape (S,)
-        Positive and increasing.
-    curve : array, shape (S, size)
-        One run of the whole experiment in each column.
-    confidence : float
-        Of the slope's interval, and of all steps together (Bonferroni).
-
-    Returns
-    -------
-    Trend
-        By Student's t over the columns: one slope, and S - 1 steps, from each.
+    ``settings``, (S,), are positive and increasing; each column of ``curve``, (S, size), is one run
+    of the whole experiment, with one slope and S - 1 steps. The confidence is that of the slope's
+    interval, and of all steps together (Bonferroni).
     """
     x = check.finite_array("settings", settings)
     if x.ndim != 1 or x[0] <= 0 or (np.diff(x) <= 0).any():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import at_least, at_most, claims, ledger, lock
+from dpbook.book import at_least, at_most, claims, lock
 from dpbook.book.claims import ClaimError, check
 from dpbook.book.collect import collect
 from dpbook.book.ledger import LedgerError, find_ledger, load_ledger
@@ -325,7 +325,7 @@ def test_what_another_claim_decides_is_taken_from_there(project):
 def test_the_ledger_is_parsed_again_only_when_it_has_changed(project, monkeypatch):
     path = project / "book" / "claims.yml"
     first = load_ledger(path)
-    monkeypatch.setattr(ledger.yaml, "load", lambda *a, **o: pytest.fail("parsed again"))
+    monkeypatch.setattr(yaml, "load", lambda *a, **o: pytest.fail("parsed again"))
     assert load_ledger(path) == first
     monkeypatch.undo()
     write_ledger(project, LEDGER[1:])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.data import reference_table
+from dpbook.models import btl_probabilities, edge_wins
 from dpbook.pages.edge_experiments import (
     FRESH,
+    OneShotSpectral,
     complete_run,
     edge_counts,
     edge_experiment,
@@ -16,10 +19,13 @@ from dpbook.pages.edge_experiments import (
     edge_ridge,
     edge_truth,
     one_shot_run,
+    reference_table,
     script_noise,
     sets_only,
+    spectral_scores,
     summary_rows,
 )
+from dpbook.privacy import Edge
 from dpbook.simulation import edge_win_counts, top_k_error
 
 METRICS = {
@@ -198,3 +204,39 @@ def test_the_scripts_noise_is_that_of_r():
 def test_the_one_shot_algorithm_guesses_unless_epsilon_is_huge():
     errors, spread, bare = one_shot_run(40, [1.0, 1e9], 20, rng(8))
     assert errors[0] > 0.5 and errors[1] == pytest.approx(bare) and spread < 0.1
+
+
+def test_spectral_scores_and_ergodicity_against_the_definition():
+    wins = edge_wins(btl_probabilities(np.linspace(-1, 1, 7)), rng=rng(6))[0]
+    scores, rho = spectral_scores(wins)
+    steps = wins.T / 7
+    np.fill_diagonal(steps, 1 - steps.sum(axis=1))
+    np.testing.assert_allclose(np.linalg.matrix_power(steps, 400)[0], scores, atol=1e-10)
+    distances = [np.abs(a - b).sum() / 2 for a, b in itertools.combinations(steps, 2)]
+    assert rho == pytest.approx(max(distances), abs=1e-12)
+
+
+def test_spectral_scores_find_the_best_items_without_noise():
+    theta = np.repeat([-1.0, 0.0], [150, 50])
+    scores, _ = spectral_scores(edge_wins(btl_probabilities(theta), rng=rng(8))[0])
+    assert top_k_error(scores, theta == 0, 50) < 0.2
+
+
+def test_one_shot_scale_is_the_formula_and_refuses_rho_one():
+    ranker = OneShotSpectral.printed(2, Edge(100), 25, rho=0.9, delta=1e-4)
+    assert ranker.scale == pytest.approx(8 * 2 / 10 * np.sqrt(25 * np.log(1e6)) / 2)
+    with pytest.raises(ValueError, match="rho"):
+        OneShotSpectral.printed(2, Edge(100), 25, rho=1.0, delta=1e-4)
+
+
+def test_one_shot_releases_scores_and_noise():
+    wins = edge_wins(btl_probabilities(np.linspace(-1, 1, 7)), rng=rng(6))[0]
+    ranker, z = OneShotSpectral(Edge(7), 0.5), rng(7).laplace(size=(3, 7))
+    np.testing.assert_allclose(ranker.release(wins, z), spectral_scores(wins)[0] + 0.5 * z)
+
+
+def test_spectral_scores_refuse_too_many_defeats_and_a_split_walk():
+    with pytest.raises(ValueError, match="defeats"):
+        spectral_scores(np.array([[0, 9, 0], [0, 0, 1], [1, 0, 0]]))
+    with pytest.raises(ValueError, match="unique"):
+        spectral_scores(np.zeros((3, 3)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpbook.estimators import kemeny_score, kwiksort_pmf, pairwise_counts
+from dpbook.models import all_rankings
 from dpbook.pages.kemeny_and_kwiksort import (
     chain_ratio,
     kwiksort_pair_probabilities,
@@ -20,7 +21,7 @@ def test_pair_probabilities_give_the_expected_cost():
     rng = np.random.default_rng(1)
     wins = random_tournament(5, 0.5, rng).astype(float)
     fractions = pairwise_counts(np.argsort(rng.random((7, 5)), axis=1)) / 7
-    rankings, law = kwiksort_pmf(wins)
+    rankings, law = all_rankings(5), kwiksort_pmf(wins)
     placed = kwiksort_pair_probabilities(wins)
     assert np.allclose(placed + placed.T + np.eye(5), 1)
     assert np.isclose((placed * fractions.T).sum(), law @ kemeny_score(rankings, fractions))
@@ -67,6 +68,6 @@ def test_chain_against_enumeration():
         orders = [[5, *range(5)], [*range(5), 5]]
         orders.append([*np.flatnonzero(~before), 5, *np.flatnonzero(before)])
         counts = pairwise_counts(np.argsort(orders, axis=1), weights=[10**7, 10**7, 1])
-        rankings, law = kwiksort_pmf((counts > counts.T).astype(float))
+        rankings, law = all_rankings(6), kwiksort_pmf((counts > counts.T).astype(float))
         cost = kemeny_score(rankings, counts)
         assert np.isclose(law @ cost / cost.min(), chain_ratio(before), rtol=1e-6)

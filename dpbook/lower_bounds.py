@@ -11,6 +11,8 @@ from scipy.special import rel_entr
 
 from dpbook import _validation as check
 
+__all__ = ["edge_kl", "fano_error", "gilbert_varshamov", "product_law", "product_log_ratio"]
+
 Array = NDArray[np.float64]
 
 MOST_BITS = 21
@@ -19,17 +21,8 @@ MOST_BITS = 21
 def edge_kl(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) -> float:
     """Kullback-Leibler divergence of the edge data of two models, in nats.
 
-    Parameters
-    ----------
-    rho, other : array, shape (n, n)
-        Winning probabilities.
-    p : float
-        Probability that a pair is compared, in (0, 1].
-
-    Returns
-    -------
-    float
-        Infinite if ``other`` rules out what ``rho`` allows.
+    The models are winning probabilities, (n, n); a pair is compared with probability p in (0, 1].
+    Infinite if ``other`` rules out what ``rho`` allows.
     """
     a = check.square_table("rho", rho)
     b = check.square_table("other", other)
@@ -42,18 +35,11 @@ def edge_kl(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) -> float:
 
 
 def product_law(probabilities: ArrayLike) -> Array:
-    """Law of independent bits over all 2^d data sets.
+    """Law of independent bits over all 2^d data sets, shape (2^d,).
 
-    Parameters
-    ----------
-    probabilities : array, shape (d,)
-        Chance of a one for each of at most 21 bits. The part of a table of win probabilities above
-        its diagonal, row by row, gives the law of the tournament.
-
-    Returns
-    -------
-    array, shape (2^d,)
-        Bit e of the number of a data set is its e-th bit.
+    The chances of a one, (d,), are those of at most 21 bits; bit e of the number of a data set is
+    its e-th bit. The part of a table of win probabilities above its diagonal, row by row, gives the
+    law of the tournament.
     """
     ones = _chances("probabilities", probabilities)
     if ones.size > MOST_BITS:
@@ -67,17 +53,9 @@ def product_law(probabilities: ArrayLike) -> Array:
 def product_log_ratio(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     """Largest log-ratio of acceptance probabilities of a private test of independent bits.
 
-    Parameters
-    ----------
-    p, q : array, shape (bits,)
-        Probabilities of a one under the two laws.
-    epsilon : float
-        Privacy parameter in nats; neighbours differ in one bit.
-
-    Returns
-    -------
-    float
-        Sum of log((1 + p (e^(s epsilon) - 1)) / (1 + q (e^(s epsilon) - 1))), s the sign of p - q.
+    Sum of log((1 + p (e^(s epsilon) - 1)) / (1 + q (e^(s epsilon) - 1))), s the sign of p - q, over
+    the bits, of which p and q, (bits,), are the chances of a one under the two laws. Neighbours
+    differ in one bit; epsilon is in nats.
     """
     a, b = _chances("p", p), _chances("q", q)
     if a.shape != b.shape:
@@ -96,17 +74,8 @@ def _chances(name: str, value: ArrayLike) -> Array:
 def fano_error(hypotheses: int, kl: float) -> float:
     """Error probability that no test avoids, private or not.
 
-    Parameters
-    ----------
-    hypotheses : int
-        Number M of laws, at least 2.
-    kl : float
-        Bound on the pairwise Kullback-Leibler divergences, in nats.
-
-    Returns
-    -------
-    float
-        max(0, 1 - (kl + log 2) / log M): a lower bound on the mean error over the M laws.
+    max(0, 1 - (kl + log 2) / log M): a lower bound on the mean error over the M >= 2 laws, whose
+    pairwise Kullback-Leibler divergences are at most ``kl``, in nats.
     """
     number = check.integer("hypotheses", hypotheses, 2)
     return max(0.0, 1 - (check.nonnegative("kl", kl) + log(2)) / log(number))
@@ -115,16 +84,9 @@ def fano_error(hypotheses: int, kl: float) -> float:
 def gilbert_varshamov(length: int, weight: int, distance: int) -> int:
     """Number of sets of equal size, pairwise far apart, that can always be had.
 
-    Parameters
-    ----------
-    length, weight, distance : int
-        Size of the ground set, of each set, and the least symmetric difference of two of them.
-
-    Returns
-    -------
-    int
-        All sets, divided by the sets that one kept set rules out, rounded up: in a greedy choice
-        no more are lost. Two sets differ in an even number 2h of items.
+    Of all sets of ``weight`` out of ``length`` items, divided by the sets that one kept set rules
+    out, rounded up: in a greedy choice no more are lost. Two sets differ in at least ``distance``
+    items, an even number 2h.
     """
     length = check.integer("length", length, 1)
     weight = check.integer("weight", weight, 1, length)

@@ -1,0 +1,323 @@
+// The panel "Rerun this page here": runs the page's cells in a worker and puts what they show in the
+// place of what was published, until Restore. Nothing is loaded before the reader asks.
+// One worker serves the panel and the editors of a page.
+window.dpbookRun = (() => {
+  let worker = null;
+  const runtime = () => window.dpbookLive;
+  const impossible = () => location.protocol === "file:"
+    ? "A page that was opened as a file may not start a worker: serve the folder "
+      + "(dpbook serve, or any static host) to run it here."
+    : !runtime() ? "This copy of the book was built without the runtime; make live adds it."
+      : typeof WebAssembly !== "object" || typeof Worker !== "function"
+        ? "This browser has no WebAssembly or no workers, which a run here needs." : "";
+  const megabytes = packages => Math.ceil(Object.entries(runtime().bytes)
+    .filter(([name]) => packages.includes("scipy") || !["scipy", "openblas"].includes(name))
+    .filter(([name]) => packages.includes("matplotlib") || !["matplotlib", "pillow"].includes(name))
+    .reduce((sum, [, size]) => sum + size, 0) / 1e6);
+  const stop = () => { worker?.terminate(); worker = null; };
+  // What is wrong, in a sentence.
+  const words = why => /another build/.test(why)
+    ? "The book was published anew while this page was open: load the page again."
+    : why === "lost" ? "The worker was lost: a file of it is missing, or memory ran out."
+      : /memory/i.test(why) ? "The browser has no memory left for this run."
+        : `The runtime could not be used (${why}).`;
+  const send = (request, hear) => {
+    try {
+      worker ??= new Worker(new URL("../live/worker.mjs", location.href), {type: "module"});
+    } catch (error) {
+      hear({kind: "broken", why: error.message});
+      return;
+    }
+    worker.onerror = () => {
+      stop();
+      hear({kind: "broken", why: "lost"});
+    };
+    worker.onmessage = ({data}) => {
+      if (data.kind === "broken") stop();
+      try { hear(data); } catch (error) { hear({kind: "broken", why: error.message}); }
+      window.dispatchEvent(new CustomEvent("dpbook-live", {detail: data}));
+    };
+    worker.postMessage({...request, build: runtime().build});
+  };
+  return {impossible, megabytes, send, stop, words};
+})();
+
+document.addEventListener("DOMContentLoaded", () => {
+  const panel = document.querySelector("details.live");
+  if (!panel) return;
+  const about = JSON.parse(panel.dataset.live);
+  const form = panel.querySelector("form");
+  const fields = [...form.querySelectorAll("[data-kind]")];
+  const status = panel.querySelector(".live-status");
+  const bar = panel.querySelector("progress");
+  const clock = panel.querySelector(".live-clock");
+  const button = name => panel.querySelector(`[data-do="${name}"]`);
+  const run = form.querySelector("[type=submit]");
+  const article = document.querySelector("article");
+  const byHand = () => {
+    const given = Object.entries(chosen()).map(([name, value]) =>
+      ` -p ${name} '${typeof value === "string" ? value : JSON.stringify(value)}'`).join("");
+    return `To run it by hand: dpbook run ${about.page}${given}`;
+  };
+  let published = null, began = 0, timer = 0;
+
+  const say = words => { status.textContent = words; };
+  const read = field => {
+    const text = field.value.trim();
+    if (field.dataset.kind === "str") return text;
+    if (/^list of str/.test(field.dataset.kind)) return JSON.parse(text);
+    if (/^list/.test(field.dataset.kind))
+      return text.replace(/^\[|\]$/g, "").split(",").filter(one => one.trim()).map(Number);
+    if (/bool/.test(field.dataset.kind)) return /^true$/i.test(text);
+    return Number(text);
+  };
+  const chosen = () => Object.fromEntries(
+    fields.filter(field => field.value.trim() !== field.dataset.published)
+      .map(field => [field.name, read(field)]));
+
+  // What will be loaded is said before it is.
+  const why = dpbookRun.impossible();
+  panel.querySelector(".live-size").textContent = why ? `${why} ${byHand()}`
+    : `The first run loads at most ${dpbookRun.megabytes(about.packages)} MB from this site, and from nowhere else; `
+      + "nothing that you enter leaves this computer.";
+  run.disabled = Boolean(why);
+
+  const set = values => fields.forEach(field => {
+    const value = values[field.name];
+    field.value = value === undefined ? field.dataset.published
+      : typeof value === "string" ? value : JSON.stringify(value);
+  });
+  panel.querySelectorAll("[data-set]").forEach(one => one.addEventListener("click", () => {
+    set(one.dataset.set === "quick" ? about.quick : {});
+    say(one.dataset.set === "quick" ? "Smaller sizes: seconds instead of minutes." : "");
+  }));
+
+  // Values in the address: #epsilon=0.25&n_items=6; held to the ranges like typed ones.
+  const fromAddress = () => {
+    const given = new URLSearchParams(location.hash.slice(1));
+    const known = fields.filter(field => given.has(field.name));
+    if (!known.length) return;
+    known.forEach(field => { field.value = given.get(field.name); });
+    panel.open = true;
+    say("Values from the address are filled in; Run starts.");
+  };
+  fromAddress();
+  window.addEventListener("hashchange", fromAddress);
+
+  const finish = () => {
+    clearInterval(timer);
+    run.disabled = false;
+    button("stop").disabled = true;
+    bar.hidden = true;
+    clock.textContent = "";
+  };
+  const fail = words => {
+    finish();
+    say(`${words} The published page is unchanged. ${byHand()}`);
+  };
+
+  form.addEventListener("submit", event => {
+    event.preventDefault();
+    let given;
+    try {
+      given = chosen();
+      const odd = Object.entries(given).find(([, value]) => Number.isNaN(value)
+        || (Array.isArray(value) && value.some(Number.isNaN)));
+      if (odd) throw new Error(`${odd[0]} is not a number`);
+    } catch (error) { say(`A value cannot be read: ${error.message}.`); return; }
+    begin({page: about.page, given});
+  });
+
+  const begin = request => {
+    const results = new Array(about.cells).fill(null);
+    let at = -1, words = "";
+    began = performance.now();
+    const seconds = () => ((performance.now() - began) / 1000).toFixed(0);
+    // The clock is for the eye; what is read aloud are the stages and the end.
+    const progress = () => {
+      clock.textContent = at < 0 ? `${words || "loading"} … ${seconds()} s`
+        : `cell ${at + 1} of ${about.cells}: ${words} … ${seconds()} s`;
+    };
+    clearInterval(timer);
+    timer = setInterval(progress, 1000);
+    run.disabled = true;
+    button("stop").disabled = false;
+    bar.hidden = false;
+    bar.value = 0;
+    dpbookRun.send({...request, packages: about.packages}, data => {
+      if (data.kind === "stage") { words = data.words; say(words); progress(); }
+      else if (data.kind === "begin") {
+        if (at < 0) say("running the cells");
+        [at, words] = [data.cell, data.words.slice(0, 60)];
+        bar.value = at / about.cells;
+        progress();
+      } else if (data.kind === "cell") results[data.cell] = data.outputs;
+      else if (data.kind === "refused") { finish(); say(`${data.why}.`); }
+      else if (data.kind === "failed") fail(`Cell ${data.cell + 1} failed: ${data.why}.`);
+      else if (data.kind === "done") {
+        finish();
+        show(results, data.glued, request.given);
+        say(`Done in ${seconds()} s. The page shows your run; Restore brings the published one back.`);
+      } else if (data.kind === "broken") fail(dpbookRun.words(data.why));
+    });
+  };
+  button("stop").addEventListener("click", () => {
+    dpbookRun.stop();
+    finish();
+    say("Stopped; the page is as it was.");
+  });
+
+  // --- the page itself ---
+  const cells = [...article.querySelectorAll("div.cell")];
+  const hidden = new Set(about.hidden);
+  const cellOf = number => cells[number - [...hidden].filter(other => other < number).length];
+  const mark = given => {
+    const told = Object.entries(given).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+    return `your run: ${told.join(", ") || "as published"}`;
+  };
+  const element = (tag, className, fill) => {
+    const made = document.createElement(tag);
+    made.className = className;
+    fill(made);
+    return made;
+  };
+  const source = svg => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+
+  function show(results, glued, given) {
+    restore();
+    published = [];
+    const keep = (node, change) => {
+      published.push([node, node.cloneNode(true)]);
+      change(node);
+    };
+    const label = mark(given);
+    results.forEach((outputs, number) => {
+      const cell = hidden.has(number) ? null : cellOf(number);
+      const place = cell?.querySelector(":scope > .cell_output, :scope > details > .cell_output");
+      if (!place || !outputs) return;
+      keep(place, () => {
+        const figures = [...place.querySelectorAll("img")];
+        const frames = figures.map(image => image.closest("figure") || image);
+        const made = [];
+        for (const output of outputs) {
+          if (output.svg !== undefined && figures.length) {
+            figures.shift().src = source(output.svg);
+            made.push(frames.shift());
+          } else if (output.svg !== undefined) {
+            made.push(element("div", "output", one => {
+              const image = one.appendChild(document.createElement("img"));
+              image.src = source(output.svg);
+              image.alt = "A figure of your run that the published page does not have.";
+            }));
+          } else if (output.html !== undefined)
+            made.push(element("div", "output text_html", one => {
+              one.innerHTML = output.html;
+              relink(one, place);
+              window.dpbookSliders(one);
+            }));
+          else made.push(element("div", "output stream highlight-myst-ansi notranslate", one => {
+            const box = element("div", "highlight", inner => {
+              inner.appendChild(document.createElement("pre")).textContent = output.text;
+            });
+            one.appendChild(box);
+          }));
+        }
+        const badge = element("p", "live-mark", one => { one.textContent = label; });
+        place.replaceChildren(badge, ...made);
+        place.classList.add("live-changed");
+      });
+    });
+    article.querySelectorAll(".pasted-text[data-glue]").forEach(span => keep(span, () => {
+      span.textContent = glued[Number(span.dataset.glue)];
+      span.classList.add("live-changed");
+      span.title = label;
+    }));
+    button("restore").disabled = false;
+  }
+  // The card of a run knows no addresses; the published card does.
+  const relink = (one, place) => {
+    const name = one.querySelector(".claim-card strong");
+    const link = place.querySelector(".claim-card strong a");
+    if (name && link && link.textContent === name.textContent)
+      name.replaceChildren(link.cloneNode(true));
+  };
+  function restore() {
+    for (const [node, before] of published || []) node.replaceWith(before);
+    published = null;
+    button("restore").disabled = true;
+  }
+  button("restore").addEventListener("click", () => {
+    restore();
+    say("The published page is back.");
+  });
+});
+
+// Editors: the reader's own text, kept in this browser only.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const box of document.querySelectorAll("[data-try]")) {
+    const area = box.querySelector("textarea");
+    const said = box.querySelector(".try-said");
+    const button = name => box.querySelector(`[data-do="${name}"]`);
+    const template = area.value;
+    const key = `dpbook:${location.pathname}:${box.dataset.try}`;
+    const store = act => { try { return act(localStorage); } catch { return null; } };
+    area.value = store(kept => kept.getItem(key)) ?? template;
+    area.addEventListener("input", () => store(kept => kept.setItem(key, area.value)));
+    const why = dpbookRun.impossible();
+    const packages = ["numpy", "scipy", ...(/matplotlib|plt/.test(template) ? ["matplotlib"] : [])];
+    said.textContent = why || "The first run loads at most "
+      + `${dpbookRun.megabytes(packages)} MB from this site.`;
+    for (const name of ["check", "template", "save"]) button(name).disabled = false;
+    button("check").disabled = Boolean(why);
+    const finish = () => { button("check").disabled = false; button("stop").disabled = true; };
+    const line = words => {
+      const made = document.createElement("p");
+      made.textContent = words;
+      return made;
+    };
+    button("check").addEventListener("click", () => {
+      button("check").disabled = true;
+      button("stop").disabled = false;
+      said.replaceChildren(line("running …"));
+      const request = {code: area.value, solved: box.dataset.solved, packages};
+      dpbookRun.send(request, data => {
+        if (data.kind === "stage") said.replaceChildren(line(`${data.words} …`));
+        else if (data.kind === "broken") {
+          finish();
+          said.replaceChildren(line(dpbookRun.words(data.why)));
+        } else if (data.kind === "text") {
+          finish();
+          const made = data.outputs.map(output => {
+            const one = document.createElement(output.text === undefined ? "div" : "pre");
+            if (output.text !== undefined) one.textContent = output.text;
+            else if (output.html !== undefined) one.innerHTML = output.html;
+            else one.appendChild(new Image()).src =
+              `data:image/svg+xml;charset=utf-8,${encodeURIComponent(output.svg)}`;
+            return one;
+          });
+          if (data.why) made.push(line(data.why));
+          if (data.solved === true) made.push(line("✓ Solved."));
+          else if (data.solved !== undefined)
+            made.push(line(`Not yet${data.solved ? `: ${data.solved}` : ""}.`));
+          said.replaceChildren(...made);
+        }
+      });
+    });
+    button("stop").addEventListener("click", () => {
+      dpbookRun.stop();
+      finish();
+      said.replaceChildren(line("Stopped."));
+    });
+    button("template").addEventListener("click", () => {
+      area.value = template;
+      store(kept => kept.removeItem(key));
+    });
+    button("save").addEventListener("click", () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([area.value], {type: "text/x-python"}));
+      link.download = `${box.dataset.try}.py`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  }
+});

@@ -1,0 +1,164 @@
+"""Pages without IPython, as in a reader's browser: what they show is what papermill shows."""
+
+import io
+import json
+import py_compile
+import shutil
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import pytest
+from myst_nb.core.variables import format_plain_text
+
+from dpbook import browser
+
+TIMESTAMP = py_compile.PycInvalidationMode.TIMESTAMP
+ROOT = Path(__file__).parents[1]
+PAGE = {
+    "cells": [
+        "epsilon = 1.0  # privacy | nats | (0, 10]",
+        "x = 2 * epsilon\nprint(x)\nx + 1",
+        "from myst_nb import glue\nglue('twice', x, display=False)",
+    ],
+    "parameters": 0,
+    "glued": [("twice", ".2f"), ("twice", "s"), ("nowhere", "s")],
+}
+
+
+def told_of(page, given):
+    """All that a run of a page tells."""
+    screen, told = browser.Screen(), []
+    saved = {name: sys.modules.get(name) for name in ("IPython", "IPython.display", "myst_nb")}
+    browser.install(screen)
+    try:
+        browser.run_page(page, given, screen, told.append)
+    finally:
+        for name, module in saved.items():
+            sys.modules.pop(name)
+            if module is not None:
+                sys.modules[name] = module
+    return told
+
+
+def test_a_page_runs_at_given_values_and_shows_what_a_notebook_shows():
+    told = told_of(PAGE, {"epsilon": 0.5})
+    assert [one["kind"] for one in told] == ["begin", "cell"] * 3 + ["done"]
+    assert told[3]["outputs"] == [{"text": "1.0\n"}, {"text": "2.0\n"}]
+    assert told[-1]["glued"] == ["1.00", "1.0", "?"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"epsilon": 11}, r"epsilon = 11 is outside the allowed values; allowed: float, (0, 10]"),
+        ({"epsilon": "much"}, "allowed: float, (0, 10]"),
+        ({"n": 3}, "there is no parameter 'n'"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_before_anything_runs(given, why):
+    (only,) = told_of(PAGE, given)
+    assert only["kind"] == "refused"
+    assert why in only["why"]
+
+
+def test_a_failing_cell_is_a_sentence_with_its_line():
+    page = PAGE | {"cells": [PAGE["cells"][0], "y = 1\n1 / (epsilon - 1)"]}
+    last = told_of(page, {})[-1]
+    assert last["kind"] == "failed"
+    assert (
+        last["why"]
+        == "ZeroDivisionError: float division by zero (cell 2, line 2: 1 / (epsilon - 1))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [(1.5, ".3f"), (2, "d"), (7.0, "d"), ("a:b", "s"), (float("inf"), "g"), (0.25, ".0%"), (3, "")],
+)
+def test_numbers_in_sentences_are_written_as_the_published_ones(value, form):
+    assert browser.sentence(repr(value), form) == format_plain_text(repr(value), form)
+
+
+def test_the_text_of_a_reader_is_run_and_its_errors_are_sentences():
+    screen, told = browser.Screen(), []
+    for text in ("print(1)\n2 + 2", "print(1)\n2 +", "print(1)\nlen(3)"):
+        browser.run_text(text, "", screen, told.append)
+    assert told[0]["outputs"] == [{"text": "1\n"}, {"text": "4\n"}]
+    assert told[1]["why"] == "SyntaxError: invalid syntax (your text, line 2: 2 +)"
+    assert "(your text, line 2: len(3))" in told[2]["why"]
+    assert told[2]["outputs"] == [{"text": "1\n"}]
+
+
+@pytest.mark.parametrize(
+    ("solved", "said"),
+    [("x == 2", True), ("x > 2", False), ("'halve it' if x > 1 else True", "halve it")],
+)
+def test_an_exercise_says_whether_it_is_solved(solved, said):
+    screen, told = browser.Screen(), []
+    browser.run_text("x = 2", solved, screen, told.append)
+    assert told == [{"kind": "text", "outputs": [], "solved": said}]
+
+
+def test_bytecode_is_kept_and_not_compared_with_its_source(tmp_path):
+    (tmp_path / "one.py").write_text("x = 1\n")
+    py_compile.compile(tmp_path / "one.py", invalidation_mode=TIMESTAMP)
+    packed = browser.packed_bytecode([str(tmp_path)])
+    (tmp_path / "one.py").write_text("x = 2\n")
+    shutil.rmtree(tmp_path / "__pycache__")
+    zipfile.ZipFile(io.BytesIO(packed)).extractall("/")
+    code = "import one; print(one.x)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "1\n"
+    assert browser.packed_bytecode([str(tmp_path)]) is None, "nothing new"
+
+
+def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
+    """A process that refuses to import them runs a page, with its checks."""
+    code = textwrap.dedent(
+        """
+        import json, os, sys
+        refused = ("IPython", "jinja2", "yaml", "jsonschema", "pandas", "seaborn", "fcntl")
+        class Refuse:
+            def find_spec(self, name, path=None, target=None):
+                if name.split(".")[0] in refused and not hasattr(sys.modules.get(name), "display"):
+                    raise ModuleNotFoundError(f"{name} is refused", name=name)
+        sys.meta_path.insert(0, Refuse())
+        os.environ["MPLBACKEND"] = "svg"
+        from dpbook import browser
+        screen = browser.Screen()
+        browser.install(screen)
+        page, ledger, given = json.load(sys.stdin)
+        os.makedirs("book")
+        json.dump(ledger, open("book/ledger.json", "w"))
+        told = []
+        browser.run_page(page, given, screen, told.append)
+        records = [o["record"] for t in told for o in t.get("outputs", ()) if "record" in o]
+        last = {k: v for k, v in told[-1].items() if k != "outputs"}
+        print(json.dumps([last, [[r["id"], r["holds"], r["control"]] for r in records]]))
+        """
+    )
+    from dpbook.book.live import bundle
+    from dpbook.book.pages import find_page, load_profile
+
+    page = find_page(ROOT, "01")
+    packed = bundle(page, ROOT)
+    given = load_profile(ROOT, "smoke").get(page.name, {})
+    words = json.dumps([packed, packed["ledger"], given])
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        input=words,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        check=True,
+    )
+    last, records = json.loads(run.stdout)
+    assert last["kind"] == "done", last
+    assert "?" not in last["glued"]
+    assert records == [[entry["id"], True, True] for entry in packed["ledger"]]
