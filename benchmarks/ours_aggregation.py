@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.aggregation import ITEMS, PHI, USERS, column
 from dpbook.data import Rankings
-from dpbook.estimators import kemeny_ranking, kwiksort_ranking, pairwise_counts
+from dpbook.estimators import kemeny_ranking, kwiksort_rankings, pairwise_counts
 from dpbook.models import mallows_rankings
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import NoisyPairs, PairResponses
@@ -29,7 +29,7 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
         return lambda: local.sample(data[0], rng=rng)
     solution, _, _ = column(kind)
     if solution == "KwikSort":
-        return lambda: kwiksort_ranking(pairwise_counts(data[0]), rng=rng)
+        return lambda: kwiksort_rankings(pairwise_counts(data[0]), rng=rng)
     if solution == "DP-KwikSort":
         ranker = NoisyPairs.private(1.0, WholeRanking(data.shape[-1]))
         return lambda: ranker.sample(pairwise_counts(data[0]), rng=rng)

@@ -192,9 +192,10 @@ def run_page(
 
 
 def _words(source: str) -> str:
-    """The first line of a cell that says something."""
-    lines = [line.strip() for line in source.splitlines() if line.strip()]
-    return next((line for line in lines if not line.startswith(("from ", "import "))), lines[0])
+    """The first line of a cell that is no import; of imports alone, "imports"."""
+    body = ast.parse(source).body
+    first = [node.lineno for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    return source.splitlines()[first[0] - 1] if first else "imports"
 
 
 def packed_bytecode(folders: Sequence[str]) -> bytes | None:

@@ -153,7 +153,7 @@ def test_kwiksort_samplers_follow_the_law():
     table, law = all_rankings(4), est.kwiksort_pmf(preference)
     rng = np.random.default_rng(7)
     batch = est.kwiksort_rankings(counts, 20_000, rng=rng)
-    single = np.array([est.kwiksort_ranking(counts, rng=rng) for _ in range(6000)])
+    single = np.array([est.kwiksort_rankings(counts, rng=rng) for _ in range(6000)])
     for draws in (batch, single):
         assert audit_sampler(frequencies(draws, table), law).passed
     mirrored = est.kwiksort_pmf(preference.T)
@@ -168,7 +168,7 @@ def test_kwiksort_batches_keep_replicates_apart():
     assert (est.kwiksort_rankings(stack, rng=rng) == expected).all()
     many = est.kwiksort_rankings(stack, 4, rng=rng)
     assert many.shape == (2, 3, 4, 9) and (many == expected[:, :, None]).all()
-    assert (est.kwiksort_ranking(stack[0, 0], rng=rng) == orders[0]).all()
+    assert (est.kwiksort_rankings(stack[0, 0], rng=rng) == orders[0]).all()
 
 
 def comparison_law(wins, items):
@@ -299,8 +299,8 @@ def test_local_search_ends_where_no_move_helps():
         (lambda g: est.kendall_distance([0, 2], [0, 1]), "a = "),
         (lambda g: est.kemeny_score([0, 1], np.eye(3)), "fractions"),
         (lambda g: est.borda_ranking([1.0, 2.0]), "counts"),
-        (lambda g: est.kwiksort_ranking(np.zeros((2, 3, 3)), rng=g), "counts"),
-        (lambda g: est.kwiksort_ranking(np.zeros((3, 3)), rng=None), "rng"),
+        (lambda g: est.kwiksort_rankings(np.zeros((2, 3)), rng=g), "counts"),
+        (lambda g: est.kwiksort_rankings(np.zeros((3, 3)), rng=None), "rng"),
         (lambda g: est.kwiksort_rankings(np.zeros((3, 3)), 0, rng=g), "size"),
         (lambda g: est.kwiksort_pmf(np.full((3, 3), 0.4)), "preference"),
         (lambda g: est.kwiksort_pmf([[0, 1.2], [-0.2, 0]]), "preference"),

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,19 @@ def run_here(
     seconds = time.monotonic() - start
     found = json.loads(browser.evaluate(_ANSWER))
     return {"page": name, "seconds": round(seconds, 1), **found, "requests": watch.problems}
+
+
+@contextmanager
+def broken_copy(html: Path) -> Iterator[Path]:
+    """The same book with one file of the runtime cut short."""
+    with tempfile.TemporaryDirectory() as made:
+        for path in html.iterdir():
+            if path.name != "live":
+                Path(made, path.name).symlink_to(path)
+        shutil.copytree(html / "live", Path(made, "live"))
+        (wheel,) = Path(made, "live", "runtime").glob("numpy-*.whl")
+        wheel.write_bytes(wheel.read_bytes()[:-1])
+        yield Path(made)
 
 
 def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
@@ -153,7 +167,10 @@ def main(arguments: list[str] | None = None) -> int:
     known = {record["id"]: record for record in records}
     names = [path.stem for path in sorted((given.html / "live" / "pages").glob("*.json"))]
     results, failed = [], 0
-    with serve(given.html.resolve()) as origin, tempfile.TemporaryDirectory() as profile:
+    with (
+        serve(given.html.resolve()) as origin,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+    ):
         browser = Browser(binary, profile)
         try:
             for name in fnmatch.filter(names, given.only):
@@ -174,6 +191,17 @@ def main(arguments: list[str] | None = None) -> int:
                 results.append(found)
         finally:
             browser.close()
+    with broken_copy(given.html.resolve()) as copy, serve(copy) as origin:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+            browser = Browser(binary, profile)
+            found = run_here(browser, origin, names[0], {}, quick=True)
+            browser.close()
+        refused = bool(found["why"]) and not found.get("shown")
+        print(
+            f"  {'a broken file of the runtime':<34} {'ok' if refused else 'FAILED':>6}  "
+            f"{found['why']}"
+        )
+        failed += not refused
     if not given.quick and given.only == "*":
         kept = ("page", "seconds", "start", "figures", "bytes", "problems", "claims", "same")
         rows = [{key: found.get(key) for key in kept} for found in results]

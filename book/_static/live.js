@@ -50,6 +50,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const fields = [...form.querySelectorAll("[data-kind]")];
   const status = panel.querySelector(".live-status");
   const bar = panel.querySelector("progress");
+  const clock = panel.querySelector(".live-clock");
   const button = name => panel.querySelector(`[data-do="${name}"]`);
   const run = form.querySelector("[type=submit]");
   const article = document.querySelector("article");
@@ -108,6 +109,7 @@ document.addEventListener("DOMContentLoaded", () => {
     run.disabled = false;
     button("stop").disabled = true;
     bar.hidden = true;
+    clock.textContent = "";
   };
   const fail = words => {
     finish();
@@ -131,8 +133,11 @@ document.addEventListener("DOMContentLoaded", () => {
     let at = -1, words = "";
     began = performance.now();
     const seconds = () => ((performance.now() - began) / 1000).toFixed(0);
-    const progress = () => say(at < 0 ? `${words || "loading"} … ${seconds()} s`
-      : `cell ${at + 1} of ${about.cells}: ${words} … ${seconds()} s`);
+    // The clock is for the eye; what is read aloud are the stages and the end.
+    const progress = () => {
+      clock.textContent = at < 0 ? `${words || "loading"} … ${seconds()} s`
+        : `cell ${at + 1} of ${about.cells}: ${words} … ${seconds()} s`;
+    };
     clearInterval(timer);
     timer = setInterval(progress, 1000);
     run.disabled = true;
@@ -140,8 +145,9 @@ document.addEventListener("DOMContentLoaded", () => {
     bar.hidden = false;
     bar.value = 0;
     dpbookRun.send({...request, packages: about.packages}, data => {
-      if (data.kind === "stage") { words = data.words; progress(); }
+      if (data.kind === "stage") { words = data.words; say(words); progress(); }
       else if (data.kind === "begin") {
+        if (at < 0) say("running the cells");
         [at, words] = [data.cell, data.words.slice(0, 60)];
         bar.value = at / about.cells;
         progress();

@@ -85,6 +85,7 @@ def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
 <button type="button" data-do="restore" disabled>Restore</button></p>
 </form>
 <p class="live-status" role="status"></p>
+<p class="live-clock"></p>
 <progress class="live-bar" max="1" value="0" aria-label="Progress of the run" hidden></progress>
 </details>"""
 

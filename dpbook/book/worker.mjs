@@ -27,6 +27,12 @@ async function kept(build, content) {
   }
 }
 
+// Packages are compared with the hashes of the lock; one that differs is only told to the console.
+function whole(made, packages) {
+  const missing = packages.find((name) => !(name in made.loadedPackages));
+  if (missing) throw new Error(`${missing} is not the file that belongs to this book`);
+}
+
 async function start(packages, build) {
   tell({ kind: "stage", words: "loading Python" });
   const files = bytes("./runtime/dpbook.zip");
@@ -36,6 +42,7 @@ async function start(packages, build) {
     packages,
     env: { MPLBACKEND: "svg", MPLCONFIGDIR: "/tmp/matplotlib", HOME: "/home/pyodide" },
   });
+  whole(made, packages);
   tell({ kind: "stage", words: "importing" });
   made.unpackArchive(await files, "zip");
   if (await bytecode) made.unpackArchive(await bytecode, "zip", { extractDir: "/" });
@@ -86,6 +93,7 @@ missing`;
     if (missing) {
       tell({ kind: "stage", words: `loading ${missing}` });
       await made.loadPackage(missing);
+      whole(made, [missing]);
       made.runPython("import importlib; importlib.invalidate_caches()");
       await made.runPythonAsync(run);
     }

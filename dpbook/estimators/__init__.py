@@ -5,7 +5,6 @@ from dpbook.estimators.kwiksort import (
     comparisons_pmf,
     comparisons_pmf_tournament,
     kwiksort_pmf,
-    kwiksort_ranking,
     kwiksort_rankings,
 )
 from dpbook.estimators.orders import (
@@ -29,7 +28,6 @@ __all__ = [
     "kemeny_score",
     "kendall_distance",
     "kwiksort_pmf",
-    "kwiksort_ranking",
     "kwiksort_rankings",
     "local_search_ranking",
     "pairwise_counts",

@@ -25,23 +25,16 @@ _ENUMERATED = 8  # most items whose rankings are listed
 _SUBSETS = 16  # most items whose subsets are listed
 
 
-def kwiksort_ranking(counts: ArrayLike, *, rng: np.random.Generator) -> Ints:
-    """Rank by quicksort: a random pivot, on its left the items that a majority puts before it.
-
-    Entry [i, j] of ``counts``, (n, n), says how many users place i before j; fractions and noisy
-    counts will do. Pivots are uniform, and a fair coin decides each compared pair that is tied.
-    Positions, (n,). Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds) and YLL
-    (section 2.1).
-    """
-    return kwiksort_rankings(check.square_table("counts", counts), rng=rng)
-
-
 def kwiksort_rankings(
     counts: ArrayLike, size: int | None = None, *, rng: np.random.Generator
 ) -> Ints:
-    """`size` independent runs of KwikSort on each of many tables, (..., n, n), at once.
+    """Rank by quicksort: a random pivot, on its left the items that a majority puts before it.
 
-    Positions, (..., size, n); without a size one run, and no axis for it. See `kwiksort_ranking`.
+    `size` independent runs on each of the tables ``counts``, (..., n, n), whose entry [i, j] says
+    how many users place i before j; fractions and noisy counts will do. Pivots are uniform, and a
+    fair coin decides each compared pair that is tied. Positions, (..., size, n); without a size one
+    run, and no axis for it. Ailon, Charikar and Newman (2008), as used by AGKM (Concrete bounds)
+    and YLL (section 2.1).
     """
     table = check.square_tables("counts", counts)
     margin = table - np.swapaxes(table, -1, -2)

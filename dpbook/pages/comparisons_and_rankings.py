@@ -47,7 +47,7 @@ def plackett_luce_pmf(theta: ArrayLike) -> NDArray[np.float64]:
 def kwiksort_comparisons(
     counts: NDArray[Any], *, rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """`kwiksort_ranking` of counts without ties, and the pairs it compares, the pivot first."""
+    """`kwiksort_rankings` of counts without ties, and the pairs it compares, the pivot first."""
     placed: list[int] = []
     pairs: list[tuple[int, int]] = []
     parts = [rng.permutation(len(counts)).tolist()]

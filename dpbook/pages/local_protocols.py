@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, permutations, product
 from math import comb, exp, expm1, log, tanh
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +14,15 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from dpbook import _validation as check
+from dpbook.book import figures
 from dpbook.book.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses
 from dpbook.rankers.on_demand import GroupAnswers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -276,3 +281,50 @@ def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Arr
     signs = np.where(yes ^ (rng.random(people) < 1 / (1 + exp(level))), 1, -1)
     np.add.at(reached, (item, place), signs)
     return reached
+
+
+def draw_cube(ax: Axes, signs: Sequence[int]) -> None:
+    """The corners of a cube; filled are those in the half of the person's own corner."""
+    shift = np.array([[2.1, 0.0], [0.95, 0.75], [0.0, 1.9]])  # where the three axes go on paper
+    corners = sign_vectors(3)
+    at = {tuple(z.tolist()): (0.9, 0.45) + (z + 1) / 2 @ shift for z in corners}
+    for z, w in combinations(at, 2):
+        if sum(a != b for a, b in zip(z, w, strict=True)) == 1:
+            ax.plot(*zip(at[z], at[w], strict=True), "-", color="#999999", zorder=1)
+    blue, red = figures.ROLES["right"], figures.ROLES["printed"]
+    for z, (x, y) in at.items():
+        likely = np.dot(z, signs) > 0
+        own = z == tuple(signs)
+        ax.plot(x, y, "o" if likely else "s", ms=16 if own else 11, color=blue if likely else red)
+        if not likely:
+            ax.plot(x, y, "s", ms=7, color="white")
+        name = "".join("+" if sign > 0 else "−" for sign in z)
+        blank = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
+        ax.text(x + 0.22, y + 0.2, f"{name}, the own" if own else name, bbox=blank, va="center")
+    ax.plot(4.75, 1.7, "o", ms=11, color=blue)
+    ax.text(4.95, 1.7, "own half: together\n$e^\\varepsilon/(1+e^\\varepsilon)$", va="center")
+    ax.plot(4.75, 0.8, "s", ms=11, color=red)
+    ax.plot(4.75, 0.8, "s", ms=7, color="white")
+    ax.text(4.95, 0.8, "other half: together\n$1/(1+e^\\varepsilon)$", va="center")
+
+
+def draw_protocols(ax: Axes) -> None:
+    """Who is asked what, and what is sent: one line for each protocol."""
+    lines = (
+        ("split", "all pairs", "a sign for each,\nat ε/N"),
+        ("hypercube", "all pairs", "one corner of\nthe cube, at ε"),
+        ("one pair", "a random pair", "one sign, at ε"),
+        ("on demand", "a pair that the\nserver needs now", "one sign, at ε"),
+    )
+    ends: dict[str, Any] = {"va": "center", "ha": "center"}
+    ax.text(0.1, 4.65, "protocol")
+    ax.text(3.25, 4.65, "asked about", ha="center")
+    ax.text(5.95, 4.65, "sends", ha="center")
+    for row, (name, asked, sent) in enumerate(lines):
+        y = 4.0 - 1.1 * row
+        ax.text(0.1, y, name, va="center", weight="bold")
+        ax.text(
+            3.25, y, asked, bbox={"boxstyle": "round", "fc": "#e8f1f8", "ec": "#0072B2"}, **ends
+        )
+        ax.text(5.95, y, sent, bbox={"boxstyle": "round", "fc": "white", "ec": "#555555"}, **ends)
+        ax.annotate("", (4.95, y), (4.3, y), arrowprops={"arrowstyle": "->", "lw": 1.5})

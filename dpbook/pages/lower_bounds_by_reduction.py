@@ -20,7 +20,7 @@ from scipy.stats import betabinom
 from dpbook.estimators import (
     borda_ranking,
     kendall_distance,
-    kwiksort_ranking,
+    kwiksort_rankings,
     pairwise_counts,
     ranks_from_scores,
 )
@@ -334,7 +334,7 @@ def _aggregates(profile: Ints, rng: np.random.Generator) -> Iterator[tuple[str, 
     # Sums of places are win counts reversed, and so is the noise on them.
     noise = -noisy_borda.noise(rng=rng)
     yield "Borda", borda_ranking(counts)
-    yield "KwikSort", kwiksort_ranking(counts, rng=rng)
+    yield "KwikSort", kwiksort_rankings(counts, rng=rng)
     yield "noisy Borda, ε = 1", ranks_from_scores(noisy_borda.release(counts, noise))
 
 

@@ -1,4 +1,4 @@
-"""Page 20: exact chance that a ranking from randomised responses puts two items in the wrong order.
+"""Pages 20 and 21: exact chance that randomised responses put two items in the wrong order.
 
 When every user answers every pair, the ridge fit ranks the items by their reported wins (with a
 common epsilon, debiased or not). The difference of two items' wins is a sum of independent bits:
@@ -9,22 +9,37 @@ where the trapezoidal rule converges exponentially fast.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from dpbook import _validation as check
 from dpbook.mechanisms.responses import positive_epsilon
+from dpbook.models import average_win_probabilities, btl_probabilities
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
-from dpbook.simulation import pair_order_error
+from dpbook.simulation import pair_order_error, privacy_schedule, ranking_errors
 
 Array = NDArray[np.float64]
 
 # Nodes on half of the contour, and their distance in standard deviations: the rule errs by about
 # exp(-2 pi / STEP) of the answer.
 NODES, STEP = 96, 0.2
+
+# What page 20 simulates. The decay: people, of whom every fourth crowd is drawn, and epsilons.
+LEVELS = (0.5, 1.0, 2.0)
+DECAY_USERS = np.unique(np.geomspace(10, 8000, 30).astype(int))
+DRAWN = slice(2, 22, 4)
+# The top sets: n, k, people and epsilon, and the gaps over the critical one.
+TOP_SETS = ((8, 2, 200, 1.0), (16, 4, 1000, 0.5), (32, 8, 800, 1.0), (32, 16, 400, 2.0))
+MULTIPLES = np.array([0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.7])
+# Scenarios III and IV: n, people and epsilon; people in the figure; schedules and their people.
+SCENARIO = ((10, 20, 40), (50, 200, 800), LEVELS)
+SHOWN_USERS = 50 * 2 ** np.arange(6)
+SCHEDULES, SCHEDULE_USERS = ("faster", "threshold", "slower"), 50 * 4 ** np.arange(4)
 
 
 def ranker_of(kind: str, epsilon: ArrayLike, n_items: int) -> FlippedAnswers | LaplaceAnswers:
@@ -33,6 +48,132 @@ def ranker_of(kind: str, epsilon: ArrayLike, n_items: int) -> FlippedAnswers | L
     if kind == "laplace":
         return LaplaceAnswers.private(epsilon, answer)
     return FlippedAnswers.private(epsilon, answer, reading=kind)
+
+
+def factor(epsilon: ArrayLike) -> Array:
+    """A, by which flipping and debiasing blow up a variance; everybody has the same epsilon."""
+    return 1 / np.tanh(np.asarray(epsilon) / 2) ** 2
+
+
+def spaced(n: int, gap: float) -> Array:
+    """Equally spaced strengths, best first, sum zero."""
+    return np.asarray(gap * ((n - 1) / 2 - np.arange(n)), dtype=float)
+
+
+def pairs(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """All pairs, the better item first if strengths fall."""
+    return np.triu_indices(n, 1)
+
+
+def win_gaps(theta: ArrayLike) -> Array:
+    """Differences of the average winning probabilities, shape (n, n)."""
+    tau = average_win_probabilities(btl_probabilities(theta))
+    return tau[:, None] - tau
+
+
+def kendall(theta: Array, users: int, epsilon: float) -> float:
+    """Expected share of misordered pairs, exact, if strengths fall."""
+    wrong = local_order_errors(theta, users=users, epsilon=epsilon)
+    return float(wrong[pairs(len(theta))].mean())
+
+
+def across(theta: Array, k: int, users: int, epsilon: float) -> Array:
+    """Chances of the wrong order for pairs of a top-k item and another, if strengths fall."""
+    return local_order_errors(theta, users=users, epsilon=epsilon)[:k, k:]
+
+
+def critical(n: int, k: int) -> float:
+    """The gap at which the top k of n meet the others, over sqrt(A / (m n))."""
+    return float(2 * np.sqrt(2) * (np.sqrt(np.log(k)) + np.sqrt(np.log(n - k))))
+
+
+def scores_of(
+    theta: Array, users: int, epsilon: float, size: int, rng: np.random.Generator
+) -> Array:
+    """Scores of the plain reports on all pairs, drawn ``size`` times."""
+    ranker = ranker_of("classic", epsilon, len(theta))
+    return ranker.simulate(btl_probabilities(theta), users, size, rng=rng)
+
+
+def by_scores(
+    theta: Array, users: int, epsilon: float, k: int, size: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Kendall and top-k errors of ``size`` rankings by simulated scores; no estimate is needed."""
+    return ranking_errors(scores_of(theta, users, epsilon, size, rng), theta, k)
+
+
+def decay_samples(
+    spacing: float, replicates: int, rng: np.random.Generator
+) -> dict[float, list[Array]]:
+    """Kendall errors of ten items for each epsilon and each crowd that is drawn."""
+    ten, size = spaced(10, 2 * spacing), 2 * replicates
+    crowds = DECAY_USERS[DRAWN].tolist()
+    return {e: [by_scores(ten, m, e, 1, size, rng)[0] for m in crowds] for e in LEVELS}
+
+
+def top_set_shares(
+    size: int, rng: np.random.Generator
+) -> dict[tuple[int, int, int, float], tuple[Array, Array]]:
+    """Gaps below the top set, and how often it is found exactly, for each design."""
+    found = {}
+    for n, k, m, e in TOP_SETS:
+        gaps = MULTIPLES * critical(n, k) * np.sqrt(factor(e) / (m * n))
+        steps = [np.where(np.arange(n) < k, gap, 0.0) for gap in gaps]
+        hits = [(by_scores(theta, m, e, k, size, rng)[1] == 0).mean() for theta in steps]
+        found[n, k, m, e] = gaps, np.array(hits)
+    return found
+
+
+def scenario_errors(rng: np.random.Generator) -> tuple[Array, Array]:
+    """Kendall and top-n/4 errors of Scenario III, each of the shape (n, people, epsilon, 1000)."""
+    errors = [
+        by_scores(spaced(n, 0.1), m, e, round(n / 4), 1000, rng) for n, m, e in product(*SCENARIO)
+    ]
+    shape = tuple(map(len, SCENARIO))
+    full, top = np.moveaxis(np.array(errors), 1, 0).reshape(2, *shape, 1000)
+    return full, top
+
+
+def shown_errors(
+    n_items: int, spacing: float, replicates: int, rng: np.random.Generator
+) -> tuple[dict[float, list[tuple[Array, Array]]], dict[str, list[Array]]]:
+    """Errors in the figure of the scenarios: by epsilon, and Kendall's by schedule."""
+    theta, k = spaced(n_items, spacing), max(1, round(n_items / 4))
+
+    def drawn(m: int, e: float) -> tuple[Array, Array]:
+        return by_scores(theta, m, e, k, replicates, rng)
+
+    points = {e: [drawn(m, e) for m in SHOWN_USERS.tolist()] for e in LEVELS}
+    marks = {}
+    for kind in SCHEDULES:
+        levels = privacy_schedule(kind, n_items, SCHEDULE_USERS)
+        marks[kind] = [
+            drawn(m, e)[0] for m, e in zip(SCHEDULE_USERS.tolist(), levels.tolist(), strict=True)
+        ]
+    return points, marks
+
+
+def draw_page_20(
+    n_items: int, spacing: float, replicates: int, rng: np.random.Generator
+) -> np.random.Generator:
+    """The generator as page 20 leaves it: page 21 goes on from there."""
+    decay_samples(spacing, replicates, rng)
+    top_set_shares(3 * replicates, rng)
+    scenario_errors(rng)
+    shown_errors(n_items, spacing, replicates, rng)
+    return rng
+
+
+def with_half_width(samples: Array) -> tuple[float, float]:
+    """Mean, and half the width of its 95% interval by the normal law."""
+    return samples.mean(), 1.96 * samples.std(ddof=1) / np.sqrt(samples.size)
+
+
+def plain_ticks(ax: Axes, values: ArrayLike) -> None:
+    """Ticks of a logarithmic axis at these values, written without powers of ten."""
+    ticks = np.asarray(values).tolist()
+    ax.set_xticks(ticks, [f"{v:g}" for v in ticks])
+    ax.minorticks_off()
 
 
 class _Row:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
 from dpbook.data import Rankings
-from dpbook.estimators import kwiksort_ranking
+from dpbook.estimators import kwiksort_rankings
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Array, Ints
@@ -257,7 +257,7 @@ class OneQuestion(_OnDemand):
         for start, items in parts:
             places[items] = start
             if len(items) > 1:
-                places[items] += kwiksort_ranking(margin[np.ix_(items, items)], rng=rng)
+                places[items] += kwiksort_rankings(margin[np.ix_(items, items)], rng=rng)
         return places, asked, bool(open_pairs)
 
     def size(self, users: int) -> int:

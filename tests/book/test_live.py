@@ -270,7 +270,7 @@ def test_a_run_can_be_stopped_and_begun_again(site, browser):
     with serve(site) as origin:
         go(browser, f"{origin}/notebooks/01.html#epsilon=3")
         click(browser, RUN)
-        until(browser, STATUS, "cell 2 of 2: a long one")
+        until(browser, ".live-clock", "cell 2 of 2: a long one")
         click(browser, "[data-do=stop]")
         until(browser, STATUS, "Stopped; the page is as it was.")
         browser.evaluate("document.querySelector('[name=epsilon]').value = '2'; 0")

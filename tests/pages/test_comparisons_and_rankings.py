@@ -105,5 +105,5 @@ def test_recorded_comparisons() -> None:
     assert audit_sampler(np.bincount(numbers, minlength=law.size), law).passed
     transitive = est.comparisons_pmf(12)
     assert not audit_sampler(np.bincount(numbers, minlength=law.size), transitive).passed
-    again = est.kwiksort_ranking(counts, rng=np.random.default_rng(3))
+    again = est.kwiksort_rankings(counts, rng=np.random.default_rng(3))
     assert (kwiksort_comparisons(counts, rng=np.random.default_rng(3))[0] == again).all()

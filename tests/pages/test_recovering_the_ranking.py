@@ -8,9 +8,13 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from dpbook.pages.recovering_the_ranking import (
+    across,
+    by_scores,
+    kendall,
     local_order_errors,
     local_order_rates,
     ranker_of,
+    spaced,
 )
 from dpbook.simulation import pair_order_error, response_errors
 
@@ -110,3 +114,11 @@ def test_two_items_have_the_rate_of_a_coin():
 def test_bad_strengths(theta):
     with pytest.raises(ValueError, match="theta"):
         local_order_errors(theta, users=3, epsilon=1.0)
+
+
+def test_simulated_rankings_err_as_the_exact_law_says():
+    theta, size = spaced(6, 0.2), 4000
+    full, top = by_scores(theta, 50, 1.0, 2, size, np.random.default_rng(20))
+    assert abs(full.mean() - kendall(theta, 50, 1.0)) < 5 * full.std() / np.sqrt(size)
+    wrong = across(theta, 2, 50, 1.0) / 2
+    assert wrong.max() < top.mean() < wrong.sum()
