@@ -11,12 +11,12 @@ from typing import Any
 WORDS_PER_MINUTE = 180
 SECONDS = {"lines": 4.0, "figures": 40.0, "tables": 25.0, "displays": 20.0, "inlines": 1.5}
 
-_EXERCISE = re.compile(r"```\{exercise\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
+_EXERCISE = re.compile(r"```\{(exercise|try)\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
 _GATED = re.compile(r"```\{solution-start\}.*?(```\{solution-end\}\s*```|\Z)", re.DOTALL)
 
 
 def counts(notebook: Mapping[str, Any]) -> dict[str, int]:
-    """Words, shown lines, figures, tables, formulas, without exercises and folded code."""
+    """Words, shown lines, figures, tables, formulas, without exercises, editors and folded code."""
     found, solving = dict.fromkeys(("words", *SECONDS), 0), False
     for cell in notebook["cells"]:
         text = "".join(cell["source"])

@@ -27,6 +27,7 @@ PAGE = {
         cell("code", "fig\nplt.show()"),
         cell("code", "table(rows, 'x')\n", ["hide-input"]),
         cell("markdown", "```{exercise} Skip these words\nall of them\n```\n"),
+        cell("markdown", "```{try} own\n:solved: x\nx = 1\n```\n"),
         cell("markdown", "```{solution-start} x\n```\n\nhidden words"),
         cell("code", "e = 5"),
         cell("markdown", "```{solution-end}\n```\n\nfive"),
