@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, permutations, product
 from math import comb, exp, expm1, log, tanh
@@ -18,6 +19,7 @@ from dpbook.book import figures
 from dpbook.book.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
+from dpbook.privacy import WholeRanking
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses
 from dpbook.rankers.on_demand import GroupAnswers
 
@@ -83,6 +85,37 @@ def mean_cap(n: int) -> dict[str, int]:
     """Comparisons that KwikSort makes on average, and a tenth more groups."""
     cap = round(float(comparisons_pmf(n) @ np.arange(comb(n, 2) + 1)))
     return {"cap": cap, "groups": cap + cap // 10 + 1}
+
+
+def one_pair(n: int, level: float) -> PairResponses:
+    """One random pair from each person."""
+    return PairResponses.private(level, WholeRanking(n), solver="kemeny")
+
+
+def split(n: int, level: float) -> PairResponses:
+    """All pairs from each person, each at an equal share of the budget."""
+    pairs = comb(n, 2)
+    return replace(one_pair(n, level), queries=pairs, scale=pairs / level)
+
+
+def hypercube(n: int, level: float) -> Hypercube:
+    """All pairs from each person in one report."""
+    return Hypercube.private(level, WholeRanking(n), solver="kemeny")
+
+
+def answers_on_demand(n: int, level: float) -> AnswersOnDemand:
+    """Algorithm 2, mended: all of the budget for the answers."""
+    return AnswersOnDemand.private(level, WholeRanking(n), cap=quantile_cap(n), fallback=False)
+
+
+def on_demand(n: int, level: float) -> AnswersOnDemand:
+    """Algorithm 3, mended: half of the budget for the answers, half for the fallback."""
+    return AnswersOnDemand.private(level, WholeRanking(n), cap=quantile_cap(n))
+
+
+def one_question(n: int, level: float) -> OneQuestion:
+    """One question to each person, as many groups as KwikSort needs on average and a tenth more."""
+    return OneQuestion.private(level, WholeRanking(n), **mean_cap(n))
 
 
 def safe_cap(n: int) -> int:
