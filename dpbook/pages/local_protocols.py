@@ -335,10 +335,10 @@ def draw_cube(ax: Axes, signs: Sequence[int]) -> None:
         blank = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
         ax.text(x + 0.22, y + 0.2, f"{name}, the own" if own else name, bbox=blank, va="center")
     ax.plot(4.75, 1.7, "o", ms=11, color=blue)
-    ax.text(4.95, 1.7, "own half: together\n$e^\\varepsilon/(1+e^\\varepsilon)$", va="center")
+    ax.text(4.95, 1.7, "own half: together\ne^ε / (1 + e^ε)", va="center")
     ax.plot(4.75, 0.8, "s", ms=11, color=red)
     ax.plot(4.75, 0.8, "s", ms=7, color="white")
-    ax.text(4.95, 0.8, "other half: together\n$1/(1+e^\\varepsilon)$", va="center")
+    ax.text(4.95, 0.8, "other half: together\n1 / (1 + e^ε)", va="center")
 
 
 def draw_protocols(ax: Axes) -> None:
@@ -347,14 +347,15 @@ def draw_protocols(ax: Axes) -> None:
         ("split", "all pairs", "a sign for each,\nat ε/N"),
         ("hypercube", "all pairs", "one corner of\nthe cube, at ε"),
         ("one pair", "a random pair", "one sign, at ε"),
-        ("on demand", "a pair that the\nserver needs now", "one sign, at ε"),
+        ("on demand", "up to 2q/n pairs\nthat sorting needs", "a sign each time,\nat a share of ε"),
+        ("one question", "what sorting\nneeds, once", "one sign, at ε"),
     )
     ends: dict[str, Any] = {"va": "center", "ha": "center"}
-    ax.text(0.1, 4.65, "protocol")
-    ax.text(3.25, 4.65, "asked about", ha="center")
-    ax.text(5.95, 4.65, "sends", ha="center")
+    ax.text(0.1, 5.75, "protocol")
+    ax.text(3.25, 5.75, "asked about", ha="center")
+    ax.text(5.95, 5.75, "sends", ha="center")
     for row, (name, asked, sent) in enumerate(lines):
-        y = 4.0 - 1.1 * row
+        y = 5.1 - 1.1 * row
         ax.text(0.1, y, name, va="center", weight="bold")
         ax.text(
             3.25, y, asked, bbox={"boxstyle": "round", "fc": "#e8f1f8", "ec": "#0072B2"}, **ends
