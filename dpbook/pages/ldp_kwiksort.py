@@ -12,10 +12,19 @@ from scipy import fft, stats
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
+from dpbook.privacy import WholeRanking
 from dpbook.rankers import PairResponses, best_ratio, report_pmf
 from dpbook.rankers.local_pairs import report_margin
 
 Array = NDArray[np.float64]
+
+
+def asks(
+    n: int, level: float, count: int = 1, mechanism: str = "response", design: str = "random"
+) -> PairResponses:
+    """The protocol of YLL: so many questions to each person, who spends this level on all."""
+    unit = WholeRanking(n)
+    return PairResponses.private(level, unit, queries=count, mechanism=mechanism, design=design)
 
 
 def channel_information(channel: ArrayLike, prior: float = 0.5) -> float:

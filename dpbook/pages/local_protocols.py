@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, permutations, product
 from math import comb, exp, expm1, log, tanh
@@ -18,6 +19,7 @@ from dpbook.book import figures
 from dpbook.book.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
+from dpbook.privacy import WholeRanking
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses
 from dpbook.rankers.on_demand import GroupAnswers
 
@@ -83,6 +85,37 @@ def mean_cap(n: int) -> dict[str, int]:
     """Comparisons that KwikSort makes on average, and a tenth more groups."""
     cap = round(float(comparisons_pmf(n) @ np.arange(comb(n, 2) + 1)))
     return {"cap": cap, "groups": cap + cap // 10 + 1}
+
+
+def one_pair(n: int, level: float) -> PairResponses:
+    """One random pair from each person."""
+    return PairResponses.private(level, WholeRanking(n), solver="kemeny")
+
+
+def split(n: int, level: float) -> PairResponses:
+    """All pairs from each person, each at an equal share of the budget."""
+    pairs = comb(n, 2)
+    return replace(one_pair(n, level), queries=pairs, scale=pairs / level)
+
+
+def hypercube(n: int, level: float) -> Hypercube:
+    """All pairs from each person in one report."""
+    return Hypercube.private(level, WholeRanking(n), solver="kemeny")
+
+
+def answers_on_demand(n: int, level: float) -> AnswersOnDemand:
+    """Algorithm 2, mended: all of the budget for the answers."""
+    return AnswersOnDemand.private(level, WholeRanking(n), cap=quantile_cap(n), fallback=False)
+
+
+def on_demand(n: int, level: float) -> AnswersOnDemand:
+    """Algorithm 3, mended: half of the budget for the answers, half for the fallback."""
+    return AnswersOnDemand.private(level, WholeRanking(n), cap=quantile_cap(n))
+
+
+def one_question(n: int, level: float) -> OneQuestion:
+    """One question to each person, as many groups as KwikSort needs on average and a tenth more."""
+    return OneQuestion.private(level, WholeRanking(n), **mean_cap(n))
 
 
 def safe_cap(n: int) -> int:
@@ -302,10 +335,10 @@ def draw_cube(ax: Axes, signs: Sequence[int]) -> None:
         blank = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
         ax.text(x + 0.22, y + 0.2, f"{name}, the own" if own else name, bbox=blank, va="center")
     ax.plot(4.75, 1.7, "o", ms=11, color=blue)
-    ax.text(4.95, 1.7, "own half: together\n$e^\\varepsilon/(1+e^\\varepsilon)$", va="center")
+    ax.text(4.95, 1.7, "own half: together\ne^ε / (1 + e^ε)", va="center")
     ax.plot(4.75, 0.8, "s", ms=11, color=red)
     ax.plot(4.75, 0.8, "s", ms=7, color="white")
-    ax.text(4.95, 0.8, "other half: together\n$1/(1+e^\\varepsilon)$", va="center")
+    ax.text(4.95, 0.8, "other half: together\n1 / (1 + e^ε)", va="center")
 
 
 def draw_protocols(ax: Axes) -> None:
@@ -314,14 +347,15 @@ def draw_protocols(ax: Axes) -> None:
         ("split", "all pairs", "a sign for each,\nat ε/N"),
         ("hypercube", "all pairs", "one corner of\nthe cube, at ε"),
         ("one pair", "a random pair", "one sign, at ε"),
-        ("on demand", "a pair that the\nserver needs now", "one sign, at ε"),
+        ("on demand", "up to 2q/n pairs\nthat sorting needs", "a sign each time,\nat a share of ε"),
+        ("one question", "what sorting\nneeds, once", "one sign, at ε"),
     )
     ends: dict[str, Any] = {"va": "center", "ha": "center"}
-    ax.text(0.1, 4.65, "protocol")
-    ax.text(3.25, 4.65, "asked about", ha="center")
-    ax.text(5.95, 4.65, "sends", ha="center")
+    ax.text(0.1, 5.75, "protocol")
+    ax.text(3.25, 5.75, "asked about", ha="center")
+    ax.text(5.95, 5.75, "sends", ha="center")
     for row, (name, asked, sent) in enumerate(lines):
-        y = 4.0 - 1.1 * row
+        y = 5.1 - 1.1 * row
         ax.text(0.1, y, name, va="center", weight="bold")
         ax.text(
             3.25, y, asked, bbox={"boxstyle": "round", "fc": "#e8f1f8", "ec": "#0072B2"}, **ends
