@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from dpbook.book.children import run_python
-from dpbook.book.output import STAGING, write_whole
+from dpbook.book.output import STAGING, claim_folder, write_whole
 from dpbook.book.runner import plain, python_path
 
 STAGE = "{stage}"  # in a command: the folder that is made for it
@@ -32,7 +32,7 @@ def render_page(root: Path, out: Path, page: str) -> bool:
 
     What Sphinx knows of the other pages stays in ``_build/run/.doctrees``; one at a time uses it.
     """
-    cache = root / "_build" / "run" / ".doctrees"
+    cache = claim_folder(root / "_build") / "run" / ".doctrees"
     if not (cache / "environment.pickle").is_file():
         print("reading all pages, for titles and numbers; this is done once ...", flush=True)
     print("rendering the page ...", flush=True)

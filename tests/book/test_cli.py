@@ -176,7 +176,7 @@ def test_run_writes_the_page_beside_its_notebook(
 def test_a_page_that_cannot_be_rendered_is_told_and_keeps_the_old_one(
     tiny_book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tiny_book / "_build/run/01-one/published"
+    out = tiny_book / "elsewhere"
     write_whole(out / "html/notebooks/01-one.html", "old")
     failed = subprocess.CompletedProcess([], 1, stdout="no such theme\n")
     monkeypatch.setattr(rendering, "run_python", lambda *args, **options: failed)
@@ -185,6 +185,7 @@ def test_a_page_that_cannot_be_rendered_is_told_and_keeps_the_old_one(
     assert "no such theme" in told and "the page could not be rendered" in told
     assert (out / "html/notebooks/01-one.html").read_text() == "old"
     assert not list(out.glob("staging*"))
+    assert (tiny_book / "_build/.dpbook").is_file(), "what it kept there is a build's"
 
 
 def test_each_set_of_parameters_has_a_folder_of_its_own() -> None:
