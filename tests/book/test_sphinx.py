@@ -122,7 +122,7 @@ def one(executed):
     figure = {"figure": {"name": "fig-a", "caption": "A $x$."}, "image": {"alt": "A white dot."}}
     return notebook(
         cell("markdown", "# One\n\n{badge}`P-GOOD` says $x$; see {numref}`fig-a`."),
-        cell("code", "a = 1", tags=["parameters"]),
+        cell("code", "a = 1  # one | - | [0, 9]", tags=["parameters"]),
         cell("code", "check()", [display(card)] if executed else []),
         cell("code", "plot()", [display({"image/png": PIXEL})] if executed else [], mystnb=figure),
         cell(
@@ -140,7 +140,7 @@ def two(executed):
     card = {"text/html": "<b>old card</b>", RECORD_MIME: record(LEDGER[1], False)}
     return notebook(
         cell("markdown", "# Two\n\n[One](01-one.ipynb), {prf:ref}`thm-t`, {badge}`Q-LATER`."),
-        cell("code", "b = 1", tags=["parameters"]),
+        cell("code", "b = 1  # one | - | [0, 9]", tags=["parameters"]),
         cell("code", "check()", [display(card)] if executed else []),
     )
 
@@ -169,6 +169,8 @@ def project(tmp_path):
         ".. autofunction:: dpbook.book.figures.label_line\n```\n"
     )
     (root / "book" / "bibliography.md").write_text("# The texts\n")
+    (root / "notebooks").mkdir()
+    (root / "notebooks" / "profiles.yml").write_text("smoke: {}\n", encoding="utf-8")
     chapters = ["notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"]
     chapters.append("book/bibliography")
     toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": f} for f in chapters]}
