@@ -42,7 +42,7 @@ def page_key(
 def html_key(root: Path, out: Path) -> str:
     """Hash of all that the HTML of the book depends on, what lies in `out` included."""
     folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
-    folders += [(root / "dpbook", glob) for glob in ("*.j2", "*.mjs", "runtime.json")]
+    folders += [(root / "dpbook", glob) for glob in ("*.j2", "*.mjs", "pins.json")]
     paths = [path for folder, glob in folders for path in folder.rglob(glob)]
     paths += [
         root / name

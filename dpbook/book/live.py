@@ -1,6 +1,6 @@
 """Put what reruns a page in the reader's browser beside the built book: CPython for WebAssembly.
 
-Nothing of it is committed but hashes (``runtime.json``, those of the official lock of Pyodide).
+Nothing is committed but hashes (``runtime/pins.json``), those of the official lock of Pyodide.
 The files come from a folder named by ``DPBOOK_PYODIDE``, else from the package that carries them;
 every one is compared with its hash, and what no page needs is left out of the archives.
 """
@@ -26,7 +26,8 @@ from dpbook.book.pages import Page, PageError, find_pages
 
 FOLDER = "live"  # in the HTML
 MANIFEST = "_static/live-manifest.js"
-_PINS = json.loads(Path(__file__).with_name("runtime.json").read_text(encoding="utf-8"))
+_OURS = Path(__file__).with_name("runtime")  # apart: no page depends on what lies there
+_PINS = json.loads((_OURS / "pins.json").read_text(encoding="utf-8"))
 _CORE = ("pyodide.asm.js", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip")
 _THE_PAST = (1980, 1, 1, 0, 0, 0)  # a date would make two builds differ
 # Tests, headers, stubs, other backends and fonts, data for examples: a third of the bytes.
@@ -50,7 +51,7 @@ def add_runtime(root: Path, out: Path) -> int:
         (new / "runtime").mkdir(parents=True)
         (new / "pages").mkdir()
         sizes = _runtime(root, new / "runtime", _source(out / "runtime"))
-        shutil.copy2(Path(__file__).with_name("worker.mjs"), new)
+        shutil.copy2(_OURS / "worker.mjs", new)
         package = new / "runtime" / "dpbook.zip"
         _pack(root, package)
         sizes["dpbook"] = package.stat().st_size

@@ -102,7 +102,7 @@ def test_a_folder_that_is_not_there_and_a_book_that_is_not_built(runtime, tiny_b
 
 
 def test_the_pins_are_those_of_the_lock_and_cover_what_is_served():
-    pins = json.loads((ROOT / "dpbook" / "book" / "runtime.json").read_text())
+    pins = json.loads((ROOT / "dpbook" / "book" / "runtime" / "pins.json").read_text())
     assert set(live._CORE) | {"pyodide-lock.json"} <= pins["files"].keys()
     assert len(pins["files"]) == len(pins["packages"]) + 5
     assert all(len(digest) == 64 for digest in pins["files"].values())

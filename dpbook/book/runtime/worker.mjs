@@ -33,6 +33,13 @@ function whole(made, packages) {
   if (missing) throw new Error(`${missing} is not the file that belongs to this book`);
 }
 
+async function add(made, packages) {
+  tell({ kind: "stage", words: `loading ${packages.join(", ")}` });
+  await made.loadPackage(packages);
+  whole(made, packages);
+  made.runPython("import importlib; importlib.invalidate_caches()");
+}
+
 async function start(packages, build) {
   tell({ kind: "stage", words: "loading Python" });
   const files = bytes("./runtime/dpbook.zip");
@@ -66,6 +73,8 @@ onmessage = async ({ data }) => {
     if (data.build && build !== data.build) throw new Error("another build");
     if (python === null) python = start(data.packages, build);
     const made = await python;
+    const absent = data.packages.filter((name) => !(name in made.loadedPackages));
+    if (absent.length) await add(made, absent); // an editor came first, and needed less
     tell({ kind: "started", seconds: (performance.now() - started) / 1000 });
     made.FS.mkdirTree("/home/pyodide/book");
     const page = data.page
@@ -91,10 +100,7 @@ else:
 missing`;
     let missing = await made.runPythonAsync(run);
     if (missing) {
-      tell({ kind: "stage", words: `loading ${missing}` });
-      await made.loadPackage(missing);
-      whole(made, [missing]);
-      made.runPython("import importlib; importlib.invalidate_caches()");
+      await add(made, [missing]);
       await made.runPythonAsync(run);
     }
     const archive = made.runPython(
