@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -159,3 +159,25 @@ def mle_spends(n: int, gamma: Any, scale: Any) -> tuple[Any, Any]:
 def fair_mle(n: int, level: float, share: float = 0.95) -> tuple[float, float]:
     """Ridge and scale of the perturbed MLE whose proved loss equals the level."""
     return n / (4 * np.expm1((1 - share) * level / (n - 1))), n**2 // 2 / (share * level)
+
+
+def draw_shares(ax: Any, share: Array, counts: Counts, names: Sequence[str]) -> None:
+    """A cell for each ordered pair: how many preferred the row, coloured by their share.
+
+    seaborn needs pandas, which no page loads in a browser; there matplotlib draws the same.
+    """
+    diagonal = np.eye(len(share), dtype=bool)
+    look: dict[str, Any] = {"cmap": "RdBu", "vmin": 0.05, "vmax": 0.95}
+    try:
+        import seaborn
+    except ModuleNotFoundError:
+        ax.pcolormesh(np.ma.masked_array(share, diagonal), **look)
+        for i, j in np.argwhere(~diagonal):
+            ink = "white" if abs(share[i, j] - 0.5) > 0.3 else "black"
+            ax.text(j + 0.5, i + 0.5, f"{counts[i, j]}", color=ink, ha="center", va="center")
+        ax.set_xticks(np.arange(len(names)) + 0.5, names)
+        ax.set_yticks(np.arange(len(names)) + 0.5, names)
+        ax.invert_yaxis()
+        return
+    look |= {"cbar": False, "annot": counts, "fmt": "d", "annot_kws": {"fontsize": 13}}
+    seaborn.heatmap(share, ax=ax, mask=diagonal, xticklabels=names, yticklabels=names, **look)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from dpbook.pages.two_surveys import (
     answers,
     chance,
     counts_distance,
+    draw_shares,
     fair_mle,
     large_changes,
     mle_spends,
@@ -79,3 +82,18 @@ def test_the_loss_of_the_ranking_of_two_items_is_that_of_its_law() -> None:
 def test_the_fair_noise_spends_its_level() -> None:
     for n, level in ((4, 0.5), (6, 2.0)):
         assert mle_spends(n, *fair_mle(n, level))[1] == pytest.approx(level, rel=1e-12)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_shares_are_drawn_with_and_without_seaborn(there, monkeypatch):
+    if not there:
+        monkeypatch.setitem(sys.modules, "seaborn", None)
+    counts = np.array([[0, 9, 2], [1, 0, 5], [8, 5, 0]])
+    _, ax = plt.subplots()
+    draw_shares(ax, counts / np.maximum(counts + counts.T, 1), counts, ["a", "b", "c"])
+    texts = {(*map(float, t.get_position()), t.get_text()) for t in ax.texts}
+    assert texts == {
+        (j + 0.5, i + 0.5, str(counts[i, j])) for i in range(3) for j in range(3) if i != j
+    }
+    assert ax.get_ylim() == (3, 0), "the first row on top"
+    plt.close()
