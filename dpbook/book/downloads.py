@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,24 @@ def wheel_name() -> str:
     return f"dpbook-{__version__}-py3-none-any.whl"
 
 
+#: What only this book has, and what JupyterLab shows in its place.
+_OURS = (
+    (r"```\{page-opens\}", "```{admonition} On this page"),
+    (r"```\{remember\}", "```{admonition} To remember"),
+    (r"```\{claim\} ([^\n]+)\n:title: ([^\n]+)", r"```{admonition} \2 (\1)"),
+    (r"```\{claim\} ([^\n]+)", r"```{admonition} \1"),
+    (r"```\{try\} [^\n]+\n(?::[^\n]+\n)*", "```python\n"),
+    (r"\{(?:page|badge|claim-ref)\}`!?(?:([^`<]+) <[^`>]+>|([^`]+))`", r"\1\2"),
+)
+
+
+def readable(text: str) -> str:
+    """The Markdown of a cell without the directives and roles that only this book knows."""
+    for ours, theirs in _OURS:
+        text = re.sub(ours, theirs, text)
+    return text
+
+
 def with_advice(notebook: dict[str, Any], wheel: str) -> dict[str, Any]:
     """The same notebook, which begins with how to run it."""
     words = (
@@ -40,7 +59,13 @@ def with_advice(notebook: dict[str, Any], wheel: str) -> dict[str, Any]:
         f"`pip install '{wheel}[book,lab]'` and `jupyter lab`, which shows boxes and links, too.*"
     )
     cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": [words]}
-    return notebook | {"cells": [cell, *notebook["cells"]]}
+    cells = [
+        one | {"source": readable("".join(one["source"]))}
+        if one["cell_type"] == "markdown"
+        else one
+        for one in notebook["cells"]
+    ]
+    return notebook | {"cells": [cell, *cells]}
 
 
 def serve(app: Sphinx, exception: Exception | None) -> None:
