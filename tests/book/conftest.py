@@ -7,10 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.book.browsing import BROWSER, check_pages
 
 PARAMETERS = """\
 epsilon = 1.0  # privacy parameter | nats | (0, 10]
@@ -93,3 +96,13 @@ def tiny_book(tmp_path: Path) -> Path:
     write_page(tmp_path / "notebooks" / "01-one.ipynb", "print(epsilon)", title="One")
     write_page(tmp_path / "notebooks" / "02-two.ipynb", "x = 1", "x / (n_items - 5)", title="Two")
     return tmp_path
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Any]:
+    """Chromium with a profile of its own."""
+    opened = check_pages.Browser(BROWSER, str(tmp_path / "profile"))
+    try:
+        yield opened
+    finally:
+        opened.close()

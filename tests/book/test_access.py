@@ -1,23 +1,15 @@
 """What the HTML, its scripts and its style offer to a reader who listens, searches, or prints."""
 
-import importlib.util
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from docutils import nodes
 
 from dpbook.book.access import accessible, name_the_rows, prose, search_words
+from tests.book.browsing import ROOT, check_pages, go, needs_browser
 
-ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "book" / "_static"
-_spec = importlib.util.spec_from_file_location("check_pages", ROOT / "tools" / "check_pages.py")
-check_pages = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(check_pages)
-
-BROWSER = next(filter(None, map(shutil.which, check_pages.BROWSERS)), None)
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 
 
 def test_a_table_without_a_caption_takes_the_heading_above_it():
@@ -71,26 +63,6 @@ def test_a_claim_is_found_by_its_id_and_by_its_place():
     assert "Theorem 3" not in two, "a claim that stands there alone comes before it"
     assert not any(";" in word for word in two), "Sphinx takes an entry apart at a semicolon"
     assert set(search_words("BOOK-X", "BOOK-X")) == {"BOOK-X"}
-
-
-@pytest.fixture
-def browser(tmp_path):
-    opened = check_pages.Browser(BROWSER, str(tmp_path / "profile"))
-    try:
-        yield opened
-    finally:
-        opened.close()
-
-
-def go(browser, address):
-    """Open a page; what the console or the network complains of is in `problems`."""
-    watch = browser.on_event = check_pages.Watch(address.rsplit("/", 1)[0])
-    browser.send("Page.navigate", url="about:blank")  # otherwise another hash loads nothing
-    browser.wait_for(lambda: watch.loaded)
-    watch.loaded = False
-    browser.send("Page.navigate", url=address)
-    browser.wait_for(lambda: watch.loaded)
-    return watch
 
 
 def fill(browser, name, value):

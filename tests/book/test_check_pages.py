@@ -3,21 +3,14 @@
 import base64
 import importlib.util
 import shutil
-from pathlib import Path
 
 import pytest
 
 from dpbook.book.pages import PageError
+from tests.book.browsing import BROWSER, ROOT, check_pages, needs_browser
 
-ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("check_pages", ROOT / "tools" / "check_pages.py")
-check_pages = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(check_pages)
-
-BROWSER = next(filter(None, map(shutil.which, check_pages.BROWSERS)), None)
 HAS_AXE = importlib.util.find_spec(check_pages.AXE_PACKAGE) is not None
 needs_axe = pytest.mark.skipif(not HAS_AXE, reason="axe is not installed: make check-pages")
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 
 OPAQUE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"

@@ -1,25 +1,18 @@
 """What reruns a page in the browser: its files, its panel, and what it says when it cannot."""
 
 import hashlib
-import importlib.util
 import json
 import shutil
 import zipfile
-from pathlib import Path
 
 import pytest
 
 from dpbook.book import live, panel
 from dpbook.book.pages import PageError, find_page, find_pages, load_profile
 from dpbook.book.serving import serve
+from tests.book.browsing import ROOT, go, needs_browser
 
-ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "book" / "_static"
-_spec = importlib.util.spec_from_file_location("check_pages", ROOT / "tools" / "check_pages.py")
-check_pages = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(check_pages)
-BROWSER = next(filter(None, map(shutil.which, check_pages.BROWSERS)), None)
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 
 
 # --- the files ---
@@ -180,25 +173,6 @@ def site(tiny_book, tmp_path):
     return folder
 
 
-@pytest.fixture
-def browser(tmp_path):
-    opened = check_pages.Browser(BROWSER, str(tmp_path / "profile"))
-    try:
-        yield opened
-    finally:
-        opened.close()
-
-
-def go(browser, address):
-    watch = browser.on_event = check_pages.Watch(address.partition("/notebooks")[0])
-    browser.send("Page.navigate", url="about:blank")
-    browser.wait_for(lambda: watch.loaded)
-    watch.loaded = False
-    browser.send("Page.navigate", url=address)
-    browser.wait_for(lambda: watch.loaded)
-    return watch
-
-
 def text(browser, selector):
     return browser.evaluate(f"document.querySelector({selector!r}).textContent.trim()")
 
@@ -223,7 +197,7 @@ RUN, STATUS = ".live [type=submit]", ".live-status"
 @needs_browser
 def test_a_run_changes_the_page_and_restore_brings_it_back(site, browser):
     with serve(site) as origin:
-        watch = go(browser, f"{origin}/notebooks/01.html#epsilon=0.5")
+        watch = go(browser, f"{origin}/notebooks/01.html#epsilon=0.5", origin)
         assert browser.evaluate("document.querySelector('.live').open"), "the address asks for it"
         assert "at most 3 MB from this site" in text(browser, ".live-size")
         click(browser, RUN)
