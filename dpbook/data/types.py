@@ -99,8 +99,7 @@ class Comparisons(_Data):
     def win_matrix(self) -> Counts:
         """Count the wins, shape (n, n): entry [i, j] says how often item i beat item j."""
         n = self.n_items
-        pair = (self.winner * n + self.loser).astype(np.intp)
-        wins = np.bincount(pair, minlength=n * n).reshape(n, n)
+        wins = np.bincount(self.winner * n + self.loser, minlength=n * n).reshape(n, n)
         return wins.astype(np.int64, copy=False)
 
     @classmethod
@@ -260,7 +259,7 @@ def _labels(
         raise ValueError(f"{name} of type {array.dtype}: allowed are integers")
     if size not in (None, array.size):
         raise ValueError(f"{name} has {array.size} entries: allowed is {size}, as in winner")
-    array = array.astype(np.int64)
+    array = array.astype(np.intp)  # they index: NumPy wants no other kind, on any platform
     bad = np.flatnonzero((array < 0) | (stop is not None and array >= stop))
     if bad.size:
         allowed = "0 or more" if stop is None else f"0..{stop - 1}"

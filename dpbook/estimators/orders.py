@@ -32,7 +32,7 @@ def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
     array([3, 4, 2])
     """
     if isinstance(data, Comparisons):
-        return np.bincount(data.winner.astype(np.intp), minlength=data.n_items)
+        return np.bincount(data.winner, minlength=data.n_items)
     return np.asarray(check.win_tables("data", data, unit=0.5).sum(axis=-1))
 
 

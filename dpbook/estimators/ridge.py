@@ -126,8 +126,7 @@ def _from_comparisons(data: Comparisons) -> Data:
         met[data.winner * n + data.loser] = True
         table = met.reshape(n, n)
         if np.count_nonzero(table ^ table.T) == n * (n - 1):  # each pair once
-            wins = np.bincount(data.winner.astype(np.intp), minlength=n)
-            return WinCounts(wins.astype(float), 1.0)
+            return WinCounts(np.bincount(data.winner, minlength=n).astype(float), 1.0)
     if n <= DENSE_ITEMS or crowded:
         return _from_matrices(data.win_matrix())
     return _pairs_of_comparisons(data)
