@@ -71,14 +71,12 @@ def add_runtime(root: Path, out: Path) -> int:
 
 def bundle(page: Page, root: Path) -> dict[str, Any]:
     """What the browser needs of a page: its cells, its glued numbers, its entries of the ledger."""
-    code = [cell for cell in page.notebook["cells"] if cell["cell_type"] == "code"]
-    tags = [cell["metadata"].get("tags", []) for cell in code]
     entries = raw_entries(root / "book" / "claims.yml")
     fields = ("reproducer", "withdrawn", "printed", "wrong", "repair")
     return {
         "name": page.name,
         "cells": page.code_cells,
-        "parameters": next(at for at, found in enumerate(tags) if "parameters" in found),
+        "parameters": next(at for at, found in enumerate(page.code_tags) if "parameters" in found),
         "glued": glued(page),
         "ledger": [
             {key: value for key, value in entry.items() if key not in fields}

@@ -99,6 +99,12 @@ class Page:
         cells = self.notebook["cells"]
         return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
+    @property
+    def code_tags(self) -> list[list[str]]:
+        """Tags of the code cells, in their order."""
+        cells = self.notebook["cells"]
+        return [c["metadata"].get("tags", []) for c in cells if c["cell_type"] == "code"]
+
 
 def outputs(notebook: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Every output of an executed notebook, and the data that it shows."""
@@ -109,10 +115,11 @@ def outputs(notebook: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[
 
 def find_pages(root: Path) -> list[Page]:
     """All pages in ``<root>/notebooks``, ordered by name; a `PageError` if one is malformed."""
-    return [_read_page(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
+    return [read_page(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
 
 
-def _read_page(path: Path) -> Page:
+def read_page(path: Path) -> Page:
+    """One notebook as a page; a `PageError` if it is malformed."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         cells = [(c["cell_type"], c["metadata"], "".join(c["source"])) for c in notebook["cells"]]

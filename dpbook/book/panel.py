@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from html import escape
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.live import glued, packages
-from dpbook.book.pages import Page, Parameter, find_page, load_profile
+from dpbook.book.pages import Page, Parameter, load_profile, read_page
 
 _log = logging.getLogger(__name__)
 _PARAMETERS = '<div class="cell tag_parameters'
@@ -50,8 +51,8 @@ def add_panel(
     if folder != "notebooks" or not body or _PARAMETERS not in body:
         return
     root = Path(app.srcdir)
-    page = find_page(root, name)
-    numbers = iter(range(body.count("pasted-text")))
+    page = read_page(root / "notebooks" / f"{name}.ipynb")
+    numbers = count()
     marked = re.sub(
         r'<span class="pasted-text"', lambda m: f'{m[0]} data-glue="{next(numbers)}"', body
     )
@@ -64,10 +65,9 @@ def add_panel(
 def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
     """The panel: a native input for each parameter, buttons, and a place for progress."""
     fields = "\n".join(_field(parameter) for parameter in page.parameters.values())
-    code = [cell for cell in page.notebook["cells"] if cell["cell_type"] == "code"]
-    tags = [cell["metadata"].get("tags", []) for cell in code]
+    tags = page.code_tags
     hidden = [number for number, found in enumerate(tags) if "remove-cell" in found]
-    about: dict[str, Any] = {"page": page.name, "cells": len(code), "hidden": hidden}
+    about: dict[str, Any] = {"page": page.name, "cells": len(tags), "hidden": hidden}
     about |= {"quick": quick, "packages": needed}
     given = escape(json.dumps(about))
     return f"""<details class="live" id="rerun-here" data-live="{given}">
