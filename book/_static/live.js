@@ -39,7 +39,28 @@ window.dpbookRun = (() => {
     };
     worker.postMessage({...request, build: runtime().build});
   };
-  return {impossible, megabytes, send, stop, words};
+  // What a cell shows, as the book shows it.
+  const source = svg => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  const drawn = output => {
+    const made = document.createElement("div");
+    if (output.svg !== undefined) {
+      made.className = "output";
+      const image = made.appendChild(document.createElement("img"));
+      image.src = source(output.svg);
+      image.alt = "A figure of your run that the published page does not have.";
+    } else if (output.html !== undefined) {
+      made.className = "output text_html";
+      made.innerHTML = output.html;
+      window.dpbookSliders(made);
+    } else {
+      made.className = "output stream highlight-myst-ansi notranslate";
+      const box = made.appendChild(document.createElement("div"));
+      box.className = "highlight";
+      box.appendChild(document.createElement("pre")).textContent = output.text;
+    }
+    return made;
+  };
+  return {drawn, impossible, megabytes, send, source, stop, words};
 })();
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -59,7 +80,7 @@ document.addEventListener("DOMContentLoaded", () => {
       ` -p ${name} '${typeof value === "string" ? value : JSON.stringify(value)}'`).join("");
     return `To run it by hand: dpbook run ${about.page}${given}`;
   };
-  let published = null, began = 0, timer = 0;
+  let published = null, timer = 0;
 
   const say = words => { status.textContent = words; };
   const read = field => {
@@ -125,13 +146,13 @@ document.addEventListener("DOMContentLoaded", () => {
         || (Array.isArray(value) && value.some(Number.isNaN)));
       if (odd) throw new Error(`${odd[0]} is not a number`);
     } catch (error) { say(`A value cannot be read: ${error.message}.`); return; }
-    begin({page: about.page, given});
+    begin(given);
   });
 
-  const begin = request => {
+  const begin = given => {
     const results = new Array(about.cells).fill(null);
     let at = -1, words = "";
-    began = performance.now();
+    const began = performance.now();
     const seconds = () => ((performance.now() - began) / 1000).toFixed(0);
     // The clock is for the eye; what is read aloud are the stages and the end.
     const progress = () => {
@@ -144,7 +165,7 @@ document.addEventListener("DOMContentLoaded", () => {
     button("stop").disabled = false;
     bar.hidden = false;
     bar.value = 0;
-    dpbookRun.send({...request, packages: about.packages}, data => {
+    dpbookRun.send({page: about.page, given, packages: about.packages}, data => {
       if (data.kind === "stage") { words = data.words; say(words); progress(); }
       else if (data.kind === "begin") {
         if (at < 0) say("running the cells");
@@ -156,7 +177,7 @@ document.addEventListener("DOMContentLoaded", () => {
       else if (data.kind === "failed") fail(`Cell ${data.cell + 1} failed: ${data.why}.`);
       else if (data.kind === "done") {
         finish();
-        show(results, data.glued, request.given);
+        show(results, data.glued, given);
         say(`Done in ${seconds()} s. The page shows your run; Restore brings the published one back.`);
       } else if (data.kind === "broken") fail(dpbookRun.words(data.why));
     });
@@ -175,71 +196,44 @@ document.addEventListener("DOMContentLoaded", () => {
     const told = Object.entries(given).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
     return `your run: ${told.join(", ") || "as published"}`;
   };
-  const element = (tag, className, fill) => {
-    const made = document.createElement(tag);
-    made.className = className;
-    fill(made);
-    return made;
-  };
-  const source = svg => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-
   function show(results, glued, given) {
     restore();
     published = [];
-    const keep = (node, change) => {
-      published.push([node, node.cloneNode(true)]);
-      change(node);
-    };
+    const keep = node => published.push([node, node.cloneNode(true)]);
     const label = mark(given);
     results.forEach((outputs, number) => {
       const cell = hidden.has(number) ? null : cellOf(number);
       const place = cell?.querySelector(":scope > .cell_output, :scope > details > .cell_output");
       if (!place || !outputs) return;
-      keep(place, () => {
-        const figures = [...place.querySelectorAll("img")];
-        const frames = figures.map(image => image.closest("figure") || image);
-        const made = [];
-        for (const output of outputs) {
-          if (output.svg !== undefined && figures.length) {
-            figures.shift().src = source(output.svg);
-            made.push(frames.shift());
-          } else if (output.svg !== undefined) {
-            made.push(element("div", "output", one => {
-              const image = one.appendChild(document.createElement("img"));
-              image.src = source(output.svg);
-              image.alt = "A figure of your run that the published page does not have.";
-            }));
-          } else if (output.html !== undefined)
-            made.push(element("div", "output text_html", one => {
-              one.innerHTML = output.html;
-              relink(one, place);
-              window.dpbookSliders(one);
-            }));
-          else made.push(element("div", "output stream highlight-myst-ansi notranslate", one => {
-            const box = element("div", "highlight", inner => {
-              inner.appendChild(document.createElement("pre")).textContent = output.text;
-            });
-            one.appendChild(box);
-          }));
-        }
-        const badge = element("p", "live-mark", one => { one.textContent = label; });
-        place.replaceChildren(badge, ...made);
-        place.classList.add("live-changed");
+      keep(place);
+      const figures = [...place.querySelectorAll("img")];
+      const made = outputs.map(output => {
+        const figure = output.svg !== undefined && figures.shift();
+        if (!figure) return relinked(dpbookRun.drawn(output), place);
+        figure.src = dpbookRun.source(output.svg);
+        return figure.closest("figure") || figure;
       });
+      const badge = document.createElement("p");
+      badge.className = "live-mark";
+      badge.textContent = label;
+      place.replaceChildren(badge, ...made);
+      place.classList.add("live-changed");
     });
-    article.querySelectorAll(".pasted-text[data-glue]").forEach(span => keep(span, () => {
+    article.querySelectorAll(".pasted-text[data-glue]").forEach(span => {
+      keep(span);
       span.textContent = glued[Number(span.dataset.glue)];
       span.classList.add("live-changed");
       span.title = label;
-    }));
+    });
     button("restore").disabled = false;
   }
   // The card of a run knows no addresses; the published card does.
-  const relink = (one, place) => {
+  const relinked = (one, place) => {
     const name = one.querySelector(".claim-card strong");
     const link = place.querySelector(".claim-card strong a");
     if (name && link && link.textContent === name.textContent)
       name.replaceChildren(link.cloneNode(true));
+    return one;
   };
   function restore() {
     for (const [node, before] of published || []) node.replaceWith(before);
@@ -287,14 +281,7 @@ document.addEventListener("DOMContentLoaded", () => {
           said.replaceChildren(line(dpbookRun.words(data.why)));
         } else if (data.kind === "text") {
           finish();
-          const made = data.outputs.map(output => {
-            const one = document.createElement(output.text === undefined ? "div" : "pre");
-            if (output.text !== undefined) one.textContent = output.text;
-            else if (output.html !== undefined) one.innerHTML = output.html;
-            else one.appendChild(new Image()).src =
-              `data:image/svg+xml;charset=utf-8,${encodeURIComponent(output.svg)}`;
-            return one;
-          });
+          const made = data.outputs.map(dpbookRun.drawn);
           if (data.why) made.push(line(data.why));
           if (data.solved === true) made.push(line("✓ Solved."));
           else if (data.solved !== undefined)
