@@ -169,11 +169,8 @@ def entry_variance(
 
 def _on_demand_variance(ranker: AnswersOnDemand, m: int, share: float) -> float:
     """The noise of the reports, and a group drawn at random."""
-    n, slots, law = (
-        ranker.unit.n_items,
-        m + (-m) % ranker.unit.n_items,
-        np.array([1 - share, share]),
-    )
+    n, law = ranker.unit.n_items, np.array([1 - share, share])
+    slots = m + (-m) % n
     mean, square = law @ ranker.means, law @ ranker.means**2
     # Places of a group are drawn without replacement, some of them empty.
     spread = m * square / slots - (m * mean / slots) ** 2
