@@ -32,7 +32,7 @@ def clopper_pearson(
     Arrays of lower and of upper ends; each side misses with probability at most
     (1 - confidence) / 2 (Clopper, Pearson 1934).
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv  # the quantile; beta.ppf is NaN in some WebAssembly builds
 
     x, n = map(check.whole_array, ("successes", "trials"), (successes, trials))
     x, n = np.broadcast_arrays(x, n)
@@ -40,8 +40,8 @@ def clopper_pearson(
         raise ValueError("successes, trials: allowed is 0 <= successes <= trials, trials >= 1")
     tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
     # The beta quantile is NaN where its parameter is 0; there the end of the interval is 0 or 1.
-    lower = np.where(x == 0, 0.0, beta.ppf(tail, np.maximum(x, 1), n - x + 1))
-    upper = np.where(x == n, 1.0, beta.ppf(1 - tail, x + 1, np.maximum(n - x, 1)))
+    lower = np.where(x == 0, 0.0, betaincinv(np.maximum(x, 1), n - x + 1, tail))
+    upper = np.where(x == n, 1.0, betaincinv(x + 1, np.maximum(n - x, 1), 1 - tail))
     return lower, upper
 
 
