@@ -97,7 +97,7 @@ def best_queries(epsilon: float, *, mechanism: str = "response", most: int | Non
 class LocalRanker(Ranker):
     """A ranker whose curator sees nothing but private reports: one person's ranking is replaced.
 
-    Each person is a data set of their own: the unit need not say how many there are.
+    Each person is a data set: the unit need not say how many there are.
     """
 
     unit: WholeRanking

@@ -24,7 +24,6 @@ def errors_at_loss(
     losses: Sequence[float],
     error: Callable[[NDArray[np.int64]], ArrayLike],
     *,
-    of: str = "release",
     size: int,
     rng: np.random.Generator,
 ) -> dict[str, Array]:
@@ -34,8 +33,8 @@ def errors_at_loss(
     ----------
     rankers, data : mapping of str to Ranker, mapping of str to data
         Each ranker is brought to every loss by `Ranker.at_loss`; the data that it takes.
-    losses, of : sequence of float, {"release", "ranking"}
-        True losses, in nats, of what is published or of the ranking read off it.
+    losses : sequence of float
+        True losses of what is published, in nats.
     error : callable
         From positions, shape (size, n), to errors, shape (size,).
     size : int
@@ -60,7 +59,7 @@ def errors_at_loss(
     levels, size = [check.epsilon(x, "losses") for x in losses], check.integer("size", size, 1)
 
     def errors(ranker: Ranker, given: Any) -> Array:
-        drawn = (ranker.at_loss(x, of).sample(given, size, rng=rng) for x in levels)
+        drawn = (ranker.at_loss(x).sample(given, size, rng=rng) for x in levels)
         return np.array([error(places) for places in drawn], dtype=float)
 
     return {name: errors(ranker, data[name]) for name, ranker in rankers.items()}
