@@ -1,10 +1,8 @@
 """Full data sets, person by person: found, fetched, converted and verified.
 
-Nothing respondent-level is part of this project.  Files and servers are not trusted.  Nothing
-larger than `MAX_BYTES` is read, and where the registry pins the digest of an official file, nothing
-of it is parsed before that digest is right.  Of the other official files only the result is pinned,
-so that their converters read bytes that nobody has vouched for; whatever goes wrong on the way ends
-as a `DatasetError` that says what to do.
+Files and servers are not trusted.  Nothing larger than `MAX_BYTES` is read, and nothing of an
+official file is parsed before its digest, where the registry has one, is right.  Of the others only
+the result is pinned.  Whatever goes wrong ends as a `DatasetError` that says what to do.
 """
 
 from __future__ import annotations
@@ -120,10 +118,9 @@ def load_dataset(
     part : int
         Which of the four files of ``"turkdots"`` and ``"turkpuzzle"``; 1 is the one that YLL use.
     path : path-like, optional
-        The only folder to search. By default these places are: the folder in the environment
-        variable ``DPBOOK_DATA``, the cache (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``), the
-        official source. A folder may hold the canonical ``<name>.csv`` or the official file under
-        its own name.
+        The only folder to search, for the canonical ``<name>.csv`` or the official file. By default
+        the folder in the environment variable ``DPBOOK_DATA``, the cache
+        (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``) and the official source are searched.
     opener : callable, optional
         From a URL to the bytes behind it; pooch, with a limit of size and of time, by default.
 

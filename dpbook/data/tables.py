@@ -36,9 +36,9 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
         - ``"movielens_top40"``: forty films, by the 610 users of the file called latest-small, not
           MovieLens 100K. A person prefers the film with the higher rating, and any rated film to
           one without a rating; `ties` are equal ratings, or none for both.
-        - ``"turkdots"``, ``"turkpuzzle"``: four pictures that workers of a platform put in order, in
-          the right one, named by their numbers of dots, or of moves to the solution of a puzzle.
-          One worker may have given several rankings.
+        - ``"turkdots"``, ``"turkpuzzle"``: four pictures that workers of a platform put in order,
+          in the right one, named by their numbers of dots, or of moves to a puzzle's solution. One
+          worker may have given several rankings.
     part : int
         Which of the four files of ``"turkdots"`` and ``"turkpuzzle"``: 795, 794, 800, 794 and
         793, 795, 795, 797 rankings. Part 1 has the sizes of the data of YLL.

@@ -13,18 +13,10 @@ from dpbook.data import Comparisons
 
 
 def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
-    """Number of comparisons won by each item (the Copeland score when each pair meets once).
+    """Number of comparisons won by each item, (..., n): the Copeland score if each pair meets once.
 
-    Parameters
-    ----------
-    data : Comparisons, or array, shape (..., n, n)
-        Comparisons, or win matrices with entry [i, j] the number of times i beat j. A tie may
-        count half a win for each side (`dpbook.data.PairTable.half_tied_counts`).
-
-    Returns
-    -------
-    array, shape (..., n)
-        Integers; floats, halves kept, for win matrices of floats.
+    Data are comparisons, or win matrices, (..., n, n), with entry [i, j] the number of times i beat
+    j. In matrices of floats a tie may count half a win for each side; the result then has floats.
 
     Examples
     --------

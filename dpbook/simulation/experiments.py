@@ -104,12 +104,7 @@ def critical_gaps(
         Exactly one of them. Edge design: probability that a pair is compared. Individual design:
         number of comparisons of uniform pairs in all (users times per user).
     size : int
-        Number of replicates.
-
-    Returns
-    -------
-    array, shape (size,)
-        Gaps in [0, 1/2] to within 2^-25; infinite where even a gap of 1/2 fails.
+        Number of gaps, in [0, 1/2] to within 2^-25, or infinite where even a gap of 1/2 fails.
     """
     n, size = check.integer("n_items", n_items, 2), check.integer("size", size, 1)
     k = check.integer("k", k, 1, n - 1)
