@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, permutations
-from math import ceil, factorial
+from math import ceil, factorial, fsum
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,7 @@ def _sorted_law(counts: tuple[float, ...], noise: Any) -> Array:
         )
     if np.abs(np.log(coarse) - np.log(fine)).max() > _ERROR / 2:
         raise ValueError(f"mechanism: {noise!r:.60} is too rough for a quadrature: give its law")
-    return fine / fine.sum()
+    return fine / fsum(fine)  # of no order: renamed data have renamed chances
 
 
 def _quadrature(counts: Array, noise: Any, cells: int) -> Array:
