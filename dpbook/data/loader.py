@@ -57,6 +57,9 @@ class Dataset:
 
 _CRAN = "https://raw.githubusercontent.com/cran"
 _PREFMOD = f"{_CRAN}/prefmod/33d8401d754373640426cdb04d1ca004e1989b43/data"
+_CEMS = ("London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm")
+_IMMIG = ("crimRate", "position", "socBurd", "culture")
+_CODES, _SIGNS = {0: "a", 1: "tie", 2: "b"}, {1: "a", 0: "tie", -1: "b"}
 
 #: Data sets that have to be fetched, by name.
 DATASETS: dict[str, Dataset] = {
@@ -69,23 +72,13 @@ DATASETS: dict[str, Dataset] = {
     "cems_1998": Dataset(
         f"{_PREFMOD}/cemspc.RData",
         "eaa7e85f871dc88a51ebdb8aa1fd66321a7aedb3122f1fb63f57115f858fc9e0",
-        partial(
-            _official.from_prefmod,
-            name="cemspc",
-            items=("London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm"),
-            codes={0: "a", 1: "tie", 2: "b"},
-        ),
+        partial(_official.from_prefmod, name="cemspc", items=_CEMS, codes=_CODES),
         "38aa2b0bc569a6ac50c6fbe775d4c39fe89e7c7ac96f739b2db19e49c98f88d5",
     ),
     "immigration": Dataset(
         f"{_PREFMOD}/immig.RData",
         "8b157714bea36d88a6d3a1bff12da150e137e3dd43b3141c30515737cb081811",
-        partial(
-            _official.from_prefmod,
-            name="immig",
-            items=("crimRate", "position", "socBurd", "culture"),
-            codes={1: "a", 0: "tie", -1: "b"},
-        ),
+        partial(_official.from_prefmod, name="immig", items=_IMMIG, codes=_SIGNS),
         "3c0d3740d0181ad26f4d799ceee88fca200c0051ffb60ebeb1990d390dbdc3d4",
     ),
     "sushi": Dataset(

@@ -191,10 +191,9 @@ class OneQuestion(_OnDemand):
     ----------
     unit, scale
         As for `PairResponses`; ``scale`` is 1 / epsilon.
-    groups : int
-        The people are split at random into so many groups of equal size; some may be left over.
-    cap : int
-        Number of groups that answer one comparison each, at most ``groups``.
+    groups, cap : int
+        The people are split at random into so many groups of equal size, and some are left over; so
+        many of the groups answer one comparison each.
 
     Notes
     -----

@@ -64,8 +64,7 @@ class NoisyPairs(OfRankings):
         Laplace scale, or standard deviation, of the noise on each lead, in people; in fractions
         of the people it is ``scale / (2 * users)``.
     solver : {"kwiksort", "kemeny"}
-        DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking, as
-        their approximation scheme has no practical form.
+        DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking.
     gaussian, clip : bool
         Gaussian noise; noisy leads cut to what `unit.users` people can say, at the same loss.
 
@@ -185,10 +184,8 @@ class CappedKwikSort(OfRankings):
     ----------
     scale, gaussian
         As for `NoisyPairs`, on the leads that KwikSort asks for.
-    cap : int
-        Largest number q of comparisons, at least n - 1.
-    ratio : float
-        Scale of the fallback's Laplace noise over `scale`.
+    cap, ratio : int, float
+        Largest number q of comparisons; scale of the fallback's Laplace noise over `scale`.
 
     Notes
     -----

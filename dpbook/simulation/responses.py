@@ -57,10 +57,8 @@ def response_errors(
     ranker : FlippedAnswers or LaplaceAnswers
         How answers are made private and read; scale 0 for true answers. From one state of ``rng``
         all readings of `FlippedAnswers` see the same reports.
-    users : int, or array of int, shape (groups,)
-        Number of users m, in each group that the ranker has.
-    replicates : int
-        Number of independent data sets.
+    users, replicates : int, or array of int of shape (groups,); int
+        Number of users m, in each group that the ranker has; of independent data sets.
     """
     replicates, n = check.integer("replicates", replicates, 1), ranker.unit.n_items
     truth = check.finite_array("theta", theta)
