@@ -92,9 +92,11 @@ class AnswersOnDemand(_OnDemand):
         return replace(made, scale=made.limit / share, fallback=fallback)
 
     @classmethod
-    def printed(cls, epsilon: float, unit: WholeRanking, *, cap: int) -> Self:
+    def printed(
+        cls, epsilon: float, unit: WholeRanking, *, cap: int, fallback: bool = True
+    ) -> Self:
         """Answers as in Algorithm 2, 0.5 epsilon n / q each; a fallback at epsilon / 2 on top."""
-        made, eps = cls(unit, 1.0, cap, "printed"), check.epsilon(epsilon)
+        made, eps = cls(unit, 1.0, cap, "printed", fallback), check.epsilon(epsilon)
         return replace(made, scale=1 / (0.5 * eps * unit.n_items / cap))
 
     @property
