@@ -97,7 +97,7 @@ DATASETS: dict[str, Dataset] = {
 def load_dataset(
     name: str, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
 ) -> Comparisons | Rankings | NDArray[np.float64]:
-    """Load what every person said.
+    """Load what every person said, or raise a `DatasetError` that says what to do.
 
     Parameters
     ----------
@@ -121,11 +121,6 @@ def load_dataset(
     -------
     Comparisons, Rankings or array
         Items as in `load_table`. Ratings have the shape (610, 40), NaN where there is none.
-
-    Raises
-    ------
-    DatasetError
-        If the data cannot be had or have another digest; the message says what to do.
     """
     check.choice("name", name, (*DATASETS, *TURK_NAMES))
     check.integer("part", part, 1, 4 if name in TURK_NAMES else 1)

@@ -22,7 +22,7 @@ PLAIN_NAMES: dict[Item, str] = {
 
 
 def load_table(name: str, *, part: int = 1) -> PairTable:
-    """Return a published table of pair counts.
+    """Return a published table of pair counts, with its citation and its terms.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
     part : int
         Which of the four files of ``"turkdots"`` and ``"turkpuzzle"``: 795, 794, 800, 794 and
         793, 795, 795, 797 rankings. Part 1 has the sizes of the data of YLL.
-
-    Returns
-    -------
-    PairTable
-        Its `source` has the citation, its `licence` the terms.
 
     Examples
     --------

@@ -60,6 +60,8 @@ class RankerReport:
 def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) -> RankerReport:
     """Exact loss of your own ranking mechanism, over all neighbours of a small design.
 
+    The law of noisy counts is a quadrature: halving its cells moves the loss by 1e-7 at most.
+
     Parameters
     ----------
     mechanism : callable or frozen continuous distribution
@@ -72,11 +74,6 @@ def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) ->
         Who is protected, with n from 2 to 5 items; a `Person` or `WholeRanking` with few users.
     epsilon : float, optional
         What the mechanism is meant to lose at most, in nats.
-
-    Returns
-    -------
-    RankerReport
-        The law of noisy counts is a quadrature: halving its cells moves the loss by 1e-7 at most.
 
     Examples
     --------

@@ -1,17 +1,4 @@
-"""Rankers for answers that are made private one by one, before anybody collects them (XSC).
-
->>> import numpy as np
->>> from dpbook.privacy import Edge
->>> from dpbook.rankers import FlippedAnswers, debiased_mle
->>> ranker = FlippedAnswers.private(1.0, Edge(3, exchange=False))  # each answer has epsilon 1
->>> ranker.loss()
-(1.0, 1.0)
->>> wins = np.array([[0, 9, 8], [1, 0, 7], [2, 3, 0]])
->>> turned = ranker.noise(rng=np.random.default_rng(1), data=wins)
->>> reports = ranker.release(wins, turned)           # what the people send
->>> debiased_mle(ranker.debias(reports), gamma=1.0).theta.round(2)
-array([ 0.53, -0.27, -0.27])
-"""
+"""Rankers for answers that are made private one by one, before anybody collects them (XSC)."""
 
 from __future__ import annotations
 
