@@ -10,6 +10,8 @@
 * MovieLens: ratings of the 40 most rated films in the file called latest-small, 100,836 ratings by
   610 users.  This is not MovieLens 100K, which has 100,000 ratings by 943 users.  The tables are a
   transformation of the data and stand under GroupLens' terms, not under the package's licence.
+* LLMFAO: crowd workers say which of two language models answered a prompt better.  They judged 7 to
+  343 times each, with one or several prompts for a pair of models.
 * Turk: workers of a crowdsourcing platform put four pictures in order, by their number of dots, or
   sliding puzzles by the number of moves to their solution.  Four files each, of different
   difficulty.  There is a right order.
@@ -48,6 +50,8 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
         - ``"sushi"``: ten kinds of sushi, in the order of the source's numbers 0 to 9.
         - ``"movielens_top40"``: forty films. A person prefers the film with the higher rating,
           and any rated film to one without a rating; `ties` are equal ratings, or none for both.
+        - ``"llmfao"``: 59 language models. Counts are judgements, not people: one person may judge
+          a pair several times, and makes 343 judgements at most. Most pairs have none.
         - ``"turkdots"``, ``"turkpuzzle"``: four pictures, named by their numbers of dots or moves,
           in the right order. One worker may have given several rankings.
     part : int
