@@ -345,7 +345,9 @@ def official_file(name: str, text: str, folder: Path) -> bytes:
     if name == "llmfao":
         words = {"a": "left", "b": "right", "tie": "tie"}
         lines = [f"0,{prompt},1,2,{who},{words[o]},{a},{b}" for who, prompt, a, b, o in rows]
-        return "\n".join(["id,prompt,model_x,model_y,worker,winner,left,right", *lines, ""]).encode()
+        return "\n".join(
+            ["id,prompt,model_x,model_y,worker,winner,left,right", *lines, ""]
+        ).encode()
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         if name == "sushi":
