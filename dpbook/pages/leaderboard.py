@@ -67,7 +67,7 @@ def rate_flips(wins: Array, decided: Ints) -> int:
     rate = wins.sum(axis=1) / met
     first, least = int(rate.argmax()), int(wins.sum())
     for other in set(range(len(wins))) - {first}:
-        gain = np.zeros_like(wins)
+        gain = np.zeros(wins.shape)
         gain[first] += 1 / met[first]
         gain[:, first] -= 1 / met[first]
         gain[:, other] += 1 / met[other]
@@ -191,13 +191,18 @@ def laplace_tail(x: ArrayLike, scale: float) -> Array:
     return np.where(y > 0, 0.5 * np.exp(-np.abs(y)), 1 - 0.5 * np.exp(-np.abs(y)))
 
 
-def most_release(distance: ArrayLike, epsilon: float, delta: float) -> Array:
-    """No private mechanism that never names a wrong winner names the right one more often."""
-    out = [0.0]
-    for _ in range(int(np.max(distance))):
-        back = 1 - exp(-epsilon) * (1 - out[-1] - delta)
-        out.append(min(exp(epsilon) * out[-1] + delta, back, 1.0))
-    return np.array(out)[np.asarray(distance)]
+def most_release(steps: int, epsilon: float, delta: float) -> Array:
+    """Chances of a name and of silence, (2, steps), at the distances 0, 1, 2, ...
+
+    No private mechanism that never names a wrong winner names the right one more often.
+    """
+    named, silent = [0.0], [1.0]
+    for _ in range(steps - 1):
+        first, second = exp(epsilon) * named[-1] + delta, exp(-epsilon) * (silent[-1] - delta)
+        # Of the two, each is kept to its own relative accuracy.
+        named.append(min(first, 1 - second, 1.0))
+        silent.append(max(1 - first, second, 0.0))
+    return np.array([named, silent])
 
 
 def first_release(distance: ArrayLike, epsilon: float, delta: float) -> Array:
@@ -206,15 +211,23 @@ def first_release(distance: ArrayLike, epsilon: float, delta: float) -> Array:
     return np.asarray(delta * np.expm1(epsilon * steps) / expm1(epsilon))
 
 
+def tested(steps: int, scale: float, ask: float) -> Array:
+    """The same for a noisy distance that must be more than is asked for."""
+    distances = np.arange(steps)
+    named = laplace_tail(ask - distances, scale)
+    silent = laplace_tail(distances - ask, scale)
+    return np.where(distances > 0, [named, silent], [[0.0], [1.0]])
+
+
 def pts_loss(release: Array, epsilon: float) -> float:
-    """Least delta at epsilon, from the chance of a release at the distances 0, 1, 2, ...
+    """Least delta at epsilon, from the chances of a name and of silence, (2, distances 0, 1, ...).
 
     Neighbours name one winner and their distances differ by at most 1; or they name two, and both
     distances are at most 1. Outputs: the winner of one side, that of the other, silence.
     """
     factor, worst = exp(epsilon), 0.0
-    for p, q in zip([*release[:-1], *release[1:]], [*release[1:], *release[:-1]], strict=True):
-        worst = max(worst, max(p - factor * q, 0) + max((1 - p) - factor * (1 - q), 0))
-    for p, q in product(release[:2], repeat=2):
-        worst = max(worst, p + max((1 - p) - factor * (1 - q), 0))
+    for before, after in ((release[:, :-1], release[:, 1:]), (release[:, 1:], release[:, :-1])):
+        worst = max(worst, float(np.maximum(before - factor * after, 0).sum(axis=0).max()))
+    for (p, silent), (_, other) in product(release[:, :2].T, repeat=2):
+        worst = max(worst, float(p + max(silent - factor * other, 0)))
     return worst
