@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +43,7 @@ Ints = NDArray[np.int64]
 Family = Callable[[float], Ints]  # from epsilon to positions, (runs, n), with frozen randomness
 
 GOALS = ("first place", "top set", "whole order")
+MOST_PEOPLE = 50_000  # who report at once
 GRID = np.geomspace(0.01, 20, 96)  # values of epsilon that are tried, in nats
 
 
@@ -173,6 +173,18 @@ def exact_reports(theta: Array, answers: Ints, k: int) -> Callable[[float], Arra
 # ------------------------------------------------------------------ by simulation
 
 
+def outward(value: float, way: int) -> str:
+    """Two digits, rounded up for way 1 and down for way -1: an interval only gets wider."""
+    unit = 10.0 ** (np.floor(np.log10(value)) - 1)
+    steps = np.ceil(value / unit - 1e-9) if way > 0 else np.floor(value / unit + 1e-9)
+    return f"{steps * unit:.2g}"
+
+
+def of_hundred(belief: float) -> str:
+    """A belief as guesses of 100; never 100 of them."""
+    return f"{100 * belief:.1f}" if belief < 0.9995 else "over 99.9"
+
+
 @dataclass(frozen=True)
 class Smallest:
     """Between which two values of epsilon the smallest one lies that is enough."""
@@ -185,8 +197,9 @@ class Smallest:
         if not self.possible:
             return "not at this size"
         if np.isinf(self.high):
-            return f"above {self.low:.2g}"
-        return f"{self.low:.2g} to {self.high:.2g}" if self.low else f"at most {self.high:.2g}"
+            return f"above {outward(self.low, -1)}"
+        high = outward(self.high, 1)
+        return f"{outward(self.low, -1)} to {high}" if self.low else f"at most {high}"
 
     def times(self, answers: int) -> Smallest:
         """The same noise, said of so many answers together."""
@@ -220,7 +233,6 @@ class Study:
 
     def smallest(self, goal: int) -> Smallest:
         """By two bisections over the grid: the last that is too small, the first that is enough."""
-        known = len(GRID) if self.limit is None else None
         ends = []
         for end in (1, 0):
             low, high = -1, len(GRID)  # low is not yet there, high is
@@ -230,14 +242,16 @@ class Study:
                 low, high = (low, middle) if there else (middle, high)
             ends.append(low if end else high)
         low, high = ends
-        possible = known is not None or self._possible(goal)
         return Smallest(
             float(GRID[low]) if low >= 0 else 0.0,
             float(GRID[high]) if high < len(GRID) else np.inf,
-            possible or high < len(GRID),
+            high < len(GRID) or self._possible(goal),
         )
 
     def _possible(self, goal: int) -> bool:
+        """Whether the data without noise may be right as often as wanted."""
+        if self.limit is None:
+            return True
         _, runs = self.hits(float(GRID[-1]))
         most = clopper_pearson(self.limit, runs, confidence=1 - self.error / len(GRID))[1]
         return bool(most[goal] >= self.wanted)
@@ -329,14 +343,16 @@ def whole_rankings(
         return foot.rank(reached + foot.at_loss(e).scale * of_places, rng=rng)
 
     def exponential(e: float) -> Ints:  # one draw from the exact law of each run
-        weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)) * 2 / whole.at_loss(e).scale)
+        weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)) / whole.at_loss(e).scale)
         below = np.cumsum(weights, axis=1)
         return orders[(below < uniform[:, None] * below[:, -1:]).sum(axis=1)]
 
     def local(e: float) -> Ints:
         again, asked = np.random.default_rng(seed), best_queries(e, most=n * (n - 1) // 2)
         ranker = PairResponses.private(e, unit, queries=asked)
-        return ranker.rank(reported(ranker, places, runs, again), rng=again)
+        parts = np.array_split(by_run, -(-people * runs // MOST_PEOPLE))
+        tally = [reported(ranker, part.reshape(-1, n), len(part), again) for part in parts]
+        return ranker.rank(np.concatenate(tally), rng=again)
 
     return {
         "noisy counts": counts,
@@ -371,8 +387,3 @@ def studies(
     plain = goals_met(families["noisy counts"](np.inf), k).sum(axis=1)
     limit = tuple(plain.tolist())
     return {name: Study(f, k, wanted, error, limit) for name, f in families.items()}
-
-
-def found(study: Mapping[str, Study], goal: int) -> dict[str, Any]:
-    """The smallest epsilon of each ranker for one goal."""
-    return {name: one.smallest(goal) for name, one in study.items()}
