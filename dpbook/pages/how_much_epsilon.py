@@ -128,7 +128,7 @@ def counts_pmf(chance: Array, answers: Ints) -> dict[tuple[int, ...], float]:
     law: dict[tuple[int, ...], float] = {}
     i, j = np.triu_indices(len(answers), 1)
     for table in tables(answers):
-        p = stats.binom.pmf(table[i, j], answers[i, j], chance[i, j]).prod()
+        p = np.prod(stats.binom.pmf(table[i, j], answers[i, j], chance[i, j]))
         wins = tuple(table.sum(axis=1).tolist())
         law[wins] = law.get(wins, 0.0) + float(p)
     return law
@@ -146,8 +146,10 @@ def exact_counts(chance: Array, answers: Ints, k: int) -> Callable[[float], Arra
 
     def right(e: float) -> Array:
         scale = NoisyCounts.private(e, Edge(len(chance), exchange=False)).scale
-        orders = (ranking_law(wins, scale=scale, underflow="zero") for wins in law)
-        return sum((p * (met @ order) for p, order in zip(law.values(), orders, strict=True)), 0)
+        found = np.zeros(3)
+        for wins, p in law.items():
+            found += p * (met @ ranking_law(wins, scale=scale, underflow="zero"))
+        return found
 
     return right
 
