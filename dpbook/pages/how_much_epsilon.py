@@ -183,8 +183,8 @@ def outward(value: float, way: int) -> str:
 
 
 def of_hundred(belief: float) -> str:
-    """A belief as guesses of 100; never 100 of them."""
-    return f"{100 * belief:.1f}" if belief < 0.9995 else "over 99.9"
+    """A belief as guesses of 100, rounded up; never 100 of them."""
+    return f"{np.ceil(1000 * belief - 1e-9) / 10:.1f}" if belief <= 0.999 else "over 99.9"
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,8 @@ def test_rounding_only_widens():
     rng = np.random.default_rng(6)
     for value in np.exp(rng.uniform(-5, 5, 200)):
         assert float(page.outward(value, -1)) <= value <= float(page.outward(value, 1))
-    assert page.of_hundred(0.5) == "50.0" and page.of_hundred(0.99999) == "over 99.9"
+    assert page.of_hundred(0.5) == "50.0" and page.of_hundred(0.62246) == "62.3"
+    assert page.of_hundred(0.9989) == "99.9" and page.of_hundred(0.99999) == "over 99.9"
 
 
 def test_a_study_holds_the_exact_answer_and_misses_that_of_other_noise():
