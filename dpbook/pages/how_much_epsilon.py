@@ -269,8 +269,9 @@ def comparisons(
     """
     n, chance = len(theta), btl_probabilities(theta)
     edge = Edge(n, exchange=False)
-    wins, noise = _drawn(chance, answers, runs, rng).sum(axis=2), rng.laplace(size=(runs, n))
+    wins = _drawn(chance, answers, runs, rng).sum(axis=2)
     curator, local = NoisyCounts.private(1.0, edge), FlippedAnswers.private(1.0, edge)
+    noise = curator.noise(runs, rng=rng)
     noisy, seeds = LaplaceAnswers.private(1.0, edge), rng.integers(2**63, size=3)
 
     def counts(e: float) -> Ints:
