@@ -117,8 +117,8 @@ def local(kind: str) -> Callable[[np.random.Generator], Callable[[], Order]]:
 
 def ranked_file(rng: np.random.Generator) -> Callable[[], Order]:
     """The command `dpbook rank` on ten million lines: person, winner, loser."""
-    folder = Path(tempfile.mkdtemp(prefix="dpbook-scale-"))
-    answers, out = folder / "answers.csv", folder / "ranking.csv"
+    folder = tempfile.TemporaryDirectory(prefix="dpbook-scale-")  # goes with what is returned
+    answers, out = Path(folder.name, "answers.csv"), Path(folder.name, "ranking.csv")
     with answers.open("w", encoding="utf-8") as file:
         file.write("person,winner,loser\n")
         for block in range(LINES // 100_000):
@@ -130,7 +130,7 @@ def ranked_file(rng: np.random.Generator) -> Callable[[], Order]:
     def run() -> Order:
         how = ["--protect", "person", "--epsilon", "1", "--max-answers", str(PER_PERSON)]
         command = [sys.executable, "-m", "dpbook", "rank", str(answers), *how, "--out", str(out)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder.name)
         lines = out.read_text(encoding="utf-8").splitlines()
         names = [cell for line in lines for cell in line.split(",") if cell[:1] == "m"]
         listed = [int(name[1:]) for name in names if name[1:].isdecimal()]
