@@ -122,7 +122,7 @@ def _run_there(
             ): task
             for task in tasks
         }
-        for number, future in enumerate(as_completed(futures), start=1):
+        for number, future in enumerate(as_completed(futures, loop=client.loop), start=1):
             try:
                 result = future.result()
             except Exception as error:  # for example a task that was lost with several workers

@@ -251,7 +251,7 @@ def test_one_process_several_and_a_cluster_that_loses_a_worker_find_the_same(boo
     if importlib.util.find_spec("distributed") is None:
         pytest.skip("the rest needs Dask: pip install 'dpbook[scale]'")
     (book / "notebooks" / "started").unlink()
-    script = book / "cluster.py"
+    script = book / "notebooks" / "cluster.py"  # not beside the tiny dpbook
     script.write_text(CLUSTER)
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
