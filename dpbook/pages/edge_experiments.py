@@ -119,16 +119,17 @@ def edge_experiment(
     noise = fits[0].noise(replicates, rng=fresh)
     if frozen:
         noise = np.broadcast_to(fits[0].noise(rng=once), noise.shape)
+    at_once, scales = _all_levels(fits)
     if p == 1:
         wins = edge_win_counts(theta, size=replicates, rng=data)
         met = np.full(wins.shape, n - 1)
-        estimate = np.stack([fit.perturb(wins, noise) for fit in fits])
+        estimate = at_once.perturb(wins, scales[:, None] * noise)
     else:
         wins, met = np.empty((2, replicates, n), dtype=np.int64)
         estimate = np.empty((len(fits), replicates, n))
         for r, table in enumerate(_tables(theta, p, replicates, data)):
             wins[r], met[r] = table.sum(axis=1), table.sum(axis=1) + table.sum(axis=0)
-            estimate[:, r] = [fit.release(table, noise[r]) for fit in fits]
+            estimate[:, r] = at_once.release(table, scales * noise[r])
     z = counts[0].noise(replicates, rng=counting)
     best = np.arange(n) >= n - k
     noisy = np.stack([ranker.perturb(wins, z) for ranker in counts])
@@ -139,6 +140,13 @@ def edge_experiment(
         "topk_error_counts": top_k_error(noisy, best, k, rng=ties),
         "topk_error_half_net": top_k_error(net, best, k, rng=ties),
     }
+
+
+def _all_levels(fits: Sequence[PerturbedMle]) -> tuple[PerturbedMle, Array]:
+    """The fit for noise that is scaled already, for one call; and the scales, (levels, 1)."""
+    if len({fit.gamma for fit in fits}) > 1:
+        raise ValueError("fits: allowed is one ridge for all levels")
+    return replace(fits[0], scale=1.0), np.array([[fit.scale] for fit in fits])
 
 
 def strength_errors(estimate: Array, theta: Array) -> dict[str, Array]:
@@ -248,9 +256,10 @@ def complete_run(
     fits, counts = edge_fits(n, epsilons), edge_counts(n, epsilons)
     theta = edge_truth(n, k, rng=rng)
     wins = edge_win_counts(theta, size=size, rng=rng)
+    at_once, scales = _all_levels(fits)
     found = {}
     for name, z in noises(fits[0], size, vectors, rng).items():
-        estimate = np.stack([fit.perturb(wins, z) for fit in fits])
+        estimate = at_once.perturb(wins, scales[:, None] * z)
         missed = top_k_error(estimate.round(_TIE_DECIMALS), best, k, rng=rng)
         found[name] = {"topk_error_mle": missed, **strength_errors(estimate, theta)}
     z = counts[0].noise(size, rng=rng)

@@ -15,6 +15,9 @@ Array = NDArray[np.float64]
 _BISECTIONS = 24
 
 
+_ENTRIES = 1 << 20  # outcomes of pairs that are kept at once
+
+
 def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Win counts when each pair is compared once, (size, n), without keeping the outcomes.
 
@@ -22,11 +25,19 @@ def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDA
     """
     rho = btl_probabilities(theta).astype(np.float32)
     n, size = len(rho), check.integer("size", size, 1)
-    wins = np.zeros((size, n), dtype=np.int64)
-    for i in range(n - 1):
-        first = check.generator(rng).random((size, n - 1 - i), dtype=np.float32) < rho[i, i + 1 :]
-        wins[:, i] += np.count_nonzero(first, axis=1)
-        wins[:, i + 1 :] += ~first
+    wins, draw = np.zeros((size, n), dtype=np.int64), check.generator(rng).random
+    block = max(1, _ENTRIES // (size * n))
+    for top in range(0, n - 1, block):
+        rows = np.arange(top, min(top + block, n - 1))
+        lost = np.zeros((size, rows.size, n), dtype=bool)  # by the items of the rows
+        for i in rows:
+            np.greater_equal(
+                draw((size, n - 1 - i), dtype=np.float32),
+                rho[i, i + 1 :],
+                out=lost[:, i - top, i + 1 :],
+            )
+        wins[:, rows] += n - 1 - rows - lost.sum(axis=2)
+        wins += lost.sum(axis=1)
     return wins
 
 
