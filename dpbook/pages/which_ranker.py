@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement, permutations, product
-from math import comb, log
-from typing import Any
+from math import comb, inf, log
+from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln, logit, xlogy
 from scipy.stats import t as student
 
+from dpbook.book.figures import COLORS, MECHANISMS
 from dpbook.estimators import pairwise_counts, ranks_from_scores
 from dpbook.lower_bounds import PrivateRule, best_private_rule
 from dpbook.models import (
@@ -44,11 +47,15 @@ from dpbook.rankers import (
 )
 from dpbook.simulation import errors_at_loss
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Answer = tuple[int, ...]
 
 DATA = ("comparisons", "surveys", "rankings")
+FLOOR = "no privacy"
 
 # ------------------------------------------------------------------ situations and their data
 
@@ -185,7 +192,7 @@ def of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
     """The rankers that see private reports only; a person, or one answer, loses epsilon."""
     n, pairs = s.n_items, comb(s.n_items, 2)
     unit: Edge | Person = Edge(n, exchange=False)
-    answers, takes = 1, {"takes": "places", "local": True}
+    answers = 1
     if s.data == "comparisons" and not s.one_answer:
         answers = s.per_user
     elif not s.one_answer:
@@ -213,7 +220,9 @@ def of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
         "one each": OneQuestion.private(epsilon, whole, groups=min(s.people, pairs)),
         "on demand": AnswersOnDemand.private(epsilon, whole, cap=max(n, min(4 * n, pairs))),
     }
-    return entries | {name: Entry(ranker, **takes) for name, ranker in rankers.items()}
+    return entries | {
+        name: Entry(ranker, takes="places", local=True) for name, ranker in rankers.items()
+    }
 
 
 def field(s: Situation, epsilon: float) -> dict[str, Entry]:
@@ -231,7 +240,10 @@ def wrong_share(places: Ints) -> Array:
 def contest(
     s: Situation, epsilon: float, *, crowds: int, draws: int, rng: np.random.Generator
 ) -> dict[str, Array]:
-    """Mean share of wrong pairs in every crowd, (crowds,), the crowds being the same for all."""
+    """Mean share of wrong pairs in every crowd, (crowds,), the crowds being the same for all.
+
+    The floor are the net wins of the crowd, without any noise.
+    """
     entries, errors = field(s, epsilon), []
     for _ in range(crowds):
         data, row = s.crowd(rng), {}
@@ -241,13 +253,22 @@ def contest(
             one, level = {name: entry.ranker}, epsilon * entry.share
             found = errors_at_loss(one, {name: given}, [level], wrong_share, size=draws, rng=rng)
             row[name] = float(found[name].mean())
+        net = data["table"].sum(axis=-1) - data["table"].sum(axis=-2)
+        row[FLOOR] = float(wrong_share(ranks_from_scores(net, rng=rng)))
         errors.append(row)
-    return {name: np.array([row[name] for row in errors]) for name in entries}
+    return {name: np.array([row[name] for row in errors]) for name in (*entries, FLOOR)}
 
 
 def reports_only(errors: Mapping[str, Array], s: Situation, epsilon: float) -> dict[str, Array]:
     """The errors of the rankers that need no curator."""
     return {name: errors[name] for name, entry in field(s, epsilon).items() if entry.local}
+
+
+def reach(errors: Mapping[str, Array]) -> float:
+    """Half-width over standard deviation, for all pairs of rankers at once: 95 times in 100."""
+    names = set(errors) - {FLOOR}
+    size, tests = next(iter(errors.values())).size, max(1, comb(len(names), 2))
+    return float(student.isf(0.025 / tests, size - 1) / np.sqrt(size))
 
 
 @dataclass(frozen=True)
@@ -264,17 +285,88 @@ class Winner:
 
 def winner(errors: Mapping[str, Array]) -> Winner:
     """Compared crowd by crowd, with Student's t; all pairs together are right 95 times in 100."""
-    names = sorted(errors, key=lambda name: errors[name].mean())
-    best, tests = errors[names[0]], max(1, comb(len(names), 2))
-    reach = student.isf(0.025 / tests, best.size - 1) / np.sqrt(best.size)
+    names = sorted(set(errors) - {FLOOR}, key=lambda name: (errors[name].mean(), name))
+    best, wide = errors[names[0]], reach(errors)
     leads = {name: errors[name] - best for name in names[1:]}
-    halves = {name: reach * float(lead.std(ddof=1)) for name, lead in leads.items()}
+    halves = {name: wide * float(lead.std(ddof=1)) for name, lead in leads.items()}
     near = tuple(name for name, lead in leads.items() if lead.mean() <= halves[name])
     second = names[1] if leads else ""
     lead = float(leads[second].mean()) if leads else 0.0
     return Winner(
         names[0], float(best.mean()), second, lead, halves[second] if leads else 0.0, near
     )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Who wins where one may choose among all, and where nobody is trusted."""
+
+    curator: Winner
+    nobody: Winner
+
+
+def decide(
+    s: Situation, epsilon: float, *, crowds: int, draws: int, rng: np.random.Generator
+) -> Decision:
+    """One contest, read twice: private reports may be collected by a curator, too."""
+    errors = contest(s, epsilon, crowds=crowds, draws=draws, rng=rng)
+    return Decision(winner(errors), winner(reports_only(errors, s, epsilon)))
+
+
+def around(
+    s: Situation, epsilon: float, axis: str, **how: Any
+) -> dict[tuple[int, float], Decision]:
+    """Decisions for other levels and other numbers of ``"people"`` or ``"n_items"``."""
+    own = getattr(s, axis)
+    return {
+        (size, level): decide(replace(s, **{axis: size}), level, **how)
+        for size in sorted({*SIZES[axis], own})
+        for level in sorted({*LEVELS, epsilon})
+    }
+
+
+SIZES = {"people": (30, 100, 300, 1000), "n_items": (3, 5, 8, 11)}
+LEVELS = (0.1, 0.5, 1.0, 4.0)
+HUES = {
+    "counts": MECHANISMS["counts"],
+    "MLE": MECHANISMS["mle"],
+    "Kemeny": "#888888",
+    "KwikSort": MECHANISMS["kwiksort"],
+    "exponential": MECHANISMS["exponential"],
+    "footrule": MECHANISMS["footrule"],
+    "capped": COLORS["yellow"],
+    "flipped": MECHANISMS["response"],
+    "Laplace": MECHANISMS["laplace"],
+    "few flipped": COLORS["yellow"],
+    "few KwikSort": MECHANISMS["kwiksort"],
+    "hypercube": MECHANISMS["hypercube"],
+    "one each": COLORS["purple"],
+    "on demand": COLORS["blue"],
+}
+
+
+def draw_decisions(
+    ax: Axes, cells: Mapping[tuple[int, float], Winner], own: tuple[int, float]
+) -> None:
+    """One cell for each size and level: who wins, and the error; grey and hatched if undecided."""
+    sizes, levels = (sorted(set(axis)) for axis in zip(*cells, strict=True))
+    for (size, level), won in cells.items():
+        at = (levels.index(level), sizes.index(size))
+        look: dict[str, Any] = {"fc": mpl.colors.to_rgba(HUES[won.name], 0.35), "ec": "white"}
+        if won.equals:
+            look = {"fc": "#eeeeee", "ec": "#bbbbbb", "hatch": "//"}
+        ax.add_patch(Rectangle(at, 1, 1, **look))
+        words = f"{won.name}{' ?' if won.equals else ''}\n{100 * won.error:.3g} %"
+        ground = {"fc": look["fc"], "ec": "none", "pad": 1} if won.equals else None
+        middle = (at[0] + 0.5, at[1] + 0.5)
+        ax.text(*middle, words, ha="center", va="center", bbox=ground, linespacing=1.1)
+        if (size, level) == own:
+            ax.add_patch(Rectangle(at, 1, 1, fc="none", ec="black", lw=3, zorder=3))
+    ax.set(xlim=(0, len(levels)), ylim=(0, len(sizes)))
+    ax.set_xticks(np.arange(len(levels)) + 0.5, [f"{level:g}" for level in levels])
+    ax.set_yticks(np.arange(len(sizes)) + 0.5, [str(size) for size in sizes])
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
 
 
 # ------------------------------------------------------------------ three items, exactly
@@ -360,23 +452,25 @@ def three_games(gap: float) -> Small:
     return Small(np.array(rows), np.array(law), shows, before)
 
 
-def flipped_law(level: float) -> Callable[[Ints], Array]:
-    """Law of the ranking by wins, ties by lot, when each of three games is turned at random."""
+TURNED = np.array(list(product((0, 1), repeat=3)))  # which of three games
+
+
+def flipped_reports(level: float, table: Ints) -> Array:
+    """Law of the reports of three games, (8,): how many first items won, in binary order."""
+    truth = table[np.triu_indices(3, 1)]
     lie = 1 / (1 + np.exp(level))
+    return np.asarray(np.where(TURNED == truth, 1 - lie, lie).prod(axis=1))
+
+
+def flipped_ranking(level: float, table: Ints) -> Array:
+    """Law over `all_rankings(3)` of the order by reported wins, ties by lot."""
     first, second = np.triu_indices(3, 1)
-
-    def law_of(table: Ints) -> Array:
-        law = np.zeros(6)
-        for turned in product((0, 1), repeat=3):
-            chance = np.prod(np.where(turned, lie, 1 - lie))
-            won = table[first, second] ^ np.array(turned)
-            wins = np.bincount(np.where(won, first, second), minlength=3)
-            # Places agree with the wins; three items tie all together or not at all.
-            fits = [(np.diff(wins[np.argsort(places)]) <= 0).all() for places in PLACES]
-            law += chance * np.array(fits) / np.sum(fits)
-        return law
-
-    return law_of
+    law = np.zeros(6)
+    for won, chance in zip(TURNED, flipped_reports(level, table), strict=True):
+        wins = np.bincount(np.where(won, first, second), minlength=3)
+        fits = [(np.diff(wins[np.argsort(places)]) <= 0).all() for places in PLACES]
+        law += chance * np.array(fits) / np.sum(fits)
+    return law
 
 
 # ------------------------------------------------------------------ printed noise
@@ -399,7 +493,12 @@ class Printed:
 
     @property
     def suffices(self) -> float:
-        """Noise of the same kind that loses what was promised, over the noise printed."""
+        """Noise of the same kind that loses what was promised, over that printed; inf for none."""
+        # Closed halves of a cube of even dimension lose log 2 with any noise.
+        pairs = comb(self.ranker.unit.n_items, 2)
+        closed = self.name in ("hypercube", "on demand") and pairs % 2 == 0
+        if closed and self.promised <= log(2):
+            return inf
         return self.ranker.at_loss(self.promised).scale / self.ranker.scale
 
 
