@@ -334,14 +334,14 @@ HUES = {
     "KwikSort": MECHANISMS["kwiksort"],
     "exponential": MECHANISMS["exponential"],
     "footrule": MECHANISMS["footrule"],
-    "capped": COLORS["yellow"],
+    "capped": COLORS["green"],
     "flipped": MECHANISMS["response"],
     "Laplace": MECHANISMS["laplace"],
-    "few flipped": COLORS["yellow"],
-    "few KwikSort": MECHANISMS["kwiksort"],
+    "few flipped": MECHANISMS["debiased"],
+    "few KwikSort": COLORS["blue"],
     "hypercube": MECHANISMS["hypercube"],
-    "one each": COLORS["purple"],
-    "on demand": COLORS["blue"],
+    "one each": COLORS["orange"],
+    "on demand": MECHANISMS["on-demand"],
 }
 
 
