@@ -194,16 +194,16 @@ def privacy_rows(pairs: Ints, size: int, eps: float) -> sparse.csr_array:
 
 
 def solve_program(
-    cost: Array, upper: sparse.csr_array, equal: sparse.csr_array
+    cost: Array, upper: sparse.csr_array, equal: sparse.csr_array, tol: float = 1e-10
 ) -> optimize.OptimizeResult:
-    """Minimise cost x for x >= 0 with upper x <= 0 and equal x = 1."""
+    """Minimise cost x for x >= 0 with upper x <= 0 and equal x = 1, to the solver's tolerance."""
     program: dict[str, Any] = {
         "A_ub": upper,
         "b_ub": np.zeros(upper.shape[0]),
         "A_eq": equal,
         "b_eq": np.ones(equal.shape[0]),
         "method": "highs-ds" if cost.size < _INTERIOR_FROM else "highs-ipm",
-        "options": dict.fromkeys(_TOLERANCES, 1e-10),
+        "options": dict.fromkeys(_TOLERANCES, tol),
     }
     solution = optimize.linprog(cost, **program)
     if not solution.success:

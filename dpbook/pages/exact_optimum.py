@@ -171,7 +171,9 @@ def optimal_mechanism(
     )
 
 
-def unreduced_risk(rho: ArrayLike, k: int | None = None, *, epsilon: float) -> float:
+def unreduced_risk(
+    rho: ArrayLike, k: int | None = None, *, epsilon: float, tol: float = 1e-10
+) -> float:
     """Minimax risk from the program without symmetry: a referee for `optimal_mechanism`.
 
     Parameters
@@ -179,6 +181,8 @@ def unreduced_risk(rho: ArrayLike, k: int | None = None, *, epsilon: float) -> f
     rho, k, epsilon
         As in `optimal_mechanism`, one hypothesis; the loss is 1 if the outcome is wrong. At most
         110 000 privacy rows.
+    tol : float
+        Of the solver; with tens of thousands of rows it may not reach the default.
 
     Returns
     -------
@@ -209,7 +213,7 @@ def unreduced_risk(rho: ArrayLike, k: int | None = None, *, epsilon: float) -> f
     )
     totals = sparse.csr_array((np.ones(size), (np.arange(size) // len(outcomes), np.arange(size))))
     equal = bordered([totals], np.zeros(law.size))
-    return 1 + float(solve_program(-np.eye(size + 1)[-1], upper, equal).fun)
+    return 1 + float(solve_program(-np.eye(size + 1)[-1], upper, equal, tol).fun)
 
 
 def _hypotheses(rho: ArrayLike, k: int | None) -> tuple[Array, int | None]:
