@@ -45,7 +45,6 @@ from dpbook.rankers import (
     Ranker,
     best_queries,
 )
-from dpbook.simulation import errors_at_loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -250,9 +249,8 @@ def contest(
         for name, entry in entries.items():
             given = data[entry.takes]
             given = s.part(given, entry.few, rng) if entry.few else given
-            one, level = {name: entry.ranker}, epsilon * entry.share
-            found = errors_at_loss(one, {name: given}, [level], wrong_share, size=draws, rng=rng)
-            row[name] = float(found[name].mean())
+            ranker = entry.ranker.at_loss(epsilon * entry.share)
+            row[name] = float(wrong_share(ranker.sample(given, draws, rng=rng)).mean())
         net = data["table"].sum(axis=-1) - data["table"].sum(axis=-2)
         row[FLOOR] = float(wrong_share(ranks_from_scores(net, rng=rng)))
         errors.append(row)
