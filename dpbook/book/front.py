@@ -15,7 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import report
-from dpbook.book.ledger import Claim
+from dpbook.book.ledger import FIVE, SINCE, Claim
 from dpbook.book.reading import minutes
 from dpbook.book.sphinx_ext import (
     ClaimsDirective,
@@ -99,8 +99,9 @@ def summary_html(
     ledger: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]], uri: str
 ) -> str:
     """The finding in words, the bars, and the broken guarantees as far as recorded."""
-    claims = [claim for claim in ledger.values() if claim.paper != "BOOK"]
+    claims = [claim for claim in ledger.values() if claim.paper in FIVE]
     papers = list(dict.fromkeys(claim.paper for claim in claims))
+    later = [claim for claim in ledger.values() if claim.group == SINCE]
     bars = []
     for paper in papers:
         of_paper = [claim for claim in claims if claim.paper == paper]
@@ -113,6 +114,8 @@ def summary_html(
     told = "; ".join(f"{row['label']}: {row['factor']:.2f} times the promise" for row in broken)
     return _TEMPLATES.get_template("front.html.j2").render(
         words=finding(claims, len(papers)),
+        since=since(later),
+        group=SINCE,
         bars=bars,
         key=_parts(claims),
         broken=broken,
@@ -135,6 +138,14 @@ def finding(claims: list[Claim], papers: int) -> str:
         f"{count['false-repaired']} are false as printed, each with a repair; "
         f"in {broken} of these a promised privacy guarantee is broken."
     )
+
+
+def since(claims: list[Claim]) -> str:
+    """What became of the statements of all other papers, in a sentence; empty without any."""
+    counts = report.state_counts(claims)
+    told = [f"{count} {report.STATES[state][1]}" for state, count in counts.items() if count]
+    words = f"Of papers since then the ledger lists {len(claims)} statements: {', '.join(told)}."
+    return words if claims else ""
 
 
 _PLURAL = {

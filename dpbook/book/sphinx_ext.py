@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import errata, report
 from dpbook.book.claims import RECORD_MIME, record_problems
-from dpbook.book.ledger import Claim, load_ledger
+from dpbook.book.ledger import SINCE, Claim, load_ledger
 from dpbook.book.pages import outputs
 
 _log = logging.getLogger(__name__)
@@ -103,8 +103,8 @@ class ClaimsDirective(SphinxDirective):
             return [nodes.Text("decided by "), _link(claim.same_as, uri)]
         words = report.run_words(claim, record)
         if record is None:
-            text = f"{claim.notebook} ({words})" if claim.checked else f"planned: {claim.notebook}"
-            return [nodes.Text(text)]
+            planned = f"planned: {claim.notebook}" if claim.notebook else "no page yet"
+            return [nodes.Text(f"{claim.notebook} ({words})" if claim.checked else planned)]
         page = record["notebook"]
         uri = _uri(self.env, f"notebooks/{page}", f"claim-{claim.id}")
         return [_link(page, uri), *([] if words == "checked" else [nodes.Text(f" ({words})")])]
@@ -123,8 +123,8 @@ class LedgerDirective(ClaimsDirective):
         """How many claims of each paper are in each state."""
         states = [state for state, count in report.state_counts(claims).items() if count]
         rows = []
-        for paper in [*dict.fromkeys(claim.paper for claim in claims), None]:
-            of_paper = [claim for claim in claims if paper in (claim.paper, None)]
+        for paper in [*dict.fromkeys(claim.group for claim in claims), None]:
+            of_paper = [claim for claim in claims if paper in (claim.group, None)]
             counts = report.state_counts(of_paper)
             rows.append([paper or "All", *(str(counts[s]) for s in states), str(len(of_paper))])
         head = ("Paper", *(report.STATES[state][1] for state in states), "all")
@@ -148,11 +148,13 @@ class ErrataDirective(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         ledger, records = self.load()
         printed = self.printed(ledger)
+        severities = list(report.SEVERITY_HEADINGS)
         corrected = [claim for claim in ledger.values() if claim.is_erratum]
+        corrected.sort(key=lambda claim: severities.index(str(claim.severity)))  # stable
         groups: list[nodes.Node] = []
-        for severity, heading in report.SEVERITY_HEADINGS.items():
-            if mine := [claim for claim in corrected if claim.severity == severity]:
-                group = nodes.section(ids=[f"errata-{severity}"], names=[f"errata-{severity}"])
+        for name, heading in (report.SEVERITY_HEADINGS | {"since": SINCE}).items():
+            if mine := [claim for claim in corrected if _chapter(claim) == name]:
+                group = nodes.section(ids=[f"errata-{name}"], names=[f"errata-{name}"])
                 group += nodes.title("", f"{heading} ({len(mine)})")
                 group += [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
                 groups.append(group)
@@ -336,9 +338,14 @@ def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element
     return _link(text, uri, classes=classes)
 
 
+def _chapter(claim: Claim) -> str | None:
+    """Under which heading of the errata an erratum stands."""
+    return "since" if claim.group == SINCE else claim.severity
+
+
 def _facts(claim: Claim, anchor: str = "") -> nodes.raw:
     """What the filters of book/_static/ledger.js read of a claim, and a place to link to."""
-    facts = {"claim": claim.id, "paper": claim.paper, "kind": claim.kind, "verdict": claim.state}
+    facts = {"claim": claim.id, "paper": claim.group, "kind": claim.kind, "verdict": claim.state}
     facts |= {"verdict-words": report.STATES[claim.state][1], "tier": claim.tier or ""}
     if claim.severity:
         heading = report.SEVERITY_HEADINGS[claim.severity]
