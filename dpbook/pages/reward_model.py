@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from scipy.special import expit
 
 from dpbook.estimators._newton import minimise
@@ -93,12 +96,12 @@ class _Batch:
 def fit(X: Array, target: Array, gamma: float = 1.0) -> Array:
     """Weights that minimise sum log(1 + e^(x theta)) - target theta + gamma |theta|^2 / 2.
 
-    One fit for each row of ``target``; the gradient is below 1e-7 of the number of pairs.
+    One fit for each row of ``target``; the gradient is below 1e-6 of the number of pairs.
     """
-    out, step, tol = np.empty_like(target), max(1, BLOCK // len(X)), 1e-7 * len(X)
+    out, step, tol = np.empty_like(target), max(1, BLOCK // len(X)), 1e-6 * len(X)
     for first in range(0, len(target), step):
         part = _Batch(X, target[first : first + step], gamma)
-        out[first : first + step], _ = minimise(part, part.target / (gamma + len(X)), tol)
+        out[first : first + step], _ = minimise(part, np.zeros_like(part.target), tol)
         if np.abs(part.score(out[first : first + step])).max() > tol:
             raise RuntimeError(f"a fit stopped with a gradient above {tol:g}: raise gamma")
     return out
@@ -123,6 +126,92 @@ def first_order(X: Array, theta: Array, flips: float | None = None, scale: float
         noise = noise + np.eye(X.shape[1]) / (2 * np.sinh(0.5 / scale) ** 2)
     inverse = np.linalg.inv((X.T * p) @ X)
     return float(np.trace(inverse @ (X.T @ X / len(X)) @ inverse @ noise))
+
+
+# ------------------------------------------------------------------ rates
+
+
+Rule = Callable[[Array, float], float]  # the scale of central noise, from design and epsilon
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Square errors of the log-odds, (settings, replicates); settings are rows (n, d, epsilon)."""
+
+    settings: Array
+    laws: Array  # first-order mean squares: without privacy, and what privacy adds
+    none: Array  # of fits to the answers; 0 for central noise
+    private: Array  # of fits to debiased reports; square distance of the fits for central noise
+    biased: Array  # of fits to reports that are read as if they were answers
+
+
+def at_home(
+    grid: Sequence[tuple[int, int]], levels: Sequence[float], size: int, rng: Generator
+) -> Rates:
+    """Errors of randomised response; every pair differs in 4 properties."""
+    columns: list[list[Any]] = [[] for _ in range(5)]
+    for n, d in grid:
+        X, theta, few = design(n, d, 4, rng), weights(d, 4), max(10, size // 4)
+        target = sums(X, theta, levels, size, rng)
+        plain, law = squares(X, fit(X, target[0]), theta), first_order(X, theta)
+        for e, reports in zip(levels, target[1:], strict=True):
+            zero, one = debiased_response([0, 1], e)
+            raw = fit(X, (reports[:few] - zero * X.sum(axis=0)) / (one - zero))
+            errors = squares(X, fit(X, reports), theta)
+            biased = np.resize(squares(X, raw, theta), size)
+            row = ((n, d, e), (law, first_order(X, theta, e) - law), plain, errors, biased)
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+    return Rates(*map(np.array, columns))
+
+
+def at_curator(
+    grid: Sequence[tuple[int, int]],
+    levels: Sequence[float],
+    size: int,
+    rng: Generator,
+    rule: Rule = lambda X, e: longest(X) / e,
+    differ: Callable[[int], int] = lambda d: 4,
+) -> Rates:
+    """How far noise on the sum moves the fit, with this rule for its scale."""
+    columns: list[list[Any]] = [[] for _ in range(4)]
+    for n, d in grid:
+        X, theta = design(n, d, differ(d), rng), weights(d, differ(d))
+        (target,) = sums(X, theta, (), size, rng)
+        plain, law = fit(X, target), first_order(X, theta)
+        for e in levels:
+            moved = fit(X, noisy(target, rule(X, e), rng)) - plain
+            extra = first_order(X, theta, scale=rule(X, e)) - law
+            row = ((n, d, e), (law, extra), np.zeros(size), squares(X, moved, np.zeros(d)))
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+    found = list(map(np.array, columns))
+    return Rates(*found, found[-1])
+
+
+def added(more: Array, less: Array) -> tuple[Array, Array]:
+    """Root mean square less root mean square, and what each replicate adds to it, centred."""
+    with_it, without = (np.sqrt(values.mean(axis=1)) for values in (more, less))
+    pulls = (
+        (values - values.mean(axis=1, keepdims=True)) / (2 * np.maximum(root, 1e-300)[:, None])
+        for values, root in ((more, with_it), (less, without))
+    )
+    return with_it - without, np.subtract(*pulls)
+
+
+def slopes(
+    cost: tuple[Array, Array], settings: Array, weight: Array, alarm: float
+) -> tuple[Array, Array]:
+    """Slopes of log cost in the columns of log ``settings``, and their half-widths.
+
+    Student's t for the linearised logarithms; error probability ``alarm`` for all slopes together.
+    """
+    (value, pulls), size = cost, cost[1].shape[1]
+    rows = np.column_stack([np.ones(len(weight)), np.log(settings)])
+    W = (np.linalg.pinv(weight[:, None] * rows) * weight)[1:]
+    # replicates of different settings may share their answers: columns are independent, rows not
+    error = (W @ (pulls / value[:, None])).std(axis=1, ddof=1) / np.sqrt(size)
+    return W @ np.log(value), stats.t.isf(alarm / (2 * len(W)), size - 1) * error
 
 
 # ------------------------------------------------------------------ privacy of the sum
