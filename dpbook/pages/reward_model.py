@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import expit
 
-from dpbook.estimators._newton import minimise
+from dpbook.estimators._newton import minimise, newton_step, sup
 from dpbook.mechanisms import (
     debiased_response,
     discrete_laplace_pmf,
@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 Generator = np.random.Generator
 
 BLOCK = 2**20  # numbers, replicates times pairs, held at once
+SHARED = 12  # steps of all fits by one Hessian
 
 
 # ------------------------------------------------------------------ the model
@@ -78,19 +79,31 @@ def sums(X: Array, theta: Array, levels: Sequence[float], size: int, rng: Genera
 
 
 class _Batch:
-    """Score and steps of many fits on one design, for `minimise`; one Hessian serves them all."""
+    """Score and steps of many fits on one design, for `minimise`."""
 
     def __init__(self, X: Array, target: Array, gamma: float) -> None:
         self.X, self.target, self.gamma = X, target, gamma
-        self._theta = np.zeros_like(target)
+        self._theta, self._steps = np.zeros_like(target), 0
 
     def score(self, theta: Array) -> Array:
         self._theta = theta
         return np.asarray(expit(theta @ self.X.T) @ self.X - self.target + self.gamma * theta)
 
     def direction(self, score: Array, tol: float) -> Array:
-        H = curvature(self.X, np.median(self._theta, axis=0))
-        return np.asarray(-np.linalg.solve(H + self.gamma * np.eye(len(H)), score.T).T)
+        """At first one Hessian for all fits; those that are far from the others get their own."""
+        self._steps += 1
+        if self._steps <= SHARED:
+            H = curvature(self.X, np.median(self._theta, axis=0))
+            return np.asarray(-np.linalg.solve(H + self.gamma * np.eye(len(H)), score.T).T)
+        F = expit(self._theta @ self.X.T)
+        p = F * (1 - F)
+        return newton_step(
+            lambda v: ((v @ self.X.T) * p) @ self.X + self.gamma * v,
+            p @ self.X**2 + self.gamma,
+            score,
+            stop=np.maximum(tol / 2, 0.1 * sup(score)),
+            centre=False,
+        )
 
 
 def fit(X: Array, target: Array, gamma: float = 1.0) -> Array:

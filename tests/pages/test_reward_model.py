@@ -52,6 +52,17 @@ def test_a_fit_solves_its_equation_in_every_block(rng, monkeypatch):
     assert np.abs(residual - 0.1 * fitted).max() > 1e-3
 
 
+@pytest.mark.parametrize("shared", [0, 12])
+def test_fits_that_are_far_apart_are_found_as_well(rng, monkeypatch, shared):
+    monkeypatch.setattr(page, "SHARED", shared)
+    X, theta = page.design(400, 4, 4, rng), page.weights(4, 4)
+    target = page.sums(X, theta, (0.1,), 40, rng).reshape(-1, 4)  # many beyond every answer
+    fitted = page.fit(X, target)
+    assert np.abs(fitted).max() > 50
+    residual = expit(fitted @ X.T) @ X + fitted - target
+    assert np.abs(residual).max() <= 1e-6 * 400
+
+
 def test_a_fit_that_stopped_early_is_refused(monkeypatch):
     monkeypatch.setattr(page, "minimise", lambda problem, theta, tol: (theta, 0))
     with pytest.raises(RuntimeError, match="gradient above"):
