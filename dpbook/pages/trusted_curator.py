@@ -167,14 +167,15 @@ def quantile(n: int, miss: float) -> int:
 def caps_of_every_tournament(sizes: range) -> dict[int, int]:
     """Caps kept with probability 1 - n^-4 whatever the cycles (page 23, "Cycles save comparisons").
 
-    They hold for every rate at which the log-moments are convex, which is asserted.
+    They hold for every rate at which the log-moments are convex, which is looked at.
     """
     moments = []
     for s in np.geomspace(0.01, 2, 40):
         logs = np.zeros(1)  # log E exp(s C_k) for k = 0, ..., without cycles
         for k in range(1, max(sizes) + 1):
             logs = np.append(logs, s * (k - 1) - log(k) + logsumexp(logs + logs[::-1]))
-        assert np.diff(logs, 2).min() > 0
+        if np.diff(logs, 2).min() <= 0:
+            raise ArithmeticError(f"the log-moments at rate {s:g} are not convex")
         moments.append((s, logs))
     return {n: min(ceil((logs[n] + 4 * log(n)) / s) for s, logs in moments) for n in sizes}
 

@@ -141,8 +141,10 @@ def critical_gaps(
     base = ranker.perturb(np.zeros(n), noise) + within
     replicate, pair, u = replicate[crosses], pair[crosses], u[crosses]
 
+    settled = np.zeros_like(base)
+
     def recovers(gap: Array) -> NDArray[np.bool_]:
-        counts = base + wins(replicate, pair, u < 0.5 + gap[replicate])
+        counts = base + (settled + wins(replicate, pair, u < 0.5 + gap[replicate]))
         return np.asarray(counts[:, :k].min(axis=1) > counts[:, k:].max(axis=1))
 
     low, high = np.zeros(size), np.full(size, 0.5)
@@ -151,4 +153,9 @@ def critical_gaps(
         middle = (low + high) / 2
         done = recovers(middle)
         low, high = np.where(done, low, middle), np.where(done, middle, high)
+        # A comparison that no gap left to try can turn is counted once and for all.
+        won = u < 0.5 + low[replicate]
+        open_ = ~won & (u < 0.5 + high[replicate])
+        settled += wins(replicate[~open_], pair[~open_], won[~open_])
+        replicate, pair, u = replicate[open_], pair[open_], u[open_]
     return np.where(possible, high, np.inf)
