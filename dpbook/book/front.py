@@ -45,7 +45,8 @@ class SummaryDirective(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         ledger, records = self.load()
         here, builder = self.env.docname, self.env.app.builder
-        html = summary_html(ledger, records, builder.get_relative_uri(here, "book/ledger"))
+        uris = [builder.get_relative_uri(here, f"book/{name}") for name in ("ledger", "next")]
+        html = summary_html(ledger, records, *uris)
         rows = second_machine(self.env)
         told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
         return [nodes.raw("", html, format="html"), *told]
@@ -96,7 +97,7 @@ def page_link(
 
 
 def summary_html(
-    ledger: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]], uri: str
+    ledger: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]], uri: str, further: str
 ) -> str:
     """The finding in words, the bars, and the broken guarantees as far as recorded."""
     claims = [claim for claim in ledger.values() if claim.paper in FIVE]
@@ -122,6 +123,7 @@ def summary_html(
         alt=f"Bars, blue as far as the promise, orange beyond it. {told}.",
         unit=_UNIT,
         ledger=uri,
+        further=further,
     )
 
 

@@ -65,7 +65,7 @@ class Claim:
 
     @property
     def group(self) -> str:
-        """One of the five papers or BOOK; whatever is claimed elsewhere stands under one heading."""
+        """One of the five papers or BOOK; all others stand under one heading."""
         return self.paper if self.paper in (*FIVE, "BOOK") else SINCE
 
     @property
