@@ -198,8 +198,8 @@ def at_curator(
             row = ((n, d, e), (law, extra), np.zeros(size), squares(X, moved, np.zeros(d)))
             for column, value in zip(columns, row, strict=True):
                 column.append(value)
-    found = list(map(np.array, columns))
-    return Rates(*found, found[-1])
+    settings, laws, none, moved_by = map(np.array, columns)
+    return Rates(settings, laws, none, moved_by, moved_by)
 
 
 def added(more: Array, less: Array) -> tuple[Array, Array]:
