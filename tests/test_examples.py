@@ -27,7 +27,6 @@ FIRST = {
         "PrivateFootrule",
     ),
     "errors": ("expected_wrong_pairs",),
-    "simulation": ("errors_at_loss",),
 }
 NAMES = [
     module.name

@@ -24,6 +24,7 @@ from dpbook.estimators import (
 )
 from dpbook.mechanisms import gaussian_scale
 from dpbook.models import all_rankings
+from dpbook.rankers import Ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -216,6 +217,27 @@ def collected_places(draw: Draw, n: int = 10, runs: int = 400) -> float:
     before = np.arange(n - 1) < footrule_ranking(noises)[..., None]
     sums = noises.sum(axis=(1, 2)) - 2 * (noises * before).sum(axis=(1, 2))
     return float(sums.mean() - 5 * sums.std() / sqrt(runs))
+
+
+def errors_at_loss(
+    rankers: Mapping[str, Ranker],
+    data: Mapping[str, Any],
+    losses: Sequence[float],
+    error: Callable[[NDArray[np.int64]], ArrayLike],
+    *,
+    size: int,
+    rng: np.random.Generator,
+) -> dict[str, Array]:
+    """Errors, (losses, size), of rankings by each ranker, brought to every true loss of a release.
+
+    `error` goes from positions, (size, n), to errors, (size,).
+    """
+
+    def errors(ranker: Ranker, given: Any) -> Array:
+        drawn = (ranker.at_loss(x).sample(given, size, rng=rng) for x in losses)
+        return np.array([error(places) for places in drawn], dtype=float)
+
+    return {name: errors(ranker, data[name]) for name, ranker in rankers.items()}
 
 
 def slower_tournaments(n: int) -> int:
