@@ -240,7 +240,9 @@ def rank_privately(
     n = len(answers.items)
     l1 = sensitivity_of(answers.kind, n, protect, max_answers, statistic)
     if protect == "person" and answers.person is not None:
-        answers = answers.keep(max_answers or 1)
+        size = answers.person.size
+        keys = None if below is None else np.array([below(2**64) for _ in range(size)], np.uint64)
+        answers = answers.keep(max_answers or 1, keys)
     exact = statistic_of(answers, statistic)
     moving = ~np.eye(n, dtype=bool) if statistic == "pairs" else np.ones(n, dtype=bool)
     values = exact[moving].tolist()
@@ -431,7 +433,10 @@ def _statement(
         if answers.person is None:
             kept += " were given: nobody checked this, whoever ran the release vouches for it."
         else:
-            kept += ", drawn at random by the operating system whatever others answered, count."
+            by = (
+                "from a repeatable source" if sampler == "repeatable" else "by the operating system"
+            )
+            kept += f", drawn at random {by} whatever others answered, count."
             kept += " A person who appears under two names counts as two."
     else:
         who = "one comparison, not all that a person answered"
