@@ -369,7 +369,7 @@ def _ranked(
     """Places, with what the noise leaves open; from public numbers only."""
     n = len(items)
     if statistic == "pairs":
-        scores: NDArray[Any] = _strengths(released)
+        scores: NDArray[Any] = fitted_strengths(released)
         order = np.lexsort((np.arange(n), -scores))
         swaps = _redrawn(released, float(scale), order)
         low = high = [None] * n
@@ -390,7 +390,7 @@ def _ranked(
     )
 
 
-def _strengths(tables: Ints) -> NDArray[np.float64]:
+def fitted_strengths(tables: Ints) -> NDArray[np.float64]:
     """Strengths fitted to noisy tables (..., n, n), whose negative entries count as none."""
     from dpbook.estimators import ridge_mle
 
@@ -407,7 +407,7 @@ def _redrawn(table: Ints, scale: float, order: NDArray[np.intp]) -> Sequence[flo
     shape = (2, _REDRAWS, n, n)
     noise = np.subtract(*(rng.geometric(stop, size=shape).astype(np.int64)))
     noise[:, np.arange(n), np.arange(n)] = 0
-    strengths = _strengths(table + noise)[:, order]
+    strengths = fitted_strengths(table + noise)[:, order]
     return list((strengths[:, :-1] < strengths[:, 1:]).mean(axis=0).tolist())
 
 
@@ -457,9 +457,9 @@ def _statement(
         f"{STATISTICS[statistic]}) plus discrete Laplace noise of scale {scale} ({drawn}), which "
         f"answers a sensitivity of {l1}; order and chances are computed from these noisy numbers "
         f"alone. The list of items is public: it {listed}. Not protected: that somebody took part, "
-        f"where this is seen elsewhere than in these numbers; what the answers of all together "
-        f"show about people like them; how long the computation took; the choice of epsilon, of "
-        f"the limit and of the items if made after a look at the data; and the sum: every further "
-        f"release of the same data adds its epsilon to this one. The places are those of the "
-        f"people asked: how others would answer is not known."
+        f"where this is seen elsewhere than in these numbers; that the file could be read; what "
+        f"the answers of all together show about people like them; how long the computation took; "
+        f"the choice of epsilon, of the limit and of the items if made after a look at the data; "
+        f"and the sum: every further release of the same data adds its epsilon to this one. "
+        f"The places are those of the people asked: how others would answer is not known."
     )
