@@ -99,7 +99,7 @@ def main() -> None:
         best = optimal_mechanism(rho, options.k, epsilon=EPSILON)
         value, gap = best.lower, best.risk - best.lower
     else:
-        value, gap = unreduced_risk(rho, options.k, epsilon=EPSILON), 0.0
+        value, gap = unreduced_risk(rho, options.k, epsilon=EPSILON, tol=ACCURACY), 0.0
     seconds, cpu = time.perf_counter() - start, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     found = {"seconds": seconds, "cpu": cpu, "value": value, "gap": gap, "peak_mb": peak}

@@ -66,9 +66,11 @@ class Screen:
         if isinstance(last, ast.Expr):
             tree.body.pop()
         with contextlib.redirect_stdout(self._printed):
-            exec(compile(tree, name, "exec"), names)
+            # Its own level: the libraries are imported without docstrings and assertions.
+            exec(compile(tree, name, "exec", optimize=0), names)
             if isinstance(last, ast.Expr):
-                value = eval(compile(ast.Expression(last.value), name, "eval"), names)
+                code = compile(ast.Expression(last.value), name, "eval", optimize=0)
+                value = eval(code, names)
                 if value is not None and not source.rstrip().endswith(";"):
                     self.display(value)
             self.show()
@@ -123,6 +125,22 @@ def install(screen: Screen) -> None:
     myst.glue = screen.glue
     for module in (ipython, display, myst):
         sys.modules[module.__name__] = module
+
+
+def lighten() -> None:
+    """Spare the imports that no page needs: for a process that does nothing but run pages.
+
+    SciPy imports all that NumPy names, Fortran tools and tests among it, and a tester for each of
+    its parts; matplotlib imports axes of three dimensions.
+    """
+    import numpy as np
+
+    unused = {"ctypeslib", "f2py", "test", "testing", "typing"}
+    np.__all__ = [name for name in np.__all__ if name not in unused]
+    for place, name in {"scipy._lib._testutils": "PytestTester"}.items():
+        stand_in: Any = types.ModuleType(place)
+        setattr(stand_in, name, type(name, (), {"__init__": lambda *_: None}))
+        sys.modules[place] = stand_in
 
 
 def sentence(glued: str, form: str) -> str:

@@ -9,7 +9,25 @@ from itertools import combinations, combinations_with_replacement, permutations,
 import numpy as np
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, kve
+
+
+def law_of_reports(ranker, ahead: int, behind: int, group: int = 0) -> np.ndarray:
+    """Law of the number of flipped answers "i over j", given so many true answers each way."""
+    keep, lie = ranker.channel().reshape(-1, 2, 2)[group][0]
+    kept = stats.binom.pmf(np.arange(ahead + 1), ahead, keep)
+    return np.convolve(kept, stats.binom.pmf(np.arange(behind + 1), behind, lie))
+
+
+def laplace_sum_logpdf(level: float, x: float, answers: int) -> float:
+    """Log-density at x of the sum of so many Laplace variables of scale 1 / level.
+
+    With a modified Bessel function K: (|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N))
+    for the scale 1.
+    """
+    y, order = max(abs(x) * level, 1e-12), answers - 0.5
+    density = order * math.log(y / 2) + math.log(kve(order, y)) - y
+    return density + math.log(level) - math.log(math.pi) / 2 - math.lgamma(answers)
 
 
 def all_places(n: int) -> np.ndarray:

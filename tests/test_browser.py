@@ -162,3 +162,23 @@ def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
     assert last["kind"] == "done", last
     assert "?" not in last["glued"]
     assert records == [[entry["id"], True, True] for entry in packed["ledger"]]
+
+
+def test_a_light_process_names_no_fortran_tools_and_computes_the_same() -> None:
+    program = """
+import sys
+from dpbook import browser
+if len(sys.argv) > 1: browser.lighten()
+from numpy import *
+print(*sorted({"numpy.f2py", "numpy.testing"} & sys.modules.keys()))
+import scipy.stats, scipy.optimize, scipy.sparse.csgraph
+print(scipy.stats.binom.pmf(1, 2, 0.5))
+"""
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", program, *word], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for word in ([], ["light"])
+    ]
+    assert told[0][:2] == ["numpy.f2py", "numpy.testing"]  # the control
+    assert told[1] == told[0][2:]

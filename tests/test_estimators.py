@@ -521,3 +521,13 @@ def test_short_types_do_not_wrap(route, dtype):
     wins = np.array([[0, 200, 0], [200, 0, 200], [0, 1, 0]]).astype(dtype)
     fits = [by_route(route, table, gamma=1.0) for table in (wins, wins.astype(float))]
     np.testing.assert_allclose(fits[0].theta, fits[1].theta, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1000, 3000])
+def test_wins_in_a_long_circle_join_all_items_and_without_one_of_them_they_do_not(n: int) -> None:
+    # no item reaches the others in a few steps, so the groups are counted
+    circle = np.arange(n), np.roll(np.arange(n), -1)
+    fit = ridge_mle(Comparisons(n, winner=circle[0], loser=circle[1]), gamma=0)
+    assert np.abs(fit.theta).max() < 1e-9
+    with pytest.raises(ValueError, match=f"split the items into {n} groups"):
+        ridge_mle(Comparisons(n, winner=circle[0][1:], loser=circle[1][1:]), gamma=0)

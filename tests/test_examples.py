@@ -28,7 +28,6 @@ FIRST = {
     ),
     "release": ("rank_privately",),
     "errors": ("expected_wrong_pairs",),
-    "simulation": ("errors_at_loss",),
 }
 NAMES = [
     module.name

@@ -97,14 +97,14 @@ def test_tables_that_are_not_of_these_people_are_refused(make):
     for users in (10, 8, 2):
         ranker = make(1.0, WholeRanking(3, users=users))
         for use in (ranker.pmf, lambda c, r=ranker: r.sample(c, rng=np.random.default_rng(0))):
-            with pytest.raises(ValueError, match=f"users = {users}: data holds 9 answers"):
+            with pytest.raises(ValueError, match=f"data holds 9 to 9 answers .* users = {users}"):
                 use(CYCLE)
     ranker = make(1.0, NINE)
     with pytest.raises(ValueError, match=r"data holds 0\.\d+: allowed are counts"):
         ranker.sample(CYCLE / 9, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="data holds -"):
         ranker.pmf(-CYCLE)
-    with pytest.raises(ValueError, match=r"data of shape \(4, 4\)"):
+    with pytest.raises(ValueError, match="data has 4 items"):
         ranker.pmf(np.zeros((4, 4)))
     with pytest.raises(ValueError, match="rng"):
         ranker.sample(CYCLE, rng=3)

@@ -4,11 +4,8 @@ The canonical CSV is UTF-8 with LF line ends.  That of paired comparisons has th
 ``respondent,item_a,item_b,outcome``, one line per question in the source's own order, outcomes
 ``a`` (item_a preferred), ``b``, ``tie`` and ``missing``.  Nothing else about a respondent is taken
 over: the sources also hold sex, age, nationality or language skills, and some people are unique on
-these.
-
-The converters follow the published descriptions of the formats.  Those of BradleyTerry2 and prefmod
-were run once on the official files, at the pinned commits, and gave the registered digests.  The
-tests carry no official file: they show a round trip through stand-ins; the digest guards the rest.
+these.  The tests carry no official file and show a round trip through stand-ins; the digests, those
+that the files of BradleyTerry2 and prefmod gave at the pinned commits, guard the rest.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Full data sets, person by person: found, fetched, converted and verified.
 
-Nothing respondent-level is part of this project.  Files and servers are not trusted.  Nothing
-larger than `MAX_BYTES` is read, and where the registry pins the digest of an official file, nothing
-of it is parsed before that digest is right.  Of the other official files only the result is pinned,
-so that their converters read bytes that nobody has vouched for; whatever goes wrong on the way ends
-as a `DatasetError` that says what to do.
+Files and servers are not trusted.  Nothing larger than `MAX_BYTES` is read, and nothing of an
+official file is parsed before its digest, where the registry has one, is right.  Of the others only
+the result is pinned.  Whatever goes wrong ends as a `DatasetError` that says what to do.
 """
 
 from __future__ import annotations
@@ -59,6 +57,9 @@ class Dataset:
 
 _CRAN = "https://raw.githubusercontent.com/cran"
 _PREFMOD = f"{_CRAN}/prefmod/33d8401d754373640426cdb04d1ca004e1989b43/data"
+_CEMS = ("London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm")
+_IMMIG = ("crimRate", "position", "socBurd", "culture")
+_CODES, _SIGNS = {0: "a", 1: "tie", 2: "b"}, {1: "a", 0: "tie", -1: "b"}
 
 #: Data sets that have to be fetched, by name.
 DATASETS: dict[str, Dataset] = {
@@ -71,23 +72,13 @@ DATASETS: dict[str, Dataset] = {
     "cems_1998": Dataset(
         f"{_PREFMOD}/cemspc.RData",
         "eaa7e85f871dc88a51ebdb8aa1fd66321a7aedb3122f1fb63f57115f858fc9e0",
-        partial(
-            _official.from_prefmod,
-            name="cemspc",
-            items=("London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm"),
-            codes={0: "a", 1: "tie", 2: "b"},
-        ),
+        partial(_official.from_prefmod, name="cemspc", items=_CEMS, codes=_CODES),
         "38aa2b0bc569a6ac50c6fbe775d4c39fe89e7c7ac96f739b2db19e49c98f88d5",
     ),
     "immigration": Dataset(
         f"{_PREFMOD}/immig.RData",
         "8b157714bea36d88a6d3a1bff12da150e137e3dd43b3141c30515737cb081811",
-        partial(
-            _official.from_prefmod,
-            name="immig",
-            items=("crimRate", "position", "socBurd", "culture"),
-            codes={1: "a", 0: "tie", -1: "b"},
-        ),
+        partial(_official.from_prefmod, name="immig", items=_IMMIG, codes=_SIGNS),
         "3c0d3740d0181ad26f4d799ceee88fca200c0051ffb60ebeb1990d390dbdc3d4",
     ),
     "sushi": Dataset(
@@ -106,7 +97,7 @@ DATASETS: dict[str, Dataset] = {
 def load_dataset(
     name: str, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
 ) -> Comparisons | Rankings | NDArray[np.float64]:
-    """Load what every person said.
+    """Load what every person said, or raise a `DatasetError` that says what to do.
 
     Parameters
     ----------
@@ -120,10 +111,9 @@ def load_dataset(
     part : int
         Which of the four files of ``"turkdots"`` and ``"turkpuzzle"``; 1 is the one that YLL use.
     path : path-like, optional
-        The only folder to search. By default these places are: the folder in the environment
-        variable ``DPBOOK_DATA``, the cache (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``), the
-        official source. A folder may hold the canonical ``<name>.csv`` or the official file under
-        its own name.
+        The only folder to search, for the canonical ``<name>.csv`` or the official file. By default
+        the folder in the environment variable ``DPBOOK_DATA``, the cache
+        (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``) and the official source are searched.
     opener : callable, optional
         From a URL to the bytes behind it; pooch, with a limit of size and of time, by default.
 
@@ -131,11 +121,6 @@ def load_dataset(
     -------
     Comparisons, Rankings or array
         Items as in `load_table`. Ratings have the shape (610, 40), NaN where there is none.
-
-    Raises
-    ------
-    DatasetError
-        If the data cannot be had or have another digest; the message says what to do.
     """
     check.choice("name", name, (*DATASETS, *TURK_NAMES))
     check.integer("part", part, 1, 4 if name in TURK_NAMES else 1)

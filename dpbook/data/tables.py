@@ -1,19 +1,4 @@
-"""The published tables that come with the package, quoted as facts; `about.json` has their sources.
-
-* CEMS universities: 15 pairs for each of 303 students; the corrigendum of 2001 puts the edition of
-  1998 right.  Both circulate.
-* Immigration: 6 pairs for each of 98 students.
-* SUSHI: whole rankings of 5000 people.  The terms of the data forbid handing these on, so only
-  pairwise counts are here.  The items (ebi, anago, maguro, ika, uni, ikura, tamago, toro, tekka
-  maki and kappa maki) are in English and in the order of the original source: the names in
-  PrefLib's copy are off by one.
-* MovieLens: ratings of the 40 most rated films in the file called latest-small, 100,836 ratings by
-  610 users.  This is not MovieLens 100K, which has 100,000 ratings by 943 users.  The tables are a
-  transformation of the data and stand under GroupLens' terms, not under the package's licence.
-* Turk: workers of a crowdsourcing platform put four pictures in order, by their number of dots, or
-  sliding puzzles by the number of moves to their solution.  Four files each, of different
-  difficulty.  There is a right order.
-"""
+"""The published tables that come with the package; `about.json` has their sources and terms."""
 
 from __future__ import annotations
 
@@ -37,27 +22,26 @@ PLAIN_NAMES: dict[Item, str] = {
 
 
 def load_table(name: str, *, part: int = 1) -> PairTable:
-    """Return a published table of pair counts.
+    """Return a published table of pair counts, with its citation and its terms.
 
     Parameters
     ----------
     name : str
-        - ``"cems"``, ``"cems_1998"``: six universities; the corrected edition, and the one
-          analysed in 1998, in which the answers to Barcelona : Stockholm are reversed.
-        - ``"immigration"``: four statements about foreigners.
-        - ``"sushi"``: ten kinds of sushi, in the order of the source's numbers 0 to 9.
-        - ``"movielens_top40"``: forty films. A person prefers the film with the higher rating,
-          and any rated film to one without a rating; `ties` are equal ratings, or none for both.
-        - ``"turkdots"``, ``"turkpuzzle"``: four pictures, named by their numbers of dots or moves,
-          in the right order. One worker may have given several rankings.
+        - ``"cems"``, ``"cems_1998"``: six universities, 15 pairs for each of 303 students; as the
+          corrigendum of 2001 puts it right, and the edition analysed in 1998, in which the answers
+          to Barcelona : Stockholm are reversed. Both circulate.
+        - ``"immigration"``: four statements about foreigners, 6 pairs for each of 98 students.
+        - ``"sushi"``: ten kinds, of whole rankings by 5000 people, in the order and with the names
+          of the original source, in English; the names in PrefLib's copy are off by one.
+        - ``"movielens_top40"``: forty films, by the 610 users of the file called latest-small, not
+          MovieLens 100K. A person prefers the film with the higher rating, and any rated film to
+          one without a rating; `ties` are equal ratings, or none for both.
+        - ``"turkdots"``, ``"turkpuzzle"``: four pictures that workers of a platform put in order,
+          in the right one, named by their numbers of dots, or of moves to a puzzle's solution. One
+          worker may have given several rankings.
     part : int
         Which of the four files of ``"turkdots"`` and ``"turkpuzzle"``: 795, 794, 800, 794 and
         793, 795, 795, 797 rankings. Part 1 has the sizes of the data of YLL.
-
-    Returns
-    -------
-    PairTable
-        Its `source` has the citation, its `licence` the terms.
 
     Examples
     --------

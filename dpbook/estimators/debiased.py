@@ -19,20 +19,10 @@ def debiased_mle(outcomes: ArrayLike, *, gamma: float) -> RidgeFit:
     plus gamma / 2 times the squared length of theta. It is convex, outcomes below 0 included.
     **Privacy.** A post-processing of the reports: it spends nothing.
 
-    Parameters
-    ----------
-    outcomes : array, shape (..., n, n)
-        Debiased outcomes (`FlippedAnswers.debias`, `LaplaceAnswers.debias`, or plain counts); those
-        of a pair add up to 0 or more.
-    gamma : float
-        Ridge parameter; 0 asks for the plain M-estimate, refused where there is none. XSC's
-        lambda, for the mean over N answers, is gamma / (2 N).
-
-    Returns
-    -------
-    RidgeFit
-        Estimates that sum to zero; the residual is at most 1e-12 of the largest total weight, or
-        score, of an item.
+    The outcomes, (..., n, n), are debiased (`FlippedAnswers.debias`, `LaplaceAnswers.debias`) or
+    plain counts; those of a pair add up to 0 or more. With gamma = 0 it is the plain M-estimate,
+    refused where there is none; XSC's lambda, for the mean over N answers, is gamma / (2 N). The
+    estimates sum to zero; the residual is at most 1e-12 of the largest weight or score of an item.
     """
     values = check.square_tables("outcomes", outcomes)
     if np.diagonal(values, axis1=-2, axis2=-1).any():

@@ -44,12 +44,8 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     from the solver, unless branching was needed. It takes the place of AGKM's approximation scheme,
     which has no practical form.
 
-    Parameters
-    ----------
-    counts : array, shape (n, n)
-        Entry [i, j] says how many users place i before j; noisy counts will do.
-    time_limit : float, optional
-        Seconds after which the best ranking and the best bound so far are returned.
+    Entry [i, j] of ``counts``, (n, n), says how many users place i before j; noisy counts will do.
+    After ``time_limit`` seconds the best ranking and bound so far are returned.
 
     Examples
     --------

@@ -13,18 +13,10 @@ from dpbook.data import Comparisons
 
 
 def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
-    """Number of comparisons won by each item (the Copeland score when each pair meets once).
+    """Number of comparisons won by each item, (..., n): the Copeland score if each pair meets once.
 
-    Parameters
-    ----------
-    data : Comparisons, or array, shape (..., n, n)
-        Comparisons, or win matrices with entry [i, j] the number of times i beat j. A tie may
-        count half a win for each side (`dpbook.data.PairTable.half_tied_counts`).
-
-    Returns
-    -------
-    array, shape (..., n)
-        Integers; floats, halves kept, for win matrices of floats.
+    Data are comparisons, or win matrices, (..., n, n), with entry [i, j] the number of times i beat
+    j. In matrices of floats a tie may count half a win for each side; the result then has floats.
 
     Examples
     --------
@@ -62,17 +54,15 @@ def top_k_mask(
     return ranks < check.integer("k", k, 1, ranks.shape[-1] - 1)
 
 
-def borda_ranking(
-    counts: ArrayLike, *, rng: np.random.Generator | None = None
-) -> NDArray[np.int64]:
+def borda_ranking(counts: ArrayLike) -> NDArray[np.int64]:
     """Rank by the number of times an item is placed before another one, or by average place.
 
     Entry [i, j] of ``counts``, (..., n, n), says how many users place i before j; noisy counts will
-    do. Positions, (..., n), ties as for `ranks_from_scores`.
+    do. Positions, (..., n); of tied items the first comes first.
     """
     table = check.square_tables("counts", counts)
     off = ~np.eye(table.shape[-1], dtype=bool)
-    return ranks_from_scores((table * off).sum(axis=-1), rng=rng)
+    return ranks_from_scores((table * off).sum(axis=-1))
 
 
 def copeland_ranking(
@@ -80,7 +70,7 @@ def copeland_ranking(
 ) -> NDArray[np.int64]:
     """Rank by the number of items that lose the majority vote; a tied vote counts one half.
 
-    Counts, positions and ties as for `borda_ranking`.
+    Counts and positions as for `borda_ranking`, ties as for `ranks_from_scores`.
     """
     table = check.square_tables("counts", counts)
     outcome = np.sign(table - np.swapaxes(table, -1, -2))

@@ -18,19 +18,11 @@ _BLOCK = 16 * 8 * _WORDS  # users counted together
 def pairwise_counts(
     positions: Rankings | ArrayLike, *, weights: ArrayLike | None = None
 ) -> NDArray[Any]:
-    """Number (or weight) of users who place item i before item j.
+    """Number (or weight) of users who place item i before item j, shape (n, n).
 
-    Parameters
-    ----------
-    positions : Rankings, or array of int, shape (users, n)
-        Every row is a permutation of 0..n-1, entry i the place of item i.
-    weights : array, shape (users,), optional
-        Non-negative weight of each row, say how many people gave it; 1 when left out.
-
-    Returns
-    -------
-    array of int (of float for float weights), shape (n, n)
-        Entry [i, j] + entry [j, i] is the number of users; AGKM, Background: m w_ij, m users.
+    Every row of the ``positions``, (users, n), is a permutation of 0..n-1, entry i the place of
+    item i. A row may have a weight, (users,), say how many people gave it. Entry [i, j] + entry
+    [j, i] is the number of users; AGKM, Background: m w_ij, m users.
 
     Examples
     --------

@@ -56,8 +56,7 @@ def ridge_mle(
     Parameters
     ----------
     data : Comparisons, or array, shape (..., n, n)
-        Comparisons, or win matrices with entry [i, j] the weight of the wins of i over j. Weights
-        are finite, at least 0, and need not be integers.
+        Entry [i, j] of win matrices is the weight, at least 0, of the wins of i over j.
     gamma : float
         Ridge parameter, at least 0; 0 asks for the plain maximum-likelihood estimate, centred.
     linear : array, shape (..., n), optional
@@ -69,9 +68,7 @@ def ridge_mle(
     ------
     ValueError
         Also if gamma is 0 and not every item reaches every other by wins, or the linear term is
-        too large or does not sum to zero.
-    RuntimeError
-        If the residual is still above ``tol`` after 500 steps.
+        too large or does not sum to zero; a RuntimeError if 500 steps do not reach ``tol``.
 
     Examples
     --------

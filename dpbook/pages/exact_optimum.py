@@ -167,7 +167,9 @@ def optimal_mechanism(
     )
 
 
-def unreduced_risk(rho: ArrayLike, k: int | None = None, *, epsilon: float) -> float:
+def unreduced_risk(
+    rho: ArrayLike, k: int | None = None, *, epsilon: float, tol: float = 1e-10
+) -> float:
     """Minimax risk from the program without symmetry: a referee for `optimal_mechanism`.
 
     Parameters
@@ -175,6 +177,8 @@ def unreduced_risk(rho: ArrayLike, k: int | None = None, *, epsilon: float) -> f
     rho, k, epsilon
         As in `optimal_mechanism`, one hypothesis; the loss is 1 if the outcome is wrong. At most
         110 000 privacy rows.
+    tol : float
+        Of the solver; with tens of thousands of rows it may not reach the default.
 
     Returns
     -------
@@ -205,7 +209,7 @@ def unreduced_risk(rho: ArrayLike, k: int | None = None, *, epsilon: float) -> f
     )
     totals = sparse.csr_array((np.ones(size), (np.arange(size) // len(outcomes), np.arange(size))))
     equal = _bordered([totals], np.zeros(law.size))
-    return 1 + float(_highs(-np.eye(size + 1)[-1], upper, equal).fun)
+    return 1 + float(_highs(-np.eye(size + 1)[-1], upper, equal, tol).fun)
 
 
 def _hypotheses(rho: ArrayLike, k: int | None) -> tuple[Array, int | None]:
@@ -314,7 +318,7 @@ def _privacy_rows(pairs: Ints, size: int, eps: float) -> sparse.csr_array:
 
 
 def _highs(
-    cost: Array, upper: sparse.csr_array, equal: sparse.csr_array
+    cost: Array, upper: sparse.csr_array, equal: sparse.csr_array, tol: float = 1e-10
 ) -> optimize.OptimizeResult:
     program: dict[str, Any] = {
         "A_ub": upper,
@@ -322,7 +326,7 @@ def _highs(
         "A_eq": equal,
         "b_eq": np.ones(equal.shape[0]),
         "method": "highs-ds" if cost.size < _INTERIOR_FROM else "highs-ipm",
-        "options": dict.fromkeys(_TOLERANCES, 1e-10),
+        "options": dict.fromkeys(_TOLERANCES, tol),
     }
     solution = optimize.linprog(cost, **program)
     if not solution.success:

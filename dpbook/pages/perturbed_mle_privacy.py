@@ -116,7 +116,8 @@ def tenth_less(*plan: float, **options: Any) -> float:
 def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float) -> Any:
     """Privacy loss at the output t."""
     ranker = PerturbedMle(Edge(np.shape(t)[-1]), scale, gamma)
-    return ranker.logpdf(t, before) - ranker.logpdf(t, after)
+    here, there = ranker.logpdf(t, np.stack(np.broadcast_arrays(before, after)))
+    return here - there
 
 
 # The same for any link.

@@ -255,12 +255,14 @@ def _twin_wins(twins: Array, totals: Array, weight: float) -> Array:
     # F(v_i - v_j) = e_i / (e_i + e_j); centred, e underflows only for differences beyond 1400.
     middle = (twins.max(axis=1, keepdims=True) + twins.min(axis=1, keepdims=True)) / 2
     strength = np.exp(twins - middle)
-    block = max(1, TWIN_ENTRIES // n**2)
+    block = max(1, min(n, TWIN_ENTRIES // n**2))
+    work, ones = np.empty((block, n, n)), np.ones(n)
     for first in range(0, n, block):
         m = np.arange(first, min(first + block, n))
         e = strength[m]
         own = e / (e + e[np.arange(m.size), m][:, None])  # every item against the one left out
-        out[m] = e * (totals / (e[:, :, None] + e[:, None, :])).sum(axis=2)
+        sums = np.add(e[:, :, None], e[:, None, :], out=work[: m.size])
+        out[m] = e * (np.divide(totals, sums, out=sums) @ ones)
         out[m] += (weight - totals[m]) * own
         out[m, m] = weight * (n - own.sum(axis=1) - 0.5)
     return out

@@ -24,6 +24,7 @@ from dpbook.estimators import (
 )
 from dpbook.mechanisms import gaussian_scale
 from dpbook.models import all_rankings
+from dpbook.rankers import Ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,14 +168,15 @@ def quantile(n: int, miss: float) -> int:
 def caps_of_every_tournament(sizes: range) -> dict[int, int]:
     """Caps kept with probability 1 - n^-4 whatever the cycles (page 23, "Cycles save comparisons").
 
-    They hold for every rate at which the log-moments are convex, which is asserted.
+    They hold for every rate at which the log-moments are convex, which is looked at.
     """
     moments = []
     for s in np.geomspace(0.01, 2, 40):
         logs = np.zeros(1)  # log E exp(s C_k) for k = 0, ..., without cycles
         for k in range(1, max(sizes) + 1):
             logs = np.append(logs, s * (k - 1) - log(k) + logsumexp(logs + logs[::-1]))
-        assert np.diff(logs, 2).min() > 0
+        if np.diff(logs, 2).min() <= 0:
+            raise ArithmeticError(f"the log-moments at rate {s:g} are not convex")
         moments.append((s, logs))
     return {n: min(ceil((logs[n] + 4 * log(n)) / s) for s, logs in moments) for n in sizes}
 
@@ -215,6 +217,27 @@ def collected_places(draw: Draw, n: int = 10, runs: int = 400) -> float:
     before = np.arange(n - 1) < footrule_ranking(noises)[..., None]
     sums = noises.sum(axis=(1, 2)) - 2 * (noises * before).sum(axis=(1, 2))
     return float(sums.mean() - 5 * sums.std() / sqrt(runs))
+
+
+def errors_at_loss(
+    rankers: Mapping[str, Ranker],
+    data: Mapping[str, Any],
+    losses: Sequence[float],
+    error: Callable[[NDArray[np.int64]], ArrayLike],
+    *,
+    size: int,
+    rng: np.random.Generator,
+) -> dict[str, Array]:
+    """Errors, (losses, size), of rankings by each ranker, brought to every true loss of a release.
+
+    `error` goes from positions, (size, n), to errors, (size,).
+    """
+
+    def errors(ranker: Ranker, given: Any) -> Array:
+        drawn = (ranker.at_loss(x).sample(given, size, rng=rng) for x in losses)
+        return np.array([error(places) for places in drawn], dtype=float)
+
+    return {name: errors(ranker, data[name]) for name, ranker in rankers.items()}
 
 
 def slower_tournaments(n: int) -> int:

@@ -19,8 +19,7 @@ Array = NDArray[np.float64]
 def person_epsilon(epsilon_each: float, count: int) -> float:
     """Pure privacy parameter of a person who gives ``count`` answers: their sum, in nats.
 
-    XSC, Section 3.1, states the protection of one comparison. No smaller number will do: the losses
-    between opposite answers to all questions, as opposite rankings give them, add up to it.
+    No smaller number will do: the losses between opposite answers to all questions add up to it.
     """
     return check.epsilon(epsilon_each, "epsilon_each") * check.integer("count", count, 1)
 

@@ -47,10 +47,8 @@ def top_k_law(
     ----------
     scores : array, shape (n,)
         Noiseless scores (win counts); integers for discrete noise.
-    k : int
-        Size of the released set, 1 <= k <= n - 1.
-    scale : float
-        Scale b of the noise, in the unit of the scores.
+    k, scale : int, float
+        Size of the released set, 1 <= k <= n - 1; scale b of the noise, in the unit of the scores.
     noise : {"laplace", "discrete_laplace"}
         Law of the independent noise; ties of the discrete law are broken uniformly at random.
     underflow : {"raise", "zero"}

@@ -71,8 +71,7 @@ def check_mechanism(
     ----------
     mechanism : callable
         Maps a data set to the exact law of the output: a mapping from outcome to probability
-        (missing outcomes have probability zero) or an array of probabilities. Called once for each
-        data set that can serve as a key.
+        (missing outcomes have probability zero) or an array of probabilities.
     pairs : iterable of (dataset, dataset)
         All pairs of neighbours; an array of shape (pairs, 2, ...) will do.
     epsilon, delta : float

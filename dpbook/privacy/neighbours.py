@@ -81,8 +81,7 @@ def edge_neighbours(dataset: ArrayLike, *, kind: str = "both") -> Ints:
     """All edge neighbours of one data set, shape (neighbours, pairs).
 
     The kind is ``"flip"``, one outcome turned round; ``"exchange"``, one compared pair dropped and
-    another, not compared before, added with either outcome; or ``"both"``. CCW25, section 2.1. The
-    number of comparisons is the same on both sides, so this notion does not protect it.
+    another, not compared before, added with either outcome; or ``"both"``. CCW25, section 2.1.
     """
     row = check.real_array("dataset", dataset)
     if row.ndim != 1 or not np.isin(row, (-1, 0, 1)).all():

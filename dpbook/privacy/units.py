@@ -1,10 +1,9 @@
 """Who is protected: one comparison, one person, or one whole ranking.
 
 A unit knows how far a statistic moves between neighbouring data sets (`l1`), lists them for small
-designs, and refuses data that break its promise (`check`). There is no default: whoever calibrates
-noise says whom it protects. A statistic is ``"counts"``, the wins of each item, shape (n,);
-``"leads"``, wins minus defeats of each pair, listed as tables of wins of shape (n, n); or
-``"places"``, the people who put an item in a place or before it.
+designs, and refuses data that break its promise (`check`). A statistic is ``"counts"``, the wins
+of each item, shape (n,); ``"leads"``, wins minus defeats of each pair, listed as tables of wins of
+shape (n, n); or ``"places"``, the people who put an item in a place or before it.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ COMPLETE = ("each_pair_once", "ranking")  # everybody answers every pair
 
 @dataclass(frozen=True)
 class Edge:
-    """One comparison is protected, where each pair is compared at most once.
+    """One comparison is protected, where each pair is compared at most once: CCW25, section 2.1.
 
     With ``exchange`` the pair compared may change as well as its outcome; False where every pair is
-    compared. CCW25, section 2.1. The number of comparisons is not protected.
+    compared. The number of comparisons is not protected.
 
     Examples
     --------
@@ -102,8 +101,8 @@ class Person:
         A person answers every pair; every pair or not; every pair, without a circle. Exactly one
         of ``per_user`` and ``design`` is given.
     vouched : bool
-        The caller vouches that everybody keeps to the design. Data that do not say who gave which
-        answer are refused otherwise; with a false word a person loses more than epsilon.
+        Everybody keeps to the design, says the caller, where the data do not say who gave which
+        answer; with a false word a person loses more than epsilon.
     users : int, optional
         Number of people m, to list the neighbours: a ranking tells more about one of many.
 
@@ -282,7 +281,8 @@ def _check_even(data: Data, users: int | None, otherwise: str = "") -> None:
     """Refuse data in which not everybody has answered every pair."""
     wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
     answers = (wins + np.swapaxes(wins, -1, -2))[..., ~np.eye(wins.shape[-1], dtype=bool)]
-    uneven = (answers != (answers[..., :1] if users is None else users)).any(axis=-1)
+    off = np.abs(answers - (answers[..., :1] if users is None else users))
+    uneven = (off > 4 * np.finfo(float).eps * answers).any(axis=-1)  # shares times people round
     if uneven.any():
         least, most = answers[uneven][0].min(), answers[uneven][0].max()
         allowed = "the same number for all pairs" if users is None else f"users = {users}"

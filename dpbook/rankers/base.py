@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cache
 from math import exp, inf, log
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +49,14 @@ class Ranker(ABC):
 
     unit: Unit
     scale: float
+    protects: ClassVar[Any] = Unit
+    statistic: ClassVar[str] = "counts"  # what carries the noise
+    gaussian = False  # a field where there is a choice; else Laplace noise
 
     def __post_init__(self) -> None:
-        if not callable(getattr(self.unit, "l1", None)):
-            allowed = "Edge(...), Person(...) or WholeRanking(...) of dpbook.privacy"
-            raise ValueError(f"unit = {self.unit!r}: allowed is who is protected, as {allowed}")
+        if not isinstance(self.unit, self.protects):
+            allowed = str(self.protects).replace("dpbook.privacy.units.", "")
+            raise ValueError(f"unit = {self.unit!r}: allowed is who is protected, {allowed}")
         if self.scale != 0:
             check.noise_scale(self.scale)
 
@@ -63,7 +66,9 @@ class Ranker(ABC):
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
         """Standard noise for so many releases, shape (size..., n): the scale is not in it."""
-        return check.generator(rng).laplace(size=self._noise_shape(size))
+        check.generator(rng)
+        shape = self._noise_shape(size)
+        return rng.standard_normal(shape) if self.gaussian else rng.laplace(size=shape)
 
     def _noise_shape(self, size: Size) -> tuple[int, ...]:
         return *check.shape("size", size), self.unit.n_items
@@ -89,7 +94,9 @@ class Ranker(ABC):
         return self._release_loss() if of == "release" else self._ranking_loss()
 
     def _release_loss(self) -> tuple[float, float]:
-        raise NotImplementedError(f"{type(self).__name__} has no exact loss here")
+        """What the statistic moves, in scales."""
+        finite = self.scale and not self.gaussian
+        return (self.unit.l1(self.statistic) / self.scale if finite else inf,) * 2
 
     def _ranking_loss(self) -> tuple[float, float]:
         """A ranking is read off what is released: it loses no more."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -106,9 +105,6 @@ class NoisyCounts(Ranker):
     def _law(self, counts: ArrayLike) -> Array:
         noise = "discrete_laplace" if self.discrete else "laplace"
         return ranking_law(counts, scale=self.scale, noise=noise)
-
-    def _release_loss(self) -> tuple[float, float]:
-        return (self.unit.l1("counts") / self.scale if self.scale else inf,) * 2
 
     def _ranking_loss(self) -> tuple[float, float]:
         return (check_mechanism(self._law, self.unit.neighbours("counts")).loss,) * 2

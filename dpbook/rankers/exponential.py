@@ -53,8 +53,7 @@ class ExponentialRanking(OfRankings):
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
         """Uniform numbers, one for each place of each draw, shape (size..., n)."""
-        check.generator(rng)
-        return rng.random((*check.shape("size", size), self.unit.n_items))
+        return check.generator(rng).random((*check.shape("size", size), self.unit.n_items))
 
     def release(self, data: ArrayLike, noise: ArrayLike) -> Ints:
         """The rankings drawn from one table (n, n), positions (..., n), for up to 16 items."""
@@ -116,7 +115,7 @@ class ExponentialRanking(OfRankings):
         """
         n, users = self.unit.n_items, self.unit.users
         if users is None:
-            return (self.unit.l1("leads") / self.scale,) * 2
+            return super()._release_loss()
         size = factorial(check.integer("n_items", n, 2, MAX_LISTED))
         if self.unit.relation != "replace" or comb(users + size - 2, users - 1) > MAX_PROFILES:
             raise ValueError(

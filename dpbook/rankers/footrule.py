@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, prod, sqrt
+from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ class PrivateFootrule(OfRankings):
     24.0
     """
 
+    statistic = "places"
     gaussian: bool = False
 
     @classmethod
@@ -65,9 +66,6 @@ class PrivateFootrule(OfRankings):
     def rank(self, released: Array, *, rng: np.random.Generator) -> Ints:
         """The ranking nearest in footrule, positions of shape (..., n)."""
         return footrule_ranking(released)
-
-    def _release_loss(self) -> tuple[float, float]:
-        return (inf if self.gaussian else self.unit.l1("places") / self.scale,) * 2
 
 
 def places_reached(positions: NDArray[np.integer]) -> Ints:

@@ -97,7 +97,7 @@ def best_queries(epsilon: float, *, mechanism: str = "response", most: int | Non
 class LocalRanker(Ranker):
     """A ranker whose curator sees nothing but private reports: one person's ranking is replaced.
 
-    Each person is a data set of their own: the unit need not say how many there are.
+    Each person is a data set: the unit need not say how many there are.
     """
 
     unit: WholeRanking
@@ -206,10 +206,8 @@ class PairResponses(LocalPairs):
     ----------
     unit, scale
         Who is protected, a ranking that is replaced; ``scale`` is K / epsilon.
-    solver : {"kwiksort", "kemeny"}
-        What makes the ranking: KwikSort, which breaks ties at random, or the exact Kemeny ranking.
-    queries : int
-        Number K of distinct pairs per person.
+    solver, queries : {"kwiksort", "kemeny"}, int
+        What makes the ranking, with ties at random or exact; number K of distinct pairs per person.
     mechanism : {"response", "laplace", "printed"}
         As for `report_pmf`; or YLL's Algorithm 1 as printed, where the answers do not enter.
     design : {"random", "balanced"}

@@ -1,8 +1,7 @@
-"""Rankings without a curator, pair by pair on demand: AGKM's Algorithms 2 and 3, one question each.
+"""Rankings without a curator, pair by pair on demand, from groups of people split at random.
 
-For `AnswersOnDemand` the people are split at random into as many groups as there are items. Every
-ordered pair belongs to a random group, which answers when it is asked; asked too often, it refuses.
-`OneQuestion` has a group for every question.
+For `AnswersOnDemand` there are as many groups as items. Every ordered pair belongs to a random one,
+which answers when it is asked; asked too often, it refuses. `OneQuestion` has one for a question.
 """
 
 from __future__ import annotations
@@ -69,7 +68,6 @@ class AnswersOnDemand(_OnDemand):
     -----
     AGKM, Lemma 10, Theorem 11, Algorithms 2 and 3, with the exact Kemeny ranking in the place of
     the authors' approximation scheme.
-
     **Privacy.** `private`: (epsilon, 0) locally if no more than `limit` pairs of a group are looked
     at; looking at all of `answers` is not private at epsilon. `printed`: the answers spend about
     epsilon / 2, answers and fallback together what `loss` says.
@@ -195,10 +193,9 @@ class OneQuestion(_OnDemand):
     ----------
     unit, scale
         As for `PairResponses`; ``scale`` is 1 / epsilon.
-    groups : int
-        The people are split at random into so many groups of equal size; some may be left over.
-    cap : int
-        Number of groups that answer one comparison each, at most ``groups``.
+    groups, cap : int
+        The people are split at random into so many groups of equal size, and some are left over; so
+        many of the groups answer one comparison each.
 
     Notes
     -----
@@ -206,7 +203,6 @@ class OneQuestion(_OnDemand):
     decides, a tie by a coin. The largest part is split first. Where a pivot would need more groups
     than the cap allows, everybody who has not been asked answers one pair, drawn from those without
     an order, and KwikSort ends on these.
-
     **Privacy.** (epsilon, 0) locally: every person sends one bit, chosen by what others have sent.
     Idealised sampler (floating point): for study, unsafe for a release.
     """

@@ -31,18 +31,8 @@ class OfRankings(Ranker):
     """A ranker that protects whole rankings: by noise on the leads, if it says nothing else."""
 
     unit: WholeRanking
-    gaussian = False  # a field where there is a choice
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.unit, WholeRanking):
-            raise ValueError(f"unit = {self.unit!r}: allowed is WholeRanking(n_items, ...)")
-
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise, Laplace or Gaussian, for so many releases."""
-        check.generator(rng)
-        shape = self._noise_shape(size)
-        return rng.standard_normal(shape) if self.gaussian else rng.laplace(size=shape)
+    protects = WholeRanking
+    statistic = "leads"
 
     def _noise_shape(self, size: Size) -> tuple[int, ...]:
         return *check.shape("size", size), comb(self.unit.n_items, 2)
@@ -54,17 +44,7 @@ class OfRankings(Ranker):
     def _counts(self, data: ArrayLike, *, whole: bool = False) -> Array:
         """Tables of counts, shape (..., n, n): of so many items, of one crowd, as the unit says."""
         tables = check.win_tables("data", data, unit=1 if whole else None).astype(float)
-        n, users = self.unit.n_items, self.unit.users
-        if tables.shape[-1] != n:
-            raise ValueError(f"data of shape {tables.shape}: allowed is (..., {n}, {n})")
-        answers = (tables + np.swapaxes(tables, -1, -2))[..., ~np.eye(n, dtype=bool)]
-        wanted = answers[..., :1] if users is None else np.array(users)
-        off = np.abs(answers - wanted) - 4 * np.finfo(float).eps * answers
-        if off.max() > 0:
-            raise ValueError(
-                f"users = {users!r}: data holds {answers.flat[off.argmax()]:g} answers to a pair: "
-                "allowed are tables to which each of so many people gave one ranking"
-            )
+        self.unit.check(tables)
         return tables
 
 
@@ -84,8 +64,7 @@ class NoisyPairs(OfRankings):
         Laplace scale, or standard deviation, of the noise on each lead, in people; in fractions
         of the people it is ``scale / (2 * users)``.
     solver : {"kwiksort", "kemeny"}
-        DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking, as
-        their approximation scheme has no practical form.
+        DP-KwikSort (YLL, section 5.1.1), or Reduction I of AGKM with an exact Kemeny ranking.
     gaussian, clip : bool
         Gaussian noise; noisy leads cut to what `unit.users` people can say, at the same loss.
 
@@ -176,9 +155,6 @@ class NoisyPairs(OfRankings):
         lead = (table - np.swapaxes(table, -1, -2)) / self.scale
         return kwiksort_cost_pmf(ndtr(lead) if self.gaussian else chance_ahead(lead))
 
-    def _release_loss(self) -> tuple[float, float]:
-        return (inf if self.gaussian else self.unit.l1("leads") / self.scale,) * 2
-
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration for a number of people; for any number, what profiles come near.
 
@@ -208,10 +184,8 @@ class CappedKwikSort(OfRankings):
     ----------
     scale, gaussian
         As for `NoisyPairs`, on the leads that KwikSort asks for.
-    cap : int
-        Largest number q of comparisons, at least n - 1.
-    ratio : float
-        Scale of the fallback's Laplace noise over `scale`.
+    cap, ratio : int, float
+        Largest number q of comparisons; scale of the fallback's Laplace noise over `scale`.
 
     Notes
     -----

@@ -1,17 +1,4 @@
-"""Rankers for answers that are made private one by one, before anybody collects them (XSC).
-
->>> import numpy as np
->>> from dpbook.privacy import Edge
->>> from dpbook.rankers import FlippedAnswers, debiased_mle
->>> ranker = FlippedAnswers.private(1.0, Edge(3, exchange=False))  # each answer has epsilon 1
->>> ranker.loss()
-(1.0, 1.0)
->>> wins = np.array([[0, 9, 8], [1, 0, 7], [2, 3, 0]])
->>> turned = ranker.noise(rng=np.random.default_rng(1), data=wins)
->>> reports = ranker.release(wins, turned)           # what the people send
->>> debiased_mle(ranker.debias(reports), gamma=1.0).theta.round(2)
-array([ 0.53, -0.27, -0.27])
-"""
+"""Rankers for answers that are made private one by one, before anybody collects them (XSC)."""
 
 from __future__ import annotations
 
@@ -23,8 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.special import gammaln, kve
 
 from dpbook import _validation as check
 from dpbook.estimators import ranks_from_scores
@@ -41,10 +26,9 @@ Shape = tuple[int, ...]
 class _Answers(Ranker):
     """Tables of answers, (..., n, n), or (..., groups, n, n) for people in groups.
 
-    Protected is one answer, ``Edge(n, exchange=False)``, or all answers of a person who gives one
-    to every pair, ``Person(n, design="each_pair_once")`` or ``"ranking"``. The scale is 1 / epsilon
-    of one answer, of the people with the largest; ``shares`` has the epsilon of each group of
-    people over the largest, or None if all have the same.
+    Protected is one answer, ``Edge(n, exchange=False)``, or a person who answers every pair. The
+    scale is 1 / epsilon of one answer, of the people with the largest; ``shares`` has the epsilon
+    of each group of people over the largest, or None if all have the same.
     """
 
     shares: tuple[float, ...] | None = None
@@ -116,16 +100,14 @@ class _Answers(Ranker):
         return self.rank(self.release(data, self.noise(size, rng=rng, data=data)), rng=rng)
 
     def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Any:
-        """Noise for `release` of these data: how many answers are turned round, tables whose
-        entry [i, j] is of the true answers "i over j"; or sums of standard noise for i < j.
-        """
+        """Noise for `release` of these data: by `_drawn`, from the true answers both ways."""
         ahead, behind = both_ways(self._table("data", data))
         shape = (*check.shape("size", size), *ahead.shape)
         return self._drawn(ahead, behind, shape, check.generator(rng))
 
     @abstractmethod
     def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> Any:
-        """`noise`, from the true answers both ways to the pairs."""
+        """How many answers "i over j" are turned round, [i, j]; or sums of noise for i < j."""
 
     def _release_loss(self) -> tuple[float, float]:
         """Opposite answers to all questions of the unit add up to the sum."""
@@ -154,11 +136,9 @@ class FlippedAnswers(_Answers):
 
     Notes
     -----
-    XSC, sections 3.1 and 3.2, which weighs all people alike.
-
-    **Privacy.** (epsilon, 0) locally for the unit, exactly (Warner 1965); reading spends nothing.
-    Who is asked which pair must not depend on the person. A person who is asked one pair only,
-    drawn by lot, is protected by ``Edge(n, exchange=False)``.
+    XSC, sections 3.1 and 3.2, which weighs all people alike. **Privacy.** (epsilon, 0) locally for
+    the unit, exactly (Warner 1965); reading spends nothing. Who is asked which pair must not depend
+    on the person. Who is asked one pair only, by lot, is protected by ``Edge(n, exchange=False)``.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
@@ -185,14 +165,6 @@ class FlippedAnswers(_Answers):
         true, turned = self._table("data", data), np.asarray(noise)
         self.unit.check(true)
         return np.asarray(true - turned + np.swapaxes(turned, -1, -2))
-
-    def report_pmf(self, ahead: int, behind: int, group: int = 0) -> Array:
-        """Exact law of the number of reports "i over j", given so many true answers each way."""
-        ahead, behind = check.integer("ahead", ahead, 0), check.integer("behind", behind, 0)
-        channel = self.channel().reshape(-1, 2, 2)
-        keep, lie = channel[check.integer("group", group, 0, len(channel) - 1)][0]
-        kept = stats.binom.pmf(np.arange(ahead + 1), ahead, keep)
-        return np.convolve(kept, stats.binom.pmf(np.arange(behind + 1), behind, lie))
 
     def slopes(self, users: ArrayLike) -> Array:
         """How much one report of each group moves a score, given people of each: (groups,)."""
@@ -232,9 +204,8 @@ class LaplaceAnswers(_Answers):
 
     Notes
     -----
-    XSC, section 5.3 (Scenario V).
-
-    **Privacy.** (epsilon, 0) locally for the unit, exactly, since an answer changes by at most 1.
+    XSC, section 5.3 (Scenario V). **Privacy.** (epsilon, 0) locally for the unit, exactly, since
+    an answer changes by at most 1.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
@@ -247,22 +218,6 @@ class LaplaceAnswers(_Answers):
         self.unit.check(true)
         ahead, behind = both_ways(true)
         return as_tables(ahead + added, behind - added, self.unit.n_items)
-
-    def logpdf(self, released: ArrayLike, data: ArrayLike) -> Array:
-        """Log-density of the noisy sums of all pairs that have answers, (...).
-
-        Of the sum of N standard Laplace variables, with a modified Bessel function K:
-        ``(|x| / 2)^(N - 1/2) K_(N - 1/2)(|x|) / (sqrt(pi) Gamma(N))``.
-        """
-        (ahead, behind), level = both_ways(self._table("data", data)), self.levels[..., None]
-        answers, (i, j) = (ahead + behind).astype(float), pair_indices(self.unit.n_items)
-        x = np.abs(check.finite_array("released", released)[..., i, j] - ahead) * level
-        x, order = np.maximum(x, 1e-12), answers - 0.5
-        with np.errstate(invalid="ignore"):
-            density = order * np.log(x / 2) + np.log(kve(order, x)) - x
-            density += np.log(level) - np.log(np.pi) / 2 - gammaln(answers)
-        each = np.where(answers > 0, density, 0.0).sum(axis=-1)
-        return np.asarray(each if self.shares is None else each.sum(axis=-1))
 
     def debias(self, reports: ArrayLike) -> Array:
         """The noisy sums, groups added up."""

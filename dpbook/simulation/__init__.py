@@ -1,6 +1,6 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
-from dpbook.simulation.experiments import critical_gaps, edge_win_counts, errors_at_loss
+from dpbook.simulation.experiments import critical_gaps, edge_win_counts
 from dpbook.simulation.responses import (
     pair_order_error,
     privacy_schedule,
@@ -17,7 +17,6 @@ from dpbook.simulation.statistics import (
 __all__ = [
     "critical_gaps",
     "edge_win_counts",
-    "errors_at_loss",
     "log_relative_error",
     "pair_order_error",
     "privacy_schedule",

@@ -1,69 +1,18 @@
-"""Rankers at equal true privacy; win counts of complete data; critical gaps."""
+"""Win counts of complete data; critical gaps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbook import _validation as check
 from dpbook.models import btl_probabilities
 from dpbook.privacy import Edge
-from dpbook.rankers import NoisyCounts, Ranker
+from dpbook.rankers import NoisyCounts
 
 Array = NDArray[np.float64]
 
 _BISECTIONS = 24
-
-
-def errors_at_loss(
-    rankers: Mapping[str, Ranker],
-    data: Mapping[str, Any],
-    losses: Sequence[float],
-    error: Callable[[NDArray[np.int64]], ArrayLike],
-    *,
-    of: str = "release",
-    size: int,
-    rng: np.random.Generator,
-) -> dict[str, Array]:
-    """Errors of rankers that all lose the same, whatever their epsilon is called.
-
-    Parameters
-    ----------
-    rankers, data : mapping of str to Ranker, mapping of str to data
-        Each ranker is brought to every loss by `Ranker.at_loss`; the data that it takes.
-    losses, of : sequence of float, {"release", "ranking"}
-        True losses, in nats, of what is published or of the ranking read off it.
-    error : callable
-        From positions, shape (size, n), to errors, shape (size,).
-    size : int
-        Rankings drawn for each ranker and loss.
-
-    Returns
-    -------
-    dict of str to array, shape (losses, size)
-
-    Examples
-    --------
-    >>> from dpbook.privacy import Edge
-    >>> from dpbook.rankers import NoisyCounts
-    >>> field, tables = {"counts": NoisyCounts.private(1, Edge(2))}, {"counts": [[0, 1], [0, 0]]}
-    >>> generator = np.random.default_rng(1)
-    >>> errors_at_loss(field, tables, [0.5, 9], lambda p: p[:, 0], size=4, rng=generator)["counts"]
-    array([[1., 1., 1., 0.],
-           [0., 0., 0., 0.]])
-    """
-    if missing := sorted(set(rankers) - set(data)):
-        raise ValueError(f"data = {sorted(data)!r}: allowed are data for {missing[0]!r} too")
-    levels, size = [check.epsilon(x, "losses") for x in losses], check.integer("size", size, 1)
-
-    def errors(ranker: Ranker, given: Any) -> Array:
-        drawn = (ranker.at_loss(x, of).sample(given, size, rng=rng) for x in levels)
-        return np.array([error(places) for places in drawn], dtype=float)
-
-    return {name: errors(ranker, data[name]) for name, ranker in rankers.items()}
 
 
 def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -105,12 +54,7 @@ def critical_gaps(
         Exactly one of them. Edge design: probability that a pair is compared. Individual design:
         number of comparisons of uniform pairs in all (users times per user).
     size : int
-        Number of replicates.
-
-    Returns
-    -------
-    array, shape (size,)
-        Gaps in [0, 1/2] to within 2^-25; infinite where even a gap of 1/2 fails.
+        Number of gaps, in [0, 1/2] to within 2^-25, or infinite where even a gap of 1/2 fails.
     """
     n, size = check.integer("n_items", n_items, 2), check.integer("size", size, 1)
     k = check.integer("k", k, 1, n - 1)
@@ -141,8 +85,10 @@ def critical_gaps(
     base = ranker.perturb(np.zeros(n), noise) + within
     replicate, pair, u = replicate[crosses], pair[crosses], u[crosses]
 
+    settled = np.zeros_like(base)
+
     def recovers(gap: Array) -> NDArray[np.bool_]:
-        counts = base + wins(replicate, pair, u < 0.5 + gap[replicate])
+        counts = base + (settled + wins(replicate, pair, u < 0.5 + gap[replicate]))
         return np.asarray(counts[:, :k].min(axis=1) > counts[:, k:].max(axis=1))
 
     low, high = np.zeros(size), np.full(size, 0.5)
@@ -151,4 +97,9 @@ def critical_gaps(
         middle = (low + high) / 2
         done = recovers(middle)
         low, high = np.where(done, low, middle), np.where(done, middle, high)
+        # A comparison that no gap left to try can turn is counted once and for all.
+        won = u < 0.5 + low[replicate]
+        open_ = ~won & (u < 0.5 + high[replicate])
+        settled += wins(replicate[~open_], pair[~open_], won[~open_])
+        replicate, pair, u = replicate[open_], pair[open_], u[open_]
     return np.where(possible, high, np.inf)

@@ -52,17 +52,13 @@ def response_errors(
 
     Parameters
     ----------
-    theta : array, shape (n,) or (replicates, n)
-        True strengths, log-odds; centred here.
+    theta, gamma : array, shape (n,) or (replicates, n), and float
+        True strengths, log-odds, centred here; ridge parameter of `dpbook.rankers.debiased_mle`.
     ranker : FlippedAnswers or LaplaceAnswers
         How answers are made private and read; scale 0 for true answers. From one state of ``rng``
         all readings of `FlippedAnswers` see the same reports.
-    users : int, or array of int, shape (groups,)
-        Number of users m, in each group that the ranker has.
-    gamma : float
-        Ridge parameter of `dpbook.rankers.debiased_mle`, at least 0.
-    replicates : int
-        Number of independent data sets.
+    users, replicates : int, or array of int of shape (groups,); int
+        Number of users m, in each group that the ranker has; of independent data sets.
     """
     replicates, n = check.integer("replicates", replicates, 1), ranker.unit.n_items
     truth = check.finite_array("theta", theta)
@@ -151,20 +147,10 @@ def privacy_schedule(
     XSC, Scenario II; the text has lost the formulas. The power of the logarithm and ``start`` are
     a reconstruction.
 
-    Parameters
-    ----------
-    kind : {"faster", "threshold", "slower"}
-        XSC's schemes 1, 2, 3: epsilon proportional to ``x^(-1/2)`` times ``log(x)^-log_power``, 1,
-        or ``log(x)^log_power``, with x = n_items * users.
-    n_items, users : int or array of int
-        Numbers of items, at least 2, and of users, at least 1; broadcast against each other.
-    start, log_power : float
-        Epsilon of the smallest x, in nats, which fixes the constant; power of the logarithm.
-
-    Returns
-    -------
-    array
-        One epsilon for each setting.
+    The kinds ``"faster"``, ``"threshold"``, ``"slower"`` are XSC's schemes 1, 2, 3: epsilon, one
+    for each setting, is proportional to ``x^(-1/2)`` times ``log(x)^-log_power``, 1, or
+    ``log(x)^log_power``, with x = n_items * users, which broadcast; ``start``, in nats, is that of
+    the smallest x.
     """
     check.choice("kind", kind, SCHEDULES)
     start, power = check.positive("start", start), check.positive("log_power", log_power)

@@ -52,20 +52,17 @@ def top_k_error(
     return np.asarray(1 - np.count_nonzero(chosen & mask, axis=-1) / k)
 
 
-def quantile_interval(
-    values: ArrayLike, q: float, *, confidence: float = 0.95
-) -> tuple[float, float, float]:
+def quantile_interval(values: ArrayLike, q: float) -> tuple[float, float, float]:
     """Sample quantile, lower and upper end of a distribution-free interval from order statistics.
 
     The interval of independent ``values``, (N,), of which some may be infinite, covers the true
-    quantile of level q with probability at least ``confidence``, whatever the law; an end is -inf
-    or inf if N is too small to bound that side.
+    quantile of level q with probability at least 0.95, whatever the law; an end is -inf or inf if N
+    is too small to bound that side.
     """
     x = np.sort(check.number_array("values", values))
     if x.ndim != 1 or not x.size:
         raise ValueError(f"values of shape {x.shape}: allowed is a non-empty (N,)")
-    q = check.probability("q", q, zero=False, one=False)
-    tail = (1 - check.probability("confidence", confidence, zero=False, one=False)) / 2
+    q, tail = check.probability("q", q, zero=False, one=False), (1 - 0.95) / 2
     # The number of observations below the quantile is binomial(N, q).
     low, high = stats.binom(x.size, q).ppf([tail, 1 - tail]).astype(int)
     ends = np.concatenate([[-np.inf], x, [np.inf]])  # entry r is the r-th smallest value

@@ -47,6 +47,7 @@ async function start(packages, build) {
   const made = await loadPyodide({
     indexURL: new URL("./runtime/", import.meta.url).href,
     packages,
+    args: ["-OO"], // docstrings put together at import take a third of its time
     env: { MPLBACKEND: "svg", MPLCONFIGDIR: "/tmp/matplotlib", HOME: "/home/pyodide" },
   });
   whole(made, packages);
@@ -59,6 +60,7 @@ sys.dont_write_bytecode = False
 from js import tellPage
 sys.path.insert(0, "/home/pyodide")
 from dpbook import browser
+browser.lighten()
 screen = browser.Screen()
 browser.install(screen)
 def tell(message):
