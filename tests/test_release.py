@@ -7,6 +7,7 @@ import os
 import random
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, permutations, product
@@ -392,3 +393,23 @@ def test_a_refused_release_is_not_charged(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="max_answers is missing"):
         rank_privately(comparisons([(1, 0, 1)], 2), epsilon=1, protect="person", ledger=path)
     assert not path.exists()
+
+
+def test_two_at_once_take_turns(tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+
+    def spend(_: int) -> None:
+        charge(path, "person", Fraction(1, 10))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(spend, range(40)))
+    assert charge(path, "person", Fraction(1)) == {"person": (41, Fraction(5))}
+
+
+def test_a_release_drawn_by_opendp(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    release = rank_privately(
+        counts([[0, 900], [100, 0]]), epsilon="0.3", protect="comparison", sampler="opendp"
+    )
+    assert release.sampler == "opendp" and Fraction(40, 3) <= release.scale < Fraction(134, 10)
+    release.write(tmp_path / "out.csv")

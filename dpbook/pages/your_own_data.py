@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, combinations_with_replacement, permutations
 from math import exp, log
 from pathlib import Path
@@ -165,6 +165,66 @@ def _mixture(law: Counter[tuple[int, ...]], noisy: Array, low: int) -> Array:
             product = np.multiply.outer(product, noisy[value - low]).ravel()
         total = total + product
     return np.asarray(total)
+
+
+# ------------------------------------------------------------------ the draw
+
+Sampler = Callable[[Fraction, Callable[[int], int]], int]
+
+
+class _Toss(Exception):
+    """A coin is wanted that was not given; it has so many sides."""
+
+
+def coin_tree(sampler: Sampler, scale: Fraction, cut: Fraction) -> tuple[Counter[int], Fraction]:
+    """Exact chance of each value over all sequences of coins, and the chance of those cut off.
+
+    A sequence is followed no further when its chance is below the cut.
+    """
+    found, lost = Counter[int](), Fraction()
+    todo: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
+    while todo:
+        given, chance = todo.pop()
+        rest = list(given)
+        try:
+            found[sampler(scale, partial(_tossed, rest))] += chance  # type: ignore[assignment]
+        except _Toss as toss:
+            sides = toss.args[0]
+            if chance < cut:
+                lost += chance
+            else:
+                todo += [((*given, side), chance / sides) for side in range(sides)]
+    return found, lost
+
+
+def _tossed(coins: list[int], sides: int) -> int:
+    if not coins:
+        raise _Toss(sides)
+    return coins.pop(0)
+
+
+def broken_noise(*, zero_twice: bool = False, terms: int | None = None) -> Sampler:
+    """The sampler, broken: minus zero is kept, or the coin of chance exp(-x) stops too soon."""
+
+    def coin(p: int, q: int, below: Callable[[int], int]) -> bool:
+        k = 1
+        while k != terms and below(q * k) < p:
+            k += 1
+        return k % 2 == 1
+
+    def draw(scale: Fraction, below: Callable[[int], int]) -> int:
+        t, s = scale.numerator, scale.denominator
+        while True:
+            u, v = below(t), 0
+            if not coin(u, t, below):
+                continue
+            while coin(1, 1, below):
+                v += 1
+            size, negative = (u + t * v) // s, below(2)
+            if size or not negative or zero_twice:
+                return -size if negative else size
+
+    return draw
 
 
 # ------------------------------------------------------------------ what noise leaves open

@@ -326,18 +326,18 @@ def statistic_of(answers: Answers, statistic: str) -> Ints:
     if answers.kind == "rankings":
         wins = np.zeros(n, dtype=np.int64)
         for place, column in enumerate(answers.data.T):
-            wins += (n - 1 - place) * np.bincount(column, minlength=n)
+            wins += (n - 1 - place) * np.bincount(column.astype(np.intp), minlength=n)
         return wins
     if answers.kind == "counts":
         table = answers.data.astype(np.int64)
         won, lost = table.sum(axis=1), table.sum(axis=0)
     else:
-        won, lost = (np.bincount(row, minlength=n).astype(np.int64) for row in answers.data)
+        first, second = answers.data.astype(np.intp)  # bincount wants no other kind, anywhere
+        won, lost = (np.bincount(row, minlength=n).astype(np.int64) for row in (first, second))
     if statistic == "pairs":
         if answers.kind == "counts":
             return table
-        flat = answers.data[0].astype(np.int64) * n + answers.data[1]
-        return np.bincount(flat, minlength=n * n).reshape(n, n).astype(np.int64)
+        return np.bincount(first * n + second, minlength=n * n).reshape(n, n).astype(np.int64)
     return won if statistic == "wins" else won - lost
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.pages import your_own_data as page
 from dpbook.privacy import check_mechanism
 from dpbook.release import rank_privately, read_answers
-from dpbook.release.noise import turned
+from dpbook.release.noise import exact_noise, turned
 
 
 @pytest.mark.parametrize("kind", ["comparisons", "rankings", "counts"])
@@ -136,3 +137,27 @@ def test_floats_tell_counts_apart_and_whole_numbers_do_not() -> None:
     one, other = page.float_outputs(10, 2.0, 10), page.float_outputs(11, 2.0, 10)
     assert len(one) == len(other) == 2**11 and not one & other
     assert page.float_outputs(10, 2.0, 10) == one  # the control
+
+
+def test_coins_are_followed_exactly() -> None:
+    """A fair coin, tossed until heads: chances 1/2 and 1/4 after two tosses, a quarter open."""
+
+    def tosses(scale: Fraction, below: Callable[[int], int]) -> int:
+        count = 1
+        while below(2) == 0:
+            count += 1
+        return count
+
+    found, lost = page.coin_tree(tosses, Fraction(1), Fraction(1, 3))
+    assert found == {1: Fraction(1, 2), 2: Fraction(1, 4)} and lost == Fraction(1, 4)
+
+
+def test_the_broken_samplers_differ_from_the_one_in_use_by_their_fault_only() -> None:
+    def coins(seed: int) -> Callable[[int], int]:
+        return page.repeatable(seed)
+
+    for seed in range(300):
+        whole = exact_noise(Fraction(5, 2), coins(seed))
+        assert page.broken_noise()(Fraction(5, 2), coins(seed)) == whole
+    kept = page.coin_tree(page.broken_noise(zero_twice=True), Fraction(2), Fraction(1, 500))
+    assert kept[0][0] > 0.3 > discrete_laplace_pmf(0, 2)
