@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import aggregation, optimum
+from benchmarks import aggregation, optimum, scale
 from benchmarks.cases import ACCURACY, CASES, LEFT_OUT, Case, draw, residual
 from benchmarks.table import compare, line
 from dpbook.book.output import claim_folder
@@ -76,6 +76,8 @@ def jobs(rounds: int) -> Iterator[tuple[str, str, Callable[[], dict[str, Any]]]]
         yield program.name, program.peer, partial(optimum.measure, program)
     for task in aggregation.TASKS:
         yield task.name, task.peer, partial(aggregation.measure, task)
+    for size in scale.sizes():
+        yield size.name, aggregation.LIMIT, partial(scale.measure, size)
 
 
 def machine() -> str:

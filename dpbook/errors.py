@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from dpbook import _validation as check
 from dpbook.rankers.base import Array, Ints
@@ -39,9 +39,9 @@ def pair_errors(ranker: PairResponses, agree: ArrayLike, users: int) -> PairErro
     values, where = np.unique(given, return_inverse=True)
     law = ranker.channel
     right = (values * law[1, 1] + (1 - values) * law[0, 1])[:, None]
-    wrong = stats.binom.cdf((asked - 1) // 2, asked, right) @ weight
+    wrong = scipy.stats.binom.cdf((asked - 1) // 2, asked, right) @ weight
     even = asked % 2 == 0
-    tie = stats.binom.pmf(asked[even] // 2, asked[even], right) @ weight[even]
+    tie = scipy.stats.binom.pmf(asked[even] // 2, asked[even], right) @ weight[even]
     return PairErrors(wrong[where].reshape(given.shape), tie[where].reshape(given.shape))
 
 
@@ -74,5 +74,5 @@ def _people_asked(ranker: PairResponses, users: int) -> tuple[Ints, Array]:
         low, rest = divmod(m * k, pairs)
         return np.array([low, low + 1]), np.array([1 - rest / pairs, rest / pairs])
     asked = np.arange(m + 1)
-    weight = stats.binom.pmf(asked, m, k / pairs)
+    weight = scipy.stats.binom.pmf(asked, m, k / pairs)
     return asked[weight > 0], weight[weight > 0]

@@ -3,13 +3,15 @@
 import dataclasses
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from packaging.requirements import Requirement
 
-from benchmarks import aggregation, cases, optimum, ours_aggregation, peer_loop, run
+from benchmarks import aggregation, cases, optimum, ours_aggregation, peer_loop, run, scale
 from benchmarks.table import compare, line
 from dpbook.models import all_rankings, mallows_expected_distance, mallows_pmf
 from dpbook.rankers import PairResponses
@@ -239,3 +241,35 @@ def test_the_pinned_peers_lie_in_the_ranges_of_the_extra():
     ranges = [Requirement(row) for row in project["optional-dependencies"]["bench"]]
     assert {r.name for r in ranges} == set(run.PACKAGES) - {"numpy", "scipy"}
     assert all(pins[r.name] in r.specifier for r in ranges)
+
+
+def test_a_large_size_measures_itself_and_misses_a_limit(monkeypatch):
+    size = scale.Size("small", lambda rng: lambda: np.array([0, 1, 3, 2]), 4, 5.0)
+    found = scale.once(size)
+    assert found["error"] == 1 / 6 and found["peak_mb"] > 10 and found["seconds"] < 1
+    asked = []
+
+    def run(command, **_):
+        asked.append(command)
+        return SimpleNamespace(stdout=json.dumps(found), returncode=0)
+
+    monkeypatch.setattr(scale.subprocess, "run", run)
+    assert scale.measure(replace(size, tolerance=0.2))["passed"]
+    row = scale.measure(size)
+    assert not row["passed"] and row["size"] and row["peer"] == aggregation.LIMIT
+    for tight in ({"limit_s": 1e-12}, {"limit_mb": 1.0}):
+        assert not scale.measure(replace(size, tolerance=0.2, **tight))["passed"]
+    assert asked[0][-1] == "small"
+    names = [size.name for size in scale.sizes()]
+    assert len(set(names)) == len(names) and names[-1] == scale.FILE.name
+    monkeypatch.setattr(scale.subprocess, "run", lambda *a, **o: SimpleNamespace(returncode=2))
+    assert scale.FILE.name not in [size.name for size in scale.sizes()], "there is no command yet"
+
+
+@pytest.mark.parametrize("size", scale.SIZES, ids=lambda size: size.name)
+def test_large_sizes_work_when_they_are_small(size, monkeypatch):
+    monkeypatch.setattr(scale, "VOTES", 20_000)
+    monkeypatch.setattr(scale, "PEOPLE", 20_000)
+    monkeypatch.setattr(scale.votes, "__defaults__", (20_000,))
+    order = size.work(np.random.default_rng(1))()
+    assert np.array_equal(np.sort(order), np.arange(size.truth))

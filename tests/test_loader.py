@@ -278,7 +278,7 @@ def test_has_dataset_looks_at_folder_and_cache_only(
 
 
 @needs_full_data
-@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("name", [*SURVEYS, "llmfao"])
 def test_full_answers_give_the_committed_counts(name: str, cache: Path) -> None:
     answers, table = load_dataset(name, path=FULL_DATA), load_table(name)
     assert answers.items == table.items
@@ -342,6 +342,12 @@ def official_file(name: str, text: str, folder: Path) -> bytes:
         return as_bradleyterry2(rows)
     if name in SURVEYS:
         return as_prefmod(rows, name, folder)
+    if name == "llmfao":
+        words = {"a": "left", "b": "right", "tie": "tie"}
+        lines = [f"0,{prompt},1,2,{who},{words[o]},{a},{b}" for who, prompt, a, b, o in rows]
+        return "\n".join(
+            ["id,prompt,model_x,model_y,worker,winner,left,right", *lines, ""]
+        ).encode()
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         if name == "sushi":

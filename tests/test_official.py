@@ -110,3 +110,19 @@ def test_movielens_archive_is_converted(ends: str) -> None:
     )
     with pytest.raises(_official.ConversionError, match="no column `userId`"):
         _official.from_movielens(zipped({"ratings.csv": "user,film\n1,2\n"}))
+
+
+LLMFAO = """id,prompt,model_x,model_y,worker,winner,left,right
+0,8,97,98,58,tie,x,y
+0,8,97,98,14,right,x,y
+1,9,97,99,14,left,x,z
+"""
+
+
+def test_language_models_are_converted() -> None:
+    assert _official.from_llmfao(LLMFAO.encode()) == (
+        "respondent,prompt,item_a,item_b,outcome\n58,8,x,y,tie\n14,8,x,y,b\n14,9,x,z,a\n"
+    )
+    for old, new in (("winner", "won"), ("tie,x", "draw,x")):
+        with pytest.raises(_official.ConversionError, match="no column or outcome"):
+            _official.from_llmfao(LLMFAO.replace(old, new).encode())

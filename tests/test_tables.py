@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbook.data import load_dataset, load_table
+from dpbook.data import load_dataset, load_table, tables
 
 SURVEYS = ("cems", "cems_1998", "immigration")
 TURK = ("turkdots", "turkpuzzle")
@@ -22,7 +22,7 @@ FULL_DATA = Path(os.environ.get("DPBOOK_DATA") or ROOT.parent / "shared" / "data
 needs_full_data = pytest.mark.skipif(
     not all(
         (FULL_DATA / f"{n}.csv").is_file()
-        for n in ("sushi", "turkdots", "movielens_top40", *SURVEYS)
+        for n in ("sushi", "turkdots", "movielens_top40", "llmfao", *SURVEYS)
     ),
     reason=f"no full data in {FULL_DATA} (set DPBOOK_DATA to their folder)",
 )
@@ -37,7 +37,7 @@ SHA256 = {
     "movielens_top40_films": "3afe201c6d41e3ac5132f89b675be44e70ff9e4b9a3ed1354a90b4d6905539ce",
     "movielens_top40_lists": "a7e2689ec4daac21819da96a3d62d674b89e82e043806dd2e5fcdb25bd7730c0",
     "movielens_top40_pairs": "91872431e84701f54d6ab957ef1206a5eece5a0b46998d19d679541ae02fc2b8",
-    "pair_tables": "69850b9e10d65bbc3dc37a813105ff5748c9783c6968aa88b63b32ccb65e1434",
+    "pair_tables": "21437750b15c35e5c1efdc70e12495362688fdab4d059bfcfd4297a39e145514",
     "turk_rankings": "34302c0207ebc358697f8fac0660e20dad0de2a508618fc8a2ca8947da49ee72",
 }
 
@@ -219,6 +219,42 @@ def test_movielens_table_equals_a_recount() -> None:
         assert table.ties[i, j] == signs[0] + 610 - len(stars)
 
 
+# ---------------------------------------------------------------- language models
+
+
+def test_totals_of_the_language_models_match_the_source() -> None:
+    """8,931 judgements: 2,911 for the first answer, 2,549 for the second, 3,471 ties."""
+    table = load_table("llmfao")
+    assert (table.n_items, table.users) == (59, 124)
+    assert (table.counts.sum(), table.ties.sum() // 2) == (2911 + 2549, 3471)
+    judged = table.counts + table.counts.T + table.ties
+    assert np.count_nonzero(np.triu(judged)) == 927 and judged.max() == 60
+    assert table.items[:2] == ("Airoboros L2 70B", "Weaver 12k")
+    assert "Ustalov" in table.source and "7 to 343 each" in table.source
+    assert "CC BY 4.0" in table.licence and "Dmitry Ustalov" in table.licence
+
+
+@needs_full_data
+def test_language_models_equal_a_recount() -> None:
+    table, said, people = load_table("llmfao"), Counter[tuple[str, ...]](), Counter[str]()
+    for line in (FULL_DATA / "llmfao.csv").read_text().splitlines()[1:]:
+        who, _, a, b, outcome = line.split(",")
+        people[who] += 1
+        said[a, b, outcome] += 1
+    assert (len(people), min(people.values()), max(people.values())) == (124, 7, 343)
+    for (i, a), (j, b) in itertools.product(enumerate(table.items), repeat=2):
+        assert table.counts[i, j] == said[a, b, "a"] + said[b, a, "b"]
+        assert table.ties[i, j] == said[a, b, "tie"] + said[b, a, "tie"]
+
+
+def test_a_damaged_count_of_judgements_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [dict(row) for row in tables.rows_of("pair_tables.csv")]
+    rows[-1]["first_before"] = "-1"
+    monkeypatch.setattr(tables, "rows_of", lambda file: rows)
+    with pytest.raises(ValueError, match="counts"):
+        load_table("llmfao")
+
+
 # ---------------------------------------------------------------- what the package carries
 
 
@@ -227,7 +263,7 @@ def test_the_package_carries_no_respondent_level_file() -> None:
     words = {"respondent", "user", "userid", "worker", "student"}
     limits = {
         "movielens_top40_pairs.csv": 40 * 39 // 2,
-        "pair_tables.csv": 15 + 1 + 6 + 45,
+        "pair_tables.csv": 15 + 1 + 6 + 45 + 927,
         "turk_rankings.csv": 8 * 24,
     }
     for file in sorted((ROOT / "dpbook" / "data").rglob("*.csv")):

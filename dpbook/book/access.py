@@ -55,7 +55,8 @@ def lead_the_search(app: Sphinx, doctree: nodes.document) -> None:
     ids = {name for node in doctree.findall(nodes.target) for name in node["ids"]}
     entries = []
     for claim in _ledger(app.env).values():
-        if f"notebooks/{claim.notebook}" != here or claim.same_as is not None:
+        elsewhere = f"notebooks/{claim.notebook}" != here or claim.same_as is not None
+        if elsewhere or not claim.checked:
             continue
         target = box_id(claim.id) if box_id(claim.id) in ids else f"claim-{claim.id}"
         words = dict.fromkeys(search_words(claim.id, place(claim)))

@@ -56,7 +56,7 @@ class ClaimDirective(SphinxDirective):
 
 
 class ClaimRefRole(SphinxRole):
-    """``{claim-ref}`CCW25-T3.3```: a link to the box of a claim, on whatever page it stands."""
+    """``{claim-ref}`CCW25-T3.3```: a link to the box of a claim, or to the row of a pending one."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         match = re.fullmatch(r"(?:(.*\S)\s*<([^<>]+)>|(\S+))", self.text.strip(), re.DOTALL)
@@ -64,7 +64,9 @@ class ClaimRefRole(SphinxRole):
         claim = _ledger(self.env).get(name)
         if claim is None:
             return _unknown(self, name, f"claim-ref: {name!r} is not in book/claims.yml")
-        uri = _uri(self.env, f"notebooks/{claim.notebook}", box_id(name))
+        uri = _row_uri(self.env, name)
+        if claim.checked:
+            uri = _uri(self.env, f"notebooks/{claim.notebook}", box_id(name))
         return [_link(words or place(claim), uri)], []
 
 

@@ -26,6 +26,7 @@ _EXAMPLES = """examples:
   dpbook run 4 -p epsilon 0.25                one page at your own value, as HTML
   dpbook run noisy-counts --output mine       the same page into a folder of your own
   dpbook build --profile paper                the whole book at the papers' own sizes
+  dpbook sweep grid.yml --jobs 4              pages over a grid of parameters
   dpbook claims --verdict false-repaired      a part of the ledger
   dpbook rank answers.csv --protect person --epsilon 1 --max-answers 20
                                               your own data, privately: dpbook rank --help"""
@@ -105,6 +106,20 @@ def _parser() -> argparse.ArgumentParser:
     build("--jobs", type=_positive, default=cores, metavar="N", help=words)
     words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
     build("--output", type=Path, metavar="DIR", help=words + "the book)")
+    sweep = command(_sweep)
+    sweep(
+        "grid", type=Path, metavar="GRID.yml", help="pages, parameters, and lists of their values"
+    )
+    words = (
+        "where results are kept, so that what ran does not run again (default: _build/sweep/GRID)"
+    )
+    sweep("--output", type=Path, metavar="DIR", help=words)
+    words = "pages executed at once on this machine (default: the cores, %(default)s)"
+    sweep("--jobs", type=_positive, default=cores, metavar="N", help=words)
+    words = "run on this Dask cluster instead; its machines need the book in the same folder"
+    sweep("--scheduler", metavar="tcp://HOST:PORT", help=words)
+    words = "what a page may take (default: %(default)s)"
+    sweep("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
     for run_or_show in (_live, _serve):
         words = "the output directory of a build (default: _build in the book)"
         command(run_or_show)("--output", type=Path, metavar="DIR", help=words)
@@ -143,6 +158,15 @@ def _run(given: argparse.Namespace, root: Path) -> int:
 
     out = given.output.resolve() if given.output else None
     return run_page(root, given.notebook, given.overrides, timeout=given.timeout, out=out)
+
+
+def _sweep(given: argparse.Namespace, root: Path) -> int:
+    """run pages over a grid of parameters"""
+    from dpbook.book.sweep import sweep
+
+    out = (given.output or root / "_build" / "sweep" / given.grid.stem).resolve()
+    how = {"jobs": given.jobs, "timeout": given.timeout, "scheduler": given.scheduler}
+    return sweep(root, given.grid, out, **how)
 
 
 def _live(given: argparse.Namespace, root: Path) -> int:

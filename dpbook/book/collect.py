@@ -22,7 +22,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     ledger = load_ledger(root / "book" / "claims.yml")
     names = [source.name for source in (root / "notebooks").glob("*.ipynb")]
     executed = [out / "executed" / "notebooks" / name for name in names]
-    records = [record for path in executed if path.is_file() for record in _records(path)]
+    records = [record for path in executed if path.is_file() for record in records_in(path)]
     for record in records:
         # The ledger may have been edited after the page ran; its word is the one published.
         if record["id"] in ledger:
@@ -31,7 +31,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(out / "claims.json", text + "\n")
     mine = [record for record in records if pages is None or record["notebook"] in pages]
-    found = sorted(_ledger_problems(ledger, records, pages))
+    found = sorted(ledger_problems(ledger, records, pages))
     # only a reader's parameters may leave the hypotheses of a claim, not the book's own
     off = [record for record in mine if not record["applies"]]
     own = named_parameters(root) if off else {}
@@ -44,7 +44,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     return found + lock.problems(root, mine, complete=pages is None)
 
 
-def _records(executed: Path) -> Iterator[dict[str, Any]]:
+def records_in(executed: Path) -> Iterator[dict[str, Any]]:
     """The records in one executed notebook, with its name and its parameters filled in."""
     notebook = json.loads(executed.read_text(encoding="utf-8"))
     parameters = notebook["metadata"].get("dpbook", {}).get("parameters", {})
@@ -54,7 +54,7 @@ def _records(executed: Path) -> Iterator[dict[str, Any]]:
             yield {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
 
 
-def _ledger_problems(
+def ledger_problems(
     ledger: Mapping[str, Claim],
     records: Sequence[Mapping[str, Any]],
     pages: Sequence[str] | None,

@@ -15,7 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import report
-from dpbook.book.ledger import Claim
+from dpbook.book.ledger import FIVE, SINCE, Claim
 from dpbook.book.reading import minutes
 from dpbook.book.sphinx_ext import (
     ClaimsDirective,
@@ -45,7 +45,8 @@ class SummaryDirective(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         ledger, records = self.load()
         here, builder = self.env.docname, self.env.app.builder
-        html = summary_html(ledger, records, builder.get_relative_uri(here, "book/ledger"))
+        uris = [builder.get_relative_uri(here, f"book/{name}") for name in ("ledger", "next")]
+        html = summary_html(ledger, records, *uris)
         rows = second_machine(self.env)
         told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
         return [nodes.raw("", html, format="html"), *told]
@@ -96,11 +97,12 @@ def page_link(
 
 
 def summary_html(
-    ledger: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]], uri: str
+    ledger: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]], uri: str, further: str
 ) -> str:
     """The finding in words, the bars, and the broken guarantees as far as recorded."""
-    claims = [claim for claim in ledger.values() if claim.paper != "BOOK"]
+    claims = [claim for claim in ledger.values() if claim.paper in FIVE]
     papers = list(dict.fromkeys(claim.paper for claim in claims))
+    later = [claim for claim in ledger.values() if claim.group == SINCE]
     bars = []
     for paper in papers:
         of_paper = [claim for claim in claims if claim.paper == paper]
@@ -113,12 +115,15 @@ def summary_html(
     told = "; ".join(f"{row['label']}: {row['factor']:.2f} times the promise" for row in broken)
     return _TEMPLATES.get_template("front.html.j2").render(
         words=finding(claims, len(papers)),
+        since=since(later),
+        group=SINCE,
         bars=bars,
         key=_parts(claims),
         broken=broken,
         alt=f"Bars, blue as far as the promise, orange beyond it. {told}.",
         unit=_UNIT,
         ledger=uri,
+        further=further,
     )
 
 
@@ -135,6 +140,14 @@ def finding(claims: list[Claim], papers: int) -> str:
         f"{count['false-repaired']} are false as printed, each with a repair; "
         f"in {broken} of these a promised privacy guarantee is broken."
     )
+
+
+def since(claims: list[Claim]) -> str:
+    """What became of the statements of all other papers, in a sentence; empty without any."""
+    counts = report.state_counts(claims)
+    told = [f"{count} {report.STATES[state][1]}" for state, count in counts.items() if count]
+    words = f"Of papers since then the ledger lists {len(claims)} statements: {', '.join(told)}."
+    return words if claims else ""
 
 
 _PLURAL = {

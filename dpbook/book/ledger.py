@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 # yaml and jsonschema are imported where a ledger is parsed: a page in a browser has neither.
 
+#: The papers that the book judges whole; results of its own stand under BOOK.
+FIVE = ("CCW25", "CCW23", "XSC", "AGKM", "YLL")
+#: Where the claims of all other papers are shown; their keys stand in ``book/references.bib``.
+SINCE = "Since the five papers"
 #: The verdicts under which the printed statement is expected to fail its check.
 FAILING_VERDICTS = ("false-repaired", "refuted")
 #: What an entry with `same_as` takes over.
@@ -37,7 +41,7 @@ class Claim:
     where: str  # in the paper
     kind: str
     says: str  # in the book's words, inline Markdown
-    notebook: str  # the page that checks it, or will
+    notebook: str | None  # the page that checks it, or would; a pending one may have none
     status: str
     verdict: str | None = None
     tier: str | None = None
@@ -58,6 +62,11 @@ class Claim:
     def label(self, name: str) -> str:
         """What a recorded number is, in plain words, with its unit; its name without a label."""
         return self.labels.get(name, name)
+
+    @property
+    def group(self) -> str:
+        """One of the five papers or BOOK; all others stand under one heading."""
+        return self.paper if self.paper in (*FIVE, "BOOK") else SINCE
 
     @property
     def checked(self) -> bool:
@@ -156,7 +165,7 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
             problems.append(f"{name}: {words}")
         else:
             taken = {key: other[key] for key in _INHERITED if key in other}
-            ledger[name] = Claim(**entry, **taken)
+            ledger[name] = Claim(**({"notebook": None} | entry | taken))
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger

@@ -201,7 +201,7 @@ def ledger_text(
     for claim in ledger.values():
         run = run_words(claim, by_id.get(claim.id))
         state = state_words(claim) if run in ("checked", "pending") else run
-        rows.append((claim.id, state, claim.notebook, " ".join(claim.says.split())))
+        rows.append((claim.id, state, claim.notebook or "", " ".join(claim.says.split())))
     lines = aligned(rows)
     lines = [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
     counts = state_counts(ledger.values())

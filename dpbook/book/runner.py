@@ -53,6 +53,7 @@ class Job:
     key: str
     target: Path
     complaint: Callable[[Mapping[str, Any]], str | None] = lambda notebook: None
+    words: str = ""  # what progress calls it, if not by its page
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -167,7 +168,14 @@ def python_path(root: Path) -> str:
     return os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-def run_pages(jobs: Sequence[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
+def run_pages(
+    jobs: Sequence[Job],
+    *,
+    root: Path,
+    workers: int,
+    timeout: float,
+    done: Callable[[Outcome], None] = lambda outcome: None,
+) -> list[Outcome]:
     """Execute pages in `workers` threads; one that fails does not keep the others from running."""
     environment = os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
     _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": environment}
@@ -181,8 +189,10 @@ def run_pages(jobs: Sequence[Job], *, root: Path, workers: int, timeout: float) 
             for number, future in enumerate(as_completed(futures), start=1):
                 outcomes.append(outcome := future.result())
                 how = f"{'FAILED' if outcome.error else 'ok':>6} {outcome.seconds:7.1f} s"
-                progress.write(f"  [{number}/{len(jobs)}] {outcome.job.page.name:<36} {how}")
+                name = outcome.job.words or outcome.job.page.name
+                progress.write(f"  [{number}/{len(jobs)}] {name:<36} {how}")
                 sys.stdout.flush()
+                done(outcome)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             stopped.set()

@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import errata, report
 from dpbook.book.claims import RECORD_MIME, record_problems
-from dpbook.book.ledger import Claim, load_ledger
+from dpbook.book.ledger import SINCE, Claim, load_ledger
 from dpbook.book.pages import outputs
 
 _log = logging.getLogger(__name__)
@@ -103,8 +103,8 @@ class ClaimsDirective(SphinxDirective):
             return [nodes.Text("decided by "), _link(claim.same_as, uri)]
         words = report.run_words(claim, record)
         if record is None:
-            text = f"{claim.notebook} ({words})" if claim.checked else f"planned: {claim.notebook}"
-            return [nodes.Text(text)]
+            planned = f"planned: {claim.notebook}" if claim.notebook else "no page yet"
+            return [nodes.Text(f"{claim.notebook} ({words})" if claim.checked else planned)]
         page = record["notebook"]
         uri = _uri(self.env, f"notebooks/{page}", f"claim-{claim.id}")
         return [_link(page, uri), *([] if words == "checked" else [nodes.Text(f" ({words})")])]
@@ -123,8 +123,8 @@ class LedgerDirective(ClaimsDirective):
         """How many claims of each paper are in each state."""
         states = [state for state, count in report.state_counts(claims).items() if count]
         rows = []
-        for paper in [*dict.fromkeys(claim.paper for claim in claims), None]:
-            of_paper = [claim for claim in claims if paper in (claim.paper, None)]
+        for paper in [*dict.fromkeys(claim.group for claim in claims), None]:
+            of_paper = [claim for claim in claims if paper in (claim.group, None)]
             counts = report.state_counts(of_paper)
             rows.append([paper or "All", *(str(counts[s]) for s in states), str(len(of_paper))])
         head = ("Paper", *(report.STATES[state][1] for state in states), "all")
@@ -148,11 +148,13 @@ class ErrataDirective(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         ledger, records = self.load()
         printed = self.printed(ledger)
+        severities = list(report.SEVERITY_HEADINGS)
         corrected = [claim for claim in ledger.values() if claim.is_erratum]
+        corrected.sort(key=lambda claim: severities.index(str(claim.severity)))  # stable
         groups: list[nodes.Node] = []
-        for severity, heading in report.SEVERITY_HEADINGS.items():
-            if mine := [claim for claim in corrected if claim.severity == severity]:
-                group = nodes.section(ids=[f"errata-{severity}"], names=[f"errata-{severity}"])
+        for name, heading in (report.SEVERITY_HEADINGS | {"since": SINCE}).items():
+            if mine := [claim for claim in corrected if _chapter(claim) == name]:
+                group = nodes.section(ids=[f"errata-{name}"], names=[f"errata-{name}"])
                 group += nodes.title("", f"{heading} ({len(mine)})")
                 group += [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
                 groups.append(group)
@@ -206,14 +208,22 @@ class WithdrawnDirective(ClaimsDirective):
 
 
 class BenchDirective(SphinxDirective):
-    """``{bench-table}``: the measured ratios, or how to measure them."""
+    """``{bench-table}``: the measured ratios; with the word ``sizes`` the large sizes."""
+
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         results = _read(self.env, Path(self.env.srcdir, "_build", "bench.json"))
         if results is None:
             text = "This copy of the book was built before make bench ran, so there is no table."
             return [nodes.paragraph(text=text)]
-        rows = [bench_row(result) for result in results]
+        sizes = self.arguments == ["sizes"]
+        shown = [result for result in results if result.get("size", False) == sizes]
+        if not shown:
+            return [
+                nodes.paragraph(text="This copy of the book was built before they were measured.")
+            ]
+        rows = [size_row(result) if sizes else bench_row(result) for result in shown]
         cells = [list(row.values()) for row in rows]
         return [_table(list(rows[0]), cells)]
 
@@ -264,6 +274,18 @@ def bench_row(result: dict[str, Any]) -> dict[str, str]:
         "ratio": _plain(result["ratio"]),
         "target": f"{result['target']:g}",
         "residual": f"{result['accuracy']:.0e}" if result["accuracy"] else "0",
+        "met": "yes" if result["passed"] else "no",
+    }
+
+
+def size_row(result: dict[str, Any]) -> dict[str, str]:
+    """A large size as texts, by the heading of their column."""
+    return {
+        "what": result["case"],
+        "seconds": _plain(result["ours_s"]),
+        "at most": _plain(result["peer_s"]),
+        "peak memory (MB)": _plain(result["peak_mb"]),
+        "at most (MB)": _plain(result["peak_mb_limit"]),
         "met": "yes" if result["passed"] else "no",
     }
 
@@ -336,9 +358,14 @@ def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element
     return _link(text, uri, classes=classes)
 
 
+def _chapter(claim: Claim) -> str | None:
+    """Under which heading of the errata an erratum stands."""
+    return "since" if claim.group == SINCE else claim.severity
+
+
 def _facts(claim: Claim, anchor: str = "") -> nodes.raw:
     """What the filters of book/_static/ledger.js read of a claim, and a place to link to."""
-    facts = {"claim": claim.id, "paper": claim.paper, "kind": claim.kind, "verdict": claim.state}
+    facts = {"claim": claim.id, "paper": claim.group, "kind": claim.kind, "verdict": claim.state}
     facts |= {"verdict-words": report.STATES[claim.state][1], "tier": claim.tier or ""}
     if claim.severity:
         heading = report.SEVERITY_HEADINGS[claim.severity]

@@ -147,6 +147,20 @@ def from_movielens(raw: bytes, *, films: int = 40) -> str:
     return _csv_text(columns, rows)
 
 
+def from_llmfao(raw: bytes) -> str:
+    """Convert ``crowd-comparisons.csv`` of LLMFAO: winner is left, right or tie."""
+    names = {"left": "a", "right": "b", "tie": "tie"}
+    lines = list(csv.DictReader(io.StringIO(raw.decode("utf-8"), newline="")))
+    try:
+        rows = [
+            (row["worker"], row["prompt"], row["left"], row["right"], names[row["winner"]])
+            for row in lines
+        ]
+    except KeyError as error:
+        raise ConversionError(f"no column or outcome {error} in the file") from error
+    return _csv_text((HEADER[0], "prompt", *HEADER[1:]), rows)
+
+
 def _member(raw: bytes, name: str) -> bytes:
     """Return a file of a zip archive, in whatever folder it lies, if it cannot fill the memory."""
     try:

@@ -91,6 +91,13 @@ DATASETS: dict[str, Dataset] = {
         "2c94a834e1140df5fc97b381936a4a9e07c807c9c1597245dfeddf493302e132",
         _official.from_movielens,
     ),
+    "llmfao": Dataset(
+        "https://raw.githubusercontent.com/dustalov/llmfao/"
+        "9e224e94a40129fd6e1e1529b962307e84af40da/crowd-comparisons.csv",
+        "304a6ae49f7eb9b7d7a78a1248c11457607bf4de39472e64a2a6cf8e3e6ce866",
+        _official.from_llmfao,
+        "106564a4bf06f047a4662979384313c22d9b4ca901e780f9e8419f8e5581adb1",
+    ),
 }
 
 
@@ -108,6 +115,7 @@ def load_dataset(
           since they name no worker: one may stand behind several rows.
         - ``"movielens_top40"``: ratings of the 40 most rated films of MovieLens latest-small (not
           of MovieLens 100K).
+        - ``"llmfao"``: the decided judgements of 124 people on the answers of 59 language models.
     part : int
         Which of the four files of ``"turkdots"`` and ``"turkpuzzle"``; 1 is the one that YLL use.
     path : path-like, optional
@@ -130,6 +138,8 @@ def load_dataset(
     if name == "sushi":
         orders = np.array(rows, dtype=np.int64)[:, 1:]
         return Rankings.from_orders(orders, load_table(name).items)
+    if name == "llmfao":
+        rows = [[who, *judged] for who, _, *judged in rows]  # without the prompt
     return _ratings(rows) if name == "movielens_top40" else _decided(rows)
 
 

@@ -36,6 +36,8 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
         - ``"movielens_top40"``: forty films, by the 610 users of the file called latest-small, not
           MovieLens 100K. A person prefers the film with the higher rating, and any rated film to
           one without a rating; `ties` are equal ratings, or none for both.
+        - ``"llmfao"``: 59 language models, whose answers crowd workers compare. Counts are
+          judgements, not people: one makes 7 to 343, some on the same pair. Most pairs have none.
         - ``"turkdots"``, ``"turkpuzzle"``: four pictures that workers of a platform put in order,
           in the right one, named by their numbers of dots, or of moves to a puzzle's solution. One
           worker may have given several rankings.

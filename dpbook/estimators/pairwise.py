@@ -84,7 +84,7 @@ def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64
 
 def ranking_positions(positions: Rankings | ArrayLike) -> NDArray[np.integer[Any]]:
     """Places of the items, shape (users, n)."""
-    return positions.positions if isinstance(positions, Rankings) else _places(positions)[0]
+    return positions.positions if isinstance(positions, Rankings) else _places(positions, False)[0]
 
 
 def _count_block(columns: NDArray[Any]) -> NDArray[np.int64]:
@@ -109,8 +109,10 @@ def _count_block(columns: NDArray[Any]) -> NDArray[np.int64]:
     return sums.view(np.uint8).sum(axis=1, dtype=np.int64)
 
 
-def _places(positions: Rankings | ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Places by user, and by item, shape (n, users), in the smallest type."""
+def _places(
+    positions: Rankings | ArrayLike, by_item: bool = True
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Places by user, and if wanted by item, shape (n, users), in the smallest type."""
     if isinstance(positions, Rankings):
         table, known = positions.positions, True
     else:
@@ -119,7 +121,9 @@ def _places(positions: Rankings | ArrayLike) -> tuple[NDArray[Any], NDArray[Any]
         check.rankings("positions", table, 2)  # says what is wrong
     n = table.shape[1]
     small = np.uint8 if n <= 256 else np.uint16 if n <= 65536 else np.uint32
-    columns = np.ascontiguousarray(table.astype(small).T)
+    columns = table.T
+    if by_item or n <= 64:  # up to there the check below wants them
+        columns = np.ascontiguousarray(table.astype(small).T)
     if not known and not _are_permutations(table, columns):
         check.rankings("positions", table, 2)  # names the first row that is none
     return table, columns
@@ -131,8 +135,15 @@ def _are_permutations(table: NDArray[Any], columns: NDArray[Any]) -> bool:
     # A negative number, read without its sign, is a large one.
     if not table.view(table.dtype.str.replace("i", "u")).max() < n:
         return False
-    if n > 64:
-        return bool((np.sort(columns, axis=0) == np.arange(n)[:, None]).all())
+    if n > 64:  # a cell for each user and place
+        first = n * np.arange(min(len(table), _CHECKED))[:, None]
+        for begin in range(0, len(table), _CHECKED):
+            part = table[begin : begin + _CHECKED]
+            seen = np.zeros(part.size, dtype=bool)
+            seen[first[: len(part)] + part] = True
+            if not seen.all():
+                return False
+        return True
     good, space = True, np.empty((n, min(len(table), _CHECKED)), dtype=np.uint64)
     for begin in range(0, len(table), _CHECKED):
         part = columns[:, begin : begin + _CHECKED]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from scipy.special import expit
 
 from dpbook import _validation as check
@@ -315,7 +315,7 @@ def log_slopes(predictors: ArrayLike, values: ArrayLike, *, confidence: float = 
     slopes = (np.linalg.pinv(design) @ np.log(y))[1:]
     level = check.probability("confidence", confidence, zero=False, one=False)
     replicates = y.shape[1]
-    half = stats.t.ppf((1 + level) / 2, replicates - 1) * slopes.std(axis=1, ddof=1)
+    half = scipy.stats.t.ppf((1 + level) / 2, replicates - 1) * slopes.std(axis=1, ddof=1)
     centre, half = slopes.mean(axis=1), half / np.sqrt(replicates)
     return np.column_stack([centre, centre - half, centre + half])
 

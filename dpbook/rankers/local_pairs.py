@@ -36,6 +36,7 @@ Places = NDArray[np.integer[Any]]  # rows of places, (users, n)
 MECHANISMS = ("response", "laplace")
 
 _CHUNK = 2**22  # most signs held at once
+_FEW_QUESTIONS = 16  # up to this many for a person, the table of all pairs is not made
 
 
 def report_pmf(epsilon: float, mechanism: str = "response") -> Array:
@@ -374,12 +375,17 @@ def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Gener
         return deck[(turn[:, None] * k + np.arange(k)) % pairs]
     if k == 1:
         return rng.integers(0, pairs, size=(users, 1))
-    # Floyd's sampling without replacement, one column at a time for all people together.
-    rows, taken = np.arange(users), np.zeros((users, pairs), dtype=bool)
+    # Floyd's sampling without replacement, one column at a time for all people together. A few
+    # pairs are compared with each other; of many, a table of all pairs remembers which are taken.
+    rows = np.arange(users)
+    taken = np.zeros((users, pairs if k > _FEW_QUESTIONS else 0), dtype=bool)
     chosen = np.empty((users, k), dtype=np.int64)
     for column, top in enumerate(range(pairs - k, pairs)):
         draw = rng.integers(0, top + 1, size=users)
-        draw[taken[rows, draw]] = top
-        taken[rows, draw] = True
+        if k > _FEW_QUESTIONS:
+            draw[taken[rows, draw]] = top
+            taken[rows, draw] = True
+        else:
+            draw[(chosen[:, :column] == draw[:, None]).any(axis=1)] = top
         chosen[:, column] = draw
     return chosen

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from scipy.special import expit
 
 from dpbook import _validation as check
@@ -109,7 +109,9 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
     chance, counts = float(expit(check.nonnegative("gap", gap))), _crowd(users, ranker)
     channel, slopes = ranker.channel().reshape(-1, 2, 2), ranker.slopes(counts)
     reported = channel[:, 0, 1] + (channel[:, 1, 1] - channel[:, 0, 1]) * chance
-    laws = [stats.binom.pmf(np.arange(q + 1), q, p) for q, p in zip(counts, reported, strict=True)]
+    laws = [
+        scipy.stats.binom.pmf(np.arange(q + 1), q, p) for q, p in zip(counts, reported, strict=True)
+    ]
     if (slopes == slopes[0]).all():
         laws, slopes = [reduce(np.convolve, laws)], slopes[:1]
     # Half of the groups against the other half: the outcomes of each are listed.

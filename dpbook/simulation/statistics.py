@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from dpbook import _validation as check
 from dpbook.estimators import top_k_mask
@@ -64,7 +64,7 @@ def quantile_interval(values: ArrayLike, q: float) -> tuple[float, float, float]
         raise ValueError(f"values of shape {x.shape}: allowed is a non-empty (N,)")
     q, tail = check.probability("q", q, zero=False, one=False), (1 - 0.95) / 2
     # The number of observations below the quantile is binomial(N, q).
-    low, high = stats.binom(x.size, q).ppf([tail, 1 - tail]).astype(int)
+    low, high = scipy.stats.binom(x.size, q).ppf([tail, 1 - tail]).astype(int)
     ends = np.concatenate([[-np.inf], x, [np.inf]])  # entry r is the r-th smallest value
     return float(ends[int(np.ceil(q * x.size))]), float(ends[low]), float(ends[high + 1])
 
@@ -113,5 +113,5 @@ def trend(settings: ArrayLike, curve: ArrayLike, *, confidence: float = 0.9999) 
 def _mean(values: Array, tail: float) -> tuple[Array, Array]:
     """Means along the last axis and the half-widths of their intervals."""
     size = values.shape[-1]
-    half = values.std(axis=-1, ddof=1) * stats.t.isf(tail, size - 1) / np.sqrt(size)
+    half = values.std(axis=-1, ddof=1) * scipy.stats.t.isf(tail, size - 1) / np.sqrt(size)
     return values.mean(axis=-1), half

@@ -1,6 +1,7 @@
 """The ledger, `check` and `collect`: what each accepts, and one line for everything it refuses."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import yaml
 from dpbook.book import at_least, at_most, claims, lock
 from dpbook.book.claims import ClaimError, check
 from dpbook.book.collect import collect
-from dpbook.book.ledger import LedgerError, find_ledger, load_ledger
+from dpbook.book.ledger import FIVE, SINCE, LedgerError, find_ledger, load_ledger
+from dpbook.book.report import ledger_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -226,6 +228,7 @@ def test_the_ledger_is_read_in_order(project):
         (entry("X", where=["a"]), "X: where is ['a'], must be a text"),
         (entry("X", where=" "), "X: where is ' ', must be a text"),
         (entry("X", notebook=...), "X: needs notebook, a text"),
+        (entry("X", notebook=[]), "X: notebook is [], must be a text"),
         (entry("X", kind="theorem"), "X: kind is 'theorem', must be one of definition"),
         (entry("X", status="done"), "X: status is 'done', must be one of checked, pending"),
         (entry("X", verdict="true"), "X: verdict is 'true', must be one of holds"),
@@ -320,6 +323,14 @@ def test_what_another_claim_decides_is_taken_from_there(project):
     for field in ("notebook", "status", "verdict", "tier"):
         assert getattr(one, field) == getattr(other, field)
     assert not one.is_erratum and one.heading is None
+
+
+def test_only_a_pending_claim_may_have_no_page(project):
+    fields = {"status": "pending", "verdict": ..., "tier": ..., "notebook": ...}
+    write_ledger(project, [*LEDGER, entry("X", paper="New24", **fields)])
+    claim = load_ledger(project / "book" / "claims.yml")["X"]
+    assert claim.notebook is None and claim.group == SINCE and not claim.checked
+    assert ledger_text({"X": claim}).startswith("X  pending    It is private")
 
 
 def test_the_ledger_is_parsed_again_only_when_it_has_changed(project, monkeypatch):
@@ -636,10 +647,12 @@ def own_ledger():
 
 def test_the_ledger_of_the_book_is_valid():
     ledger = own_ledger()
-    assert ledger
+    cited = re.findall(r"^@\w+\{(\w+),$", (ROOT / "book" / "references.bib").read_text(), re.M)
+    assert ledger and {*FIVE} <= {*cited}
     for claim in ledger.values():
         page = ROOT / "notebooks" / f"{claim.notebook}.ipynb"
         assert not claim.checked or page.is_file(), f"{claim.id}: no page {claim.notebook}"
+        assert claim.paper in ("BOOK", *cited), f"{claim.id}: no {claim.paper} in references.bib"
         assert claim.heading is None or claim.heading[-1] != ".", f"{claim.id}: a heading, no text"
         assert "TO BE" not in (claim.heading or ""), f"{claim.id}: its heading is not written"
 

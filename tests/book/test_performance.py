@@ -1,6 +1,6 @@
 """The performance page's table."""
 
-from dpbook.book.sphinx_ext import bench_row
+from dpbook.book.sphinx_ext import bench_row, size_row
 
 ROW = {
     "case": "n = 300",
@@ -38,3 +38,17 @@ def test_an_exact_result_has_residual_0():
 def test_large_numbers_have_no_exponent():
     row = bench_row({**ROW, "ours_s": 0.9994, "peer_s": 273.6457, "ratio": 7543.4})
     assert tuple(row.values())[2:5] == ("999", "273\u202f646", "7\u202f543")
+
+
+def test_a_large_size_shows_seconds_and_memory_beside_their_limits():
+    row = {"case": "1e6 people", "ours_s": 0.3685, "peer_s": 60, "passed": True}
+    memory = {"peak_mb": 273.1, "peak_mb_limit": 1000.0}
+    assert size_row(row | memory) == {
+        "what": "1e6 people",
+        "seconds": "0.368",
+        "at most": "60",
+        "peak memory (MB)": "273",
+        "at most (MB)": "1\u202f000",
+        "met": "yes",
+    }
+    assert size_row(row | memory | {"passed": False})["met"] == "no"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpbook.book import boxes, downloads, front
-from dpbook.book.ledger import Claim, load_ledger
+from dpbook.book.ledger import FIVE, SINCE, Claim, load_ledger
 from dpbook.book.pages import ParameterError, refuse_out_of_range
 from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, minutes
 
@@ -64,7 +64,7 @@ def test_a_place_in_a_paper_is_written_out():
 
 
 def test_the_finding_counts_every_statement_once():
-    claims = [c for c in load_ledger("book/claims.yml").values() if c.paper != "BOOK"]
+    claims = [c for c in load_ledger("book/claims.yml").values() if c.paper in FIVE]
     told = front.finding(claims, 5)
     numbers = [int(word) for word in told.replace(",", "").split() if word.isdecimal()]
     assert numbers[0] == len(claims)
@@ -72,8 +72,29 @@ def test_the_finding_counts_every_statement_once():
     assert front.finding(claims[1:], 5) != told
 
 
+def test_the_finding_counts_the_five_papers_and_tells_of_others_apart():
+    def claim(name, paper, **fields):
+        given = {"verdict": "holds", "tier": "exact", "status": "checked"} | fields
+        return Claim(name, paper, "Thm 1", "utility", "s", "01-one", **given)
+
+    pending = {"verdict": None, "tier": None, "status": "pending"}
+    claims = {c.id: c for c in (claim("A", "XSC"), claim("B", "BOOK"))}
+    assert claims["A"].group == "XSC" and claims["B"].group == "BOOK"
+    alone = front.summary_html(claims, {}, "ledger.html", "next.html")
+    assert "Of 1 statements in 1 papers" in alone and "front-since" not in alone
+    claims |= {c.id: c for c in (claim("C", "New24"), claim("D", "Other25", **pending))}
+    assert claims["C"].group == claims["D"].group == SINCE
+    both = front.summary_html(claims, {}, "ledger.html", "next.html")
+    assert "Of 1 statements in 1 papers" in both
+    assert "the ledger lists 2 statements: 1 holds, 1 pending." in both
+    assert "ledger.html?paper=Since%20the%20five%20papers" in both and 'href="next.html"' in both
+    assert "next.html" not in alone
+    for paper in ("New24", "Other25", "BOOK"):
+        assert f'<th scope="row">{paper}' not in both, "bars are for the five"
+
+
 def test_the_readme_opens_with_the_same_finding():
-    claims = [c for c in load_ledger("book/claims.yml").values() if c.paper != "BOOK"]
+    claims = [c for c in load_ledger("book/claims.yml").values() if c.paper in FIVE]
     with open("README.md", encoding="utf-8") as readme:
         words = readme.read()
     assert front.finding(claims, len({c.paper for c in claims})) in words
@@ -83,10 +104,10 @@ def test_the_readme_opens_with_the_same_finding():
 def test_a_picture_shows_recorded_losses_only():
     ledger = load_ledger("book/claims.yml")
     name, key = "CCW25-ALG3", "set_loss_over_eps_n2_k1_L1_m10_eps1"
-    html = front.summary_html(ledger, {name: {"report": {key: 1.75}}}, "ledger.html")
+    html = front.summary_html(ledger, {name: {"report": {key: 1.75}}}, "ledger.html", "next.html")
     assert "1.75 ε" in html and ledger[name].label(key).removesuffix(" (ε)") in html
     assert html.count("front-lost") == 1
-    assert "front-lost" not in front.summary_html(ledger, {}, "ledger.html")
+    assert "front-lost" not in front.summary_html(ledger, {}, "ledger.html", "next.html")
 
 
 def test_values_outside_their_range_are_refused_under_plain_papermill():

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEDGER = [
     {
         "id": "P-GOOD",
-        "paper": "P",
+        "paper": "XSC",
         "where": "Thm 1",
         "kind": "privacy",
         "says": "A * B_1 < $x_1$ for `a_b`",
@@ -33,7 +33,7 @@ LEDGER = [
     },
     {
         "id": "P-BAD",
-        "paper": "P",
+        "paper": "AGKM",
         "where": "Thm 2",
         "kind": "utility",
         "says": "Too good",
@@ -60,7 +60,17 @@ LEDGER = [
         "notebook": "03-three",
         "status": "pending",
     },
+    {
+        "id": "R-OPEN",
+        "paper": "R",
+        "where": "Abstract",
+        "kind": "utility",
+        "says": "Nobody looked",
+        "status": "pending",
+    },
 ]
+# An erratum of another paper, less grave.
+LEDGER.append(LEDGER[1] | {"id": "R-BAD", "paper": "R", "severity": "constant"})
 # One white pixel: enough of a figure for the structure of the page.
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"
@@ -137,11 +147,14 @@ def one(executed):
 
 
 def two(executed):
-    card = {"text/html": "<b>old card</b>", RECORD_MIME: record(LEDGER[1], False)}
+    cards = [
+        display({"text/html": "<b>old card</b>", RECORD_MIME: record(claim, False)})
+        for claim in (LEDGER[1], LEDGER[-1])
+    ]
     return notebook(
         cell("markdown", "# Two\n\n[One](01-one.ipynb), {prf:ref}`thm-t`, {badge}`Q-LATER`."),
         cell("code", "b = 1  # one | - | [0, 9]", tags=["parameters"]),
-        cell("code", "check()", [display(card)] if executed else []),
+        cell("code", "check()", cards if executed else []),
     )
 
 
@@ -178,8 +191,11 @@ def project(tmp_path):
     for name, make in (("01-one", one), ("02-two", two)):
         write_json(root / "notebooks" / f"{name}.ipynb", make(False))
         write_json(root / "_build" / "executed" / "notebooks" / f"{name}.ipynb", make(True))
-    result = {"name": "P-BAD", "code": "print(6 * 7)", "output": "42\n", "error": None}
-    ran = notebook(cell("code", "show(...)", [display({errata.MIME: result})]))
+    shown = [
+        {"name": name, "code": "print(6 * 7)", "output": "42\n", "error": None}
+        for name in ("P-BAD", "R-BAD")
+    ]
+    ran = notebook(cell("code", "show(...)", [display({errata.MIME: it}) for it in shown]))
     write_json(errata.executed_copy(root / "_build"), ran)
     collect(root / "_build", root)
     found = json.loads((root / "_build" / "claims.json").read_text(encoding="utf-8"))
@@ -216,12 +232,15 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert "Fig. 1" in first
 
     ledger = page(project, "book/ledger")
-    assert ledger.count('id="ledger-') == 3
+    assert ledger.count('id="ledger-') == 5
     assert "../notebooks/01-one.html#claim-P-GOOD" in ledger
     assert 'A * B_1 &lt; <span class="math' in ledger  # text is text, math is math
     row = ledger[ledger.index('id="ledger-Q-LATER"') :]
     row = row[: row.index("</tr>")]
     assert "pending" in row and "checked" not in row and "href" not in row
+    assert "planned: 03-three" in row and "no page yet" in ledger
+    assert ledger.count('data-paper="Since the five papers"') == 3, "one choice of the filter"
+    assert ">Since the five papers<" in ledger[: ledger.index("claims-ledger")], "one row of counts"
 
     assert '<th scope="row" class="stub">' in ledger and "<caption" in ledger
     assert 'data-verdict="refuted"' in ledger and 'data-severity="privacy"' in ledger
@@ -231,7 +250,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     index = (html / "searchindex.js").read_text(encoding="utf-8")
     found = json.loads(index[index.index("{") : index.rindex("}") + 1])
     place = [found["docnames"].index("notebooks/01-one"), "claim-P-GOOD", True]
-    for words in ("p-good", "theorem 1", "p, theorem 1"):
+    for words in ("p-good", "theorem 1", "xsc, theorem 1"):
         assert found["indexentries"][words] == [place], "a claim leads the search to its check"
 
     errata = page(project, "book/errata")
@@ -239,6 +258,9 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert "erratum-P-BAD" in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
     assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
     assert "is 2<" in errata, "the heading is a sentence"
+    five, _, since = errata.partition("<h2>Since the five papers (1)")
+    assert 'id="erratum-R-BAD"' in since and 'id="erratum-R-BAD"' not in five
+    assert 'data-claim="P-BAD"' in five and "A constant is not" not in five
     own = errata[errata.index("claims-withdrawn") :]
     assert all(text in own for text in ("2026-01-02", "It is 3.", "A slip of ours.", "P-BAD"))
     assert "claim-privacy" in page(project, "book/ledger")
