@@ -65,7 +65,7 @@ class Release:
     released : array of int, shape (n,) or (n, n)
         The noisy numbers themselves, in the order of `items`.
     epsilon, scale : Fraction
-        The loss is at most epsilon; the noise has P(x) proportional to exp(-|x| / scale).
+        The loss is at most epsilon; the noise has P(x) proportional to exp(-abs(x) / scale).
     l1 : int
         How far the numbers move between neighbours.
     sampler : {"book", "opendp", "repeatable"}
