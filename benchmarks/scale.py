@@ -129,6 +129,7 @@ def ranked_file(rng: np.random.Generator) -> Callable[[], Order]:
 
     def run() -> Order:
         how = ["--protect", "person", "--epsilon", "1", "--max-answers", str(PER_PERSON)]
+        how += ["--repeats", "keep"]
         command = [sys.executable, "-m", "dpbook", "rank", str(answers), *how, "--out", str(out)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder.name)
         lines = out.read_text(encoding="utf-8").splitlines()

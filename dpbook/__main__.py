@@ -6,7 +6,14 @@ import sys
 
 
 def main() -> int:
-    """Hand over to the book's command line; say what to install if it cannot start."""
+    """Hand over to the book's command line; say what to install if it cannot start.
+
+    ``dpbook rank`` needs no book, and none of its tools.
+    """
+    if sys.argv[1:2] == ["rank"]:
+        from dpbook.release.command import main as rank
+
+        return rank(sys.argv[2:])
     try:
         from dpbook.book.cli import main as run
 

@@ -26,6 +26,7 @@ FIRST = {
         "PerturbedMle",
         "PrivateFootrule",
     ),
+    "release": ("rank_privately",),
     "errors": ("expected_wrong_pairs",),
 }
 NAMES = [

@@ -5,6 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from dpbook import lower_bounds as fano
 from dpbook.models import two_level_probabilities
@@ -63,3 +64,29 @@ def test_sets_that_can_always_be_had():
 def test_errors_name_the_argument(call, name):
     with pytest.raises(ValueError, match=name):
         call()
+
+
+def one_bit(delta, size=2):
+    """Costs, sums and neighbours of a rule that names the winner of one game, or not."""
+    right, wrong = 0.5 + delta, 0.5 - delta
+    costs = [[wrong, right]]  # q(0) says the winner, q(1) the loser: wrong with what is left
+    totals = sparse.csr_array(np.ones((1, size)))
+    return costs, totals, [[0, 1]]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_the_best_private_rule_for_one_bit_is_randomised_response(epsilon):
+    rule = fano.best_private_rule(*one_bit(0.3), epsilon)
+    assert rule.lower == pytest.approx(0.5 - 0.3 * np.tanh(epsilon / 2), abs=1e-9)
+    assert 0 <= rule.risk - rule.lower < 1e-8
+    assert rule.loss < epsilon and rule.weights.sum() == pytest.approx(1)
+
+
+def test_programs_that_are_none_are_refused():
+    costs, totals, pairs = one_bit(0.3)
+    with pytest.raises(ValueError, match=r"totals of shape \(1, 3\)"):
+        fano.best_private_rule(costs, one_bit(0.3, 3)[1], pairs, 1.0)
+    with pytest.raises(ValueError, match="epsilon"):
+        fano.best_private_rule(costs, totals, pairs, 0.0)
+    with pytest.raises(RuntimeError, match="not solved"):
+        fano.best_private_rule(costs, sparse.csr_array([[-1.0, -1.0]]), pairs, 1.0)

@@ -25,6 +25,7 @@ PACKAGES = (
     "errors",
     "lower_bounds",
     "simulation",
+    "release",
     "book",
 )
 

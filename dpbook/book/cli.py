@@ -27,7 +27,9 @@ _EXAMPLES = """examples:
   dpbook run noisy-counts --output mine       the same page into a folder of your own
   dpbook build --profile paper                the whole book at the papers' own sizes
   dpbook sweep grid.yml --jobs 4              pages over a grid of parameters
-  dpbook claims --verdict false-repaired      a part of the ledger"""
+  dpbook claims --verdict false-repaired      a part of the ledger
+  dpbook rank answers.csv --protect person --epsilon 1 --max-answers 20
+                                              your own data, privately: dpbook rank --help"""
 _PARAMETER = ("-p", "--parameter")
 _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
@@ -124,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
     for field, example in _FILTERS.items():
         claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
+    command(_rank)  # for the list of commands: it is taken out before, as it needs no book
     command(_lock)("--dry-run", action="store_true", help="show the changes only")
     return parser
 
@@ -220,6 +223,11 @@ def _lock(given: argparse.Namespace, root: Path) -> int:
     found = f"{len(changes)} changes {'found' if given.dry_run else f'written to {lock.FILE}'}"
     print(*changes, found, sep="\n")
     return 0
+
+
+def _rank(given: argparse.Namespace, root: Path) -> int:
+    """rank your own data privately"""
+    raise PageError("rank stands alone: dpbook rank --help")
 
 
 def _records(root: Path) -> list[dict[str, Any]] | None:

@@ -26,11 +26,19 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, sparse
+from scipy import sparse
 from scipy.special import expit, roots_legendre
 
 from dpbook import _validation as check
-from dpbook.lower_bounds import fano_error, product_law, product_log_ratio
+from dpbook.lower_bounds import (
+    best_private_rule,
+    bordered,
+    fano_error,
+    privacy_rows,
+    product_law,
+    product_log_ratio,
+    solve_program,
+)
 from dpbook.models import all_rankings, two_level_probabilities
 from dpbook.privacy import ranking_law, sets_of, top_k_law
 
@@ -45,8 +53,6 @@ MAX_EPSILON = 10
 MAX_UNREDUCED = 110_000  # privacy rows of the unreduced program
 LOSSES = ("exact", "average")
 _BITS = 8  # width of the lookup tables of `relabel`
-_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
-_INTERIOR_FROM = 500  # variables from which the interior point method is the faster one
 
 
 def tournament_law(rho: Array) -> Array:
@@ -152,16 +158,14 @@ def optimal_mechanism(
     matrices, k = _hypotheses(rho, k)
     eps = _epsilon(epsilon)
     problem = _reduced_program(matrices, k, check.choice("loss", loss, LOSSES))
-    solution, privacy = _solve(problem, eps)
-    size = problem.class_of.size
-    weights = _repair(problem, np.asarray(solution.x[:size]), eps)
+    rule = best_private_rule(problem.costs, problem.totals, problem.pairs, eps)
     return OptimalMechanism(
         n_items=matrices.shape[1],
         k=k,
-        risk=float((problem.costs @ weights).max()),
-        lower=_dual_bound(problem, solution, privacy),
-        loss=_largest_loss(problem, weights),
-        weights=weights,
+        risk=rule.risk,
+        lower=rule.lower,
+        loss=rule.loss,
+        weights=rule.weights,
         orbit=problem.orbit,
         outcomes=problem.outcomes,
     )
@@ -199,17 +203,17 @@ def unreduced_risk(
     codes = np.arange(law.size)
     flips = [(e, codes[codes >> e & 1 == 0]) for e in range(edges)]
     pairs = [np.stack([table[d].ravel(), table[d | 1 << e].ravel()], axis=1) for e, d in flips]
-    privacy = _privacy_rows(np.concatenate(pairs), size, eps)
+    privacy = privacy_rows(np.concatenate(pairs), size, eps)
     right = np.zeros((len(outcomes), size))  # chance of the right outcome, one row a hypothesis
     for row, pi in enumerate(outcomes):
         right[row, table[:, row]] = law[relabel(np.argsort(pi))]
-    upper = _bordered(
+    upper = bordered(
         [sparse.csr_array(-right), privacy],
         np.repeat([1.0, 0.0], [len(outcomes), privacy.shape[0]]),
     )
     totals = sparse.csr_array((np.ones(size), (np.arange(size) // len(outcomes), np.arange(size))))
-    equal = _bordered([totals], np.zeros(law.size))
-    return 1 + float(_highs(-np.eye(size + 1)[-1], upper, equal, tol).fun)
+    equal = bordered([totals], np.zeros(law.size))
+    return 1 + float(solve_program(-np.eye(size + 1)[-1], upper, equal, tol).fun)
 
 
 def _hypotheses(rho: ArrayLike, k: int | None) -> tuple[Array, int | None]:
@@ -238,7 +242,6 @@ class _Reduced:
 
     orbit: NDArray[np.int32]
     outcomes: Ints
-    class_of: Ints  # (orbits,)
     totals: sparse.csr_array  # (classes, orbits)
     pairs: Ints  # (pairs, 2)
     costs: Array  # (hypotheses, orbits)
@@ -278,7 +281,7 @@ def _reduced_program(matrices: Array, k: int | None, loss: str) -> _Reduced:
         for row, law in enumerate(laws):
             costs[row] += wrong * np.bincount(image.astype(np.intp), law, first.size)
     # Tournaments of one isomorphism class meet the same orbits equally often.
-    rows, class_of = np.unique(np.sort(met, axis=1), axis=0, return_inverse=True)
+    rows = np.unique(np.sort(met, axis=1), axis=0)
     where = np.repeat(np.arange(len(rows)), len(outcomes))
     totals = sparse.csr_array(
         (np.ones(rows.size), (where, rows.ravel())), shape=(len(rows), first.size)
@@ -286,85 +289,7 @@ def _reduced_program(matrices: Array, k: int | None, loss: str) -> _Reduced:
     flips = [orbit[first ^ (1 << e)] for e in range(n * (n - 1) // 2)]
     near = np.stack([np.tile(np.arange(first.size), len(flips)), np.concatenate(flips)], axis=1)
     pairs = np.unique(np.sort(near, axis=1), axis=0)
-    return _Reduced(
-        orbit, outcomes, class_of.ravel(), totals, pairs[pairs[:, 0] < pairs[:, 1]], costs
-    )
-
-
-def _solve(problem: _Reduced, eps: float) -> tuple[optimize.OptimizeResult, sparse.csr_array]:
-    """Minimise t with t >= every risk; the variables are q and t."""
-    hypotheses, size = problem.costs.shape
-    privacy = _privacy_rows(problem.pairs, size, eps)
-    upper = _bordered(
-        [sparse.csr_array(problem.costs), privacy],
-        np.repeat([-1.0, 0.0], [hypotheses, privacy.shape[0]]),
-    )
-    equal = _bordered([problem.totals], np.zeros(problem.totals.shape[0]))
-    return _highs(np.eye(size + 1)[-1], upper, equal), privacy
-
-
-def _bordered(blocks: list[sparse.csr_array], column: Array) -> sparse.csr_array:
-    """The blocks on top of each other, with one more column for t."""
-    last = sparse.csr_array(column[:, None])
-    return sparse.csr_array(sparse.hstack([sparse.vstack(blocks), last], format="csr"))
-
-
-def _privacy_rows(pairs: Ints, size: int, eps: float) -> sparse.csr_array:
-    """Rows q_a - e^eps q_b <= 0, both ways, for every pair."""
-    both = np.concatenate([pairs, pairs[:, ::-1]])
-    where = np.repeat(np.arange(len(both)), 2)
-    values = np.tile([1.0, -np.exp(eps)], len(both))
-    return sparse.csr_array((values, (where, both.ravel())), shape=(len(both), size))
-
-
-def _highs(
-    cost: Array, upper: sparse.csr_array, equal: sparse.csr_array, tol: float = 1e-10
-) -> optimize.OptimizeResult:
-    program: dict[str, Any] = {
-        "A_ub": upper,
-        "b_ub": np.zeros(upper.shape[0]),
-        "A_eq": equal,
-        "b_eq": np.ones(equal.shape[0]),
-        "method": "highs-ds" if cost.size < _INTERIOR_FROM else "highs-ipm",
-        "options": dict.fromkeys(_TOLERANCES, tol),
-    }
-    solution = optimize.linprog(cost, **program)
-    if not solution.success:
-        raise RuntimeError(f"the linear program was not solved: {solution.message}")
-    return solution
-
-
-def _largest_loss(problem: _Reduced, weights: Array) -> float:
-    logs = np.log(weights)
-    return float(np.abs(logs[problem.pairs[:, 0]] - logs[problem.pairs[:, 1]]).max(initial=0.0))
-
-
-def _repair(problem: _Reduced, found: Array, eps: float) -> Array:
-    """Make every law sum to one and the privacy constraints strict, at the least cost."""
-    positive = np.maximum(found, 0)
-    proper = positive / (problem.totals @ positive)[problem.class_of]
-    for mixed in 10.0 ** np.arange(-10, 0):
-        weights = (1 - mixed) * proper + mixed / len(problem.outcomes)
-        if _largest_loss(problem, weights) < eps:
-            return np.asarray(weights)
-    raise RuntimeError("the solution of the linear program is too far from private to be repaired")
-
-
-def _dual_bound(
-    problem: _Reduced, solution: optimize.OptimizeResult, privacy: sparse.csr_array
-) -> float:
-    """Lower bound from the dual, whatever the accuracy of the solver.
-
-    With prior mu over the hypotheses, z >= 0 and any y, every feasible q has risk at least
-    mu C q + z (privacy q) - y (totals q - 1) >= sum y + sum over orbits of min(reduced cost, 0),
-    because 0 <= q <= 1.
-    """
-    multipliers = np.maximum(-solution.ineqlin.marginals, 0)
-    hypotheses = len(problem.costs)
-    prior = multipliers[:hypotheses] / multipliers[:hypotheses].sum()
-    y = np.asarray(solution.eqlin.marginals)
-    reduced = prior @ problem.costs + multipliers[hypotheses:] @ privacy - y @ problem.totals
-    return float(y.sum() + np.minimum(reduced, 0).sum())
+    return _Reduced(orbit, outcomes, totals, pairs[pairs[:, 0] < pairs[:, 1]], costs)
 
 
 # Rules for the planted set, and two simple lower bounds.

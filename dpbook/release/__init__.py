@@ -1,0 +1,11 @@
+"""Rank your own data: read a file, bound what each person adds, release with exact noise.
+
+Nothing here takes a seed, and no floating point touches the data: counts are whole numbers, the
+noise is drawn in whole numbers from the bits of the operating system, and its scale is a fraction.
+The command ``dpbook rank`` is this package on the command line.
+"""
+
+from dpbook.release.rank import Release, rank_privately
+from dpbook.release.reading import Answers, BadFile, read_answers
+
+__all__ = ["Answers", "BadFile", "Release", "rank_privately", "read_answers"]

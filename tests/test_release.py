@@ -1,0 +1,415 @@
+"""A release of real answers: its noise, its sensitivity, its loss, what it writes and refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from functools import partial
+from itertools import combinations_with_replacement, permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpbook.mechanisms import discrete_laplace_pmf
+from dpbook.privacy import audit_sampler, sensitivity
+from dpbook.release import Answers, rank, rank_privately
+from dpbook.release.ledger import charge
+from dpbook.release.noise import exact_noise, opendp_noisy, reach, system_bits, turned
+from dpbook.release.rank import exact_epsilon, sensitivity_of, statistic_of
+
+DRAWS = 20_000
+
+
+def comparisons(rows: list[tuple[int, int, int]], n: int) -> Answers:
+    """Answers (person, winner, loser) on n items."""
+    person, winner, loser = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    items = tuple("abcdefg"[:n])
+    return Answers("comparisons", items, True, np.array([winner, loser]), person)
+
+
+def counts(table: object) -> Answers:
+    data = np.array(table)
+    return Answers("counts", tuple("abcdefg"[: len(data)]), True, data, None)
+
+
+# ------------------------------------------------------------------ the noise
+
+
+def law(scale: Fraction, most: int) -> np.ndarray:
+    """Chances of -most..most, and of the rest."""
+    inside = discrete_laplace_pmf(np.arange(-most, most + 1), scale)
+    return np.append(inside, 1 - inside.sum())
+
+
+def tally(draws: list[int], most: int) -> np.ndarray:
+    x = np.array(draws)
+    inside = np.abs(x) <= most
+    return np.append(np.bincount(x[inside] + most, minlength=2 * most + 1), (~inside).sum())
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(20, 3), Fraction(0.7)])
+def test_the_noise_follows_its_law(scale: Fraction) -> None:
+    """At bits of the operating system: a faithful sampler fails once in a million runs."""
+    most, below = int(4 * scale) + 1, system_bits()
+    drawn = tally([exact_noise(scale, below) for _ in range(DRAWS)], most)
+    assert audit_sampler(drawn, law(scale, most), confidence=1 - 1e-6).passed
+    wrong = law(scale * Fraction(9, 8), most)  # the control
+    assert not audit_sampler(drawn, wrong, confidence=1 - 1e-6).passed
+
+
+class _More(Exception):
+    """A coin that was not given: it has so many sides."""
+
+
+def _replay(coins: list[int], k: int) -> int:
+    if not coins:
+        raise _More(k)
+    return coins.pop(0)
+
+
+def test_the_noise_follows_its_law_exactly() -> None:
+    """All sequences of coins with exact chances; of the long ones, left out, the sum is known."""
+    found, lost = Counter[int](), Fraction()
+    todo: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
+    while todo:
+        given, chance = todo.pop()
+        try:
+            value = exact_noise(Fraction(2), partial(_replay, list(given)))
+            found[value] += chance  # type: ignore[assignment]
+        except _More as more:
+            sides = more.args[0]
+            if chance < Fraction(1, 3000):
+                lost += chance
+            else:
+                todo += [((*given, coin), chance / sides) for coin in range(sides)]
+    assert lost < Fraction(1, 4)
+    for value in range(-4, 5):
+        exact = float(discrete_laplace_pmf(value, 2.0))
+        assert float(found[value]) <= exact <= float(found[value] + lost)
+    assert found[1] == found[-1] and found[2] == found[-2]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 256, 257, 1000])
+def test_bits_of_the_system_are_uniform(k: int) -> None:
+    below = system_bits()
+    drawn = np.array([below(k) for _ in range(DRAWS)])
+    cells = np.bincount(drawn * min(k, 20) // k, minlength=min(k, 20))
+    law = np.bincount(np.arange(k) * min(k, 20) // k) / k
+    assert 0 <= drawn.min() and drawn.max() < k
+    assert audit_sampler(cells, law, confidence=1 - 1e-6).passed
+    assert below(2**200) != below(2**200)
+
+
+def test_opendp_follows_the_same_law() -> None:
+    pytest.importorskip("opendp")
+    noisy, scale = opendp_noisy([0] * DRAWS, 4, Fraction(3, 5))
+    assert Fraction(20, 3) <= scale < Fraction(20, 3) * (1 + Fraction(1, 2**50))
+    assert audit_sampler(tally(noisy, 27), law(scale, 27), confidence=1 - 1e-6).passed
+
+
+def test_without_opendp_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(ValueError, match=r"OpenDP is not installed: allowed is 'book', or pip"):
+        opendp_noisy([0], 4, Fraction(1))
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(15, 2)])
+def test_chances_from_the_law_of_the_noise(scale: Fraction) -> None:
+    wide = 400
+    one = discrete_laplace_pmf(np.arange(-wide, wide + 1), scale)
+    two = np.convolve(one, one)
+    for lead in (0, 1, 2, 5, 20):
+        assert turned(lead, scale) == pytest.approx(two[2 * wide + lead :].sum(), rel=1e-9)
+    for n, miss in product((1, 5, 300), (0.05, 1e-6)):
+        t = reach(n, scale, miss)
+        inside = [one[wide - t + k : wide + t + 1 - k].sum() ** n for k in (0, 1)]
+        assert inside[0] >= 1 - miss - 1e-12 and (t == 0 or inside[1] < 1 - miss)
+
+
+# ------------------------------------------------------------------ sensitivity
+
+
+def bundles(n: int, most: int) -> list[list[tuple[int, int]]]:
+    """Everything that one person can answer, from nothing to so many comparisons."""
+    pairs = list(permutations(range(n), 2))
+    return [list(b) for k in range(most + 1) for b in combinations_with_replacement(pairs, k)]
+
+
+@pytest.mark.parametrize("statistic", ["net", "wins", "pairs"])
+@pytest.mark.parametrize(("n", "limit"), [(2, 3), (3, 2), (4, 1)])
+def test_sensitivity_of_comparisons_by_brute_force(statistic: str, n: int, limit: int) -> None:
+    def value(bundle: list[tuple[int, int]]) -> np.ndarray:
+        return statistic_of(comparisons([(0, *pair) for pair in bundle], n), statistic)
+
+    values = [value(bundle) for bundle in bundles(n, limit)]
+    found = sensitivity((x, y) for x in values for y in values).value
+    assert found == sensitivity_of("comparisons", n, "person", limit, statistic)
+    assert found > sensitivity_of("comparisons", n, "person", limit, statistic) - 1  # the control
+    if limit == 1:
+        assert found == sensitivity_of("comparisons", n, "comparison", None, statistic)
+        assert found == sensitivity_of("counts", n, "comparison", None, statistic)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("limit", [1, 2])
+def test_sensitivity_of_rankings_by_brute_force(n: int, limit: int) -> None:
+    if n == 4 and limit == 2:
+        pytest.skip("as many as 90,000 pairs; smaller ones show it")
+    orders = list(permutations(range(n)))
+    some = [b for k in range(limit + 1) for b in combinations_with_replacement(orders, k)]
+    items = tuple("abcd"[:n])
+    values = [
+        statistic_of(
+            Answers(
+                "rankings", items, True, np.array(b, dtype=int).reshape(-1, n), np.zeros(len(b))
+            ),
+            "wins",
+        )
+        for b in some
+    ]
+    found = sensitivity((x, y) for x in values for y in values).value
+    assert found == sensitivity_of("rankings", n, "person", limit, "wins")
+
+
+def test_statistics_by_hand() -> None:
+    data = comparisons([(1, 0, 1), (1, 0, 2), (2, 2, 1)], 3)
+    assert statistic_of(data, "wins").tolist() == [2, 0, 1]
+    assert statistic_of(data, "net").tolist() == [2, -2, 0]
+    assert statistic_of(data, "pairs").tolist() == [[0, 1, 1], [0, 0, 0], [0, 1, 0]]
+    table = counts(statistic_of(data, "pairs"))
+    for name in ("wins", "net", "pairs"):
+        assert np.array_equal(statistic_of(table, name), statistic_of(data, name))
+    orders = Answers("rankings", ("a", "b", "c"), True, np.array([[2, 0, 1], [2, 1, 0]]), None)
+    assert statistic_of(orders, "wins").tolist() == [1, 1, 4]
+
+
+# ------------------------------------------------------------------ the rule
+
+
+def test_each_person_keeps_at_most_the_limit() -> None:
+    rng = np.random.default_rng(5)
+    person = rng.integers(0, 300, size=4000)
+    data = comparisons([(p, 0, 1) for p in person], 2)
+    kept = data.keep(7)
+    given, left = np.bincount(person), np.bincount(kept.person, minlength=300)
+    assert np.array_equal(left, np.minimum(given, 7))
+    assert data.keep(10**9).person.size == 4000  # nobody is above this
+
+
+def test_what_a_person_keeps_does_not_hang_on_others() -> None:
+    """Every subset of the right size is drawn, equally often, whoever else is there."""
+    mine = [(5, k % 3, (k + 1) % 3) for k in range(4)]
+    for others in ([], [(p, 0, 1) for p in range(5)] * 3):
+        data = comparisons(others + mine, 3)
+        start, seen = len(others), np.zeros(16, dtype=int)
+        for _ in range(3000):
+            order = np.frombuffer(os.urandom(8 * len(data.person)), np.uint64)
+            kept = data.keep(2, order)
+            # which of the four rows are left, by the ranks of their random numbers
+            two = np.argsort(order[start:])[:2]
+            assert sorted(kept.data[:, kept.person == 5].T.tolist()) == sorted(
+                data.data[:, start:][:, two].T.tolist()
+            )
+            seen[(1 << two).sum()] += 1
+        six = seen[seen > 0]
+        assert audit_sampler(six, np.full(6, 1 / 6), confidence=1 - 1e-6).passed
+
+
+# ------------------------------------------------------------------ the release
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise that is always 0: what is computed from the noisy numbers can be followed by hand."""
+    monkeypatch.setattr(rank, "exact_noise", lambda scale, below: 0)
+
+
+def known_below(k: int) -> int:
+    """A source of bits that is no secret."""
+    return random.randrange(k)
+
+
+def test_epsilon_is_never_rounded_up() -> None:
+    assert exact_epsilon("0.1") == Fraction(1, 10) == exact_epsilon(0.1) < Fraction(0.1)
+    assert exact_epsilon(0.3) == Fraction(0.3) < Fraction(3, 10)
+    assert exact_epsilon("1/3") == Fraction(1, 3) and exact_epsilon(2) == 2
+    for bad in ("0", "51", "nan", "inf", "one", True, None, -1, float("nan"), "1/0", "1e-9"):
+        with pytest.raises(ValueError, match=r"epsilon = .*allowed is a number from 1e-6 to 50"):
+            exact_epsilon(bad)  # type: ignore[arg-type]
+
+
+def test_the_scale_is_the_sensitivity_over_epsilon() -> None:
+    data = comparisons([(1, 0, 1), (2, 0, 2)], 3)
+    release = rank_privately(data, epsilon="0.3", protect="person", max_answers=5)
+    assert (release.l1, release.scale) == (20, Fraction(200, 3))
+    assert release.released.dtype == np.int64 and release.sampler == "book"
+    assert rank_privately(data, epsilon=1, protect="comparison").scale == 4
+    rankings = Answers("rankings", ("a", "b", "c"), False, np.array([[0, 1, 2]]), np.array([1]))
+    release = rank_privately(rankings, epsilon=2, protect="person")
+    assert (release.l1, release.scale, release.max_answers) == (4, 2, 1)
+
+
+@pytest.mark.usefixtures("silent")
+def test_the_ranking_follows_the_noisy_numbers() -> None:
+    table = np.zeros((4, 4), dtype=int)
+    table[2, 0], table[2, 1], table[1, 3], table[0, 3] = 900, 500, 300, 10
+    release = rank_privately(counts(table), epsilon=1, protect="comparison", below=known_below)
+    assert [row.item for row in release.ranking] == ["c", "b", "d", "a"]
+    assert [row.noisy for row in release.ranking] == [1400, -200, -310, -890]
+    assert [row.best for row in release.ranking] == [row.worst for row in release.ranking]
+    assert release.ranking[0].turned == turned(1600, Fraction(4))
+    assert release.sampler == "repeatable" and "A DEMONSTRATION, NOT A RELEASE" in release.statement
+    close = rank_privately(
+        counts([[0, 9], [8, 0]]), epsilon=1, protect="comparison", below=known_below
+    )
+    assert [(row.best, row.worst) for row in close.ranking] == [(1, 2), (1, 2)]
+
+
+def test_places_hold_together_as_often_as_promised() -> None:
+    """True places lie in all the ranges in at least 95 of 100 releases: never below by chance."""
+    table = np.triu(np.full((5, 5), 8), 1) + np.tril(np.full((5, 5), 3), -1)
+    truth = {item: k for k, item in enumerate("abcde", 1)}
+    good = [
+        all(
+            row.best <= truth[row.item] <= row.worst
+            for row in rank_privately(counts(table), epsilon=1, protect="comparison").ranking
+        )
+        for _ in range(400)
+    ]
+    assert sum(good) >= 355  # a chance of 0.95 gives fewer once in a million
+
+
+@pytest.mark.usefixtures("silent")
+def test_pairs_are_fitted() -> None:
+    table = np.array([[0, 30, 900], [10, 0, 5], [300, 2, 0]])
+    release = rank_privately(
+        counts(table), epsilon=8, protect="comparison", statistic="pairs", below=known_below
+    )
+    assert [row.item for row in release.ranking] == ["a", "b", "c"]
+    assert np.array_equal(release.released, table)
+    assert all(0 <= row.turned <= 0.5 for row in release.ranking[:2])
+    assert release.ranking[0].best is None
+    # what wins minus defeats get wrong, since b is hardly asked about
+    net = rank_privately(counts(table), epsilon=8, protect="comparison", below=known_below)
+    assert net.ranking[1].item == "b" and net.ranking[1].noisy < 0
+
+
+REFUSED = {
+    "protect = 'nobody': allowed is one of 'person', 'comparison'": {"protect": "nobody"},
+    "statistic = 'mean': allowed is one of 'net', 'wins', 'pairs'": {"statistic": "mean"},
+    "sampler = 'numpy': allowed is one of 'book', 'opendp'": {"sampler": "numpy"},
+    "max_answers is missing: allowed is a whole number from 1": {"max_answers": None},
+    "max_answers = 0: allowed is an integer from 1": {"max_answers": 0},
+    "max_answers = 3 with protect = 'comparison': allowed is None": {"protect": "comparison"},
+    "below is given with sampler = 'opendp'": {"sampler": "opendp", "below": known_below},
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_arguments_refused(message: str) -> None:
+    arguments = {"epsilon": 1, "protect": "person", "max_answers": 3} | REFUSED[message]
+    with pytest.raises(ValueError) as error:
+        rank_privately(comparisons([(1, 0, 1)], 2), **arguments)  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+def test_counts_protect_a_person_only_by_somebodys_word() -> None:
+    data = counts([[0, 5], [3, 0]])
+    with pytest.raises(ValueError, match="nobody can bound what one person adds"):
+        rank_privately(data, epsilon=1, protect="person", max_answers=2)
+    release = rank_privately(data, epsilon=1, protect="person", max_answers=2, vouched=True)
+    assert release.l1 == 8 and "nobody checked this" in release.statement
+    rankings = Answers("rankings", ("a", "b"), True, np.array([[0, 1]]), np.array([1]))
+    with pytest.raises(ValueError, match="protect = 'comparison' with rankings"):
+        rank_privately(rankings, epsilon=1, protect="comparison")
+    with pytest.raises(ValueError, match="statistic = 'net' with rankings: allowed is 'wins'"):
+        rank_privately(rankings, epsilon=1, protect="person", statistic="net")
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    release = rank_privately(counts([[0, 900], [100, 0]]), epsilon="1/2", protect="comparison")
+    table, statement = release.write(tmp_path / "out.csv")
+    lines = table.read_text().splitlines()
+    assert lines[0] == "place,item,noisy_score,turned_by_noise,best,worst"
+    assert lines[1].startswith("1,a,") and lines[1].endswith(",1,1") and len(lines) == 3
+    told = json.loads(statement.read_text())
+    assert statement.name == "out.privacy.json"
+    assert told["epsilon"] == "1/2" and told["scale"] == "8" and told["l1_sensitivity"] == 4
+    assert told["noisy"] == release.released.tolist() and told["statement"] == release.statement
+    for part in ("Not protected", "one comparison", "adds its epsilon", "given beforehand"):
+        assert part in release.statement
+    with pytest.raises(ValueError, match=r"out.csv exists: allowed is a new file"):
+        release.write(tmp_path / "out.csv")
+    table.unlink()
+    with pytest.raises(ValueError, match=r"out.privacy.json exists"):
+        release.write(tmp_path / "out.csv")
+    release.write(tmp_path / "out.csv", force=True)
+    with pytest.raises(ValueError, match="is no folder: allowed is one that exists"):
+        release.write(tmp_path / "none" / "out.csv")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "out.privacy.json"]
+
+
+def test_a_demonstration_is_not_written(tmp_path: Path) -> None:
+    shown = rank_privately(
+        counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison", below=known_below
+    )
+    with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
+        shown.write(tmp_path / "out.csv")
+    assert not list(tmp_path.iterdir())
+
+
+# ------------------------------------------------------------------ the ledger
+
+
+def test_the_ledger_adds_up_exactly(tmp_path: Path) -> None:
+    path, data = tmp_path / "spent.jsonl", counts([[0, 9], [1, 0]])
+    for _ in range(10):
+        release = rank_privately(data, epsilon="0.1", protect="comparison", ledger=path)
+    assert release.spent == {"comparison": (10, Fraction(1))}
+    spent = charge(path, "person", Fraction(1, 3))
+    assert spent == {"comparison": (10, Fraction(1)), "person": (1, Fraction(1, 3))}
+    assert len(path.read_text().splitlines()) == 11
+
+
+@pytest.mark.parametrize("line", ["{}", "nonsense", '{"protect": "person", "epsilon": "-1"}', "3"])
+def test_a_damaged_ledger_is_refused_and_nothing_is_released(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "spent.jsonl"
+    charge(path, "person", Fraction(1))
+    path.write_text(path.read_text() + line + "\n")
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"spent.jsonl, line 2: .* is no release"):
+        rank_privately(counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison", ledger=path)
+    assert path.read_bytes() == before
+
+
+def test_a_refused_release_is_not_charged(tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+    with pytest.raises(ValueError, match="max_answers is missing"):
+        rank_privately(comparisons([(1, 0, 1)], 2), epsilon=1, protect="person", ledger=path)
+    assert not path.exists()
+
+
+def test_two_at_once_take_turns(tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+
+    def spend(_: int) -> None:
+        charge(path, "person", Fraction(1, 10))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(spend, range(40)))
+    assert charge(path, "person", Fraction(1)) == {"person": (41, Fraction(5))}
+
+
+def test_a_release_drawn_by_opendp(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    release = rank_privately(
+        counts([[0, 900], [100, 0]]), epsilon="0.3", protect="comparison", sampler="opendp"
+    )
+    assert release.sampler == "opendp" and Fraction(40, 3) <= release.scale < Fraction(134, 10)
+    release.write(tmp_path / "out.csv")

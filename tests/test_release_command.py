@@ -1,0 +1,152 @@
+"""The command ``dpbook rank``: outside of any book, what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpbook.release.command import main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with answers, far from any book."""
+    rows = [f"secret{k},tea,mate\n" for k in range(37)] + ["secret1,mate,coffee\n"]
+    (tmp_path / "answers.csv").write_text("person,winner,loser\n" + "".join(rows))
+    (tmp_path / "counts.csv").write_text("winner,loser,count\na,b,70\nb,a,30\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+PERSON = "answers.csv --protect person --epsilon 1 --max-answers 20"
+
+
+def test_a_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(f"{PERSON} --out ranking.csv --ledger spent.jsonl".split()) == 0
+    shown = capsys.readouterr()
+    assert (
+        "Not protected" in shown.out and "written: ranking.csv, ranking.privacy.json" in shown.out
+    )
+    assert (
+        "epsilon spent on these data, by spent.jsonl: 1 to protect a person, in 1 release"
+        in shown.out
+    )
+    assert not shown.err
+    told = json.loads((here / "ranking.privacy.json").read_text())
+    assert told["l1_sensitivity"] == 80 and told["sampler"] == "book"
+    assert main(f"{PERSON} --ledger spent.jsonl".split()) == 0
+    assert "2 to protect a person, in 2 releases" in capsys.readouterr().out
+
+
+def test_success_says_nothing_of_the_data(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No person, and no number that the file determines: 37, 38, 36 lines, people, wins."""
+    assert main([*PERSON.split(), "--max-answers", "1", "--out", "out.csv"]) == 0
+    shown = capsys.readouterr().out
+    private = json.loads((here / "out.privacy.json").read_text())
+    public = shown.replace(str(private["noisy"][2]), "")
+    assert "secret" not in shown + (here / "out.csv").read_text() + json.dumps(private)
+    text = private["statement"] + public.split("This ranking")[1]
+    assert not {"36", "37", "38"} & set(text.replace(",", " ").split())
+
+
+def test_the_check_is_for_the_keeper(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main("answers.csv --protect person --max-answers 1 --check".split()) == 0
+    shown = capsys.readouterr().out
+    assert "For your eyes only" in shown and "38 answers on 3 items" in shown
+    assert (
+        "37 people, 1 to 2 answers each" in shown and "1 people above 1: 1 would be left" in shown
+    )
+    assert main("counts.csv --protect comparison --check".split()) == 0
+    assert "counts: 100 answers on 2 items" in capsys.readouterr().out
+
+
+REFUSED = {
+    "none.csv --protect person --epsilon 1 --max-answers 2": "none.csv: No such file",
+    ". --protect comparison --epsilon 1": ".: Is a directory",
+    "answers.csv --protect person --epsilon 1": "--max-answers is missing: allowed is a whole",
+    "answers.csv --protect person --max-answers 1": "--epsilon is missing: allowed is a number",
+    "answers.csv --protect comparison --epsilon 0": "--epsilon = '0': allowed is a number",
+    "answers.csv --protect comparison --epsilon inf": "--epsilon = 'inf': allowed is a number",
+    "answers.csv --protect comparison --epsilon 1 --max-answers 3": "--max-answers = 3 with prot",
+    "answers.csv --protect comparison --epsilon 1 --items tea": "items has 1 names: allowed are 2",
+    "answers.csv --protect comparison --epsilon 1 --items tea,mate": "loser = 'coffee' is not in",
+    "answers.csv --protect comparison --epsilon 1 --items a,b --items-file c": "are both given",
+    "counts.csv --protect person --epsilon 1 --max-answers 3": "is 'comparison', or --vouch",
+    "counts.csv --protect comparison --epsilon 1 --out answers.csv": "answers.csv exists: allowed",
+    "counts.csv --protect comparison --epsilon 1 --out no/x.csv": "no is no folder: allowed is one",
+}
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_refused_in_one_sentence(
+    here: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    before = sorted(os.listdir(here))
+    assert main([*command.split(), "--ledger", "spent.jsonl"]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out and REFUSED[command] in shown.err
+    assert shown.err.startswith("dpbook: ") and shown.err.count("\n") == 1
+    assert sorted(os.listdir(here)) == before  # nothing is released, written or charged
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "answers.csv --epsilon 1",
+        "answers.csv --protect people --epsilon 1",
+        "answers.csv --protect person --epsilon 1 --max-answers 0",
+        "answers.csv --protect person --epsilon 1 --max-answers 1.5",
+        "answers.csv --protect person --epsilon 1 --seed 3",
+    ],
+)
+def test_options_refused(here: Path, command: str) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(command.split())
+    assert stopped.value.code == 2
+
+
+def test_force_replaces(here: Path) -> None:
+    command = "counts.csv --protect comparison --epsilon 1 --out ranking.csv".split()
+    assert main(command) == 0
+    first = (here / "ranking.csv").stat().st_ino
+    assert main(command) == 2 and (here / "ranking.csv").stat().st_ino == first
+    assert main([*command, "--force"]) == 0 and (here / "ranking.csv").stat().st_ino != first
+
+
+def test_items_from_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "items.txt").write_bytes("\ufefftea\r\nmate\r\n\r\ncoffee\r\nwater\r\n".encode())
+    command = "answers.csv --protect comparison --epsilon 1 --items-file items.txt"
+    assert main(command.split()) == 0
+    assert "ranking of 4 items" in capsys.readouterr().out
+    (here / "items.txt").write_bytes(b"t\xe9\n")
+    assert main(command.split()) == 2
+    assert "items.txt: byte 2 is not UTF-8" in capsys.readouterr().err
+
+
+def test_it_needs_neither_a_book_nor_its_tools(here: Path) -> None:
+    """As installed with ``pip install .``: everything of the extra `book` is refused."""
+    code = (
+        "import sys\n"
+        "class No:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name.split('.')[0] in ('yaml', 'papermill', 'jinja2', 'nbformat', 'sphinx',\n"
+        "                                  'jsonschema', 'matplotlib', 'scipy', 'opendp'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, No())\n"
+        f"sys.argv = ['dpbook', 'rank', *{PERSON.split()!r}]\n"
+        "from dpbook.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Not protected" in done.stdout
