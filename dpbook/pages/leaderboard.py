@@ -72,7 +72,7 @@ def rate_flips(wins: Array, decided: Ints) -> int:
         gain[:, first] -= 1 / met[first]
         gain[:, other] += 1 / met[other]
         gain[other] -= 1 / met[other]
-        turned = np.repeat(gain.ravel(), decided.ravel())
+        turned = np.repeat(gain.ravel(), decided.ravel().astype(np.intp))
         turned = np.cumsum(np.sort(turned[turned > 0])[::-1])
         lead = rate[first] - rate[other]
         least = min(least, int(np.searchsorted(turned, lead * (1 - 1e-12))) + 1)

@@ -401,7 +401,7 @@ class Small:
     def optimum(self, epsilon: float) -> PrivateRule:
         """The private rule with the least risk, whatever the true order: theorem of page 16."""
         number = {tuple(row): at for at, row in enumerate(self.rows.tolist())}
-        costs, met = np.zeros(len(self.rows)), np.empty((len(self.rows), 6), dtype=np.int64)
+        costs, met = np.zeros(len(self.rows)), np.empty((len(self.rows), 6), dtype=np.intp)
         for outcome, answers in enumerate(self.before):
             # After the renaming that makes this outcome the identity.
             met[:, outcome] = [number[tuple(row)] for row in self.rows[:, answers].tolist()]
