@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln, logit, xlogy
@@ -138,6 +138,19 @@ class CountedResponses(PairResponses):
 
 
 @dataclass(frozen=True)
+class CountedAnswers(FlippedAnswers):
+    """Every answer flipped, and all trusted alike: whole numbers in place of unbiased ones.
+
+    The order is the same, and ties do not hang on how a machine rounds.
+    """
+
+    def scores(self, reports: ArrayLike) -> Array:
+        """Reports for an item less reports against it."""
+        table = np.asarray(reports, dtype=float)
+        return np.asarray(table.sum(axis=-1) - table.sum(axis=-2))
+
+
+@dataclass(frozen=True)
 class Entry:
     """A ranker for a situation, the loss that one unit of it may have, and the data it takes."""
 
@@ -201,7 +214,7 @@ def of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
         return Entry(make.private(epsilon / answers, unit), 1 / answers, few=few, local=True)
 
     entries = {
-        "flipped": shared(FlippedAnswers, answers),
+        "flipped": shared(CountedAnswers, answers),
         "Laplace": shared(LaplaceAnswers, answers),
     }
     most = s.per_user if s.data == "comparisons" else pairs
@@ -209,7 +222,7 @@ def of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
     if s.data != "rankings":
         if few < most and not s.one_answer:
             unit = Edge(n, exchange=False)
-            entries["few flipped"] = shared(FlippedAnswers, few, few)
+            entries["few flipped"] = shared(CountedAnswers, few, few)
         return entries
     whole = WholeRanking(n)
     rankers: dict[str, Ranker] = {

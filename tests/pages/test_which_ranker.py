@@ -239,3 +239,14 @@ def test_closed_halves_of_even_dimension_cannot_keep_a_small_promise() -> None:
     for scale in (1.0, 1e3, 1e6):
         assert replace(rows["hypercube"].ranker, scale=scale).loss()[0] > log(2)
     assert isinstance(rows["noisy counts, a person"].ranker, NoisyCounts)
+
+
+def test_ties_of_flipped_answers_are_ties_of_whole_numbers() -> None:
+    ranker = page.CountedAnswers.private(0.1, Edge(5, exchange=False))
+    reports = np.random.default_rng(3).integers(0, 9, (400, 5, 5)) * (1 - np.eye(5, dtype=int))
+    scores, unbiased = ranker.scores(reports), page.FlippedAnswers.scores(ranker, reports)
+    np.testing.assert_allclose(scores / scores.std(), unbiased / unbiased.std(), atol=1e-12)
+    equal = scores[..., :, None] == scores[..., None, :]
+    assert equal.sum() > 5 * len(scores)  # some more than each with itself
+    by_rounding = unbiased[..., :, None] == unbiased[..., None, :]
+    assert (equal | ~by_rounding).all() and (equal & ~by_rounding).any()  # the control
