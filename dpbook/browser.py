@@ -149,7 +149,8 @@ def sentence(glued: str, form: str) -> str:
     with contextlib.suppress(SyntaxError, ValueError):
         value = ast.literal_eval(glued)
     kinds = {"s": str, **dict.fromkeys("bcdoxX", int), **dict.fromkeys("eEfFgGn%", float)}
-    return format(kinds[form[-1]](value), form) if form else str(value)
+    wanted: Any = kinds.get(form[-1:])
+    return format(wanted(value) if wanted else value, form) if form else str(value)
 
 
 def run_page(

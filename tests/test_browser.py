@@ -76,7 +76,10 @@ def test_a_failing_cell_is_a_sentence_with_its_line():
 
 @pytest.mark.parametrize(
     ("value", "form"),
-    [(1.5, ".3f"), (2, "d"), (7.0, "d"), ("a:b", "s"), (float("inf"), "g"), (0.25, ".0%"), (3, "")],
+    [
+        *((1.5, ".3f"), (2, "d"), (7.0, "d"), ("a:b", "s"), (float("inf"), "g"), (0.25, ".0%")),
+        *((3, ""), (1500, ",")),
+    ],
 )
 def test_numbers_in_sentences_are_written_as_the_published_ones(value, form):
     assert browser.sentence(repr(value), form) == format_plain_text(repr(value), form)
