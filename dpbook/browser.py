@@ -131,16 +131,15 @@ def lighten() -> None:
     """Spare the imports that no page needs: for a process that does nothing but run pages.
 
     SciPy imports all that NumPy names, Fortran tools and tests among it, and a tester for each of
-    its parts; matplotlib imports axes of three dimensions.
+    its parts.
     """
     import numpy as np
 
     unused = {"ctypeslib", "f2py", "test", "testing", "typing"}
     np.__all__ = [name for name in np.__all__ if name not in unused]
-    for place, name in {"scipy._lib._testutils": "PytestTester"}.items():
-        stand_in: Any = types.ModuleType(place)
-        setattr(stand_in, name, type(name, (), {"__init__": lambda *_: None}))
-        sys.modules[place] = stand_in
+    testers: Any = types.ModuleType("scipy._lib._testutils")
+    testers.PytestTester = lambda module: None
+    sys.modules[testers.__name__] = testers
 
 
 def sentence(glued: str, form: str) -> str:

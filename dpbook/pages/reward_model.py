@@ -17,6 +17,7 @@ from dpbook.mechanisms import (
     debiased_response,
     discrete_laplace_pmf,
     laplace_logpdf,
+    randomized_response,
     randomized_response_pmf,
 )
 from dpbook.mechanisms.noise import discrete_laplace_noise
@@ -56,7 +57,7 @@ def answers(X: Array, theta: Array, size: int, rng: Generator) -> NDArray[np.boo
 
 def flipped(bits: NDArray[np.bool_], e: float, rng: Generator) -> NDArray[np.bool_]:
     """Reports: answers through randomised response."""
-    return np.asarray(bits ^ (rng.random(bits.shape) < randomized_response_pmf(e)[0, 1]))
+    return randomized_response(bits, e, rng=rng).astype(bool)
 
 
 def debiased_sums(reports: NDArray[np.bool_], X: Array, e: float) -> Array:

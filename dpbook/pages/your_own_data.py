@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.release import Answers, BadFile, read_answers
+from dpbook.release.noise import redrawn_noise
 from dpbook.release.rank import fitted_strengths, sensitivity_of, statistic_of
 
 Array = NDArray[np.float64]
@@ -316,13 +317,7 @@ def newcomer(
             sensitivity_of("comparisons", 4, "person", limit, what) / epsilon
             for what in ("net", "pairs")
         ]
-        scores = net + two_sided(scales[0], (runs, 4), rng)
-        tables = table + two_sided(scales[1], (runs, 4, 4), rng) * ~np.eye(4, dtype=bool)
+        scores = net + redrawn_noise(scales[0], (runs, 4), rng)
+        tables = table + redrawn_noise(scales[1], (runs, 4, 4), rng) * ~np.eye(4, dtype=bool)
         first = [s.argmax(axis=1) == 0 for s in (scores, fitted_strengths(tables))]
         yield {"epsilon": epsilon, "net": 100 * first[0].mean(), "pairs": 100 * first[1].mean()}
-
-
-def two_sided(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
-    """Discrete Laplace noise for an experiment: the difference of two geometric numbers."""
-    first, second = rng.geometric(1 - exp(-1 / scale), size=(2, *shape))
-    return np.asarray(first - second)

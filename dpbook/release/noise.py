@@ -12,6 +12,10 @@ from fractions import Fraction
 from math import exp, expm1, inf, nextafter
 from os import urandom
 
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
 Below = Callable[[int], int]
 
 
@@ -78,6 +82,12 @@ def opendp_noisy(values: Sequence[int], l1: int, epsilon: Fraction) -> tuple[lis
             return [int(x) for x in measurement(list(values))], Fraction(scale)
         scale = nextafter(scale, inf)
     raise ValueError(f"epsilon = {epsilon}: OpenDP finds no scale for it: allowed is 'book'")
+
+
+def redrawn_noise(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
+    """Noise of the same law for experiments, never for a release: a difference of two waits."""
+    first, second = rng.geometric(-expm1(-1 / scale), size=(2, *shape)).astype(np.int64)
+    return np.asarray(first - second)
 
 
 def turned(lead: int, scale: Fraction) -> float:

@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from dpbook import _validation as check
 from dpbook.privacy.units import Edge, Person, Unit
 from dpbook.release.ledger import Totals, charge
-from dpbook.release.noise import Below, exact_noise, opendp_noisy, reach, system_bits, turned
+from dpbook.release.noise import (
+    Below,
+    exact_noise,
+    opendp_noisy,
+    reach,
+    redrawn_noise,
+    system_bits,
+    turned,
+)
 from dpbook.release.reading import Answers, read_answers
 
 Ints = NDArray[np.int64]
@@ -403,9 +411,7 @@ def _redrawn(table: Ints, scale: float, order: NDArray[np.intp]) -> Sequence[flo
     if _REDRAWS * n * n > _MOST_REDRAWN:
         return [None] * (n - 1)
     rng = np.random.default_rng(0)  # nothing private is drawn here
-    stop = -math.expm1(-1 / scale)
-    shape = (2, _REDRAWS, n, n)
-    noise = np.subtract(*(rng.geometric(stop, size=shape).astype(np.int64)))
+    noise = redrawn_noise(scale, (_REDRAWS, n, n), rng)
     noise[:, np.arange(n), np.arange(n)] = 0
     strengths = fitted_strengths(table + noise)[:, order]
     return list((strengths[:, :-1] < strengths[:, 1:]).mean(axis=0).tolist())

@@ -124,7 +124,7 @@ def test_errors_of_a_limit_against_draws(tmp_path: Path) -> None:
 
 
 def test_noise_of_an_experiment_and_the_newcomer() -> None:
-    noise = page.two_sided(2.0, (100_000,), np.random.default_rng(1))
+    noise = page.redrawn_noise(2.0, (100_000,), np.random.default_rng(1))
     assert np.abs(noise).mean() == pytest.approx(
         (np.abs(np.arange(-200, 201)) * discrete_laplace_pmf(np.arange(-200, 201), 2.0)).sum(),
         rel=0.02,  # six standard errors

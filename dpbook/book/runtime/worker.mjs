@@ -47,7 +47,7 @@ async function start(packages, build) {
   const made = await loadPyodide({
     indexURL: new URL("./runtime/", import.meta.url).href,
     packages,
-    args: ["-OO"], // docstrings put together at import take a third of its time
+    args: ["-OO"], // no docstrings: some libraries put theirs together at import
     env: { MPLBACKEND: "svg", MPLCONFIGDIR: "/tmp/matplotlib", HOME: "/home/pyodide" },
   });
   whole(made, packages);
