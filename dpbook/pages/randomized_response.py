@@ -13,7 +13,8 @@ from scipy.stats import laplace
 
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import btl_probabilities
-from dpbook.privacy import Edge
+from dpbook.privacy import Edge, ExactLaw
+from dpbook.privacy.exact import Polynomial, one, t
 from dpbook.rankers import FlippedAnswers, debiased_mle
 from dpbook.simulation import ranking_errors
 
@@ -28,6 +29,12 @@ def channel(e: float, rarer: float = 0) -> Array:
     """A symmetric channel on one bit, by hand."""
     b = 1 / (1 + rarer + np.exp(e))
     return np.array([[1 - b, b], [b, 1 - b]])
+
+
+def for_all(tenths: int = 10, rarer: int = 0) -> dict[int, ExactLaw]:
+    """The channel for every epsilon, by truth; as for so many tenths of it, or flipping rarer."""
+    kept, flipped = t**tenths + Polynomial((rarer,)), one
+    return {truth: ExactLaw({truth: kept, 1 - truth: flipped}, 10) for truth in (0, 1)}
 
 
 def report_law(ranking: Sequence[int], e: float) -> Array:
