@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from fractions import Fraction
 from functools import cache
 from itertools import combinations, permutations, product
 from math import exp, inf, log
@@ -281,3 +282,14 @@ def test_a_certificate_of_another_claim_is_refused(tmp_path, certificate):
     assert code == 1 and "another claim" in words
     code, words = verified(tmp_path, {}, {"ONE": certificate, "TWO": certificate})
     assert code == 1 and "TWO" in words
+
+
+@pytest.mark.parametrize("steps", [Fraction(9, 5), 2, Fraction(11, 5)])
+def test_steps_may_be_fractions(steps):
+    laws = {v: discrete_laplace_law(v, 0, 3, steps) for v in range(4)}
+    z = exp(-0.7 / float(steps))
+    assert laws[1].at(0.7)[0] == pytest.approx(z / (1 + z))
+    pairs = [(v, v + 2) for v in range(2)]
+    assert check_mechanism(laws.get, pairs, epsilon="all").proved is (steps >= 2)
+    with pytest.raises(ValueError, match="positive whole numbers and fractions"):
+        exponential_law({0: 1, 1: 0}, -steps)

@@ -19,6 +19,7 @@ from dpbook import _validation as check
 
 # A sign change is enclosed in an interval of this width, relative to 1 + s.
 _WIDTH = Fraction(1, 2**44)
+Steps = int | Fraction
 Piece = tuple[Fraction, Fraction | None, int]
 
 
@@ -138,18 +139,20 @@ def joint_law(laws: Sequence[ExactLaw]) -> ExactLaw:
     return ExactLaw(weights, laws[0].steps)
 
 
-def exponential_law(scores: Mapping[Any, int], steps: int = 1) -> ExactLaw:
-    """Chances proportional to t^score: the exponential mechanism, and what is one.
+def exponential_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
+    """Chances in proportion to e^(epsilon score / steps): the exponential mechanism, and others.
 
-    With epsilon/steps for each unit of the score. Randomised answers score 1 where they agree with
-    the truth; the Mallows model scores minus the distance.
+    Randomised answers score 1 where they agree with the truth; the Mallows model scores minus the
+    distance. Steps are a whole number or a `Fraction`, here as below.
     """
+    unit, power = _unit(steps)
     least = min(scores.values())
-    return ExactLaw({outcome: t ** (score - least) for outcome, score in scores.items()}, steps)
+    return ExactLaw({outcome: unit ** (score - least) for outcome, score in scores.items()}, power)
 
 
-def permute_and_flip_law(scores: Mapping[Any, int], steps: int = 1) -> ExactLaw:
-    """Permute-and-flip (McKenna, Sheldon 2020): accept in random order, with t^(score - best)."""
+def permute_and_flip_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
+    """Permute-and-flip (McKenna and Sheldon 2020): in random order, the first accepted."""
+    unit, power = _unit(steps)
     best, n = max(scores.values()), len(scores)
     weights = dict.fromkeys(scores, Polynomial(()))
     gaps = {outcome: best - score for outcome, score in scores.items()}
@@ -157,15 +160,15 @@ def permute_and_flip_law(scores: Mapping[Any, int], steps: int = 1) -> ExactLaw:
         left, failed = sum(gaps.values()), one
         for outcome in order:
             left -= gaps[outcome]
-            weights[outcome] += failed * t**left
-            failed *= t ** gaps[outcome] - one
-    law = ExactLaw(weights, steps)
-    if law.total != Polynomial((factorial(n),)) * t ** sum(gaps.values()):
+            weights[outcome] += failed * unit**left
+            failed *= unit ** gaps[outcome] - one
+    law = ExactLaw(weights, power)
+    if law.total != Polynomial((factorial(n),)) * unit ** sum(gaps.values()):
         raise ArithmeticError("the chances of permute-and-flip do not add up to 1")
     return law
 
 
-def discrete_laplace_law(value: int, low: int, high: int, steps: int = 1) -> ExactLaw:
+def discrete_laplace_law(value: int, low: int, high: int, steps: Steps = 1) -> ExactLaw:
     """A count plus discrete Laplace noise of scale steps/epsilon, clipped to low..high.
 
     Between values in this range the two ends lose what every outcome beyond them does, so the
@@ -174,13 +177,21 @@ def discrete_laplace_law(value: int, low: int, high: int, steps: int = 1) -> Exa
     """
     if not low <= value <= high or low == high:
         raise ValueError(f"value = {value}: allowed are integers from {low} to {high}, at least 2")
+    unit, power = _unit(steps)
     width = high - low
     weights: dict[Hashable, Polynomial] = {
-        at: (t - one) * t ** (width - abs(at - value)) for at in range(low + 1, high)
+        at: (unit - one) * unit ** (width - abs(at - value)) for at in range(low + 1, high)
     }
     for end in (low, high):
-        weights[end] = t ** (width + 1 - abs(end - value))
-    return ExactLaw(weights, steps)
+        weights[end] = unit ** (width + 1 - abs(end - value))
+    return ExactLaw(weights, power)
+
+
+def _unit(steps: Steps) -> tuple[Polynomial, int]:
+    """e^(epsilon / steps) as a power of t, and the power of t that e^epsilon is."""
+    if not isinstance(steps, int | Fraction) or steps <= 0:
+        raise ValueError(f"steps = {steps!r}: allowed are positive whole numbers and fractions")
+    return t**steps.denominator, steps.numerator
 
 
 def compare_laws(
