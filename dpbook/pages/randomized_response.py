@@ -45,6 +45,13 @@ def report_law(ranking: Sequence[int], e: float) -> Array:
     return law
 
 
+def agreements(ranking: Sequence[int]) -> dict[tuple[int, ...], int]:
+    """How many pairs each vector of reports has right."""
+    truth = [ranking[i] < ranking[j] for i, j in combinations(range(len(ranking)), 2)]
+    reports = product((0, 1), repeat=len(truth))
+    return {r: sum(a == b for a, b in zip(r, truth, strict=True)) for r in reports}
+
+
 def picked(ranking: Sequence[int], e: float) -> dict[Any, float]:
     """Law of reports at twice the epsilon if item 0 is above item 1; the epsilon is sent along."""
     level = e * (1 + (ranking[0] < ranking[1]))

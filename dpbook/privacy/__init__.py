@@ -15,6 +15,7 @@ from dpbook.privacy.exact import (
     discrete_laplace_law,
     exponential_law,
     joint_law,
+    noisy_counts_law,
     permute_and_flip_law,
 )
 from dpbook.privacy.laws import ranking_law, sets_of, top_k_law
@@ -57,6 +58,7 @@ __all__ = [
     "hockey_stick",
     "joint_law",
     "laplace_profile",
+    "noisy_counts_law",
     "outcome_counts",
     "permute_and_flip_law",
     "person_epsilon",

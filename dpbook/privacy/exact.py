@@ -187,6 +187,11 @@ def discrete_laplace_law(value: int, low: int, high: int, steps: Steps = 1) -> E
     return ExactLaw(weights, power)
 
 
+def noisy_counts_law(counts: Iterable[int], high: int, steps: Steps = 1) -> ExactLaw:
+    """Counts, each from 0 to high and each with its own discrete Laplace noise, as a tuple."""
+    return joint_law([discrete_laplace_law(int(count), 0, high, steps) for count in counts])
+
+
 def _unit(steps: Steps) -> tuple[Polynomial, int]:
     """e^(epsilon / steps) as a power of t, and the power of t that e^epsilon is."""
     if not isinstance(steps, int | Fraction) or steps <= 0:
