@@ -309,7 +309,7 @@ def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Arr
     yes = data[np.arange(people), item] <= place
     signs = np.where(yes ^ (rng.random(people) < 1 / (1 + exp(level))), 1, -1)
     reached = np.bincount(item * (n - 1) + place, signs, minlength=n * (n - 1))
-    return reached.reshape(n, n - 1)
+    return reached.reshape(n, n - 1).astype(float)
 
 
 def draw_cube(ax: Axes, signs: Sequence[int]) -> None:
