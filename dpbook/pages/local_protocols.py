@@ -323,10 +323,9 @@ def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Arr
     people, n = data.shape
     item, place = rng.integers(n, size=people), rng.integers(n - 1, size=people)
     yes = data[np.arange(people), item] <= place
-    reached = np.zeros((n, n - 1))
     signs = np.where(yes ^ (rng.random(people) < 1 / (1 + exp(level))), 1, -1)
-    np.add.at(reached, (item, place), signs)
-    return reached
+    reached = np.bincount(item * (n - 1) + place, signs, minlength=n * (n - 1))
+    return reached.reshape(n, n - 1).astype(float)
 
 
 def draw_cube(ax: Axes, signs: Sequence[int]) -> None:
