@@ -25,12 +25,15 @@ from dpbook.privacy.neighbours import (
     sensitivity,
 )
 from dpbook.privacy.own import RankerReport, check_ranker
+from dpbook.privacy.record import NoiseCall, PlayReport, record_play
 from dpbook.privacy.units import Edge, Person, WholeRanking
 
 __all__ = [
     "Edge",
     "MechanismReport",
+    "NoiseCall",
     "Person",
+    "PlayReport",
     "RankerReport",
     "WholeRanking",
     "audit_sampler",
@@ -48,6 +51,7 @@ __all__ = [
     "person_epsilon",
     "privacy_loss",
     "ranking_law",
+    "record_play",
     "sensitivity",
     "sets_of",
     "top_k_law",

@@ -130,12 +130,12 @@ class LocalRanker(Ranker):
     def _release(self, table: Places, noise: Any) -> Any:
         """`release`, of places that have been checked."""
 
-    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings of the same people, positions of shape (size..., n)."""
+    def publish(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
+        """Independent releases of the same people, shape (size..., n, n) or (size..., n)."""
         shape, table = check.shape("size", size), self._places(data)
         check.generator(rng)
         runs = [self._release(table, self.noise(len(table), rng=rng)) for _ in range(prod(shape))]
-        return self.rank(np.array(runs), rng=rng).reshape(*shape, self.unit.n_items)
+        return np.array(runs).reshape(*shape, *np.shape(runs)[1:])
 
     def _places(self, rankings: Rankings | ArrayLike) -> Places:
         table = ranking_positions(rankings)
