@@ -134,33 +134,16 @@ def record_play(
     elif not size:
         l1 = l2 = 0.0
     count = _count(one, two, fits and not size) / unit
-    calls = []
-    for k, (a, b) in enumerate(zip(one.calls, two.calls, strict=False)):
-        if a[:1] + a[2:3] != b[:1] + b[2:3]:
-            break
-        of = one.of == k
-        sides = [np.abs(side[:, of]).max(initial=0) if of.any() else nan for side in slopes]
-        norm = float(np.linalg.norm(shift[of], 1 if a[0] == "laplace" else 2)) if of.any() else nan
-        calls.append(NoiseCall(*a[:3], (a[3], b[3]), (float(sides[0]), float(sides[1])), norm))
-        where = f"call {k + 1}, {a[0]} in {a[1]}:"
-        told = list(_differences(a[3], b[3]))
-        far = np.abs(slopes[0][:, of] - slopes[1][:, of]).max(initial=0) > _SLACK * max(1, sides[0])
-        if not told and additive and far:
-            told = [f"draws are multiplied by {sides[0]:.4g} and {sides[1]:.4g}"]
-        bad += [f"{where} {words}, so noise looks at data" for words in told]
-    if len(calls) < max(len(one.calls), len(two.calls)):
-        other = [side.calls[len(calls)] for side in (one, two) if len(side.calls) > len(calls)]
-        words = f"{len(one.calls)} and {len(two.calls)} calls, the first that differs is"
-        bad.append(f"{words} {other[0][0]} in {other[0][1]}: what is drawn looks at data")
+    calls, found = _compared(one, two, shift, slopes, additive)
+    bad += found
     moved = l1 + l2 + (0.0 if scale is None or np.isnan(count) else count)
     spent = moved if additive else abs(ratio)
     if spent > limit * (1 + _SLACK):
         worst = max(calls, key=lambda call: np.nan_to_num(call.shift), default=None)
         where = f", most at {worst.method} in {worst.place}" if worst else ": no call for noise"
         bad.append(f"values move by {spent:.4g} scales, {limit:.4g} declared{where}")
-    return PlayReport(
-        tuple(calls), (len(one.calls), len(two.calls)), l1, l2, count, ratio, tuple(bad)
-    )
+    number = len(one.calls), len(two.calls)
+    return PlayReport(tuple(calls), number, l1, l2, count, ratio, tuple(bad))
 
 
 class _Recorder(np.random.Generator):
@@ -261,6 +244,32 @@ def _count(one: _Recorder, two: _Recorder, same: bool) -> float:
     if answers.any():
         return float(max(answers.clip(min=0).sum(), -answers.clip(max=0).sum()))
     return float(np.abs(one.out - two.out).sum()) if same else nan
+
+
+def _compared(
+    one: _Recorder, two: _Recorder, shift: Array, slopes: Array, additive: bool
+) -> tuple[list[NoiseCall], list[str]]:
+    """The calls of both runs as far as they are alike, and what about them is not."""
+    calls, bad = [], []
+    for k, (kind, a, b) in enumerate(zip(one.kinds, one.calls, two.calls, strict=False)):
+        if kind != two.kinds[k]:
+            break
+        name, place, given, other, of = *a[:2], a[3], b[3], one.of == k
+        low, high = (float(np.abs(s[:, of]).max()) if of.any() else nan for s in slopes)
+        norm = float(np.linalg.norm(shift[of], 1 if name == "laplace" else 2)) if of.any() else nan
+        calls.append(NoiseCall(name, place, kind[1], (given, other), (low, high), norm))
+        told = list(_differences(given, other))
+        far = np.abs(slopes[0] - slopes[1])[:, of].max(initial=0) > _SLACK * max(1, low)
+        if not told and additive and far:
+            told = [f"draws are multiplied by {low:.4g} and {high:.4g}"]
+        bad += [
+            f"call {k + 1}, {name} in {place}: {words}, so noise looks at data" for words in told
+        ]
+    if len(calls) < max(len(one.calls), len(two.calls)):
+        name, place, *_ = next(s for s in (one, two) if len(s.calls) > len(calls)).calls[len(calls)]
+        words = f"{len(one.calls)} and {len(two.calls)} calls, the first that differs is"
+        bad.append(f"{words} {name} in {place}: what is drawn looks at data")
+    return calls, bad
 
 
 def _differences(first: dict[str, Any], second: dict[str, Any]) -> Iterator[str]:
