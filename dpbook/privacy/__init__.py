@@ -12,6 +12,7 @@ from dpbook.privacy.audit import audit_sampler, clopper_pearson
 from dpbook.privacy.exact import (
     AllEpsilonReport,
     ExactLaw,
+    Polynomial,
     discrete_laplace_law,
     exponential_law,
     joint_law,
@@ -42,6 +43,7 @@ __all__ = [
     "ExactLaw",
     "MechanismReport",
     "Person",
+    "Polynomial",
     "RankerReport",
     "WholeRanking",
     "audit_sampler",
