@@ -72,10 +72,8 @@ class TrustDirective(ClaimsDirective):
                 ]
             )
         head = ("claim", "page", "laws", "pairs", "inequalities", "different ones", "most digits")
-        words = (
-            f"{len(rows)} claims have a certificate; it decides {grouped(all_cases)} inequalities"
-        )
-        return f"{words} for every ε at once.", head, rows
+        words = f"{len(rows)} claims have a certificate; together they decide "
+        return f"{words}{grouped(all_cases)} inequalities for every ε at once.", head, rows
 
     def page(self, page: str | None, name: str) -> str:
         """The address of a claim's check."""
@@ -106,8 +104,8 @@ def wing_words(states: dict[str, int]) -> str:
 
 def grid(found: dict[str, Any]) -> Shown:
     """Every page at the ends of its parameters, at pairs of ends, and at other seeds."""
-    keys = ("runs", "planned", "claims", "contradictions", "not_applicable", "failed")
-    keys += ("not_finite", "longest")
+    keys = ["runs", "planned", "claims", "contradictions", "not_applicable", "failed"]
+    keys += ["not_finite", "longest"]
     pages = found["pages"]
     rows: list[Row] = [[name, *(str(row[key]) for key in keys)] for name, row in pages.items()]
     total = {key: sum(row[key] for row in pages.values()) for key in keys}

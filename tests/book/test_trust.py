@@ -22,9 +22,7 @@ EXAMPLES = {
         **{"varied": {"TZ": ["UTC", "there"]}, "files": 10, "identical": 9, "profile": "smoke"},
         **{"pages": ["01-one"], "exceptions": {"a.json": "the time of day"}},
     },
-    "faults": [
-        {"kind": "data", "fault": "cut off", "what happens": "refused", "test": "a/b.py::c"}
-    ],
+    "faults": [{"kind": "data", "fault": "cut", "what happens": "refused", "test": "a/b.py::c"}],
     "matrix": {"cells": [{"python": "3.9", "outcome": "not run", "why": "too old"}]},
 }
 WORDS = {
