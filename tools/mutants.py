@@ -1,0 +1,189 @@
+"""Would the checks notice? ``python tools/mutants.py`` makes one defect after the other.
+
+``tests/mutants.yml`` lists them: ``id``, ``file``, ``kind``, the text ``old`` that stands there
+exactly once, ``new`` in its place, ``why`` it matters, and ``by``, what must notice: a test
+(``tests/test_x.py::test_y``), a page against its stored numbers (``golden 17-*``), or a program of
+the environment (``lint-imports``).  Each must pass without any defect, else it notices nothing.
+With ``equivalent``, the reason why nothing can notice, it must pass with the defect, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import yaml
+
+from dpbook.book.output import write_whole
+
+Mutant = dict[str, Any]
+LIST = "tests/mutants.yml"
+FIELDS = {"id", "file", "kind", "old", "new", "why", "by"}
+GOOD = ("caught", "equivalent")
+BAD = ("survived", "not equivalent", "nothing to catch with")
+APART = (LIST, "tools/mutants.py", "book/trust/")  # no result depends on them
+
+
+def load(root: Path) -> list[Mutant]:
+    """The list; a ValueError if a text does not stand in its file exactly once."""
+    mutants: list[Mutant] = yaml.safe_load((root / LIST).read_text(encoding="utf-8"))
+    for number, mutant in enumerate(mutants):
+        name, fields = mutant.get("id", f"entry {number}"), mutant.keys() - {"equivalent"}
+        if fields != FIELDS:
+            raise ValueError(f"{name}: allowed are {sorted(FIELDS)}, not {sorted(fields)}")
+        times = (root / mutant["file"]).read_text(encoding="utf-8").count(mutant["old"])
+        if times != 1:
+            raise ValueError(f"{name}: {mutant['old']!r} occurs {times} times: allowed is once")
+    if twice := [name for name, n in Counter(m["id"] for m in mutants).items() if n > 1]:
+        raise ValueError(f"{twice[0]} is an id twice: allowed is once")
+    return mutants
+
+
+def wing(file: str) -> str:
+    """Science, machinery or pages."""
+    if file.startswith(("dpbook/pages/", "notebooks/")):
+        return "pages"
+    ours = ("dpbook/book/", "dpbook/browser.py", "tools/")
+    return "machinery" if file.startswith(ours) else "science"
+
+
+def command(by: str) -> list[str]:
+    """What is run; status 1 means that it noticed."""
+    first, *rest = shlex.split(by)
+    if first == "golden":
+        only = [word for glob in rest for word in ("--only", glob)]
+        return [sys.executable, "tools/golden.py", "--profile", "smoke", "--jobs", "1", *only]
+    if first.startswith("tests/"):
+        quiet = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+        return [sys.executable, "-m", "pytest", *quiet, first, *rest]
+    return [str(Path(sys.executable).with_name(first)), *rest]
+
+
+def run(by: str, copy: Path, limit: float) -> tuple[int | None, float]:
+    """The exit status, None if it took longer than the limit; and the seconds."""
+    start, quiet = time.perf_counter(), dict.fromkeys(("stdin", "stdout", "stderr"), -3)
+    given = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(
+        command(by), cwd=copy, env=given, start_new_session=True, **quiet
+    ) as process:
+        try:
+            status: int | None = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            status = None
+    return status, round(time.perf_counter() - start, 1)
+
+
+def git(root: Path, *words: str) -> str:
+    """What git answers."""
+    return subprocess.run(["git", *words], cwd=root, stdout=-1, check=True).stdout.decode()
+
+
+def keys(root: Path, files: list[str], mutants: list[Mutant]) -> dict[str, str]:
+    """What a result depends on: the entry, its test file, and all files that are no tests."""
+
+    def digest(text: bytes) -> str:
+        return hashlib.sha256(text).hexdigest()[:16]
+
+    own = {name: digest((root / name).read_bytes()) for name in files if not name.startswith(APART)}
+    all_else = [pair for pair in own.items() if not Path(pair[0]).name.startswith("test_")]
+    tests = {m["id"]: own.get(m["by"].partition("::")[0].split()[0]) for m in mutants}
+    return {m["id"]: digest(json.dumps([m, tests[m["id"]], all_else]).encode()) for m in mutants}
+
+
+def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[str, Any]:
+    """Results by id; `output` is written after each one, and what it holds is not run again."""
+    files = [name for name in git(root, "ls-files", "-z").split("\0") if (root / name).is_file()]
+    wanted, copies = keys(root, files, mutants), SimpleQueue[Path]()
+    kept = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    found = {name: kept[name] for name in wanted if kept.get(name, {}).get("key") == wanted[name]}
+    todo: dict[str, list[Mutant]] = {}
+    for mutant in (m for m in mutants if found.get(m["id"], {}).get("state") not in GOOD):
+        todo.setdefault(mutant["by"], []).append(mutant)
+
+    def try_one(mutant: Mutant, copy: Path, usual: float) -> tuple[str, float]:
+        path = copy / mutant["file"]
+        before = path.read_bytes()
+        path.write_text(before.decode().replace(mutant["old"], mutant["new"]), encoding="utf-8")
+        status, seconds = run(mutant["by"], copy, max(60.0, 5 * usual))
+        path.write_bytes(before)
+        noticed = status in (1, None)
+        if "equivalent" in mutant:
+            return "not equivalent" if noticed else "equivalent", seconds
+        return "caught" if noticed else "survived", seconds
+
+    def group(by: str) -> None:
+        copy = copies.get()
+        status, usual = run(by, copy, 600)
+        for mutant in todo[by]:
+            name, state, seconds = mutant["id"], BAD[-1], usual
+            if status == 0:
+                state, seconds = try_one(mutant, copy, usual)
+            found[name] = {"state": state, "seconds": seconds, "key": wanted[name]}
+            write_whole(output, json.dumps(dict(found), indent=1) + "\n")
+            print(f"{state} in {seconds:.1f} s: {name} {mutant['file']}, by {by}", flush=True)
+        copies.put(copy)
+
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        for copy in (Path(folder, str(number)) for number in range(jobs)):
+            for name in files:
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                (copy / name).write_bytes((root / name).read_bytes())
+            copies.put(copy)
+        try:
+            list(pool.map(group, todo))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return found
+
+
+def summary(root: Path, mutants: list[Mutant], found: dict[str, Any]) -> dict[str, Any]:
+    """What the book draws: counts by wing and by kind, and a line for each."""
+    rows = [{k: v for k, v in m.items() if k not in ("old", "new")} for m in mutants]
+    for row in rows:
+        row |= {"wing": wing(row["file"]), "state": found[row["id"]]["state"]}
+    counts: dict[str, Any] = {"wing": {}, "kind": {}}
+    for of, by in ((of, row) for of in counts for row in rows):
+        counts[of].setdefault(by[of], Counter())[by["state"]] += 1
+    return {"commit": git(root, "rev-parse", "HEAD").strip(), "counts": counts, "mutants": rows}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the list; status 1 if a defect was not noticed."""
+    parser = argparse.ArgumentParser(description="Would the checks notice?")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="ids or files")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N")
+    parser.add_argument("--output", type=Path, default=Path("_build/mutants.json"))
+    parser.add_argument("--summary", type=Path, metavar="JSON", help="for the book, if all ran")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
+    given = parser.parse_args(arguments)
+    root, listed = given.root, load(given.root)
+    names = {m["id"]: [m["id"], m["file"]] for m in listed}
+    asked = {i for i, n in names.items() if any(fnmatch.filter(n, g) for g in given.only or "*")}
+    mutants = [m for m in listed if m["id"] in asked]
+    found = run_all(root, mutants, root / given.output, given.jobs)
+    states = Counter(found[m["id"]]["state"] for m in mutants)
+    print(", ".join(f"{states[state]} {state}" for state in (*GOOD, *BAD) if states[state]))
+    if given.summary and len(mutants) == len(listed):
+        text = json.dumps(summary(root, mutants, found), indent=1, ensure_ascii=False)
+        write_whole(root / given.summary, text + "\n")
+    return int(any(states[state] for state in BAD))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
