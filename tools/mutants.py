@@ -61,31 +61,54 @@ def wing(file: str) -> str:
     return "machinery" if file.startswith(ours) else "science"
 
 
-def command(by: str) -> list[str]:
-    """What is run; status 1 means that it noticed."""
-    first, *rest = shlex.split(by)
-    if first == "golden":
-        only = [word for glob in rest for word in ("--only", glob)]
-        return [sys.executable, "tools/golden.py", "--profile", "smoke", "--jobs", "1", *only]
-    if first.startswith("tests/"):
-        quiet = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-        return [sys.executable, "-m", "pytest", *quiet, first, *rest]
-    return [str(Path(sys.executable).with_name(first)), *rest]
+class Copy:
+    """A copy of the files, and what runs checks in it; without bytecode, which could be stale."""
 
+    def __init__(self, root: Path, files: list[str], place: Path) -> None:
+        self.place, self._server = place, None
+        self._given: dict[str, Any] = {
+            "cwd": place,
+            "env": os.environ | {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"},
+            "stderr": subprocess.DEVNULL,
+        }
+        for name in files:
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes((root / name).read_bytes())
 
-def run(by: str, copy: Path, limit: float) -> tuple[int | None, float]:
-    """The exit status, None if it took longer than the limit; and the seconds."""
-    start, quiet = time.perf_counter(), dict.fromkeys(("stdin", "stdout", "stderr"), -3)
-    given = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    with subprocess.Popen(
-        command(by), cwd=copy, env=given, start_new_session=True, **quiet
-    ) as process:
-        try:
-            status: int | None = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            status = None
-    return status, round(time.perf_counter() - start, 1)
+    def run(self, by: str, limit: float) -> tuple[int | None, float]:
+        """The exit status, None if it took longer than the limit; and the seconds."""
+        start, (first, *rest) = time.perf_counter(), shlex.split(by)
+        if first.startswith("tests/"):
+            status = self._test([limit, first, *rest])
+        else:
+            status = self._program(first, rest, limit)
+        return status, round(time.perf_counter() - start, 1)
+
+    def _test(self, line: list[Any]) -> int | None:
+        if self._server is None:
+            server = [sys.executable, str(Path(__file__).with_name("forked_tests.py"))]
+            self._server = subprocess.Popen(server, stdin=-1, stdout=-1, **self._given)
+        self._server.stdin.write(json.dumps(line).encode() + b"\n")
+        self._server.stdin.flush()
+        return json.loads(self._server.stdout.readline())
+
+    def _program(self, first: str, rest: list[str], limit: float) -> int | None:
+        words = [str(Path(sys.executable).with_name(first)), *rest]
+        if first == "golden":
+            only = [word for glob in rest for word in ("--only", glob)]
+            words = [sys.executable, "tools/golden.py", "--profile", "smoke", "--jobs", "1", *only]
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **self._given}
+        with subprocess.Popen(words, start_new_session=True, **quiet) as process:
+            try:
+                return process.wait(limit)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return None
+
+    def close(self) -> None:
+        """End the server."""
+        if self._server is not None:
+            self._server.communicate()
 
 
 def git(root: Path, *words: str) -> str:
@@ -108,18 +131,18 @@ def keys(root: Path, files: list[str], mutants: list[Mutant]) -> dict[str, str]:
 def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[str, Any]:
     """Results by id; `output` is written after each one, and what it holds is not run again."""
     files = [name for name in git(root, "ls-files", "-z").split("\0") if (root / name).is_file()]
-    wanted, copies = keys(root, files, mutants), SimpleQueue[Path]()
+    wanted, copies = keys(root, files, mutants), SimpleQueue[Copy]()
     kept = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
     found = {name: kept[name] for name in wanted if kept.get(name, {}).get("key") == wanted[name]}
     todo: dict[str, list[Mutant]] = {}
     for mutant in (m for m in mutants if found.get(m["id"], {}).get("state") not in GOOD):
         todo.setdefault(mutant["by"], []).append(mutant)
 
-    def try_one(mutant: Mutant, copy: Path, usual: float) -> tuple[str, float]:
-        path = copy / mutant["file"]
+    def try_one(mutant: Mutant, copy: Copy, usual: float) -> tuple[str, float]:
+        path = copy.place / mutant["file"]
         before = path.read_bytes()
         path.write_text(before.decode().replace(mutant["old"], mutant["new"]), encoding="utf-8")
-        status, seconds = run(mutant["by"], copy, max(60.0, 5 * usual))
+        status, seconds = copy.run(mutant["by"], max(60.0, 5 * usual))
         path.write_bytes(before)
         noticed = status in (1, None)
         if "equivalent" in mutant:
@@ -128,27 +151,26 @@ def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[
 
     def group(by: str) -> None:
         copy = copies.get()
-        status, usual = run(by, copy, 600)
+        status, usual = copy.run(by, 600)
         for mutant in todo[by]:
             name, state, seconds = mutant["id"], BAD[-1], usual
             if status == 0:
                 state, seconds = try_one(mutant, copy, usual)
             found[name] = {"state": state, "seconds": seconds, "key": wanted[name]}
             write_whole(output, json.dumps(dict(found), indent=1) + "\n")
-            print(f"{state} in {seconds:.1f} s: {name} {mutant['file']}, by {by}", flush=True)
+            print(f"{state} in {seconds:.1f} s: {name}, by {by}", flush=True)
         copies.put(copy)
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        for copy in (Path(folder, str(number)) for number in range(jobs)):
-            for name in files:
-                (copy / name).parent.mkdir(parents=True, exist_ok=True)
-                (copy / name).write_bytes((root / name).read_bytes())
-            copies.put(copy)
+        for number in range(min(jobs, len(todo))):
+            copies.put(Copy(root, files, Path(folder, str(number))))
         try:
             list(pool.map(group, todo))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+        while not copies.empty():
+            copies.get().close()
     return found
 
 

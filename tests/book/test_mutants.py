@@ -15,6 +15,7 @@ _spec.loader.exec_module(mutants)
 
 CODE = "LIMIT = 3\nNAME = 'x'\n"
 CHECK = "import code_of\nassert code_of.LIMIT == 3\n"
+TEST = "def test_limit():\n    import code_of\n    assert code_of.LIMIT == 3\n"
 
 
 def entry(name, old, new, by="python check.py", **more):
@@ -28,6 +29,7 @@ def project(tmp_path):
 
     def made(entries):
         files = {"code_of.py": CODE, "check.py": CHECK, "broken.py": "raise SystemExit(1)\n"}
+        files["tests/test_it.py"] = TEST
         files[mutants.LIST] = yaml.safe_dump(entries)
         for name, text in files.items():
             (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -48,14 +50,17 @@ def test_a_defect_that_nothing_notices_is_called_survived(project):
             entry("C", "'x'", '"x"', equivalent="quotes"),
             entry("D", "LIMIT = 3", "LIMIT = 2", equivalent="wrong"),
             entry("E", "LIMIT = 3", "LIMIT = 4", "python broken.py"),
+            entry("F", "LIMIT = 3", "LIMIT = 4", "tests/test_it.py::test_limit"),
+            entry("G", "'x'", "'y'", "tests/test_it.py::test_limit"),
         ]
     )
     told = ["--root", str(root), "--summary", "told.json"]
     assert mutants.main(told) == 1
     found = json.loads((root / "told.json").read_text())
     states = ["caught", "survived", "equivalent", "not equivalent", "nothing to catch with"]
-    assert [row["state"] for row in found["mutants"]] == states
-    assert found["counts"]["wing"] == {"science": dict.fromkeys(states, 1)}
+    assert [row["state"] for row in found["mutants"]] == [*states, "caught", "survived"]
+    told = dict.fromkeys(states, 1) | {"caught": 2, "survived": 2}
+    assert found["counts"]["wing"] == {"science": told}
     assert (root / "code_of.py").read_text() == CODE
 
 
@@ -63,7 +68,7 @@ def test_what_was_caught_is_run_again_only_if_a_file_changed(project, monkeypatc
     root = project([entry("A", "LIMIT = 3", "LIMIT = 4")])
     assert mutants.main(["--root", str(root)]) == 0
     with monkeypatch.context() as patch:
-        patch.setattr(mutants, "run", lambda *_: pytest.fail("run again"))
+        patch.setattr(mutants.Copy, "run", lambda *_: pytest.fail("run again"))
         assert mutants.main(["--root", str(root)]) == 0
     (root / "check.py").write_text("")
     assert mutants.main(["--root", str(root)]) == 1
