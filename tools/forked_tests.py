@@ -18,7 +18,7 @@ import scipy.sparse.csgraph
 import scipy.stats
 
 IMPORTED = (hypothesis, numpy, scipy)
-QUIET = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+QUIET = ["-x", "-q", "-rN", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
 QUIET += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
 
 for line in sys.stdin:

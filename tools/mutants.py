@@ -62,18 +62,25 @@ def wing(file: str) -> str:
 
 
 class Copy:
-    """A copy of the files, and what runs checks in it; without bytecode, which could be stale."""
+    """A copy of the files, and what runs checks in it."""
 
     def __init__(self, root: Path, files: list[str], place: Path) -> None:
         self.place, self._server = place, None
         self._given: dict[str, Any] = {
             "cwd": place,
-            "env": os.environ | {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"},
+            "env": os.environ | {"PYTHONPATH": str(place)},
             "stderr": subprocess.DEVNULL,
         }
         for name in files:
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_bytes((root / name).read_bytes())
+
+    def write(self, file: str, text: bytes) -> None:
+        """Replace a file, and forget its bytecode, which is told apart by whole seconds only."""
+        path = self.place / file
+        path.write_bytes(text)
+        for stale in path.parent.glob(f"__pycache__/{path.stem}.*"):
+            stale.unlink()
 
     def run(self, by: str, limit: float) -> tuple[int | None, float]:
         """The exit status, None if it took longer than the limit; and the seconds."""
@@ -139,11 +146,10 @@ def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[
         todo.setdefault(mutant["by"], []).append(mutant)
 
     def try_one(mutant: Mutant, copy: Copy, usual: float) -> tuple[str, float]:
-        path = copy.place / mutant["file"]
-        before = path.read_bytes()
-        path.write_text(before.decode().replace(mutant["old"], mutant["new"]), encoding="utf-8")
+        before = (root / mutant["file"]).read_bytes()
+        copy.write(mutant["file"], before.replace(mutant["old"].encode(), mutant["new"].encode()))
         status, seconds = copy.run(mutant["by"], max(60.0, 5 * usual))
-        path.write_bytes(before)
+        copy.write(mutant["file"], before)
         noticed = status in (1, None)
         if "equivalent" in mutant:
             return "not equivalent" if noticed else "equivalent", seconds
