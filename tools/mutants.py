@@ -97,7 +97,9 @@ class Copy:
             self._server = subprocess.Popen(server, stdin=-1, stdout=-1, **self._given)
         self._server.stdin.write(json.dumps(line).encode() + b"\n")
         self._server.stdin.flush()
-        return json.loads(self._server.stdout.readline())
+        if not (answer := self._server.stdout.readline()):
+            raise RuntimeError("the process that runs the tests has ended")
+        return json.loads(answer)
 
     def _program(self, first: str, rest: list[str], limit: float) -> int | None:
         words = [str(Path(sys.executable).with_name(first)), *rest]
@@ -139,11 +141,11 @@ def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[
     """Results by id; `output` is written after each one, and what it holds is not run again."""
     files = [name for name in git(root, "ls-files", "-z").split("\0") if (root / name).is_file()]
     wanted, copies = keys(root, files, mutants), SimpleQueue[Copy]()
-    kept = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
-    found = {name: kept[name] for name in wanted if kept.get(name, {}).get("key") == wanted[name]}
+    found = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    done = {n for n, r in found.items() if r["key"] == wanted.get(n) and r["state"] in GOOD}
     todo: dict[str, list[Mutant]] = {}
-    for mutant in (m for m in mutants if found.get(m["id"], {}).get("state") not in GOOD):
-        todo.setdefault(mutant["by"], []).append(mutant)
+    for mutant in (m for m in mutants if m["id"] not in done):
+        todo.setdefault(mutant["by"].partition("::")[0], []).append(mutant)
 
     def try_one(mutant: Mutant, copy: Copy, usual: float) -> tuple[str, float]:
         before = (root / mutant["file"]).read_bytes()
@@ -155,17 +157,25 @@ def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[
             return "not equivalent" if noticed else "equivalent", seconds
         return "caught" if noticed else "survived", seconds
 
-    def group(by: str) -> None:
+    def group(file: str) -> None:
         copy = copies.get()
-        status, usual = copy.run(by, 600)
-        for mutant in todo[by]:
-            name, state, seconds = mutant["id"], BAD[-1], usual
+        try:
+            run_group(todo[file], copy)
+        finally:
+            copies.put(copy)
+
+    def run_group(group: list[Mutant], copy: Copy) -> None:
+        by = list(dict.fromkeys(mutant["by"] for mutant in group))
+        controls = dict.fromkeys(by, copy.run(" ".join(by), 600))  # those of one file together
+        if controls[by[0]][0] != 0 and len(by) > 1:
+            controls = {one: copy.run(one, 600) for one in by}
+        for mutant in group:
+            name, state, (status, seconds) = mutant["id"], BAD[-1], controls[mutant["by"]]
             if status == 0:
-                state, seconds = try_one(mutant, copy, usual)
+                state, seconds = try_one(mutant, copy, seconds)
             found[name] = {"state": state, "seconds": seconds, "key": wanted[name]}
-            write_whole(output, json.dumps(dict(found), indent=1) + "\n")
-            print(f"{state} in {seconds:.1f} s: {name}, by {by}", flush=True)
-        copies.put(copy)
+            write_whole(output, json.dumps(found, indent=1) + "\n")
+            print(f"{state} in {seconds:.1f} s: {name}, by {mutant['by']}", flush=True)
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         for number in range(min(jobs, len(todo))):
