@@ -125,6 +125,11 @@ def git(root: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=root, stdout=-1, check=True).stdout.decode()
 
 
+def tracked(root: Path) -> list[str]:
+    """The files of the project."""
+    return [name for name in git(root, "ls-files", "-z").split("\0") if (root / name).is_file()]
+
+
 def keys(root: Path, files: list[str], mutants: list[Mutant]) -> dict[str, str]:
     """What a result depends on: the entry, its test file, and all files that are no tests."""
 
@@ -139,7 +144,7 @@ def keys(root: Path, files: list[str], mutants: list[Mutant]) -> dict[str, str]:
 
 def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[str, Any]:
     """Results by id; `output` is written after each one, and what it holds is not run again."""
-    files = [name for name in git(root, "ls-files", "-z").split("\0") if (root / name).is_file()]
+    files = tracked(root)
     wanted, copies = keys(root, files, mutants), SimpleQueue[Copy]()
     found = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
     done = {n for n, r in found.items() if r["key"] == wanted.get(n) and r["state"] in GOOD}
@@ -193,8 +198,11 @@ def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[
 def summary(root: Path, mutants: list[Mutant], found: dict[str, Any]) -> dict[str, Any]:
     """What the book draws: counts by wing and by kind, and a line for each."""
     rows = [{k: v for k, v in m.items() if k not in ("old", "new")} for m in mutants]
+    wanted = keys(root, tracked(root), mutants)
     for row in rows:
-        row |= {"wing": wing(row["file"]), "state": found[row["id"]]["state"]}
+        kept = found.get(row["id"], {})
+        state = kept["state"] if kept.get("key") == wanted[row["id"]] else "not run"
+        row |= {"wing": wing(row["file"]), "state": state}
     counts: dict[str, Any] = {"wing": {}, "kind": {}}
     for of, by in ((of, row) for of in counts for row in rows):
         counts[of].setdefault(by[of], Counter())[by["state"]] += 1
@@ -207,7 +215,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="ids or files")
     parser.add_argument("--jobs", type=int, default=1, metavar="N")
     parser.add_argument("--output", type=Path, default=Path("_build/mutants.json"))
-    parser.add_argument("--summary", type=Path, metavar="JSON", help="for the book, if all ran")
+    parser.add_argument("--summary", type=Path, metavar="JSON", help="what the book draws")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
     given = parser.parse_args(arguments)
     root, listed = given.root, load(given.root)
@@ -217,8 +225,8 @@ def main(arguments: list[str] | None = None) -> int:
     found = run_all(root, mutants, root / given.output, given.jobs)
     states = Counter(found[m["id"]]["state"] for m in mutants)
     print(", ".join(f"{states[state]} {state}" for state in (*GOOD, *BAD) if states[state]))
-    if given.summary and len(mutants) == len(listed):
-        text = json.dumps(summary(root, mutants, found), indent=1, ensure_ascii=False)
+    if given.summary:
+        text = json.dumps(summary(root, listed, found), indent=1, ensure_ascii=False)
         write_whole(root / given.summary, text + "\n")
     return int(any(states[state] for state in BAD))
 
