@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
@@ -14,11 +15,13 @@ from scipy.stats import laplace, norm
 from dpbook.data import Comparisons
 from dpbook.models import average_win_probabilities, edge_wins, two_level_probabilities
 from dpbook.privacy import (
+    AllEpsilonReport,
     Edge,
     MechanismReport,
     check_mechanism,
     clopper_pearson,
     edge_datasets,
+    noisy_counts_law,
     outcome_counts,
     ranking_law,
     top_k_law,
@@ -91,6 +94,12 @@ def set_loss(pairs: Ints, scale: float, noise: str = "laplace") -> float:
 def ranking_loss(pairs: Ints, scale: float, noise: str = "laplace") -> float:
     """Loss of the whole ranking."""
     return check_mechanism(lambda c: ranking_law(c, scale=scale, noise=noise), list(pairs)).loss
+
+
+def all_lost(scale: float, pairs: NDArray[Any]) -> AllEpsilonReport:
+    """Whether noisy counts of three items lose at most epsilon; the scale in units of 1/epsilon."""
+    steps = Fraction(scale).limit_denominator(100)
+    return check_mechanism(lambda counts: noisy_counts_law(counts, 2, steps), pairs, epsilon="all")
 
 
 def vector_loss(pairs: Ints, scale: float, noise: str = "laplace") -> float:
@@ -215,7 +224,8 @@ def ladder(n: int) -> Array:
 NOISE = np.stack(np.meshgrid(*[np.arange(-18, 19)] * 3), axis=-1).reshape(-1, 3)
 # Discrete noise of scale 1/2; beyond 18 its weight is below 1e-15.
 WEIGHT = np.exp(-2 * np.abs(NOISE).sum(axis=1))
-ORDERS = {order: at for at, order in enumerate(permutations(range(3)))}
+ORDERS = np.zeros(27, dtype=np.intp)  # by three digits of base three
+ORDERS[list(permutations(range(3))) @ np.array([9, 3, 1])] = range(6)
 
 
 def ranking_with_ties(row: Ints, by_data: bool) -> Array:
@@ -223,7 +233,7 @@ def ranking_with_ties(row: Ints, by_data: bool) -> Array:
     counts = outcome_counts(row, 3)
     # Ties are worth less than one win: a few hundredths, from the data or from the names.
     scores = counts + NOISE + (0.01 * counts if by_data else 0) - 0.001 * np.arange(3)
-    at = [ORDERS[tuple(order)] for order in np.argsort(-scores, axis=1)]
+    at = ORDERS[np.argsort(-scores, axis=1) @ np.array([9, 3, 1])]
     return np.asarray(np.bincount(at, WEIGHT, minlength=6) / WEIGHT.sum())
 
 
