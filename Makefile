@@ -11,7 +11,7 @@ CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book live live-check test lint check-pages golden house bench clean
+.PHONY: help book live live-check test lint check-pages golden mutants house bench clean
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
@@ -68,6 +68,9 @@ house: $(VENV)/.made  ## the package in numbers: lines, public names, which page
 
 golden: $(VENV)/.made  ## does the book still say what it said? (for whoever restructures)
 	$(BIN)/python tools/golden.py $(ARGS)
+
+mutants: $(VENV)/.made  ## would the checks notice? seeded defects, one after the other (an hour)
+	$(BIN)/python tools/mutants.py --summary book/trust/mutants.json $(ARGS)
 
 # The peers are wanted here only; the pins of the environment hold for what they bring along.
 $(VENV)/.bench: $(VENV)/.made benchmarks/requirements.txt
