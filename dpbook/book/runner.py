@@ -138,8 +138,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
         error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
     if not error:
-        stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(seconds, 3)}
-        notebook.metadata["dpbook"] = stamp
+        notebook.metadata["dpbook"] = {"key": job.key, "parameters": job.parameters}
         write_whole(job.target, nbformat.writes(notebook))
     return Outcome(job, seconds, error)
 

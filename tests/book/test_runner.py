@@ -46,7 +46,7 @@ def stub_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def pretend(jobs: list[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
         for job in jobs:
             executed.append(job.page.name)
-            stamp = {"key": job.key, "parameters": job.parameters, "seconds": 1.0}
+            stamp = {"key": job.key, "parameters": job.parameters}
             notebook = copy.deepcopy(job.page.notebook)
             notebook["metadata"]["dpbook"] = stamp
             write_whole(job.target, json.dumps(notebook))
