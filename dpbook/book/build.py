@@ -77,7 +77,10 @@ def plan(
 
 def _job(page: Page, given: Mapping[str, Any], root: Path, out: Path) -> Job:
     parameters = validate(page, given)
-    key = page_key(page, parameters, root)
+    try:
+        key = page_key(page, parameters, root)
+    except PageError as error:
+        raise PageError(f"page {page.name}: {error}") from None
     return Job(page, parameters, key, out / "executed" / "notebooks" / f"{page.name}.ipynb")
 
 
