@@ -15,7 +15,6 @@ import yaml
 from dpbook.book import errata, lock
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.collect import collect
-
 from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 ROOT = Path(__file__).resolve().parents[2]
