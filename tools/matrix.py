@@ -131,6 +131,11 @@ def run_tests(python: str, result: Path) -> dict[str, Any]:
     return found | ({"why": ", ".join(str(one.get("name")) for one in bad[:5])} if bad else {})
 
 
+def text(cells: list[dict[str, Any]]) -> str:
+    """What came out, as it is stored."""
+    return json.dumps({"tests": TESTS, "cells": cells}, indent=1, ensure_ascii=False) + "\n"
+
+
 def main() -> int:
     """Run the cells, print a table, and write what came out; the exit status."""
     parser = argparse.ArgumentParser(description="The science under other Pythons and versions.")
@@ -142,13 +147,12 @@ def main() -> int:
         for kind in given.dependencies or KINDS:
             print(f"Python {version}, {kind} dependencies ...", flush=True)
             cells.append(cell(version, kind))
+            write_whole(ROOT / "_build" / "matrix.json", text(cells))
     heads = ("python", "dependencies", "numpy", "scipy", "tests", "skipped", "outcome", "why")
     rows = [heads, *(tuple(str(one.get(head, "")) for head in heads) for one in cells)]
     print(*aligned(rows), sep="\n")
-    text = json.dumps({"tests": list(TESTS), "cells": cells}, indent=1, ensure_ascii=False) + "\n"
-    write_whole(ROOT / "_build" / "matrix.json", text)
     if len(cells) == len(PYTHONS) * len(KINDS):
-        write_whole(ROOT / "book" / "trust" / "matrix.json", text)
+        write_whole(ROOT / "book" / "trust" / "matrix.json", text(cells))
     return int(any(one["outcome"] == "failed" for one in cells))
 
 

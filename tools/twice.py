@@ -131,7 +131,7 @@ def main() -> int:
             commands[0].append(VARIED["pages at once"][which])
         builds.append(make(copy, which, commands))
     about: dict[str, Any] = {"profile": given.profile, "pages": [job.page.name for job in chosen]}
-    about |= {"varied": VARIED} | compare(*builds)
+    about |= {"each page alone": bool(given.only), "varied": VARIED} | compare(*builds)
     job = next(job for job in chosen if "seed" in job.parameters)
     differing = another_seed(job, builds[0])
     about["control"] = {"page": job.page.name, "outputs that another seed changes": differing}
