@@ -13,7 +13,8 @@ from scipy.stats import laplace
 
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import btl_probabilities
-from dpbook.privacy import Edge
+from dpbook.privacy import Edge, ExactLaw
+from dpbook.privacy.exact import Polynomial, one, t
 from dpbook.rankers import FlippedAnswers, debiased_mle
 from dpbook.simulation import ranking_errors
 
@@ -30,12 +31,25 @@ def channel(e: float, rarer: float = 0) -> Array:
     return np.array([[1 - b, b], [b, 1 - b]])
 
 
+def for_all(tenths: int = 10, rarer: int = 0) -> dict[int, ExactLaw]:
+    """The channel for every epsilon, by truth; as for so many tenths of it, or flipping rarer."""
+    kept, flipped = t**tenths + Polynomial((rarer,)), one
+    return {truth: ExactLaw({truth: kept, 1 - truth: flipped}, 10) for truth in (0, 1)}
+
+
 def report_law(ranking: Sequence[int], e: float) -> Array:
     """Law of all reports of a person: one probability per 0-1 vector."""
     law = np.ones(1)
     for i, j in combinations(range(len(ranking)), 2):
         law = np.outer(law, randomized_response_pmf(e)[int(ranking[i] < ranking[j])]).ravel()
     return law
+
+
+def agreements(ranking: Sequence[int]) -> dict[tuple[int, ...], int]:
+    """How many pairs each vector of reports has right."""
+    truth = [ranking[i] < ranking[j] for i, j in combinations(range(len(ranking)), 2)]
+    reports = product((0, 1), repeat=len(truth))
+    return {r: sum(a == b for a, b in zip(r, truth, strict=True)) for r in reports}
 
 
 def picked(ranking: Sequence[int], e: float) -> dict[Any, float]:
