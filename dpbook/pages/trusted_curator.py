@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations_with_replacement, cycle, product
+from itertools import combinations, combinations_with_replacement, cycle, permutations, product
 from math import ceil, comb, exp, factorial, lgamma, log, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,29 @@ Ints = NDArray[np.int64]
 Profile = tuple[int, ...]
 Bound = Callable[..., float]
 Draw = Callable[..., Array]
+
+
+Crowd = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def crowds_of(n: int) -> tuple[list[Crowd], list[tuple[Crowd, Crowd]]]:
+    """All pairs of rankings, and those in which one of the two people has another ranking."""
+    crowds = list(combinations_with_replacement(permutations(range(n)), 2))
+    both = [(x, y) for x, y in combinations(crowds, 2) if set(x) & set(y)]
+    return crowds, both
+
+
+def agreements_of_crowd(crowds: Sequence[Crowd]) -> dict[Crowd, dict[tuple[int, ...], int]]:
+    """For each crowd the score of every ranking: answers of all its people that agree with it."""
+
+    def before(ranking: tuple[int, ...]) -> set[tuple[int, int]]:
+        return set(combinations(ranking, 2))
+
+    orders = list(permutations(range(len(crowds[0][0]))))
+    return {
+        crowd: {o: sum(len(before(o) & before(person)) for person in crowd) for o in orders}
+        for crowd in crowds
+    }
 
 
 def profiles(n: int, m: int) -> Iterator[Profile]:
@@ -114,7 +137,7 @@ def cancelling_gauss(n: int, terms: int | None = None) -> float:
 
 def three_scores(w: Array) -> Array:
     """Score of every ranking of three items, as an excess over the best."""
-    scores = np.array([kemeny_score(r, w) for r in all_rankings(3)])
+    scores = kemeny_score(all_rankings(3), w)
     return scores - scores.min()
 
 
@@ -170,15 +193,14 @@ def caps_of_every_tournament(sizes: range) -> dict[int, int]:
 
     They hold for every rate at which the log-moments are convex, which is looked at.
     """
-    moments = []
-    for s in np.geomspace(0.01, 2, 40):
-        logs = np.zeros(1)  # log E exp(s C_k) for k = 0, ..., without cycles
-        for k in range(1, max(sizes) + 1):
-            logs = np.append(logs, s * (k - 1) - log(k) + logsumexp(logs + logs[::-1]))
-        if np.diff(logs, 2).min() <= 0:
-            raise ArithmeticError(f"the log-moments at rate {s:g} are not convex")
-        moments.append((s, logs))
-    return {n: min(ceil((logs[n] + 4 * log(n)) / s) for s, logs in moments) for n in sizes}
+    rates = np.geomspace(0.01, 2, 40)
+    logs = np.zeros((len(rates), 1))  # log E exp(s C_k) for k = 0, ..., without cycles
+    for k in range(1, max(sizes) + 1):
+        more = rates * (k - 1) - log(k) + logsumexp(logs + logs[:, ::-1], axis=1)
+        logs = np.column_stack([logs, more])
+    if not (convex := np.diff(logs, 2).min(axis=1) > 0).all():
+        raise ArithmeticError(f"the log-moments at rate {rates[~convex][0]:g} are not convex")
+    return {n: ceil(((logs[:, n] + 4 * log(n)) / rates).min()) for n in sizes}
 
 
 def corner_holds(x: float, y: float, z: float, turned: tuple[int, ...]) -> bool:

@@ -12,6 +12,7 @@ from dpbook.privacy.audit import audit_sampler, clopper_pearson
 from dpbook.privacy.exact import (
     AllEpsilonReport,
     ExactLaw,
+    Polynomial,
     discrete_laplace_law,
     exponential_law,
     joint_law,
@@ -34,6 +35,7 @@ from dpbook.privacy.neighbours import (
     sensitivity,
 )
 from dpbook.privacy.own import RankerReport, check_ranker
+from dpbook.privacy.record import NoiseCall, PlayReport, record_play
 from dpbook.privacy.units import Edge, Person, WholeRanking
 
 __all__ = [
@@ -41,7 +43,10 @@ __all__ = [
     "Edge",
     "ExactLaw",
     "MechanismReport",
+    "NoiseCall",
     "Person",
+    "PlayReport",
+    "Polynomial",
     "RankerReport",
     "WholeRanking",
     "audit_sampler",
@@ -64,6 +69,7 @@ __all__ = [
     "person_epsilon",
     "privacy_loss",
     "ranking_law",
+    "record_play",
     "sensitivity",
     "sets_of",
     "top_k_law",

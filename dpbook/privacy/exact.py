@@ -8,9 +8,11 @@ no coefficient of D(1 + s) is negative, that is a proof, and the integers are it
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from itertools import groupby, permutations, product
 from math import exp, factorial, inf, log, prod
 from typing import Any
@@ -59,6 +61,10 @@ class Polynomial:
     def __pow__(self, times: int) -> Polynomial:
         half = self ** (times // 2) if times > 1 else one
         return half * half * self if times % 2 else half * half
+
+    def at(self, value: float) -> float:
+        """Its value, by Horner's rule."""
+        return reduce(lambda total, c: total * value + c, reversed(self.coefficients), 0.0)
 
     def shifted(self) -> Polynomial:
         """The polynomial in s that this one is at t = 1 + s."""
@@ -110,8 +116,9 @@ class AllEpsilonReport:
     """What `check_mechanism` found for all epsilon at once, over the listed pairs.
 
     Where it is not ``proved``, the inequality fails for the epsilon in ``where`` (nats, the upper
-    end may be infinite), at this pair and outcome, and there exactly where ``difference``, in t, is
-    negative; of all that fail it is the one with the longest interval.
+    end may be infinite; the longest interval, if there are several), at this pair and outcome, and
+    there exactly where ``difference``, in t, is negative. Of all that fail it is the one with the
+    largest loss at epsilon 1.
     """
 
     violations: int  # ordered pairs and outcomes for which it fails at some epsilon
@@ -217,6 +224,7 @@ def compare_laws(
     if len(steps := {law.steps for law in laws.values()}) > 1:
         raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all laws")
     factor, empty = t ** steps.pop(), Polynomial(())
+    at_one = exp(1 / (len(factor.coefficients) - 1))  # t at epsilon 1
     memory: dict[tuple[Polynomial, ...], Polynomial] = {}
     signs: dict[Polynomial, list[Piece]] = {}
     number: dict[Polynomial, int] = {}
@@ -230,20 +238,24 @@ def compare_laws(
                 memory[key] = (factor * q * laws[x].total - p * laws[y].total).shifted()
             moved = memory[key]
             if moved not in signs:
-                signs[moved], number[moved] = _signs(moved.coefficients), len(number)
+                signs[moved], number[moved] = _signs(moved.coefficients, stop=True), len(number)
             row.append(number[moved])
-            bad = _longest(signs[moved], -1)
-            violations += bad is not None
-            if bad is not None and (worst is None or _length(bad) > _length(worst[0])):
-                worst = (bad, way, outcome, moved)
-            elif bad is None and any(sign == 0 for _, _, sign in signs[moved]):
+            found = {sign for _, _, sign in signs[moved]}
+            violations += -1 in found
+            if -1 in found:
+                loss = inf if q == empty else log(p.at(at_one) / q.at(at_one))
+                loss -= log(laws[x].total.at(at_one) / laws[y].total.at(at_one))
+                if worst is None or loss > worst[0]:
+                    worst = (loss, way, outcome, moved)
+            elif 0 in found:
                 words = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
                 raise ValueError(f"{words}, which is not decided: allowed are strict inequalities")
         which.append(row)
     cases = len(both) * len(outcomes)
     if worst is not None:
-        bad, way, outcome, moved = worst
-        nats = [inf if s is None else laws[x].steps * log(1 + s) for s in bad]
+        _, way, outcome, moved = worst
+        longest = _longest(_signs(moved.coefficients), -1)
+        nats = [inf if s is None else laws[x].steps * log(1 + s) for s in longest]
         back = Polynomial(tuple(_shifted(moved.coefficients, -1)))
         return AllEpsilonReport(violations, cases, way, outcome, (nats[0], nats[1]), back)
     certificate = {
@@ -267,7 +279,7 @@ def compare_laws(
 # ------------------------------------------------------------------ signs on a half-line
 
 
-def _shifted(coefficients: Sequence[Any], by: Any) -> list[Any]:
+def _shifted(coefficients: Sequence[int], by: int) -> list[int]:
     """Coefficients of f(x + by), by repeated synthetic division."""
     moved = list(coefficients)
     for start in range(len(moved)):
@@ -276,40 +288,48 @@ def _shifted(coefficients: Sequence[Any], by: Any) -> list[Any]:
     return moved
 
 
-def _on(coefficients: Sequence[int], low: Fraction, high: Fraction | None) -> list[Any]:
-    """Coefficients whose signs bound those of f on an interval: all alike, and so is f."""
-    moved = _shifted(coefficients, low)
+def _on(coefficients: Sequence[int], low: Fraction, high: Fraction | None) -> list[int]:
+    """Whole numbers whose signs bound those of f between two cuts: all alike, and so is f."""
+    # with a common denominator of the cuts, whole numbers are shifted and scaled
+    unit = low.denominator if high is None else max(low.denominator, high.denominator)
+    degree = len(coefficients) - 1
+    moved = _shifted(
+        [c * unit ** (degree - k) for k, c in enumerate(coefficients)], int(low * unit)
+    )
     if high is None:
         return moved
-    scaled = [c * (high - low) ** k for k, c in enumerate(moved)]
-    return _shifted(scaled[::-1], 1)
+    width = int((high - low) * unit)
+    return _shifted([c * width**k for k, c in enumerate(moved)][::-1], 1)
 
 
-def _signs(coefficients: Sequence[int]) -> list[Piece]:
+def _signs(coefficients: Sequence[int], *, stop: bool = False) -> list[Piece]:
     """Pieces of s >= 0, in order, with the sign of f: 1, -1, or 0 where it crosses zero.
 
-    The last ones are shorter than `_WIDTH`.
+    The last ones are shorter than `_WIDTH`; cuts are halves of halves. To stop at the first -1 is
+    to leave the rest out.
     """
     pieces: list[Piece] = []
-    stack: list[tuple[Fraction, Fraction | None]] = [(Fraction(0), None)]
-    while stack:
-        low, high = stack.pop()
+    queue: deque[tuple[Fraction, Fraction | None]] = deque([(Fraction(0), None)])
+    while queue:
+        low, high = queue.popleft()  # the widest
         values = _on(coefficients, low, high)
         sign = 1 if min(values, default=0) >= 0 else -1 if max(values) <= 0 else 0
         if sign or (high is not None and high - low <= _WIDTH * (1 + low)):
             pieces.append((low, high, sign))
+            if stop and sign < 0:
+                break
         else:
             middle = 2 * low + 1 if high is None else (low + high) / 2
-            stack += [(middle, high), (low, middle)]
-    return pieces
+            queue += [(low, middle), (middle, high)]
+    return sorted(pieces, key=lambda piece: piece[0])
 
 
-def _longest(pieces: Sequence[Piece], wanted: int) -> tuple[Fraction, Fraction | None] | None:
+def _longest(pieces: Sequence[Piece], wanted: int) -> tuple[Fraction, Fraction | None]:
     """The longest interval of one sign, in the logarithm of 1 + s; pieces that touch are joined."""
     runs = (
         list(run) for sign, run in groupby(pieces, key=lambda piece: piece[2]) if sign == wanted
     )
-    return max(((run[0][0], run[-1][1]) for run in runs), key=_length, default=None)
+    return max(((run[0][0], run[-1][1]) for run in runs), key=_length)
 
 
 def _length(interval: tuple[Fraction, Fraction | None]) -> float:
