@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize
 
 from dpbook import estimators as est
 from dpbook.data import Rankings
+from dpbook.estimators import kemeny
 from dpbook.models import all_rankings, mallows_rankings
 from dpbook.privacy import audit_sampler
 
@@ -330,3 +332,90 @@ def test_a_bound_by_the_sets_of_items_changes_no_ranking(monkeypatch):
         fit = est.kemeny_ranking(table)
         assert np.array_equal(one.positions, fit.positions) and one.cost == fit.cost
         assert one.lower == pytest.approx(fit.lower, rel=1e-9, abs=1e-6)
+
+
+def lying(monkeypatch, change):
+    """Let the solver of linear programs answer something else; the calls, counted."""
+    solve, calls = optimize.linprog, []
+
+    def answer(*args, **kwargs):
+        found = solve(*args, **kwargs)
+        calls.append(found)
+        return change(found, np.random.default_rng(len(calls)))
+
+    monkeypatch.setattr(kemeny.optimize, "linprog", answer)
+    return calls
+
+
+def too_good(found, rng):  # an optimum far below, and far above, the true one
+    found.fun *= -3
+    return found
+
+
+def infeasible(found, rng):
+    found.x = rng.integers(0, 2, found.x.shape) * 1.0
+    return found
+
+
+def other_duals(found, rng):
+    found.ineqlin.marginals = -rng.exponential(3, found.ineqlin.marginals.shape)
+    return found
+
+
+def wrong_sign(found, rng):
+    found.ineqlin.marginals = 3 * np.abs(found.ineqlin.marginals)
+    return found
+
+
+def nothing_there(found, rng):  # "infeasible", of programs that are not
+    found.status = 2
+    return found
+
+
+LIES = [too_good, infeasible, other_duals, wrong_sign, nothing_there]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+def test_no_lie_of_the_solver_becomes_a_bound(monkeypatch, lie):
+    calls = lying(monkeypatch, lie)
+    monkeypatch.setattr(kemeny._Search, "bound_components", lambda search: None)
+    for seed in range(12):
+        wins = (random_preference(7, seed) > 0.5).astype(int)
+        best = held_karp(wins.tolist())
+        fit = est.kemeny_ranking(wins, time_limit=0.2)
+        assert fit.lower <= best <= fit.cost
+        assert not fit.optimal or fit.cost == best
+    assert calls
+
+
+def test_a_solver_that_is_believed_would_be_caught(monkeypatch):
+    """The control: with the solver's own optimum as the bound the lie above gets through."""
+    lying(monkeypatch, lambda found, rng: infeasible(too_good(found, rng), rng))
+    monkeypatch.setattr(kemeny._Search, "bound_components", lambda search: None)
+    solve = kemeny._Search.solve
+
+    def believing(search, end, *ends):
+        found = solve(search, end, *ends)
+        return found and (found[0], search.base + 100.0)
+
+    monkeypatch.setattr(kemeny._Search, "solve", believing)
+    tables = [(random_preference(7, seed) > 0.5).astype(int) for seed in range(12)]
+    fits = [est.kemeny_ranking(wins, time_limit=0.2) for wins in tables]
+    true = [held_karp(wins.tolist()) for wins in tables]
+    assert any(fit.lower > best for fit, best in zip(fits, true, strict=True))
+
+
+def test_branching_proves_the_optimum(monkeypatch):
+    """Rows for cycles of three leave fractions here; subsets are the independent reference."""
+    squares = {pow(i, 2, 11) for i in range(1, 11)}
+    wins = np.array([[int((j - i) % 11 in squares) for j in range(11)] for i in range(11)])
+    branches, branch = [], kemeny._Search.branch
+
+    def counted(search, x, end):
+        branches.append(search.optimal)
+        branch(search, x, end)
+
+    monkeypatch.setattr(kemeny._Search, "branch", counted)
+    monkeypatch.setattr(kemeny._Search, "bound_components", lambda search: None)
+    fit = est.kemeny_ranking(wins)
+    assert branches == [False] and fit.optimal and fit.cost == fit.lower == held_karp(wins.tolist())

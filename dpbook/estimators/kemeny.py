@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import time
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
+from scipy.sparse import csgraph
 
 from dpbook import _validation as check
 from dpbook.estimators.orders import borda_ranking
@@ -37,13 +39,13 @@ class KemenyFit:
 
 
 def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> KemenyFit:
-    """Find the ranking with the fewest disagreements, by linear and integer programming.
+    """Find the ranking with the fewest disagreements, by linear programs and branching.
 
     The variable x_ab, a < b, says that a comes before b; 0 <= x_ab + x_bc - x_ac <= 1 excludes
-    cycles. Only rows that a solution violates are added, and integrality last. Rankings come by
-    local search from rounded solutions; the bound is computed from the dual variables, not taken
-    from the solver, unless branching was needed. It takes the place of AGKM's approximation scheme,
-    which has no practical form.
+    cycles. Only rows that a solution violates are added; then variables are fixed one by one.
+    Rankings come by local search from rounded solutions. No bound is taken from the solver: each is
+    computed from dual variables, which may be any; for whole counts in whole numbers, so that it is
+    exact. It takes the place of AGKM's approximation scheme, which has no practical form.
 
     Entry [i, j] of ``counts``, (n, n), says how many users place i before j; noisy counts will do.
     After ``time_limit`` seconds the best ranking and bound so far are returned.
@@ -61,17 +63,15 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     x = np.where(search.price > 0, 0.0, 1.0)
     search.offer(x)
     search.bound_components()
-    integral = False
-    while not search.optimal and time.monotonic() < end:
-        if not search.add_violated(x):
-            if integral:
-                break
-            integral = True
-        found = search.solve(integral, end - time.monotonic())
+    while not search.optimal and search.add_violated(x):
+        found = search.solve(end)
         if found is None:
             break
-        x = found
+        x = found[0]
+        search.lower = max(search.lower, found[1])
         search.offer(x)
+    else:
+        search.branch(x, end)
     # Rounding of sums may put the bound a hair above the cost.
     return KemenyFit(search.positions, search.cost, min(search.lower, search.cost), search.optimal)
 
@@ -140,6 +140,7 @@ class _Search:
         self.slack = 1e-9 * max(float(np.abs(self.price).sum()), np.finfo(float).tiny)
         self.triangles = _triangles(n)
         self.rows = np.empty((0, 3), dtype=np.int64)
+        self.used = np.zeros((2, len(self.triangles)), dtype=bool)
         self.signs = np.empty(0)  # +1: x_ab + x_bc - x_ac <= 1; -1: its negative <= 0
         self.lower = self.base + float(np.minimum(self.price, 0).sum())
         self.positions, self.cost = borda_ranking(table), np.inf
@@ -175,21 +176,67 @@ class _Search:
             if not alone:
                 return
             extra += cost - float(np.triu(np.minimum(table, table.T), 1).sum())
-        self._raise(self.base + float(np.minimum(self.price, 0).sum()) + extra)
+        self.lower = max(self.lower, self.base + float(np.minimum(self.price, 0).sum()) + extra)
 
     def add_violated(self, x: Array) -> bool:
-        """Add the rows that x violates; False if there are none."""
+        """Add the rows that x violates; False if there are none, or none that are new."""
         values = x[self.triangles]
         sums = values[:, 0] + values[:, 1] - values[:, 2]
         high, low = sums > 1 + _VIOLATED, sums < -_VIOLATED
+        high &= ~self.used[0]  # a solver that violates what it was given gets it but once
+        low &= ~self.used[1]
+        self.used |= [high, low]
         if not (high.any() or low.any()):
             return False
         self.rows = np.concatenate([self.rows, self.triangles[high], self.triangles[low]])
         self.signs = np.concatenate([self.signs, np.ones(high.sum()), -np.ones(low.sum())])
         return True
 
-    def solve(self, integral: bool, seconds: float) -> Array | None:
-        """Solve the program with the rows so far and raise the bound; None out of time."""
+    def branch(self, x: Array, end: float) -> None:
+        """Fix variables to 0 or 1, the part with the lowest bound first, until no part is better.
+
+        Every ranking is in one of the open parts, or costs no less than the best one found, so the
+        lowest of their bounds is one for all.
+        """
+        low, high = np.zeros(self.price.size), np.ones(self.price.size)
+        parts = [(self.lower, 0, low, high, x)]
+        for number in itertools.count(1):
+            if self.optimal or not parts:
+                break
+            _, _, low, high, x = heapq.heappop(parts)
+            if (low == high).all():  # one ranking, and the solver did not say so
+                break
+            middle = int(np.argmin(np.abs(x - 0.5) + 2.0 * (low == high)))
+            for side in (0.0, 1.0):
+                ends = low.copy(), high.copy()
+                ends[0][middle] = ends[1][middle] = side
+                if self._cyclic(*ends):  # no ranking has these variables so
+                    continue
+                found = self.solve(end, *ends)
+                while found is not None and self.add_violated(found[0]):
+                    found = self.solve(end, *ends)
+                if found is None:
+                    return
+                self.offer(found[0])
+                heapq.heappush(parts, (found[1], 2 * number + int(side), *ends, found[0]))
+            least = parts[0][0] if parts else np.inf
+            self.lower = max(self.lower, min(least, self.cost))
+
+    def _cyclic(self, low: Array, high: Array) -> bool:
+        """Whether the fixed variables place an item before itself."""
+        n, ahead, behind = len(self.table), low == 1, high == 0
+        start = np.concatenate([self.first[ahead], self.second[behind]])
+        stop = np.concatenate([self.second[ahead], self.first[behind]])
+        edges = sparse.csr_array((np.ones(len(start)), (start, stop)), shape=(n, n))
+        return bool(csgraph.connected_components(edges, connection="strong")[0] < n)
+
+    def solve(
+        self, end: float, low: Array | float = 0.0, high: Array | float = 1.0
+    ) -> tuple[Array, float] | None:
+        """Solve the program with the rows so far; and a bound, whatever the solver did."""
+        seconds = end - time.monotonic()
+        if seconds <= 0:
+            return None
         count = len(self.rows)
         entries = (self.signs[:, None] * np.array([1.0, 1.0, -1.0])).ravel()
         # Older SciPy hands the indices to HiGHS as they are, and HiGHS reads 32 bits.
@@ -199,29 +246,26 @@ class _Search:
         right = (self.signs > 0).astype(float)
         # A plain dict: the stubs know neither the sparse matrix nor these options by name.
         options: dict[str, Any] = {"time_limit": max(seconds, 1e-3)} if seconds < np.inf else {}
-        program: dict[str, Any] = {"c": self.price, "options": options}
-        if integral:
-            program["options"] = options | {"mip_rel_gap": 0.0}
-            program["constraints"] = optimize.LinearConstraint(matrix, -np.inf, right)
-            program["integrality"] = np.ones(self.price.size)
-            found = optimize.milp(bounds=optimize.Bounds(0, 1), **program)
-            if found.mip_dual_bound is not None:
-                self._raise(self.base + found.mip_dual_bound)
-        else:
-            program |= {"A_ub": matrix, "b_ub": right, "method": "highs-ds"}
-            found = optimize.linprog(bounds=(0, 1), **program)
-            if found.status != 0:
-                return None
-            # Any dual <= 0 gives a bound: rows priced by it, each x at its better end.
-            dual = np.minimum(found.ineqlin.marginals, 0)
-            reduced = self.price - matrix.T @ dual
-            self._raise(self.base + float(dual @ right + np.minimum(reduced, 0).sum()))
-        return None if found.x is None else np.asarray(found.x)
+        bounds = np.stack(np.broadcast_arrays(low, high, self.price)[:2], axis=1)
+        program: dict[str, Any] = {"A_ub": matrix, "b_ub": right, "bounds": bounds}
+        found = optimize.linprog(self.price, **program, method="highs-ds", options=options)
+        if found.status != 0:
+            return None
+        return np.asarray(found.x), self._bound(matrix, right, bounds, found.ineqlin.marginals)
 
-    def _raise(self, bound: float) -> None:
-        if self.step and np.isfinite(bound):  # totals are whole numbers
-            bound = float(np.ceil(bound - 1e-6))
-        self.lower = max(self.lower, bound)
+    def _bound(self, matrix: Any, right: Array, bounds: Array, marginals: Array) -> float:
+        """A bound by any dual <= 0: rows priced by it, each x at its better end.
+
+        With whole counts the dual is rounded to multiples of a power of two, and all that follows
+        is computed in whole numbers.
+        """
+        unit = 2.0**20 if self.step else 1.0
+        dual = np.minimum(marginals, 0)
+        dual = np.rint(unit * dual) if self.step else dual
+        reduced = unit * self.price - matrix.T @ dual  # whole numbers below 2^53
+        total = dual @ right + np.minimum(reduced * bounds[:, 0], reduced * bounds[:, 1]).sum()
+        bound = self.base + float(total) / unit
+        return float(np.ceil(bound)) if self.step else bound
 
 
 def _components(table: Array) -> list[Ints]:
