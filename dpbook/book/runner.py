@@ -64,11 +64,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a page went: its job, its time in seconds, and the error in words if it failed."""
+    """How a page went: its job, seconds, the error in words if it failed, its longest cell."""
 
     job: Job
     seconds: float
     error: str | None = None
+    longest: float = 0.0  # seconds
 
 
 class _Manager(AsyncKernelManager):
@@ -99,14 +100,20 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
-    place = ""
+    place, begun, longest = "", start, 0.0
 
     def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
-        nonlocal place
+        nonlocal place, begun
+        begun = time.perf_counter()
         if stopped.is_set():  # while the kernel was starting
             raise InterruptedError
         number = numbers.get(cell.id, cell_index)
         place = f"cell {number} (counted from 0) of {job.page.name}.ipynb:\n"
+
+    def end(**_: Any) -> None:
+        nonlocal longest
+        longest = max(longest, time.perf_counter() - begun)
+        progress.update()
 
     try:
         notebook = papermill.execute_notebook(
@@ -121,7 +128,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
             record_timing=False,
             timeout_func=lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
             on_cell_start=begin,
-            on_cell_executed=lambda **_: progress.update(),
+            on_cell_executed=end,
             kernel_manager_class=_Manager,
         )
         _tidy(notebook)
@@ -137,11 +144,12 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
     except Exception as failure:
         error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
+    longest = max(longest, start + seconds - begun) if error and place else longest
     if not error:
         stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(seconds, 3)}
         notebook.metadata["dpbook"] = stamp
         write_whole(job.target, nbformat.writes(notebook))
-    return Outcome(job, seconds, error)
+    return Outcome(job, seconds, error, longest)
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:
