@@ -69,7 +69,7 @@ class Outcome:
     job: Job
     seconds: float
     error: str | None = None
-    longest: float = 0.0  # seconds
+    longest: float = 0.0  # processor seconds, which other work on the machine does not stretch
 
 
 class _Manager(AsyncKernelManager):
@@ -78,12 +78,26 @@ class _Manager(AsyncKernelManager):
     # papermill(cwd=...) would change the directory of all threads
     surroundings: ClassVar[dict[str, Any]] = {}
     started: ClassVar[WeakSet[AsyncKernelManager]] = WeakSet()
+    mine: ClassVar[threading.local] = threading.local()  # the one that this thread started
 
     async def _async_start_kernel(self, **options: Any) -> None:
         self.started.add(self)
+        self.mine.manager = self
         await super()._async_start_kernel(**options, **self.surroundings)
 
     start_kernel = _async_start_kernel
+
+    @classmethod
+    def clock(cls) -> float:
+        """Seconds that this thread's kernel has computed; of the clock where no /proc tells."""
+        if not Path("/proc/self/stat").is_file():
+            return time.perf_counter()
+        try:
+            told = Path(f"/proc/{cls.mine.manager.provisioner.process.pid}/stat").read_text()
+        except (OSError, AttributeError):  # it is not there yet, or no more
+            return 0.0
+        user, system = told.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     @classmethod
     def end_all(cls) -> None:
@@ -100,11 +114,11 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
-    place, begun, longest = "", start, 0.0
+    place, begun, longest = "", 0.0, 0.0
 
     def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
         nonlocal place, begun
-        begun = time.perf_counter()
+        begun = _Manager.clock()
         if stopped.is_set():  # while the kernel was starting
             raise InterruptedError
         number = numbers.get(cell.id, cell_index)
@@ -112,7 +126,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
 
     def end(**_: Any) -> None:
         nonlocal longest
-        longest = max(longest, time.perf_counter() - begun)
+        longest = max(longest, _Manager.clock() - begun)
         progress.update()
 
     try:
@@ -144,7 +158,6 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
     except Exception as failure:
         error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
-    longest = max(longest, start + seconds - begun) if error and place else longest
     if not error:
         stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(seconds, 3)}
         notebook.metadata["dpbook"] = stamp
