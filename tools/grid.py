@@ -146,18 +146,17 @@ def main() -> int:
     profiles = {name: load_profile(ROOT, name) for name in ("smoke", "paper")}
     planned = {page.name: runs(page, profiles) for page in pages}
     with tempfile.TemporaryDirectory() as folder:
-        for kind in () if given.report else given.kind or KINDS:
+        # a page's own setting tells which infinities it means
+        wanted = {"own", *(given.kind or KINDS)}
+        for kind in [] if given.report else filter(wanted.__contains__, KINDS):
             if grid := written(folder, {name: planned[name][kind] for name in names}):
                 how = {"jobs": given.jobs, "timeout": given.timeout, "look": look}
                 sweep(ROOT, grid, out, **how)
-        tasks = [
-            (kind, task)
-            for kind in KINDS
-            if (grid := written(folder, {name: all_[kind] for name, all_ in planned.items()}))
-            for task in plan(ROOT, grid)
-        ]
+        every = {name: [x for kind in KINDS for x in planned[name][kind]] for name in planned}
+        tasks = plan(ROOT, written(folder, every) or Path())
     results: dict[str, list[Any]] = {name: [] for name in planned}
-    for kind, task in tasks:
+    for task in tasks:
+        kind = next(k for k in KINDS if task.given in planned[task.page.name][k])
         results[task.page.name].append((kind, task.given, kept_result(task, out)))
     found = {name: page_found(name, mine) for name, mine in results.items()}
     whole = {"pages": found, "statistical": statistical(found)}
