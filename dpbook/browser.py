@@ -229,7 +229,7 @@ def packed_bytecode(folders: Sequence[str]) -> bytes | None:
             if not code[4]:  # with the time of the source: made by this run
                 fresh += 1
                 code = code[:4] + (1).to_bytes(4, "little") + bytes(8) + code[16:]  # PEP 552
-            kept.writestr(str(path), code)
+            kept.writestr(str(path).lstrip("/"), code)  # absolute names are not unpacked
     return archive.getvalue() if fresh else None
 
 

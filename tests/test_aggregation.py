@@ -317,3 +317,16 @@ def test_local_search_ends_where_no_move_helps():
 def test_bad_arguments_are_named(call, word):
     with pytest.raises(ValueError, match=word):
         call(np.random.default_rng(0))
+
+
+def test_a_bound_by_the_sets_of_items_changes_no_ranking(monkeypatch):
+    source, tables = np.random.default_rng(7), []
+    for k in range(60):
+        lead = source.integers(-(4, 40, 1000)[k % 3], 1000, (3 + k % 6,) * 2)
+        tables.append(np.where(np.eye(len(lead)) > 0, 0, 0.5 + 0.37 * (lead - lead.T)))
+    quick = [est.kemeny_ranking(table) for table in tables]
+    monkeypatch.setattr("dpbook.estimators.kemeny._SUBSETS", 0)
+    for table, one in zip(tables, quick, strict=True):
+        fit = est.kemeny_ranking(table)
+        assert np.array_equal(one.positions, fit.positions) and one.cost == fit.cost
+        assert one.lower == pytest.approx(fit.lower, rel=1e-9, abs=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -321,3 +322,28 @@ def test_one_pair_beats_the_other_protocols_at_the_same_epsilon(epsilon: float) 
     ratio = entry_variance(Hypercube.private(epsilon, many), 1000)
     ratio /= entry_variance(PairResponses.private(epsilon, many), 1000)
     assert ratio == pytest.approx(math.pi / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("queries", [1, 4, 6])
+def test_releases_are_single_releases_in_turn(queries: int) -> None:
+    people = mallows_rankings(40, 4, phi=0.5, rng=rng())
+    ranker = PairResponses.private(1.0, FOUR, queries=queries)
+    many, draw = ranker.releases(people, (2, 3), rng=rng(1)), rng(1)
+    single = [ranker.release(people, ranker.noise(40, rng=draw)) for _ in range(6)]
+    np.testing.assert_array_equal(many, np.reshape(single, (2, 3, 4, 4)))
+    assert (many[0, 0] != many[0, 1]).any()
+
+
+@pytest.mark.parametrize("make", [PairResponses.private, PairResponses.printed])
+def test_reports_on_all_pairs_are_those_of_each_person(make: Callable[..., PairResponses]) -> None:
+    people = mallows_rankings(30, 4, phi=0.5, rng=rng())
+    ranker = make(1.0, FOUR, queries=6)
+    question, uniform = ranker.noise(30, rng=rng(1))
+    expected, chance = np.zeros((4, 4), dtype=int), ranker.channel
+    for places, asked, drawn in zip(people, question, uniform, strict=True):
+        for pair, u in zip(asked, drawn, strict=True):
+            i, j = list(itertools.combinations(range(4), 2))[pair]
+            honest = places[i] < places[j]
+            before = u >= chance[1, 0] if honest else u < chance[0, 1]
+            expected[(i, j) if before else (j, i)] += 1
+    np.testing.assert_array_equal(ranker.release(people, (question, uniform)), expected)

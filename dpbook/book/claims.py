@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,12 +17,22 @@ from dpbook.book.ledger import Claim, find_ledger, load_ledger
 
 #: The type under which a record lies in the outputs of a notebook.
 RECORD_MIME = "application/vnd.dpbook.claim+json"
+#: And that of a certificate, for a program that knows nothing of ours.
+CERTIFICATE_MIME = "application/vnd.dpbook.certificate+json"
+#: The tier whose records name a certificate by its SHA-256.
+CERTIFIED_FOR_ALL = "all-epsilon"
 
 #: The fields of a record, in the order of ``claims.json``.
 RECORD_FIELDS = (
     *("id", "holds", "repaired", "applies", "why", "verdict", "tier", "report", "control"),
     *("measured", "notebook", "parameters"),
 )
+
+
+def digest(certificate: Mapping[str, Any]) -> str:
+    """SHA-256 of a certificate, of its JSON with sorted keys and nothing between."""
+    text = json.dumps(certificate, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class ClaimError(ValueError):
@@ -60,8 +72,9 @@ def check(
         What was broken on purpose, in words ("half the noise"), and the subject that results. Each
         must come out the other way than the statement that the book asserts: the repair if there
         is one, else the printed one. Only a definition, a model and a dataset need none.
-    tier : {"exact", "certified", "proof", "statistical"}
-        Strength of the evidence, as in the ledger.
+    tier : {"all-epsilon", "exact", "certified", "proof", "statistical"}
+        Strength of the evidence, as in the ledger. The first one needs a test with a part from
+        `proved`, whose certificate of the asserted statement is kept.
     report : mapping of str to number or table, optional
         Exactly the numbers that the ledger names: each a finite number, an array or list of them,
         or a table, that is a list of dicts.
@@ -85,6 +98,7 @@ def check(
     if not applies and not (isinstance(why, str) and why.strip()):
         raise ClaimError(f"{claim_id}: applies=False needs why='...', which hypothesis fails")
     measured: list[dict[str, Any]] = []
+    certificate: dict[str, Any] | None = None
     if applies:
         if printed is None:
             raise ClaimError(f"{claim_id}: needs printed=..., what the test is applied to")
@@ -94,7 +108,16 @@ def check(
         subjects = [("printed", "", printed), ("repaired", "", repaired)]
         subjects = subjects[: 1 if repaired is None else 2]
         subjects += [("twin", name, subject) for name, subject in (twin or {}).items()]
-        measured = [_measure(claim_id, test, *subject) for subject in subjects]
+        findings = [_found(claim_id, test, *subject) for subject in subjects]
+        measured = [
+            {"subject": role, "name": name, "passes": found.passes, "parts": [*found.parts]}
+            for (role, name, _), found in zip(subjects, findings, strict=True)
+        ]
+        kept = findings[0 if repaired is None else 1].certificate
+        if (tier == CERTIFIED_FOR_ALL) != (kept is not None):
+            words = f"only the tier {CERTIFIED_FOR_ALL} has a certificate, and needs one"
+            raise ClaimError(f"{claim_id}: {words}, got tier {tier!r}")
+        certificate = {"claim": claim_id, **kept} if kept else None
         names = [[part["what"] for part in entry["parts"]] for entry in measured]
         if any(found != names[0] for found in names):
             raise ClaimError(f"{claim_id}: the test measures different things: {names}")
@@ -104,16 +127,18 @@ def check(
         "report": {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()},
     }
     record = {field: fields.get(field) for field in RECORD_FIELDS}
+    if certificate:
+        record["certificate"] = digest(certificate)
     problems = record_problems(record, claim)
     bundle = {
         "text/html": _report.card_html(record, claim, problems),
         "text/plain": _report.card_text(record, claim, problems),
         RECORD_MIME: record,
-    }
+    } | ({CERTIFICATE_MIME: certificate} if certificate else {})
     display(bundle, raw=True)
 
 
-def _measure(claim_id: str, test: Any, role: str, name: str, subject: Any) -> dict[str, Any]:
+def _found(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Finding:
     """What the test found on one subject."""
     if not callable(test):
         raise ClaimError(f"{claim_id}: needs a test, a function of one subject; got {test!r}")
@@ -125,7 +150,7 @@ def _measure(claim_id: str, test: Any, role: str, name: str, subject: Any) -> di
         words = "a finding (at_most, at_least, equal, joined with &)"
         got = f"{finding!r} for {name or role}"
         raise ClaimError(f"{claim_id}: the test must return {words}, got {got}")
-    return {"subject": role, "name": name, "passes": finding.passes, "parts": [*finding.parts]}
+    return finding
 
 
 def _outcomes(measured: Sequence[Mapping[str, Any]]) -> dict[str, bool | None]:

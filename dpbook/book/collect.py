@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book import lock
-from dpbook.book.claims import RECORD_FIELDS, RECORD_MIME, record_problems
+from dpbook.book.claims import CERTIFICATE_MIME, RECORD_FIELDS, RECORD_MIME, record_problems
 from dpbook.book.ledger import Claim, load_ledger
 from dpbook.book.output import write_whole
 from dpbook.book.pages import named_parameters, outputs
@@ -17,12 +17,15 @@ from dpbook.book.pages import named_parameters, outputs
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
     """Write all records, sorted, to ``<out>/claims.json``; one line for every disagreement.
 
+    And the certificates to ``<out>/certificates/``, a file for each claim that has one.
+
     Only the named `pages` are held to account; all, and the completeness of the ledger, when None.
     """
     ledger = load_ledger(root / "book" / "claims.yml")
     names = [source.name for source in (root / "notebooks").glob("*.ipynb")]
     executed = [out / "executed" / "notebooks" / name for name in names]
-    records = [record for path in executed if path.is_file() for record in records_in(path)]
+    executed = [path for path in executed if path.is_file()]
+    records = [record for path in executed for record in records_in(path)]
     for record in records:
         # The ledger may have been edited after the page ran; its word is the one published.
         if record["id"] in ledger:
@@ -30,6 +33,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     records.sort(key=lambda record: (record["id"], record["notebook"]))
     text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(out / "claims.json", text + "\n")
+    write_certificates(out / "certificates", executed)
     mine = [record for record in records if pages is None or record["notebook"] in pages]
     found = sorted(ledger_problems(ledger, records, pages))
     # only a reader's parameters may leave the hypotheses of a claim, not the book's own
@@ -51,7 +55,27 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
     filled = {"notebook": executed.stem, "parameters": parameters}
     for _, data in outputs(notebook):
         if record := data.get(RECORD_MIME):
-            yield {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
+            kept = {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
+            # only where there is one: the others' records need not say that they have none
+            yield kept | {key: record[key] for key in ("certificate",) if key in record}
+
+
+def certificates_in(executed: Path) -> Iterator[dict[str, Any]]:
+    """The certificates in one executed notebook."""
+    for _, data in outputs(json.loads(executed.read_text(encoding="utf-8"))):
+        if certificate := data.get(CERTIFICATE_MIME):
+            yield certificate
+
+
+def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
+    """One file for each certificate, named by its claim; what else is there goes."""
+    found = {one["claim"]: one for path in executed for one in certificates_in(path)}
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*.json"):
+        if path.stem not in found:
+            path.unlink()
+    for claim, certificate in found.items():
+        write_whole(folder / f"{claim}.json", json.dumps(certificate) + "\n")
 
 
 def ledger_problems(

@@ -24,6 +24,7 @@ class Finding:
     """The parts of a test on one subject, joined with ``&``; it passes when all of them do."""
 
     parts: tuple[Part, ...]
+    certificate: Mapping[str, Any] | None = None  # of `proved`
 
     @property
     def passes(self) -> bool:
@@ -36,7 +37,9 @@ class Finding:
         names = {part["what"] for part in self.parts}
         if twice := [part["what"] for part in other.parts if part["what"] in names]:
             raise ValueError(f"two parts of one test are called {twice[0]!r}")
-        return Finding(self.parts + other.parts)
+        if self.certificate and other.certificate:
+            raise ValueError("one test has two certificates: allowed is one")
+        return Finding(self.parts + other.parts, self.certificate or other.certificate)
 
     def __bool__(self) -> bool:
         raise TypeError("a Finding has no truth value: join findings with &, or ask for .passes")
@@ -71,6 +74,20 @@ def at_least(
 def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Finding:
     """Whether a number, or every entry of an array, is the expected one; as `at_most`."""
     return _compared(what, value, expected, "=", np.abs, slack)
+
+
+def proved(what: str, report: Any) -> Finding:
+    """Whether an inequality was proved for every epsilon; the finding carries the certificate.
+
+    Parameters
+    ----------
+    what : str
+        In words, what was counted: the cases in which the inequality fails.
+    report : object
+        With ``violations``, their number, and ``certificate``, as `check_mechanism` hands out for
+        ``epsilon="all"``.
+    """
+    return Finding(equal(what, report.violations, 0).parts, report.certificate)
 
 
 def part_words(part: Part) -> str:

@@ -24,6 +24,8 @@ STATES = {
     "definition": ("≡", "definition"),
     "pending": ("…", "pending"),
 }
+#: Tiers whose name in the ledger is not the one that a reader sees.
+TIERS = {"all-epsilon": "proved for every ε"}
 #: What a badge adds where a privacy guarantee is broken.
 PRIVACY_MARK = "⚠ privacy guarantee broken"
 #: Headings of the errata, by what hangs on what failed.
@@ -52,8 +54,9 @@ _FINDINGS = {
 
 def state_words(claim: Claim) -> str:
     """The state in words, ``holds (exact)`` or ``pending``, and whether privacy is broken."""
-    tier, privacy = f" ({claim.tier})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
-    return STATES[claim.state][1] + tier + privacy
+    tier = TIERS.get(claim.tier or "", claim.tier)
+    words, privacy = f" ({tier})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
+    return STATES[claim.state][1] + words + privacy
 
 
 def badge_words(claim: Claim) -> str:

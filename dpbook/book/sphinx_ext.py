@@ -22,7 +22,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import errata, report
-from dpbook.book.claims import RECORD_MIME, record_problems
+from dpbook.book.claims import CERTIFICATE_MIME, RECORD_MIME, record_problems
 from dpbook.book.ledger import SINCE, Claim, load_ledger
 from dpbook.book.pages import outputs
 
@@ -53,6 +53,7 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         _warn("was edited after it was executed; execute it again", docname, "stale")
     for bundle in [data for _, data in outputs(notebook) if RECORD_MIME in data]:
         record = bundle.pop(RECORD_MIME)
+        bundle.pop(CERTIFICATE_MIME, None)
         if claim := _ledger(app.env).get(record["id"]):
             problems = record_problems(record, claim)
             href = _row_uri(app.env, claim.id)

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_LISTED = 7  # most items whose rankings are all compared
+_SUBSETS = 12  # most items of a component whose subsets are listed
 _BLOCK = 512  # tables compared with all rankings at once
 _VIOLATED = 1e-6  # a row counts as violated, or a variable as fractional, beyond this
 
@@ -59,6 +60,7 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
     search = _Search(table)
     x = np.where(search.price > 0, 0.0, 1.0)
     search.offer(x)
+    search.bound_components()
     integral = False
     while not search.optimal and time.monotonic() < end:
         if not search.add_violated(x):
@@ -117,8 +119,9 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
         p, gap = np.unravel_index(np.argmax(won), won.shape)
         if won[p, gap] <= least:
             break
-        item = order[p]
-        order = np.insert(np.delete(order, p), gap if gap <= p else gap - 1, item)
+        moved = order.tolist()
+        moved.insert(int(gap if gap <= p else gap - 1), moved.pop(int(p)))
+        order = np.array(moved)
     return np.argsort(order)
 
 
@@ -156,6 +159,23 @@ class _Search:
         cost = float(kemeny_score(better, self.table))
         if cost < self.cost:
             self.positions, self.cost = better, cost
+
+    def bound_components(self) -> None:
+        """Raise the bound to the least cost, where a few items are tied up in cycles of majorities.
+
+        And where one ranking only has that cost: which of several is found depends on the program.
+        """
+        parts = [] if self.optimal else _components(self.table)
+        if max(map(len, parts), default=0) > _SUBSETS:
+            return
+        extra = 0.0
+        for part in (part for part in parts if len(part) > 1):
+            table = self.table[np.ix_(part, part)]
+            cost, alone = _least_cost(table, self.slack)
+            if not alone:
+                return
+            extra += cost - float(np.triu(np.minimum(table, table.T), 1).sum())
+        self._raise(self.base + float(np.minimum(self.price, 0).sum()) + extra)
 
     def add_violated(self, x: Array) -> bool:
         """Add the rows that x violates; False if there are none."""
@@ -202,6 +222,42 @@ class _Search:
         if self.step and np.isfinite(bound):  # totals are whole numbers
             bound = float(np.ceil(bound - 1e-6))
         self.lower = max(self.lower, bound)
+
+
+def _components(table: Array) -> list[Ints]:
+    """Items with a cycle of majorities through them, or alone; no cycle, so no cost, is between."""
+    n = len(table)
+    reach = (table >= table.T).astype(float)  # ties go both ways
+    for _ in range(int(n).bit_length()):
+        reach = np.minimum(reach @ reach, 1.0)
+    label = np.argmax(reach * reach.T > 0, axis=1)
+    return [np.flatnonzero(label == first) for first in np.unique(label)]
+
+
+@lru_cache(maxsize=16)
+def _subsets(n: int) -> tuple[tuple[Ints, Ints], ...]:
+    """For each size, the sets of that many of n items, and those with an item less, by item."""
+    sets = np.arange(2**n)
+    bits = (sets[:, None] >> np.arange(n)) & 1
+    # Without an item that is not in the set it is the set itself, which has no cost yet.
+    less, size = sets[:, None] - bits * 2 ** np.arange(n), bits.sum(axis=1)
+    return tuple((sets[size == k], less[size == k]) for k in range(1, n + 1))
+
+
+def _least_cost(table: Array, slack: float) -> tuple[float, bool]:
+    """The cost of the best ranking, by the sets of items that can come first; if it is alone."""
+    n = len(table)
+    behind = np.zeros((1, n))  # entry [set, i]: cost of item i after the items of the set
+    for j in range(n):
+        behind = np.concatenate([behind, behind + table[:, j]])
+    cost, ways = np.full(2**n, np.inf), np.ones(2**n)
+    cost[0] = 0.0
+    for members, less in _subsets(n):
+        ends = cost[less] + behind[less, np.arange(n)]
+        cost[members] = ends.min(axis=1)
+        near = ends <= cost[members, None] + slack
+        ways[members] = (ways[less] * near).sum(axis=1)
+    return float(cost[-1]), bool(ways[-1] == 1)
 
 
 @lru_cache(maxsize=8)

@@ -67,7 +67,11 @@ def _inversions(n: int, users: int, phi: float, rng: np.random.Generator) -> Arr
         draws *= choices
     else:  # invert the distribution function (1 - phi^v)/(1 - phi^(j+1))
         draws *= np.expm1(choices * np.log(phi))
-        np.log1p(draws, out=draws)
+        if phi < 0.999:  # nothing is lost by a plain logarithm, which is faster
+            draws += 1
+            np.log(draws, out=draws)
+        else:
+            np.log1p(draws, out=draws)
         draws /= np.log(phi)
     # Rounding may reach the open end of the range.
     return np.asarray(np.minimum(draws, choices - 0.5, out=draws))

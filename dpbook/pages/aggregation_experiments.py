@@ -52,14 +52,6 @@ def asks(n: int, epsilon: float, queries: int = 1, kind: str = "response") -> ra
     return rankers.PairResponses.private(float(epsilon), unit, queries=queries, mechanism=kind)
 
 
-def tallies(
-    ranker: rankers.PairResponses, places: ArrayLike, size: int, rng: np.random.Generator
-) -> Counts:
-    """Reports of the same people, many times."""
-    noise = (ranker.noise(len(np.asarray(places)), rng=rng) for _ in range(size))
-    return np.array([ranker.release(places, z) for z in noise])
-
-
 def pair_by_pair(
     counts: Counts, epsilon: float, queries: int, kind: str, runs: int, rng: np.random.Generator
 ) -> Counts:
@@ -118,11 +110,11 @@ def profile_errors(ranker: rankers.PairResponses, counts: ArrayLike) -> PairErro
     agree, where = np.unique(np.maximum(ahead, behind).astype(int), return_inverse=True)
     rate, law = ranker.queries / ranker.pairs, ranker.channel
     reach = _most_asked(users, rate)
-    turn = np.exp(2j * np.pi * np.arange(2 * reach + 1) / (2 * reach + 1))
+    turn = np.exp(2j * np.pi * np.arange(reach + 1) / (2 * reach + 1))  # half of a circle
     yes = np.log(1 - rate + rate * (law[1, 1] * turn + law[1, 0] / turn))
     no = np.log(1 - rate + rate * (law[0, 1] * turn + law[0, 0] / turn))
     transform = np.exp(agree[:, None] * yes + (users - agree[:, None]) * no)
-    lead = np.clip(np.fft.fft(transform).real / transform.shape[-1], 0.0, 1.0)
+    lead = np.clip(np.fft.hfft(transform, 2 * reach + 1) / (2 * reach + 1), 0.0, 1.0)
     wrong, tie = np.zeros((2, *table.shape))
     # Index s and s - (2 reach + 1) are the same point of the circle: negatives come last.
     wrong[upper], tie[upper] = lead[:, reach + 1 :].sum(axis=1)[where], lead[where, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,34 +113,50 @@ def edge_experiment(
         and ``topk_error_half_net`` for half of wins minus defeats with the noise of the counts.
         Ties (counts without noise, and their estimates) are broken by lot.
     """
+    return _experiments(fits, counts, replicates, p, [frozen], rng)[0]
+
+
+def _experiments(
+    fits: Sequence[PerturbedMle],
+    counts: Sequence[NoisyCounts],
+    replicates: int,
+    p: float,
+    frozen: Sequence[bool],
+    rng: Generator,
+) -> list[dict[str, Array]]:
+    """`edge_experiment` under several conventions for the noise, on the same data."""
     n, k = fits[0].unit.n_items, round(fits[0].unit.n_items / 4)
     # One stream for each purpose, so that a change of one leaves the others as they are.
-    truths, data, fresh, once, counting, ties = check.generator(rng).spawn(6)
+    truths, data, fresh, once, counting, lots = check.generator(rng).spawn(6)
     theta = edge_truth(n, k, rng=truths)
-    noise = fits[0].noise(replicates, rng=fresh)
-    if frozen:
-        noise = np.broadcast_to(fits[0].noise(rng=once), noise.shape)
+    drawn = fits[0].noise(replicates, rng=fresh)
+    same = np.broadcast_to(fits[0].noise(rng=once), drawn.shape)
+    noise = np.stack([same if one else drawn for one in frozen])[:, None]
     at_once, scales = _all_levels(fits)
     if p == 1:
         wins = edge_win_counts(theta, size=replicates, rng=data)
         met = np.full(wins.shape, n - 1)
-        estimate = at_once.perturb(wins, scales[:, None] * noise)
+        estimates = at_once.perturb(wins, scales[:, None] * noise)
     else:
         wins, met = np.empty((2, replicates, n), dtype=np.int64)
-        estimate = np.empty((len(fits), replicates, n))
+        estimates = np.empty((len(frozen), len(fits), replicates, n))
         for r, table in enumerate(_tables(theta, p, replicates, data)):
             wins[r], met[r] = table.sum(axis=1), table.sum(axis=1) + table.sum(axis=0)
-            estimate[:, r] = at_once.release(table, scales * noise[r])
+            estimates[:, :, r] = at_once.release(table, scales * noise[:, :, r])
     z = counts[0].noise(replicates, rng=counting)
     best = np.arange(n) >= n - k
     noisy = np.stack([ranker.perturb(wins, z) for ranker in counts])
     net = np.stack([ranker.perturb(wins - met / 2, z) for ranker in counts])
-    return {
-        **strength_errors(estimate, theta),
-        "topk_error_mle": top_k_error(estimate.round(_TIE_DECIMALS), best, k, rng=ties),
-        "topk_error_counts": top_k_error(noisy, best, k, rng=ties),
-        "topk_error_half_net": top_k_error(net, best, k, rng=ties),
-    }
+    found = []
+    for estimate in estimates:
+        ties = deepcopy(lots)
+        missed = {
+            "topk_error_mle": top_k_error(estimate.round(_TIE_DECIMALS), best, k, rng=ties),
+            "topk_error_counts": top_k_error(noisy, best, k, rng=ties),
+            "topk_error_half_net": top_k_error(net, best, k, rng=ties),
+        }
+        found.append(strength_errors(estimate, theta) | missed)
+    return found
 
 
 def _all_levels(fits: Sequence[PerturbedMle]) -> tuple[PerturbedMle, Array]:
@@ -182,15 +199,22 @@ def several(
     epsilons: Sequence[float],
     p: float = 1.0,
     calibration: str = "printed",
-    frozen: bool = False,
 ) -> list[dict[str, Array]]:
     """Runs with one truth each."""
     fits = edge_fits(n, epsilons, p=p, calibration=calibration)
     counts = edge_counts(n, epsilons)
     return [
-        edge_experiment(fits, counts, replicates=size, p=p, frozen=frozen, rng=g)
-        for g in streams(seed, n, count)
+        edge_experiment(fits, counts, replicates=size, p=p, rng=g) for g in streams(seed, n, count)
     ]
+
+
+def frozen_and_fresh(
+    n: int, count: int, size: int, *, seed: int, epsilons: Sequence[float], p: float
+) -> dict[str, list[dict[str, Array]]]:
+    """`several` under both conventions for the noise, which share truths and data."""
+    fits, counts = edge_fits(n, epsilons, p=p), edge_counts(n, epsilons)
+    runs = [_experiments(fits, counts, size, p, [True, False], g) for g in streams(seed, n, count)]
+    return dict(zip(("frozen", "fresh"), map(list, zip(*runs, strict=True)), strict=True))
 
 
 def streams(seed: int, n: int, count: int) -> Iterator[Generator]:
@@ -358,7 +382,7 @@ def one_shot_run(
     scores, rho = spectral_scores(wins)
     one = OneShotSpectral.printed(1, Edge(n), k, rho=rho, delta=n**-2)
     z = one.noise(draws, rng=rng)
-    rankers = [replace(one, scale=one.scale / e) for e in epsilons]
-    errors = [top_k_error(ranker.release(wins, z), best, k).mean() for ranker in rankers]
+    # `OneShotSpectral.release` at each level, with the scores of the one table made once.
+    noisy = scores + (one.scale / np.asarray(epsilons))[:, None, None] * z
     bare = float(top_k_error(scores, best, k))
-    return np.array(errors), float(np.ptp(scores) / one.scale), bare
+    return top_k_error(noisy, best, k).mean(axis=1), float(np.ptp(scores) / one.scale), bare

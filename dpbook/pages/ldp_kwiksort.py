@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from itertools import combinations, product
 from math import comb, expm1
 from typing import Any
 
@@ -25,6 +27,17 @@ def asks(
     """The protocol of YLL: so many questions to each person, who spends this level on all."""
     unit = WholeRanking(n)
     return PairResponses.private(level, unit, queries=count, mechanism=mechanism, design=design)
+
+
+def right_answers(ranking: Sequence[int], count: int) -> dict[tuple[Any, ...], int]:
+    """How many of so many reports are right, by the pairs asked about and the reports."""
+    scores: dict[tuple[Any, ...], int] = {}
+    for asked in combinations(combinations(range(len(ranking)), 2), count):
+        truth = [ranking[i] < ranking[j] for i, j in asked]
+        for reports in product((0, 1), repeat=count):
+            right = sum(a == b for a, b in zip(reports, truth, strict=True))
+            scores[asked, reports] = right
+    return scores
 
 
 def channel_information(channel: ArrayLike, prior: float = 0.5) -> float:

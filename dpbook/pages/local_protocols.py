@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from itertools import combinations, permutations, product
 from math import comb, exp, expm1, log, tanh
@@ -19,7 +20,7 @@ from dpbook.book import figures
 from dpbook.book.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
-from dpbook.privacy import WholeRanking
+from dpbook.privacy import ExactLaw, Polynomial, WholeRanking
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses
 from dpbook.rankers.on_demand import GroupAnswers
 
@@ -53,6 +54,21 @@ def ranking_signs(n: int) -> Ints:
     """The sign vectors that rankings can have, in the order of all rankings."""
     places, (i, j) = np.array(list(permutations(range(n)))), np.triu_indices(n, 1)
     return np.where(places[:, i] < places[:, j], 1, -1)
+
+
+def hypercube_law(signs: Sequence[int], steps: int | Fraction = 1, ties: str = "split") -> ExactLaw:
+    """The hypercube's corners for every epsilon; tied ones half in each half, or closed: in both.
+
+    With e^(epsilon / steps) in the place of e^epsilon.
+    """
+    corners = list(product((-1, 1), repeat=len(signs)))
+    dots = [sum(a * b for a, b in zip(z, signs, strict=True)) for z in corners]
+    right, whole = Polynomial((0,) * Fraction(steps).denominator + (1,)), Polynomial((1,))
+    tied = right + whole
+    if ties == "split":
+        right, whole = right + right, whole + whole
+    weights = [right if dot > 0 else tied if dot == 0 else whole for dot in dots]
+    return ExactLaw(dict(zip(corners, weights, strict=True)), Fraction(steps).numerator)
 
 
 @cache
@@ -307,10 +323,9 @@ def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Arr
     people, n = data.shape
     item, place = rng.integers(n, size=people), rng.integers(n - 1, size=people)
     yes = data[np.arange(people), item] <= place
-    reached = np.zeros((n, n - 1))
     signs = np.where(yes ^ (rng.random(people) < 1 / (1 + exp(level))), 1, -1)
-    np.add.at(reached, (item, place), signs)
-    return reached
+    reached = np.bincount(item * (n - 1) + place, signs, minlength=n * (n - 1))
+    return reached.reshape(n, n - 1).astype(float)
 
 
 def draw_cube(ax: Axes, signs: Sequence[int]) -> None:

@@ -215,7 +215,8 @@ def ladder(n: int) -> Array:
 NOISE = np.stack(np.meshgrid(*[np.arange(-18, 19)] * 3), axis=-1).reshape(-1, 3)
 # Discrete noise of scale 1/2; beyond 18 its weight is below 1e-15.
 WEIGHT = np.exp(-2 * np.abs(NOISE).sum(axis=1))
-ORDERS = {order: at for at, order in enumerate(permutations(range(3)))}
+ORDERS = np.zeros(27, dtype=np.intp)  # by three digits of base three
+ORDERS[list(permutations(range(3))) @ np.array([9, 3, 1])] = range(6)
 
 
 def ranking_with_ties(row: Ints, by_data: bool) -> Array:
@@ -223,7 +224,7 @@ def ranking_with_ties(row: Ints, by_data: bool) -> Array:
     counts = outcome_counts(row, 3)
     # Ties are worth less than one win: a few hundredths, from the data or from the names.
     scores = counts + NOISE + (0.01 * counts if by_data else 0) - 0.001 * np.arange(3)
-    at = [ORDERS[tuple(order)] for order in np.argsort(-scores, axis=1)]
+    at = ORDERS[np.argsort(-scores, axis=1) @ np.array([9, 3, 1])]
     return np.asarray(np.bincount(at, WEIGHT, minlength=6) / WEIGHT.sum())
 
 

@@ -13,7 +13,7 @@ from scipy.stats import laplace
 
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import btl_probabilities
-from dpbook.privacy import Edge
+from dpbook.privacy import Edge, ExactLaw, Polynomial, exponential_law
 from dpbook.rankers import FlippedAnswers, debiased_mle
 from dpbook.simulation import ranking_errors
 
@@ -30,6 +30,12 @@ def channel(e: float, rarer: float = 0) -> Array:
     return np.array([[1 - b, b], [b, 1 - b]])
 
 
+def for_all(tenths: int = 10, rarer: int = 0) -> dict[int, ExactLaw]:
+    """The channel for every epsilon, by truth; as for so many tenths of it, or flipping rarer."""
+    kept, flipped = Polynomial((rarer, *(0,) * (tenths - 1), 1)), Polynomial((1,))
+    return {truth: ExactLaw({truth: kept, 1 - truth: flipped}, 10) for truth in (0, 1)}
+
+
 def report_law(ranking: Sequence[int], e: float) -> Array:
     """Law of all reports of a person: one probability per 0-1 vector."""
     law = np.ones(1)
@@ -38,10 +44,23 @@ def report_law(ranking: Sequence[int], e: float) -> Array:
     return law
 
 
+def agreements(ranking: Sequence[int]) -> dict[tuple[int, ...], int]:
+    """How many pairs each vector of reports has right."""
+    truth = [ranking[i] < ranking[j] for i, j in combinations(range(len(ranking)), 2)]
+    reports = product((0, 1), repeat=len(truth))
+    return {r: sum(a == b for a, b in zip(r, truth, strict=True)) for r in reports}
+
+
 def picked(ranking: Sequence[int], e: float) -> dict[Any, float]:
     """Law of reports at twice the epsilon if item 0 is above item 1; the epsilon is sent along."""
     level = e * (1 + (ranking[0] < ranking[1]))
     return {(level, k): p for k, p in enumerate(report_law(ranking, level))}
+
+
+def picked_law(ranking: Sequence[int]) -> ExactLaw:
+    """The same for every epsilon."""
+    level = 1 + (ranking[0] < ranking[1])
+    return exponential_law({(level, r): level * k for r, k in agreements(ranking).items()})
 
 
 def disagreements(r: Sequence[int], s: Sequence[int]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations_with_replacement, cycle, product
+from itertools import combinations, combinations_with_replacement, cycle, permutations, product
 from math import ceil, comb, exp, factorial, lgamma, log, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,29 @@ Ints = NDArray[np.int64]
 Profile = tuple[int, ...]
 Bound = Callable[..., float]
 Draw = Callable[..., Array]
+
+
+Crowd = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def crowds_of(n: int) -> tuple[list[Crowd], list[tuple[Crowd, Crowd]]]:
+    """All pairs of rankings, and those in which one of the two people has another ranking."""
+    crowds = list(combinations_with_replacement(permutations(range(n)), 2))
+    both = [(x, y) for x, y in combinations(crowds, 2) if set(x) & set(y)]
+    return crowds, both
+
+
+def agreements_of_crowd(crowds: Sequence[Crowd]) -> dict[Crowd, dict[tuple[int, ...], int]]:
+    """For each crowd the score of every ranking: answers of all its people that agree with it."""
+
+    def before(ranking: tuple[int, ...]) -> set[tuple[int, int]]:
+        return set(combinations(ranking, 2))
+
+    orders = list(permutations(range(len(crowds[0][0]))))
+    return {
+        crowd: {o: sum(len(before(o) & before(person)) for person in crowd) for o in orders}
+        for crowd in crowds
+    }
 
 
 def profiles(n: int, m: int) -> Iterator[Profile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import combinations, combinations_with_replacement, permutations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbook.mechanisms import discrete_laplace_pmf
+from dpbook.privacy import ExactLaw, Polynomial, noisy_counts_law
 from dpbook.release import Answers, BadFile, read_answers
 from dpbook.release.noise import redrawn_noise
 from dpbook.release.rank import fitted_strengths, sensitivity_of, statistic_of
@@ -113,6 +114,41 @@ def kept_law(
     return tuple((values, count / len(chosen)) for values, count in found.items())
 
 
+def true_laws(
+    statistic: str, n_items: int, limit: int | None, most: int
+) -> list[Counter[tuple[int, ...]]]:
+    """Chances of the numbers before noise: one law for each file, beside another person's three."""
+    mine = [kept_law(b, n_items, limit, statistic) for b in bundles(n_items, most)]
+    last = n_items - 1
+    other = kept_law(((0, 1), (last, 0), (0, last)), n_items, limit, statistic)
+    laws = [Counter[tuple[int, ...]]() for _ in mine]
+    for law, own in zip(laws, mine, strict=True):
+        for values, chance in own:
+            for more, luck in other:
+                law[tuple(a + b for a, b in zip(values, more, strict=True))] += chance * luck  # type: ignore[assignment]
+    return laws
+
+
+def release_laws(
+    *, factor: float = 1.0, kept: bool = True
+) -> tuple[list[ExactLaw], list[tuple[int, int]]]:
+    """Laws of noisy net wins of two items for every epsilon, and all pairs; one answer is kept."""
+    scale = sensitivity_of("comparisons", 2, "person", 1, "net")
+    steps = Fraction(str(factor)) * scale
+    true = true_laws("net", 2, 1 if kept else None, 2)
+    ends = [value for law in true for values in law for value in values]
+    low, high, laws = min(ends), max(ends), []
+    for law in true:
+        weights: dict[Hashable, Polynomial] = {}
+        for values, chance in law.items():
+            shifted = [value - low for value in values]
+            times = Polynomial((round(6 * chance),))  # of 1, 2 or 3 answers one is kept
+            for outcome, weight in noisy_counts_law(shifted, high - low, steps).weights.items():
+                weights[outcome] = weights.get(outcome, Polynomial(())) + times * weight
+        laws.append(ExactLaw(weights, steps.numerator))
+    return laws, list(combinations(range(len(laws)), 2))
+
+
 def release_loss(
     statistic: str,
     epsilon: float,
@@ -131,15 +167,7 @@ def release_loss(
     that count itself, so both tails are one cell each, and nothing is cut off.
     """
     scale = factor * sensitivity_of("comparisons", n_items, "person", limit, statistic) / epsilon
-    rule = limit if kept else None
-    mine = [kept_law(b, n_items, rule, statistic) for b in bundles(n_items, most)]
-    last = n_items - 1
-    other = kept_law(((0, 1), (last, 0), (0, last)), n_items, rule, statistic)
-    laws = [Counter[tuple[int, ...]]() for _ in mine]
-    for law, own in zip(laws, mine, strict=True):
-        for values, chance in own:
-            for more, luck in other:
-                law[tuple(a + b for a, b in zip(values, more, strict=True))] += chance * luck  # type: ignore[assignment]
+    laws = true_laws(statistic, n_items, limit if kept else None, most)
     reached = np.array([values for law in laws for values in law])
     low, high = int(reached.min()), int(reached.max())
     noisy = one_count(low, high, scale)

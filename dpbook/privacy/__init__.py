@@ -9,6 +9,16 @@ from dpbook.privacy.accounting import (
     person_epsilon,
 )
 from dpbook.privacy.audit import audit_sampler, clopper_pearson
+from dpbook.privacy.exact import (
+    AllEpsilonReport,
+    ExactLaw,
+    Polynomial,
+    discrete_laplace_law,
+    exponential_law,
+    joint_law,
+    noisy_counts_law,
+    permute_and_flip_law,
+)
 from dpbook.privacy.laws import ranking_law, sets_of, top_k_law
 from dpbook.privacy.loss import (
     MechanismReport,
@@ -28,9 +38,12 @@ from dpbook.privacy.own import RankerReport, check_ranker
 from dpbook.privacy.units import Edge, Person, WholeRanking
 
 __all__ = [
+    "AllEpsilonReport",
     "Edge",
+    "ExactLaw",
     "MechanismReport",
     "Person",
+    "Polynomial",
     "RankerReport",
     "WholeRanking",
     "audit_sampler",
@@ -39,12 +52,17 @@ __all__ = [
     "clopper_pearson",
     "composed_response_delta",
     "composed_response_epsilon",
+    "discrete_laplace_law",
     "discrete_laplace_profile",
     "edge_datasets",
     "edge_neighbours",
+    "exponential_law",
     "hockey_stick",
+    "joint_law",
     "laplace_profile",
+    "noisy_counts_law",
     "outcome_counts",
+    "permute_and_flip_law",
     "person_epsilon",
     "privacy_loss",
     "ranking_law",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import combinations
 from math import comb, prod
 from typing import Any, Self
@@ -126,16 +126,21 @@ class LocalRanker(Ranker):
         """Reports "i before j" on rankings, places (users, n): (n, n); on demand, the ranking."""
         return self._release(self._places(data), noise)
 
+    def releases(
+        self, data: Rankings | ArrayLike, size: Size, *, rng: np.random.Generator
+    ) -> NDArray[Any]:
+        """Independent `release`s of the same people, with ``size`` as first axes."""
+        shape, table = check.shape("size", size), self._places(data)
+        runs = [self._release(table, self.noise(len(table), rng=rng)) for _ in range(prod(shape))]
+        return np.array(runs).reshape(*shape, *np.shape(runs[0]))
+
     @abstractmethod
     def _release(self, table: Places, noise: Any) -> Any:
         """`release`, of places that have been checked."""
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings of the same people, positions of shape (size..., n)."""
-        shape, table = check.shape("size", size), self._places(data)
-        check.generator(rng)
-        runs = [self._release(table, self.noise(len(table), rng=rng)) for _ in range(prod(shape))]
-        return self.rank(np.array(runs), rng=rng).reshape(*shape, self.unit.n_items)
+        return self.rank(self.releases(data, size, rng=check.generator(rng)), rng=rng)
 
     def _places(self, rankings: Rankings | ArrayLike) -> Places:
         table = ranking_positions(rankings)
@@ -257,7 +262,7 @@ class PairResponses(LocalPairs):
         """Pairs that one person reports on."""
         return self.queries
 
-    @property
+    @cached_property
     def channel(self) -> Array:
         """Law of one report: rows are the truths "after" and "before", columns the reports."""
         if self.mechanism == "printed":
@@ -281,13 +286,18 @@ class PairResponses(LocalPairs):
         (question, uniform), (users, n) = noise, table.shape
         if len(question) != users:
             raise ValueError(f"noise is for {len(question)} people: allowed is for {users}")
-        flat, base = table.reshape(-1), np.arange(0, users * n, n)[:, None]
-        first, second = pair_indices(n)
-        before = flat[base + first[question]] < flat[base + second[question]]
-        law = self.channel
-        report = np.where(before, uniform >= law[1, 0], uniform < law[0, 1])
-        answer = (2 * question + report).reshape(-1).astype(np.intp)
-        tally = np.bincount(answer, minlength=2 * self.pairs)
+        (first, second), law = pair_indices(n), self.channel
+        if everything := self.queries == self.pairs:  # in order: nothing to look up
+            small = table.astype(np.min_scalar_type(n))
+            before = small[:, first] < small[:, second]
+        else:
+            flat, base = table.reshape(-1), np.arange(0, users * n, n)[:, None]
+            before = flat[base + first[question]] < flat[base + second[question]]
+        report = before & (uniform >= law[1, 0]) | ~before & (uniform < law[0, 1])
+        if everything:
+            yes = report.sum(axis=0)
+            return as_tables(yes, users - yes, n)
+        tally = np.bincount((2 * question + report).reshape(-1), minlength=2 * self.pairs)
         return as_tables(tally[1::2], tally[::2], n)
 
     def pmf(self, data: ArrayLike) -> Array:
@@ -368,7 +378,7 @@ class Hypercube(LocalPairs):
 def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Generator) -> Ints:
     """Pair numbers asked of each person, distinct in a row: shape (users, k)."""
     if k == pairs:
-        return np.tile(np.arange(pairs), (users, 1))
+        return np.broadcast_to(np.arange(pairs), (users, pairs))
     if design == "balanced":
         # People take K cards in turn from a shuffled deck that is dealt round and round.
         deck, turn = rng.permutation(pairs), rng.permutation(users)
@@ -379,13 +389,13 @@ def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Gener
     # pairs are compared with each other; of many, a table of all pairs remembers which are taken.
     rows = np.arange(users)
     taken = np.zeros((users, pairs if k > _FEW_QUESTIONS else 0), dtype=bool)
-    chosen = np.empty((users, k), dtype=np.int64)
+    chosen = np.empty((k, users), dtype=np.int64)
     for column, top in enumerate(range(pairs - k, pairs)):
         draw = rng.integers(0, top + 1, size=users)
         if k > _FEW_QUESTIONS:
             draw[taken[rows, draw]] = top
             taken[rows, draw] = True
         else:
-            draw[(chosen[:, :column] == draw[:, None]).any(axis=1)] = top
-        chosen[:, column] = draw
-    return chosen
+            draw[(chosen[:column] == draw).any(axis=0)] = top
+        chosen[column] = draw
+    return np.ascontiguousarray(chosen.T)

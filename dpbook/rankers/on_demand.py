@@ -143,12 +143,13 @@ class AnswersOnDemand(_OnDemand):
         slots = users + (-users) % n
         places = rng.permutation(slots).reshape(n, -1)
         values = np.zeros((n, n))
+        small = table.astype(np.uint8 if n <= 256 else np.int64)
         for g, place in enumerate(places):
-            member = table[place[place < users]]
+            member = np.ascontiguousarray(small.take(place[place < users], axis=0).T)
             j, i = np.nonzero(groups == g)
-            agree = (member[:, j] < member[:, i]).sum(axis=0)  # the sum of reports: two binomials
-            up = rng.binomial(agree, plus[1]) + rng.binomial(len(member) - agree, plus[0])
-            values[j, i] = self.gain * (2 * up - len(member)) * (n / users)
+            agree = (member[j] < member[i]).sum(axis=1)  # the sum of reports: two binomials
+            up = rng.binomial(agree, plus[1]) + rng.binomial(member.shape[1] - agree, plus[0])
+            values[j, i] = self.gain * (2 * up - member.shape[1]) * (n / users)
         if self.calibration == "tight":
             values = 0.5 * (1 + values)
             np.fill_diagonal(values, 0.0)
@@ -249,7 +250,7 @@ class OneQuestion(_OnDemand):
             member = people[asked * size :]
             first, second = np.array(open_pairs)[rng.integers(len(open_pairs), size=len(member))].T
             yes = (table[member, first] < table[member, second]) ^ (rng.random(len(member)) < lie)
-            np.add.at(margin, (first, second), 2 * yes - 1)
+            margin += np.bincount(first * n + second, 2 * yes - 1, n * n).reshape(n, n)
         for start, items in parts:
             places[items] = start
             if len(items) > 1:

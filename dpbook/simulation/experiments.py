@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbook import _validation as check
-from dpbook.models import btl_probabilities
+from dpbook.models import LINKS
 from dpbook.privacy import Edge
 from dpbook.rankers import NoisyCounts
 
@@ -16,6 +16,7 @@ _BISECTIONS = 24
 
 
 _ENTRIES = 1 << 20  # outcomes of pairs that are kept at once
+_ROWS = 64  # items whose probabilities are made at once
 
 
 def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -23,17 +24,20 @@ def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDA
 
     The strengths ``theta``, (n,), are log-odds; probabilities and uniform numbers have 24 bits.
     """
-    rho = btl_probabilities(theta).astype(np.float32)
-    n, size = len(rho), check.integer("size", size, 1)
+    theta = check.finite_array("theta", theta)
+    n, size = len(theta), check.integer("size", size, 1)
     wins, draw = np.zeros((size, n), dtype=np.int64), check.generator(rng).random
     block = max(1, _ENTRIES // (size * n))
     for top in range(0, n - 1, block):
         rows = np.arange(top, min(top + block, n - 1))
         lost = np.zeros((size, rows.size, n), dtype=bool)  # by the items of the rows
         for i in rows:
+            if i % _ROWS == 0:  # probabilities on one side of the diagonal only
+                gaps = theta[i : i + _ROWS, None] - theta[i + 1 :]
+                rho = LINKS["logistic"].cdf(gaps).astype(np.float32)
             np.greater_equal(
                 draw((size, n - 1 - i), dtype=np.float32),
-                rho[i, i + 1 :],
+                rho[i % _ROWS, i % _ROWS :],
                 out=lost[:, i - top, i + 1 :],
             )
         wins[:, rows] += n - 1 - rows - lost.sum(axis=2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import at_least, at_most, claims, lock
+from dpbook.book import at_least, at_most, claims, lock, proved
 from dpbook.book.claims import ClaimError, check
 from dpbook.book.collect import collect
 from dpbook.book.ledger import FIVE, SINCE, LedgerError, find_ledger, load_ledger
@@ -234,7 +234,7 @@ def test_the_ledger_is_read_in_order(project):
         (entry("X", verdict="true"), "X: verdict is 'true', must be one of holds"),
         (entry("X", verdict=...), "X: needs verdict, one of holds"),
         (entry("X", verdict=None), "X: verdict is 'null', must be one of holds"),
-        (entry("X", tier="sure"), "X: tier is 'sure', must be one of exact"),
+        (entry("X", tier="sure"), "X: tier is 'sure', must be one of all-epsilon"),
         (entry("X", status="pending"), "X: verdict is 'holds', must be absent: the entry"),
         (entry("X", report="loss"), "X: report is 'loss', must be a list of names"),
         (
@@ -661,3 +661,58 @@ def test_every_reproducer_of_an_erratum_fits_the_page():
     codes = {c.id: c.reproducer for c in own_ledger().values() if c.is_erratum}
     wide = [name for name, code in codes.items() if max(map(len, code.splitlines())) > 90]
     assert codes and wide == []
+
+
+class Report:
+    """What a proof for every epsilon hands over."""
+
+    def __init__(self, scale):
+        self.violations = 0 if scale >= 1 else 7
+        self.certificate = {"kind": "polynomials", "scale": scale} if scale >= 1 else None
+
+
+def for_all(scale):
+    return proved("cases", Report(scale))
+
+
+def test_a_proof_for_every_epsilon_leaves_its_certificate(project, shown):
+    entries = [entry("ALL", tier="all-epsilon")]
+    entries.append(entry("MENDED", tier="all-epsilon", verdict="false-repaired", **ERRATUM))
+    write_ledger(project, entries)
+    check("ALL", for_all, printed=2, twin={"half": 0.5}, tier="all-epsilon")
+    check("MENDED", for_all, printed=0.5, repaired=4, twin={"half": 0.5}, tier="all-epsilon")
+    records = [bundle[claims.RECORD_MIME] for bundle in shown]
+    kept = [bundle[claims.CERTIFICATE_MIME] for bundle in shown]
+    assert kept == [
+        {"claim": "ALL", "kind": "polynomials", "scale": 2},
+        {"claim": "MENDED", "kind": "polynomials", "scale": 4},
+    ]
+    assert [r["certificate"] for r in records] == [claims.digest(one) for one in kept]
+    assert "proved for every ε" in shown[0]["text/html"]
+    write_page(project, "01-one", [])
+    page = project / "_build" / "executed" / "notebooks" / "01-one.ipynb"
+    content = json.loads(page.read_text())
+    outputs = [{"output_type": "display_data", "data": bundle} for bundle in shown]
+    content["cells"].append({"cell_type": "code", "outputs": outputs, "metadata": {}})
+    page.write_text(json.dumps(content))
+    (project / "_build" / "certificates").mkdir()
+    (project / "_build" / "certificates" / "GONE.json").write_text("{}")
+    collect(project / "_build", project, ["01-one"])
+    folder = project / "_build" / "certificates"
+    assert sorted(path.name for path in folder.iterdir()) == ["ALL.json", "MENDED.json"]
+    assert json.loads((folder / "ALL.json").read_text()) == kept[0]
+    found = json.loads((project / "_build" / "claims.json").read_text())
+    assert {r["id"]: r["certificate"] for r in found} == {
+        r["id"]: r["certificate"] for r in records
+    }
+
+
+@pytest.mark.parametrize(("tier", "test"), [("all-epsilon", enough), ("exact", for_all)])
+def test_the_tier_and_the_certificate_belong_together(project, shown, tier, test):
+    with pytest.raises(ClaimError, match="only the tier all-epsilon has a certificate"):
+        check("HOLDS", test, printed=2, twin={"half": 0.5}, tier=tier, report={})
+
+
+def test_one_test_has_one_certificate():
+    with pytest.raises(ValueError, match="two certificates"):
+        for_all(1) & proved("other cases", Report(1))

@@ -18,11 +18,13 @@ from dpbook.pages.edge_experiments import (
     edge_fits,
     edge_ridge,
     edge_truth,
+    frozen_and_fresh,
     one_shot_run,
     reference_table,
     script_noise,
     sets_only,
     spectral_scores,
+    streams,
     summary_rows,
 )
 from dpbook.privacy import Edge
@@ -193,6 +195,17 @@ def test_complete_runs_hold_the_same_data_under_each_convention():
     assert (frozen["log_relative_l2"][0] != fresh["log_relative_l2"][0]).all()
 
 
+@pytest.mark.parametrize("p", [0.6, 1.0])
+def test_both_conventions_at_once_are_each_by_itself(p):
+    both = frozen_and_fresh(40, 2, 3, seed=5, epsilons=[1.0, np.inf], p=p)
+    for noise, frozen in (("frozen", True), ("fresh", False)):
+        for found, g in zip(both[noise], streams(5, 40, 2), strict=True):
+            alone = experiment(40, [1.0, np.inf], p=p, replicates=3, frozen=frozen, rng=g)
+            for name, x in alone.items():
+                np.testing.assert_allclose(found[name], x, atol=1e-6, err_msg=name)
+    assert (both["frozen"][0]["log_relative_l2"] != both["fresh"][0]["log_relative_l2"]).any()
+
+
 def test_the_scripts_noise_is_that_of_r():
     # set.seed(13); runif(3) in R gives 0.71032245, 0.24613730, 0.38963444.
     z = script_noise(13, 3)
@@ -204,6 +217,19 @@ def test_the_scripts_noise_is_that_of_r():
 def test_the_one_shot_algorithm_guesses_unless_epsilon_is_huge():
     errors, spread, bare = one_shot_run(40, [1.0, 1e9], 20, rng(8))
     assert errors[0] > 0.5 and errors[1] == pytest.approx(bare) and spread < 0.1
+
+
+def test_the_one_shot_run_releases_at_each_level():
+    levels, source = [1e3, 1e5], rng(8)
+    wins = edge_wins(btl_probabilities(edge_truth(40, 10, rng=source)), rng=source)[0]
+    made = [
+        OneShotSpectral.printed(e, Edge(40), 10, rho=spectral_scores(wins)[1], delta=40**-2)
+        for e in levels
+    ]
+    z, best = made[0].noise(20, rng=source), np.arange(40) >= 30
+    alone = [top_k_error(one.release(wins, z), best, 10).mean() for one in made]
+    assert alone[0] != alone[1]
+    np.testing.assert_allclose(one_shot_run(40, levels, 20, rng(8))[0], alone, rtol=1e-12)
 
 
 def test_spectral_scores_and_ergodicity_against_the_definition():

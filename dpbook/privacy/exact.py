@@ -1,0 +1,337 @@
+"""Laws as polynomials in t = e^(epsilon/steps): privacy for every epsilon at once.
+
+With discrete noise, randomised answers and exponential weights the chance of every outcome is a
+quotient of polynomials with whole coefficients.  Then "P_x(o) <= e^epsilon P_y(o) for all epsilon"
+says that one such polynomial, D(t) = t^steps N_y Z_x - N_x Z_y, is nowhere negative for t >= 1.  If
+no coefficient of D(1 + s) is negative, that is a proof, and the integers are its certificate.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from itertools import groupby, permutations, product
+from math import exp, factorial, inf, log, prod
+from typing import Any
+
+from dpbook import _validation as check
+
+# A sign change is enclosed in an interval of this width, relative to 1 + s.
+_WIDTH = Fraction(1, 2**44)
+Steps = int | Fraction
+Piece = tuple[Fraction, Fraction | None, int]
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A polynomial in t with whole coefficients, the constant one first and the last one not 0."""
+
+    coefficients: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        kept = list(self.coefficients)
+        if not all(isinstance(c, int) for c in kept):
+            raise ValueError(f"coefficients = {self.coefficients!r}: allowed are whole numbers")
+        while kept and kept[-1] == 0:
+            kept.pop()
+        object.__setattr__(self, "coefficients", tuple(kept))
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        short, long = sorted((self.coefficients, other.coefficients), key=len)
+        head = [a + b for a, b in zip(short, long, strict=False)]
+        return Polynomial((*head, *long[len(short) :]))
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial(tuple(-c for c in self.coefficients))
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        total = [0] * (len(self.coefficients) + len(other.coefficients))
+        for i, a in enumerate(self.coefficients):
+            if a:
+                for j, b in enumerate(other.coefficients):
+                    total[i + j] += a * b
+        return Polynomial(tuple(total))
+
+    def __pow__(self, times: int) -> Polynomial:
+        half = self ** (times // 2) if times > 1 else one
+        return half * half * self if times % 2 else half * half
+
+    def at(self, value: float) -> float:
+        """Its value, by Horner's rule."""
+        return reduce(lambda total, c: total * value + c, reversed(self.coefficients), 0.0)
+
+    def shifted(self) -> Polynomial:
+        """The polynomial in s that this one is at t = 1 + s."""
+        return Polynomial(tuple(_shifted(self.coefficients, 1)))
+
+
+one, t = Polynomial((1,)), Polynomial((0, 1))
+
+
+@dataclass(frozen=True)
+class ExactLaw:
+    """The law of an output for every epsilon: weights over their total, in t = e^(epsilon/steps).
+
+    Weights are polynomials that are nowhere negative for t >= 1; outcomes that are left out have
+    chance zero.
+    """
+
+    weights: Mapping[Hashable, Polynomial]
+    steps: int = 1
+    total: Polynomial = field(init=False)
+
+    def __post_init__(self) -> None:
+        check.integer("steps", self.steps, 1)
+        object.__setattr__(self, "total", sum(self.weights.values(), start=Polynomial(())))
+
+    def at(self, epsilon: float) -> dict[Hashable, float]:
+        """The law at one epsilon, in nats, as floating-point numbers."""
+        # in 1/t, so that nothing overflows
+        u = exp(-check.nonnegative("epsilon", epsilon) / self.steps)
+        size = len(self.total.coefficients)
+
+        def value(p: Polynomial) -> float:
+            return sum(c * u ** (size - 1 - k) for k, c in enumerate(p.coefficients))
+
+        whole = value(self.total)
+        return {outcome: value(weight) / whole for outcome, weight in self.weights.items()}
+
+    def map(self, function: Callable[[Any], Hashable]) -> ExactLaw:
+        """The law of a function of the outcome."""
+        weights: dict[Hashable, Polynomial] = {}
+        for outcome, weight in self.weights.items():
+            image = function(outcome)
+            weights[image] = weights.get(image, Polynomial(())) + weight
+        return ExactLaw(weights, self.steps)
+
+
+@dataclass(frozen=True)
+class AllEpsilonReport:
+    """What `check_mechanism` found for all epsilon at once, over the listed pairs.
+
+    Where it is not ``proved``, the inequality fails for the epsilon in ``where`` (nats, the upper
+    end may be infinite; the longest interval, if there are several), at this pair and outcome, and
+    there exactly where ``difference``, in t, is negative. Of all that fail it is the one with the
+    largest loss at epsilon 1.
+    """
+
+    violations: int  # ordered pairs and outcomes for which it fails at some epsilon
+    cases: int  # of so many
+    pair: tuple[Any, Any] | None = None
+    outcome: Hashable = None
+    where: tuple[float, float] | None = None
+    difference: Polynomial | None = None
+    certificate: Mapping[str, Any] | None = None  # for a program that knows nothing of ours
+
+    @property
+    def proved(self) -> bool:
+        """Whether the inequality holds for every epsilon >= 0, every pair and outcome."""
+        return not self.violations
+
+
+def joint_law(laws: Sequence[ExactLaw]) -> ExactLaw:
+    """The law of independent outputs, as tuples; all in the same t."""
+    if len({law.steps for law in laws}) != 1:
+        raise ValueError(f"steps = {[law.steps for law in laws]}: allowed is one value for all")
+    cases = product(*(law.weights.items() for law in laws))
+    weights: dict[Hashable, Polynomial] = {
+        tuple(o for o, _ in case): prod((w for _, w in case), start=one) for case in cases
+    }
+    return ExactLaw(weights, laws[0].steps)
+
+
+def exponential_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
+    """Chances in proportion to e^(epsilon score / steps): the exponential mechanism, and others.
+
+    Randomised answers score 1 where they agree with the truth; the Mallows model scores minus the
+    distance. Steps are a whole number or a `Fraction`, here as below.
+    """
+    unit, power = _unit(steps)
+    least = min(scores.values())
+    return ExactLaw({outcome: unit ** (score - least) for outcome, score in scores.items()}, power)
+
+
+def permute_and_flip_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
+    """Permute-and-flip (McKenna and Sheldon 2020): in random order, the first accepted."""
+    unit, power = _unit(steps)
+    best, n = max(scores.values()), len(scores)
+    weights = dict.fromkeys(scores, Polynomial(()))
+    gaps = {outcome: best - score for outcome, score in scores.items()}
+    for order in permutations(scores):
+        left, failed = sum(gaps.values()), one
+        for outcome in order:
+            left -= gaps[outcome]
+            weights[outcome] += failed * unit**left
+            failed *= unit ** gaps[outcome] - one
+    law = ExactLaw(weights, power)
+    if law.total != Polynomial((factorial(n),)) * unit ** sum(gaps.values()):
+        raise ArithmeticError("the chances of permute-and-flip do not add up to 1")
+    return law
+
+
+def discrete_laplace_law(value: int, low: int, high: int, steps: Steps = 1) -> ExactLaw:
+    """A count plus discrete Laplace noise of scale steps/epsilon, clipped to low..high.
+
+    Between values in this range the two ends lose what every outcome beyond them does, so the
+    privacy loss is that of the noisy count itself; and of continuous noise, whose log-ratio is
+    linear between integers.
+    """
+    if not low <= value <= high or low == high:
+        raise ValueError(f"value = {value}: allowed are integers from {low} to {high}, at least 2")
+    unit, power = _unit(steps)
+    width = high - low
+    weights: dict[Hashable, Polynomial] = {
+        at: (unit - one) * unit ** (width - abs(at - value)) for at in range(low + 1, high)
+    }
+    for end in (low, high):
+        weights[end] = unit ** (width + 1 - abs(end - value))
+    return ExactLaw(weights, power)
+
+
+def noisy_counts_law(counts: Iterable[int], high: int, steps: Steps = 1) -> ExactLaw:
+    """Counts, each from 0 to high and each with its own discrete Laplace noise, as a tuple."""
+    return joint_law([discrete_laplace_law(int(count), 0, high, steps) for count in counts])
+
+
+def _unit(steps: Steps) -> tuple[Polynomial, int]:
+    """e^(epsilon / steps) as a power of t, and the power of t that e^epsilon is."""
+    if not isinstance(steps, int | Fraction) or steps <= 0:
+        raise ValueError(f"steps = {steps!r}: allowed are positive whole numbers and fractions")
+    return t**steps.denominator, steps.numerator
+
+
+def compare_laws(
+    law_of: Callable[[Any], ExactLaw], pairs: Iterable[tuple[Any, Any]]
+) -> AllEpsilonReport:
+    """Whether P_x(o) <= t^steps P_y(o) for every epsilon, in both directions of every pair."""
+    both = [way for x, y in pairs for way in ((x, y), (y, x))]
+    if not both:
+        raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
+    laws: dict[int, ExactLaw] = {}  # one that is handed out twice is listed once
+    listed = []
+    for way in both:
+        two = [law_of(side) for side in way]
+        laws |= {id(law): law for law in two}
+        listed.append([id(law) for law in two])
+    place = {key: at for at, key in enumerate(laws)}
+    outcomes = list(dict.fromkeys(o for law in laws.values() for o in law.weights))
+    if len(steps := {law.steps for law in laws.values()}) > 1:
+        raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all laws")
+    factor, empty = t ** steps.pop(), Polynomial(())
+    at_one = exp(1 / (len(factor.coefficients) - 1))  # t at epsilon 1
+    memory: dict[tuple[Polynomial, ...], Polynomial] = {}
+    signs: dict[Polynomial, list[Piece]] = {}
+    number: dict[Polynomial, int] = {}
+    which, worst, violations = [], None, 0
+    for way, (x, y) in zip(both, listed, strict=True):
+        row = []
+        for outcome in outcomes:
+            p, q = (laws[k].weights.get(outcome, empty) for k in (x, y))
+            key = (p, laws[x].total, q, laws[y].total)
+            if key not in memory:
+                memory[key] = (factor * q * laws[x].total - p * laws[y].total).shifted()
+            moved = memory[key]
+            if moved not in signs:
+                signs[moved], number[moved] = _signs(moved.coefficients, stop=True), len(number)
+            row.append(number[moved])
+            found = {sign for _, _, sign in signs[moved]}
+            violations += -1 in found
+            if -1 in found:
+                loss = inf if q == empty else log(p.at(at_one) / q.at(at_one))
+                loss -= log(laws[x].total.at(at_one) / laws[y].total.at(at_one))
+                if worst is None or loss > worst[0]:
+                    worst = (loss, way, outcome, moved)
+            elif 0 in found:
+                words = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
+                raise ValueError(f"{words}, which is not decided: allowed are strict inequalities")
+        which.append(row)
+    cases = len(both) * len(outcomes)
+    if worst is not None:
+        _, way, outcome, moved = worst
+        longest = _longest(_signs(moved.coefficients), -1)
+        nats = [inf if s is None else laws[x].steps * log(1 + s) for s in longest]
+        back = Polynomial(tuple(_shifted(moved.coefficients, -1)))
+        return AllEpsilonReport(violations, cases, way, outcome, (nats[0], nats[1]), back)
+    certificate = {
+        "kind": "polynomials",
+        "power": len(factor.coefficients) - 1,
+        "laws": [
+            [[*law.weights.get(o, empty).coefficients] for o in outcomes] for law in laws.values()
+        ],
+        "pairs": [[place[x], place[y]] for x, y in listed],
+        "differences": [[*moved.coefficients] for moved in number],
+        "cuts": {
+            str(number[moved]): [str(low) for low, _, _ in pieces[1:]]
+            for moved, pieces in signs.items()
+            if len(pieces) > 1
+        },
+        "which": which,
+    }
+    return AllEpsilonReport(0, cases, certificate=certificate)
+
+
+# ------------------------------------------------------------------ signs on a half-line
+
+
+def _shifted(coefficients: Sequence[int], by: int) -> list[int]:
+    """Coefficients of f(x + by), by repeated synthetic division."""
+    moved = list(coefficients)
+    for start in range(len(moved)):
+        for k in range(len(moved) - 2, start - 1, -1):
+            moved[k] += by * moved[k + 1]
+    return moved
+
+
+def _on(coefficients: Sequence[int], low: Fraction, high: Fraction | None) -> list[int]:
+    """Whole numbers whose signs bound those of f between two cuts: all alike, and so is f."""
+    # with a common denominator of the cuts, whole numbers are shifted and scaled
+    unit = low.denominator if high is None else max(low.denominator, high.denominator)
+    degree = len(coefficients) - 1
+    moved = _shifted(
+        [c * unit ** (degree - k) for k, c in enumerate(coefficients)], int(low * unit)
+    )
+    if high is None:
+        return moved
+    width = int((high - low) * unit)
+    return _shifted([c * width**k for k, c in enumerate(moved)][::-1], 1)
+
+
+def _signs(coefficients: Sequence[int], *, stop: bool = False) -> list[Piece]:
+    """Pieces of s >= 0, in order, with the sign of f: 1, -1, or 0 where it crosses zero.
+
+    The last ones are shorter than `_WIDTH`; cuts are halves of halves. To stop at the first -1 is
+    to leave the rest out.
+    """
+    pieces: list[Piece] = []
+    queue: deque[tuple[Fraction, Fraction | None]] = deque([(Fraction(0), None)])
+    while queue:
+        low, high = queue.popleft()  # the widest
+        values = _on(coefficients, low, high)
+        sign = 1 if min(values, default=0) >= 0 else -1 if max(values) <= 0 else 0
+        if sign or (high is not None and high - low <= _WIDTH * (1 + low)):
+            pieces.append((low, high, sign))
+            if stop and sign < 0:
+                break
+        else:
+            middle = 2 * low + 1 if high is None else (low + high) / 2
+            queue += [(low, middle), (middle, high)]
+    return sorted(pieces, key=lambda piece: piece[0])
+
+
+def _longest(pieces: Sequence[Piece], wanted: int) -> tuple[Fraction, Fraction | None]:
+    """The longest interval of one sign, in the logarithm of 1 + s; pieces that touch are joined."""
+    runs = (
+        list(run) for sign, run in groupby(pieces, key=lambda piece: piece[2]) if sign == wanted
+    )
+    return max(((run[0][0], run[-1][1]) for run in runs), key=_length)
+
+
+def _length(interval: tuple[Fraction, Fraction | None]) -> float:
+    low, high = interval
+    return inf if high is None else log((1 + high) / (1 + low))

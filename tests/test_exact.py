@@ -1,0 +1,295 @@
+"""Laws as polynomials, proofs for every epsilon, and the program that checks them again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations, product
+from math import exp, inf, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbook.mechanisms import randomized_response_pmf
+from dpbook.privacy import (
+    ExactLaw,
+    check_mechanism,
+    discrete_laplace_law,
+    discrete_laplace_profile,
+    exponential_law,
+    joint_law,
+    permute_and_flip_law,
+)
+from dpbook.privacy.exact import Polynomial, _shifted, _signs, one, t
+
+VERIFY = Path(__file__).resolve().parents[1] / "tools" / "verify_certificate.py"
+PAIRS = list(combinations(range(4), 2))
+ANSWERS = list(product((0, 1), repeat=6))
+FLIPS = [(y, (*y[:k], 1, *y[k + 1 :])) for y in ANSWERS for k in range(6) if not y[k]]
+coefficients = st.lists(st.integers(-9, 9), max_size=8)
+
+
+@cache
+def ranking(answers, steps=2):
+    """The exponential mechanism over rankings of four, scored by the answers they agree with."""
+    truth = list(zip(PAIRS, answers, strict=True))
+    scores = {
+        order: sum((order.index(i) < order.index(j)) == bool(won) for (i, j), won in truth)
+        for order in permutations(range(4))
+    }
+    return exponential_law(scores, steps)
+
+
+def hypercube(truth):
+    """The hypercube mechanism of the papers, printed with ties in both half-spaces."""
+    ties = {
+        z: sum(a * b for a, b in zip(z, truth, strict=True)) for z in product((-1, 1), repeat=4)
+    }
+    share = Polynomial((sum(dot >= 0 for dot in ties.values()),))
+    empty = Polynomial(())
+    weights = {
+        z: share * ((t if dot >= 0 else empty) + (one if dot <= 0 else empty))
+        for z, dot in ties.items()
+    }
+    return ExactLaw(weights)
+
+
+@given(coefficients, coefficients, st.integers(-3, 3))
+def test_polynomials_compute_like_their_values(a, b, x):
+    def value(p):
+        return sum(c * x**k for k, c in enumerate(p.coefficients))
+
+    p, q = Polynomial(tuple(a)), Polynomial(tuple(b))
+    assert value(p + q) == value(p) + value(q)
+    assert value(p - q) == value(p) - value(q)
+    assert value(p * q) == value(p) * value(q)
+    assert value(p**3) == value(p) ** 3
+    assert value(Polynomial(tuple(_shifted(p.coefficients, -x)))) == sum(a[:1])
+
+
+@given(coefficients)
+def test_signs_on_the_half_line_are_those_of_another_library(a):
+    flint = pytest.importorskip("flint")
+    p = flint.fmpz_poly(a)
+    if p == 0 or any(m > 1 for root, m in p.complex_roots() if root != 0):
+        return
+    pieces = _signs(Polynomial(tuple(a)).coefficients)
+    crossings = sorted(
+        float(root.real) for root, _ in p.complex_roots() if root.imag == 0 and root.real > 0
+    )
+    found = [
+        float(low)
+        for (low, _, one), (_, _, other) in zip(pieces[1:], pieces, strict=False)
+        if {one, other} != {1} and {one, other} != {-1}
+    ]
+    assert all(min(abs(x - y) for y in found) < 1e-9 * (1 + x) for x in crossings)
+    for low, high, sign in pieces:
+        if sign:
+            at = low + 1 if high is None else (low + high) / 2
+            assert sign * p(flint.fmpq(at.numerator, at.denominator)) > 0
+
+
+@pytest.mark.parametrize("epsilon", [0, 0.3, 1, 5, 700])
+def test_laws_are_those_of_the_mechanisms(epsilon):
+    told = exponential_law({1: 1, 0: 0}).at(epsilon)
+    assert told[1] == pytest.approx(1 / (1 + exp(-epsilon)))
+    if 0 < epsilon < 100:
+        assert told[1] == pytest.approx(float(np.max(randomized_response_pmf(epsilon))))
+    tails = discrete_laplace_law(1, 0, 3, 2).at(epsilon)
+    z = exp(-epsilon / 2)
+    assert tails[0] == pytest.approx(z / (1 + z))
+    assert tails[2] == pytest.approx((1 - z) / (1 + z) * z)
+    assert sum(tails.values()) == pytest.approx(1)
+    flipped = permute_and_flip_law({"a": 1, "b": 0}).at(epsilon)
+    assert flipped["b"] == pytest.approx(exp(-epsilon) / 2)
+
+
+def test_mallows_is_an_exponential_law():
+    orders = list(permutations(range(3)))
+    distance = {o: sum(a > b for a, b in combinations(o, 2)) for o in orders}
+    law = exponential_law({order: -d for order, d in distance.items()}).at(log(2))
+    assert law[(2, 1, 0)] == pytest.approx(1 / 8 / (1 * 1.5 * 1.75))
+
+
+def test_an_output_may_be_joined_and_processed():
+    coin = exponential_law({1: 1, 0: 0})
+    both = joint_law([coin, coin]).map(sum)
+    assert both.weights == {2: t * t, 1: t + t, 0: one}
+
+
+def test_the_exponential_mechanism_is_private_at_every_epsilon():
+    found = check_mechanism(ranking, FLIPS, epsilon="all")
+    assert found.proved and found.cases == 2 * len(FLIPS) * 24
+    half = check_mechanism(lambda y: ranking(y, 1), FLIPS, epsilon="all")
+    assert not half.proved and half.where == (0, inf) and half.certificate is None
+
+
+def test_where_it_fails_is_found_exactly():
+    """Ties in both half-spaces: against a report on one side they fail below the golden ratio."""
+    laws = {v: hypercube(v) for v in ((1, 1, 1, 1), (1, 1, 1, -1))}
+    found = check_mechanism(laws.get, [((1, 1, 1, 1), (1, 1, 1, -1))], epsilon="all")
+    assert found.where == (0, inf)
+    golden = ExactLaw({0: t + one, 1: t + one + t}), ExactLaw({0: t, 1: t + one + t + one})
+    narrow = check_mechanism(dict(enumerate(golden)).get, [(0, 1)], epsilon="all")
+    low, high = narrow.where
+    at = [high - 1e-6, high + 1e-6]
+    gaps = [log(golden[0].at(x)[0] / golden[1].at(x)[0]) - x for x in at]
+    assert low == 0 and gaps[0] > 0 > gaps[1]
+    assert found.violations == sum(
+        log(laws[x].at(0.3)[o]) - log(laws[y].at(0.3)[o]) > 0.3 + 1e-12
+        for x in laws
+        for y in laws
+        for o in laws[x].weights
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_noisy_count_loses_what_the_profile_says(steps):
+    counts = {v: discrete_laplace_law(v, 0, 4, steps) for v in range(5)}
+    for move in (1, 2):
+        pairs = [(v, v + move) for v in range(5 - move)]
+        found = check_mechanism(counts.get, pairs, epsilon="all")
+        profile = discrete_laplace_profile([move], steps, [1.0])
+        assert found.proved == (profile[0] <= 1e-15)
+
+
+@pytest.mark.parametrize(("steps", "private"), [(2, True), (1, False)])
+def test_permute_and_flip(steps, private):
+    scores = list(product(range(-1, 2), repeat=3))
+    laws = {u: permute_and_flip_law(dict(enumerate(u)), steps) for u in scores}
+    pairs = [(u, v) for u, v in combinations(scores, 2) if max(np.abs(np.subtract(u, v))) == 1]
+    assert check_mechanism(laws.get, pairs, epsilon="all").proved is private
+
+
+def test_positive_where_a_coefficient_is_negative_is_proved_by_pieces():
+    """s^2 - s + 1 has no root; s^2 - 3 s + 2 is negative between 1 and 2."""
+    assert all(sign == 1 for _, _, sign in _signs((1, -1, 1))) and len(_signs((1, -1, 1))) > 1
+    assert {sign for _, _, sign in _signs((2, -3, 1))} == {1, -1}
+
+
+def test_sides_that_meet_without_crossing_are_refused():
+    # the first difference is s (3 s - 1)^2, whose root no cut hits; the others are positive
+    p, q = Polynomial((16, 40)), Polynomial((80, -33, 9))
+    total = Polynomial((200, 0, 200))
+    laws = {0: ExactLaw({0: p, 1: total - p}), 1: ExactLaw({0: q, 1: total - q})}
+    with pytest.raises(ValueError, match="meet without crossing"):
+        check_mechanism(laws.get, [(0, 1)], epsilon="all")
+
+
+def test_bad_input():
+    coin = {0: exponential_law({0: 1, 1: 0}), 1: exponential_law({0: 0, 1: 1}, 2)}
+    with pytest.raises(ValueError, match=r"steps = \[1, 2\]"):
+        check_mechanism(coin.get, [(0, 1)], epsilon="all")
+    with pytest.raises(ValueError, match="epsilon = 'some'"):
+        check_mechanism(coin.get, [(0, 1)], epsilon="some")
+    with pytest.raises(ValueError, match="pairs is empty"):
+        check_mechanism(coin.get, [], epsilon="all")
+    with pytest.raises(ValueError, match="value = 5"):
+        discrete_laplace_law(5, 0, 4)
+    with pytest.raises(ValueError, match="whole numbers"):
+        Polynomial((0.5,))
+    with pytest.raises(ValueError, match="one value for all"):
+        joint_law(list(coin.values()))
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    return {"claim": "ONE", **check_mechanism(ranking, FLIPS[:9], epsilon="all").certificate}
+
+
+def verified(folder, certificates, records):
+    """The verifier's output on some certificates, by file name, and on what the records name."""
+    (folder / "certificates").mkdir(exist_ok=True)
+    for name, content in certificates.items():
+        (folder / "certificates" / f"{name}.json").write_text(json.dumps(content))
+
+    def named(content):
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    said = [{"id": name, "certificate": named(content)} for name, content in records.items()]
+    (folder / "claims.json").write_text(json.dumps([*said, {"id": "OTHER"}]))
+    run = subprocess.run(
+        [sys.executable, "-I", VERIFY, folder / "claims.json", folder / "certificates"],
+        capture_output=True,
+        text=True,
+    )
+    assert not run.stderr
+    return run.returncode, run.stdout.strip()
+
+
+def test_a_certificate_is_checked_again(tmp_path, certificate):
+    assert verified(tmp_path, {"ONE": certificate}, {"ONE": certificate}) == (
+        0,
+        "1 certificates checked again",
+    )
+
+
+def changed(certificate, *path, by=1):
+    """The certificate with one number changed, at a path of keys and indices."""
+    copy = json.loads(json.dumps(certificate))
+    place = copy
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] += by
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (("laws", 0, 0, 0), "comes out otherwise"),
+        (("differences", 0, 0), "comes out otherwise"),
+        (("power",), "comes out otherwise"),
+        (("pairs", 0, 0), "comes out otherwise"),
+    ],
+)
+def test_one_digit_changed_is_refused(tmp_path, certificate, path, said):
+    """By its hash; and by the integers, if the record had been changed with it."""
+    altered = changed(certificate, *path)
+    code, words = verified(tmp_path, {"ONE": altered}, {"ONE": certificate})
+    assert code == 1 and "not the certificate that the record names" in words
+    code, words = verified(tmp_path, {"ONE": altered}, {"ONE": altered})
+    assert code == 1 and said in words
+
+
+def test_what_is_false_has_no_certificate_that_passes(tmp_path, certificate):
+    """The same laws with half the power, and the differences that then come out."""
+    false = changed(certificate, "power", by=-1)
+    laws = false["laws"]
+    totals = [np.sum([p + [0] * (9 - len(p)) for p in law], axis=0).tolist() for law in laws]
+    false["differences"], false["which"] = [], []
+    for x, y in false["pairs"]:
+        row = []
+        for p, q in zip(laws[x], laws[y], strict=True):
+            p, q, zp, zq = (Polynomial(tuple(c)) for c in (p, q, totals[x], totals[y]))
+            row.append(len(false["differences"]))
+            false["differences"].append([*(t * q * zp - p * zq).shifted().coefficients])
+        false["which"].append(row)
+    code, words = verified(tmp_path, {"ONE": false}, {"ONE": false})
+    assert code == 1 and "may be negative" in words
+
+
+def test_a_certificate_of_another_claim_is_refused(tmp_path, certificate):
+    code, words = verified(tmp_path, {"TWO": certificate}, {"TWO": certificate})
+    assert code == 1 and "another claim" in words
+    code, words = verified(tmp_path, {}, {"ONE": certificate, "TWO": certificate})
+    assert code == 1 and "TWO" in words
+
+
+@pytest.mark.parametrize("steps", [Fraction(9, 5), 2, Fraction(11, 5)])
+def test_steps_may_be_fractions(steps):
+    laws = {v: discrete_laplace_law(v, 0, 3, steps) for v in range(4)}
+    z = exp(-0.7 / float(steps))
+    assert laws[1].at(0.7)[0] == pytest.approx(z / (1 + z))
+    pairs = [(v, v + 2) for v in range(2)]
+    assert check_mechanism(laws.get, pairs, epsilon="all").proved is (steps >= 2)
+    with pytest.raises(ValueError, match="positive whole numbers and fractions"):
+        exponential_law({0: 1, 1: 0}, -steps)
