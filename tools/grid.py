@@ -42,6 +42,7 @@ _SPARE = 1e-6  # of the width of a range: how near a run goes to an end that is 
 _GLUE = "application/papermill.record/text/plain"
 # \inf is a formula, "information" a word
 _WORD = re.compile(r"(?<![\w\\])(nan|inf|infinity)(?!\w)", re.IGNORECASE)
+_NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 
 Setting = dict[str, Any]
 
@@ -187,7 +188,7 @@ def page_found(
     ledger = load_ledger(ROOT / "book" / "claims.yml")
     ran = [(kind, given, one) for kind, given, one in results if one]
     own = [x for kind, _, one in ran if kind == "own" for x in one.get("not_finite", ())]
-    usual = {cell for cell, words in own if "nan" not in words.lower()}
+    usual = {cell for cell, words in own if not _NAN.search(words)}
     found: dict[str, Any] = {
         "runs": collections.Counter(kind for kind, *_ in results),
         "ran": collections.Counter(kind for kind, *_ in ran),
@@ -206,7 +207,7 @@ def page_found(
             found["failed"].append(at | {"why": one["error"]})
             continue
         for cell, words in one.get("not_finite", ()):
-            if cell not in usual:
+            if cell not in usual or _NAN.search(words):
                 found["not_finite"].append(at | {"cell": cell, "words": words})
         for problem in sorted(ledger_problems(ledger, one["records"], [page])):
             found["contradictions"].append(at | {"problem": problem})

@@ -116,12 +116,14 @@ def found(*results: tuple[str, dict[str, Any], dict[str, Any] | None]) -> dict[s
 
 def test_what_goes_wrong_is_told_with_its_setting() -> None:
     own = ("own", {}, result(not_finite=[["a", "loss inf"], ["b", "nan"]]))
-    more = result(not_finite=[["a", "loss inf"], ["c", "inf"]], longest=130.2)
+    words = [["a", "loss inf"], ["a", "loss NaN"], ["c", "inf"]]
+    more = result(not_finite=words, longest=130.2)
     failed = result(error="cell 3:\nValueError: no")
     told = found(own, ("pairs", {"k": 1}, more), ("tops", {"k": 2}, failed), ("seeds", {}, None))
     lines = "\n".join(grid.problems(told))
     assert "k=1: not finite: inf" in lines and ": not finite: nan" in lines
     assert "k=2: failed: ValueError: no" in lines and "k=1: slow: 130" in lines
+    assert "k=1: not finite: loss NaN" in lines
     assert "loss inf" not in lines, "as the page says at its own setting"
     shown = grid.summary({"pages": told, "statistical": []})["pages"]["34-how-much-epsilon"]
     assert (shown["runs"], shown["planned"], shown["failed"], shown["longest"]) == (3, 4, 1, 130)
