@@ -11,7 +11,7 @@ CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book live live-check test lint check-pages golden grid house bench clean
+.PHONY: help book live live-check test lint check-pages golden mutants grid twice matrix house bench clean
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
@@ -69,8 +69,17 @@ house: $(VENV)/.made  ## the package in numbers: lines, public names, which page
 golden: $(VENV)/.made  ## does the book still say what it said? (for whoever restructures)
 	$(BIN)/python tools/golden.py $(ARGS)
 
-grid: $(VENV)/.made  ## every page at the ends of its parameters and at 20 seeds (a night; resumes)
+grid: $(VENV)/.made  ## every page at the ends of its parameters and at 20 seeds (hours; resumes)
 	$(BIN)/python tools/grid.py $(ARGS)
+
+mutants: $(VENV)/.made  ## would the checks notice? seeded defects, one after the other (an hour)
+	$(BIN)/python tools/mutants.py --summary book/trust/mutants.json $(ARGS)
+
+twice: $(VENV)/.made  ## two builds in other folders and surroundings: the same bytes?
+	$(BIN)/python tools/twice.py $(ARGS)
+
+matrix: $(VENV)/.made  ## the science under the Pythons that are here, lowest and latest dependencies
+	$(BIN)/python tools/matrix.py $(ARGS)
 
 # The peers are wanted here only; the pins of the environment hold for what they bring along.
 $(VENV)/.bench: $(VENV)/.made benchmarks/requirements.txt

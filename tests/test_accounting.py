@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from itertools import product
 
 import numpy as np
@@ -148,3 +149,17 @@ def test_totals_and_deltas_out_of_range_are_refused():
     for delta in (-0.1, 1.0, math.nan):
         with pytest.raises(ValueError, match="delta = "):
             composed_response_epsilon(1.0, 2, delta)
+
+
+@pytest.mark.parametrize("share", [1e-13, 1e-6, 0.01])
+@pytest.mark.parametrize(("epsilon", "q"), [(0.1, 3), (0.1, 7), (0.7, 9), (0.3, 50), (0.9, 300)])
+def test_the_bracket_holds_the_exact_epsilon_to_the_last_digit(epsilon, q, share):
+    """Close to q epsilon only the report of truths counts: delta = p^q (1 - exp(e - q epsilon))."""
+    with localcontext(prec=60):
+        pure = q * Decimal(epsilon)
+        chance = (1 + (-Decimal(epsilon)).exp()) ** -q
+        delta = share * float(chance)
+        exact = pure + (1 - Decimal(delta) / chance).ln()
+        low, high = map(Decimal, composed_response_epsilon(epsilon, q, delta))
+        assert low <= exact <= high
+        assert high - low <= Decimal("1e-11") * pure

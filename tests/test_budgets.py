@@ -123,3 +123,12 @@ def test_every_ranker_that_draws_is_an_object() -> None:
         and "rng" in inspect.signature(getattr(rankers, name)).parameters
     ]
     assert drawing == []
+
+
+def test_a_loss_of_the_ranking_that_nobody_knows_lies_between_0_and_that_of_the_release():
+    for ranker in (
+        rankers.PerturbedMle.private(0.5, Edge(4)),
+        rankers.FlippedAnswers.private(0.5, Edge(4, exchange=False)),
+    ):
+        assert ranker.loss()[1] == pytest.approx(0.5)
+        assert ranker.loss("ranking") == (0.0, ranker.loss()[1])

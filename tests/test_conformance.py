@@ -15,7 +15,14 @@ import numpy as np
 import pytest
 
 from dpbook.models import all_rankings
-from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, check_mechanism
+from dpbook.privacy import (
+    Edge,
+    Person,
+    WholeRanking,
+    audit_sampler,
+    check_mechanism,
+    record_play,
+)
 from dpbook.rankers import (
     AnswersOnDemand,
     CappedKwikSort,
@@ -323,3 +330,133 @@ def test_the_rest_is_refused_by_name(ranker: Ranker, data: Any) -> None:
             call()
     with pytest.raises(AttributeError):
         ranker.scale = 1.0  # type: ignore[misc]
+
+
+# ------------------------------------------------------------------ the code itself
+
+
+def lists(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Everybody's ranking replaced by every other."""
+    for who, new in product(range(len(LISTS)), permutations(range(3))):
+        other = LISTS.copy()
+        other[who] = new
+        if (other != LISTS).any():
+            yield LISTS, other
+
+
+def turned(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Every answer of the table turned round."""
+    for at in np.argwhere(THREE):
+        move = np.zeros_like(THREE)
+        move[tuple(at)] -= 1
+        yield THREE, THREE + move + (-move.T)
+
+
+def upper(published: Any) -> np.ndarray:
+    """The reports "i before j", i < j, of which the others are the rest."""
+    return np.asarray(published)[..., *np.triu_indices(3, 1)]
+
+
+@dataclass(frozen=True)
+class Play:
+    """What `record_play` can see of a ranker, without a look at its law."""
+
+    ranker: Any
+    pairs: Callable[[Any], Iterator[tuple[Any, Any]]]
+    run: Callable[[Any], Callable[..., Any]] = lambda ranker: ranker.publish
+    shift: bool = True  # else the noise is compared with thresholds: no value is behind it
+    scale: bool = True  # else no call has the scale, and no number is multiplied by it
+    less: float = 0.5  # of the scale is certainly too little on one path
+
+
+def reports(ranker: Any) -> Callable[..., Any]:
+    return lambda data, rng: upper(ranker.publish(data, rng=rng))
+
+
+def answers(ranker: AnswersOnDemand) -> Callable[..., Any]:
+    return lambda data, rng: ranker.answers(data, rng=rng).values
+
+
+def people_asked(ranker: OneQuestion) -> Callable[..., Any]:
+    """Of so many who agree that one more or less decides nothing, and the questions stay."""
+    return lambda data, rng: ranker.publish(np.concatenate([data, [[0, 1, 2]] * 57]), rng=rng)
+
+
+PLAYS = {name: Play(case.ranker, case.pairs) for name, case in CASES.items()}
+PLAYS |= {
+    "counts, one more": Play(
+        counts(EPSILON, WholeRanking(3, relation="add_remove")),
+        lambda unit: tables(WholeRanking(3, users=3, relation="add_remove")),
+    ),
+    "exponential": Play(CASES["exponential"].ranker, tables, shift=False, scale=False),
+    "perturbed MLE": Play(OTHERS["perturbed MLE"][0], tables, less=0.25),
+    "footrule": Play(OTHERS["footrule"][0], lists),
+    "one pair": Play(OTHERS["one pair"][0], lists, reports),
+    "all pairs": Play(OTHERS["all pairs"][0], lists, reports),
+    "hypercube": Play(OTHERS["hypercube"][0], lists, shift=False, scale=False),
+    "one question": Play(
+        OneQuestion.private(16.0, ALONE, groups=3), lists, people_asked, shift=False, scale=False
+    ),
+    "on demand": Play(OTHERS["on demand"][0], lists, answers, shift=False),
+    "flipped answers": Play(OTHERS["flipped answers"][0], turned),
+    "Laplace answers": Play(OTHERS["Laplace answers"][0], turned, reports),
+}
+every_play = pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
+
+
+def played(play: Play, twin: Callable[[Any, Any], Callable[..., Any]], scale: float) -> list[Any]:
+    """Reports on a twin, made from the two data sets it is to tell apart; on all neighbours, or
+    every so many of them.
+    """
+    pairs = list(play.pairs(play.ranker.unit))
+    return [
+        record_play(
+            twin(x, y), x, y, seed=seed, declared=EPSILON if play.shift else None, scale=scale
+        )
+        for seed, (x, y) in enumerate(pairs[:: 1 + len(pairs) // 16])
+    ]
+
+
+@every_play
+def test_the_code_moves_its_values_by_what_is_declared_and_nothing_else(play: Play) -> None:
+    ranker = play.ranker
+    found = played(play, lambda x, y: play.run(ranker), ranker.scale)
+    assert not [words for report in found for words in report.violations]
+    assert all(report.number[0] == report.number[1] > 0 for report in found)
+    if play.shift:
+        assert max(report.l1 + report.count for report in found) > EPSILON / 2
+
+
+@every_play
+def test_too_little_noise_is_seen_in_the_code(play: Play) -> None:
+    less = replace(play.ranker, scale=play.less * play.ranker.scale)
+    found = played(play, lambda x, y: play.run(less), less.scale)
+    seen = [words for report in found for words in report.violations]
+    assert all("declared" in words for words in seen)
+    assert bool(seen) is play.shift
+
+
+@every_play
+def test_a_scale_that_looks_at_the_data_is_seen_in_the_code(play: Play) -> None:
+    loud = replace(play.ranker, scale=4 * play.ranker.scale)
+
+    def twin(x: Any, y: Any) -> Callable[..., Any]:
+        runs = play.run(play.ranker), play.run(loud)
+        return lambda data, rng: runs[np.array_equal(data, x)](data, rng=rng)
+
+    found = played(play, twin, play.ranker.scale)
+    assert any(report.violations for report in found) is play.scale
+
+
+@every_play
+def test_a_call_that_looks_at_the_data_is_seen_in_the_code(play: Play) -> None:
+    def twin(x: Any, y: Any) -> Callable[..., Any]:
+        def run(data: Any, rng: Any) -> Any:
+            out = play.run(play.ranker)(data, rng=rng)
+            return out if np.array_equal(data, x) else out + 0 * rng.random()
+
+        return run
+
+    for report in played(play, twin, play.ranker.scale):
+        assert report.number[1] == report.number[0] + 1
+        assert any("test_conformance" in words for words in report.violations)

@@ -81,3 +81,9 @@ def test_bad_arguments() -> None:
     ):
         with pytest.raises(ValueError, match=named):
             call()
+
+
+def test_reports_that_say_nothing_are_wrong_as_often_whoever_agrees():
+    """Both rows of the printed channel are alike."""
+    found = pair_errors(PairResponses.printed(1.0, WholeRanking(2)), [0.2, 0.9], 3).wrong
+    assert found[0] == pytest.approx(found[1], rel=1e-12)

@@ -90,3 +90,9 @@ def test_programs_that_are_none_are_refused():
         fano.best_private_rule(costs, totals, pairs, 0.0)
     with pytest.raises(RuntimeError, match="not solved"):
         fano.best_private_rule(costs, sparse.csr_array([[-1.0, -1.0]]), pairs, 1.0)
+
+
+def test_kl_goes_from_the_first_to_the_second():
+    sure, even = np.array([[0.5, 0.9], [0.1, 0.5]]), np.full((2, 2), 0.5)
+    assert fano.edge_kl(sure, even) == pytest.approx(0.9 * log(1.8) + 0.1 * log(0.2))
+    assert fano.edge_kl(even, sure) == pytest.approx(0.5 * log(25 / 9))

@@ -21,6 +21,7 @@ OTHER_NOISE: dict[str, str] = {
     "lower_bounds_by_reduction": "one sign, read from two of many noisy counts",
     "23-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
     "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
+    "04-noisy-counts": "broken twins as a reader may write them, for the recorder",
     "reward_model": "on a sum of answers with features, which no ranker releases",
     "randomized_response": "noise on single bits, whose variance page 17 measures",
 }

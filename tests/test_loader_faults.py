@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import io
+import pickle
 import random
 import threading
 import time
@@ -282,6 +284,36 @@ def test_pieces_of_an_answer_are_put_together(serve: Callable[[Answer], None]) -
     assert loader.dataset_text("small") == CSV.decode()
 
 
+@pytest.mark.parametrize(
+    ("place", "sent", "fine"),
+    [
+        ("/elsewhere", RAW, True),
+        ("/elsewhere", b"other bytes", False),
+        ("/raw.zip", RAW, False),  # in a circle
+        ("file:///etc/hostname", RAW, False),
+    ],
+)
+def test_a_redirect_does_not_help_other_bytes(
+    place: str, sent: bytes, fine: bool, serve: Callable[[Answer], None], cache: Path
+) -> None:
+    def answer(handler: BaseHTTPRequestHandler, stop: threading.Event) -> None:
+        moved = handler.path == "/raw.zip"
+        handler.send_response(302 if moved else 200)
+        if moved:
+            handler.send_header("Location", place)
+        handler.send_header("Content-Length", "0" if moved else str(len(sent)))
+        handler.end_headers()
+        handler.wfile.write(b"" if moved else sent)
+
+    serve(answer)
+    if fine:
+        assert loader.dataset_text("small") == CSV.decode()
+        return
+    with fault(digest(sent) if sent != RAW else "cannot fetch"):
+        loader.dataset_text("small")
+    assert not cache.exists()
+
+
 # ---------------------------------------------------------------- archives and other layouts
 
 MEMBER = "sushi3-2016/sushi3a.5000.10.order"
@@ -363,6 +395,85 @@ def test_files_with_changed_bytes_are_one_fault(register: Register) -> None:
                 raw[source.randrange(len(raw))] = source.randrange(256)
             with fault("raw.zip"):
                 loader.dataset_text("small", opener=lambda url, raw=bytes(raw): raw)
+
+
+LINK = 0o120777 << 16  # a symbolic link, as Unix writes it into an archive
+
+
+@pytest.mark.parametrize(
+    ("member", "kind", "content", "fine"),
+    [
+        (MEMBER, 0, ORDERS, True),
+        (f"../../{MEMBER}", 0, ORDERS, True),
+        (f"/tmp/../../{MEMBER}", 0, ORDERS, True),
+        (f"C:\\..\\{MEMBER}", 0, ORDERS, True),
+        (MEMBER, LINK, b"/etc/hostname", False),
+        (MEMBER, LINK, b"../small.csv", False),
+    ],
+)
+def test_an_archive_cannot_write_or_lead_elsewhere(
+    member: str,
+    kind: int,
+    content: bytes,
+    fine: bool,
+    register: Register,
+    cache: Path,
+    tmp_path: Path,
+) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as file:
+        info = zipfile.ZipInfo(member)
+        info.external_attr = kind
+        file.writestr(info, content)
+    orders = _official.from_sushi(archive(ORDERS))
+    register(convert=_official.from_sushi, raw_sha256="", sha256=digest(orders.encode()))
+    with contextlib.nullcontext() if fine else fault("does not have the expected layout"):
+        # only the content of the member is read, whatever path it claims to have
+        assert loader.dataset_text("small", opener=lambda url: stream.getvalue()) == orders
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == [cache / "small.csv"] * fine
+
+
+class Touch:
+    """What makes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+# An R promise to call `system`, in R's own ASCII form: R would run it when the value is asked for.
+PROMISE = (
+    b"RDA2\nA\n2\n262153\n131840\n1026\n1\n262153\n5\nimmig\n5\n252\n6\n1\n262153\n6\nsystem\n"
+    b"2\n16\n1\n262153\n8\ntouch\\040x\n254\n254\n"
+)
+
+
+def test_code_in_an_r_file_never_runs(
+    register: Register, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rdata", reason="the optional package rdata is not installed")
+    monkeypatch.chdir(tmp_path)
+    register(convert=loader.DATASETS["immigration"].convert, raw_sha256="")
+    pickled = pickle.dumps(Touch(tmp_path / "x"))
+    for raw in (PROMISE, gzip.compress(PROMISE), pickled):
+        with fault("does not have the expected layout"):
+            loader.dataset_text("small", opener=lambda url, raw=raw: raw)
+        assert not (tmp_path / "x").exists()
+    pickle.loads(pickled)
+    assert (tmp_path / "x").exists(), "the control: it would have acted"
+
+
+def test_an_r_file_that_unpacks_without_end_is_refused_by_its_digest(register: Register) -> None:
+    bomb = gzip.compress(bytes(2**26), compresslevel=1)
+    assert len(bomb) < _official.MAX_BYTES
+    for name in ("immigration", "cems_1998"):  # those of prefmod, read by rdata
+        known = loader.DATASETS[name]
+        assert known.raw_sha256
+        register(convert=known.convert, raw_sha256=known.raw_sha256)
+        with at_most(2**22), fault("SHA-256 of .* expected"):
+            loader.dataset_text("small", opener=lambda url: bomb)
 
 
 @pytest.mark.parametrize("raw", [b"", b"junk", b"RDX3\nX\n" + bytes(60), bytes(range(256))])

@@ -186,6 +186,13 @@ def test_the_checker_finds_the_loss_of_randomised_response():
     assert check_mechanism(response(0.8), [(0, 1)]).private is None
 
 
+def test_a_delta_a_tenth_too_small_is_refused():
+    law, delta = response(0.75), 0.75 - math.e * 0.25
+    for share, private in ((1.0, True), (0.9, False)):
+        report = check_mechanism(law, [(0, 1)], epsilon=1.0, delta=share * delta)
+        assert report.private is private
+
+
 def test_the_checker_names_the_worst_pair_and_outcome():
     laws = {"a": [0.5, 0.5], "b": [0.4, 0.6], "c": [0.1, 0.9]}
     report = check_mechanism(laws.get, [("a", "b"), ("b", "c"), ("a", "a")])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import expon, laplace, norm
+from scipy.stats import expon, laplace, norm, rv_histogram
 
 from dpbook.models import all_rankings
 from dpbook.privacy import (
@@ -20,6 +20,9 @@ from dpbook.privacy import (
     sets_of,
     top_k_law,
 )
+
+# A density that jumps where no cell of the quadrature begins.
+STEPS = rv_histogram((np.array([1.0, 5, 2, 7, 1]), np.linspace(-3.3, 3.1, 6)), density=False)
 
 
 @pytest.mark.parametrize("scale", [0.8, 2.0])
@@ -78,6 +81,20 @@ def test_tables_of_rankings_and_people() -> None:
     assert check_ranker(lambda counts: np.full(3, 1 / 3), Person(3, per_user=1, users=2)).loss == 0
 
 
+def test_who_wins_in_a_table_of_rankings_is_ranked_first() -> None:
+    """Its rows are winners: the ranking that is named is likelier where its first item leads."""
+    report = check_ranker(laplace(scale=1), WholeRanking(2, users=1))
+    first = "AB".index(report.outcome.removeprefix("ranking ")[0])
+    likelier, other = (report.pair[side] for side in np.argsort(report.chances)[::-1])
+    assert likelier[first].sum() == 1 and other[first].sum() == 0
+
+
+def test_one_thousandth_of_epsilon_too_much_is_not_private() -> None:
+    loss = check_ranker(laplace(scale=2), Edge(2)).loss
+    assert check_ranker(laplace(scale=2), Edge(2), epsilon=loss * (1 + 1e-9)).private
+    assert not check_ranker(laplace(scale=2), Edge(2), epsilon=0.999 * loss).private
+
+
 @pytest.mark.parametrize(
     ("mechanism", "unit", "options", "words"),
     [
@@ -89,6 +106,7 @@ def test_tables_of_rankings_and_people() -> None:
         ("laplace", Edge(3), {}, "mechanism = 'laplace': allowed is a function"),
         (laplace(scale=2), Edge(6), {}, "unit has 6 items: allowed are 2 to 5"),
         (laplace(scale=0.02), Edge(3), {}, "wider noise"),
+        (STEPS, Edge(2), {}, "too rough for a quadrature"),
     ],
 )
 def test_refusals_say_what_to_return(

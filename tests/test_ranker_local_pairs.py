@@ -328,7 +328,7 @@ def test_one_pair_beats_the_other_protocols_at_the_same_epsilon(epsilon: float) 
 def test_releases_are_single_releases_in_turn(queries: int) -> None:
     people = mallows_rankings(40, 4, phi=0.5, rng=rng())
     ranker = PairResponses.private(1.0, FOUR, queries=queries)
-    many, draw = ranker.releases(people, (2, 3), rng=rng(1)), rng(1)
+    many, draw = ranker.publish(people, (2, 3), rng=rng(1)), rng(1)
     single = [ranker.release(people, ranker.noise(40, rng=draw)) for _ in range(6)]
     np.testing.assert_array_equal(many, np.reshape(single, (2, 3, 4, 4)))
     assert (many[0, 0] != many[0, 1]).any()

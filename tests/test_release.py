@@ -202,6 +202,29 @@ def test_each_person_keeps_at_most_the_limit() -> None:
     assert data.keep(10**9).person.size == 4000  # nobody is above this
 
 
+def test_a_release_counts_no_more_of_a_person_than_its_noise_is_made_for() -> None:
+    """At scale 2 / 50 noise is 0 but once in 10^10 draws."""
+    many = comparisons([(0, 0, 1)] * 9, 2)
+    how = {"epsilon": 50, "protect": "person", "statistic": "wins"}
+    assert rank_privately(many, max_answers=1, **how).released.tolist() == [1, 0]
+
+
+def test_noise_and_kept_answers_are_drawn_anew_each_time() -> None:
+    """The same by chance: 1 in 10^12 for the noise on five counts, 2 in 2^100 for the answers."""
+    data = comparisons([(0, 0, 1), (0, 1, 0)], 5)
+    assert len({tuple(data.keep(1).data.ravel().tolist()) for _ in range(100)}) == 2
+    how = {"epsilon": "0.01", "protect": "person", "max_answers": 2}
+    one, other = (rank_privately(data, **how).released.tolist() for _ in range(2))
+    assert one != other
+
+
+def test_the_statement_says_how_often_a_guess_is_right() -> None:
+    """e / (1 + e) = 0.73106 at epsilon 1."""
+    how = {"epsilon": 1, "protect": "person", "max_answers": 1}
+    statement = rank_privately(comparisons([(0, 0, 1)], 2), **how).statement
+    assert "right at most 73.11 instead of 50 times in 100" in statement
+
+
 def test_what_a_person_keeps_does_not_hang_on_others() -> None:
     """Every subset of the right size is drawn, equally often, whoever else is there."""
     mine = [(5, k % 3, (k + 1) % 3) for k in range(4)]

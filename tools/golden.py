@@ -36,7 +36,7 @@ def compare(profile: str, only: Sequence[str], *, write: bool, workers: int) -> 
     jobs = [job for job in plan(ROOT, out, profile=profile) if job.page.name in names]
     jobs += [] if only else errata_jobs(ROOT, out)
     with sole_build(ROOT, out):
-        failed = execute_stale(jobs, ROOT, workers, timeout=3600)
+        failed = execute_stale(jobs, ROOT, out, workers, timeout=3600)
         found = gathered([job.target for job in jobs])
     path = FOLDER / f"{profile}.tsv"
     before = load(path)

@@ -105,6 +105,8 @@ def finish_html(
     """On ``html-page-context``: the same page for a screen reader."""
     if body := context.get("body"):
         context["body"] = accessible(body)
+    if title := context.get("pagetitle"):  # the theme's heading for print, put in as markup
+        context["pagetitle"] = html.escape(title, quote=False)
 
 
 def accessible(body: str) -> str:

@@ -5,6 +5,7 @@ Everything of one build lies under one output directory::
     executed/notebooks/NN-topic.ipynb   executed copies, each with the key it was made from
     executed/errata.ipynb               the same for the reproducers of the errata
     claims.json                         what the pages found
+    seconds.json                        what no two builds share: how long each page took
     html/                               the book, replaced only by a complete new one
     .dpbook, .lock                      the folder is ours; one build at a time
 """
@@ -12,6 +13,7 @@ Everything of one build lies under one output directory::
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shlex
 import shutil
@@ -38,6 +40,8 @@ from dpbook.book.pages import (
 )
 from dpbook.book.rendering import render, render_page
 from dpbook.book.runner import Job, Outcome, run_pages
+
+TIMES = "seconds.json"
 
 
 def plan(
@@ -73,7 +77,10 @@ def plan(
 
 def _job(page: Page, given: Mapping[str, Any], root: Path, out: Path) -> Job:
     parameters = validate(page, given)
-    key = page_key(page, parameters, root)
+    try:
+        key = page_key(page, parameters, root)
+    except PageError as error:
+        raise PageError(f"page {page.name}: {error}") from None
     return Job(page, parameters, key, out / "executed" / "notebooks" / f"{page.name}.ipynb")
 
 
@@ -87,7 +94,7 @@ def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int, time
     """Execute the stale pages, check the claims, render; return the exit status."""
     jobs = [*jobs, *errata_jobs(root, out)]
     with sole_build(root, out):
-        if not execute_stale(jobs, root, workers, timeout):
+        if not execute_stale(jobs, root, out, workers, timeout):
             if problems := collect(out, root):
                 print("\nClaims that disagree with the ledger:", file=sys.stderr)
                 print(*(f"  {line}" for line in problems), sep="\n", file=sys.stderr)
@@ -99,15 +106,20 @@ def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int, time
         return 1
 
 
-def execute_stale(jobs: Sequence[Job], root: Path, workers: int, timeout: float) -> list[Outcome]:
+def execute_stale(
+    jobs: Sequence[Job], root: Path, out: Path, workers: int, timeout: float
+) -> list[Outcome]:
     """Execute what is stale; those that failed."""
     stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
     # The longest first, so that no core waits at the end for one page; new pages before all.
-    stale.sort(key=lambda job: -stamp_of(job.target).get("seconds", float("inf")))
+    took = _times(out / TIMES)
+    stale.sort(key=lambda job: -took.get(job.page.name, float("inf")))
     print(f"{len(jobs)} pages: {len(stale)} to execute, {len(jobs) - len(stale)} up to date")
     start = time.perf_counter()
     outcomes = run_pages(stale, root=root, workers=workers, timeout=timeout)
     if stale:
+        took |= {one.job.page.name: round(one.seconds, 3) for one in outcomes if not one.error}
+        write_whole(out / TIMES, json.dumps(took, indent=1, sort_keys=True))
         print(f"executed in {time.perf_counter() - start:.1f} s")
     failed = [outcome for outcome in outcomes if outcome.error]
     for outcome in failed:
@@ -115,6 +127,15 @@ def execute_stale(jobs: Sequence[Job], root: Path, workers: int, timeout: float)
     if failed:
         print(f"\nfailed: {', '.join(one.job.page.name for one in failed)}", file=sys.stderr)
     return failed
+
+
+def _times(path: Path) -> dict[str, float]:
+    """Seconds that pages took when they last ran; none if the file is missing or torn."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {name: float(seconds) for name, seconds in found.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
 
 
 def _tell(outcome: Outcome) -> None:

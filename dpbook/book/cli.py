@@ -58,7 +58,8 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         return 128 + signal.SIGPIPE
     except OSError as error:  # a full disk, a folder that has lost its permissions
         what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-        print(f"dpbook: {what}; the previous book is as before", file=sys.stderr)
+        advice = "make room or leave to write there, or name another folder with --output"
+        print(f"dpbook: {what}; the previous book is as before; {advice}", file=sys.stderr)
         return 1
 
 

@@ -104,8 +104,8 @@ def use_style() -> None:
     if get_ipython() is not None:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
 
-        # No tight bounding box: figures of one size stay one size on the page.
-        set_matplotlib_formats("svg", bbox_inches=None)
+        # No tight bounding box: figures of one size stay one size on the page. And no date.
+        set_matplotlib_formats("svg", bbox_inches=None, metadata={"Date": None})
 
 
 def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0.0) -> Annotation:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book.ledger import raw_entries
-from dpbook.book.pages import Page
+from dpbook.book.pages import Page, PageError
 
 # What a cell can see of its claims; the other fields are only shown.
 _CLAIM_FIELDS = ("id", "kind", "status", "verdict", "tier", "report")
@@ -92,7 +92,7 @@ def reached(sources: Iterable[str], root: Path) -> set[Path]:
     found: set[Path] = set()
     # Without the lines that are commands of IPython.
     plain = (re.sub(r"(?m)^\s*[%!].*$", "", source) for source in sources)
-    todo = [path for source in plain for path in _imports(_names(ast.parse(source)), root)]
+    todo = [p for source in plain for p in _imports(_names(_tree(source, "a cell")), root)]
     while todo:
         if (path := todo.pop()) not in found:
             found.add(path)
@@ -102,7 +102,15 @@ def reached(sources: Iterable[str], root: Path) -> set[Path]:
 
 @lru_cache(maxsize=512)
 def _parsed(path: Path, changed: int) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return _tree(path.read_text(encoding="utf-8"), str(path))
+
+
+def _tree(source: str, where: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        line = f"line {error.lineno}: {(error.text or '').strip()!r}"
+        raise PageError(f"{where} is not valid Python: {error.msg} in {line}") from None
 
 
 @lru_cache(maxsize=512)

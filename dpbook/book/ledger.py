@@ -128,7 +128,10 @@ def _version(path: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)
 def _parsed(path: Path, changed: int, size: int) -> list[Any]:
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise LedgerError(f"{path.name} is not valid UTF-8: {error}") from error
     if path.suffix == ".json":
         return list(json.loads(text))
     import yaml

@@ -13,6 +13,7 @@ from dpbook.book.pages import PageError
 
 MARKER = ".dpbook"
 STAGING = "staging-"
+OLD = "html.old"  # the book while the next one takes its place
 
 
 def claim_folder(out: Path) -> Path:
@@ -49,6 +50,8 @@ def sole_build(root: Path, out: Path) -> Iterator[None]:
         lock.flush()
         for left in out.glob(f"{STAGING}*"):
             shutil.rmtree(left, ignore_errors=True)
+        if (out / OLD).exists() and not (out / "html").exists():  # killed between two renamings
+            (out / OLD).rename(out / "html")
         yield
 
 

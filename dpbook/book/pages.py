@@ -129,7 +129,7 @@ def read_page(path: Path) -> Page:
         parameters = parse_parameters(tagged[0])
     except PageError as error:
         raise PageError(f"page {path.stem}: {error}") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, KeyError, AttributeError, *_UNREADABLE) as error:
         why = f"not a readable notebook ({type(error).__name__}: {error})"
         raise PageError(f"page {path.stem}: {why}") from None
     lines = (line for kind, _, text in cells if kind == "markdown" for line in text.splitlines())
@@ -230,9 +230,11 @@ def _profiles(root: Path) -> dict[str, Any]:
 
     try:
         profiles = yaml.safe_load((root / "notebooks" / PROFILES).read_text(encoding="utf-8"))
-        return {"default": {}} | (profiles or {})
-    except (OSError, TypeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise PageError(f"notebooks/{PROFILES} cannot be read: {error}") from None
+    if not isinstance(profiles or {}, dict):
+        raise PageError(f"notebooks/{PROFILES} must map names of profiles to pages")
+    return {"default": {}} | (profiles or {})
 
 
 def parse_parameters(source: str) -> dict[str, Parameter]:

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from dpbook.book.children import run_python
-from dpbook.book.output import STAGING, claim_folder, write_whole
+from dpbook.book.output import OLD, STAGING, claim_folder, write_whole
 from dpbook.book.runner import plain, python_path
 
 STAGE = "{stage}"  # in a command: the folder that is made for it
@@ -73,7 +73,7 @@ def _refuse(what: str, lines: list[str], out: Path) -> None:
 
 
 def _swap_in(new: Path, place: Path) -> None:
-    old = place.with_name(place.name + ".old")
+    old = place.with_name(OLD)
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
         place.rename(old)

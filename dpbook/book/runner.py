@@ -154,13 +154,12 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
         lines = [textwrap.indent(failure.source, "    "), *above]
         error = place + "\n".join([*lines, f"{failure.ename}: {failure.evalue}"])
     except CellTimeoutError:
-        error = f"{place}the page took longer than {timeout:g} s"
+        error = f"{place}the page took longer than {timeout:g} s, the most that --timeout allows"
     except Exception as failure:
         error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
     if not error:
-        stamp = {"key": job.key, "parameters": job.parameters, "seconds": round(seconds, 3)}
-        notebook.metadata["dpbook"] = stamp
+        notebook.metadata["dpbook"] = {"key": job.key, "parameters": job.parameters}
         write_whole(job.target, nbformat.writes(notebook))
     return Outcome(job, seconds, error, longest)
 

@@ -91,9 +91,9 @@ class ClaimsDirective(SphinxDirective):
         return _ledger(self.env), {record["id"]: record for record in records or ()}
 
     def inline(self, text: str | None) -> list[nodes.Node]:
-        """Parse inline Markdown; ``*``, ``_`` and ``<`` outside math and code mean themselves."""
+        """Parse inline Markdown; outside math, code and roles all text means itself."""
         pieces = re.split(r"(\$[^$]+\$|`[^`]+`)", " ".join((text or "").split()))
-        plain = [re.sub(r"([*_<])", r"\\\1", p) if i % 2 == 0 else p for i, p in enumerate(pieces)]
+        plain = [re.sub(r"([*_<[])", r"\\\1", p) if i % 2 == 0 else p for i, p in enumerate(pieces)]
         children, messages = self.state.inline_text("".join(plain), self.lineno)
         return [*children, *messages]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 WIDEST = 10.0
 # Relative accuracy of the Hessian: it slows Newton's method down by this factor per step at most.
 HESSIAN_ACCURACY = 1e-5
+_FEW_ITEMS = 40  # up to so many the certificate of all replicates comes at once
 
 
 class TooWideError(Exception):
@@ -37,7 +38,11 @@ class WinCounts:
 
     won: Array
     least: float  # the weight of each pair
-    block: ClassVar[int] = 50  # replicates
+
+    @property
+    def block(self) -> int:
+        """Replicates worked on at once: a cache's worth, and enough to be worth the calls."""
+        return max(50, 2**12 // self.won.shape[-1])
 
     def part(self, index: Any) -> WinCounts:
         return self if self.won.ndim == 1 else WinCounts(self.won[index], self.least)
@@ -143,6 +148,11 @@ def _polynomials(x: Array, terms: int) -> Array:
 def _inverse_sums(e: Array) -> Array:
     """Sums over j of 1 / (e_i + e_j), a block of rows at a time, each unordered pair once."""
     n = e.shape[-1]
+    if n <= _FEW_ITEMS:  # a loop over replicates would take longer than the sums
+        flat, step = e.reshape(-1, n), 2**16 // n**2
+        parts = np.split(flat, range(step, len(flat), step))
+        found = [(1.0 / (part[:, :, None] + part[:, None, :])).sum(axis=-1) for part in parts]
+        return np.asarray(np.concatenate(found).reshape(e.shape))
     rows = max(8, min(n // 2, 2**16 // n))
     work, ones, sums = np.empty(rows * n), np.ones(n), np.zeros_like(e)
     left, right = np.ones((n, 2)), np.ones((2, n))

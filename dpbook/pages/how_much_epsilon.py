@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -133,8 +134,10 @@ def counts_pmf(chance: Array, answers: Ints) -> dict[tuple[int, ...], float]:
     """Exact law of the win counts, with so many answers to each pair."""
     law: dict[tuple[int, ...], float] = {}
     i, j = np.triu_indices(len(answers), 1)
+    asked = zip(answers[i, j], chance[i, j], strict=True)
+    laws = [stats.binom.pmf(np.arange(size + 1), size, p) for size, p in asked]
     for table in tables(answers):
-        p = np.prod(stats.binom.pmf(table[i, j], answers[i, j], chance[i, j]))
+        p = np.prod([pmf[won] for pmf, won in zip(laws, table[i, j], strict=True)])
         wins = tuple(table.sum(axis=1).tolist())
         law[wins] = law.get(wins, 0.0) + float(p)
     return law
@@ -146,6 +149,11 @@ def goals_met(positions: Ints, k: int) -> NDArray[np.bool_]:
     return np.array([right[..., 0], (positions[..., :k] < k).all(axis=-1), right.all(axis=-1)])
 
 
+@cache
+def _law(wins: tuple[int, ...], scale: float) -> Array:
+    return ranking_law(wins, scale=scale, underflow="zero")
+
+
 def exact_counts(chance: Array, answers: Ints, k: int) -> Callable[[float], Array]:
     """Chances (3,) that noisy counts at epsilon for one answer are right, over all tables."""
     law, met = counts_pmf(chance, answers), goals_met(all_rankings(len(chance)), k)
@@ -154,7 +162,7 @@ def exact_counts(chance: Array, answers: Ints, k: int) -> Callable[[float], Arra
         scale = NoisyCounts.private(e, Edge(len(chance), exchange=False)).scale
         found = np.zeros(3)
         for wins, p in law.items():
-            found += p * (met @ ranking_law(wins, scale=scale, underflow="zero"))
+            found += p * (met @ _law(wins, scale))
         return found
 
     return right

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 from math import exp, factorial, lgamma, log, pi, prod, sinh, sqrt
+from operator import sub
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -105,8 +106,9 @@ def unanimous_sample_size(n_items: int, error: float, *, epsilon: float) -> floa
     excess = Fraction(n * (n - 1), 4) - wanted
     if excess <= 0:
         return 0.0
+    top, unit = wanted.as_integer_ratio()
     counts = enumerate(_inversions(n, int(wanted)))
-    below = sum(((wanted - d) * c for d, c in counts), Fraction(0))
+    below = Fraction(sum((top - unit * d) * c for d, c in counts), unit)
     ratio = 1 + factorial(n) * excess / below
     return (log(ratio.numerator) - log(ratio.denominator)) / epsilon
 
@@ -141,11 +143,8 @@ def _inversions(n: int, most: int) -> list[int]:
     counts = [1] + [0] * most
     for m in range(2, n + 1):
         # Inserting the m-th item creates 0..m-1 inversions: a running sum over a window.
-        window, following = 0, []
-        for d in range(most + 1):
-            window += counts[d] - (counts[d - m] if d >= m else 0)
-            following.append(window)
-        counts = following
+        total = list(accumulate(counts))
+        counts = total[:m] + list(map(sub, total[m:], total))
     return counts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
@@ -14,11 +15,13 @@ from scipy.stats import laplace, norm
 from dpbook.data import Comparisons
 from dpbook.models import average_win_probabilities, edge_wins, two_level_probabilities
 from dpbook.privacy import (
+    AllEpsilonReport,
     Edge,
     MechanismReport,
     check_mechanism,
     clopper_pearson,
     edge_datasets,
+    noisy_counts_law,
     outcome_counts,
     ranking_law,
     top_k_law,
@@ -91,6 +94,12 @@ def set_loss(pairs: Ints, scale: float, noise: str = "laplace") -> float:
 def ranking_loss(pairs: Ints, scale: float, noise: str = "laplace") -> float:
     """Loss of the whole ranking."""
     return check_mechanism(lambda c: ranking_law(c, scale=scale, noise=noise), list(pairs)).loss
+
+
+def all_lost(scale: float, pairs: NDArray[Any]) -> AllEpsilonReport:
+    """Whether noisy counts of three items lose at most epsilon; the scale in units of 1/epsilon."""
+    steps = Fraction(scale).limit_denominator(100)
+    return check_mechanism(lambda counts: noisy_counts_law(counts, 2, steps), pairs, epsilon="all")
 
 
 def vector_loss(pairs: Ints, scale: float, noise: str = "laplace") -> float:

@@ -64,16 +64,12 @@ def constant_weight_code(
 
 def _keep(rows: Words, most_shared: float) -> Words:
     """Keep each row that shares at most so many items with every row kept before."""
-    kept = np.zeros((min(len(rows), 64), rows.shape[1]), dtype=np.int16)
-    size = 0
-    for row in rows:
-        if size and (kept[:size] @ row.astype(np.int16)).max() > most_shared:
-            continue
-        if size == len(kept):
-            kept = np.concatenate([kept, np.zeros_like(kept)])
-        kept[size] = row
-        size += 1
-    return kept[:size].astype(bool)
+    kept, left = [], rows.astype(np.float32)  # floats multiply faster
+    while len(left):
+        first, left = left[0], left[1:]
+        left = left[left @ first <= most_shared]
+        kept.append(first)
+    return np.array(kept, dtype=bool)
 
 
 def minimum_distance(code: ArrayLike) -> int:

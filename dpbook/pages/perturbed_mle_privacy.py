@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import comb
+from math import comb, log
 from typing import Any
 
 import numpy as np
@@ -115,9 +115,24 @@ def tenth_less(*plan: float, **options: Any) -> float:
 
 def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float) -> Any:
     """Privacy loss at the output t."""
-    ranker = PerturbedMle(Edge(np.shape(t)[-1]), scale, gamma)
-    here, there = ranker.logpdf(t, np.stack(np.broadcast_arrays(before, after)))
-    return here - there
+    return _loss_at(before, after, gamma, scale)(t)
+
+
+def _loss_at(before: Array, after: Array, gamma: float, scale: float) -> Callable[[Array], Any]:
+    """`log_ratio` as a function of t, (n,), as `PerturbedMle.logpdf` has it, unchecked."""
+    wins = np.stack(np.broadcast_arrays(before, after))
+    totals, same = wins + np.swapaxes(wins, -1, -2), np.eye(wins.shape[-1], dtype=bool)
+
+    def loss(t: Array) -> Any:
+        expected = expit(t[:, None] - t)
+        gradient = (totals * expected - wins).sum(axis=-1) + gamma * t
+        weight = totals * expected * expected.T
+        hessian = np.where(same, (weight.sum(axis=-1) + gamma)[..., None], -weight)
+        density = (-np.abs(gradient) / scale - log(2 * scale)).sum(axis=-1)
+        here, there = density + np.linalg.slogdet(hessian)[1]
+        return here - there
+
+    return loss
 
 
 # The same for any link.
@@ -214,8 +229,10 @@ def drawn(n: int, kind: str, points: int, rng: Generator) -> Array:
 def _climb(start: Array, before: Array, after: Array, gamma: float, scale: float) -> float:
     options: Any = {"maxfev": 1200, "xatol": 1e-7, "fatol": 1e-10, "adaptive": True}
 
+    loss = _loss_at(before, after, gamma, scale)
+
     def minus(t: Array) -> float:
-        return -log_ratio(t, before, after, gamma, scale)
+        return -float(loss(t))
 
     return -minimize(minus, start, method="Nelder-Mead", options=options).fun
 
@@ -233,7 +250,7 @@ def search(
     n = before.shape[-1]
     spread = np.array([1, 3, 10, 200])[rng.integers(0, 4, (points, 1))]
     t = spread * rng.standard_t(2, (points, n))
-    values = np.array([log_ratio(row, before, after, gamma, scale) for row in t])
+    values = np.array([*map(_loss_at(before, after, gamma, scale), t)])
     best = np.argsort(values, axis=None)[-2:]
     random = [(t[a], before[b], after[b]) for a, b in (divmod(k, len(before)) for k in best)]
     return max(values.max(), *(_climb(*start, gamma, scale) for start in (*starts, *random)))

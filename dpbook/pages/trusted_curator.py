@@ -137,7 +137,7 @@ def cancelling_gauss(n: int, terms: int | None = None) -> float:
 
 def three_scores(w: Array) -> Array:
     """Score of every ranking of three items, as an excess over the best."""
-    scores = np.array([kemeny_score(r, w) for r in all_rankings(3)])
+    scores = kemeny_score(all_rankings(3), w)
     return scores - scores.min()
 
 
@@ -193,15 +193,14 @@ def caps_of_every_tournament(sizes: range) -> dict[int, int]:
 
     They hold for every rate at which the log-moments are convex, which is looked at.
     """
-    moments = []
-    for s in np.geomspace(0.01, 2, 40):
-        logs = np.zeros(1)  # log E exp(s C_k) for k = 0, ..., without cycles
-        for k in range(1, max(sizes) + 1):
-            logs = np.append(logs, s * (k - 1) - log(k) + logsumexp(logs + logs[::-1]))
-        if np.diff(logs, 2).min() <= 0:
-            raise ArithmeticError(f"the log-moments at rate {s:g} are not convex")
-        moments.append((s, logs))
-    return {n: min(ceil((logs[n] + 4 * log(n)) / s) for s, logs in moments) for n in sizes}
+    rates = np.geomspace(0.01, 2, 40)
+    logs = np.zeros((len(rates), 1))  # log E exp(s C_k) for k = 0, ..., without cycles
+    for k in range(1, max(sizes) + 1):
+        more = rates * (k - 1) - log(k) + logsumexp(logs + logs[:, ::-1], axis=1)
+        logs = np.column_stack([logs, more])
+    if not (convex := np.diff(logs, 2).min(axis=1) > 0).all():
+        raise ArithmeticError(f"the log-moments at rate {rates[~convex][0]:g} are not convex")
+    return {n: ceil(((logs[:, n] + 4 * log(n)) / rates).min()) for n in sizes}
 
 
 def corner_holds(x: float, y: float, z: float, turned: tuple[int, ...]) -> bool:

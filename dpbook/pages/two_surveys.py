@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -89,6 +90,11 @@ def chance(n: int) -> float:
 
 def counts_distance(scores: Array, scale: float) -> float:
     """Expected mean rank difference of noisy scores, exactly."""
+    return _counts_distance(tuple(scores.tolist()), float(scale))
+
+
+@cache
+def _counts_distance(scores: tuple[float, ...], scale: float) -> float:
     law = privacy.ranking_law(scores, scale=scale, underflow="zero")
     places = all_rankings(len(scores))
     return float(law @ np.abs(places - ranks_from_scores(scores)).mean(axis=1))

@@ -35,6 +35,7 @@ from dpbook.privacy.neighbours import (
     sensitivity,
 )
 from dpbook.privacy.own import RankerReport, check_ranker
+from dpbook.privacy.record import NoiseCall, PlayReport, record_play
 from dpbook.privacy.units import Edge, Person, WholeRanking
 
 __all__ = [
@@ -42,7 +43,9 @@ __all__ = [
     "Edge",
     "ExactLaw",
     "MechanismReport",
+    "NoiseCall",
     "Person",
+    "PlayReport",
     "Polynomial",
     "RankerReport",
     "WholeRanking",
@@ -66,6 +69,7 @@ __all__ = [
     "person_epsilon",
     "privacy_loss",
     "ranking_law",
+    "record_play",
     "sensitivity",
     "sets_of",
     "top_k_law",

@@ -79,7 +79,11 @@ class Ranker(ABC):
 
     def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
         """Independent rankings, positions of shape (size..., n); ties as `rank` breaks them."""
-        return self.rank(self.release(data, self.noise(size, rng=rng)), rng=rng)
+        return self.rank(self.publish(data, size, rng=rng), rng=rng)
+
+    def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:
+        """Independent releases, each with noise of its own."""
+        return self.release(data, self.noise(size, rng=rng))
 
     def pmf(self, data: Any) -> Array:
         """Exact law of the ranking over ``all_rankings(n)``, shape (n!,)."""

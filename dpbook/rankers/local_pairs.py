@@ -126,21 +126,16 @@ class LocalRanker(Ranker):
         """Reports "i before j" on rankings, places (users, n): (n, n); on demand, the ranking."""
         return self._release(self._places(data), noise)
 
-    def releases(
-        self, data: Rankings | ArrayLike, size: Size, *, rng: np.random.Generator
-    ) -> NDArray[Any]:
-        """Independent `release`s of the same people, with ``size`` as first axes."""
+    def publish(self, data: Any, size: Size = (), *, rng: Any) -> NDArray[Any]:
+        """Independent releases of the same people, shape (size..., n, n) or (size..., n)."""
         shape, table = check.shape("size", size), self._places(data)
+        check.generator(rng)
         runs = [self._release(table, self.noise(len(table), rng=rng)) for _ in range(prod(shape))]
-        return np.array(runs).reshape(*shape, *np.shape(runs[0]))
+        return np.array(runs).reshape(*shape, *np.shape(runs)[1:])
 
     @abstractmethod
     def _release(self, table: Places, noise: Any) -> Any:
         """`release`, of places that have been checked."""
-
-    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings of the same people, positions of shape (size..., n)."""
-        return self.rank(self.releases(data, size, rng=check.generator(rng)), rng=rng)
 
     def _places(self, rankings: Rankings | ArrayLike) -> Places:
         table = ranking_positions(rankings)

@@ -302,12 +302,13 @@ def _all_but_one(lead: Array, most: float) -> Array:
     ahead = chance_ahead(lead)
     chance = chance_ahead(-lead) * ahead[first] * ahead[second]
     end = min(most, max(0.0, float(lead.max())) + 1)
-    for low, high in pairwise(np.unique(np.clip([0.0, end, *lead], 0.0, end))):
-        edges = np.linspace(low, high, int(np.ceil(high - low)) + 1)
-        half = np.diff(edges)[:, None] / 2
-        t = ((edges[:-1, None] + half) + half * NODES).ravel()
-        density, above = np.exp(-np.abs(t - lead[:, None])) / 2, chance_ahead(lead[:, None] - t)
-        chance += (density * above[first] * above[second]) @ (half * WEIGHTS).ravel()
+    cells = pairwise(np.unique(np.clip([0.0, end, *lead], 0.0, end)))
+    cut = [np.linspace(low, high, int(np.ceil(high - low)) + 1)[:-1] for low, high in cells]
+    edges = np.concatenate([*cut, [end]])
+    half = np.diff(edges)[:, None] / 2
+    t = ((edges[:-1, None] + half) + half * NODES).ravel()
+    density, above = np.exp(-np.abs(t - lead[:, None])) / 2, chance_ahead(lead[:, None] - t)
+    chance += (density * above[first] * above[second]) @ (half * WEIGHTS).ravel()
     # Beyond the end: one third each, by the tie, or because all three leads decay alike.
     return np.asarray(chance + chance_ahead(lead - end).prod() / 3)
 

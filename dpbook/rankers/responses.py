@@ -95,9 +95,9 @@ class _Answers(Ranker):
         """Positions by `scores`, ties broken at random, shape (..., n)."""
         return ranks_from_scores(self.scores(released), rng=rng)
 
-    def sample(self, data: Any, size: Size = (), *, rng: Any) -> Ints:
-        """Independent rankings, positions of shape (size..., ..., n)."""
-        return self.rank(self.release(data, self.noise(size, rng=rng, data=data)), rng=rng)
+    def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:
+        """Independent tables of reports, shape (size..., ..., n, n)."""
+        return self.release(data, self.noise(size, rng=rng, data=data))
 
     def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Any:
         """Noise for `release` of these data: by `_drawn`, from the true answers both ways."""

@@ -64,7 +64,8 @@ def quantile_interval(values: ArrayLike, q: float) -> tuple[float, float, float]
         raise ValueError(f"values of shape {x.shape}: allowed is a non-empty (N,)")
     q, tail = check.probability("q", q, zero=False, one=False), (1 - 0.95) / 2
     # The number of observations below the quantile is binomial(N, q).
-    low, high = scipy.stats.binom(x.size, q).ppf([tail, 1 - tail]).astype(int)
+    below = scipy.special.bdtr(np.arange(x.size + 1), x.size, q)
+    low, high = np.searchsorted(below, [tail, 1 - tail])
     ends = np.concatenate([[-np.inf], x, [np.inf]])  # entry r is the r-th smallest value
     return float(ends[int(np.ceil(q * x.size))]), float(ends[low]), float(ends[high + 1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import signal
 import subprocess
@@ -13,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from dpbook.book import build
+from dpbook.book.output import write_whole
+from dpbook.book.runner import Job, Outcome
 from tests.book.browsing import BROWSER, check_pages
 
 PARAMETERS = """\
@@ -47,6 +51,24 @@ def write_page(path: Path, *code: str, parameters: str = PARAMETERS, title: str 
 def page_writer() -> Callable[..., Path]:
     """`write_page`, for tests that make their own pages."""
     return write_page
+
+
+@pytest.fixture
+def stub_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replace the execution by writing the stamp; gives the list of pages executed."""
+    executed: list[str] = []
+
+    def pretend(jobs: list[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
+        for job in jobs:
+            executed.append(job.page.name)
+            stamp = {"key": job.key, "parameters": job.parameters}
+            notebook = copy.deepcopy(job.page.notebook)
+            notebook["metadata"]["dpbook"] = stamp
+            write_whole(job.target, json.dumps(notebook))
+        return [Outcome(job, 1.0) for job in jobs]
+
+    monkeypatch.setattr(build, "run_pages", pretend)
+    return executed
 
 
 @pytest.fixture

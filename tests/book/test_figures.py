@@ -37,6 +37,19 @@ def test_the_same_figure_is_the_same_bytes(form):
     assert draw(form) == draw(form)
 
 
+def test_a_figure_of_a_notebook_has_no_date(monkeypatch):
+    how = {}
+    inline = "matplotlib_inline.backend_inline.set_matplotlib_formats"
+    monkeypatch.setattr(inline, lambda *formats, **options: how.update(options))
+    monkeypatch.setattr(figures, "get_ipython", object)
+    figures.use_style()
+    plain, ours = io.StringIO(), io.StringIO()
+    fig, _ = plt.subplots()
+    fig.savefig(plain, format="svg")
+    fig.savefig(ours, format="svg", **how)
+    assert "<dc:date>" in plain.getvalue() and "<dc:date>" not in ours.getvalue()
+
+
 def test_the_background_is_opaque_white():
     pixels = plt.imread(io.BytesIO(draw("png")))
     assert np.all(pixels[0, 0, :3] == 1)

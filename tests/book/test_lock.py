@@ -37,6 +37,8 @@ def written(root, *records):
         (1.3068528194, 1.3068548, None),  # half a unit in the sixth digit is 5e-6
         (1.3068528194, 1.306858, "x is 1.306858, but 1.3068528194 is locked, tolerance 5e-06"),
         (1.3068528194, 1.01 * 1.3068528194, "is locked"),
+        (1.3068528194, 1.306847, "x is 1.306847, but 1.3068528194 is locked"),
+        (3, 2, "x is 2, but 3 is locked, tolerance 0"),
         (1234567.0, 1234571.0, None),
         (1234567.0, 1234573.0, "tolerance 5"),
         (2, 2, None),

@@ -44,6 +44,11 @@ def test_every_verdict_is_named_in_words(verdict):
     assert words in html and f"claim-{verdict}" in html and 'id="claim-P-1"' in html
 
 
+def test_no_two_states_look_alike():
+    for shown in zip(*report.STATES.values(), strict=True):
+        assert len(set(shown)) == len(report.STATES)
+
+
 def test_a_broken_privacy_guarantee_is_marked_wherever_the_state_stands():
     broken = claim(verdict="false-repaired", failed="algorithm", severity="privacy")
     assert report.state_words(broken).endswith(report.PRIVACY_MARK)

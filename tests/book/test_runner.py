@@ -5,7 +5,6 @@ Starting a kernel costs a second, so what can be tested without one is: `stub_ke
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import shlex
@@ -21,7 +20,7 @@ from dpbook.book.cli import main
 from dpbook.book.keys import page_key
 from dpbook.book.output import write_whole
 from dpbook.book.pages import find_pages, read_page
-from dpbook.book.runner import Job, Outcome, run_pages
+from dpbook.book.runner import Job, run_pages
 
 
 @pytest.fixture
@@ -36,24 +35,6 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
     monkeypatch.setattr(build, "render", render)
     return calls
-
-
-@pytest.fixture
-def stub_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace the execution by writing the stamp; gives the list of pages executed."""
-    executed: list[str] = []
-
-    def pretend(jobs: list[Job], *, root: Path, workers: int, timeout: float) -> list[Outcome]:
-        for job in jobs:
-            executed.append(job.page.name)
-            stamp = {"key": job.key, "parameters": job.parameters, "seconds": 1.0}
-            notebook = copy.deepcopy(job.page.notebook)
-            notebook["metadata"]["dpbook"] = stamp
-            write_whole(job.target, json.dumps(notebook))
-        return [Outcome(job, 1.0) for job in jobs]
-
-    monkeypatch.setattr(build, "run_pages", pretend)
-    return executed
 
 
 def executed_by(root: Path, executed: list[str], *arguments: str) -> list[str]:

@@ -15,6 +15,7 @@ import yaml
 from dpbook.book import errata, lock
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.collect import collect
+from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -275,6 +276,35 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
         assert page(project, name).count("_static/ledger.js") == 1
     check = [sys.executable, str(ROOT / "tools" / "linkcheck.py"), project / "_build" / "html"]
     assert subprocess.run(check, check=False).returncode == 0
+
+
+def crafted(entry):
+    """An entry of the ledger all of whose sentences would act on a page."""
+    fields = {"says", "where", "remark", "heading", "printed", "wrong", "repair"}
+    changed = {key: MARKDOWN for key in fields & entry.keys()}
+    if "withdrawn" in entry:
+        changed["withdrawn"] = [entry["withdrawn"][0] | {"said": MARKDOWN, "reason": MARKDOWN}]
+        changed["reproducer"] = f"print({TEXT!r})"
+    return entry | changed | {"remark": MARKDOWN}
+
+
+def test_a_crafted_ledger_puts_no_script_into_a_page(project, tmp_path):
+    claims = [crafted(entry) for entry in LEDGER]
+    ledger = project / "book" / "claims.yml"
+    ledger.write_text(yaml.safe_dump(claims), encoding="utf-8")
+    shown = {"name": "P-BAD", "code": claims[1]["reproducer"], "output": TEXT, "error": None}
+    ran = notebook(cell("code", "show(...)", [display({errata.MIME: shown})]))
+    write_json(errata.executed_copy(project / "_build"), ran)
+    executed = project / "_build" / "executed" / "notebooks" / "01-one.ipynb"
+    page_one = executed.read_text().replace("half the noise", json.dumps(TEXT)[1:-1])
+    executed.write_text(page_one.replace("A white dot.", json.dumps(TEXT)[1:-1]))
+    for path in (executed, project / "notebooks" / "01-one.ipynb"):
+        path.write_text(path.read_text().replace("# One", f"# One {{claim-ref}}`P-GOOD` {MARK}"))
+    build(project)  # roles and substitutions in it may be warnings, which would stop `make book`
+    for name in ("notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"):
+        html = page(project, name)
+        assert MARK in html and active(html) == [], name
+    assert active(page(project, "book/ledger").replace("&lt;", "<").replace("&gt;", ">"))
 
 
 def test_another_output_directory_is_used(project, tmp_path):

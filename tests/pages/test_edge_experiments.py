@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from dpbook.pages.edge_experiments import (
     streams,
     summary_rows,
 )
-from dpbook.privacy import Edge
+from dpbook.privacy import Edge, record_play
 from dpbook.simulation import edge_win_counts, top_k_error
 
 METRICS = {
@@ -259,6 +260,29 @@ def test_one_shot_releases_scores_and_noise():
     wins = edge_wins(btl_probabilities(np.linspace(-1, 1, 7)), rng=rng(6))[0]
     ranker, z = OneShotSpectral(Edge(7), 0.5), rng(7).laplace(size=(3, 7))
     np.testing.assert_allclose(ranker.release(wins, z), spectral_scores(wins)[0] + 0.5 * z)
+
+
+def test_the_recorder_sees_that_the_one_shot_scale_looks_at_the_data():
+    wins = edge_wins(btl_probabilities(np.linspace(-1, 1, 30)), rng=rng(1))[0]
+
+    def as_run(matrix, rng, rho=None):
+        rho = spectral_scores(matrix)[1] if rho is None else rho
+        ranker = OneShotSpectral.printed(1, Edge(30), 8, rho=rho, delta=1 / 900)
+        return ranker.publish(matrix, rng=rng)
+
+    here, changed, same = spectral_scores(wins)[1], [], []
+    for i, j in np.argwhere(wins):
+        flipped = wins.copy()
+        flipped[i, j], flipped[j, i] = 0, 1
+        moves = spectral_scores(flipped)[1] != pytest.approx(here)  # a maximum: few answers enter
+        (changed if moves else same).append(flipped)
+    for flipped in changed[:2]:
+        (found,) = record_play(as_run, wins, flipped).violations
+        assert found.startswith("call 1, laplace in dpbook.rankers.base.Ranker.noise")
+        assert "draws are multiplied by" in found
+    assert not record_play(partial(as_run, rho=here), wins, changed[0]).violations
+    for flipped in same[:1]:
+        assert not record_play(as_run, wins, flipped).violations
 
 
 def test_spectral_scores_refuse_too_many_defeats_and_a_split_walk():

@@ -1,0 +1,165 @@
+"""Sphinx extension: what runs found out about the book itself, for the page on how far to trust it.
+
+``{trust} NAME`` shows the certificates of this build, or what a run left in ``book/trust/``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from dpbook.book.claims import CERTIFIED_FOR_ALL
+from dpbook.book.sphinx_ext import (
+    ClaimsDirective,
+    Row,
+    _badge,
+    _link,
+    _read,
+    _row_uri,
+    _table,
+    _uri,
+    output_dir,
+)
+
+Shown = tuple[str, Sequence[str], list[Row]]
+
+
+class TrustDirective(ClaimsDirective):
+    """``{trust} proved``, or the name of a run."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        found: Any = None
+        if name == "proved":
+            found = self.proved()
+        elif results := _read(self.env, Path(self.env.srcdir, "book", "trust", f"{name}.json")):
+            found = SHOWN[name](results)
+        if found is None:
+            text = "This copy of the book was built before this was run, so there is no table."
+            return [nodes.paragraph(text=text)]
+        sentence, head, rows = found
+        return [nodes.paragraph(text=sentence), _table(head, rows)]
+
+    def proved(self) -> Shown | None:
+        """The certificates of this build: their claims, and how much each compares."""
+        ledger, records = self.load()
+        rows: list[Row] = []
+        all_cases = 0
+        for claim in ledger.values():
+            path = output_dir(self.env.srcdir) / "certificates" / f"{claim.id}.json"
+            if claim.tier != CERTIFIED_FOR_ALL or claim.id not in records:
+                continue
+            if (certificate := _read(self.env, path)) is None:
+                return None
+            cases = sum(map(len, certificate["which"]))
+            all_cases += cases
+            largest = max((abs(c) for d in certificate["differences"] for c in d), default=0)
+            numbers = (len(certificate["laws"]), len(certificate["pairs"]), cases)
+            rows.append(
+                [
+                    [_badge(claim, _row_uri(self.env, claim.id), with_id=True)],
+                    [_link(str(claim.notebook), self.page(claim.notebook, claim.id))],
+                    *(grouped(number) for number in numbers),
+                    grouped(len(certificate["differences"])),
+                    str(len(str(largest))),
+                ]
+            )
+        head = ("claim", "page", "laws", "pairs", "inequalities", "different ones", "most digits")
+        words = f"{len(rows)} claims have a certificate; together they decide "
+        return f"{words}{grouped(all_cases)} inequalities for every ε at once.", head, rows
+
+    def page(self, page: str | None, name: str) -> str:
+        """The address of a claim's check."""
+        return _uri(self.env, f"notebooks/{page}", f"claim-{name}")
+
+
+def mutants(found: dict[str, Any]) -> Shown:
+    """Seeded defects by kind and by what was broken."""
+    wings = list(found["counts"]["wing"])
+    by = Counter((row["kind"], row["wing"], row["state"]) for row in found["mutants"])
+    rows: list[Row] = []
+    for kind in sorted(found["counts"]["kind"]):
+        cells = []
+        for wing in wings:
+            here = {state: n for (k, w, state), n in by.items() if (k, w) == (kind, wing)}
+            cells.append(f"{here.get('caught', 0)} of {sum(here.values())}" if here else "")
+        rows.append([kind, *cells])
+    states = Counter(row["state"] for row in found["mutants"])
+    rows.append(["all", *(wing_words(found["counts"]["wing"][wing]) for wing in wings)])
+    parts = ", ".join(f"{grouped(number)} {state}" for state, number in states.most_common())
+    return f"Of {grouped(states.total())} seeded defects: {parts}.", ("defect", *wings), rows
+
+
+def wing_words(states: dict[str, int]) -> str:
+    """How many of a column were caught."""
+    return f"{states.get('caught', 0)} of {sum(states.values())}"
+
+
+def grid(found: dict[str, Any]) -> Shown:
+    """Every page at the ends of its parameters, at pairs of ends, and at other seeds."""
+    keys = ["runs", "planned", "claims", "contradictions", "not_applicable", "failed"]
+    keys += ["not_finite", "longest"]
+    pages = found["pages"]
+    rows: list[Row] = [[name, *(str(row[key]) for key in keys)] for name, row in pages.items()]
+    total = {key: sum(row[key] for row in pages.values()) for key in keys}
+    words = (
+        f"{grouped(total['runs'])} of {grouped(total['planned'])} planned runs were made; of their "
+        f"{grouped(total['claims'])} checks of a claim {grouped(total['contradictions'])} "
+        f"contradicted the ledger, and {grouped(total['failed'])} runs failed."
+    )
+    head = ("page", *(key.replace("_", " ") for key in keys[:-1]), "longest cell (s)")
+    return words, head, rows
+
+
+def twice(found: dict[str, Any]) -> Shown:
+    """What differed between two builds, and what came out alike."""
+    rows: list[Row] = [[what, *map(str, values)] for what, values in found["varied"].items()]
+    words = (
+        f"Of {grouped(found['files'])} files of two builds ({found['profile']} profile, "
+        f"{len(found['pages'])} pages) {grouped(found['identical'])} are the same byte for byte"
+    )
+    different = [f"{name}: {why}" for name, why in found["exceptions"].items()]
+    rest = f"; the exceptions are {'; '.join(different)}." if different else "."
+    return words + rest, ("what was varied", "first build", "second build"), rows
+
+
+def faults(found: list[dict[str, str]]) -> Shown:
+    """What was done to a build, to its texts and to the data, and the test that does it."""
+    keys = ("kind", "fault", "what happens", "test")
+    rows: list[Row] = []
+    for one in found:
+        test: list[nodes.Node] = [nodes.literal(text=one["test"].rpartition("/")[2])]
+        rows.append([*(one[key] for key in keys[:-1]), test])
+    return f"{grouped(len(found))} faults, each with a test that makes it.", keys, rows
+
+
+def matrix(found: dict[str, Any]) -> Shown:
+    """Tests of the science under other versions."""
+    keys = ("python", "dependencies", "numpy", "scipy", "tests", "skipped", "outcome", "why")
+    cells = found["cells"]
+    rows: list[Row] = [[str(one.get(key, "")) for key in keys] for one in cells]
+    outcomes = Counter(one["outcome"] for one in cells)
+    parts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
+    return f"{len(cells)} combinations: {parts}.", keys, rows
+
+
+SHOWN: dict[str, Callable[[Any], Shown]] = {
+    function.__name__: function for function in (mutants, grid, twice, faults, matrix)
+}
+
+
+def grouped(number: int) -> str:
+    """A count, in groups of three digits."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("trust", TrustDirective)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,249 @@
+"""What can go wrong in a build: the previous book stays, the next build works, one sentence says
+what to do.  ``book/trust/faults.json`` lists every fault with the test that covers it."""
+
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpbook.book import build, rendering
+from dpbook.book.cli import main
+from dpbook.book.output import OLD, claim_folder, sole_build, write_whole
+from tests.book.test_output import ROOT, ended, tree, wait_until
+
+# In place of Jupyter Book: a page that shows what was executed, unless a file says what goes wrong.
+PRESS = """
+import os, pathlib, sys, time
+def main():
+    out = pathlib.Path(sys.argv[sys.argv.index("--path-output") + 1], "_build", "html")
+    out.mkdir(parents=True)
+    (out / "half.html").write_text("half")
+    fault = pathlib.Path("fault")
+    if fault.is_file() and fault.read_text() == "sleep":
+        pathlib.Path("new").write_text(str(os.getpid()))
+        pathlib.Path("new").rename("pid")
+        time.sleep(600)
+    if fault.is_file() and fault.read_text() == "full":
+        open("/dev/full", "w").write("x" * 10**6)
+    (out / "half.html").unlink()
+    print("rendered")
+    executed = pathlib.Path(os.environ["DPBOOK_OUT"], "executed", "notebooks", "01-one.ipynb")
+    (out / "index.html").write_text(executed.read_text())
+"""
+
+
+@pytest.fixture
+def press(tiny_book: Path, stub_kernels: list[str]) -> Path:
+    """A book of one page that builds quickly, and has been built once; its HTML."""
+    shutil.rmtree(tiny_book / "dpbook")  # the real package is the one that runs
+    (tiny_book / "notebooks" / "02-two.ipynb").unlink()
+    for name, text in (("__init__", ""), ("cli/__init__", ""), ("cli/main", PRESS)):
+        write_whole(tiny_book / "jupyter_book" / f"{name}.py", text)
+    assert main(["build"], tiny_book) == 0
+    return tiny_book / "_build" / "html"
+
+
+def build_elsewhere(root: Path) -> subprocess.Popen[str]:
+    code = "import sys, pathlib; from dpbook.book.cli import main; "
+    code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(root)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+
+
+def edit(root: Path) -> None:
+    """Something that all HTML depends on."""
+    config = root / "_config.yml"
+    config.write_text(config.read_text() + "# another line\n")
+
+
+def test_kill_9_in_execution(
+    tiny_book: Path, sleeping_build, page_writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tiny_book / "_build"
+    write_whole(out / "html" / "index.html", "previous")
+    process, kernel = sleeping_build
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    assert wait_until(lambda: ended(kernel), 30), "a kernel must not outlive its build"
+    assert (out / "html" / "index.html").read_text() == "previous"
+    assert not list(out.rglob("*.ipynb"))
+
+    page_writer(tiny_book / "notebooks" / "01-one.ipynb", "1 + 1")
+    monkeypatch.setattr(build, "render", lambda root, out: True)
+    assert main(["build"], tiny_book) == 0
+
+
+def test_kill_9_in_rendering(tiny_book: Path, press: Path) -> None:
+    before = tree(press)
+    edit(tiny_book)
+    (tiny_book / "fault").write_text("sleep")
+    process = build_elsewhere(tiny_book)
+    assert wait_until((tiny_book / "pid").is_file), process.communicate()[0]
+    child = int((tiny_book / "pid").read_text())
+    process.kill()
+    process.communicate(timeout=30)
+    assert wait_until(lambda: ended(child), 10), "what renders must not outlive its build"
+    assert tree(press) == before
+
+    (tiny_book / "fault").unlink()
+    assert main(["build"], tiny_book) == 0
+    assert tree(press) == before, "the same page, rendered anew"
+    assert not list((tiny_book / "_build").glob("staging-*"))
+
+
+def test_kill_9_between_two_renamings(tmp_path: Path) -> None:
+    out = claim_folder(tmp_path / "out")
+    write_whole(out / OLD / "index.html", "previous")
+    with sole_build(tmp_path, out):
+        assert (out / "html" / "index.html").read_text() == "previous"
+    write_whole(out / OLD / "index.html", "older")
+    with sole_build(tmp_path, out):  # a complete book is never replaced by an older one
+        assert (out / "html" / "index.html").read_text() == "previous"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("when", ["executing", "rendering", "writing the log"])
+def test_a_full_disk(
+    tiny_book: Path, press: Path, page_writer, capsys: pytest.CaptureFixture[str], when: str
+) -> None:
+    before = tree(press)
+    edit(tiny_book)
+    full = None
+    if when == "executing":
+        page_writer(tiny_book / "notebooks" / "01-one.ipynb", "2 + 2")
+        full = tiny_book / "_build" / "executed" / "notebooks" / f".01-one.ipynb.{os.getpid()}.tmp"
+    elif when == "writing the log":
+        full = tiny_book / "_build" / f".html.log.{os.getpid()}.tmp"
+    else:
+        (tiny_book / "fault").write_text("full")
+    if full:
+        full.symlink_to("/dev/full")  # where `write_whole` writes first
+    assert main(["build"], tiny_book) == 1
+    told = capsys.readouterr().err
+    assert "No space left on device" in told and "previous book is" in told
+    assert tree(press) == before
+    if full:
+        assert "make room" in told and "Traceback" not in told and not full.exists()
+
+    (tiny_book / "fault").unlink(missing_ok=True)
+    assert main(["build"], tiny_book) == 0
+    assert "half.html" not in tree(press)
+
+
+def test_a_folder_that_may_not_be_changed_keeps_the_book(
+    tiny_book: Path, press: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    before = tree(press)
+    edit(tiny_book)
+    rename = Path.rename
+
+    def refuse(self: Path, target: Path) -> Path:
+        if self.parent.name == "_build" and "staging-" in str(self):
+            raise OSError(errno.EROFS, "Read-only file system", str(target))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    assert main(["build"], tiny_book) == 1
+    told = capsys.readouterr().err
+    assert f"Read-only file system: {press}" in told and "leave to write there" in told
+    assert tree(press) == before
+    monkeypatch.undo()
+    assert main(["build"], tiny_book) == 0
+
+
+BROKEN = {
+    "notebook: nested too deeply": ("notebooks/01-one.ipynb", b"[" * 100_000, "page 01-one"),
+    "notebook: no UTF-8": ("notebooks/01-one.ipynb", b"\xff\xfe", "page 01-one"),
+    "notebook: half a file": ("notebooks/01-one.ipynb", b'{"cells": [', "page 01-one"),
+    "ledger: no YAML": ("book/claims.yml", b"- {id: A", "claims.yml is not valid YAML"),
+    "ledger: no UTF-8": ("book/claims.yml", b"\xff", "claims.yml is not valid UTF-8"),
+    "ledger: no list": ("book/claims.yml", b"5", "claims.yml must be a list"),
+    "ledger: missing": ("book/claims.yml", None, "claims.yml"),
+    "ledger: code": ("book/claims.yml", b'- !!python/object/apply:os.mkdir ["x"]', "needs an id"),
+    "profile: no YAML": ("notebooks/profiles.yml", b"smoke: {", "profiles.yml cannot be read"),
+    "profile: no UTF-8": ("notebooks/profiles.yml", b"\xff", "profiles.yml cannot be read"),
+    "profile: a list": ("notebooks/profiles.yml", b"[1]", "profiles.yml must map"),
+    "profile: missing": ("notebooks/profiles.yml", None, "profiles.yml cannot be read"),
+    "module: no Python": ("dpbook/ranking.py", b"def f(:", "ranking.py is not valid Python"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_file_is_named_before_anything_runs(
+    fault: str, tiny_book: Path, page_writer, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    page_writer(tiny_book / "notebooks" / "01-one.ipynb", "import dpbook.ranking")
+    monkeypatch.setattr(build, "run_pages", lambda *args, **options: [])
+    monkeypatch.setattr(build, "render", lambda root, out: True)
+    write_whole(tiny_book / "_build" / ".dpbook", "")
+    write_whole(tiny_book / "_build" / "html" / "index.html", "previous")
+    name, content, words = BROKEN[fault]
+    good = (tiny_book / name).read_bytes()
+    (tiny_book / name).unlink()
+    if content is not None:
+        (tiny_book / name).write_bytes(content)
+    before = tree(tiny_book)
+    assert main(["build"], tiny_book) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("dpbook: ") and words in told and "Traceback" not in told
+    assert tree(tiny_book) == before
+
+    (tiny_book / name).write_bytes(good)
+    assert main(["build"], tiny_book) == 0
+
+
+def test_a_cell_that_is_no_python_is_named(tiny_book: Path, page_writer, capsys) -> None:
+    page_writer(tiny_book / "notebooks" / "01-one.ipynb", "%matplotlib inline\nx = = 1")
+    assert main(["build"], tiny_book) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("dpbook: page 01-one: a cell is not valid Python")
+    assert "line 2: 'x = = 1'" in told
+
+
+def test_a_killed_kernel_is_told_with_its_cell(tiny_book: Path, page_writer, capsys) -> None:
+    (tiny_book / "notebooks" / "02-two.ipynb").unlink()
+    page_writer(tiny_book / "notebooks" / "01-one.ipynb", "import os; os.kill(os.getpid(), 9)")
+    assert main(["build"], tiny_book) == 1
+    told = capsys.readouterr().err
+    assert "cell 2 (counted from 0) of 01-one.ipynb:\nDeadKernelError" in told
+    assert "run this page again: dpbook run 01-one" in told
+
+
+def test_what_renders_and_fails_says_where_all_of_it_stands(
+    tiny_book: Path, press: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    failed = subprocess.CompletedProcess([], 1, stdout="book/a.md:3: WARNING: stderr was found\n")
+    monkeypatch.setattr(rendering, "run_python", lambda *args, **options: failed)
+    edit(tiny_book)
+    assert main(["build"], tiny_book) == 1
+    told = capsys.readouterr().err
+    assert "stderr was found" in told and "html.log" in told and str(press / "index.html") in told
+
+
+def functions(file: Path) -> set[str]:
+    return set(re.findall(r"(?m)^def (test_\w+)", file.read_text(encoding="utf-8")))
+
+
+def test_every_fault_of_the_table_has_its_test() -> None:
+    rows = json.loads((ROOT / "book" / "trust" / "faults.json").read_text(encoding="utf-8"))
+    assert len({row["fault"] for row in rows}) == len(rows)
+    for row in rows:
+        assert row.keys() == {"kind", "fault", "what happens", "test"} and all(row.values())
+        file, _, name = row["test"].partition("::")
+        assert name.partition("[")[0] in functions(ROOT / file), row["test"]
+    ours = {row["test"].partition("::")[2] for row in rows if "test_faults" in row["test"]}
+    mine = {name for name in functions(Path(__file__)) if name.startswith("test_kill")}
+    assert mine <= ours
+    assert "test_that_is_not_there" not in functions(Path(__file__))

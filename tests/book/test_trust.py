@@ -1,0 +1,55 @@
+"""The tables of the page on how far to trust the book."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpbook.book.trust import SHOWN
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = {"runs": 3, "planned": 4, "claims": 1200, "contradictions": 1, "not_applicable": 0}
+MUTANT = {"kind": "tie", "wing": "science", "state": "caught"}
+EXAMPLES = {
+    "mutants": {
+        "counts": {"wing": {"science": {"caught": 1, "survived": 1}}, "kind": {"tie": {}}},
+        "mutants": [MUTANT, MUTANT | {"state": "survived"}],
+    },
+    "grid": {"pages": {"01-one": PAGE | {"failed": 0, "not_finite": 0, "longest": 2}}},
+    "twice": {
+        **{"varied": {"TZ": ["UTC", "there"]}, "files": 10, "identical": 9, "profile": "smoke"},
+        **{"pages": ["01-one"], "exceptions": {"a.json": "the time of day"}},
+    },
+    "faults": [{"kind": "data", "fault": "cut", "what happens": "refused", "test": "a/b.py::c"}],
+    "matrix": {"cells": [{"python": "3.9", "outcome": "not run", "why": "too old"}]},
+}
+WORDS = {
+    "mutants": "Of 2 seeded defects: 1 caught, 1 survived.",
+    "grid": "3 of 4 planned runs were made; of their 1\u202f200 checks of a claim 1 contradicted",
+    "twice": "9 are the same byte for byte; the exceptions are a.json: the time of day.",
+    "faults": "1 faults, each with a test",
+    "matrix": "1 combinations: 1 not run.",
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_run_is_told_in_a_sentence_and_a_table(name):
+    sentence, head, rows = SHOWN[name](EXAMPLES[name])
+    assert WORDS[name] in sentence
+    assert rows and all(len(row) == len(head) for row in rows)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_stored_can_be_shown(name):
+    path = ROOT / "book" / "trust" / f"{name}.json"
+    if not path.is_file():
+        pytest.skip(f"{name} has not been run")
+    _, head, rows = SHOWN[name](json.loads(path.read_text(encoding="utf-8")))
+    assert rows and all(len(row) == len(head) for row in rows)
+
+
+def test_the_page_shows_every_run():
+    page = (ROOT / "book" / "trust.md").read_text(encoding="utf-8")
+    assert all(f"{{trust}} {name}\n" in page for name in [*SHOWN, "proved"])
