@@ -69,6 +69,9 @@ house: $(VENV)/.made  ## the package in numbers: lines, public names, which page
 golden: $(VENV)/.made  ## does the book still say what it said? (for whoever restructures)
 	$(BIN)/python tools/golden.py $(ARGS)
 
+grid: $(VENV)/.made  ## every page at the ends of its parameters and at 20 seeds (hours; resumes)
+	$(BIN)/python tools/grid.py $(ARGS)
+
 mutants: $(VENV)/.made  ## would the checks notice? seeded defects, one after the other (an hour)
 	$(BIN)/python tools/mutants.py --summary book/trust/mutants.json $(ARGS)
 

@@ -20,8 +20,16 @@ from typing import Any
 
 import yaml
 
-from dpbook.book.keys import page_key
-from dpbook.book.pages import Page, PageError, ParameterError, find_page, load_profile, validate
+from dpbook.book.keys import page_keys
+from dpbook.book.pages import (
+    Page,
+    PageError,
+    ParameterError,
+    find_page,
+    find_pages,
+    load_profile,
+    validate,
+)
 
 
 @dataclass(frozen=True)
@@ -59,14 +67,17 @@ def plan(root: Path, grid: Path) -> list[Task]:
     except PageError as error:
         problems.append(str(error))
     tasks: dict[str, Task] = {}
+    pages: dict[str, Page] = {}
     for name, values in wanted.items():
         try:
-            page = find_page(root, str(name))
+            pages = pages or {page.name: page for page in find_pages(root)}
+            page = pages.get(name) or find_page(root, str(name))
             settings = list(_settings(page, values, problems))
             if not problems:
-                for given in settings:
-                    parameters = validate(page, profile.get(page.name, {}) | given)
-                    key = page_key(page, parameters, root)
+                own = profile.get(page.name, {})
+                effective = [validate(page, own | given) for given in settings]
+                keys = page_keys(page, effective, root)
+                for given, parameters, key in zip(settings, effective, keys, strict=True):
                     tasks.setdefault(key, Task(page, given, parameters, key))
         except PageError as error:
             problems.append(str(error))

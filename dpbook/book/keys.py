@@ -30,13 +30,24 @@ def page_key(
     page: Page, parameters: Mapping[str, Any], root: Path, sources: Iterable[str] | None = None
 ) -> str:
     """Hash of all that a page depends on; its imports are those of its cells, or of `sources`."""
+    return page_keys(page, [parameters], root, sources)[0]
+
+
+def page_keys(
+    page: Page,
+    settings: Iterable[Mapping[str, Any]],
+    root: Path,
+    sources: Iterable[str] | None = None,
+) -> list[str]:
+    """The same for several settings; what does not depend on them is read once."""
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
     modules = reached(page.code_cells if sources is None else sources, root)
     folders = {module.parent for module in modules}
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
     below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
-    parts = [cells, dict(parameters), _claims_of(page, root), below]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    claims = _claims_of(page, root)
+    parts = ([cells, dict(parameters), claims, below] for parameters in settings)
+    return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
 
 
 def html_key(root: Path, out: Path) -> str:
@@ -81,11 +92,11 @@ def reached(sources: Iterable[str], root: Path) -> set[Path]:
     found: set[Path] = set()
     # Without the lines that are commands of IPython.
     plain = (re.sub(r"(?m)^\s*[%!].*$", "", source) for source in sources)
-    todo = [path for source in plain for path in _imports(_tree(source, "a cell"), root)]
+    todo = [p for source in plain for p in _imports(_names(_tree(source, "a cell")), root)]
     while todo:
         if (path := todo.pop()) not in found:
             found.add(path)
-            todo += _imports(_parsed(path, path.stat().st_mtime_ns), root)
+            todo += _imports(_names_in(path, path.stat().st_mtime_ns), root)
     return found
 
 
@@ -102,13 +113,23 @@ def _tree(source: str, where: str) -> ast.Module:
         raise PageError(f"{where} is not valid Python: {error.msg} in {line}") from None
 
 
-def _imports(tree: ast.Module, root: Path) -> Iterator[Path]:
+@lru_cache(maxsize=512)
+def _names_in(path: Path, changed: int) -> tuple[str, ...]:
+    return tuple(_names(_parsed(path, changed)))
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    """The dotted names of this package that a source imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-            for name in (package + alias.name for alias in node.names):
-                if name.startswith("dpbook."):
-                    yield from _files(name, root)
+            names = (package + alias.name for alias in node.names)
+            yield from (name for name in names if name.startswith("dpbook."))
+
+
+def _imports(names: Iterable[str], root: Path) -> Iterator[Path]:
+    for name in names:
+        yield from _files(name, root)
 
 
 def _files(name: str, root: Path) -> Iterator[Path]:

@@ -64,11 +64,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a page went: its job, its time in seconds, and the error in words if it failed."""
+    """How a page went: its job, seconds, the error in words if it failed, its longest cell."""
 
     job: Job
     seconds: float
     error: str | None = None
+    longest: float = 0.0  # processor seconds, which other work on the machine does not stretch
 
 
 class _Manager(AsyncKernelManager):
@@ -77,12 +78,26 @@ class _Manager(AsyncKernelManager):
     # papermill(cwd=...) would change the directory of all threads
     surroundings: ClassVar[dict[str, Any]] = {}
     started: ClassVar[WeakSet[AsyncKernelManager]] = WeakSet()
+    mine: ClassVar[threading.local] = threading.local()  # the one that this thread started
 
     async def _async_start_kernel(self, **options: Any) -> None:
         self.started.add(self)
+        self.mine.manager = self
         await super()._async_start_kernel(**options, **self.surroundings)
 
     start_kernel = _async_start_kernel
+
+    @classmethod
+    def clock(cls) -> float:
+        """Seconds that this thread's kernel has computed; of the clock where no /proc tells."""
+        if not Path("/proc/self/stat").is_file():
+            return time.perf_counter()
+        try:
+            told = Path(f"/proc/{cls.mine.manager.provisioner.process.pid}/stat").read_text()
+        except (OSError, AttributeError):  # it is not there yet, or no more
+            return 0.0
+        user, system = told.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     @classmethod
     def end_all(cls) -> None:
@@ -99,14 +114,20 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
-    place = ""
+    place, begun, longest = "", 0.0, 0.0
 
     def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
-        nonlocal place
+        nonlocal place, begun
+        begun = _Manager.clock()
         if stopped.is_set():  # while the kernel was starting
             raise InterruptedError
         number = numbers.get(cell.id, cell_index)
         place = f"cell {number} (counted from 0) of {job.page.name}.ipynb:\n"
+
+    def end(**_: Any) -> None:
+        nonlocal longest
+        longest = max(longest, _Manager.clock() - begun)
+        progress.update()
 
     try:
         notebook = papermill.execute_notebook(
@@ -121,7 +142,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
             record_timing=False,
             timeout_func=lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
             on_cell_start=begin,
-            on_cell_executed=lambda **_: progress.update(),
+            on_cell_executed=end,
             kernel_manager_class=_Manager,
         )
         _tidy(notebook)
@@ -140,7 +161,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
     if not error:
         notebook.metadata["dpbook"] = {"key": job.key, "parameters": job.parameters}
         write_whole(job.target, nbformat.writes(notebook))
-    return Outcome(job, seconds, error)
+    return Outcome(job, seconds, error, longest)
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:

@@ -2,7 +2,7 @@
 
 One task is one page at one setting, run as by ``dpbook run``.  What its claims recorded becomes a
 file named by the page and by a hash of all that the page depends on, its parameters among it; such
-a task does not run again.  At the end all of them are one table.
+a task does not run again, unless it failed.  At the end all of them are one table.
 """
 
 from __future__ import annotations
@@ -25,35 +25,48 @@ from dpbook.book.output import sole_build, write_whole
 from dpbook.book.pages import PageError, read_page
 from dpbook.book.runner import Job, Outcome, run_pages
 
-Result = dict[str, Any]  # seconds, error (None if there is none), records
+# seconds, those of the longest cell, error (None if there is none), records, what `look` adds
+Result = dict[str, Any]
+Look = Callable[[Path], dict[str, Any]]
 _SHOWN = ("verdict", "tier", "applies", "holds", "repaired", "control")
 
 
 def sweep(
-    root: Path, grid: Path, out: Path, *, jobs: int, timeout: float, scheduler: str | None = None
+    root: Path,
+    grid: Path,
+    out: Path,
+    *,
+    jobs: int,
+    timeout: float,
+    scheduler: str | None = None,
+    look: Look = lambda executed: {},
 ) -> int:
-    """Run what is not there yet, write ``claims.json`` and ``claims.csv``; the exit status."""
+    """Run what is not there yet, write ``claims.json`` and ``claims.csv``; the exit status.
+
+    What `look` finds in an executed page is kept with its result; it looks on this machine only.
+    """
     tasks = plan(root, grid)
     with sole_build(root, out):
-        results = {task.key: found for task in tasks if (found := _kept(task, out))}
+        kept = {task.key: found for task in tasks if (found := kept_result(task, out))}
+        results = {key: found for key, found in kept.items() if not found["error"]}
         todo = [task for task in tasks if task.key not in results]
         print(f"{len(tasks)} tasks: {len(todo)} to run, {len(results)} done before")
 
         def keep(task: Task, result: Result) -> None:
             results[task.key] = result
-            if not result["error"]:
-                told = {"page": task.page.name, "parameters": task.parameters, "key": task.key}
-                text = json.dumps(told | result, indent=1, ensure_ascii=False, allow_nan=False)
-                write_whole(out / "tasks" / f"{task.name}.json", text + "\n")
+            told = {"page": task.page.name, "parameters": task.parameters, "key": task.key}
+            text = json.dumps(told | result, indent=1, ensure_ascii=False, allow_nan=False)
+            write_whole(out / "tasks" / f"{task.name}.json", text + "\n")
 
         if scheduler:
             _run_there(todo, root, timeout, scheduler, keep)
         else:
-            _run_here(todo, root, out, jobs, timeout, keep)
+            _run_here(todo, root, out, jobs, timeout, keep, look)
         return _report(root, out, [(task, results[task.key]) for task in tasks])
 
 
-def _kept(task: Task, out: Path) -> Result | None:
+def kept_result(task: Task, out: Path) -> Result | None:
+    """What is there of a task, a failure too; None if it did not run as it stands now."""
     try:
         found = json.loads((out / "tasks" / f"{task.name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -68,13 +81,15 @@ def _run_here(
     jobs: int,
     timeout: float,
     keep: Callable[[Task, Result], None],
+    look: Look,
 ) -> None:
     """In processes of this machine; a task whose process was killed has one more try."""
     folder, by_key = out / "executed", {task.key: task for task in tasks}
     died: list[Task] = []
 
     def final(outcome: Outcome) -> None:
-        keep(by_key[outcome.job.key], _result(outcome))
+        found = {} if outcome.error else look(outcome.job.target)
+        keep(by_key[outcome.job.key], _result(outcome) | found)
         shutil.rmtree(outcome.job.target.parent, ignore_errors=True)
 
     def first(outcome: Outcome) -> None:
@@ -156,7 +171,8 @@ def _died(outcome: Outcome) -> bool:
 
 def _result(outcome: Outcome) -> Result:
     records = [] if outcome.error else list(records_in(outcome.job.target))
-    return {"seconds": round(outcome.seconds, 3), "error": outcome.error, "records": records}
+    times = {"seconds": round(outcome.seconds, 3), "longest": round(outcome.longest, 3)}
+    return times | {"error": outcome.error, "records": records}
 
 
 def _report(root: Path, out: Path, found: Sequence[tuple[Task, Result]]) -> int:

@@ -19,7 +19,7 @@ from dpbook.book import build
 from dpbook.book.cli import main
 from dpbook.book.keys import page_key
 from dpbook.book.output import write_whole
-from dpbook.book.pages import find_pages
+from dpbook.book.pages import find_pages, read_page
 from dpbook.book.runner import Job, run_pages
 
 
@@ -223,3 +223,16 @@ def test_the_rerun_command_reads_back(tmp_path: Path, page_writer: Callable[...,
         assert page.parameters[name].parse(text) == job.parameters[name]
     unchanged = Job(page, {"edition": "a b", "levels": [1.0]}, "", tmp_path / "x")
     assert build.rerun_command(unchanged) == "dpbook run 01-one"
+
+
+def test_the_longest_cell_is_counted_in_what_its_kernel_computed(
+    tiny_book: Path, page_writer: Callable[..., Path]
+) -> None:
+    busy = "import time\nstart = time.process_time()\nwhile time.process_time() < start + 1: pass"
+    codes = {"01-one": busy, "02-two": "import time\ntime.sleep(2)"}
+    pages = [read_page(page_writer(tiny_book / f"notebooks/{k}.ipynb", codes[k])) for k in codes]
+    jobs = [Job(page, {}, "key", tiny_book / f"{page.name}.ipynb") for page in pages]
+    computed, waited = run_pages(jobs, root=tiny_book, workers=2, timeout=60)
+    assert (computed.error, waited.error) == (None, None)
+    assert 0.9 < computed.longest < 2
+    assert waited.longest < 0.9 and waited.seconds > 2
