@@ -248,7 +248,8 @@ class _Search:
         options: dict[str, Any] = {"time_limit": max(seconds, 1e-3)} if seconds < np.inf else {}
         bounds = np.stack(np.broadcast_arrays(low, high, self.price)[:2], axis=1)
         program: dict[str, Any] = {"A_ub": matrix, "b_ub": right, "bounds": bounds}
-        found = optimize.linprog(self.price, **program, method="highs-ds", options=options)
+        program |= {"method": "highs-ds", "options": options}
+        found = optimize.linprog(self.price, **program)
         if found.status != 0:
             return None
         return np.asarray(found.x), self._bound(matrix, right, bounds, found.ineqlin.marginals)
