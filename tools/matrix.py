@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from dpbook.book.output import write_whole
+from dpbook.book.output import claim_folder, write_whole
 from dpbook.book.report import aligned
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -138,6 +138,7 @@ def main() -> int:
     parser.add_argument("--python", action="append", choices=PYTHONS, help="default: all")
     parser.add_argument("--dependencies", action="append", choices=KINDS, help="default: both")
     given = parser.parse_args()
+    claim_folder(ROOT / "_build")  # so that a later build of the book may use it
     cells = []
     for version in given.python or PYTHONS:
         for kind in given.dependencies or KINDS:

@@ -28,7 +28,7 @@ from typing import Any
 
 import yaml
 
-from dpbook.book.output import write_whole
+from dpbook.book.output import claim_folder, write_whole
 
 Mutant = dict[str, Any]
 LIST = "tests/mutants.yml"
@@ -222,6 +222,8 @@ def main(arguments: list[str] | None = None) -> int:
     names = {m["id"]: [m["id"], m["file"]] for m in listed}
     asked = {i for i, n in names.items() if any(fnmatch.filter(n, g) for g in given.only or "*")}
     mutants = [m for m in listed if m["id"] in asked]
+    if given.output.parts[0] == "_build":
+        claim_folder(root / "_build")  # so that a later build of the book may use it
     found = run_all(root, mutants, root / given.output, given.jobs)
     states = Counter(found[m["id"]]["state"] for m in mutants)
     print(", ".join(f"{states[state]} {state}" for state in (*GOOD, *BAD) if states[state]))

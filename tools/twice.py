@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book.build import plan
-from dpbook.book.output import write_whole
+from dpbook.book.output import claim_folder, write_whole
 from dpbook.book.pages import outputs
 from dpbook.book.runner import Job
 
@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument("--profile", default="smoke", help="parameters (default: %(default)s)")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="these pages")
     given = parser.parse_args()
-    place = ROOT / "_build" / "twice"
+    place = claim_folder(ROOT / "_build") / "twice"
     shutil.rmtree(place, ignore_errors=True)
     jobs = plan(ROOT, place, profile=given.profile)
     chosen = [j for j in jobs if any(fnmatch(j.page.name, glob) for glob in given.only or ["*"])]

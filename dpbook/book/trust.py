@@ -39,8 +39,10 @@ class TrustDirective(ClaimsDirective):
         found: Any = None
         if name == "proved":
             found = self.proved()
-        elif results := _read(self.env, Path(self.env.srcdir, "book", "trust", f"{name}.json")):
-            found = SHOWN[name](results)
+        else:
+            file = f"{'grid' if name == 'alarms' else name}.json"
+            results = _read(self.env, Path(self.env.srcdir, "book", "trust", file))
+            found = results and SHOWN[name](results)
         if found is None:
             text = "This copy of the book was built before this was run, so there is no table."
             return [nodes.paragraph(text=text)]
@@ -118,6 +120,28 @@ def grid(found: dict[str, Any]) -> Shown:
     return words, head, rows
 
 
+def alarms(found: dict[str, Any]) -> Shown:
+    """What the statistical checks state of false alarms, against what the grid saw."""
+    rows: list[Row] = [
+        [
+            f"{row['alarm']:g}" if row["alarm"] else "none stated",
+            "yes" if row["power"] else "no",
+            *(grouped(row[key]) for key in ("claims", "checks")),
+            f"{row['expected']:.2g}",
+            *(grouped(row[key]) for key in ("seen", "twins_passed")),
+        ]
+        for row in found["statistical"]
+    ]
+    checks, seen = (sum(row[key] for row in found["statistical"]) for key in ("checks", "seen"))
+    expected = sum(row["expected"] for row in found["statistical"])
+    words = (
+        f"In {grouped(checks)} statistical checks at most {expected:.2g} false alarms were to be "
+        f"expected from the stated probabilities; the grid saw {grouped(seen)}."
+    )
+    head = ("alarm, at most", "must also show", "claims", "checks", "expected", "seen")
+    return words, (*head, "twins that passed"), rows
+
+
 def twice(found: dict[str, Any]) -> Shown:
     """What differed between two builds, and what came out alike."""
     rows: list[Row] = [[what, *map(str, values)] for what, values in found["varied"].items()]
@@ -151,7 +175,7 @@ def matrix(found: dict[str, Any]) -> Shown:
 
 
 SHOWN: dict[str, Callable[[Any], Shown]] = {
-    function.__name__: function for function in (mutants, grid, twice, faults, matrix)
+    function.__name__: function for function in (mutants, grid, alarms, twice, faults, matrix)
 }
 
 

@@ -18,6 +18,14 @@ EXAMPLES = {
         "mutants": [MUTANT, MUTANT | {"state": "survived"}],
     },
     "grid": {"pages": {"01-one": PAGE | {"failed": 0, "not_finite": 0, "longest": 2}}},
+    "alarms": {
+        "statistical": [
+            {"alarm": 1e-3, "power": True, "claims": 2, "checks": 40, "expected": 0.04, "seen": 1}
+            | {"twins_passed": 0},
+            {"alarm": 0, "power": True, "claims": 1, "checks": 2, "expected": 0, "seen": 0}
+            | {"twins_passed": 0},
+        ]
+    },
     "twice": {
         **{"varied": {"TZ": ["UTC", "there"]}, "files": 10, "identical": 9, "profile": "smoke"},
         **{"pages": ["01-one"], "exceptions": {"a.json": "the time of day"}},
@@ -28,6 +36,7 @@ EXAMPLES = {
 WORDS = {
     "mutants": "Of 2 seeded defects: 1 caught, 1 survived.",
     "grid": "3 of 4 planned runs were made; of their 1\u202f200 checks of a claim 1 contradicted",
+    "alarms": "In 42 statistical checks at most 0.04 false alarms",
     "twice": "9 are the same byte for byte; the exceptions are a.json: the time of day.",
     "faults": "1 faults, each with a test",
     "matrix": "1 combinations: 1 not run.",
@@ -43,7 +52,7 @@ def test_a_run_is_told_in_a_sentence_and_a_table(name):
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_is_stored_can_be_shown(name):
-    path = ROOT / "book" / "trust" / f"{name}.json"
+    path = ROOT / "book" / "trust" / f"{'grid' if name == 'alarms' else name}.json"
     if not path.is_file():
         pytest.skip(f"{name} has not been run")
     _, head, rows = SHOWN[name](json.loads(path.read_text(encoding="utf-8")))
