@@ -292,7 +292,8 @@ class PairResponses(LocalPairs):
         if everything:
             yes = report.sum(axis=0)
             return as_tables(yes, users - yes, n)
-        tally = np.bincount((2 * question + report).reshape(-1), minlength=2 * self.pairs)
+        answer = (2 * question + report).reshape(-1).astype(np.intp)
+        tally = np.bincount(answer, minlength=2 * self.pairs)
         return as_tables(tally[1::2], tally[::2], n)
 
     def pmf(self, data: ArrayLike) -> Array:

@@ -145,7 +145,7 @@ class AnswersOnDemand(_OnDemand):
         values = np.zeros((n, n))
         small = table.astype(np.uint8 if n <= 256 else np.int64)
         for g, place in enumerate(places):
-            member = np.ascontiguousarray(small.take(place[place < users], axis=0).T)
+            member = np.ascontiguousarray(small[place[place < users]].T)
             j, i = np.nonzero(groups == g)
             agree = (member[j] < member[i]).sum(axis=1)  # the sum of reports: two binomials
             up = rng.binomial(agree, plus[1]) + rng.binomial(member.shape[1] - agree, plus[0])
@@ -250,7 +250,8 @@ class OneQuestion(_OnDemand):
             member = people[asked * size :]
             first, second = np.array(open_pairs)[rng.integers(len(open_pairs), size=len(member))].T
             yes = (table[member, first] < table[member, second]) ^ (rng.random(len(member)) < lie)
-            margin += np.bincount(first * n + second, 2 * yes - 1, n * n).reshape(n, n)
+            pair = (first * n + second).astype(np.intp)
+            margin += np.bincount(pair, 2 * yes - 1, n * n).reshape(n, n)
         for start, items in parts:
             places[items] = start
             if len(items) > 1:
