@@ -26,6 +26,8 @@ from dpbook.book.sphinx_ext import (
     output_dir,
 )
 
+#: Tables that take what they show from the file of another.
+FILES = {"survivors": "mutants", "alarms": "grid"}
 Shown = tuple[str, Sequence[str], list[Row]]
 
 
@@ -40,8 +42,8 @@ class TrustDirective(ClaimsDirective):
         if name == "proved":
             found = self.proved()
         else:
-            file = f"{'grid' if name == 'alarms' else name}.json"
-            results = _read(self.env, Path(self.env.srcdir, "book", "trust", file))
+            path = Path(self.env.srcdir, "book", "trust", f"{FILES.get(name, name)}.json")
+            results = _read(self.env, path)
             found = results and SHOWN[name](results)
         if found is None:
             text = "This copy of the book was built before this was run, so there is no table."
@@ -97,6 +99,18 @@ def mutants(found: dict[str, Any]) -> Shown:
     rows.append(["all", *(wing_words(found["counts"]["wing"][wing]) for wing in wings)])
     parts = ", ".join(f"{grouped(number)} {state}" for state, number in states.most_common())
     return f"Of {grouped(states.total())} seeded defects: {parts}.", ("defect", *wings), rows
+
+
+def survivors(found: dict[str, Any]) -> Shown:
+    """Defects that were not caught: what nothing has noticed yet, and what nothing can."""
+    left = [row for row in found["mutants"] if row["state"] != "caught"]
+    rows: list[Row] = [
+        [[nodes.literal(text=row["file"])], row["why"], row["state"], row.get("equivalent", "")]
+        for row in left
+    ]
+    open_ones = sum(row["state"] != "equivalent" for row in left)
+    words = f"{grouped(open_ones)} are open: the test that was to notice did not."
+    return words, ("file", "what was broken", "state", "why nothing can notice"), rows
 
 
 def wing_words(states: dict[str, int]) -> str:
@@ -175,7 +189,8 @@ def matrix(found: dict[str, Any]) -> Shown:
 
 
 SHOWN: dict[str, Callable[[Any], Shown]] = {
-    function.__name__: function for function in (mutants, grid, alarms, twice, faults, matrix)
+    function.__name__: function
+    for function in (mutants, survivors, grid, alarms, twice, faults, matrix)
 }
 
 

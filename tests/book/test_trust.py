@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book.trust import SHOWN
+from dpbook.book.trust import FILES, SHOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = {"runs": 3, "planned": 4, "claims": 1200, "contradictions": 1, "not_applicable": 0}
@@ -17,6 +17,7 @@ EXAMPLES = {
         "counts": {"wing": {"science": {"caught": 1, "survived": 1}}, "kind": {"tie": {}}},
         "mutants": [MUTANT, MUTANT | {"state": "survived"}],
     },
+    "survivors": {"mutants": [MUTANT, MUTANT | {"state": "survived", "file": "a.py", "why": "w"}]},
     "grid": {"pages": {"01-one": PAGE | {"failed": 0, "not_finite": 0, "longest": 2}}},
     "alarms": {
         "statistical": [
@@ -35,6 +36,7 @@ EXAMPLES = {
 }
 WORDS = {
     "mutants": "Of 2 seeded defects: 1 caught, 1 survived.",
+    "survivors": "1 are open",
     "grid": "3 of 4 planned runs were made; of their 1\u202f200 checks of a claim 1 contradicted",
     "alarms": "In 42 statistical checks at most 0.04 false alarms",
     "twice": "9 are the same byte for byte; the exceptions are a.json: the time of day.",
@@ -52,7 +54,7 @@ def test_a_run_is_told_in_a_sentence_and_a_table(name):
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_is_stored_can_be_shown(name):
-    path = ROOT / "book" / "trust" / f"{'grid' if name == 'alarms' else name}.json"
+    path = ROOT / "book" / "trust" / f"{FILES.get(name, name)}.json"
     if not path.is_file():
         pytest.skip(f"{name} has not been run")
     _, head, rows = SHOWN[name](json.loads(path.read_text(encoding="utf-8")))
