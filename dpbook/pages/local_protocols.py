@@ -324,7 +324,8 @@ def footrule_response(data: Ints, level: float, rng: np.random.Generator) -> Arr
     item, place = rng.integers(n, size=people), rng.integers(n - 1, size=people)
     yes = data[np.arange(people), item] <= place
     signs = np.where(yes ^ (rng.random(people) < 1 / (1 + exp(level))), 1, -1)
-    reached = np.bincount(item * (n - 1) + place, signs, minlength=n * (n - 1))
+    entry = (item * (n - 1) + place).astype(np.intp)
+    reached = np.bincount(entry, signs, minlength=n * (n - 1))
     return reached.reshape(n, n - 1).astype(float)
 
 
