@@ -372,7 +372,17 @@ def nothing_there(found, rng):  # "infeasible", of programs that are not
     return found
 
 
-LIES = [too_good, infeasible, other_duals, wrong_sign, nothing_there]
+def huge_duals(found, rng):  # so large that sums of them would be rounded
+    found.ineqlin.marginals = -rng.exponential(1e17, found.ineqlin.marginals.shape)
+    return found
+
+
+def no_duals(found, rng):
+    found.ineqlin.marginals = np.full(found.ineqlin.marginals.shape, np.nan)
+    return found
+
+
+LIES = [too_good, infeasible, other_duals, wrong_sign, nothing_there, huge_duals, no_duals]
 
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)

@@ -258,12 +258,15 @@ class _Search:
         """A bound by any dual <= 0: rows priced by it, each x at its better end.
 
         With whole counts the dual is rounded to multiples of a power of two, and all that follows
-        is computed in whole numbers.
+        is computed in whole numbers; where these may exceed 2^53 there is no bound.
         """
         unit = 2.0**20 if self.step else 1.0
         dual = np.minimum(marginals, 0)
         dual = np.rint(unit * dual) if self.step else dual
-        reduced = unit * self.price - matrix.T @ dual  # whole numbers below 2^53
+        # A row is in three columns and has one right side: so large is what is added up below.
+        if self.step and not unit * np.abs(self.price).sum() + 4 * np.abs(dual).sum() < 2.0**53:
+            return -np.inf
+        reduced = unit * self.price - matrix.T @ dual
         total = dual @ right + np.minimum(reduced * bounds[:, 0], reduced * bounds[:, 1]).sum()
         bound = self.base + float(total) / unit
         return float(np.ceil(bound)) if self.step else bound
