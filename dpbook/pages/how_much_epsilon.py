@@ -6,7 +6,7 @@ order. Items are named by their true order, 0 for the best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -49,12 +49,6 @@ GRID = np.geomspace(0.01, 20, 96)  # values of epsilon that are tried, in nats
 
 
 # ------------------------------------------------------------------ what an observer learns
-
-
-def right_reports(bundle: Sequence[int]) -> dict[tuple[int, ...], int]:
-    """How many answers of a bundle each vector of reports has right."""
-    reports = product((0, 1), repeat=len(bundle))
-    return {r: sum(a == b for a, b in zip(r, bundle, strict=True)) for r in reports}
 
 
 def guesses(p: ArrayLike, q: ArrayLike) -> tuple[float, float, float]:

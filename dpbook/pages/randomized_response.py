@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
@@ -13,7 +14,7 @@ from scipy.stats import laplace
 
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import btl_probabilities
-from dpbook.privacy import Edge, ExactLaw, Polynomial, exponential_law
+from dpbook.privacy import Edge, ExactLaw, Polynomial, randomized_response_law
 from dpbook.rankers import FlippedAnswers, debiased_mle
 from dpbook.simulation import ranking_errors
 
@@ -44,11 +45,10 @@ def report_law(ranking: Sequence[int], e: float) -> Array:
     return law
 
 
-def agreements(ranking: Sequence[int]) -> dict[tuple[int, ...], int]:
-    """How many pairs each vector of reports has right."""
+def reports_for_all(ranking: Sequence[int], steps: int | Fraction = 1) -> ExactLaw:
+    """Law of all reports of a person, for every epsilon."""
     truth = [ranking[i] < ranking[j] for i, j in combinations(range(len(ranking)), 2)]
-    reports = product((0, 1), repeat=len(truth))
-    return {r: sum(a == b for a, b in zip(r, truth, strict=True)) for r in reports}
+    return randomized_response_law(truth, steps)
 
 
 def picked(ranking: Sequence[int], e: float) -> dict[Any, float]:
@@ -60,7 +60,7 @@ def picked(ranking: Sequence[int], e: float) -> dict[Any, float]:
 def picked_law(ranking: Sequence[int]) -> ExactLaw:
     """The same for every epsilon."""
     level = 1 + (ranking[0] < ranking[1])
-    return exponential_law({(level, r): level * k for r, k in agreements(ranking).items()})
+    return reports_for_all(ranking, Fraction(1, level)).map(lambda reports: (level, reports))
 
 
 def disagreements(r: Sequence[int], s: Sequence[int]) -> int:

@@ -18,6 +18,7 @@ from dpbook.privacy.exact import (
     joint_law,
     noisy_counts_law,
     permute_and_flip_law,
+    randomized_response_law,
 )
 from dpbook.privacy.laws import ranking_law, sets_of, top_k_law
 from dpbook.privacy.loss import (
@@ -68,6 +69,7 @@ __all__ = [
     "permute_and_flip_law",
     "person_epsilon",
     "privacy_loss",
+    "randomized_response_law",
     "ranking_law",
     "record_play",
     "sensitivity",

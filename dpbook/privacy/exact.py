@@ -149,12 +149,19 @@ def joint_law(laws: Sequence[ExactLaw]) -> ExactLaw:
 def exponential_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
     """Chances in proportion to e^(epsilon score / steps): the exponential mechanism, and others.
 
-    Randomised answers score 1 where they agree with the truth; the Mallows model scores minus the
-    distance. Steps are a whole number or a `Fraction`, here as below.
+    The Mallows model scores minus the distance. Steps are a whole number or a `Fraction`, here as
+    below.
     """
     unit, power = _unit(steps)
     least = min(scores.values())
     return ExactLaw({outcome: unit ** (score - least) for outcome, score in scores.items()}, power)
+
+
+def randomized_response_law(truth: Sequence[int], steps: Steps = 1) -> ExactLaw:
+    """Answers 0 or 1, each through randomised response: what is right scores 1; as tuples."""
+    reports = product((0, 1), repeat=len(truth))
+    scores = {r: sum(a == b for a, b in zip(r, truth, strict=True)) for r in reports}
+    return exponential_law(scores, steps)
 
 
 def permute_and_flip_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
@@ -223,8 +230,8 @@ def compare_laws(
     outcomes = list(dict.fromkeys(o for law in laws.values() for o in law.weights))
     if len(steps := {law.steps for law in laws.values()}) > 1:
         raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all laws")
-    factor, empty = t ** steps.pop(), Polynomial(())
-    at_one = exp(1 / (len(factor.coefficients) - 1))  # t at epsilon 1
+    power, empty = steps.pop(), Polynomial(())
+    factor, at_one = t**power, exp(1 / power)  # t at epsilon 1
     memory: dict[tuple[Polynomial, ...], Polynomial] = {}
     signs: dict[Polynomial, list[Piece]] = {}
     number: dict[Polynomial, int] = {}
@@ -255,12 +262,12 @@ def compare_laws(
     if worst is not None:
         _, way, outcome, moved = worst
         longest = _longest(_signs(moved.coefficients), -1)
-        nats = [inf if s is None else laws[x].steps * log(1 + s) for s in longest]
+        nats = [inf if s is None else power * log(1 + s) for s in longest]
         back = Polynomial(tuple(_shifted(moved.coefficients, -1)))
         return AllEpsilonReport(violations, cases, way, outcome, (nats[0], nats[1]), back)
     certificate = {
         "kind": "polynomials",
-        "power": len(factor.coefficients) - 1,
+        "power": power,
         "laws": [
             [[*law.weights.get(o, empty).coefficients] for o in outcomes] for law in laws.values()
         ],
