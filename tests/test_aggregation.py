@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize
+from scipy import optimize, sparse
 
 from dpbook import estimators as est
 from dpbook.data import Rankings
@@ -436,3 +436,11 @@ def test_branching_proves_the_optimum(monkeypatch):
         fit = est.kemeny_ranking(wins)
         assert fit.optimal and fit.cost == fit.lower == held_karp(wins.tolist())
     assert sum(branches) > 6
+
+
+@pytest.mark.parametrize(("dual", "bound"), [(-1.0, 2.0), (-1e17, -np.inf), (np.nan, -np.inf)])
+def test_a_dual_too_large_for_exact_sums_gives_no_bound(dual, bound):
+    """Prices 1, -1, 1: the row x_ab - x_ac + x_bc <= 1 at -1 leaves 2, -2, 2, and so -1 - 2 + 5."""
+    search = kemeny._Search(np.array([[0, 1, 3], [2, 0, 1], [2, 2, 0]]))
+    row, both = sparse.csr_array([[1.0, -1.0, 1.0]]), np.array([[0.0, 1.0]] * 3)
+    assert search.base == 5 and search._bound(row, np.ones(1), both, np.array([dual])) == bound
