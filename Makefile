@@ -11,7 +11,7 @@ CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book live live-check test lint check-pages golden mutants grid twice matrix house bench clean
+.PHONY: help book live live-check test lint check-pages golden mutants grid twice matrix house bench clean certificate release-files
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
@@ -62,6 +62,17 @@ $(VENV)/.axe: $(VENV)/.made tools/requirements.txt
 check-pages: $(VENV)/.axe  ## what needs a browser: formulas, figures, accessibility (axe), no other host
 	test -f _build/html/index.html || $(MAKE) book
 	$(BIN)/python tools/check_pages.py
+
+certificate: book  ## what this build found, where and when, to publish with it
+	$(BIN)/dpbook certificate
+
+release-files: book  ## the files of a version: package, notebooks, claims, certificate, PDF if made
+	rm -rf _build/release
+	mkdir -p _build/release
+	$(BIN)/dpbook certificate
+	cp _build/html/downloads/* _build/claims.json _build/certificate.json _build/release
+	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
+	ls -l _build/release
 
 house: $(VENV)/.made  ## the package in numbers: lines, public names, which pages use each
 	$(BIN)/python tools/house.py

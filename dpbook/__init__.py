@@ -5,4 +5,4 @@ The science modules (``data``, ``models``, ``estimators``, ``mechanisms``, ``ran
 imported by them.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -5,6 +5,7 @@ Everything of one build lies under one output directory::
     executed/notebooks/NN-topic.ipynb   executed copies, each with the key it was made from
     executed/errata.ipynb               the same for the reproducers of the errata
     claims.json                         what the pages found
+    about.json                          at which profile
     seconds.json                        what no two builds share: how long each page took
     html/                               the book, replaced only by a complete new one
     .dpbook, .lock                      the folder is ours; one build at a time
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book import errata
+from dpbook.book.about import note_profile
 from dpbook.book.collect import collect
 from dpbook.book.keys import html_key, page_key, stamp_of
 from dpbook.book.ledger import load_ledger
@@ -90,11 +92,20 @@ def errata_jobs(root: Path, out: Path) -> list[Job]:
     return [errata.job(codes, root, out)] if codes else []
 
 
-def build_book(root: Path, out: Path, jobs: Sequence[Job], *, workers: int, timeout: float) -> int:
+def build_book(
+    root: Path,
+    out: Path,
+    jobs: Sequence[Job],
+    *,
+    workers: int,
+    timeout: float,
+    profile: str = "default",
+) -> int:
     """Execute the stale pages, check the claims, render; return the exit status."""
     jobs = [*jobs, *errata_jobs(root, out)]
     with sole_build(root, out):
         if not execute_stale(jobs, root, out, workers, timeout):
+            note_profile(out, profile)
             if problems := collect(out, root):
                 print("\nClaims that disagree with the ledger:", file=sys.stderr)
                 print(*(f"  {line}" for line in problems), sep="\n", file=sys.stderr)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook import __version__
-from dpbook.book import lock
+from dpbook.book import lock, publish_cli
 from dpbook.book.ledger import LedgerError, load_ledger
 from dpbook.book.pages import PageError, ParameterError, find_pages, select, validate
 from dpbook.book.report import aligned, ledger_text
@@ -28,6 +28,7 @@ _EXAMPLES = """examples:
   dpbook build --profile paper                the whole book at the papers' own sizes
   dpbook sweep grid.yml --jobs 4              pages over a grid of parameters
   dpbook claims --verdict false-repaired      a part of the ledger
+  dpbook compare theirs/claims.json           what came out otherwise elsewhere
   dpbook rank answers.csv --protect person --epsilon 1 --max-answers 20
                                               your own data, privately: dpbook rank --help"""
 _PARAMETER = ("-p", "--parameter")
@@ -128,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     for field, example in _FILTERS.items():
         claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
     command(_rank)  # for the list of commands: it is taken out before, as it needs no book
+    publish_cli.add_commands(command)
     command(_lock)("--dry-run", action="store_true", help="show the changes only")
     return parser
 
@@ -148,9 +150,11 @@ def _build(given: argparse.Namespace, root: Path) -> int:
     out = given.output.resolve() if given.output else root / "_build"
     which = {"profile": given.profile, "overrides": given.overrides, "only": given.only}
     jobs = build.plan(root, out, **which)
+    told = given.profile + ", with parameters of the reader" * bool(given.overrides)
     if given.only and not given.overrides:
         print("note: --only says which pages -p is meant for; every page is brought up to date")
-    return build.build_book(root, out, jobs, workers=given.jobs, timeout=given.timeout)
+    how = {"workers": given.jobs, "timeout": given.timeout}
+    return build.build_book(root, out, jobs, profile=told, **how)
 
 
 def _run(given: argparse.Namespace, root: Path) -> int:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dpbook.book.about import about, words
 from dpbook.book.ledger import raw_entries
 from dpbook.book.pages import Page, PageError
 
@@ -57,9 +58,17 @@ def html_key(root: Path, out: Path) -> str:
     paths = [path for folder, glob in folders for path in folder.rglob(glob)]
     paths += [
         root / name
-        for name in ("_config.yml", "_toc.yml", "_build/bench.json", "_build/live.json", *_PINS)
+        for name in (
+            "_config.yml",
+            "_toc.yml",
+            "_build/bench.json",
+            "_build/live.json",
+            "CITATION.cff",
+            *_PINS,
+        )
     ]
-    return _digest(root, [*paths, *(out / "executed").rglob("*.ipynb"), out / "claims.json"])
+    paths += [*(out / "executed").rglob("*.ipynb"), out / "claims.json"]
+    return f"{words(about(root, out))} {_digest(root, paths)}"
 
 
 def stamp_of(executed: Path) -> dict[str, Any]:

@@ -104,6 +104,17 @@ def _differs(locked: Entry, found: Entry, count: int) -> str | None:
     return f"{said}, tolerance {tolerance:.2g}" if abs(value - kept) > tolerance else None
 
 
+def moved(before: Record, after: Record) -> Iterator[tuple[str, Any, Any]]:
+    """Numbers of one claim that differ between two records: name, before, after; None for none."""
+    old, new = (dict(_entries(record["report"])) for record in (before, after))
+    same = before["parameters"] == after["parameters"]
+    for name in sorted(old.keys() | new.keys()):
+        if name not in old or name not in new:
+            yield name, old.get(name, {}).get("value"), new.get(name, {}).get("value")
+        elif _differs(old[name], new[name], 0 if same else len(new)):
+            yield name, old[name]["value"], new[name]["value"]
+
+
 def renew(
     root: Path, records: Sequence[Record], defaults: Mapping[str, Mapping[str, Any]], *, write: bool
 ) -> list[str]:

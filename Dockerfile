@@ -1,0 +1,12 @@
+# The book on a bare machine: `docker build --output book-html .` leaves the HTML in book-html.
+FROM python:3.12-slim AS build
+# Chromium is what `make pdf` and `make check-pages` look with.
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends make git chromium fonts-dejavu \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /book
+COPY . .
+RUN make book
+
+FROM scratch
+COPY --from=build /book/_build/html /

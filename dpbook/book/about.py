@@ -1,0 +1,60 @@
+"""What a build is: the version of the book, the commit of its sources, the profile it ran at."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from dpbook import __version__
+from dpbook.book.output import write_whole
+
+#: Beside ``claims.json``: at which profile the pages ran.
+FILE = "about.json"
+CHANGED = "+changes"
+
+
+def note_profile(out: Path, profile: str) -> None:
+    """Keep with a build at which profile it ran."""
+    write_whole(out / FILE, json.dumps({"profile": profile}) + "\n")
+
+
+def about(root: Path, out: Path) -> dict[str, str]:
+    """Version, commit and profile; the last two only where they are known."""
+    found = {"version": __version__}
+    if known := commit(root):
+        found["commit"] = known
+    try:
+        found["profile"] = str(json.loads((out / FILE).read_text(encoding="utf-8"))["profile"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # an executed page alone, or a build of an earlier version
+    return found
+
+
+def commit(root: Path) -> str | None:
+    """The commit of the sources, ``DPBOOK_COMMIT`` first; `CHANGED` follows if files differ."""
+    if given := os.environ.get("DPBOOK_COMMIT", "").strip():
+        return given if re.fullmatch(r"[\w.+-]{1,60}", given) else None
+    if not (root / ".git").exists() or shutil.which("git") is None:
+        return None
+    told = [
+        _git(root, "rev-parse", "--short=12", "HEAD"),
+        _git(root, "status", "--porcelain", "-uno"),
+    ]
+    name, changed = told
+    return None if name is None else name + CHANGED * bool(changed)
+
+
+def _git(root: Path, *words: str) -> str | None:
+    done = subprocess.run(
+        ["git", "-C", str(root), *words], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def words(found: dict[str, str]) -> str:
+    """The same in a line: ``version 0.1.0, commit 0123456789ab, profile default``."""
+    return ", ".join(f"{name} {value}" for name, value in found.items())

@@ -1,0 +1,82 @@
+"""A certificate of one build: who checks the book elsewhere can publish what came out there."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from dpbook.book.about import about
+from dpbook.book.collect import ledger_problems
+from dpbook.book.compare import load
+from dpbook.book.keys import html_key
+from dpbook.book.ledger import load_ledger
+from dpbook.book.output import write_whole
+from dpbook.book.pages import PageError
+
+FILE = "certificate.json"
+
+
+def certificate(root: Path, out: Path) -> dict[str, Any]:
+    """What was built, where, when, and how every claim came out.
+
+    Raises
+    ------
+    PageError
+        If there is no book in `out`, or one of other sources than those in `root`.
+    """
+    claims, key = out / "claims.json", out / "html.key"
+    if not claims.is_file() or not key.is_file():
+        raise PageError(f"there is no book in {out} to certify: `make book` builds one")
+    if key.read_text(encoding="utf-8") != html_key(root, out):
+        raise PageError(f"the book in {out} is older than its sources: `make book` first")
+    records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
+    problems = sorted(ledger_problems(ledger, records, None))
+    outcomes = {
+        record["id"]: {
+            "verdict": record["verdict"],
+            "tier": record["tier"],
+            "printed": record["holds"] if record["applies"] else None,
+            "repaired": record["repaired"],
+            "twins_caught": record["control"],
+        }
+        for record in records
+    }
+    return {
+        "book": about(root, out),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "python": f"{platform.python_implementation()} {platform.python_version()}",
+        },
+        "environment": environment(),
+        "pins_sha256": _sha256(root / "requirements.txt"),
+        "claims_sha256": _sha256(claims),
+        "contradictions": problems,
+        "claims": outcomes,
+    }
+
+
+def environment() -> dict[str, str]:
+    """Every installed package with its version."""
+    found = {str(one.metadata["Name"]).lower(): one.version for one in metadata.distributions()}
+    return dict(sorted(found.items()))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:
+    """Write the certificate beside the book; where it is, and what it says."""
+    made = certificate(root, out)
+    path = out / FILE
+    write_whole(path, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
+    return path, made

@@ -1,0 +1,82 @@
+"""The commands of ``dpbook`` for whoever checks, cites or gives out the book."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dpbook.book import compare
+from dpbook.book.ledger import load_ledger
+from dpbook.book.pages import PageError
+
+
+def add_commands(command: Callable[[Callable[..., int]], Callable[..., Any]]) -> None:
+    """Give the parser of ``dpbook`` these commands."""
+    add = command(_compare)
+    add("other", type=Path, metavar="OTHER/claims.json", help="what the claims found elsewhere")
+    words = "what to compare it with (default: _build/claims.json of the book)"
+    add("here", type=Path, nargs="?", metavar="claims.json", help=words)
+    words = "the output directory of a build (default: _build in the book)"
+    command(_certificate)("--output", type=Path, metavar="DIR", help=words)
+    add = command(_errata)
+    add("--since", metavar="VERSION", help="what has moved since this version was given out")
+    command(_release)("version", metavar="VERSION", help="what is given out, such as 1.0.0")
+
+
+def _compare(given: argparse.Namespace, root: Path) -> int:
+    """what moved between two claims.json, claim by claim"""
+    before, after = compare.load(given.other), compare.load(given.here or _claims(root))
+    found = compare.changes(before, after)
+    print(*found, compare.summary(before, after, found), sep="\n")
+    return int(bool(found))
+
+
+def _certificate(given: argparse.Namespace, root: Path) -> int:
+    """certify the built book: what ran, where, and how every claim came out"""
+    from dpbook.book import certificate
+
+    out = given.output.resolve() if given.output else root / "_build"
+    path, made = certificate.write(root, out)
+    shown = {key: value for key, value in made.items() if not isinstance(value, dict | list)}
+    shown = made["book"] | made["machine"] | shown
+    told = [f"{name}: {value}" for name, value in shown.items()]
+    told += [f"claims: {len(made['claims'])}, contradictions: {len(made['contradictions'])}"]
+    print(*made["contradictions"], *told, f"the certificate: {path}", sep="\n")
+    return int(bool(made["contradictions"]))
+
+
+def _errata(given: argparse.Namespace, root: Path) -> int:
+    """what this book says of the papers' claims, and what of it moved since a version"""
+    if given.since is None:
+        ledger = load_ledger(root / "book" / "claims.yml")
+        print(*(f"{c.id}: {c.heading}" for c in ledger.values() if c.is_erratum), sep="\n")
+        return 0
+    versions = compare.released(root)
+    if given.since not in versions:
+        known = ", ".join(versions) or "none"
+        raise PageError(
+            f"--since {given.since!r} is no version that was given out; there are {known}"
+        )
+    before, after = versions[given.since], compare.load(_claims(root))
+    found = compare.changes(before, after)
+    print(*found, compare.summary(before, after, found), sep="\n")
+    return 0
+
+
+def _release(given: argparse.Namespace, root: Path) -> int:
+    """store what the claims of a version found, for those who compare later"""
+    if not re.fullmatch(r"\d+(\.\d+)*", given.version):
+        raise PageError(f"{given.version!r} is no version; allowed are numbers such as 1.0.0")
+    print(compare.keep(root, given.version, compare.load(_claims(root))))
+    return 0
+
+
+def _claims(root: Path) -> Path:
+    """What the last build of the book found."""
+    path = root / "_build" / "claims.json"
+    if not path.is_file():
+        raise PageError(f"{path} is missing: `make book` writes it")
+    return path

@@ -1,0 +1,260 @@
+"""What moved between two claims.json, the certificate of a build, and how a page is cited."""
+
+import copy
+import json
+import os
+import re
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+import yaml
+
+import dpbook
+from dpbook.book import certificate, citing, compare
+from dpbook.book.about import about, commit, note_profile
+from dpbook.book.cli import main
+from dpbook.book.keys import html_key
+from dpbook.book.output import write_whole
+from dpbook.book.pages import PageError
+
+ROOT = Path(__file__).resolve().parents[2]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+PASSES = "as printed it passes"
+
+
+def record(name="A-1", **fields):
+    base = {"id": name, "notebook": "01-one", "verdict": "holds", "tier": "exact", "holds": True}
+    base |= {"repaired": None, "applies": True, "why": None, "parameters": {"seed": 1}}
+    part = {"what": "x", "value": 1, "sign": "≤", "limit": 2, "passes": True}
+    measured = [{"subject": "printed", "name": "", "passes": True, "parts": [part]}]
+    base |= {"report": {"loss": 0.5, "rows": 3}, "control": True, "measured": measured}
+    return base | fields
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, []),
+        ({"report": {"loss": 0.5000004, "rows": 3}}, []),  # half a unit in the sixth digit
+        (
+            {"report": {"loss": 0.500001, "rows": 3}},
+            ["A-1: number changed: loss: 0.5 → 0.500001"],
+        ),
+        ({"report": {"loss": 0.5, "rows": 4}}, ["A-1: number changed: rows: 3 → 4"]),
+        ({"report": {"loss": 0.5}}, ["A-1: number changed: rows: 3 is gone"]),
+        (
+            {"report": {"loss": 0.5, "rows": 3, "m": 2}},
+            ["A-1: number changed: m: 2 is new"],
+        ),
+        ({"verdict": "empty"}, ["A-1: verdict changed: holds → empty"]),
+        (
+            {"holds": False, "repaired": True},
+            [f"A-1: outcome changed: {PASSES} → as printed it fails, repaired it passes"],
+        ),
+        (
+            {"applies": False},
+            [f"A-1: outcome changed: {PASSES} → not tested at these parameters"],
+        ),
+        ({"id": "B-2"}, ["A-1: gone: holds", "B-2: new: holds"]),
+    ],
+)
+def test_what_moved_is_told_by_claim(fields, told):
+    found = compare.changes([record()], [record(**fields)])
+    assert list(map(str, found)) == told
+    assert ("1 of them the same" in compare.summary([record()], [record(**fields)], found)) == (
+        not told
+    )
+
+
+def test_simulated_means_at_other_parameters_are_compared_by_their_errors():
+    def simulated(mean, seed):
+        row = {"p": 0.5, "mean": mean, "sd": 1.0, "sd_between": 0.01, "runs": 10, "replicates": 5}
+        return record(report={"t": [row]}, parameters={"seed": seed})
+
+    # the standard error is 0.003 on each side: 0.001 apart is nothing, 0.5 is beyond any doubt
+    assert not compare.changes([simulated(0.5, 1)], [simulated(0.501, 2)])
+    assert compare.changes([simulated(0.5, 1)], [simulated(0.501, 1)])
+    assert compare.changes([simulated(0.5, 1)], [simulated(1.0, 2)])
+
+
+def test_a_version_is_kept_and_found_again(tmp_path):
+    (tmp_path / "book").mkdir()
+    for version in ("0.10.0", "0.9.0"):
+        compare.keep(tmp_path, version, [record(), record("B-2")])
+    versions = compare.released(tmp_path)
+    assert list(versions) == ["0.9.0", "0.10.0"]  # by number, not by letter
+    assert not compare.changes(versions["0.9.0"], [record(), record("B-2")])
+    assert compare.changes(versions["0.9.0"], [record(), record("B-2", verdict="empty")])
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"id": "A"}]', "[[]]"])
+def test_what_is_no_claims_json_is_refused_by_name(tmp_path, text):
+    path = tmp_path / "claims.json"
+    path.write_text(text)
+    with pytest.raises(PageError, match=r"claims\.json: not a"):
+        compare.load(path)
+
+
+def test_every_version_that_was_given_out_can_be_read():
+    versions = compare.released(ROOT)
+    assert "0.1.0" in versions and len(versions["0.1.0"]) > 200
+
+
+@pytest.fixture
+def built(tiny_book):
+    """The tiny book with one claim, as a build leaves it."""
+    claim = {"id": "A-1", "paper": "P", "where": "here", "kind": "model", "says": "One thing"}
+    claim |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "tier": "exact"}
+    ledger = json.dumps([claim | {"report": ["loss", "rows"]}])
+    (tiny_book / "book/claims.yml").write_text(ledger)
+    out = tiny_book / "_build"
+    out.mkdir()
+    note_profile(out, "smoke")
+    write_whole(out / "claims.json", json.dumps([record()]))
+    write_whole(out / "html.key", html_key(tiny_book, out))
+    return tiny_book
+
+
+def test_a_certificate_says_what_ran_where_and_how_it_came_out(built, capsys):
+    assert main(["certificate"], built) == 0
+    made = json.loads((built / "_build" / certificate.FILE).read_text())
+    digest = subprocess.run(
+        ["sha256sum", built / "_build/claims.json"], capture_output=True, text=True, check=True
+    )
+    assert made["claims_sha256"] == digest.stdout.split()[0]
+    assert made["claims"]["A-1"] == {
+        "verdict": "holds",
+        "tier": "exact",
+        "printed": True,
+        "repaired": None,
+        "twins_caught": True,
+    }
+    assert made["book"] == {"version": dpbook.__version__, "profile": "smoke"}
+    assert made["environment"]["numpy"] and not made["contradictions"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made["date"])
+    assert "claims: 1, contradictions: 0" in capsys.readouterr().out
+
+
+def test_a_claim_that_contradicts_the_ledger_is_certified_as_such(built, capsys):
+    write_whole(built / "_build/claims.json", json.dumps([record(holds=False)]))
+    write_whole(built / "_build/html.key", html_key(built, built / "_build"))
+    assert main(["certificate"], built) == 1
+    assert "contradictions: 1" in capsys.readouterr().out
+
+
+def test_nothing_stale_is_certified(built, capsys):
+    (built / "book/claims.yml").write_text("[]\n")
+    assert main(["certificate"], built) == 2
+    assert "is older than its sources: `make book` first" in capsys.readouterr().err
+    (built / "_build/claims.json").unlink()
+    assert main(["certificate"], built) == 2
+    assert "there is no book in" in capsys.readouterr().err
+
+
+def test_compare_ends_with_one_if_something_moved(built, capsys, tmp_path):
+    theirs = tmp_path / "theirs.json"
+    theirs.write_text(json.dumps([record()]))
+    assert main(["compare", str(theirs)], built) == 0
+    theirs.write_text(json.dumps([record(verdict="empty")]))
+    assert main(["compare", str(theirs)], built) == 1
+    assert "A-1: verdict changed: empty → holds" in capsys.readouterr().out
+    assert main(["compare", str(tmp_path / "nowhere.json")], built) == 2
+    assert "nowhere.json: not a readable claims.json" in capsys.readouterr().err
+
+
+def test_errata_since_a_version(built, capsys):
+    assert main(["errata", "--since", "1.0"], built) == 2
+    assert "--since '1.0' is no version that was given out; there are none" in (
+        capsys.readouterr().err
+    )
+    assert main(["release", "one"], built) == 2
+    assert "'one' is no version; allowed are numbers such as 1.0.0" in capsys.readouterr().err
+    assert main(["release", "1.0"], built) == 0
+    write_whole(built / "_build/claims.json", json.dumps([record(report={"loss": 2.0, "rows": 3})]))
+    assert main(["errata", "--since", "1.0"], built) == 0
+    assert "A-1: number changed: loss: 0.5 → 2" in capsys.readouterr().out
+
+
+def test_the_commit_says_whether_files_differ_from_it(tmp_path, monkeypatch):
+    monkeypatch.delenv("DPBOOK_COMMIT", raising=False)
+    assert commit(tmp_path) is None
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    (tmp_path / "a").write_text("1")
+    for words in (["init", "-q"], ["add", "a"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True)
+    clean = commit(tmp_path)
+    assert clean and re.fullmatch(r"[0-9a-f]{12}", clean)
+    (tmp_path / "a").write_text("2")
+    assert commit(tmp_path) == f"{clean}+changes"
+    monkeypatch.setenv("DPBOOK_COMMIT", "0123abc")
+    assert commit(tmp_path) == "0123abc"
+    monkeypatch.setenv("DPBOOK_COMMIT", "<script>")
+    assert about(tmp_path, tmp_path) == {"version": dpbook.__version__}
+
+
+def test_an_entry_for_a_page_has_its_version_and_its_address_if_there_is_one():
+    here = {"version": "1.2", "commit": "abc"}
+    title = "Counts & {noise}: 5 % of #1_2"
+    entry = citing.bibtex(CITATION, title, "notebooks/04-noisy-counts", here, "https://x.org/b/")
+    assert entry.startswith("@incollection{private-ranking-checked-04-noisy-counts,")
+    assert r"title = {{Counts \& \{noise\}: 5 \% of \#1\_2}}" in entry
+    assert "note = {version 1.2, commit abc}" in entry
+    assert "url = {https://x.org/b/notebooks/04-noisy-counts.html}" in entry
+    assert entry.count("{") == entry.count("}")
+    whole = citing.bibtex(CITATION, None, "book/index", here, "")
+    assert whole.startswith("@book{private-ranking-checked,") and "url" not in whole
+    assert "booktitle" not in whole
+
+
+def test_a_person_is_named_as_bibtex_wants_it():
+    named = copy.deepcopy(CITATION)
+    named["authors"] = [{"family-names": "Noether", "given-names": "E."}, {"name": "A & B"}]
+    entry = citing.bibtex(named, None, "book/index", {"version": "1"}, "")
+    assert r"author = {Noether, E. and {A \& B}}" in entry
+
+
+def test_the_feed_is_well_formed_and_tells_every_change():
+    told = [("1.0", "1.1", [compare.Change("A-1", "verdict changed", "holds → <empty> & out")])]
+    with_base = citing.feed(CITATION, iter(told), "https://x.org/b/")
+    space = {"a": "http://www.w3.org/2005/Atom"}
+    tree = ET.fromstring(with_base)
+    assert tree.find("a:entry/a:content", space).text == str(told[0][2][0])
+    assert tree.find("a:entry/a:link", space).get("href") == "https://x.org/b/book/changes.html"
+    without = ET.fromstring(citing.feed(CITATION, iter(told), ""))
+    assert without.find("a:entry/a:link", space) is None
+    assert without.find("a:id", space).text == tree.find("a:id", space).text
+
+
+def test_version_title_and_licence_are_the_same_wherever_they_stand():
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert CITATION["version"] == zenodo["version"] == dpbook.__version__
+    assert CITATION["title"] == zenodo["title"] == config["title"]
+    assert zenodo["license"] in CITATION["license"]
+    assert str(CITATION["date-released"]) == zenodo["publication_date"]
+    assert [one["name"] for one in zenodo["creators"]] == [a["name"] for a in CITATION["authors"]]
+    assert zenodo["keywords"] == CITATION["keywords"]
+
+
+def test_each_step_of_the_workflow_is_a_target_of_the_makefile():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8"))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    steps = [step["run"] for step in workflow["jobs"]["build"]["steps"] if "run" in step]
+    assert len(steps) > 4
+    for step in steps:
+        command, target = step.split()
+        assert command == "make" and target in targets, step
+    # the control: a step that nobody here could run
+    assert "deploy" not in targets
+    assert workflow[True]["push"] == {"tags": ["v*"]}  # YAML 1.1 reads "on" as true
+
+
+def test_the_container_builds_with_a_target_that_exists():
+    recipe = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^RUN (make .*)$", recipe, re.MULTILINE) == ["make book"]
+    assert "COPY --from=build /book/_build/html /" in recipe
+    assert os.path.basename(ROOT / "_build") in (ROOT / ".dockerignore").read_text()
