@@ -10,7 +10,7 @@ from typing import Any
 
 from dpbook.book import compare
 from dpbook.book.ledger import load_ledger
-from dpbook.book.pages import PageError
+from dpbook.book.pages import PageError, find_page, find_pages
 
 
 def add_commands(command: Callable[[Callable[..., int]], Callable[..., Any]]) -> None:
@@ -21,6 +21,10 @@ def add_commands(command: Callable[[Callable[..., int]], Callable[..., Any]]) ->
     add("here", type=Path, nargs="?", metavar="claims.json", help=words)
     words = "the output directory of a build (default: _build in the book)"
     command(_certificate)("--output", type=Path, metavar="DIR", help=words)
+    add = command(_slides)
+    add("notebook", nargs="*", metavar="PAGE", help="pages, named as for run (default: all)")
+    words = "where the decks go (default: _build/slides in the book)"
+    add("--output", type=Path, metavar="DIR", help=words)
     add = command(_errata)
     add("--since", metavar="VERSION", help="what has moved since this version was given out")
     command(_release)("version", metavar="VERSION", help="what is given out, such as 1.0.0")
@@ -46,6 +50,19 @@ def _certificate(given: argparse.Namespace, root: Path) -> int:
     told += [f"claims: {len(made['claims'])}, contradictions: {len(made['contradictions'])}"]
     print(*made["contradictions"], *told, f"the certificate: {path}", sep="\n")
     return int(bool(made["contradictions"]))
+
+
+def _slides(given: argparse.Namespace, root: Path) -> int:
+    """write decks of slides, each one file, from pages of the built book"""
+    from dpbook.book.slides import write_slides
+
+    pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
+    folder = (given.output or root / "_build" / "slides").resolve()
+    for page in pages:
+        path = folder / f"{page.name}.html"
+        count = write_slides(root / "_build" / "html", page.name, path)
+        print(f"{path}: {count} slides")
+    return 0
 
 
 def _errata(given: argparse.Namespace, root: Path) -> int:

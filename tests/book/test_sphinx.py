@@ -169,7 +169,7 @@ def project(tmp_path):
     """A book with the real configuration and two executed pages."""
     root = tmp_path / "project"
     (root / "book").mkdir(parents=True)
-    for name in ("_config.yml", "book/_static", "book/ledger.md", "book/errata.md"):
+    for name in ("_config.yml", "book/_static", "book/ledger.md", "book/errata.md", "CITATION.cff"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, root / name)
     (root / "book" / "claims.yml").write_text(yaml.safe_dump(LEDGER), encoding="utf-8")
@@ -305,6 +305,39 @@ def test_a_crafted_ledger_puts_no_script_into_a_page(project, tmp_path):
         html = page(project, name)
         assert MARK in html and active(html) == [], name
     assert active(page(project, "book/ledger").replace("&lt;", "<").replace("&gt;", ">"))
+
+
+def test_an_address_gives_sitemap_and_links_and_without_one_there_are_none(project):
+    base, repository = "https://books.example/ranking", "https://github.com/someone/ranking"
+
+    def found():
+        html = page(project, "notebooks/01-one")
+        return {
+            "sitemap": (project / "_build/html/sitemap.xml").is_file(),
+            "canonical": f'rel="canonical" href="{base}/notebooks/01-one.html"' in html,
+            "preview": f'"og:image" content="{base}/_static/page.png"' in html,
+            "repository": repository in html,
+            "edit": f"{repository}/edit/" in html,
+            "issues": f"{repository}/issues" in html,
+            "address in the entry": f"url = {{{base}/notebooks/01-one.html}}" in html,
+        }
+
+    config = project / "_config.yml"
+    assert build(project)[0] == 0
+    assert not any(found().values())
+    html = page(project, "notebooks/01-one")
+    assert "Version " in html and "@incollection{private-ranking-checked-01-one," in html
+    assert '<meta name="description" content="' in html and "favicon.svg" in html
+    text = config.read_text().replace('baseurl: ""', f"baseurl: {base}/")
+    config.write_text(text.replace('url: ""', f"url: {repository}", 1))
+    status, log = build(project)
+    assert status == 0, log
+    assert all(found().values()), found()
+    sitemap = (project / "_build/html/sitemap.xml").read_text()
+    listed = re.findall(r"<loc>(.*?)</loc>", sitemap)
+    assert f"{base}/notebooks/02-two.html" in listed and len(listed) == len(set(listed))
+    for address in listed:
+        assert (project / "_build/html" / address.removeprefix(f"{base}/")).is_file(), address
 
 
 def test_another_output_directory_is_used(project, tmp_path):
