@@ -1,0 +1,63 @@
+"""Reading plans: every page has its place once, and each session has all that its sheet shows."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dpbook.book.pages import PageError
+from dpbook.book.plans import FILE, load_plans, more
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A book of three pages with two plans, as text to be changed."""
+    session = {"title": "A", "papers": "none", "know": "k", "bring": "b", "question": "q"}
+    session |= {"exercise": "e", "pages": ["01-one"], "more": ["02-two"]}
+    plans = [{"name": "Long", "about": "a", "sessions": [session]}]
+    plans.append({"name": "Short", "about": "a", "sessions": [1]})
+    for name in ("book", "notebooks"):
+        (tmp_path / name).mkdir()
+    for name in ("01-one", "02-two", "03-three"):
+        (tmp_path / "notebooks" / f"{name}.ipynb").touch()
+    (tmp_path / FILE).write_text(yaml.safe_dump({"plans": plans, "optional": ["03-three"]}))
+    return tmp_path
+
+
+def test_a_number_means_a_session_of_the_first_plan(root):
+    plans, optional = load_plans(root)
+    assert plans[1]["sessions"] == plans[0]["sessions"] and optional == ["03-three"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("- 03-three", "- 04-four", "04-four is no page"),
+        ("optional:\n- 03-three", "optional: []", "03-three stands in no plan and is not optional"),
+        ("- 03-three", "- 03-three\n- 02-two", "02-two is placed twice"),
+        (
+            "  - bring: b\n    exercise: e\n",
+            "  - exercise: e\n",
+            "Long, session 1: check the field bring",
+        ),
+        ("  - bring: b\n", "  - bring: b\n    bing: b\n", "check the field bing"),
+    ],
+)
+def test_a_plan_that_leaves_something_open_is_refused(root, old, new, problem):
+    text = (root / FILE).read_text()
+    assert text.count(old) == 1
+    (root / FILE).write_text(text.replace(old, new))
+    with pytest.raises(PageError, match=problem):
+        load_plans(root)
+
+
+def test_the_plans_of_the_book_place_every_page_and_differ_in_their_questions():
+    plans, optional = load_plans(ROOT)
+    assert [len(plan["sessions"]) for plan in plans] == [10, 4, 1]
+    sessions = [*plans[0]["sessions"], *plans[2]["sessions"]]
+    for field in ("title", "question", "exercise", "bring"):
+        assert len({session[field] for session in sessions}) == len(sessions)
+    placed = {page for session in sessions for page in (*session["pages"], *more(session))}
+    assert len(placed | set(optional)) == len(list((ROOT / "notebooks").glob("*.ipynb")))
