@@ -50,8 +50,8 @@ def page_keys(
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
 
 
-def html_key(root: Path, out: Path) -> str:
-    """Hash of all that the HTML of the book depends on, what lies in `out` included."""
+def html_key(root: Path, out: Path, edition: str = "") -> str:
+    """Hash of all that the HTML of an edition depends on, what lies in `out` included."""
     folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
     folders += [(root / "dpbook", glob) for glob in ("*.j2", "*.mjs", "pins.json")]
     paths = [path for folder, glob in folders for path in folder.rglob(glob)]
@@ -59,7 +59,8 @@ def html_key(root: Path, out: Path) -> str:
         root / name
         for name in ("_config.yml", "_toc.yml", "_build/bench.json", "_build/live.json", *_PINS)
     ]
-    return _digest(root, [*paths, *(out / "executed").rglob("*.ipynb"), out / "claims.json"])
+    paths += [*(out / "executed").rglob("*.ipynb"), out / "claims.json"]
+    return hashlib.sha256(f"{edition} {_digest(root, paths)}".encode()).hexdigest()
 
 
 def stamp_of(executed: Path) -> dict[str, Any]:
