@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import re
 from difflib import SequenceMatcher
@@ -16,7 +18,6 @@ from dpbook.book.exercises import CHANGE, LEVELS, Check, answers, checks
 ROOT = Path(__file__).parents[2]
 #: Pages whose exercises do not have the form of CONTRIBUTING.md yet.
 NOT_YET = {
-    *range(2, 13),
     #
     *range(13, 25),
     #
@@ -175,3 +176,62 @@ def test_no_two_exercises_are_the_same():
     first = asked[0][1]
     assert alike(first, ["now", *first[1:-3], "other", "words"])
     assert not alike(first, asked[1][1])
+
+
+#: Names that a reader finds on the page of the interface.
+_PUBLIC = {
+    name
+    for part in ("data", "models", "mechanisms", "estimators", "privacy", "rankers", "book")
+    for name in importlib.import_module(f"dpbook.{part}").__all__
+} | {"privacy", "mechanisms", "np", "scipy", "dpbook"}
+
+
+def hidden_names(notebook):
+    """By exercise, names in its question and hint that only folded cells of the page define."""
+    folded, shown, found = set(), set(), {}
+    texts = ["".join(cell["source"]) for cell in notebook["cells"]]
+    for check in checks("\n\n".join(texts)):
+        shown |= {*defined(check.template)}
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            hides = {"hide-input", "hide-cell", "remove-cell"} & {*cell["metadata"].get("tags", ())}
+            (folded if hides else shown).update(defined(text))
+    for text in texts:
+        for exercise in _EXERCISE.finditer(text):
+            hint = _HINT.match(text, exercise.end())
+            asked = exercise["body"] + (hint[1] if hint else "")
+            used = {*re.findall(r"(?<!\})`([A-Za-z_]\w*)", asked)} - _PUBLIC - shown
+            if used & folded and "dpbook.pages." not in asked:
+                found[exercise["title"]] = sorted(used & folded)
+    return found
+
+
+def defined(code):
+    """Names that some code defines or imports."""
+    tree = ast.parse(re.sub(r"(?m)^\s*[%!].*$", "", code))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("number", sorted(set(PAGES) - NOT_YET))
+def test_no_exercise_needs_a_name_that_only_folded_code_has(number):
+    (path,) = (ROOT / "notebooks").glob(f"{number:02d}-*.ipynb")
+    assert not hidden_names(json.loads(path.read_text(encoding="utf-8")))
+
+
+def test_a_name_of_folded_code_is_noticed():
+    def page(tags, words):
+        code = {"cell_type": "code", "metadata": {"tags": tags}, "source": "def study():\n    ..."}
+        text = GOOD.replace("What is one and one?", words)
+        return {"cells": [code, {"cell_type": "markdown", "metadata": {}, "source": text}]}
+
+    assert hidden_names(page(["hide-input"], "Use `study(3)`.")) == {"Title": ["study"]}
+    assert not hidden_names(page([], "Use `study(3)`."))
+    assert not hidden_names(page(["hide-input"], "Use `study(3)` of `dpbook.pages.one`."))
+    assert not hidden_names(page(["hide-input"], "Use `check_mechanism`."))
