@@ -3,6 +3,7 @@
 
 PYTHON  ?= python3
 PROFILE ?= default
+EDITION ?= teacher
 ARGS    ?=
 
 VENV := .venv
@@ -17,6 +18,7 @@ help:  ## show this help
 	@echo "make TARGET, where TARGET is"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | \
 	    awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@echo "book and live take EDITION=teacher|student: solutions folded, or left out;"
 	@echo "book takes PROFILE=smoke|default|paper and ARGS=\"--only '04-*' -p epsilon 0.5\";"
 	@echo "every target takes PYTHON=python3.12, used when .venv is made."
 
@@ -31,10 +33,10 @@ $(VENV)/.made: requirements.txt $(wildcard constraints.txt) pyproject.toml
 	@touch $@
 
 book: $(VENV)/.made  ## build the book: execute what changed, check the claims, write the HTML
-	$(BIN)/dpbook build --profile $(PROFILE) $(ARGS)
+	$(BIN)/dpbook build --profile $(PROFILE) --edition $(EDITION) $(ARGS)
 
 live: book  ## the book, and beside it what reruns its pages in the reader's browser
-	$(BIN)/dpbook live
+	$(BIN)/dpbook live --edition $(EDITION)
 
 live-check:  ## every claim a second time, in a browser, against the records of the book
 	test -f _build/html/live/build.json || $(MAKE) live

@@ -259,8 +259,9 @@ document.addEventListener("DOMContentLoaded", () => {
     area.addEventListener("input", () => store(kept => kept.setItem(key, area.value)));
     const why = dpbookRun.impossible();
     const packages = ["numpy", "scipy", ...(/matplotlib|plt/.test(template) ? ["matplotlib"] : [])];
-    said.textContent = why || "The first run loads at most "
-      + `${dpbookRun.megabytes(packages)} MB from this site.`;
+    const state = box.dataset.solved ? `${said.textContent} ` : "";
+    said.textContent = state + (why || "The first run loads at most "
+      + `${dpbookRun.megabytes(packages)} MB from this site.`);
     for (const name of ["check", "template", "save"]) button(name).disabled = false;
     button("check").disabled = Boolean(why);
     const finish = () => { button("check").disabled = false; button("stop").disabled = true; };

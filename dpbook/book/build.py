@@ -27,6 +27,7 @@ from typing import Any
 from dpbook.book import errata
 from dpbook.book.about import note_profile
 from dpbook.book.collect import collect
+from dpbook.book.editions import EDITIONS, place
 from dpbook.book.keys import html_key, page_key, stamp_of
 from dpbook.book.ledger import load_ledger
 from dpbook.book.output import sole_build, write_whole
@@ -100,8 +101,9 @@ def build_book(
     workers: int,
     timeout: float,
     profile: str = "default",
+    edition: str = EDITIONS[0],
 ) -> int:
-    """Execute the stale pages, check the claims, render; return the exit status."""
+    """Execute the stale pages, check the claims, render an edition; return the exit status."""
     jobs = [*jobs, *errata_jobs(root, out)]
     with sole_build(root, out):
         if not execute_stale(jobs, root, out, workers, timeout):
@@ -109,9 +111,9 @@ def build_book(
             if problems := collect(out, root):
                 print("\nClaims that disagree with the ledger:", file=sys.stderr)
                 print(*(f"  {line}" for line in problems), sep="\n", file=sys.stderr)
-            elif _bring_html_up_to_date(root, out):
+            elif _bring_html_up_to_date(root, out, edition):
                 return 0
-        index = out / "html" / "index.html"
+        index = place(out, edition) / "html" / "index.html"
         before = f"The previous book is unchanged: {index}"
         print(before if index.is_file() else "No book was built.", file=sys.stderr)
         return 1
@@ -164,16 +166,17 @@ def rerun_command(job: Job) -> str:
     return shlex.join(["dpbook", "run", job.page.name, *given])
 
 
-def _bring_html_up_to_date(root: Path, out: Path) -> bool:
-    key_file, index = out / "html.key", out / "html" / "index.html"
-    key = html_key(root, out)
+def _bring_html_up_to_date(root: Path, out: Path, edition: str) -> bool:
+    here = place(out, edition)
+    key_file, index = here / "html.key", here / "html" / "index.html"
+    key = html_key(root, out, edition)
     if index.is_file() and key_file.is_file() and key_file.read_text() == key:
         print(f"HTML is up to date\nThe book: {index}")
         return True
     start = time.perf_counter()
     print("rendering the HTML ...", flush=True)
     key_file.unlink(missing_ok=True)
-    if not render(root, out):
+    if not render(root, out, edition):
         return False
     write_whole(key_file, key)
     print(f"rendered in {time.perf_counter() - start:.1f} s\nThe book: {index}")

@@ -14,6 +14,7 @@ from typing import Any
 
 from dpbook import __version__
 from dpbook.book import lock, publish_cli
+from dpbook.book.editions import EDITIONS, known_edition, place
 from dpbook.book.ledger import LedgerError, load_ledger
 from dpbook.book.pages import PageError, ParameterError, find_pages, select, validate
 from dpbook.book.report import aligned, ledger_text
@@ -108,6 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     build("--jobs", type=_positive, default=cores, metavar="N", help=words)
     words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
     build("--output", type=Path, metavar="DIR", help=words + "the book)")
+    editions = {"default": EDITIONS[0], "metavar": "E"}
+    words = "teacher (solutions folded) or student (none), in a folder of its own in the output"
+    build("--edition", help=f"{words} (default: %(default)s)", **editions)
     sweep = command(_sweep)
     sweep(
         "grid", type=Path, metavar="GRID.yml", help="pages, parameters, and lists of their values"
@@ -124,7 +128,9 @@ def _parser() -> argparse.ArgumentParser:
     sweep("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
     for run_or_show in (_live, _serve):
         words = "the output directory of a build (default: _build in the book)"
-        command(run_or_show)("--output", type=Path, metavar="DIR", help=words)
+        add = command(run_or_show)
+        add("--output", type=Path, metavar="DIR", help=words)
+        add("--edition", help="teacher or student (default: %(default)s)", **editions)
     command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
     for field, example in _FILTERS.items():
         claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
@@ -149,11 +155,12 @@ def _build(given: argparse.Namespace, root: Path) -> int:
 
     out = given.output.resolve() if given.output else root / "_build"
     which = {"profile": given.profile, "overrides": given.overrides, "only": given.only}
+    known_edition(given.edition)
     jobs = build.plan(root, out, **which)
     told = given.profile + ", with parameters of the reader" * bool(given.overrides)
     if given.only and not given.overrides:
         print("note: --only says which pages -p is meant for; every page is brought up to date")
-    how = {"workers": given.jobs, "timeout": given.timeout}
+    how = {"workers": given.jobs, "timeout": given.timeout, "edition": given.edition}
     return build.build_book(root, out, jobs, profile=told, **how)
 
 
@@ -178,14 +185,15 @@ def _live(given: argparse.Namespace, root: Path) -> int:
     """put beside the built book what reruns its pages in the browser"""
     from dpbook.book.live import add_runtime
 
-    return add_runtime(root, given.output.resolve() if given.output else root / "_build")
+    out = given.output.resolve() if given.output else root / "_build"
+    return add_runtime(root, out, given.edition)
 
 
 def _serve(given: argparse.Namespace, root: Path) -> int:
     """show the built book at an address of this machine"""
     from dpbook.book.serving import serve
 
-    out = given.output.resolve() if given.output else root / "_build"
+    out = place(given.output.resolve() if given.output else root / "_build", given.edition)
     if not (out / "html" / "index.html").is_file():
         raise PageError(f"no book at {out / 'html'}; run `make book` first")
     with serve(out / "html") as address:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+
+from dpbook.book.editions import notebook_of, this_edition
+from dpbook.book.exercises import checks
 
 FOLDER, ARCHIVE = "downloads", "notebooks.zip"
 _THE_PAST = (1980, 1, 1, 0, 0, 0)  # a date would make two builds differ
@@ -39,7 +43,8 @@ _OURS = (
     (r"```\{remember\}", "```{admonition} To remember"),
     (r"```\{claim\} ([^\n]+)\n:title: ([^\n]+)", r"```{admonition} \2 (\1)"),
     (r"```\{claim\} ([^\n]+)", r"```{admonition} \1"),
-    (r"```\{try\} [^\n]+\n(?::[^\n]+\n)*", "```python\n"),
+    (r"```\{(?:try|answer)\} [^\n]+\n(?::[^\n]+\n)*", "```python\n"),
+    (r":level: (\w+)\n:minutes: (\d+)\n", r"\n*\1, \2 minutes*\n\n"),
     (r"\{(?:page|badge|claim-ref)\}`!?(?:([^`<]+) <[^`>]+>|([^`]+))`", r"\1\2"),
 )
 
@@ -59,13 +64,28 @@ def with_advice(notebook: dict[str, Any], wheel: str) -> dict[str, Any]:
         f"`pip install '{wheel}[book,lab]'` and `jupyter lab`, which shows boxes and links, too.*"
     )
     cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": [words]}
-    cells = [
-        one | {"source": readable("".join(one["source"]))}
-        if one["cell_type"] == "markdown"
-        else one
-        for one in notebook["cells"]
-    ]
+    cells = [part for one in notebook["cells"] for part in parts(one)]
     return notebook | {"cells": [cell, *cells]}
+
+
+def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A cell as a notebook server shows it: an editor with a check becomes a cell to run."""
+    if cell["cell_type"] != "markdown":
+        yield cell
+        return
+    text, begin = "".join(cell["source"]), 0
+    for check in checks(text):
+        if before := readable(text[begin : check.begin]).strip("\n"):
+            yield cell | {"source": before}
+        source = f"{check.template}\n# the check\nfrom dpbook.book import grade\n\n"
+        source += f"grade({check.solved})"
+        made: dict[str, Any] = {"cell_type": "code", "id": f"check-{check.name}", "outputs": []}
+        made |= {"execution_count": None, "source": source}
+        yield made | {"metadata": {"tags": ["exercise-check"]}}
+        begin = check.end
+        cell = cell | {"id": f"after-{check.name}"}
+    if (rest := readable(text[begin:])).strip():
+        yield cell | {"source": rest}
 
 
 def serve(app: Sphinx, exception: Exception | None) -> None:
@@ -77,7 +97,8 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
             committed = Path(app.srcdir, "notebooks", path.name).read_text(encoding="utf-8")
-            text = json.dumps(with_advice(json.loads(committed), name), indent=1) + "\n"
+            shown = notebook_of(json.loads(committed), this_edition())
+            text = json.dumps(with_advice(shown, name), indent=1) + "\n"
             path.write_text(text, encoding="utf-8")
             zipped.writestr(zipfile.ZipInfo(f"notebooks/{path.name}", _THE_PAST), text)
         ledger = Path(app.srcdir, "book", "claims.yml").read_text(encoding="utf-8")

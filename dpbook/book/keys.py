@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book.about import about, words
+from dpbook.book.editions import EDITIONS
 from dpbook.book.ledger import raw_entries
 from dpbook.book.pages import Page, PageError
 
@@ -51,8 +52,8 @@ def page_keys(
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
 
 
-def html_key(root: Path, out: Path) -> str:
-    """Hash of all that the HTML of the book depends on, what lies in `out` included."""
+def html_key(root: Path, out: Path, edition: str = EDITIONS[0]) -> str:
+    """Hash of all that the HTML of an edition depends on, what lies in `out` included."""
     folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
     folders += [(root / "dpbook", glob) for glob in ("*.j2", "*.mjs", "pins.json")]
     paths = [path for folder, glob in folders for path in folder.rglob(glob)]
@@ -68,7 +69,8 @@ def html_key(root: Path, out: Path) -> str:
         )
     ]
     paths += [*(out / "executed").rglob("*.ipynb"), out / "claims.json"]
-    return f"{words(about(root, out))} {_digest(root, paths)}"
+    told = f"{edition} {words(about(root, out))} {_digest(root, paths)}"
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def stamp_of(executed: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from dpbook.book.editions import EDITIONS, page_of, place
 from dpbook.book.keys import reached
 from dpbook.book.ledger import raw_entries
 from dpbook.book.output import sole_build, write_whole
@@ -41,9 +42,9 @@ _LEFT_OUT = re.compile(
 )
 
 
-def add_runtime(root: Path, out: Path) -> int:
+def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
     """Write ``live/`` into the HTML of a built book; returns the exit status."""
-    html = out / "html"
+    html = place(out, edition) / "html"
     if not (html / "index.html").is_file():
         raise PageError(f"no book at {html}; run `make book` first")
     with sole_build(root, out), tempfile.TemporaryDirectory(dir=out, prefix="staging-") as made:
@@ -56,7 +57,8 @@ def add_runtime(root: Path, out: Path) -> int:
         _pack(root, package)
         sizes["dpbook"] = package.stat().st_size
         for page in find_pages(root):
-            text = json.dumps(bundle(page, root), separators=(",", ":"), ensure_ascii=False)
+            held = bundle(page_of(page, edition), root)
+            text = json.dumps(held, separators=(",", ":"), ensure_ascii=False)
             (new / "pages" / f"{page.name}.json").write_text(text, encoding="utf-8")
         names = sorted(path for path in new.rglob("*") if path.is_file())
         build = hashlib.sha256(b"".join(hashlib.sha256(p.read_bytes()).digest() for p in names))

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from dpbook.book.editions import page_of, this_edition
 from dpbook.book.live import glued, packages
 from dpbook.book.pages import Page, Parameter, load_profile, read_page
 
@@ -51,7 +52,7 @@ def add_panel(
     if folder != "notebooks" or not body or _PARAMETERS not in body:
         return
     root = Path(app.srcdir)
-    page = read_page(root / "notebooks" / f"{name}.ipynb")
+    page = page_of(read_page(root / "notebooks" / f"{name}.ipynb"), this_edition())
     numbers = count()
     marked = re.sub(
         r'<span class="pasted-text"', lambda m: f'{m[0]} data-glue="{next(numbers)}"', body
@@ -140,7 +141,7 @@ class TryDirective(SphinxDirective):
 
 def try_html(name: str, lines: list[str], solved: str) -> str:
     """An editor with its template; the script of the panel runs it."""
-    ident = f"try-{escape(name)}"
+    ident, state = f"try-{escape(name)}", "Not answered yet." if solved else ""
     return f"""<div class="try live" data-try="{escape(name)}" data-solved="{escape(solved)}">
 <label for="{ident}">Try it here: change the code and run it. It stays on this computer.</label>
 <textarea id="{ident}" rows="{len(lines) + 1}" spellcheck="false" autocapitalize="off">
@@ -149,7 +150,7 @@ def try_html(name: str, lines: list[str], solved: str) -> str:
 <button type="button" data-do="stop" disabled>Stop</button>
 <button type="button" data-do="template" disabled>Template</button>
 <button type="button" data-do="save" disabled>Download</button></p>
-<div class="try-said" role="status"></div>
+<div class="try-said" role="status">{state}</div>
 </div>"""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 WORDS_PER_MINUTE = 180
 SECONDS = {"lines": 4.0, "figures": 40.0, "tables": 25.0, "displays": 20.0, "inlines": 1.5}
 
-_EXERCISE = re.compile(r"```\{(exercise|try)\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
+_EXERCISE = re.compile(r"```\{(exercise|try|hint)\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
 _GATED = re.compile(r"```\{solution-start\}.*?(```\{solution-end\}\s*```|\Z)", re.DOTALL)
 
 

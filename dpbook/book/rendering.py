@@ -9,21 +9,30 @@ import sys
 import tempfile
 from pathlib import Path
 
+import yaml
+
 from dpbook.book.children import run_python
+from dpbook.book.editions import EDITIONS, VARIABLE, place, toc_of
 from dpbook.book.output import OLD, STAGING, claim_folder, write_whole
 from dpbook.book.runner import plain, python_path
 
 STAGE = "{stage}"  # in a command: the folder that is made for it
 
 
-def render(root: Path, out: Path) -> bool:
-    """Render ``<out>/executed`` in place of ``<out>/html``; False, no change, if it fails."""
+def render(root: Path, out: Path, edition: str = EDITIONS[0]) -> bool:
+    """Render ``<out>/executed`` in place of an edition's HTML; False, no change, if it fails."""
     words = ["build", str(root), "--all", "-q", "-n", "-W", "--keep-going", "--path-output", STAGE]
+    if edition != EDITIONS[0]:
+        toc = place(out, edition) / "toc.yml"
+        toc.parent.mkdir(exist_ok=True)
+        whole = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+        write_whole(toc, yaml.safe_dump(toc_of(whole, edition), sort_keys=False))
+        words += ["--toc", str(toc)]
     call = "jupyter_book.cli.main:main"
-    log = _staged(root, out, call, words, built="_build/html", proof="index.html")
+    log = _staged(root, out, call, words, built="_build/html", proof="index.html", edition=edition)
     if log is not None:
         telling = [line for line in log if re.search(r"WARNING|ERROR|CRITICAL", line)]
-        _refuse("HTML", telling or log[-20:], out)
+        _refuse("HTML", telling or log[-20:], place(out, edition))
     return log is None
 
 
@@ -50,19 +59,28 @@ def render_page(root: Path, out: Path, page: str) -> bool:
 
 
 def _staged(
-    root: Path, out: Path, call: str, words: list[str], *, built: str, proof: str, **more: str
+    root: Path,
+    out: Path,
+    call: str,
+    words: list[str],
+    *,
+    built: str,
+    proof: str,
+    edition: str = EDITIONS[0],
+    **more: str,
 ) -> list[str] | None:
     """Render in a folder of its own, for `STAGE` in the words, and swap it in; else the log."""
     environment = {"DPBOOK_OUT": str(out), "PYTHONPATH": python_path(root)} | more
-    temporary = tempfile.TemporaryDirectory(prefix=STAGING, dir=out, ignore_cleanup_errors=True)
+    environment[VARIABLE], here = edition, place(out, edition)
+    temporary = tempfile.TemporaryDirectory(prefix=STAGING, dir=here, ignore_cleanup_errors=True)
     with temporary as staging:
         arguments = [word.replace(STAGE, staging) for word in words]
         done = run_python(call, arguments, environment=environment, cwd=root)
         log = plain(done.stdout)
-        write_whole(out / "html.log", log)
+        write_whole(here / "html.log", log)
         made = Path(staging, built)
         if done.returncode == 0 and (made / proof).is_file():
-            _swap_in(made, out / "html")
+            _swap_in(made, here / "html")
             return None
     return log.strip().splitlines()
 

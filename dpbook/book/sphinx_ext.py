@@ -23,6 +23,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import errata, report
 from dpbook.book.claims import CERTIFICATE_MIME, RECORD_MIME, record_problems
+from dpbook.book.editions import notebook_of, this_edition
 from dpbook.book.ledger import SINCE, Claim, load_ledger
 from dpbook.book.pages import outputs
 
@@ -40,16 +41,19 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     """On ``source-read``: replace the text of a notebook by that of its executed copy.
 
     Its cards are drawn anew: the ledger's verdict of today, with a link to its row.
+    The student's edition leaves out the solutions, whether a page has run or not.
     """
     path = Path(app.env.doc2path(docname))
     if path.suffix != ".ipynb":
         return
+    committed = json.loads(source[0])
+    source[0] = json.dumps(notebook_of(committed, this_edition()))
     executed = output_dir(app.srcdir) / "executed" / path.relative_to(app.srcdir)
     notebook = _read(app.env, executed)
     if notebook is None:
         _warn("has not been executed, so it is shown without outputs", docname, "missing")
         return
-    if _cells(notebook) != _cells(json.loads(source[0])):
+    if _cells(notebook) != _cells(committed):
         _warn("was edited after it was executed; execute it again", docname, "stale")
     for bundle in [data for _, data in outputs(notebook) if RECORD_MIME in data]:
         record = bundle.pop(RECORD_MIME)
@@ -58,7 +62,7 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
             problems = record_problems(record, claim)
             href = _row_uri(app.env, claim.id)
             bundle["text/html"] = report.card_html(record, claim, problems, href)
-    source[0] = json.dumps(notebook)
+    source[0] = json.dumps(notebook_of(notebook, this_edition()))
 
 
 def _cells(notebook: dict[str, Any]) -> list[tuple[str, str]]:

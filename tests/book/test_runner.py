@@ -28,7 +28,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Replace the rendering of the HTML; gives the list of output folders rendered."""
     calls: list[Path] = []
 
-    def render(root: Path, out: Path) -> bool:
+    def render(root: Path, out: Path, edition: str = "teacher") -> bool:
         calls.append(out)
         write_whole(out / "html" / "index.html", f"build {len(calls)}")
         return True

@@ -1,0 +1,100 @@
+"""Editions of the book: the teacher's, with folded solutions, and the student's, with none.
+
+Both come from one source.  What a student does not get is taken out of the notebooks before
+anything is made of them: pages, sources, search, downloads, and what runs in the browser.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dpbook.book.pages import Page, PageError
+
+#: The first is built when none is named.
+EDITIONS = ("teacher", "student")
+#: Pages that only the teacher gets, as the table of contents names them.
+FOR_TEACHERS = ("book/teaching",)
+#: Names the edition to the extensions of Sphinx.
+VARIABLE = "DPBOOK_EDITION"
+
+_START = re.compile(r"^(`{3,}|:{3,})\{solution-start\}", re.MULTILINE)
+_END = re.compile(r"^(`{3,}|:{3,})\{solution-end\}[^\n]*\n\1[^\n]*(\n|\Z)", re.MULTILINE)
+_UNGATED = re.compile(r"^(`{3,}|:{3,})\{solution\}", re.MULTILINE)
+
+
+def known_edition(name: str) -> str:
+    """The same name; a `PageError` if there is no such edition."""
+    if name not in EDITIONS:
+        raise PageError(f"there is no edition {name!r}; allowed is {' or '.join(EDITIONS)}")
+    return name
+
+
+def this_edition() -> str:
+    """The edition that is being rendered."""
+    return known_edition(os.environ.get(VARIABLE) or EDITIONS[0])
+
+
+def place(out: Path, edition: str) -> Path:
+    """The folder for the HTML of an edition; what was executed is the same for all."""
+    return out if known_edition(edition) == EDITIONS[0] else out / edition
+
+
+def page_of(page: Page, edition: str) -> Page:
+    """The page as an edition has it."""
+    return replace(page, notebook=notebook_of(page.notebook, edition))
+
+
+def notebook_of(notebook: Mapping[str, Any], edition: str) -> dict[str, Any]:
+    """The notebook as an edition has it: the student's lacks all between the marks of a solution.
+
+    Raises
+    ------
+    PageError
+        If a solution has no end, or is of the form that holds no code, for the student.
+    """
+    if known_edition(edition) == EDITIONS[0]:
+        return dict(notebook)
+    cells, solving = [], False
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "markdown":
+            cells += [cell] * (not solving)
+            continue
+        kept, solving = _question(text := "".join(cell["source"]), solving)
+        if kept == text:
+            cells.append(cell)
+        elif kept.strip():
+            cells.append(cell | {"source": kept.strip("\n").splitlines(keepends=True)})
+    if solving:
+        raise PageError("a {solution-start} has no {solution-end}: nothing would be left out")
+    return dict(notebook) | {"cells": cells}
+
+
+def toc_of(toc: Any, edition: str) -> Any:
+    """The table of contents, as read from its file, without the pages for teachers."""
+    if edition == EDITIONS[0]:
+        return toc
+    if isinstance(toc, dict):
+        return {key: toc_of(value, edition) for key, value in toc.items()}
+    if isinstance(toc, list):
+        kept = [entry for entry in toc if entry.get("file") not in FOR_TEACHERS]
+        return [toc_of(entry, edition) for entry in kept]
+    return toc
+
+
+def _question(text: str, solving: bool) -> tuple[str, bool]:
+    """What of a Markdown cell is not in a solution, and whether one is open at its end."""
+    if _UNGATED.search(text):
+        raise PageError("{solution} cannot be left out; use {solution-start} and {solution-end}")
+    kept = ""
+    while text:
+        found = (_END if solving else _START).search(text)
+        if not solving:
+            kept += text[: found.start()] if found else text
+        text = text[found.end() :] if found else ""
+        solving ^= found is not None
+    return kept, solving
