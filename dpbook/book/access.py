@@ -37,6 +37,8 @@ _CAPTIONS = {
     "claims-counts": "Verdicts by paper",
     "claims-ledger": "All claims",
     "claims-withdrawn": "What was withdrawn",
+    "claims-map": "What the claims rest on, and what they are used by",
+    "claims-upstream": "Where supports fail",
 }
 _HEADING_OR_TABLE = re.compile(r"<h[1-6][^>]*>(.*?)</h[1-6]>|<table\b[^>]*>(?!\s*<caption)", re.S)
 

@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbook.book.supports import graph_problems, own_names
+
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
@@ -25,7 +27,7 @@ SINCE = "Since the five papers"
 #: The verdicts under which the printed statement is expected to fail its check.
 FAILING_VERDICTS = ("false-repaired", "refuted")
 #: What an entry with `same_as` takes over.
-_INHERITED = ("status", "notebook", "verdict", "tier")
+_INHERITED = ("status", "notebook", "verdict", "tier", "rests_on")
 
 
 class LedgerError(ValueError):
@@ -58,6 +60,7 @@ class Claim:
     severity: str | None = None
     same_as: str | None = None  # the claim whose check decides this one, too
     withdrawn: Sequence[Mapping[str, str]] = ()  # what this book said before: date, said, reason
+    rests_on: Sequence[str] = ()  # what its statement or its printed proof needs
 
     def label(self, name: str) -> str:
         """What a recorded number is, in plain words, with its unit; its name without a label."""
@@ -168,7 +171,12 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
             problems.append(f"{name}: {words}")
         else:
             taken = {key: other[key] for key in _INHERITED if key in other}
+            if "rests_on" in taken:
+                taken["rests_on"] = own_names(taken["rests_on"], entry["paper"], good)
             ledger[name] = Claim(**({"notebook": None} | entry | taken))
+    if path.suffix != ".json" and not problems:  # in a browser a page has its own entries alone
+        rests = {name: claim.rests_on for name, claim in ledger.items()}
+        problems += graph_problems(rests, path.name)
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger

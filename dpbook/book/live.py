@@ -74,7 +74,7 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
 def bundle(page: Page, root: Path) -> dict[str, Any]:
     """What the browser needs of a page: its cells, its glued numbers, its entries of the ledger."""
     entries = raw_entries(root / "book" / "claims.yml")
-    fields = ("reproducer", "withdrawn", "printed", "wrong", "repair")
+    fields = ("reproducer", "withdrawn", "printed", "wrong", "repair", "rests_on")
     return {
         "name": page.name,
         "cells": page.code_cells,

@@ -117,9 +117,16 @@ def measurements(record: Record) -> list[str]:
 
 
 def card_html(
-    record: Record, claim: Claim, problems: Sequence[str] = (), href: str | None = None
+    record: Record,
+    claim: Claim,
+    problems: Sequence[str] = (),
+    href: str | None = None,
+    around: str = "",
 ) -> str:
-    """The card below a check, with the id ``claim-<ID>``; `href` leads to its row in the ledger."""
+    """The card below a check, with the id ``claim-<ID>``; `href` leads to its row in the ledger.
+
+    `around` is HTML for its end: what the claim rests on, where the whole ledger is at hand.
+    """
     state = badge_words(claim)
     if problems or not record["applies"]:
         state = f"{'! ' if problems else ''}recorded as {state_words(claim)}"
@@ -148,7 +155,8 @@ def card_html(
             number = escape(format_number(value))
             numbers.append(f'<dt title="{hint}">{label}</dt><dd>{number}</dd>')
     html += ["<dl>", *numbers, "</dl>"] if numbers else []
-    return "\n".join([*html, *tables, "</div>"])
+    html += [*tables, f"<p>{around}</p>"] if around else tables
+    return "\n".join([*html, "</div>"])
 
 
 def table_html(

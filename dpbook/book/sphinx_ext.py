@@ -22,10 +22,12 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import errata, report
+from dpbook.book.around import around_html
 from dpbook.book.claims import CERTIFICATE_MIME, RECORD_MIME, record_problems
 from dpbook.book.editions import notebook_of, this_edition
 from dpbook.book.ledger import SINCE, Claim, load_ledger
 from dpbook.book.pages import outputs
+from dpbook.book.supports import users
 
 _log = logging.getLogger(__name__)
 #: The cells of a row: text, or nodes.
@@ -61,7 +63,9 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         if claim := _ledger(app.env).get(record["id"]):
             problems = record_problems(record, claim)
             href = _row_uri(app.env, claim.id)
-            bundle["text/html"] = report.card_html(record, claim, problems, href)
+            bundle["text/html"] = report.card_html(
+                record, claim, problems, href, around(app.env, claim)
+            )
     source[0] = json.dumps(notebook_of(notebook, this_edition()))
 
 
@@ -140,6 +144,7 @@ class LedgerDirective(ClaimsDirective):
         says = self.inline(claim.says)
         if claim.remark:
             says += [nodes.Text(" "), nodes.emphasis("", "", *self.inline(claim.remark))]
+        says.append(nodes.raw("", around(self.env, claim), format="html"))
         # An id on the row itself is lost by the HTML writer; one inside the first cell is kept.
         name: list[nodes.Node] = [_facts(claim, f"ledger-{claim.id}"), nodes.literal(text=claim.id)]
         badge = _badge(claim, None, with_id=False)
@@ -324,6 +329,18 @@ def _uri(env: BuildEnvironment, there: str, anchor: str) -> str:
 
 def _row_uri(env: BuildEnvironment, name: str) -> str:
     return _uri(env, "book/ledger", f"ledger-{name}")
+
+
+def map_uri(env: BuildEnvironment, claim: Claim) -> str:
+    """The address of the graphic around a claim."""
+    return _uri(env, f"book/map/{claim.group.split()[0].lower()}", f"map-{claim.id}")
+
+
+def around(env: BuildEnvironment, claim: Claim) -> str:
+    """What a claim rests on and what rests on it, with links to the rows of the ledger."""
+    ledger = _ledger(env)
+    mine = users(ledger)[claim.id]
+    return around_html(claim, ledger, mine, lambda name: _row_uri(env, name), map_uri(env, claim))
 
 
 def _read(env: BuildEnvironment, path: Path) -> Any:

@@ -31,12 +31,13 @@ def entry(name, **fields):
         "status": "checked",
         "verdict": "holds",
         "tier": "exact",
+        "rests_on": [],
     }
     return {key: value for key, value in (base | fields).items() if value is not ...}
 
 
 def same(name, other, **fields):
-    gone = dict.fromkeys(("notebook", "status", "verdict", "tier"), ...)
+    gone = dict.fromkeys(("notebook", "status", "verdict", "tier", "rests_on"), ...)
     return entry(name, same_as=other, **(gone | fields))
 
 
@@ -346,6 +347,7 @@ def test_the_ledger_is_parsed_again_only_when_it_has_changed(project, monkeypatc
 def test_dates_are_read_as_texts(project):
     text = (project / "book" / "claims.yml").read_text()
     text += "- {id: X, paper: P, where: w, kind: model, says: s, notebook: n, status: pending,\n"
+    text += "   rests_on: [],\n"
     text += "   withdrawn: [{date: 2026-01-02, said: a, reason: b}]}\n"
     (project / "book" / "claims.yml").write_text(text)
     withdrawn = load_ledger(project / "book" / "claims.yml")["X"].withdrawn

@@ -17,9 +17,9 @@ from dpbook.book.runner import Job, Outcome
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,
-   status: checked, verdict: definition, tier: exact}
+   rests_on: [], status: checked, verdict: definition, tier: exact}
 - {id: B-2, paper: Q, where: there, kind: privacy, says: second thing, notebook: 02-two,
-   status: pending}
+   rests_on: [], status: pending}
 """
 
 

@@ -10,7 +10,8 @@ from dpbook.book.runner import run_pages
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: privacy, says: s, notebook: 01-one, status: checked,
-   verdict: refuted, tier: exact, heading: h, failed: proof, severity: proof, printed: p, wrong: w,
+   rests_on: [], verdict: refuted, tier: exact,
+   heading: h, failed: proof, severity: proof, printed: p, wrong: w,
    repair: r, reproducer: "CODE"}
 """
 

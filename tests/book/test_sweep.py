@@ -28,7 +28,7 @@ from dpbook.book.runner import Job, Outcome
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = """
 - {id: A, paper: XSC, where: here, kind: definition, says: s, notebook: 01-one, status: checked,
-   verdict: definition, tier: exact, report: [loss]}
+   rests_on: [], verdict: definition, tier: exact, report: [loss]}
 """
 RECORD = {
     **{"id": "A", "verdict": "definition", "tier": "exact", "applies": True, "why": None},

@@ -1,0 +1,131 @@
+"""Sphinx extension: the map of claims, a graphic for each paper and for each claim, with tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from dpbook.book.around import repaired_words, upstream_words
+from dpbook.book.drawing import map_svg
+from dpbook.book.ledger import Claim
+from dpbook.book.sphinx_ext import ClaimsDirective, Row, _badge, _row_uri, _table, map_uri
+from dpbook.book.supports import gives_way, users
+
+_HEAD = ("Claim", "Rests on", "Used by", "Upstream")
+
+
+class MapDirective(ClaimsDirective):
+    """``{claims-map} CCW25``: the graphic of a paper, and one for each of its claims."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        ledger = self.ledger()
+        group = self.arguments[0].strip()
+        mine = [claim for claim in ledger.values() if claim.group == group]
+        if not mine:
+            groups = dict.fromkeys(claim.group for claim in ledger.values())
+            raise self.error(f"claims-map: {group!r} must be one of {', '.join(groups)}")
+        outside = {name for claim in mine for name in claim.rests_on}
+        shown = [n for n in ledger if n in outside or ledger[n].group == group]
+        edges = [(support, claim.id) for claim in mine for support in claim.rests_on]
+        title = f"Map of the claims: {group}"
+        svg = map_svg(shown, ledger, self.uri, key="map", title=title, edges=edges)
+        found: list[nodes.Node] = [_raw(svg), *self.folded(mine)]
+        found += [self.section(claim) for claim in mine]
+        return found
+
+    def ledger(self) -> dict[str, Claim]:
+        return self.load()[0]
+
+    def uri(self, name: str) -> str:
+        """The address of the graphic around a claim."""
+        return map_uri(self.env, self.ledger()[name])
+
+    def folded(self, claims: Sequence[Claim]) -> list[nodes.Node]:
+        """The facts of a graphic as a table, folded."""
+        ledger = self.ledger()
+        by = users(ledger)
+        rows: list[Row] = [
+            [
+                [self.badge(claim)],
+                self.badges(claim.rests_on),
+                self.badges(by[claim.id]),
+                upstream_words(claim, ledger) or repaired_words(claim, ledger),
+            ]
+            for claim in claims
+        ]
+        opening = _raw('<details class="claim-map-table"><summary>The same as a table</summary>')
+        return [opening, _table(_HEAD, rows, "claims-map"), _raw("</details>")]
+
+    def section(self, claim: Claim) -> nodes.section:
+        """One claim with its supports and its users."""
+        ledger = self.ledger()
+        by = users(ledger)[claim.id]
+        section = nodes.section(ids=[f"map-{claim.id}"], names=[f"map-{claim.id}".lower()])
+        section += nodes.title("", claim.id)
+        section += nodes.paragraph("", "", _badge(claim, _row_uri(self.env, claim.id)))
+        names = [*claim.rests_on, claim.id, *by]
+        edges = [(support, claim.id) for support in claim.rests_on]
+        edges += [(claim.id, user) for user in by]
+        if edges:
+            key, title = f"map-{claim.id}", f"Around {claim.id}"
+            svg = map_svg(
+                names, ledger, self.uri, key=key, title=title, centre=claim.id, edges=edges
+            )
+            section += _raw(svg)
+        for words, others in (("Rests on", claim.rests_on), ("Used by", by)):
+            shown = self.badges(others) or [nodes.Text("nothing else in the ledger")]
+            section += nodes.paragraph("", "", nodes.strong(text=f"{words}: "), *shown)
+        for told in (repaired_words(claim, ledger), upstream_words(claim, ledger)):
+            if told:
+                section += nodes.paragraph("", told, classes=["claim-upstream"])
+        return section
+
+    def badge(self, claim: Claim) -> nodes.Element:
+        return _badge(claim, self.uri(claim.id))
+
+    def badges(self, names: Sequence[str]) -> list[nodes.Node]:
+        found: list[nodes.Node] = []
+        for name in names:
+            found += [nodes.Text(" ")] * bool(found) + [self.badge(self.ledger()[name])]
+        return found
+
+
+class UpstreamDirective(MapDirective):
+    """``{claims-upstream}``: where supports fail, for each paper, with links to its map."""
+
+    required_arguments = 0
+    final_argument_whitespace = False
+
+    def run(self) -> list[nodes.Node]:
+        ledger = self.ledger()
+        rows: list[Row] = []
+        for group in dict.fromkeys(claim.group for claim in ledger.values()):
+            mine = [claim for claim in ledger.values() if claim.group == group]
+            found = [gives_way(claim, ledger) for claim in mine]
+            counts = [
+                sum(up is not None and not up.shielded for up in found),
+                sum(up is not None and up.shielded for up in found),
+                sum(bool(repaired_words(claim, ledger)) for claim in mine),
+            ]
+            uri = map_uri(self.env, mine[0]).partition("#")[0]
+            name = nodes.reference("", group, refuri=uri, internal=True)
+            lines = sum(len(claim.rests_on) for claim in mine)
+            rows.append([[name], str(len(mine)), str(lines), *map(str, counts)])
+        head = ("Map", "claims", "supports", "support fails", "fails further up", "uses a repair")
+        return [_table(head, rows, "claims-upstream")]
+
+
+def _raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("claims-map", MapDirective)
+    app.add_directive("claims-upstream", UpstreamDirective)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
