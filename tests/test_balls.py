@@ -16,15 +16,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbook.pages import randomized_response, score_attack
+from dpbook.pages import (
+    ldp_kwiksort,
+    perturbed_mle_privacy,
+    randomized_response,
+    score_attack,
+    trusted_curator,
+    which_ranker,
+)
 from dpbook.privacy.balls import Ball, _steps, exp, hull, log, root
 
 VERIFY = Path(__file__).resolve().parents[1] / "tools" / "verify_certificate.py"
 #: What the pages enclose, by the claim that reports it.
 PAGES = {
+    "BOOK-EQUAL-PRIVACY": which_ranker.described_balls,
+    "BOOK-THREE-GAMES": which_ranker.flipped_balls,
+    "CCW25-A0A1A2": perturbed_mle_privacy.curvature_balls,
+    "CCW25-P2.1": perturbed_mle_privacy.exchange_balls,
     "CCW25-P2.4": score_attack.prior_balls,
     "XSC-L1": randomized_response.log_odds_balls,
     "XSC-L2": randomized_response.variance_balls,
+    "YLL-DPKS": trusted_curator.described_balls,
+    "YLL-KSTAR": ldp_kwiksort.best_number_balls,
 }
 small = st.fractions(-20, 20, max_denominator=50)
 

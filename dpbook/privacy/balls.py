@@ -7,7 +7,7 @@ ball keeps the steps that led to it.  Another program can take them again: its c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import reduce
@@ -23,7 +23,7 @@ class Ball:
     """A number of which only bounds are known: ``low`` <= number <= ``high``.
 
     Made of a whole number or a `Fraction`, and of other balls by +, -, *, /, whole powers, `exp`,
-    `log`, `hull` and `root`.
+    `log`, `sqrt`, `hull`, `largest` and `root`.
     """
 
     def __init__(self, value: int | Fraction) -> None:
@@ -134,9 +134,22 @@ def log(x: Ball) -> Ball:
     return x._with("ln")
 
 
+def sqrt(x: Ball) -> Ball:
+    """Its square root; of what is certainly positive."""
+    return exp(log(x) / 2)
+
+
 def hull(a: Ball, b: Ball) -> Ball:
     """All numbers between two, such as partial sums of an alternating series."""
     return _new(("hull", a, b), min(a.low, b.low), max(a.high, b.high))
+
+
+def largest(balls: Iterable[Ball]) -> Ball:
+    """The largest of some numbers, where the bounds tell which one that is."""
+    first, *others = sorted(balls, key=lambda ball: ball.high, reverse=True)
+    if any(other.high >= first.low for other in others):
+        raise ValueError(f"balls = {[first, *others]}: allowed is one that is above all others")
+    return first
 
 
 def root(function: Callable[[Ball], Ball], low: Fraction, high: Fraction) -> Ball:
