@@ -1,79 +1,79 @@
-"""Check the book's certificates again, with integers alone; nothing of the book is imported.
+"""Check certificates again: `verify_certificate.py _build/claims.json _build/certificates`.
 
-    python tools/verify_certificate.py _build/claims.json _build/certificates
-
-A certificate lists laws (for each outcome a polynomial in t = e^(epsilon/power), the coefficient of
-1 first), pairs of laws and, for each pair and outcome, D(1 + s) for D = t^power q Z_p - p Z_q, with
-the totals Z.  It must come out as listed and be nowhere negative for s >= 0: no coefficient is, or
-none is on the pieces between the listed cuts.
+Polynomials: laws (for each outcome one in t = e^(epsilon/power), the coefficient of 1 first), pairs
+of laws and, for each pair and outcome, D(1 + s) for D = t^power q Z_p - p Z_q, with the totals Z.
+It must come out as listed and have no negative coefficient, nor one on a piece between its cuts.
+Balls: steps, rounded outward, end in centre +- radius (of a root: f(low) f(high), and below 0).
 """
 
 import hashlib
 import json
 import sys
+from decimal import Context, Decimal
 from fractions import Fraction
-from functools import reduce
-from itertools import pairwise, zip_longest
+from itertools import pairwise, product
+from math import comb
 from pathlib import Path
 
 
-def plus(a, b):
-    return [x + y for x, y in zip_longest(a, b, fillvalue=0)]
+def shifted(a, by):  # f(x + by)
+    return [sum(comb(k, j) * a[k] * by ** (k - j) for k in range(j, len(a))) for j in range(len(a))]
 
 
-def times(a, b):
-    return reduce(plus, ([0] * k + [x * y for y in b] for k, x in enumerate(a)), [])
+def polynomials(_, laws, power, pairs, which, differences, cuts):
+    if any(c < 0 for law in laws for p in law for c in shifted(p, 1)) or not pairs:
+        yield "a weight may be negative, or nothing is compared"
+    points = range(power + 2 * max(len(p) for law in [*laws, differences] for p in law))
+    *laws, moved = [
+        [[sum(c * x**k for k, c in enumerate(p)) for x in points] for p in law]
+        for law in [*laws, [shifted(d, -1) for d in differences]]
+    ]
+    totals = [[*map(sum, zip(*law, strict=True))] for law in laws]
+    for (x, y), row in zip(pairs, which, strict=True):
+        for p, q, at in zip(laws[x], laws[y], row, strict=True):
+            sides = zip(points, q, totals[x], p, totals[y], moved[at], strict=True)
+            if any(t**power * a * b - c * d != e for t, a, b, c, d, e in sides):
+                yield f"difference {at} comes out otherwise"
+    for at, d in enumerate(differences):
+        ends = [Fraction(0), *map(Fraction, cuts.get(str(at), []))]
+        pieces = [shifted(d, ends[-1])]
+        for low, high in pairwise(ends):
+            scaled = [c * (high - low) ** k for k, c in enumerate(shifted(d, low))]
+            pieces.append(shifted(scaled[::-1], 1))
+        if ends != sorted({*ends}) or any(c < 0 for piece in pieces for c in piece):
+            yield f"difference {at} may be negative"
 
 
-def shifted(a, by):  # f(x + by), by Horner's rule
-    return reduce(lambda f, c: plus([c], plus([by * x for x in f], [0, *f])), reversed(a), [])
+def balls(report, numbers):
+    for name, one in numbers.items():
+        middle, radius = Decimal(one["centre"]), Decimal(one["radius"])
+        low, high, context, found = middle - radius, middle + radius, Context(one["precision"]), []
+        for step, *places in one["steps"]:
+            at_ends = {"low": low, "high": high} if one["root"] else {}
+            sides = [found[at] for at in places] or [[at_ends.get(step) or Decimal(step)]]
+            ends = [end for side in sides for end in side]
+            if step in ("add", "subtract", "multiply", "divide", "exp", "ln"):
+                assert step != "divide" or sides[1][0] > 0 or sides[1][-1] < 0
+                ends = [getattr(context, step)(*corner) for corner in product(*sides)]
+                ends = [context.next_minus(min(ends)), context.next_plus(max(ends))]
+            found.append([min(ends), max(ends)])
+        right = found[-1][1] < 0 if one["root"] else low <= found[-1][0] <= found[-1][1] <= high
+        if not (right and low <= Decimal(report[name]) <= high and radius <= abs(middle) / 10**9):
+            yield f"{name}: the ball is wrong or too wide, or the number is not in it"
 
 
-def nowhere_negative(a, cuts):
-    ends = [Fraction(0), *map(Fraction, cuts)]
-    rising = all(low < high for low, high in pairwise(ends))
-    pieces = [shifted(a, ends[-1])]
-    for low, high in pairwise(ends):
-        scaled = [c * (high - low) ** k for k, c in enumerate(shifted(a, low))]
-        pieces.append(shifted(scaled[::-1], 1))
-    return rising and all(c >= 0 for piece in pieces for c in piece)
-
-
-def problem(certificate, memory):
-    laws, power = certificate["laws"], certificate["power"]
-    if any(c < 0 for law in laws for p in law for c in shifted(p, 1)) or not certificate["pairs"]:
-        return "a weight may be negative, or nothing is compared"
-    totals = [reduce(plus, law, []) for law in laws]
-    for (x, y), which in zip(certificate["pairs"], certificate["which"], strict=True):
-        for p, q, at in zip(laws[x], laws[y], which, strict=True):
-            key = str((p, q, totals[x], totals[y], at))
-            if key not in memory:
-                less = times(p, [-c for c in totals[y]])
-                moved = shifted(plus([0] * power + times(q, totals[x]), less), 1)
-                listed = certificate["differences"][at]
-                memory[key] = not any(plus(moved, [-c for c in listed]))
-            if not memory[key]:
-                return f"difference {at} comes out otherwise"
-    for at, moved in enumerate(certificate["differences"]):
-        if not nowhere_negative(moved, certificate["cuts"].get(str(at), [])):
-            return f"difference {at} may be negative"
-    return None
-
-
-def main(records, folder):
-    named = {r["id"]: r.get("certificate") for r in json.loads(records.read_text())}
-    named, bad = {name: digest for name, digest in named.items() if digest}, []
-    for name in sorted({*named, *(path.stem for path in folder.glob("*.json"))}):
-        path = folder / f"{name}.json"
-        certificate = json.loads(path.read_text()) if path.is_file() else {}
-        plain = json.dumps(certificate, sort_keys=True, separators=(",", ":"))
-        if named.get(name) != hashlib.sha256(plain.encode()).hexdigest():
-            bad.append(f"{name}: not the certificate that the record names")
-        elif certificate["claim"] != name or (wrong := problem(certificate, {})):
-            bad.append(f"{name}: {wrong if certificate['claim'] == name else 'another claim'}")
-    print("\n".join(bad) or f"{len(named)} certificates checked again")
-    return bool(bad) or not named
-
-
-if __name__ == "__main__":
-    sys.exit(main(*map(Path, sys.argv[1:])))
+records = {one["id"]: one for one in json.loads(Path(sys.argv[1]).read_text())}
+named, bad = {name for name, one in records.items() if "certificate" in one}, []
+for name in sorted({*named, *(path.stem for path in Path(sys.argv[2]).glob("*.json"))}):
+    path, record = Path(sys.argv[2], f"{name}.json"), records.get(name, {})
+    one = json.loads(path.read_text()) if path.is_file() else {}
+    plain = json.dumps(one, sort_keys=True, separators=(",", ":")).encode()
+    if record.get("certificate") != hashlib.sha256(plain).hexdigest():
+        found = ["not the certificate that the record names"]
+    elif one.pop("claim") != name:
+        found = ["another claim"]
+    else:
+        found = (balls if one.pop("kind") == "balls" else polynomials)(record.get("report"), **one)
+    bad += [f"{name}: {words}" for words in found]
+print("\n".join(bad) or f"{len(named)} certificates checked again")
+sys.exit(bool(bad) or not named)

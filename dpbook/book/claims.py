@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def check(
     twin: Mapping[str, Any] | None = None,
     tier: str,
     report: Mapping[str, Any] | None = None,
+    balls: Mapping[str, Any] | None = None,
     applies: Any = True,
     why: str | None = None,
 ) -> None:
@@ -78,6 +80,10 @@ def check(
     report : mapping of str to number or table, optional
         Exactly the numbers that the ledger names: each a finite number, an array or list of them,
         or a table, that is a list of dicts.
+    balls : mapping of str to object, optional
+        Proved bounds of some of these numbers, from `dpbook.privacy.balls`: their certificates are
+        kept, and the card shows the lower and the upper one. A number that lies outside contradicts
+        its claim. Not with the first tier, whose certificate is another.
     applies : bool, optional
         False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
         and `test` and the subjects may be left out.
@@ -127,6 +133,12 @@ def check(
         "report": {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()},
     }
     record = {field: fields.get(field) for field in RECORD_FIELDS}
+    if balls and certificate:
+        raise ClaimError(f"{claim_id}: has a certificate already, and balls would be another")
+    if balls:
+        numbers = {name: ball.certificate() for name, ball in balls.items()}
+        certificate = {"claim": claim_id, "kind": "balls", "numbers": numbers}
+        record["bounds"] = {name: _bounds(numbers[name]) for name in numbers}
     if certificate:
         record["certificate"] = digest(certificate)
     problems = record_problems(record, claim)
@@ -136,6 +148,12 @@ def check(
         RECORD_MIME: record,
     } | ({CERTIFICATE_MIME: certificate} if certificate else {})
     display(bundle, raw=True)
+
+
+def _bounds(ball: Mapping[str, Any]) -> list[str]:
+    """The lower and the upper bound of a ball, as decimal numbers."""
+    centre, radius = Decimal(ball["centre"]), Decimal(ball["radius"])
+    return [f"{centre - radius:f}", f"{centre + radius:f}"]
 
 
 def _found(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Finding:
@@ -173,6 +191,10 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     problems = [f"does not report {name}" for name in claim.report if name not in report]
     extra = [name for name in report if name not in claim.report]
     problems += [f"reports {name}, which the ledger does not name" for name in extra]
+    for name, (low, high) in record.get("bounds", {}).items():
+        found = report.get(name)
+        if not isinstance(found, int | float) or not Decimal(low) <= found <= Decimal(high):
+            problems.append(f"{name} is {found}, not from {low} to {high}")
     if record["tier"] != claim.tier:
         problems.append(f"tier is {record['tier']}, the ledger says {claim.tier}")
     if not record["applies"]:

@@ -57,7 +57,7 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
         if record := data.get(RECORD_MIME):
             kept = {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
             # only where there is one: the others' records need not say that they have none
-            yield kept | {key: record[key] for key in ("certificate",) if key in record}
+            yield kept | {key: record[key] for key in ("bounds", "certificate") if key in record}
 
 
 def certificates_in(executed: Path) -> Iterator[dict[str, Any]]:

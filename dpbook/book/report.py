@@ -153,6 +153,9 @@ def card_html(
             tables.append(f"<details>{summary}\n{shown}</details>")
         else:
             number = escape(format_number(value))
+            if key in record.get("bounds", {}):
+                low, high = record["bounds"][key]
+                number += f" <small>(proved: from {low} to {high})</small>"
             numbers.append(f'<dt title="{hint}">{label}</dt><dd>{number}</dd>')
     html += ["<dl>", *numbers, "</dl>"] if numbers else []
     html += [*tables, f"<p>{around}</p>"] if around else tables

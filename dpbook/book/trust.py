@@ -32,15 +32,15 @@ Shown = tuple[str, Sequence[str], list[Row]]
 
 
 class TrustDirective(ClaimsDirective):
-    """``{trust} proved``, or the name of a run."""
+    """``{trust} proved``, ``{trust} balls``, or the name of a run."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         found: Any = None
-        if name == "proved":
-            found = self.proved()
+        if name in ("proved", "balls"):
+            found = self.proved() if name == "proved" else self.balls()
         else:
             path = Path(self.env.srcdir, "book", "trust", f"{FILES.get(name, name)}.json")
             results = _read(self.env, path)
@@ -78,6 +78,26 @@ class TrustDirective(ClaimsDirective):
         head = ("claim", "page", "laws", "pairs", "inequalities", "different ones", "most digits")
         words = f"{len(rows)} claims have a certificate; together they decide "
         return f"{words}{grouped(all_cases)} inequalities for every ε at once.", head, rows
+
+    def balls(self) -> Shown:
+        """The numbers with proved bounds: what the page reports, and where the number lies."""
+        ledger, records = self.load()
+        rows: list[Row] = []
+        for name, record in records.items():
+            if (claim := ledger.get(name)) is None:
+                continue
+            for number, (low, high) in record.get("bounds", {}).items():
+                rows.append(
+                    [
+                        [_badge(claim, _row_uri(self.env, name), with_id=True)],
+                        [_link(str(claim.notebook), self.page(claim.notebook, name))],
+                        claim.label(number),
+                        *(repr(record["report"][number]), low, high),
+                    ]
+                )
+        claims = len({record["id"] for record in records.values() if "bounds" in record})
+        words = f"{len(rows)} numbers of {claims} claims have proved bounds."
+        return words, ("claim", "page", "number", "reported", "at least", "at most"), rows
 
     def page(self, page: str | None, name: str) -> str:
         """The address of a claim's check."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
 from math import comb, expm1
@@ -15,6 +16,9 @@ from scipy.optimize import brentq
 
 from dpbook import _validation as check
 from dpbook.privacy import WholeRanking
+from dpbook.privacy.balls import Ball, root, sqrt
+from dpbook.privacy.balls import exp as exp_of
+from dpbook.privacy.balls import log as log_of
 from dpbook.rankers import PairResponses, best_ratio, report_pmf
 from dpbook.rankers.local_pairs import report_margin
 
@@ -103,6 +107,22 @@ def switch_epsilon(queries: int, mechanism: str = "response") -> float:
         return float(pair[1] - pair[0])
 
     return float(brentq(lead, queries / ratio, (queries + 1) / ratio, xtol=1e-14))
+
+
+def best_number_balls() -> dict[str, Ball]:
+    """The best numbers of questions over epsilon, and where two are better than one: proved bounds.
+
+    With x = 1/number, sinh x = 2x for responses and e^(x/2) = 1 + x for Laplace noise; the turns
+    are 4 artanh sqrt(sqrt 2 - 1) and 4 log(1 + sqrt 2).
+    """
+    ends, two = (Fraction(1, 4), Fraction(1)), sqrt(Ball(2))
+    small = sqrt(two - 1)
+    return {
+        "kstar_over_eps_rr": root(lambda r: exp_of(1 / r) - exp_of(-1 / r) - 4 / r, *ends),
+        "kstar_over_eps_laplace": root(lambda r: exp_of(1 / r / 2) - 1 - 1 / r, *ends),
+        "switch_1_to_2_rr": 2 * log_of((1 + small) / (1 - small)),
+        "switch_1_to_2_laplace": 4 * log_of(1 + two),
+    }
 
 
 def yll_mu(ranker: PairResponses, users: int, theta: float, form: str = "printed") -> float:

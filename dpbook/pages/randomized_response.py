@@ -15,6 +15,7 @@ from scipy.stats import laplace
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import btl_probabilities
 from dpbook.privacy import Edge, ExactLaw, Polynomial, randomized_response_law
+from dpbook.privacy.balls import Ball, exp, log
 from dpbook.rankers import FlippedAnswers, debiased_mle
 from dpbook.simulation import ranking_errors
 
@@ -35,6 +36,25 @@ def for_all(tenths: int = 10, rarer: int = 0) -> dict[int, ExactLaw]:
     """The channel for every epsilon, by truth; as for so many tenths of it, or flipping rarer."""
     kept, flipped = Polynomial((rarer, *(0,) * (tenths - 1), 1)), Polynomial((1,))
     return {truth: ExactLaw({truth: kept, 1 - truth: flipped}, 10) for truth in (0, 1)}
+
+
+def log_odds_balls() -> dict[str, Ball]:
+    """Reported log-odds one place apart, twice, and two; epsilon and spacing 1; proved bounds."""
+    told = exp(Ball(1)) / (1 + exp(Ball(1)))  # the chance that an answer is not flipped
+
+    def reported(gap: int) -> Ball:
+        true = exp(Ball(gap)) / (1 + exp(Ball(gap)))
+        said = told * true + (1 - told) * (1 - true)
+        return log(said / (1 - said))
+
+    return {"two_logit_p12": 2 * reported(1), "logit_p13": reported(2)}
+
+
+def variance_balls() -> dict[str, Ball]:
+    """Variance of a debiased answer at a fair pair, epsilon 1: of the flip, over a squared."""
+    told = exp(Ball(1)) / (1 + exp(Ball(1)))
+    slope = 2 * told - 1
+    return {"variance_at_F_half_eps_1": Ball(1) / 4 + told * (1 - told) / slope**2}
 
 
 def report_law(ranking: Sequence[int], e: float) -> Array:

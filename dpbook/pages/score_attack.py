@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ from dpbook.estimators import ridge_mle, win_counts
 from dpbook.mechanisms import discrete_laplace_pmf, randomized_response, randomized_response_pmf
 from dpbook.models import btl_probabilities, edge_wins
 from dpbook.privacy import Edge, edge_datasets
+from dpbook.privacy.balls import Ball
 from dpbook.rankers import NoisyCounts
 
 Array = NDArray[np.float64]
@@ -159,6 +161,19 @@ def prior_scores(height: float = 15 / 16) -> tuple[float, float]:
         quad(lambda t: 4 * height * t**2 * (1 - t**2), -1, 1)[0],
         quad(lambda t: 4 * height * abs(t) * (1 - t**2), -1, 1, points=[0])[0],
     )
+
+
+def prior_balls() -> dict[str, Ball]:
+    """The same with proved bounds, and 1 - 15c/8 at c = 1/4, by antiderivatives on [0, 1]."""
+    # 4 height t^2 (1 - t^2), and 4 height |t| (1 - t^2), twice from 0 to 1
+    height = Ball(Fraction(15, 16))
+    score = 8 * height * (Ball(1) / 3 - Ball(1) / 5)
+    size = 8 * height * (Ball(1) / 2 - Ball(1) / 4)
+    return {
+        "prior_E_minus_theta_score": score,
+        "prior_E_abs_score": size,
+        "constant_at_c_quarter": score - size / 4,
+    }
 
 
 def on_the_line(

@@ -24,6 +24,9 @@ from dpbook.estimators import (
 )
 from dpbook.mechanisms import gaussian_scale
 from dpbook.models import all_rankings
+from dpbook.privacy.balls import Ball, largest
+from dpbook.privacy.balls import exp as exp_of
+from dpbook.privacy.balls import log as log_of
 from dpbook.rankers import Ranker
 
 if TYPE_CHECKING:
@@ -91,6 +94,26 @@ def moved_by_one(n: int) -> int:
     inside = places[:, :, None] < places[:, None, :]
     entries = inside[:, *np.triu_indices(n, 1)].astype(int)
     return max(int(np.abs(entries - row).sum(axis=1).max()) for row in entries)
+
+
+def described_balls() -> dict[str, Ball]:
+    """Loss over epsilon of DP-KwikSort as described, three items, with proved bounds.
+
+    Leads that all move by a step: twice the step over the scale, where the leads of neighbouring
+    items end at a tie or below, and the most that 1 + 2p of the outer pair can grow. Its leads from
+    -20 to 20 are tried; further out it grows by less than at the tie.
+    """
+    scale = 2 * log_of(Ball(3))
+
+    def outer(lead: int) -> Ball:  # 1 + 2p
+        tail = exp_of(-abs(lead) / scale)
+        return 1 + tail if lead < 0 else 3 - tail
+
+    return {
+        f"worst_loss_over_eps_m3_{relation}": 2 * step / scale
+        + log_of(largest([outer(at + step) / outer(at) for at in range(-20, 21)]))
+        for relation, step in (("replace", 2), ("add_remove", 1))
+    }
 
 
 def answer_scale(queries: int, users: int, epsilon: float, delta: float = 0.0) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
 from math import comb, inf, log
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,9 @@ from dpbook.models import (
     mallows_rankings,
 )
 from dpbook.privacy import Edge, Person, WholeRanking
+from dpbook.privacy.balls import Ball
+from dpbook.privacy.balls import exp as exp_of
+from dpbook.privacy.balls import log as log_of
 from dpbook.privacy.units import Unit
 from dpbook.rankers import (
     AnswersOnDemand,
@@ -482,6 +486,52 @@ def flipped_ranking(level: float, table: Ints) -> Array:
         fits = [(np.diff(wins[np.argsort(places)]) <= 0).all() for places in PLACES]
         law += chance * np.array(fits) / np.sum(fits)
     return law
+
+
+def described_balls() -> dict[str, Ball]:
+    """Wrong pairs of DP-KwikSort as described at epsilon 1, of three rankings: proved bounds.
+
+    By all 216 crowds of a Mallows model at 1/2. A noisy lead has scale 2 log 3; the order abc comes
+    out with chance p_ab p_bc (1 + 2 p_ac)/3.
+    """
+    orders = list(permutations(range(3)))
+    pairs = list(combinations(range(3), 2))
+    wrong = {o: sum(o.index(i) > o.index(j) for i, j in pairs) for o in orders}
+    total = sum(Fraction(1, 2 ** wrong[o]) for o in orders)
+    crowds: dict[tuple[int, ...], Fraction] = {}  # chances of the leads of 0-1, 0-2, 1-2
+    for crowd in product(orders, repeat=3):
+        leads = tuple(sum(1 if o.index(i) < o.index(j) else -1 for o in crowd) for i, j in pairs)
+        chance = Fraction(1, 2 ** sum(wrong[o] for o in crowd)) / total**3
+        crowds[leads] = crowds.get(leads, Fraction(0)) + chance
+    tails = {size: exp_of(-size / (2 * log_of(Ball(3)))) / 2 for size in (1, 3)}
+    risk = Ball(0)
+    for leads, chance in crowds.items():
+        p = {}
+        for (i, j), lead in zip(pairs, leads, strict=True):
+            p[i, j] = 1 - tails[abs(lead)] if lead > 0 else tails[abs(lead)]
+            p[j, i] = 1 - p[i, j]
+        for a, b, c in orders:
+            law = p[a, b] * p[b, c] * (1 + 2 * p[a, c]) / 3
+            risk += chance * Fraction(wrong[a, b, c], 3) * law
+    return {"described_n3_m3_phi0p5_eps1": risk}
+
+
+def flipped_balls() -> dict[str, Ball]:
+    """Wrong pairs of flipped answers to three games at epsilon 1, with proved bounds.
+
+    The better item wins with odds 2, and 4 for the outer pair; an order, or a circle, which is
+    settled by lot and has half of the pairs wrong.
+    """
+    told = exp_of(Ball(1)) / (1 + exp_of(Ball(1)))
+    right = [told * Fraction(o, o + 1) + (1 - told) * Fraction(1, o + 1) for o in (2, 4, 2)]
+    risk = Ball(0)
+    for reports in product((True, False), repeat=3):
+        chance = Ball(1)
+        for said, p in zip(reports, right, strict=True):
+            chance *= p if said else 1 - p
+        circle = reports[0] == reports[2] != reports[1]
+        risk += chance * (Fraction(1, 2) if circle else Fraction(reports.count(False), 3))
+    return {"flipped_n3_eps1": risk}
 
 
 # ------------------------------------------------------------------ printed noise

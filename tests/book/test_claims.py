@@ -715,6 +715,56 @@ def test_the_tier_and_the_certificate_belong_together(project, shown, tier, test
         check("HOLDS", test, printed=2, twin={"half": 0.5}, tier=tier, report={})
 
 
+class Near:
+    """What a number with proved bounds hands over."""
+
+    def __init__(self, centre):
+        self.centre = centre
+
+    def certificate(self):
+        return {"centre": self.centre, "radius": "5E-4", "precision": 40, "steps": [[self.centre]]}
+
+
+@pytest.mark.parametrize(("centre", "right"), [("0.500", True), ("0.501", False)])
+def test_a_number_has_to_lie_in_its_ball(project, shown, centre, right):
+    """One unit in the last digit of the ball, and its claim is contradicted."""
+    numbers = {"loss": 0.5, "table": [{"a": 1}]}
+    twin = {"half the noise": 0.5, "far too much": 9.0}
+    options = {"printed": 2.0, "twin": twin, "tier": "exact", "report": numbers}
+    check("HOLDS", enough, **options, balls={"loss": Near(centre)})
+    (bundle,) = shown
+    record, certificate = bundle[claims.RECORD_MIME], bundle[claims.CERTIFICATE_MIME]
+    assert record["bounds"]["loss"] == ["0.4995", "0.5005"] if right else ["0.5005", "0.5015"]
+    assert record["certificate"] == claims.digest(certificate)
+    assert certificate["kind"] == "balls" and [*certificate["numbers"]] == ["loss"]
+    problems = claims.record_problems(record, load_ledger(find_ledger())["HOLDS"])
+    assert problems == ([] if right else ["loss is 0.5, not from 0.5005 to 0.5015"])
+    assert ("from 0.4995 to 0.5005" in bundle["text/html"]) is right
+    write_page(project, "01-one", [])
+    page = project / "_build" / "executed" / "notebooks" / "01-one.ipynb"
+    content = json.loads(page.read_text())
+    content["cells"].append({"cell_type": "code", "outputs": [], "metadata": {}})
+    content["cells"][-1]["outputs"] = [{"output_type": "display_data", "data": bundle}]
+    page.write_text(json.dumps(content))
+    words = collect(project / "_build", project, ["01-one"])
+    assert any("not from 0.5005 to 0.5015" in word for word in words) is not right
+    (found,) = json.loads((project / "_build" / "claims.json").read_text())
+    assert found["bounds"] == record["bounds"]
+    assert (project / "_build" / "certificates" / "HOLDS.json").is_file()
+
+
+def test_balls_need_a_number_and_the_only_certificate(project, shown):
+    write_ledger(project, [entry("ALL", tier="all-epsilon"), *LEDGER])
+    with pytest.raises(ClaimError, match="has a certificate already"):
+        twin = {"half": 0.5}
+        balls = {"loss": Near("0.500")}
+        check("ALL", for_all, printed=2, twin=twin, tier="all-epsilon", balls=balls)
+    record = {"report": {"table": [{"a": 1}]}, "bounds": {"table": ["0", "1"]}}
+    record |= {"tier": "exact", "applies": False}
+    problems = claims.record_problems(record, load_ledger(find_ledger())["HOLDS"])
+    assert any(words.startswith("table is [{'a': 1}], not from 0 to 1") for words in problems)
+
+
 def test_one_test_has_one_certificate():
     with pytest.raises(ValueError, match="two certificates"):
         for_all(1) & proved("other cases", Report(1))

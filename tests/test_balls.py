@@ -1,0 +1,230 @@
+"""Numbers with proved bounds: against another library, and against the program that checks them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from math import e, factorial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbook.pages import (
+    ldp_kwiksort,
+    perturbed_mle_privacy,
+    randomized_response,
+    score_attack,
+    trusted_curator,
+    which_ranker,
+)
+from dpbook.privacy.balls import Ball, _steps, exp, hull, log, root
+
+VERIFY = Path(__file__).resolve().parents[1] / "tools" / "verify_certificate.py"
+#: What the pages enclose, by the claim that reports it.
+PAGES = {
+    "BOOK-EQUAL-PRIVACY": which_ranker.described_balls,
+    "BOOK-THREE-GAMES": which_ranker.flipped_balls,
+    "CCW25-A0A1A2": perturbed_mle_privacy.curvature_balls,
+    "CCW25-P2.1": perturbed_mle_privacy.exchange_balls,
+    "CCW25-P2.4": score_attack.prior_balls,
+    "XSC-L1": randomized_response.log_odds_balls,
+    "XSC-L2": randomized_response.variance_balls,
+    "YLL-DPKS": trusted_curator.described_balls,
+    "YLL-KSTAR": ldp_kwiksort.best_number_balls,
+}
+small = st.fractions(-20, 20, max_denominator=50)
+
+
+def with_arb(steps, **ends):
+    """The steps of a certificate, by another library with its own rounding."""
+    flint = pytest.importorskip("flint")
+    flint.ctx.prec, found = 200, []
+    operations = {
+        "add": lambda a, b: a + b,
+        "subtract": lambda a, b: a - b,
+        "multiply": lambda a, b: a * b,
+        "divide": lambda a, b: a / b,
+        "exp": lambda a: a.exp(),
+        "ln": lambda a: a.log(),
+        "hull": lambda a, b: a.union(b),
+    }
+    for name, *places in steps:
+        arguments = [found[at] for at in places]
+        found.append(operations[name](*arguments) if places else flint.arb(ends.get(name, name)))
+    return found[-1]
+
+
+def ends_of(ball):
+    """A ball of a certificate: its two ends."""
+    centre, radius = Decimal(ball["centre"]), Decimal(ball["radius"])
+    return centre - radius, centre + radius
+
+
+def meets(ball, other):
+    """Whether two enclosures of one number have a number in common."""
+    flint = pytest.importorskip("flint")
+    low, high = (flint.arb(str(end)) for end in (ball.low, ball.high))
+    return not (other < low or other > high)
+
+
+@given(small, small, st.integers(0, 5))
+def test_bounds_contain_what_another_library_finds(a, b, n):
+    x, y = Ball(a), Ball(b)
+    found = [x + y, x - y, x * y, -x, x**n, exp(x) * 2 - y, log(1 + exp(x / 3)), 1 + hull(x, y)]
+    for ball in found if b == 0 else [*found, x / y]:
+        assert meets(ball, with_arb(_steps(ball)))
+    assert all(ball.high - ball.low <= abs(ball.high) / 10**36 for ball in (x, x * y, exp(x)))
+
+
+def test_bounds_move_outward():
+    """What has no end among decimal numbers lies strictly between its bounds."""
+    third, euler = Ball(1) / 3, exp(Ball(1))
+    assert Fraction(third.low) < Fraction(1, 3) < Fraction(third.high)
+    terms = sum(Fraction(1, factorial(k)) for k in range(60))
+    assert Fraction(euler.low) < terms < Fraction(euler.high)
+    assert (Ball(-1) * hull(Ball(2), Ball(3))).low == -3
+
+
+def test_a_root_is_enclosed():
+    golden = root(lambda x: x * x - x - 1, Fraction(1), Fraction(2))
+    low, high = Fraction(golden.low), Fraction(golden.high)
+    assert low**2 - low < 1 < high**2 - high and high - low < Fraction(1, 10**37)
+    with pytest.raises(ValueError, match="opposite signs"):
+        root(lambda x: x * x + 1, Fraction(1), Fraction(2))
+    with pytest.raises(ValueError, match="computed from a root"):
+        (golden + 1).certificate()
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"value = 0\.5"):
+        Ball(0.5)
+    with pytest.raises(ValueError, match="may be zero"):
+        1 / (exp(Ball(1)) - exp(Ball(1)))
+    with pytest.raises(ValueError, match="certainly positive"):
+        log(Ball(0))
+    with pytest.raises(ValueError, match="digits = 12: allowed are fewer"):
+        hull(Ball(1), Ball(2)).certificate()
+    with pytest.raises(ValueError, match="times = -1"):
+        Ball(2) ** -1
+
+
+@pytest.mark.parametrize("claim", PAGES)
+def test_the_balls_of_the_pages_are_those_of_another_library(claim):
+    flint = pytest.importorskip("flint")
+    for ball in PAGES[claim]().values():
+        kept = ball.certificate()
+        low, high = ends_of(kept)
+        found = with_arb(kept["steps"], low=str(low), high=str(high))
+        inside = found < 0 if kept["root"] else flint.arb(str(low)) < found < flint.arb(str(high))
+        assert inside
+        # and the number whose last digit is another one is outside
+        assert not low <= Decimal(kept["centre"]) + 2 * Decimal(kept["radius"]) <= high
+
+
+def test_the_prior_of_the_score_attack_by_rigorous_integration():
+    """The quadrature that splits the kink is in the ball; one that does not, and few nodes, no."""
+    flint = pytest.importorskip("flint")
+    balls = {name: ends_of(b.certificate()) for name, b in score_attack.prior_balls().items()}
+    low, high = balls["prior_E_abs_score"]
+
+    def integral(f, a, b):
+        return flint.acb.integral(lambda t, _: f(t), a, b).real
+
+    def pull(t):
+        return flint.arb(15) / 4 * t * (1 - t * t)
+
+    split = integral(pull, 0, 1) - integral(pull, -1, 0)
+    assert flint.arb(str(low)) < split < flint.arb(str(high))
+    assert flint.arb(str(low)) > integral(pull, -1, 1)
+    moment = integral(lambda t: pull(t) * t, -1, 1)
+    low_too, high_too = balls["prior_E_minus_theta_score"]
+    assert flint.arb(str(low_too)) < moment < flint.arb(str(high_too))
+    assert low <= Decimal(score_attack.prior_scores()[1]) <= high
+    for nodes in (3, 40):
+        x, w = np.polynomial.legendre.leggauss(nodes)
+        unsplit = Decimal(float(w @ (15 / 4 * abs(x) * (1 - x**2))))
+        assert not low <= unsplit <= high
+
+
+def verified(folder, certificate, report, named=None):
+    """What the program says of one certificate, and of the record that names it."""
+    (folder / "certificates").mkdir(exist_ok=True)
+    (folder / "certificates" / "ONE.json").write_text(json.dumps(certificate))
+    text = json.dumps(named or certificate, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    record = {"id": "ONE", "certificate": digest, "report": report}
+    (folder / "claims.json").write_text(json.dumps([record, {"id": "OTHER"}]))
+    command = [sys.executable, "-I", VERIFY, folder / "claims.json", folder / "certificates"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    return run.returncode, run.stdout.strip() + run.stderr
+
+
+@pytest.fixture(scope="module")
+def kept():
+    balls = {"one": exp(Ball(1)) / 3 + hull(Ball(0), Ball(Fraction(1, 10**20)))}
+    balls["two"] = root(lambda x: x * x - x - 1, Fraction(1), Fraction(2))
+    return {
+        **{"claim": "ONE", "kind": "balls"},
+        "numbers": {name: ball.certificate() for name, ball in balls.items()},
+    }
+
+
+REPORT = {"one": e / 3, "two": (1 + 5**0.5) / 2}
+
+
+def test_a_ball_is_checked_again(tmp_path, kept):
+    assert verified(tmp_path, kept, REPORT) == (0, "1 certificates checked again")
+
+
+@pytest.mark.parametrize("name", REPORT)
+def test_a_number_outside_its_ball_is_refused(tmp_path, kept, name):
+    """The number that the record holds, moved by one in the twelfth digit."""
+    moved = REPORT | {name: REPORT[name] + 1e-11}
+    code, words = verified(tmp_path, kept, moved)
+    assert code == 1 and words.startswith(f"ONE: {name}") and "not in it" in words
+
+
+@pytest.mark.parametrize("name", REPORT)
+@pytest.mark.parametrize("field", ["centre", "radius", "steps"])
+def test_a_ball_with_one_digit_changed_is_refused(tmp_path, kept, name, field):
+    """By its hash; and by the arithmetic, if the record had been changed with it."""
+    altered = json.loads(json.dumps(kept))
+    ball = altered["numbers"][name]
+    if field == "centre":  # the last digit
+        ball["centre"] = str(Decimal(ball["centre"]) + 2 * Decimal(ball["radius"]))
+    elif field == "radius":  # so small that the number is not in it
+        ball["radius"] = str(Decimal(ball["radius"]) / 10**6)
+    else:  # a constant
+        at = next(k for k, step in enumerate(ball["steps"]) if step[0] in ("1", "3"))
+        ball["steps"][at] = ["2"]
+    code, words = verified(tmp_path, altered, REPORT, named=kept)
+    assert code == 1 and "not the certificate that the record names" in words
+    report = REPORT | {name: float(ball["centre"])}  # even if the report were changed as well
+    code, words = verified(tmp_path, altered, report)
+    assert code == 1 and words.startswith(f"ONE: {name}") and "the ball is wrong" in words
+
+
+def test_a_ball_that_tells_nothing_is_refused(tmp_path, kept):
+    wide = json.loads(json.dumps(kept))
+    wide["numbers"]["one"]["radius"] = "0.1"
+    code, words = verified(tmp_path, wide, REPORT)
+    assert code == 1 and "too wide" in words
+
+
+def test_a_divisor_that_may_be_zero_is_refused(tmp_path):
+    steps = [["-1"], ["2"], ["hull", 0, 1], ["1"], ["divide", 3, 2]]
+    one = {"centre": "1", "radius": "1E-12", "precision": 40, "root": False, "steps": steps}
+    bad = {"claim": "ONE", "kind": "balls", "numbers": {"one": one}}
+    assert verified(tmp_path, bad, {"one": 1.0})[0] == 1
+
+
+def test_a_ball_of_another_claim_is_refused(tmp_path, kept):
+    code, words = verified(tmp_path, kept | {"claim": "TWO"}, REPORT)
+    assert code == 1 and "another claim" in words
