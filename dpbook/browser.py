@@ -21,6 +21,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from dpbook import lighter
+
 RECORD_MIME = "application/vnd.dpbook.claim+json"  # as in book/claims.py
 Output = dict[str, Any]
 
@@ -51,8 +53,9 @@ class Screen:
         """In place of ``matplotlib.pyplot.show``: every open figure as SVG, then closed."""
         plt: Any = sys.modules.get("matplotlib.pyplot")
         for number in plt.get_fignums() if plt else ():
-            drawn = io.StringIO()
-            plt.figure(number).savefig(drawn, format="svg", metadata={"Date": None})
+            drawn, figure = io.StringIO(), plt.figure(number)
+            with lighter.drawn_once(figure):
+                figure.savefig(drawn, format="svg", metadata={"Date": None})
             plt.close(number)
             self._flush()
             self.outputs.append({"svg": drawn.getvalue()})
@@ -140,6 +143,8 @@ def lighten() -> None:
     testers: Any = types.ModuleType("scipy._lib._testutils")
     testers.PytestTester = lambda module: None
     sys.modules[testers.__name__] = testers
+    lighter.lighten_matplotlib()
+    lighter.lighten_distributions()
 
 
 def sentence(glued: str, form: str) -> str:
