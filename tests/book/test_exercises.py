@@ -17,10 +17,7 @@ from dpbook.book.exercises import CHANGE, LEVELS, Check, answers, checks
 
 ROOT = Path(__file__).parents[2]
 #: Pages whose exercises do not have the form of CONTRIBUTING.md yet.
-NOT_YET = {
-    #
-    *range(13, 25),
-}
+NOT_YET: set[int] = set()
 _EXERCISE = re.compile(
     r"^(?P<fence>[`:]{3,})\{exercise\} *(?P<title>[^\n]*)\n(?P<options>(?::[^\n]*\n)*)(?P<body>.*?)"
     r"^(?P=fence) *$",
