@@ -7,11 +7,9 @@ the solution says what belongs there, and what the check must refuse.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -19,8 +17,6 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.directive import ExerciseDirective
-
-from dpbook.book.reading import minutes
 
 #: What an exercise asks for, the easiest first.
 LEVELS = ("recall", "apply", "extend")
@@ -124,28 +120,6 @@ class AnswerDirective(SphinxDirective):
         return made
 
 
-class SessionTimeDirective(SphinxDirective):
-    """``{session-time} PAGE ...``: minutes of reading, and of the exercises, of some pages."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        reading = solving = 0
-        for name in self.arguments[0].split():
-            path = Path(self.env.srcdir, "notebooks", f"{name}.ipynb")
-            if not path.is_file():
-                raise self.error(f"session-time: there is no page {name!r}")
-            self.env.note_dependency(str(path))
-            notebook = json.loads(path.read_text(encoding="utf-8"))
-            reading += minutes(notebook)
-            solving += exercise_minutes(notebook)
-        words = [nodes.strong(text="Time. "), nodes.Text(f"{reading} minutes to read")]
-        if solving:
-            words.append(nodes.Text(f", {solving} for the exercises of the pages"))
-        return [nodes.paragraph("", "", *words, nodes.Text("."))]
-
-
 def exercise_minutes(notebook: Mapping[str, Any]) -> int:
     """The minutes that the exercises of a page state, in all."""
     text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"])
@@ -157,5 +131,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx_exercise")
     app.add_directive("exercise", RatedExercise, override=True)
     app.add_directive("answer", AnswerDirective)
-    app.add_directive("session-time", SessionTimeDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
