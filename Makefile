@@ -54,6 +54,8 @@ test: lint $(VENV)/.axe  ## everything: style, types, unit tests, each notebook 
 	$(BIN)/dpbook build --profile smoke --output _build/smoke
 	$(BIN)/python tools/verify_certificate.py _build/smoke/claims.json _build/smoke/certificates
 	$(BIN)/python tools/linkcheck.py _build/smoke/html
+	$(BIN)/dpbook build --profile smoke --edition student --output _build/smoke
+	$(BIN)/python tools/check_editions.py _build/smoke
 	@echo "make test: all passed"
 
 # A script to run in a browser; the package that carries it would bring a browser along.

@@ -8,6 +8,7 @@ the solution says what belongs there, and what the check must refuse.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -117,6 +118,13 @@ class AnswerDirective(SphinxDirective):
             words = [nodes.Text("The check refuses "), nodes.literal(text=wrong), nodes.Text(".")]
             made.append(nodes.paragraph("", "", *words))
         return made
+
+
+def exercise_minutes(notebook: Mapping[str, Any]) -> int:
+    """The minutes that the exercises of a page state, in all."""
+    text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"])
+    told = re.findall(r"\{exercise\}[^\n]*\n(?::[^\n]*\n)*?:minutes: *(\d+)", text)
+    return sum(map(int, told))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

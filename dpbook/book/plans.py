@@ -14,6 +14,7 @@ import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from dpbook.book.exercises import exercise_minutes
 from dpbook.book.front import page_link
 from dpbook.book.ledger import Claim
 from dpbook.book.pages import PageError
@@ -165,7 +166,28 @@ class HandoutsDirective(PlanDirective):
                 yield nodes.Text(" ")
 
 
+class TaughtDirective(PlanDirective):
+    """``{session} TITLE``: for whoever teaches a session, its times and its question."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        by_title = {s["title"]: s for plan in self.plans()[0] for s in plan["sessions"]}
+        if self.arguments[0] not in by_title:
+            raise self.error(f"no session {self.arguments[0]!r}; there are {', '.join(by_title)}")
+        session = by_title[self.arguments[0]]
+        pages = [page_link(self.env, name)[1] for name in session["pages"]]
+        words = f": {sum(map(minutes, pages))} minutes to read"
+        if solving := sum(map(exercise_minutes, pages)):
+            words += f", {solving} for the exercises there"
+        time = [nodes.strong(text="Time. "), *self.pages(session["pages"]), nodes.Text(f"{words}.")]
+        asked = [nodes.strong(text="Question. "), *self.inline(session["question"])]
+        return [nodes.paragraph("", "", *time), nodes.paragraph("", "", *asked)]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("reading-plan", ReadingPlanDirective)
     app.add_directive("handouts", HandoutsDirective)
+    app.add_directive("session", TaughtDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

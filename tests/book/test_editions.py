@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from dpbook.book import editions, live
+from dpbook.book import editions, live, rendering
 from dpbook.book.downloads import with_advice
 from dpbook.book.pages import PageError, find_pages
+from tests.book.test_sphinx import project  # noqa: F401  (a fixture)
 
 ROOT = Path(__file__).parents[2]
+_SPEC = importlib.util.spec_from_file_location("check_editions", ROOT / "tools/check_editions.py")
+check_editions = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(check_editions)
 PAGES = find_pages(ROOT)
 
 
@@ -65,22 +71,9 @@ def test_the_table_of_contents_of_students_lacks_the_pages_of_teachers():
     assert editions.toc_of(toc, "teacher") == toc
 
 
-def solution_lines(page):
-    """Lines of the solutions of a page that no other part of the book has, code and text."""
-    kept = editions.page_of(page, "student").notebook["cells"]
-    public = {line.strip() for cell in kept for line in "".join(cell["source"]).splitlines()}
-    lines = [
-        line.strip()
-        for cell in page.notebook["cells"]
-        for line in "".join(cell["source"]).splitlines()
-    ]
-    told = [line for line in lines if line not in public and len(line) > 30]
-    return [line for line in told if not line.startswith((":", "`"))]
-
-
 def test_every_page_has_solutions_to_leave_out():
     for page in PAGES:
-        assert len(solution_lines(page)) > 3, page.name
+        assert len(check_editions.secrets([page])) > 3, page.name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
@@ -90,11 +83,10 @@ def test_neither_download_nor_live_cells_of_students_hold_a_solution(page):
         shown = editions.page_of(page, edition)
         held[edition] = json.dumps(with_advice(shown.notebook, "wheel"), ensure_ascii=False)
         held[edition] += json.dumps(live.bundle(shown, ROOT), ensure_ascii=False)
-    for line in solution_lines(page):
+    for line in check_editions.secrets([page]):
         quoted = json.dumps(line, ensure_ascii=False)[1:-1]
         assert quoted not in held["student"]
-        if "{" not in line:  # roles and directives are put into other words
-            assert quoted in held["teacher"]
+        assert quoted in held["teacher"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
@@ -102,3 +94,64 @@ def test_no_claim_is_checked_in_a_solution(page):
     kept = "\n".join(editions.page_of(page, "student").code_cells)
     for cell in page.code_cells:
         assert cell in kept or not re.search(r"^ *check\(", cell, re.MULTILINE)
+
+
+SECRET = "The sum is two since counting on from one gives it"
+
+
+def with_secrets(path):
+    """Put an exercise with hint, check and solution, and a page for teachers, into a project."""
+    text = (
+        "```{exercise} Adding\n:label: ex-add\n:level: apply\n:minutes: 5\n\n"
+        "How much is it?\n```\n\n"
+        "```{hint}\n:class: dropdown\n\nCount on from the first.\n```\n\n"
+        "```{try} adding\n:solved: True if x == 2 else 'not that'\nx = 0  # change me\n```\n\n"
+        f"````{{solution-start}} ex-add\n:class: dropdown\n````\n\n{SECRET}."
+    )
+    code = "number_that_is_asked_for = sum([1, 1])\nnumber_that_is_asked_for"
+    shown = {"output_type": "execute_result", "execution_count": 1, "metadata": {}}
+    shown["data"] = {"text/plain": "the_output_of_the_hidden_cell_of_the_solution"}
+    answer = (
+        "```{answer} adding\n:wrong: x = 3\nx = 2  # since_one_and_one_are_two_and_no_more\n```"
+    )
+    made = {"execution_count": None, "outputs": []}
+    cells = [md(text), {"cell_type": "code", "metadata": {}, "source": code} | made]
+    cells += [md(f"{answer}\n\n````{{solution-end}}\n````\n\nAfterwards.")]
+    cells = [cell | {"id": f"secret-{number}"} for number, cell in enumerate(cells)]
+    for folder in ("notebooks", "_build/executed/notebooks"):
+        page = path / folder / "01-one.ipynb"
+        notebook = json.loads(page.read_text(encoding="utf-8"))
+        notebook["cells"] += cells
+        page.write_text(json.dumps(notebook), encoding="utf-8")
+        cells[1] = cells[1] | {"outputs": [shown]}
+    (path / "book/teaching.md").write_text("# For the teacher\n\nTell nobody what the answer is.\n")
+    toc = (path / "_toc.yml").read_text(encoding="utf-8")
+    (path / "_toc.yml").write_text(toc.replace("chapters:\n", "chapters:\n- file: book/teaching\n"))
+    told = [SECRET, *code.splitlines()[:1], "the_output_of_the_hidden_cell_of_the_solution"]
+    return [*told, "since_one_and_one_are_two_and_no_more", "Tell nobody what the answer is."]
+
+
+def test_what_is_built_for_students_holds_no_solution(project):  # noqa: F811
+    told, out = with_secrets(project), project / "_build"
+    for edition in editions.EDITIONS:
+        assert rendering.render(project, out, edition), (out / "html.log").read_text()
+    # The control: all of it is found in the teacher's edition, by the same search.
+    assert {*check_editions.leaks(out / "html", told)} == {*told}
+    assert check_editions.leaks(out / "student" / "html", told) == {}
+    page = (out / "student/html/notebooks/01-one.html").read_text(encoding="utf-8")
+    for kept in ("Apply, 5 minutes.", "Count on from", "Not answered yet.", "Afterwards."):
+        assert kept in page
+    assert "Afterwards" in (out / "student/html/_sources/notebooks/01-one.ipynb").read_text()
+    assert not [*(out / "student").rglob("teaching*")]
+
+
+def test_the_search_for_solutions_looks_into_archives_and_through_markup(tmp_path):
+    needle = "for one in some_list: total += one * 2"
+    marked = "<span>for</span> one <b>in</b> some_list:<br>total += one&nbsp;* 2"
+    for name, content in (("a.html", marked), ("b.json", json.dumps(f"x\n{needle}"))):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        assert check_editions.leaks(tmp_path, [needle, "nothing of the kind"]) == {needle: name}
+        (tmp_path / name).unlink()
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.writestr("inside.py", needle)
+    assert check_editions.leaks(tmp_path, [needle]) == {needle: "c.zip/inside.py"}

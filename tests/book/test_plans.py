@@ -1,5 +1,6 @@
 """Reading plans: every page has its place once, and each session has all that its sheet shows."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,17 @@ def test_the_plans_of_the_book_place_every_page_and_differ_in_their_questions():
         assert len({session[field] for session in sessions}) == len(sessions)
     placed = {page for session in sessions for page in (*session["pages"], *more(session))}
     assert len(placed | set(optional)) == len(list((ROOT / "notebooks").glob("*.ipynb")))
+
+
+def test_the_teachers_page_has_misconceptions_and_an_answer_for_each_session():
+    text = (ROOT / "book" / "teaching.md").read_text(encoding="utf-8")
+    taught = {}
+    for part in text.split("\n## ")[1:]:
+        title = re.search(r"\{session\} (.+)", part)[1]
+        assert part.splitlines()[0].endswith(f": {title}")
+        taught[title] = part
+    sessions = [s["title"] for plan in load_plans(ROOT)[0] for s in plan["sessions"]]
+    assert taught.keys() == {*sessions}
+    for part in taught.values():
+        found = re.findall(r"^\*(.+)\*$", part, re.MULTILINE)
+        assert found == ["Misconceptions.", "Answer.", "The exercise."]

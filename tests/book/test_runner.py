@@ -17,6 +17,7 @@ import pytest
 
 from dpbook.book import build
 from dpbook.book.cli import main
+from dpbook.book.editions import place
 from dpbook.book.keys import page_key
 from dpbook.book.output import write_whole
 from dpbook.book.pages import find_pages, read_page
@@ -29,12 +30,28 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     calls: list[Path] = []
 
     def render(root: Path, out: Path, edition: str = "teacher") -> bool:
-        calls.append(out)
-        write_whole(out / "html" / "index.html", f"build {len(calls)}")
+        calls.append(place(out, edition))
+        write_whole(calls[-1] / "html" / "index.html", f"build {len(calls)}")
         return True
 
     monkeypatch.setattr(build, "render", render)
     return calls
+
+
+def test_editions_share_what_ran_and_keep_their_html_apart(tiny_book, stub_kernels, rendered):
+    assert executed_by(tiny_book, stub_kernels, "--profile", "smoke")
+    for edition in ("student", "teacher", "student"):
+        ran = executed_by(tiny_book, stub_kernels, "--profile", "smoke", "--edition", edition)
+        assert not ran
+    out = tiny_book / "_build"
+    assert rendered == [out, out / "student"]  # each once
+    assert (out / "html/index.html").read_text() == "build 1"
+
+
+def test_an_unknown_edition_is_refused_before_anything_runs(tiny_book, stub_kernels, capsys):
+    assert main(["build", "--edition", "pupil"], tiny_book) == 2
+    assert "no edition 'pupil'; allowed is teacher or student" in capsys.readouterr().err
+    assert not stub_kernels
 
 
 def executed_by(root: Path, executed: list[str], *arguments: str) -> list[str]:
