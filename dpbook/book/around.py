@@ -27,7 +27,12 @@ def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
     if up.shielded:
         stands = "was checked on its own and stands" if len(up.through) == 1 else _STAND
         said = f"Upstream: through {listed(up.through)} it rests on {up.name}, {which}"
-        return f"{said}; {listed(up.through)} {stands}, and so does this claim ({words})."
+        own = (
+            f"and so does this claim ({words})"
+            if claim.checked
+            else "but this claim is not checked"
+        )
+        return f"{said}; {listed(up.through)} {stands}, {own}."
     through = f"through {listed(up.through)} " if up.through else ""
     said = f"Its printed support fails: it rests {through}on {up.name}, {which}."
     if not claim.checked:

@@ -40,14 +40,15 @@ def layered(sizes: Mapping[str, Size], edges: Sequence[Edge], across: float = 90
     """
     boxes: dict[str, tuple[float, float, float, float]] = {}
     lines: dict[Edge, list[Point]] = {}
-    width = top = 0.0
+    width = top = height = 0.0
     parts = _parts(list(sizes), edges)
     for part in sorted((p for p in parts if len(p) > 1), key=len, reverse=True):
         mine = [edge for edge in edges if edge[0] in part]
         found = _part({name: sizes[name] for name in part}, mine)
         boxes |= {n: (x, y + top, w, h) for n, (x, y, w, h) in found.boxes.items()}
         lines |= {edge: [(x, y + top) for x, y in found.edges[edge]] for edge in mine}
-        width, top = max(width, found.width), top + found.height + 2 * APART
+        width, height = max(width, found.width), top + found.height
+        top = height + 2 * APART
     left, tallest = 0.0, 0.0
     for name in [part[0] for part in parts if len(part) == 1]:
         w, h = sizes[name]
@@ -55,7 +56,7 @@ def layered(sizes: Mapping[str, Size], edges: Sequence[Edge], across: float = 90
             left, tallest, top = 0.0, 0.0, top + tallest + APART
         boxes[name] = (left, top, w, h)
         width, left, tallest = max(width, left + w), left + w + APART, max(tallest, h)
-    height = max((y + h for _, y, _, h in boxes.values()), default=0.0)
+        height = top + tallest
     return Layout(boxes, lines, width, height)
 
 

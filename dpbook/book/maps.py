@@ -7,17 +7,18 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.around import repaired_words, upstream_words
 from dpbook.book.drawing import map_svg
 from dpbook.book.ledger import Claim
-from dpbook.book.sphinx_ext import ClaimsDirective, Row, _badge, _row_uri, _table, map_uri
+from dpbook.book.sphinx_ext import Row, _badge, _ledger, _row_uri, _table, map_uri
 from dpbook.book.supports import gives_way, users
 
 _HEAD = ("Claim", "Rests on", "Used by", "Upstream")
 
 
-class MapDirective(ClaimsDirective):
+class MapDirective(SphinxDirective):
     """``{claims-map} CCW25``: the graphic of a paper, and one for each of its claims."""
 
     required_arguments = 1
@@ -40,7 +41,7 @@ class MapDirective(ClaimsDirective):
         return found
 
     def ledger(self) -> dict[str, Claim]:
-        return self.load()[0]
+        return _ledger(self.env)
 
     def uri(self, name: str) -> str:
         """The address of the graphic around a claim."""

@@ -166,6 +166,8 @@ FALSE = claim("F", state="false-repaired", heading="h", repair="r")
         ([claim("A", "B"), claim("B", "F", state="pending")], "it rests through B on F, which is"),
         ([claim("A", "B"), claim("B", state="refuted", repair="r")], "it stands by itself."),
         ([claim("A", "B"), claim("B", "F", state="empty")], "rests through B on F, which is false"),
+        ([claim("A", "B", state="pending"), claim("B", "F")], "B was checked on its own and "
+         "stands, but this claim is not checked."),
         ([claim("A", "F", state="empty")], ""),
         ([claim("A", "B"), claim("B", state="pending")], ""),
         ([claim("A", "B"), claim("B")], ""),
@@ -224,6 +226,7 @@ def test_layout(rng, size):
                 points[0][0] == boxes[one][0] + boxes[one][2] and points[-1][0] == boxes[other][0]
             )
             assert all(a[0] < b[0] for a, b in itertools.pairwise(points))  # to the right
+            assert all(0 <= y <= found.height for _, y in points)
             for (x, y), (to_x, _) in itertools.islice(itertools.pairwise(points), 1, None, 2):
                 passed = [b for b in boxes.values() if overlap((x, y, to_x - x, 0.1), b)]
                 assert passed == []  # level, and through no box

@@ -676,7 +676,7 @@ def toc_files(part):
 def toc_faults(root):
     """Pages outside the table of contents, and entries of it without a file."""
     named = toc_files(yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8")))
-    paths = [*root.glob("notebooks/*.ipynb"), *root.glob("book/*.md")]
+    paths = [*root.glob("notebooks/*.ipynb"), *root.glob("book/**/*.md")]
     present = {path.relative_to(root).with_suffix("").as_posix() for path in paths}
     faults = [f"{name} is not in _toc.yml" for name in sorted(present - set(named))]
     faults += [f"{name} is in _toc.yml but has no file" for name in sorted(set(named) - present)]

@@ -76,6 +76,7 @@ LEDGER = [
 ]
 # An erratum of another paper, less grave.
 LEDGER.append(LEDGER[1] | {"id": "R-BAD", "paper": "R", "severity": "constant"})
+MAPS = {"xsc": "XSC", "agkm": "AGKM", "since": "Since the five papers"}
 # One white pixel: enough of a figure for the structure of the page.
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"
@@ -187,10 +188,15 @@ def project(tmp_path):
         ".. autofunction:: dpbook.book.figures.label_line\n```\n"
     )
     (root / "book" / "bibliography.md").write_text("# The texts\n")
+    (root / "book" / "map").mkdir()
+    for name, group in MAPS.items():
+        text = f"# On the map\n\n```{{claims-map}} {group}\n```\n"
+        (root / "book" / "map" / f"{name}.md").write_text(text)
+    (root / "book" / "map.md").write_text("# The map\n\n```{claims-upstream}\n```\n")
     (root / "notebooks").mkdir()
     (root / "notebooks" / "profiles.yml").write_text("smoke: {}\n", encoding="utf-8")
     chapters = ["notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"]
-    chapters.append("book/bibliography")
+    chapters += ["book/bibliography", "book/map", *(f"book/map/{name}" for name in MAPS)]
     toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": f} for f in chapters]}
     (root / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
     for name, make in (("01-one", one), ("02-two", two)):
@@ -242,8 +248,11 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert 'A * B_1 &lt; <span class="math' in ledger  # text is text, math is math
     row = ledger[ledger.index('id="ledger-Q-LATER"') :]
     row = row[: row.index("</tr>")]
-    assert "pending" in row and "checked" not in row and "href" not in row
+    assert "pending" in row and "href" not in row[row.rindex("<td") :]
     assert "planned: 03-three" in row and "no page yet" in ledger
+    assert 'href="#ledger-P-GOOD"' in row and 'href="map/since.html#map-Q-LATER"' in row
+    assert "through P-GOOD it rests on P-BAD, which is refuted" in row
+    assert "this claim is not checked" in row
     assert ledger.count('data-paper="Since the five papers"') == 3, "one choice of the filter"
     assert ">Since the five papers<" in ledger[: ledger.index("claims-ledger")], "one row of counts"
 
@@ -257,6 +266,16 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     place = [found["docnames"].index("notebooks/01-one"), "claim-P-GOOD", True]
     for words in ("p-good", "theorem 1", "xsc, theorem 1"):
         assert found["indexentries"][words] == [place], "a claim leads the search to its check"
+
+    for text in ('href="../book/ledger.html#ledger-P-BAD"', "map/xsc.html#map-P-GOOD", "it stands"):
+        assert text in first[first.index('id="claim-P-GOOD"') :], "the card says what it rests on"
+    chart = page(project, "book/map/xsc")
+    assert chart.count("<svg role=") == 2 and 'id="map-P-GOOD"' in chart
+    assert chart.count('href="since.html#map-Q-LATER"') > 1 and "agkm.html#map-P-BAD" in chart
+    assert "Its printed support fails: it rests on P-BAD, which is refuted" in chart
+    assert "<caption>What the claims rest on" in chart and 'href="map/agkm.html"' in page(
+        project, "book/map"
+    )
 
     errata = page(project, "book/errata")
     assert 'data-claim="P-BAD"' in errata
@@ -308,6 +327,7 @@ def test_a_crafted_ledger_puts_no_script_into_a_page(project, tmp_path):
     for name in ("notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"):
         html = page(project, name)
         assert MARK in html and active(html) == [], name
+    assert active(page(project, "book/map/xsc")) == []
     assert active(page(project, "book/ledger").replace("&lt;", "<").replace("&gt;", ">"))
 
 
