@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
+from myst_parser.parsers.options import TokenizeError, options_to_items
 
 from dpbook import browser
 from dpbook.book import grade
@@ -130,6 +131,26 @@ def test_a_check_takes_the_answer_and_refuses_the_template_and_a_wrong_answer(nu
         said = outcome(check, text)
         assert said is not True, "a wrong answer is accepted"
         assert "Error" not in str(said), said  # it runs, and is refused for what it is
+
+
+def read_as_option(text):
+    """The value of an option as the parser of the book reads it; None if it cannot."""
+    try:
+        (((_, value),), _) = options_to_items(f"option: {text}")
+    except (TokenizeError, ValueError):
+        return None
+    return value
+
+
+@pytest.mark.parametrize(("number", "check"), CHECKS, ids=[check.name for _, check in CHECKS])
+def test_what_decides_is_read_as_it_is_written(number, check):
+    for text in (check.solved, answers(PAGES[number])[check.name][1]):
+        assert read_as_option(text) == text
+
+
+def test_an_option_that_begins_with_a_quotation_is_noticed():
+    assert read_as_option('"too few" if x else True') is None
+    assert read_as_option("x # y") == "x"
 
 
 def test_a_template_has_one_line_to_change():
