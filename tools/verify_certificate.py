@@ -50,13 +50,13 @@ def balls(report, numbers):
         low, high, context, found = middle - radius, middle + radius, Context(one["precision"]), []
         for step, *places in one["steps"]:
             at_ends = {"low": low, "high": high} if one["root"] else {}
-            sides = [found[at] for at in places] or [[at_ends.get(step) or Decimal(step)]]
-            ends = [end for side in sides for end in side]
+            sides = [found[at] for at in places]
             if step in ("add", "subtract", "multiply", "divide", "exp", "ln"):
-                assert step != "divide" or sides[1][0] > 0 or sides[1][-1] < 0
+                assert step != "divide" or sides[1][0] > 0 or sides[1][1] < 0
                 ends = [getattr(context, step)(*corner) for corner in product(*sides)]
-                ends = [context.next_minus(min(ends)), context.next_plus(max(ends))]
-            found.append([min(ends), max(ends)])
+                found.append([context.next_minus(min(ends)), context.next_plus(max(ends))])
+            else:
+                found.append([at_ends.get(step) or Decimal(step)] * 2)
         right = found[-1][1] < 0 if one["root"] else low <= found[-1][0] <= found[-1][1] <= high
         if not (right and low <= Decimal(report[name]) <= high and radius <= abs(middle) / 10**9):
             yield f"{name}: the ball is wrong or too wide, or the number is not in it"

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.privacy import ExactLaw, Polynomial, noisy_counts_law
+from dpbook.privacy.balls import Ball
+from dpbook.privacy.balls import exp as exp_of
 from dpbook.release import Answers, BadFile, read_answers
 from dpbook.release.noise import redrawn_noise
 from dpbook.release.rank import fitted_strengths, sensitivity_of, statistic_of
@@ -224,6 +226,12 @@ def coin_tree(sampler: Sampler, scale: Fraction, cut: Fraction) -> tuple[Counter
             else:
                 todo += [((*given, side), chance / sides) for side in range(sides)]
     return found, lost
+
+
+def law_balls() -> dict[str, Ball]:
+    """The chance of 0 under noise of scale 1, tanh(1/2), with proved bounds."""
+    e = exp_of(Ball(1))
+    return {"law_of_0_b1": (e - 1) / (e + 1)}
 
 
 def _tossed(coins: list[int], sides: int) -> int:

@@ -23,7 +23,7 @@ class Ball:
     """A number of which only bounds are known: ``low`` <= number <= ``high``.
 
     Made of a whole number or a `Fraction`, and of other balls by +, -, *, /, whole powers, `exp`,
-    `log`, `sqrt`, `hull`, `largest` and `root`.
+    `log`, `sqrt`, `largest` and `root`.
     """
 
     def __init__(self, value: int | Fraction) -> None:
@@ -137,11 +137,6 @@ def log(x: Ball) -> Ball:
 def sqrt(x: Ball) -> Ball:
     """Its square root; of what is certainly positive."""
     return exp(log(x) / 2)
-
-
-def hull(a: Ball, b: Ball) -> Ball:
-    """All numbers between two, such as partial sums of an alternating series."""
-    return _new(("hull", a, b), min(a.low, b.low), max(a.high, b.high))
 
 
 def largest(balls: Iterable[Ball]) -> Ball:

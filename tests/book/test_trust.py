@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dpbook.book import trust
+from dpbook.book.ledger import load_ledger
 from dpbook.book.trust import FILES, SHOWN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,3 +66,26 @@ def test_what_is_stored_can_be_shown(name):
 def test_the_page_shows_every_run():
     page = (ROOT / "book" / "trust.md").read_text(encoding="utf-8")
     assert all(f"{{trust}} {name}\n" in page for name in [*SHOWN, "proved", "balls"])
+
+
+def test_numbers_with_proved_bounds_are_listed(monkeypatch):
+    """A row for each number that has them, and none for a claim that has not."""
+    ledger = load_ledger(ROOT / "book" / "claims.yml")
+    bounds = {"logit_p13": ["0.7353", "0.7354"], "two_logit_p12": ["0.8675", "0.8676"]}
+    report = {"logit_p13": 0.73532, "two_logit_p12": 0.86756}
+    records = {
+        "XSC-L1": {"id": "XSC-L1", "bounds": bounds, "report": report},
+        "XSC-L2": {"id": "XSC-L2", "report": {"variance_at_F_half_eps_1": 1.17}},
+    }
+    monkeypatch.setattr(trust, "_row_uri", lambda env, name: f"#{name}")
+    monkeypatch.setattr(trust.TrustDirective, "load", lambda self: (ledger, records))
+    monkeypatch.setattr(trust.TrustDirective, "page", lambda self, page, name: f"{page}#{name}")
+    monkeypatch.setattr(trust.TrustDirective, "env", None)
+    sentence, head, rows = trust.TrustDirective.balls(object.__new__(trust.TrustDirective))
+    assert sentence == "2 numbers of 1 claims have proved bounds."
+    assert [row[3:] for row in rows] == [
+        ["0.73532", "0.7353", "0.7354"],
+        ["0.86756", "0.8675", "0.8676"],
+    ]
+    assert all(len(row) == len(head) for row in rows)
+    assert [row[2] for row in rows] == [ledger["XSC-L1"].label(name) for name in bounds]
