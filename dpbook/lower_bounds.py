@@ -115,16 +115,19 @@ class PrivateRule:
 
     Attributes
     ----------
+    bounds : tuple of two Fractions
+        The smallest largest risk of any private rule lies between them, ends included.
     risk : float
-        Largest risk of the rule given here, repair included.
+        The upper one, rounded up: largest risk of the rule given here, repair included.
     lower : float
-        No private rule has a smaller largest risk: value of a feasible point of the dual.
+        The lower one, rounded down: value of a feasible point of the dual.
     loss : float
         Largest log-ratio over the neighbours, in nats; at most the epsilon asked for.
     weights : array, shape (variables,)
-        The chances.
+        The chances, up to the rounding of the sum of each law, which ``bounds`` accounts for.
     """
 
+    bounds: tuple[Fraction, Fraction]
     risk: float
     lower: float
     loss: float
@@ -132,23 +135,33 @@ class PrivateRule:
 
 
 def best_private_rule(
-    costs: ArrayLike, totals: sparse.csr_array, pairs: ArrayLike, epsilon: float
+    costs: ArrayLike,
+    totals: sparse.csr_array,
+    pairs: ArrayLike,
+    epsilon: float,
+    *,
+    roundings: int = 0,
 ) -> PrivateRule:
     """Minimax epsilon-DP rule, by a linear program, enclosed from both sides.
 
     The variables are chances: of each outcome for each data set; or, if all names are alike, of one
     outcome for each data set, or for each orbit of data sets under the renamings that fix it.
+    The bounds are computed in whole numbers from whatever the solver found; nothing is believed.
 
     Parameters
     ----------
     costs : array, shape (hypotheses, variables)
         The risk at every hypothesis is ``costs @ weights``; not below 0.
     totals : sparse array, shape (laws, variables)
-        ``totals @ weights`` is 1, a law each; every variable stands in one row.
+        ``totals @ weights`` is 1, a law each; every variable stands in one row, with a whole number
+        of at least 1.
     pairs : array of int, shape (pairs, 2)
         Variables whose ratio may be at most e^epsilon, either way.
     epsilon : float
         Privacy parameter, in nats.
+    roundings : int
+        A cost is the true one after so many roundings to 53 bits, each relative to a number that is
+        not below 0. With 0 the costs are the binary fractions that are stored.
 
     Raises
     ------
@@ -157,12 +170,20 @@ def best_private_rule(
     """
     table, near = np.atleast_2d(check.finite_array("costs", costs)), np.asarray(pairs)
     eps, (hypotheses, size) = check.epsilon(epsilon), table.shape
-    row = sparse.csc_array(totals).indices
+    roundings = check.integer("roundings", roundings, 0, 2**40)
+    columns = sparse.csc_array(totals)
+    row = columns.indices
     if totals.shape[1] != size or row.size != size:
         raise ValueError(
             f"totals of shape {totals.shape} with {row.size} entries: allowed is one entry for "
             f"each of the {size} variables"
         )
+    times = columns.data
+    if table.min() < 0 or table.max() > 2.0**60:
+        raise ValueError(f"costs up to {table.max():g}: allowed are numbers in [0, 2^60]")
+    if times.min() < 1 or (times != np.rint(times)).any():
+        raise ValueError("totals: allowed are whole numbers of at least 1")
+    ends = _exponential_bounds(eps)
     privacy = privacy_rows(near, size, eps)
     upper = bordered(
         [sparse.csr_array(table), privacy],
@@ -170,13 +191,47 @@ def best_private_rule(
     )
     equal = bordered([totals], np.zeros(totals.shape[0]))
     solution = solve_program(np.eye(size + 1)[-1], upper, equal)  # the variables, and the risk t
-    weights = _repair(np.asarray(solution.x[:size]), totals, row, near, eps)
+    law = _Laws(row, np.asarray(times, dtype=float).astype(np.int64), near)
+    weights = _repair(np.asarray(solution.x[:size]), totals, law, eps, ends[0])
+    # A rounding changes a number by a factor within 1 -+ 2^-53; or, below the smallest normal one,
+    # by at most 2^-1075: fewer than 2^60 of those are added up.
+    share = Fraction(roundings, 2**53 - roundings)
+    least = Fraction(roundings > 0, 2**1000)
+    low = (1 - share) * _dual_bound(table, law, solution, ends[1]) - least
+    high = (1 + share) * _largest_risk(table, law, weights) + least
+    bounds = max(low, Fraction(0)), high
     return PrivateRule(
-        risk=float((table @ weights).max()),
-        lower=_dual_bound(table, totals, solution, privacy),
+        bounds=bounds,
+        risk=_outward(bounds[1], np.inf),
+        lower=_outward(bounds[0], -np.inf),
         loss=_largest_loss(near, weights),
         weights=weights,
     )
+
+
+def _exponential_bounds(x: float) -> tuple[int, int]:
+    """Whole numbers around 2^60 e^x, x in (0, 700], from the series: partial sum and remainder.
+
+    The terms are rounded down for the one and up for the other; from the term k >= 2x on each is at
+    most half of the one before, so that all that follow are at most that term.
+    """
+    if x > 700:
+        raise ValueError(f"epsilon = {x!r}: allowed is a number in (0, 700]")
+    top, bottom = x.as_integer_ratio()
+    unit = 2**200
+    low, high, down, up = unit, unit, unit, unit
+    k = 0
+    while k < 2 * x or up > 1:
+        k += 1
+        down, up = down * top // (bottom * k), -(-up * top // (bottom * k))
+        low, high = low + down, high + up
+    return low >> 140, -(-(high + up) >> 140)
+
+
+def _outward(value: Fraction, end: float) -> float:
+    near = float(value)
+    beyond = Fraction(near) < value if end > 0 else Fraction(near) > value
+    return float(np.nextafter(near, end)) if beyond else near
 
 
 def bordered(blocks: list[sparse.csr_array], column: Array) -> sparse.csr_array:
@@ -216,31 +271,82 @@ def _largest_loss(pairs: Ints, weights: Array) -> float:
     return float(np.abs(logs[pairs[:, 0]] - logs[pairs[:, 1]]).max(initial=0.0))
 
 
-def _repair(found: Array, totals: sparse.csr_array, row: Ints, pairs: Ints, eps: float) -> Array:
-    """Make every law sum to one and the privacy constraints strict, at the least cost."""
+@dataclass(frozen=True)
+class _Laws:
+    """What the variables add up to, and which are neighbours."""
+
+    row: Ints  # the law of each variable
+    times: Ints  # how often it stands there
+    pairs: Ints
+
+
+def _whole(values: Array, bits: int, *, up: bool) -> Any:
+    """Finite floats times 2^bits, rounded down or up, as whole numbers of any size."""
+    scaled = np.ldexp(values, bits)
+    return np.array([int(x) for x in (np.ceil if up else np.floor)(scaled).ravel()], dtype=object)
+
+
+def _sums(law: _Laws, weights: Array, *, up: bool) -> Any:
+    """Sum of each law times 2^120, rounded down or up."""
+    sums = np.zeros(int(law.row.max()) + 1, dtype=object)
+    np.add.at(sums, law.row, _whole(weights, 120, up=up) * law.times.astype(object))
+    return sums
+
+
+def _repair(found: Array, totals: sparse.csr_array, law: _Laws, eps: float, least: int) -> Array:
+    """Make every law sum to one and the privacy constraints strict, at the least cost.
+
+    ``least`` / 2^60 is at most e^eps. The rule is ``weights`` divided by the exact sum of their
+    law: its ratios are those of the weights up to the spread of these sums.
+    """
     positive = np.maximum(found, 0)
-    proper, even = positive / (totals @ positive)[row], 1 / totals.sum(axis=1)[row]
+    proper, even = positive / (totals @ positive)[law.row], 1 / totals.sum(axis=1)[law.row]
     for mixed in 10.0 ** np.arange(-10, 0):
-        weights = (1 - mixed) * proper + mixed * even
-        if _largest_loss(pairs, weights) < eps:
-            return np.asarray(weights)
+        weights = np.asarray((1 - mixed) * proper + mixed * even)
+        if not (weights > 1e-100).all():
+            continue
+        spread = Fraction(min(_sums(law, weights, up=False)), max(_sums(law, weights, up=True)))
+        # A quotient is rounded once: 2^-52 of it is more than that changes.
+        largest = Fraction(least, 2**60) * spread * (1 - Fraction(1, 2**52))
+        ahead, behind = weights[law.pairs.T]
+        ratio = np.maximum(ahead / behind, behind / ahead).max(initial=1.0)
+        if ratio <= _outward(largest, -np.inf) and _largest_loss(law.pairs, weights) < eps:
+            return weights
     raise RuntimeError("the solution of the linear program is too far from private to be repaired")
 
 
-def _dual_bound(
-    costs: Array,
-    totals: sparse.csr_array,
-    solution: optimize.OptimizeResult,
-    privacy: sparse.csr_array,
-) -> float:
+def _largest_risk(costs: Array, law: _Laws, weights: Array) -> Fraction:
+    """Upper bound on the risk of the weights, each divided by the sum of its law."""
+    whole = _whole(weights, 120, up=True)
+    risk = max(int(_whole(cost, 60, up=True) @ whole) for cost in costs)
+    return Fraction(risk, 2**60 * int(min(_sums(law, weights, up=False))))
+
+
+def _dual_bound(costs: Array, law: _Laws, solution: optimize.OptimizeResult, most: int) -> Fraction:
     """Lower bound from the dual, whatever the accuracy of the solver.
 
     With prior mu over the hypotheses, z >= 0 and any y, every feasible q has risk at least
     mu C q + z (privacy q) - y (totals q - 1) >= sum y + sum over orbits of min(reduced cost, 0),
-    because 0 <= q <= 1.
+    because 0 <= q <= 1. All multipliers are rounded to multiples of one number and divided by the
+    sum of the mu; e^eps is replaced by ``most`` / 2^60, which is not below it.
     """
-    multipliers = np.maximum(-solution.ineqlin.marginals, 0)
-    prior = multipliers[: len(costs)] / multipliers[: len(costs)].sum()
-    y = np.asarray(solution.eqlin.marginals)
-    reduced = prior @ costs + multipliers[len(costs) :] @ privacy - y @ totals
-    return float(y.sum() + np.minimum(reduced, 0).sum())
+    y = np.asarray(solution.eqlin.marginals, dtype=float)
+    multipliers = np.maximum(-np.asarray(solution.ineqlin.marginals, dtype=float), 0)
+    total = multipliers.sum() + np.abs(y).sum()
+    if not (np.isfinite(total) and multipliers[: len(costs)].any()):
+        return Fraction(0)  # no prior: costs are not below 0
+    bits = 58 - int(np.frexp(total)[1])  # all of them together are below 2^60
+    units, y = (np.rint(np.ldexp(part, bits)).astype(np.int64) for part in (multipliers, y))
+    prior, z = units[: len(costs)].tolist(), units[len(costs) :]
+    if not sum(prior):
+        return Fraction(0)
+    plus, minus = np.zeros((2, costs.shape[1]), dtype=np.int64)
+    first, second = np.concatenate([law.pairs, law.pairs[:, ::-1]]).T
+    np.add.at(plus, first, z)
+    np.add.at(minus, second, z)
+    reduced = plus.astype(object) * 2**60 - minus.astype(object) * most
+    reduced -= (y[law.row].astype(object) * law.times.astype(object)) * 2**60
+    for weight, cost in zip(prior, costs, strict=True):
+        reduced += weight * _whole(cost, 60, up=False)
+    value = sum(y.tolist()) * 2**60 + sum(x for x in reduced.tolist() if x < 0)
+    return max(Fraction(value, 2**60 * sum(prior)), Fraction(0))

@@ -444,3 +444,18 @@ def test_a_dual_too_large_for_exact_sums_gives_no_bound(dual, bound):
     search = kemeny._Search(np.array([[0, 1, 3], [2, 0, 1], [2, 2, 0]]))
     row, both = sparse.csr_array([[1.0, -1.0, 1.0]]), np.array([[0.0, 1.0]] * 3)
     assert search.base == 5 and search._bound(row, np.ones(1), both, np.array([dual])) == bound
+
+
+def test_local_search_does_at_least_as_well_as_the_best_single_move():
+    """The best move comes first, and no later one costs anything."""
+    rng = np.random.default_rng(31)
+    for n in (3, 4, 5, 6) * 100:
+        counts, start = rng.random((n, n)), np.arange(n)
+        np.fill_diagonal(counts, 0)
+        costs = []
+        for p, q in itertools.product(range(n), repeat=2):
+            moved = [item for item in range(n) if item != p]
+            moved.insert(q, p)
+            costs.append(est.kemeny_score(np.argsort(moved), counts))
+        found = est.local_search_ranking(counts, start)
+        assert est.kemeny_score(found, counts) <= min(costs) + 1e-9

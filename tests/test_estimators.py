@@ -531,3 +531,42 @@ def test_wins_in_a_long_circle_join_all_items_and_without_one_of_them_they_do_no
     assert np.abs(fit.theta).max() < 1e-9
     with pytest.raises(ValueError, match=f"split the items into {n} groups"):
         ridge_mle(Comparisons(n, winner=circle[0][1:], loser=circle[1][1:]), gamma=0)
+
+
+def test_a_repeated_pair_in_the_place_of_a_missing_one():
+    """As many comparisons as pairs, but not one of each."""
+    winner, loser = np.array([0, 0, 1, 2, 3, 0]), np.array([1, 1, 2, 3, 0, 2])
+    data = Comparisons(4, winner, loser)
+    wins = np.zeros((4, 4))
+    np.add.at(wins, (winner, loser), 1)
+    theta = ridge_mle(data, gamma=0.5).theta
+    gap = theta[:, None] - theta
+    score = (wins - (wins + wins.T) * special.expit(gap)).sum(axis=1) - 0.5 * theta
+    assert np.abs(score).max() < 1e-7
+    assert theta[1] != pytest.approx(theta[2], abs=1e-3)  # one win each; only their rivals differ
+
+
+def test_a_linear_term_at_the_edge_of_what_has_a_minimiser():
+    """Two items, one win each: 2 F(gap) = 1 - linear has no root at 1, though nearly one."""
+    wins = np.array([[0, 1], [1, 0]])
+    theta = ridge_mle(wins, gamma=0, linear=[0.9, -0.9]).theta
+    assert theta[0] - theta[1] == pytest.approx(math.log(0.05 / 0.95), abs=1e-6)
+    with pytest.raises(ValueError, match="no minimiser could be certified"):
+        ridge_mle(wins, gamma=0, linear=[1.0, -1.0])
+
+
+@pytest.mark.parametrize("length", [0.5, 1.0, 2.5, 4.0, 5.5])
+def test_a_step_that_is_too_long_is_shortened_until_the_objective_falls(length):
+    curvature = np.array([1.0, 3.0])
+
+    class Quadratic:
+        def score(self, theta):
+            return curvature * theta
+
+        def direction(self, score, tol):
+            raise NotImplementedError
+
+    start = np.array([1.0, -2.0])
+    end, score = _newton._advance(Quadratic(), start, -length * start, curvature * start, 1e-9)
+    assert curvature @ end**2 < curvature @ start**2
+    assert (score == curvature * end).all()

@@ -291,6 +291,18 @@ def test_without_groups_one_question_each_is_one_pair() -> None:
         assert refused == (cap == 0) or cap == 4
 
 
+@pytest.mark.parametrize("cap", range(8))
+def test_no_more_questions_than_the_cap_allows(cap: int) -> None:
+    positions = mallows_rankings(40, 4, phi=0.5, rng=rng(1))
+    ranker = OneQuestion.private(1.0, FOUR, groups=30, cap=cap)
+    runs = [ranker._run(positions, rng(seed)) for seed in range(60)]
+    assert all(asked <= cap for _, asked, _ in runs)
+    if cap >= 6:  # all pairs
+        assert not any(refused for _, _, refused in runs)
+    if cap < 3:  # not even the first pivot
+        assert all(refused for _, _, refused in runs)
+
+
 @pytest.mark.parametrize("cap", [0, 5, 30])
 def test_one_question_each_reads_everybody_once(cap: int) -> None:
     """Both sides of a comparison are read, for the people who answer it, and nobody twice."""

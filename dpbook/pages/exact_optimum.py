@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations, permutations
 from math import comb, exp, factorial
 from typing import TYPE_CHECKING, Any
@@ -100,10 +101,13 @@ class OptimalMechanism:
     ----------
     n_items, k : int, int or None
         Size of the problem; k is None for rankings.
+    bounds : tuple of two Fractions
+        The smallest largest risk of any eps-DP mechanism, for laws of exactly the win probabilities
+        that are stored above the diagonal, lies between them.
     risk : float
-        Largest risk of the mechanism published here, repair included.
+        The upper one, rounded up: largest risk of the mechanism published here, repair included.
     lower : float
-        No eps-DP mechanism has a smaller largest risk: value of a feasible point of the dual.
+        The lower one, rounded down: no eps-DP mechanism has a smaller largest risk.
     loss : float
         Largest log-ratio over all flips, in nats; at most the epsilon asked for.
     weights : array, shape (orbits,)
@@ -116,6 +120,7 @@ class OptimalMechanism:
 
     n_items: int
     k: int | None
+    bounds: tuple[Fraction, Fraction]
     risk: float
     lower: float
     loss: float
@@ -158,10 +163,20 @@ def optimal_mechanism(
     matrices, k = _hypotheses(rho, k)
     eps = _epsilon(epsilon)
     problem = _reduced_program(matrices, k, check.choice("loss", loss, LOSSES))
-    rule = best_private_rule(problem.costs, problem.totals, problem.pairs, eps)
+    # A chance is a product of up to `edges` numbers, 1 - p rounded like the product; then sums over
+    # an orbit and over the outcomes, and the loss with its product.
+    edges, members = matrices.shape[1] * (matrices.shape[1] - 1) // 2, np.bincount(problem.orbit)
+    rule = best_private_rule(
+        problem.costs,
+        problem.totals,
+        problem.pairs,
+        eps,
+        roundings=2 * edges + int(members.max()) + len(problem.outcomes) + 2,
+    )
     return OptimalMechanism(
         n_items=matrices.shape[1],
         k=k,
+        bounds=rule.bounds,
         risk=rule.risk,
         lower=rule.lower,
         loss=rule.loss,

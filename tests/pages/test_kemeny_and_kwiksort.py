@@ -11,6 +11,7 @@ from dpbook.pages.kemeny_and_kwiksort import (
     chain_ratio,
     kwiksort_pair_probabilities,
     random_tournament,
+    tournaments,
     worst_ratio,
 )
 
@@ -71,3 +72,9 @@ def test_chain_against_enumeration():
         rankings, law = all_rankings(6), kwiksort_pmf((counts > counts.T).astype(float))
         cost = kemeny_score(rankings, counts)
         assert np.isclose(law @ cost / cost.min(), chain_ratio(before), rtol=1e-6)
+
+
+def test_tournaments_are_all_ways_to_win_or_lose_each_pair():
+    wins = tournaments(4)
+    assert (wins + np.swapaxes(wins, 1, 2) == 1 - np.eye(4)).all()
+    assert len(np.unique(wins.reshape(len(wins), -1), axis=0)) == len(wins) == 2**6

@@ -1,0 +1,195 @@
+"""The enclosure of the best private rule holds whatever the solver says."""
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpbook import lower_bounds
+from dpbook.lower_bounds import best_private_rule
+from dpbook.pages.exact_optimum import tournament_law
+
+COSTS = np.array([[0.25, 0.75]])  # one answer, right with chance 3/4: named or not
+TOTALS, PAIRS = sparse.csr_array(np.ones((1, 2))), np.array([[0, 1]])
+LAW = lower_bounds._Laws(np.zeros(2, int), np.ones(2, int), PAIRS)
+
+
+def exponential(epsilon):
+    """e^epsilon to 80 digits, by the decimal module."""
+    with localcontext() as context:
+        context.prec = 80
+        return Fraction(Decimal(epsilon).exp())
+
+
+def least_risk(epsilon):
+    """Randomised response: 1/2 - tanh(epsilon / 2) / 4."""
+    e = exponential(epsilon)
+    return Fraction(1, 2) - (e - 1) / (e + 1) / 4
+
+
+@pytest.fixture
+def lies(monkeypatch):
+    honest = lower_bounds.solve_program
+
+    def lie(change):
+        def careless(*args):
+            found = honest(*args)
+            change(found)
+            return found
+
+        monkeypatch.setattr(lower_bounds, "solve_program", careless)
+
+    return lie
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0, 10.0])
+def test_the_bounds_enclose_the_optimum(epsilon):
+    rule = best_private_rule(COSTS, TOTALS, PAIRS, epsilon)
+    low, high = rule.bounds
+    assert low <= least_risk(epsilon) <= high
+    assert high - low < 1e-9
+    assert Fraction(rule.lower) <= low and high <= Fraction(rule.risk)
+    assert Fraction(rule.risk) - Fraction(rule.lower) < high - low + Fraction(1, 2**50)
+    wider = best_private_rule(COSTS, TOTALS, PAIRS, epsilon, roundings=2**30).bounds
+    share = Fraction(1, 2**23)
+    assert wider[0] <= low * (1 - share) and high * (1 + share) <= wider[1]
+
+
+def add(part, field, what):
+    def change(found):
+        place = getattr(found, part)
+        place[field] = np.asarray(place[field]) + what
+
+    return change
+
+
+@pytest.mark.parametrize("part", ["ineqlin", "eqlin"])
+@pytest.mark.parametrize("what", [1e-15, 1e-9, -1e-9, 0.1, -0.1, 5.0, -5.0, 1e300, np.nan])
+def test_no_dual_is_believed(lies, part, what):
+    lies(add(part, "marginals", what))
+    low, high = best_private_rule(COSTS, TOTALS, PAIRS, 1.0).bounds
+    assert 0 <= low <= least_risk(1.0) <= high
+
+
+def test_a_bound_that_believes_the_dual_fails():
+    """Control: at an infeasible dual point the objective alone is above the optimum."""
+    y, z = 0.5, (0.75 - 0.25) / (1 + np.e)
+    told = SimpleNamespace(
+        eqlin=SimpleNamespace(marginals=np.array([y])),
+        ineqlin=SimpleNamespace(marginals=np.array([-1.0, -z, 0.0])),
+    )
+    assert y > least_risk(1.0)
+    _, most = lower_bounds._exponential_bounds(1.0)
+    assert lower_bounds._dual_bound(COSTS, LAW, told, most) < least_risk(1.0)
+
+
+@pytest.mark.parametrize("x", [[0.74, 0.26], [0.4, 0.6], [0.9, 0.9], [3, 1.2], [0.7311, 0.2689]])
+def test_no_primal_is_believed(lies, x):
+    def change(found):
+        found.x[:2] = x
+
+    lies(change)
+    rule = best_private_rule(COSTS, TOTALS, PAIRS, 1.0)
+    exact = [Fraction(w) for w in rule.weights.tolist()]
+    assert max(exact) <= exponential(1.0) * min(exact)
+    named = exact[0] / sum(exact)
+    assert least_risk(1.0) <= named / 4 + (1 - named) * Fraction(3, 4) <= rule.bounds[1]
+
+
+@pytest.mark.parametrize("x", [[np.nan, 1], [1, 0], [0, 1], [-3, 4], [2e-9, 1]])
+def test_a_primal_too_far_from_private_is_refused(lies, x):
+    def change(found):
+        found.x[:2] = x
+
+    lies(change)
+    with pytest.raises(RuntimeError, match="too far from private"):
+        best_private_rule(COSTS, TOTALS, PAIRS, 1.0)
+
+
+@pytest.mark.parametrize("x", [1e-12, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0, 700.0])
+def test_the_exponential_lies_between_its_bounds(x):
+    low, high = lower_bounds._exponential_bounds(x)
+    assert 0 <= high - low <= 1 + high / 2**130
+    with localcontext() as context:
+        context.prec = 400
+        exact = Fraction(Decimal(x).exp()) * 2**60
+    assert low <= exact <= high
+
+
+def test_an_exponential_a_hair_off_gives_a_wrong_bound():
+    """Control: a float may be on either side, and one unit in its last place matters."""
+    low, high = lower_bounds._exponential_bounds(1.0)
+    less = low - 2**9  # of a float between 2 and 4 such a unit is 2^-51
+    costs, value = np.array([[0.0, 0.5]]), 1 / (1 + exponential(1.0)) / 2
+
+    def bounds(most):
+        for prior in 1 + np.arange(64) / 64:
+            z = float(Fraction(prior) / (1 + Fraction(most, 2**60)) / 2)
+            told = SimpleNamespace(
+                eqlin=SimpleNamespace(marginals=np.array([z])),
+                ineqlin=SimpleNamespace(marginals=np.array([-prior, -z, 0.0])),
+            )
+            yield lower_bounds._dual_bound(costs, LAW, told, most)
+
+    assert max(bounds(high)) <= value < max(bounds(less))
+    assert value - max(bounds(high)) < Fraction(1, 2**53)
+    sides = {Fraction(float(np.exp(e))) > exponential(e) for e in (np.arange(1, 40) / 8).tolist()}
+    assert sides == {True, False}
+
+
+def test_roundings_of_a_law_are_within_what_is_said():
+    """Twelve factors and roundings at most for six answers: against fractions."""
+    rng = np.random.default_rng(3)
+    rho = np.triu(rng.random((4, 4)), 1)
+    chances = [Fraction(p) for p in rho[np.triu_indices(4, 1)].tolist()]
+    share = Fraction(12, 2**53 - 12)
+    for d, found in enumerate(tournament_law(rho).tolist()):
+        exact = Fraction(1)
+        for e, p in enumerate(chances):
+            exact *= p if d >> e & 1 else 1 - p
+        assert (1 - share) * Fraction(found) <= exact <= (1 + share) * Fraction(found)
+
+
+@pytest.mark.parametrize(
+    ("costs", "totals", "epsilon", "word"),
+    [
+        ([[-1.0, 1.0]], [[1, 1]], 1.0, "costs"),
+        ([[0.0, 1e30]], [[1, 1]], 1.0, "costs"),
+        ([[0.0, 1.0]], [[0.5, 1]], 1.0, "totals"),
+        ([[0.0, 1.0]], [[1, 1]], 701.0, "epsilon = 701"),
+    ],
+)
+def test_what_cannot_be_bounded_is_refused(costs, totals, epsilon, word):
+    with pytest.raises(ValueError, match=word):
+        best_private_rule(costs, sparse.csr_array(np.array(totals, float)), PAIRS, epsilon)
+
+
+def test_the_bound_is_given_the_upper_exponential(monkeypatch):
+    """Which end goes where: the dual never gets less than e^epsilon, the repair never more."""
+    given = {}
+    dual, repair = lower_bounds._dual_bound, lower_bounds._repair
+
+    def bound(*args):
+        given["most"] = Fraction(args[-1], 2**60)
+        return dual(*args)
+
+    def mend(*args):
+        given["least"] = Fraction(args[-1], 2**60)
+        return repair(*args)
+
+    monkeypatch.setattr(lower_bounds, "_dual_bound", bound)
+    monkeypatch.setattr(lower_bounds, "_repair", mend)
+    for epsilon in (0.1, 1.0, 3.0):
+        best_private_rule(COSTS, TOTALS, PAIRS, epsilon)
+        assert given["least"] <= exponential(epsilon) <= given["most"]
+
+
+def test_the_largest_risk_divides_by_the_exact_sum():
+    weights = np.array([0.7, 0.25])
+    a, b = map(Fraction, weights.tolist())
+    exact = (a / 4 + b * Fraction(3, 4)) / (a + b)
+    found = lower_bounds._largest_risk(COSTS, LAW, weights)
+    assert exact <= found < exact + Fraction(1, 2**58)
