@@ -224,18 +224,19 @@ def _words(source: str) -> str:
 def packed_bytecode(folders: Sequence[str]) -> bytes | None:
     """All bytecode below some folders as one archive, never to be compared with its source again.
 
-    Compiling takes most of the time of an import here; a browser keeps the archive with the files
-    of the same build.  None if it would hold no more than was unpacked.
+    For a build that was made without a Python of the runtime's version: compiling takes most of the
+    time of an import here; a browser keeps the archive with the files of the same build.  None if nothing is new.
     """
-    archive, fresh = io.BytesIO(), 0
+    found = [path for folder in folders for path in Path(folder).rglob("__pycache__/*.pyc")]
+    codes = {path: path.read_bytes() for path in found}
+    if all(code[4] for code in codes.values()):  # else with the time of the source: by this run
+        return None
+    archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as kept:
-        for path in (path for folder in folders for path in Path(folder).rglob("*.pyc")):
-            code = path.read_bytes()
-            if not code[4]:  # with the time of the source: made by this run
-                fresh += 1
-                code = code[:4] + (1).to_bytes(4, "little") + bytes(8) + code[16:]  # PEP 552
+        for path, code in codes.items():
+            code = code[:4] + (1).to_bytes(4, "little") + bytes(8) + code[16:]  # PEP 552
             kept.writestr(str(path).lstrip("/"), code)  # absolute names are not unpacked
-    return archive.getvalue() if fresh else None
+    return archive.getvalue()
 
 
 def told_of(error: BaseException) -> str:

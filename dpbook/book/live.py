@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,9 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
         new = Path(made, FOLDER)
         (new / "runtime").mkdir(parents=True)
         (new / "pages").mkdir()
-        sizes = _runtime(root, new / "runtime", _source(out / "runtime"))
+        _pack(root, new / "runtime" / "dpbook.zip")
+        sizes = _runtime(new / "runtime", _source(out / "runtime"))
         shutil.copy2(_OURS / "worker.mjs", new)
-        package = new / "runtime" / "dpbook.zip"
-        _pack(root, package)
-        sizes["dpbook"] = package.stat().st_size
         for page in find_pages(root):
             held = bundle(page_of(page, edition), root)
             text = json.dumps(held, separators=(",", ":"), ensure_ascii=False)
@@ -154,20 +153,22 @@ def verified(folder: Path, name: str) -> bytes:
     return content
 
 
-def _runtime(root: Path, place: Path, source: Path) -> dict[str, int]:
+def _runtime(place: Path, source: Path) -> dict[str, int]:
     """Write core and trimmed packages with a lock of their own; bytes by name."""
-    sizes = {}
     for name in _CORE:
-        content = verified(source, name)
-        (place / name).write_bytes(content)
-        sizes[name] = len(content)
+        (place / name).write_bytes(verified(source, name))
     lock = json.loads(verified(source, "pyodide-lock.json"))
+    for name in _PINS["packages"]:
+        path = place / lock["packages"][name]["file_name"]
+        path.write_bytes(verified(source, path.name))
+        _trim(path)
+    _precompile([*place.glob("*.whl"), *place.glob("*.zip")])
+    sizes = {name: (place / name).stat().st_size for name in _CORE}
+    sizes["dpbook"] = (place / "dpbook.zip").stat().st_size
     kept = {}
     for name in _PINS["packages"]:
         entry = dict(lock["packages"][name])
         path = place / entry["file_name"]
-        path.write_bytes(verified(source, entry["file_name"]))
-        _trim(path)
         entry["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
         entry["depends"] = [other for other in entry["depends"] if other in _PINS["packages"]]
         kept[name] = entry
@@ -190,6 +191,24 @@ def _trim(path: Path) -> None:
                 info.compress_type = zipfile.ZIP_DEFLATED
                 kept.writestr(info, full.read(item), compresslevel=9)
     slim.replace(path)
+
+
+def _precompile(archives: Sequence[Path]) -> None:
+    """Bytecode in place of sources, if a Python of the runtime's version is here.
+
+    Compiling the libraries takes a browser as long as running a page.
+    """
+    version = _PINS["python"]
+    kept = (Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python")
+    for command in (sys.executable, shutil.which(f"python{version}"), *map(str, sorted(kept))):
+        if command is not None:
+            words = [command, "-I", str(_OURS / "precompile.py"), _PINS["magic"]]
+            words += map(str, sorted(archives))
+            environment = os.environ | {"PYTHONHASHSEED": "0"}
+            done = subprocess.run(words, capture_output=True, check=False, env=environment)
+            if done.returncode == 0:
+                return
+    print(f"no Python {version} is here: a browser compiles the libraries itself, once a build")
 
 
 def _pack(root: Path, path: Path) -> None:

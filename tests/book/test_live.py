@@ -1,9 +1,12 @@
 """What reruns a page in the browser: its files, its panel, and what it says when it cannot."""
 
 import hashlib
+import importlib.util
 import json
 import shutil
+import sys
 import zipfile
+import zipimport
 
 import pytest
 
@@ -34,10 +37,14 @@ def runtime(tmp_path, monkeypatch):
     (folder / "pyodide-lock.json").write_text(json.dumps(lock))
     for name in live._CORE:
         (folder / name).write_text(name)
+    with zipfile.ZipFile(folder / "python_stdlib.zip", "w") as library:
+        library.writestr("enum.py", "'words'\nassert 0\ny = 2\n")
     pins = {
         "files": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()},
         "packages": ["numpy", "scipy"],
         "pyodide": "0",
+        "python": "{}.{}".format(*sys.version_info),
+        "magic": importlib.util.MAGIC_NUMBER.hex(),
         "carrier": "nothing==0",
         "folder": "x",
     }
@@ -61,7 +68,13 @@ def test_the_runtime_is_trimmed_locked_and_announced(runtime, built):
     live.add_runtime(built, built / "_build")
     folder = html / "live"
     kept = zipfile.ZipFile(folder / "runtime" / "numpy-1-py3.whl").namelist()
-    assert kept == ["numpy/__init__.py"]
+    assert kept == ["numpy/__init__.pyc"]
+    library = str(folder / "runtime" / "python_stdlib.zip")
+    code, names = zipimport.zipimporter(library).get_code("enum"), {}
+    exec(code, names)
+    assert names["y"] == 2 and "words" not in code.co_consts, "compiled as with -OO"
+    ours = zipfile.ZipFile(folder / "runtime" / "dpbook.zip").namelist()
+    assert sum(name.endswith(".py") for name in ours) == sum(n.endswith(".pyc") for n in ours) > 0
     lock = json.loads((folder / "runtime" / "pyodide-lock.json").read_text())["packages"]["numpy"]
     content = (folder / "runtime" / "numpy-1-py3.whl").read_bytes()
     assert lock["sha256"] == hashlib.sha256(content).hexdigest()
@@ -74,6 +87,16 @@ def test_the_runtime_is_trimmed_locked_and_announced(runtime, built):
     assert pages == [page.name for page in find_pages(built)]
     live.add_runtime(built, built / "_build")
     assert json.loads((folder / "build.json").read_text()) == about, "the same files, the same id"
+
+
+def test_without_a_python_of_the_version_of_the_runtime_the_sources_stay(
+    runtime, built, monkeypatch, capsys
+):
+    monkeypatch.setitem(live._PINS, "magic", "00000000")
+    live.add_runtime(built, built / "_build")
+    wheel = built / "_build" / "html" / "live" / "runtime" / "numpy-1-py3.whl"
+    assert zipfile.ZipFile(wheel).namelist() == ["numpy/__init__.py"]
+    assert "a browser compiles the libraries itself" in capsys.readouterr().out
 
 
 def test_a_wrong_file_is_refused_by_name_and_nothing_is_written(runtime, built):
