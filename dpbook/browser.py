@@ -225,7 +225,8 @@ def packed_bytecode(folders: Sequence[str]) -> bytes | None:
     """All bytecode below some folders as one archive, never to be compared with its source again.
 
     For a build that was made without a Python of the runtime's version: compiling takes most of the
-    time of an import here; a browser keeps the archive with the files of the same build.  None if nothing is new.
+    time of an import here; a browser keeps the archive with the files of the same build.  None if
+    nothing is new.
     """
     found = [path for folder in folders for path in Path(folder).rglob("__pycache__/*.pyc")]
     codes = {path: path.read_bytes() for path in found}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import re
+import subprocess
+import sys
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -151,6 +154,49 @@ def test_what_decides_is_read_as_it_is_written(number, check):
 def test_an_option_that_begins_with_a_quotation_is_noticed():
     assert read_as_option('"too few" if x else True') is None
     assert read_as_option("x # y") == "x"
+
+
+ALONE = """
+import contextlib, importlib.machinery, io, json, sys
+
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        found = importlib.machinery.PathFinder.find_spec(name) if path is None else None
+        installed = found is not None and "-packages" in str(found.origin)
+        if installed and name not in ("numpy", "scipy", "dpbook"):
+            raise ModuleNotFoundError(name)
+
+
+sys.meta_path.insert(0, Absent())
+for name, code in json.load(sys.stdin):
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(code, {"__name__": "__main__"})
+    except ImportError as error:
+        print(f"{name} misses {error}")
+"""
+
+
+def missed(templates):
+    """What editors miss where there is nothing but NumPy, SciPy and this package."""
+    given = json.dumps(templates)
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        input=given,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    return done.stdout
+
+
+def test_an_editor_runs_in_the_browser_which_loads_numpy_and_scipy_for_it():
+    found = [(check.name, check.template) for text in PAGES.values() for check in checks(text)]
+    assert len(found) > 20
+    assert missed(found) == ""
+    assert missed([["drawing", "import matplotlib"]]) == "drawing misses matplotlib\n"
 
 
 def test_a_template_has_one_line_to_change():

@@ -10,7 +10,7 @@ import zipimport
 
 import pytest
 
-from dpbook.book import live, panel
+from dpbook.book import editions, live, panel
 from dpbook.book.pages import PageError, find_page, find_pages, load_profile
 from dpbook.book.serving import serve
 from tests.book.browsing import ROOT, go, needs_browser
@@ -97,6 +97,29 @@ def test_without_a_python_of_the_version_of_the_runtime_the_sources_stay(
     wheel = built / "_build" / "html" / "live" / "runtime" / "numpy-1-py3.whl"
     assert zipfile.ZipFile(wheel).namelist() == ["numpy/__init__.py"]
     assert "a browser compiles the libraries itself" in capsys.readouterr().out
+
+
+def test_what_runs_in_the_browser_of_a_student_holds_no_solution(runtime, built):
+    path = built / "notebooks" / "01-one.ipynb"
+    page = json.loads(path.read_text(encoding="utf-8"))
+    secret = {"cell_type": "code", "id": "s", "metadata": {}, "source": "secret = 1"}
+    secret |= {"execution_count": None, "outputs": []}
+    marks = ["````{solution-start} ex\n````", "````{solution-end}\n````"]
+    start, end = (
+        {"cell_type": "markdown", "id": m[6:14], "metadata": {}, "source": m} for m in marks
+    )
+    page["cells"] += [start, secret, end]
+    path.write_text(json.dumps(page), encoding="utf-8")
+    out = built / "_build"
+    shutil.copytree(out / "html", out / "student" / "html")
+    told = {}
+    for edition in ("teacher", "student"):
+        live.add_runtime(built, out, edition)
+        bundled = editions.place(out, edition) / "html" / "live" / "pages" / "01-one.json"
+        told[edition] = json.loads(bundled.read_text(encoding="utf-8"))["cells"]
+    assert told["teacher"] == [*told["student"], "secret = 1"]
+    with pytest.raises(PageError, match="allowed is teacher or student"):
+        live.add_runtime(built, out, "pupil")
 
 
 def test_a_wrong_file_is_refused_by_name_and_nothing_is_written(runtime, built):
