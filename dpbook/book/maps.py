@@ -98,7 +98,7 @@ class MapDirective(SphinxDirective):
 
 
 class UpstreamDirective(MapDirective):
-    """``{claims-upstream}``: where supports fail: counts for each paper, and all claims in words."""
+    """``{claims-upstream}``: where supports fail, counted for each paper, and in words."""
 
     required_arguments = 0
     final_argument_whitespace = False
@@ -124,7 +124,7 @@ class UpstreamDirective(MapDirective):
             for claim in ledger.values()
             if (words := upstream_words(claim, ledger) or repaired_words(claim, ledger))
         ]
-        opening = _raw("<details class=\"claim-map-table\"><summary>All of them, in words</summary>")
+        opening = _raw('<details class="claim-map-table"><summary>All, in words</summary>')
         table = _table(("Claim", "Upstream"), told, "claims-told")
         return [_table(head, rows, "claims-upstream"), opening, table, _raw("</details>")]
 
