@@ -14,6 +14,11 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   untitle();
   addEventListener("load", () => setTimeout(untitle)); // after the font of icons has drawn them
+  // The arrow that folds pages of the sidebar away has no words.
+  for (const fold of document.querySelectorAll("summary:has(.toctree-toggle)")) {
+    const page = fold.closest("li")?.querySelector("a")?.textContent.trim();
+    fold.setAttribute("aria-label", `Pages below "${page}"`);
+  }
   // The logo leads home; it stands outside every landmark.
   const logo = document.querySelector(".sidebar-primary-item > .navbar-brand.logo")?.parentElement;
   logo?.setAttribute("role", "navigation");

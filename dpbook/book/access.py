@@ -39,6 +39,7 @@ _CAPTIONS = {
     "claims-withdrawn": "What was withdrawn",
     "claims-map": "What the claims rest on, and what they are used by",
     "claims-upstream": "Where supports fail",
+    "claims-told": "What fails upstream of each claim",
 }
 _HEADING_OR_TABLE = re.compile(r"<h[1-6][^>]*>(.*?)</h[1-6]>|<table\b[^>]*>(?!\s*<caption)", re.S)
 

@@ -7,7 +7,7 @@ from html import escape
 
 from dpbook.book.ledger import Claim
 from dpbook.book.report import STATES
-from dpbook.book.supports import gives_way, repaired_supports
+from dpbook.book.supports import failing, gives_way, repaired_supports
 
 #: How many users a row or a card names; the map names all.
 _MOST = 6
@@ -20,25 +20,26 @@ _WHICH = {
 
 def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
     """What fails upstream of a claim, and what that means for it; empty if nothing does."""
-    up = gives_way(claim, ledger)
-    if up is None:
+    found = failing(claim, ledger)
+    if not found:
         return ""
+    up, *others = found
     which, words = _WHICH[up.state], STATES[claim.state][1]
+    too = (
+        f" {len(others)} more upstream {'fail' if others[1:] else 'fails'}, too." if others else ""
+    )
     if up.shielded:
         stands = "was checked on its own and stands" if len(up.through) == 1 else _STAND
         said = f"Upstream: through {listed(up.through)} it rests on {up.name}, {which}"
-        own = (
-            f"and so does this claim ({words})"
-            if claim.checked
-            else "but this claim is not checked"
-        )
-        return f"{said}; {listed(up.through)} {stands}, {own}."
+        own = f"and so does this claim ({words})"
+        own = own if claim.checked else "but this claim is not checked"
+        return f"{said}; {listed(up.through)} {stands}, {own}.{too}"
     through = f"through {listed(up.through)} " if up.through else ""
     said = f"Its printed support fails: it rests {through}on {up.name}, {which}."
     if not claim.checked:
-        return f"{said} The claim itself is not checked here."
+        return f"{said} The claim itself is not checked here.{too}"
     stands = "it stands by itself" if up.state == "refuted" else "with the repair it stands"
-    return f"{said} The claim was checked on its own ({words}): {stands}."
+    return f"{said} The claim was checked on its own ({words}): {stands}.{too}"
 
 
 _STAND = "were checked on their own and stand"

@@ -40,8 +40,7 @@ def map_svg(
     box = f"{-_MARGIN:g} {-_MARGIN:g} {width:g} {height:g}"
     described = _described(len(names), len(edges))
     html = [
-        '<div class="claim-map" role="region" tabindex="0" '
-        f'aria-label="{escape(title)}: graphic, scrolls sideways">',
+        '<div class="claim-map">',  # scrolls sideways, by its links too
         f'<svg role="group" viewBox="{box}" width="{width:g}" height="{height:g}" '
         f'aria-labelledby="{escape(key)}-title {escape(key)}-desc">',
         f'<title id="{escape(key)}-title">{escape(title)}</title>',

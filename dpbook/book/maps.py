@@ -98,7 +98,7 @@ class MapDirective(SphinxDirective):
 
 
 class UpstreamDirective(MapDirective):
-    """``{claims-upstream}``: where supports fail, for each paper, with links to its map."""
+    """``{claims-upstream}``: where supports fail, counted for each paper, and in words."""
 
     required_arguments = 0
     final_argument_whitespace = False
@@ -119,7 +119,14 @@ class UpstreamDirective(MapDirective):
             lines = sum(len(claim.rests_on) for claim in mine)
             rows.append([[name], str(len(mine)), str(lines), *map(str, counts)])
         head = ("Map", "claims", "supports", "support fails", "fails further up", "uses a repair")
-        return [_table(head, rows, "claims-upstream")]
+        told: list[Row] = [
+            [[self.badge(claim)], words]
+            for claim in ledger.values()
+            if (words := upstream_words(claim, ledger) or repaired_words(claim, ledger))
+        ]
+        opening = _raw('<details class="claim-map-table"><summary>All, in words</summary>')
+        table = _table(("Claim", "Upstream"), told, "claims-told")
+        return [_table(head, rows, "claims-upstream"), opening, table, _raw("</details>")]
 
 
 def _raw(html: str) -> nodes.raw:

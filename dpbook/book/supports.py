@@ -92,19 +92,24 @@ def own_names(
 
 
 def gives_way(claim: Claim, ledger: Mapping[str, Claim]) -> Upstream | None:
-    """The gravest claim upstream that gives no support as printed; None if there is none.
+    """The gravest claim upstream that gives no support as printed; None if there is none."""
+    return next(iter(failing(claim, ledger)), None)
 
-    Of equals one that is not shielded, then the nearest, then the first by ``rests_on``.  None,
-    too, for a claim that gives way itself: its own verdict says more.
+
+def failing(claim: Claim, ledger: Mapping[str, Claim]) -> list[Upstream]:
+    """The claims upstream that give no support as printed, the gravest first.
+
+    Of equals those that are not shielded, then the nearest, then the first by ``rests_on``.  None
+    for a claim that gives way itself: its own verdict says more.
     """
     if claim.state in GIVES_WAY:
-        return None
-    failing = [up for up in upstream(claim, ledger) if up.state in GIVES_WAY]
+        return []
+    found = [up for up in upstream(claim, ledger) if up.state in GIVES_WAY]
 
     def grave(up: Upstream) -> tuple[int, bool]:
         return WORST_FIRST.index(up.state), up.shielded
 
-    return min(failing, key=grave, default=None)
+    return sorted(found, key=grave)  # stable
 
 
 def upstream(claim: Claim, ledger: Mapping[str, Claim]) -> list[Upstream]:

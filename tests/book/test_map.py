@@ -168,6 +168,10 @@ FALSE = claim("F", state="false-repaired", heading="h", repair="r")
         ([claim("A", "B"), claim("B", "F", state="empty")], "rests through B on F, which is false"),
         ([claim("A", "B", state="pending"), claim("B", "F")], "B was checked on its own and "
          "stands, but this claim is not checked."),
+        ([claim("A", "F", "B"), claim("B", state="empty")], "stands. 1 more upstream fails, too."),
+        ([claim("A", "B", "C"), claim("B", "F"), claim("C", "D", state="pending"),
+          claim("D", "F", state="empty")], "rests through C and D on F, which is false as printed. "
+         "The claim was checked on its own (holds): with the repair it stands. 1 more"),
         ([claim("A", "F", state="empty")], ""),
         ([claim("A", "B"), claim("B", state="pending")], ""),
         ([claim("A", "B"), claim("B")], ""),
