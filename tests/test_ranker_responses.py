@@ -378,22 +378,6 @@ def test_other_arguments_out_of_range_are_refused():
         reports(FlippedAnswers.private(1.0, Person(3, design="ranking")), WINS)
 
 
-def test_circles_of_large_leads_leave_scores_that_are_centred():
-    """Leads of 1e9 round in circles cancel but for rounding, which must not be read as a sum."""
-    generator, n = rng(4), 7
-    lead = np.zeros((n, n))
-    for i, j, k in permutations(range(n), 3):
-        flow = 1e9 * generator.random()
-        for a, b in ((i, j), (j, k), (k, i)):
-            lead[a, b] += flow
-            lead[b, a] -= flow
-    weight = 1e6 * (1 + np.add.outer(np.arange(n), np.arange(n)))
-    np.fill_diagonal(weight, 0)
-    outcomes = weight / 2 + lead / 2
-    fit = debiased_mle(outcomes, gamma=0.0)
-    assert np.abs(fit.theta).max() < 1e-9
-
-
 def test_weighted_outcomes_add_up_to_the_number_of_answers():
     """Groups with different epsilon: their weights differ, the total is the people's."""
     ranker = FlippedAnswers(ANSWER, 1.0, shares=(0.5, 2.0), reading="weighted")
