@@ -90,14 +90,13 @@ class TrustDirective(ClaimsDirective):
                 rows.append(
                     [
                         [_badge(claim, _row_uri(self.env, name), with_id=True)],
-                        [_link(str(claim.notebook), self.page(claim.notebook, name))],
-                        claim.label(number),
-                        *(repr(record["report"][number]), low, high),
+                        [_link(claim.label(number), self.page(claim.notebook, name))],
+                        *(repr(record["report"][number]), f"{low} to {high}"),
                     ]
                 )
         claims = len({record["id"] for record in records.values() if "bounds" in record})
         words = f"{len(rows)} numbers of {claims} claims have proved bounds."
-        return words, ("claim", "page", "number", "reported", "at least", "at most"), rows
+        return words, ("claim", "number", "reported", "lower and upper bound"), rows
 
     def page(self, page: str | None, name: str) -> str:
         """The address of a claim's check."""

@@ -83,9 +83,7 @@ def test_numbers_with_proved_bounds_are_listed(monkeypatch):
     monkeypatch.setattr(trust.TrustDirective, "env", None)
     sentence, head, rows = trust.TrustDirective.balls(object.__new__(trust.TrustDirective))
     assert sentence == "2 numbers of 1 claims have proved bounds."
-    assert [row[3:] for row in rows] == [
-        ["0.73532", "0.7353", "0.7354"],
-        ["0.86756", "0.8675", "0.8676"],
-    ]
+    assert [row[2] for row in rows] == ["0.73532", "0.86756"]
+    assert [row[3] for row in rows] == ["0.7353 to 0.7354", "0.8675 to 0.8676"]
     assert all(len(row) == len(head) for row in rows)
-    assert [row[2] for row in rows] == [ledger["XSC-L1"].label(name) for name in bounds]
+    assert [row[1][0].astext() for row in rows] == [ledger["XSC-L1"].label(name) for name in bounds]
