@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -91,11 +92,19 @@ def allowed_lists(n: int, m: int) -> tuple[Places, Places, dict[str, NDArray[np.
     For each rule, entry [profile, list] says whether some way to break ties gives the list.
     """
     lists = all_rankings(n)
-    one = flat(lists[:, :, None] < lists[:, None, :])
-    others = np.array(list(combinations_with_replacement(range(len(lists)), m - 1)))
-    total = one[0] + sum(one[others[:, u]] for u in range(m - 1))
-    cost = total @ flat(lists[:, :, None] > lists[:, None, :]).T
-    square = total.reshape(-1, n, n)
+    before = lists[:, :, None] < lists[:, None, :]
+    one, size = flat(before), comb(len(lists) + m - 2, m - 1)
+    chosen = combinations_with_replacement(range(len(lists)), m - 1)
+    others = np.fromiter(chain.from_iterable(chosen), np.intp, size * (m - 1)).reshape(size, m - 1)
+    # A rule sees how many put i before j: one number for each profile, and ruled on once.
+    i, j = np.triu_indices(n, 1)
+    place = np.int64(m + 1) ** np.arange(i.size, dtype=np.int64)
+    code = before[:, i, j] @ place
+    seen, which = np.unique(code[0] + code[others].sum(axis=1), return_inverse=True)
+    square = np.zeros((len(seen), n, n), dtype=np.float32)
+    square[:, i, j] = seen[:, None] // place % (m + 1)
+    square[:, j, i] = m - square[:, i, j]
+    cost = flat(square) @ flat(before.swapaxes(1, 2)).T
     majority = np.sign(square - np.swapaxes(square, 1, 2))
 
     def by(scores: NDArray[Any]) -> NDArray[np.bool_]:
@@ -104,7 +113,7 @@ def allowed_lists(n: int, m: int) -> tuple[Places, Places, dict[str, NDArray[np.
 
     sets = {"Borda": by(square.sum(2)), "Copeland": by(majority.sum(2))}
     sets["Kemeny"] = cost == cost.min(axis=1, keepdims=True)
-    return lists, others, sets
+    return lists, others, {rule: allowed[which] for rule, allowed in sets.items()}
 
 
 def apart(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -232,26 +232,40 @@ def compare_laws(
         raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all laws")
     power, empty = steps.pop(), Polynomial(())
     factor, at_one = t**power, exp(1 / power)  # t at epsilon 1
-    memory: dict[tuple[Polynomial, ...], Polynomial] = {}
+    # Polynomials are compared once, and are small numbers from then on.
+    kind: dict[Polynomial, int] = {}
+    weights, totals = {}, {}
+    for k, law in laws.items():
+        listed_weights = (law.weights.get(outcome, empty) for outcome in outcomes)
+        weights[k] = [kind.setdefault(weight, len(kind)) for weight in listed_weights]
+        totals[k] = kind.setdefault(law.total, len(kind))
+    polynomials = list(kind)
+    memory: dict[tuple[int, ...], tuple[int, Polynomial, set[int], float]] = {}
     signs: dict[Polynomial, list[Piece]] = {}
     number: dict[Polynomial, int] = {}
+
+    def decide(key: tuple[int, ...]) -> tuple[int, Polynomial, set[int], float]:
+        """Number and value of a difference, its signs, the loss at epsilon 1 where one is -1."""
+        p, p_total, q, q_total = (polynomials[at] for at in key)
+        moved = (factor * q * p_total - p * q_total).shifted()
+        if moved not in signs:
+            signs[moved], number[moved] = _signs(moved.coefficients, stop=True), len(number)
+        found, loss = {sign for _, _, sign in signs[moved]}, inf
+        if -1 in found and q != empty:
+            loss = log(p.at(at_one) / q.at(at_one)) - log(p_total.at(at_one) / q_total.at(at_one))
+        return number[moved], moved, found, loss
+
     which, worst, violations = [], None, 0
     for way, (x, y) in zip(both, listed, strict=True):
         row = []
-        for outcome in outcomes:
-            p, q = (laws[k].weights.get(outcome, empty) for k in (x, y))
-            key = (p, laws[x].total, q, laws[y].total)
+        for outcome, p, q in zip(outcomes, weights[x], weights[y], strict=True):
+            key = (p, totals[x], q, totals[y])
             if key not in memory:
-                memory[key] = (factor * q * laws[x].total - p * laws[y].total).shifted()
-            moved = memory[key]
-            if moved not in signs:
-                signs[moved], number[moved] = _signs(moved.coefficients, stop=True), len(number)
-            row.append(number[moved])
-            found = {sign for _, _, sign in signs[moved]}
-            violations += -1 in found
+                memory[key] = decide(key)
+            at, moved, found, loss = memory[key]
+            row.append(at)
             if -1 in found:
-                loss = inf if q == empty else log(p.at(at_one) / q.at(at_one))
-                loss -= log(laws[x].total.at(at_one) / laws[y].total.at(at_one))
+                violations += 1
                 if worst is None or loss > worst[0]:
                     worst = (loss, way, outcome, moved)
             elif 0 in found:
