@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
@@ -22,6 +22,9 @@ from dpbook.models import average_win_probabilities, btl_probabilities
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
 from dpbook.simulation import pair_order_error, privacy_schedule, ranking_errors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 

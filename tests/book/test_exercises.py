@@ -20,8 +20,6 @@ from dpbook.book import grade
 from dpbook.book.exercises import CHANGE, LEVELS, Check, answers, checks
 
 ROOT = Path(__file__).parents[2]
-#: Pages whose exercises do not have the form of CONTRIBUTING.md yet.
-NOT_YET: set[int] = set()
 _EXERCISE = re.compile(
     r"^(?P<fence>[`:]{3,})\{exercise\} *(?P<title>[^\n]*)\n(?P<options>(?::[^\n]*\n)*)(?P<body>.*?)"
     r"^(?P=fence) *$",
@@ -40,7 +38,7 @@ def markdown(path):
 PAGES = {
     int(path.name[:2]): markdown(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
 }
-CHECKS = [(n, check) for n, text in PAGES.items() for check in checks(text) if n not in NOT_YET]
+CHECKS = [(n, check) for n, text in PAGES.items() for check in checks(text)]
 
 
 def faults(text):
@@ -96,7 +94,7 @@ x = 2
 """
 
 
-@pytest.mark.parametrize("number", sorted(set(PAGES) - NOT_YET))
+@pytest.mark.parametrize("number", sorted(PAGES))
 def test_every_exercise_has_level_time_hint_and_every_page_a_check(number):
     assert not faults(PAGES[number])
 
@@ -281,7 +279,7 @@ def defined(code):
             yield from (alias.asname or alias.name for alias in node.names)
 
 
-@pytest.mark.parametrize("number", sorted(set(PAGES) - NOT_YET))
+@pytest.mark.parametrize("number", sorted(PAGES))
 def test_no_exercise_needs_a_name_that_only_folded_code_has(number):
     (path,) = (ROOT / "notebooks").glob(f"{number:02d}-*.ipynb")
     assert not hidden_names(json.loads(path.read_text(encoding="utf-8")))
