@@ -5,6 +5,7 @@ Reads the HTML of the built book anew, not the document that was printed.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
 import unicodedata
@@ -165,7 +166,9 @@ def missing(html: Path, paths: Sequence[str], pages: Sequence[str]) -> list[str]
 def _over_two(text: str, pages: Sequence[str]) -> bool:
     """Begins on one page and ends on the next."""
     for one, two in itertools.pairwise(pages):
-        if any(text[:cut] in one and text[cut:] in two for cut in range(1, len(text))):
+        # If a beginning is on a page, shorter ones are, too: the longest is found by bisection.
+        begins = bisect.bisect_left(range(1, len(text)), True, key=lambda n: text[:n] not in one)
+        if begins and text[begins:] in two:
             return True
     return False
 

@@ -223,6 +223,7 @@ def document(html: Path, title: str, extra: str, body: str) -> str:
 def running_heads(chapters: Sequence[Chapter], book: str) -> str:
     """CSS: the title of the chapter at the head of its pages."""
     rules = [f'@page {{ @top-left {{ content: "{_css(book)}" }} }}']
+    rules += ["@page bare { @top-left { content: none } }"]
     rules += [
         f'@page ch-{chapter.key} {{ @top-right {{ content: "{_css(chapter.title)}" }} }}\n'
         f"section.ch-{chapter.key} {{ page: ch-{chapter.key} }}"
