@@ -4,6 +4,7 @@
 PYTHON  ?= python3
 PROFILE ?= default
 EDITION ?= teacher
+PAPER   ?= a4
 ARGS    ?=
 
 VENV := .venv
@@ -12,7 +13,7 @@ CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book live live-check test lint check-pages golden mutants grid twice matrix house bench clean certificate release-files
+.PHONY: help book live live-check test lint check-pages golden mutants grid twice matrix house bench pdf clean certificate release-files
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
@@ -41,6 +42,9 @@ live: book  ## the book, and beside it what reruns its pages in the reader's bro
 live-check:  ## every claim a second time, in a browser, against the records of the book
 	test -f _build/html/live/build.json || $(MAKE) live
 	$(BIN)/python tools/live_check.py $(ARGS)
+
+pdf: book  ## the book as PDF, and each page alone (Chromium prints; ARGS goes to the book)
+	$(BIN)/python tools/pdf.py --profile $(PROFILE) --paper $(PAPER)
 
 lint: $(VENV)/.made  ## style of code and notebooks, types
 	$(BIN)/ruff check $(CODE)

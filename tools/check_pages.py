@@ -212,7 +212,8 @@ class BrowserError(RuntimeError):
 class Browser:
     """Chromium, spoken to over a pair of pipes in its own DevTools protocol."""
 
-    def __init__(self, binary: str, profile: str) -> None:
+    def __init__(self, binary: str, profile: str, patience: float = PATIENCE) -> None:
+        self._patience = patience
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
         # The child wants the pipes as file descriptors 3 and 4; move ours out of the way first.
@@ -249,7 +250,7 @@ class Browser:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._write, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         while True:
             answer = self._receive(deadline)
             if answer.get("id") == number:
@@ -259,7 +260,7 @@ class Browser:
 
     def wait_for(self, happened: Callable[[], bool]) -> None:
         """Receive events until something has happened."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._patience
         while not happened():
             self._receive(deadline)
 
