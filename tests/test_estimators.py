@@ -531,3 +531,14 @@ def test_wins_in_a_long_circle_join_all_items_and_without_one_of_them_they_do_no
     assert np.abs(fit.theta).max() < 1e-9
     with pytest.raises(ValueError, match=f"split the items into {n} groups"):
         ridge_mle(Comparisons(n, winner=circle[0][1:], loser=circle[1][1:]), gamma=0)
+
+
+@pytest.mark.parametrize("n", [6, 16, 17])
+def test_a_batch_is_fitted_as_its_tables_are_one_by_one(n):
+    rng = np.random.default_rng(n)
+    wins, noise = rng.integers(0, 4, (5, n, n)) * (1 - np.eye(n)), rng.laplace(size=(5, n))
+    batch = ridge_mle(wins, gamma=0.5, linear=noise).theta
+    alone = [ridge_mle(w, gamma=0.5, linear=z).theta for w, z in zip(wins, noise, strict=True)]
+    # Both are within sqrt(n) tol / gamma of the minimiser.
+    np.testing.assert_allclose(batch, alone, rtol=0, atol=2 * np.sqrt(n) * 1e-8 / 0.5)
+    assert np.abs(batch - alone[::-1]).max() > 0.1  # of other tables
