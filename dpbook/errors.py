@@ -14,6 +14,9 @@ from dpbook.rankers.local_pairs import PairResponses
 
 __all__ = ["expected_wrong_pairs", "pair_errors"]
 
+# An upper tail of the number of people asked, left out of sums of doubles.
+NEGLIGIBLE = 1e-20
+
 
 @dataclass(frozen=True, eq=False)
 class PairErrors:
@@ -75,4 +78,8 @@ def _people_asked(ranker: PairResponses, users: int) -> tuple[Ints, Array]:
         return np.array([low, low + 1]), np.array([1 - rest / pairs, rest / pairs])
     asked = np.arange(m + 1)
     weight = scipy.stats.binom.pmf(asked, m, k / pairs)
-    return asked[weight > 0], weight[weight > 0]
+    # The more are asked, the rarer is a tie, and an error if people lean the right way: what the
+    # upper tail adds is no larger, relative to the whole, than twice its own probability.
+    tail = np.cumsum(weight[::-1])[::-1]
+    kept = (weight > 0) & (tail > NEGLIGIBLE)
+    return asked[kept], weight[kept]

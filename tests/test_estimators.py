@@ -570,3 +570,14 @@ def test_a_step_that_is_too_long_is_shortened_until_the_objective_falls(length):
     end, score = _newton._advance(Quadratic(), start, -length * start, curvature * start, 1e-9)
     assert curvature @ end**2 < curvature @ start**2
     assert (score == curvature * end).all()
+
+
+@pytest.mark.parametrize("n", [6, 16, 17])
+def test_a_batch_is_fitted_as_its_tables_are_one_by_one(n):
+    rng = np.random.default_rng(n)
+    wins, noise = rng.integers(0, 4, (5, n, n)) * (1 - np.eye(n)), rng.laplace(size=(5, n))
+    batch = ridge_mle(wins, gamma=0.5, linear=noise).theta
+    alone = [ridge_mle(w, gamma=0.5, linear=z).theta for w, z in zip(wins, noise, strict=True)]
+    # Both are within sqrt(n) tol / gamma of the minimiser.
+    np.testing.assert_allclose(batch, alone, rtol=0, atol=2 * np.sqrt(n) * 1e-8 / 0.5)
+    assert np.abs(batch - alone[::-1]).max() > 0.1  # of other tables

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,8 @@ def edge_experiment(
         and ``topk_error_half_net`` for half of wins minus defeats with the noise of the counts.
         Ties (counts without noise, and their estimates) are broken by lot.
     """
-    return _experiments(fits, counts, replicates, p, [frozen], rng)[0]
+    every = np.arange(len(fits))
+    return _experiments(fits, counts, replicates, p, {frozen: every}, rng)[frozen]
 
 
 def _experiments(
@@ -121,49 +123,74 @@ def _experiments(
     counts: Sequence[NoisyCounts],
     replicates: int,
     p: float,
-    frozen: Sequence[bool],
+    wanted: Mapping[bool, NDArray[np.intp]],
     rng: Generator,
-) -> list[dict[str, Array]]:
-    """`edge_experiment` under several conventions for the noise, on the same data."""
+) -> dict[bool, dict[str, Array]]:
+    """`edge_experiment` with fresh and with frozen noise (True) on the same data.
+
+    ``wanted`` has the levels of each, as their places among the rankers.
+    """
     n, k = fits[0].unit.n_items, round(fits[0].unit.n_items / 4)
     # One stream for each purpose, so that a change of one leaves the others as they are.
     truths, data, fresh, once, counting, lots = check.generator(rng).spawn(6)
     theta = edge_truth(n, k, rng=truths)
     drawn = fits[0].noise(replicates, rng=fresh)
     same = np.broadcast_to(fits[0].noise(rng=once), drawn.shape)
-    noise = np.stack([same if one else drawn for one in frozen])[:, None]
+    noise = np.stack([same if frozen else drawn for frozen in wanted])
+    estimates = np.empty((len(wanted), len(fits), replicates, n))
     at_once, scales = _all_levels(fits)
+    mask = np.array([np.isin(np.arange(len(fits)), levels) for levels in wanted.values()])
     if p == 1:
         wins = edge_win_counts(theta, size=replicates, rng=data)
         met = np.full(wins.shape, n - 1)
-        estimates = at_once.perturb(wins, scales[:, None] * noise)
+        _solve(partial(at_once.perturb, wins), scales, noise, mask, out=estimates)
     else:
         wins, met = np.empty((2, replicates, n), dtype=np.int64)
-        estimates = np.empty((len(frozen), len(fits), replicates, n))
         for r, table in enumerate(_tables(theta, p, replicates, data)):
             wins[r], met[r] = table.sum(axis=1), table.sum(axis=1) + table.sum(axis=0)
-            estimates[:, :, r] = at_once.release(table, scales * noise[:, :, r])
+            fit = partial(at_once.release, table)
+            _solve(fit, scales, noise[:, r], mask, out=estimates[:, :, r])
     z = counts[0].noise(replicates, rng=counting)
     best = np.arange(n) >= n - k
     noisy = np.stack([ranker.perturb(wins, z) for ranker in counts])
     net = np.stack([ranker.perturb(wins - met / 2, z) for ranker in counts])
-    found = []
-    for estimate in estimates:
-        ties = deepcopy(lots)
+    found = {}
+    for (frozen, levels), all_levels in zip(wanted.items(), estimates, strict=True):
+        ties, estimate = deepcopy(lots), all_levels[levels]
         missed = {
             "topk_error_mle": top_k_error(estimate.round(_TIE_DECIMALS), best, k, rng=ties),
-            "topk_error_counts": top_k_error(noisy, best, k, rng=ties),
-            "topk_error_half_net": top_k_error(net, best, k, rng=ties),
+            "topk_error_counts": top_k_error(noisy[levels], best, k, rng=ties),
+            "topk_error_half_net": top_k_error(net[levels], best, k, rng=ties),
         }
-        found.append(strength_errors(estimate, theta) | missed)
+        found[frozen] = strength_errors(estimate, theta) | missed
     return found
 
 
 def _all_levels(fits: Sequence[PerturbedMle]) -> tuple[PerturbedMle, Array]:
-    """The fit for noise that is scaled already, for one call; and the scales, (levels, 1)."""
+    """The fit for noise that is scaled already, for one call; and the scales, (levels,)."""
     if len({fit.gamma for fit in fits}) > 1:
         raise ValueError("fits: allowed is one ridge for all levels")
-    return replace(fits[0], scale=1.0), np.array([[fit.scale] for fit in fits])
+    return replace(fits[0], scale=1.0), np.array([fit.scale for fit in fits])
+
+
+def _solve(
+    fit: Callable[[Array], Array],
+    scales: Array,
+    noise: Array,
+    mask: NDArray[np.bool_],
+    *,
+    out: Array,
+) -> None:
+    """One call of ``fit`` for all conventions and levels; one estimate for those without noise.
+
+    ``noise`` is standard, (conventions, ..., n); estimates go to ``out``, (conventions, levels,
+    ..., n), where ``mask``, (conventions, levels), asks for them.
+    """
+    convention, level = np.nonzero(mask & (scales > 0))
+    loud = scales[level].reshape(-1, *[1] * (noise.ndim - 1)) * noise[convention]
+    found = fit(np.concatenate([loud, np.zeros((1, *noise.shape[1:]))]))
+    out[convention, level] = found[:-1]
+    out[:, scales == 0] = found[-1]
 
 
 def strength_errors(estimate: Array, theta: Array) -> dict[str, Array]:
@@ -209,12 +236,25 @@ def several(
 
 
 def frozen_and_fresh(
-    n: int, count: int, size: int, *, seed: int, epsilons: Sequence[float], p: float
+    n: int,
+    count: int,
+    size: int,
+    *,
+    seed: int,
+    epsilons: Sequence[float],
+    fresh_only: Sequence[float] = (),
+    p: float,
 ) -> dict[str, list[dict[str, Array]]]:
-    """`several` under both conventions for the noise, which share truths and data."""
-    fits, counts = edge_fits(n, epsilons, p=p), edge_counts(n, epsilons)
-    runs = [_experiments(fits, counts, size, p, [True, False], g) for g in streams(seed, n, count)]
-    return dict(zip(("frozen", "fresh"), map(list, zip(*runs, strict=True)), strict=True))
+    """`several` under both conventions for the noise, which share truths and data.
+
+    The levels of ``fresh_only`` come after ``epsilons``, with fresh noise.
+    """
+    levels = [*epsilons, *fresh_only]
+    fits, counts = edge_fits(n, levels, p=p), edge_counts(n, levels)
+    wanted = {True: np.arange(len(epsilons)), False: np.arange(len(levels))}
+    runs = [_experiments(fits, counts, size, p, wanted, g) for g in streams(seed, n, count)]
+    names = (("frozen", True), ("fresh", False))
+    return {name: [run[frozen] for run in runs] for name, frozen in names}
 
 
 def streams(seed: int, n: int, count: int) -> Iterator[Generator]:
@@ -230,8 +270,8 @@ def summary_rows(
 ) -> list[dict[str, Any]]:
     """Means and standard deviations of several runs, one row for each metric and privacy level.
 
-    ``sd`` is that over the replicates of a run, as published; ``sd_between`` that of the means of
-    the runs; ``replicates`` those of all runs together.
+    ``sd`` is that over the replicates of a run, as published (0 for a single one); ``sd_between``
+    that of the means of the runs; ``replicates`` those of all runs together.
     """
     rows = []
     for metric in metrics:
@@ -281,9 +321,12 @@ def complete_run(
     theta = edge_truth(n, k, rng=rng)
     wins = edge_win_counts(theta, size=size, rng=rng)
     at_once, scales = _all_levels(fits)
-    found = {}
-    for name, z in noises(fits[0], size, vectors, rng).items():
-        estimate = at_once.perturb(wins, scales[:, None] * z)
+    drawn, found = noises(fits[0], size, vectors, rng), {}
+    noise = np.stack([*drawn.values()])
+    estimates = np.empty((len(drawn), len(fits), *wins.shape))
+    mask = np.full(estimates.shape[:2], True)
+    _solve(partial(at_once.perturb, wins), scales, noise, mask, out=estimates)
+    for name, estimate in zip(drawn, estimates, strict=True):
         missed = top_k_error(estimate.round(_TIE_DECIMALS), best, k, rng=rng)
         found[name] = {"topk_error_mle": missed, **strength_errors(estimate, theta)}
     z = counts[0].noise(size, rng=rng)

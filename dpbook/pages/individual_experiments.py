@@ -156,8 +156,9 @@ def edge_errors(
     lots = count.noise(size, rng=rng)
     i, j = np.triu_indices(n, 1)
     wins = np.empty((size, n))
-    for r in range(size):
-        first = rng.random(i.size) * (1 + np.exp(theta[r, j] - theta[r, i])) < 1
+    weight = np.exp(theta)
+    for r, e in enumerate(weight):
+        first = rng.random(i.size) * (e[i] + e[j]) < e[i]
         wins[r] = np.bincount(np.where(first, i, j), minlength=n)
     levels = [
         _all_errors(mle.perturb(wins, on_score), counts.perturb(wins, on_counts), theta, lots)
@@ -272,7 +273,23 @@ def survey_distances(
     -----
     CCW23, section 4.2.
     """
-    calibrated = SURVEY_FITS[check.choice("kind", kind, tuple(SURVEY_FITS))]
+    (found,) = survey_distances_by_kind(
+        survey, fractions=fractions, epsilons=epsilons, kinds=[kind], size=size, rng=rng
+    ).values()
+    return found
+
+
+def survey_distances_by_kind(
+    survey: PairTable,
+    *,
+    fractions: Sequence[float],
+    epsilons: Sequence[float],
+    kinds: Sequence[str],
+    size: int,
+    rng: np.random.Generator,
+) -> dict[str, dict[str, Array]]:
+    """`survey_distances` of several kinds on the same subsamples, with the same noise."""
+    calibrated = {k: SURVEY_FITS[check.choice("kind", k, tuple(SURVEY_FITS))] for k in kinds}
     shares = [check.probability("fractions", p, zero=False) for p in fractions]
     if not shares or np.any(np.diff(shares) >= 0):
         raise ValueError(f"fractions = {list(fractions)!r}: allowed are decreasing shares")
@@ -285,24 +302,22 @@ def survey_distances(
     wins = np.broadcast_to(survey.counts, (size, n, n))
     ties = np.broadcast_to(np.triu(survey.ties), (size, n, n))
     whole = ranks_from_scores(survey.half_tied_counts().sum(axis=-1))
-    rows, before = [], 1.0
-    for p in shares:
+    names = ("l2", "linf", "hamming", "hamming to full")
+    shape, before = (len(shares), len(noisy), size), 1.0
+    found = {kind: {name: np.empty(shape) for name in names} for kind in calibrated}
+    for a, p in enumerate(shares):
         wins, ties = rng.binomial(wins, p / before), rng.binomial(ties, p / before)
         before = p
         seen = wins + (ties + np.swapaxes(ties, 1, 2)) / 2
         public, counts = plain.release(seen, on_score, centre=True), seen.sum(axis=-1)
         order = ranks_from_scores(by_lot.perturb(counts, lots))
-        row = []
-        for epsilon, ranker in zip(epsilons, noisy, strict=True):
-            private = calibrated(n, p, epsilon).release(seen, on_score, centre=True)
+        for b, (epsilon, ranker) in enumerate(zip(epsilons, noisy, strict=True)):
             ranks = ranks_from_scores(ranker.perturb(counts, on_counts))
-            row.append(
-                {
-                    "l2": np.linalg.norm(private - public, axis=-1),
-                    "linf": np.abs(private - public).max(axis=-1),
-                    "hamming": (ranks != order).mean(axis=-1),
-                    "hamming to full": (ranks != whole).mean(axis=-1),
-                }
-            )
-        rows.append(row)
-    return {name: np.array([[cell[name] for cell in row] for row in rows]) for name in rows[0][0]}
+            for kind, distances in found.items():
+                fit = calibrated[kind](n, p, epsilon)
+                gap = fit.release(seen, on_score, centre=True) - public
+                distances["l2"][a, b] = np.linalg.norm(gap, axis=-1)
+                distances["linf"][a, b] = np.abs(gap).max(axis=-1)
+                distances["hamming"][a, b] = (ranks != order).mean(axis=-1)
+                distances["hamming to full"][a, b] = (ranks != whole).mean(axis=-1)
+    return found

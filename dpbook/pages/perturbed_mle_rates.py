@@ -132,6 +132,13 @@ def edge_study(
     rho = btl_probabilities(theta)
     expected = p * rho * ~np.eye(theta.size, dtype=bool)
     noise = ranker.noise(size, rng=rng)
+    if p == 1:  # win counts say all, and no table is made
+        wins = edge_win_counts(theta, size=size, rng=rng)
+        scaled = np.stack([np.zeros_like(noise), ranker.scale * noise])
+        public, released = replace(ranker, scale=1).perturb(wins, scaled)
+        population = ridge_mle(expected, gamma=ranker.gamma).theta
+        parts = ErrorParts(population - theta, public - population, released - public)
+        return parts, scaled[1]
     runs = []
     for z in np.array_split(noise, -(-size * theta.size**2 // 8_000_000)):  # keeps memory small
         wins = edge_wins(rho, p=p, size=len(z), rng=rng)
