@@ -27,7 +27,7 @@ from dpbook.book.sphinx_ext import (
 )
 
 #: Tables that take what they show from the file of another.
-FILES = {"survivors": "mutants", "alarms": "grid"}
+FILES = {"survivors": "mutants", "random_survivors": "random_mutants", "alarms": "grid"}
 Shown = tuple[str, Sequence[str], list[Row]]
 
 
@@ -132,6 +132,44 @@ def survivors(found: dict[str, Any]) -> Shown:
     return words, ("file", "what was broken", "state", "why nothing can notice"), rows
 
 
+def random_mutants(found: dict[str, Any]) -> Shown:
+    """A sample of all mutants: what was killed in each module, and what follows for all."""
+    rows: list[Row] = [
+        [
+            [nodes.literal(text=file)],
+            *(grouped(row[key]) for key in ("tried", "killed", "explained")),
+        ]
+        for file, row in found["modules"].items()
+    ]
+    counts, least = found["counts"], found["at least"]
+    either = counts["killed"] + counts["explained"]
+    words = (
+        f"Of {grouped(found['sites'])} sites {grouped(counts['tried'])} were tried (seed "
+        f"{found['seed']}): {grouped(counts['killed'])} were killed, which makes at least "
+        f"{least['killed']:.1%} of all at 95 %; {grouped(either)} were killed or explained, "
+        f"at least {least['either']:.1%}. {grouped(found['tests'])} tests took part; "
+        f"{grouped(found['left out'])} did not, since they take more than {found['slow']:g} "
+        f"seconds or are skipped."
+    )
+    return words, ("module", "tried", "killed", "explained"), rows
+
+
+def random_survivors(found: dict[str, Any]) -> Shown:
+    """The mutants of the sample that no test noticed, with the reason where there is one."""
+    rows: list[Row] = [
+        [
+            [nodes.literal(text=f"{row['file']}:{row['line']}")],
+            [nodes.literal(text=row["old"])],
+            [nodes.literal(text=row["new"] or "(nothing)")],
+            row["why"] or "not explained",
+        ]
+        for row in found["survivors"]
+    ]
+    open_ones = sum(not row["why"] for row in found["survivors"])
+    words = f"{grouped(len(rows))} survived; {grouped(open_ones)} of them have no explanation."
+    return words, ("place", "line", "mutant", "why no test notices"), rows
+
+
 def wing_words(states: dict[str, int]) -> str:
     """How many of a column were caught."""
     return f"{states.get('caught', 0)} of {sum(states.values())}"
@@ -209,7 +247,10 @@ def matrix(found: dict[str, Any]) -> Shown:
 
 SHOWN: dict[str, Callable[[Any], Shown]] = {
     function.__name__: function
-    for function in (mutants, survivors, grid, alarms, twice, faults, matrix)
+    for function in (
+        *(mutants, survivors, random_mutants, random_survivors),
+        *(grid, alarms, twice, faults, matrix),
+    )
 }
 
 

@@ -14,12 +14,24 @@ from dpbook.book.trust import FILES, SHOWN
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = {"runs": 3, "planned": 4, "claims": 1200, "contradictions": 1, "not_applicable": 0}
 MUTANT = {"kind": "tie", "wing": "science", "state": "caught"}
+RANDOM = {
+    **{"seed": 5, "sites": 1000, "slow": 2, "tests": 9, "left out": 1},
+    "counts": {"tried": 10, "killed": 8, "explained": 1},
+    "at least": {"killed": 0.493, "either": 0.606},
+    "modules": {"a.py": {"tried": 10, "killed": 8, "explained": 1}},
+    "survivors": [
+        {"file": "a.py", "line": 3, "operator": "AddNot", "old": "x", "new": "y", "why": why}
+        for why in ("a reason", "")
+    ],
+}
 EXAMPLES = {
     "mutants": {
         "counts": {"wing": {"science": {"caught": 1, "survived": 1}}, "kind": {"tie": {}}},
         "mutants": [MUTANT, MUTANT | {"state": "survived"}],
     },
     "survivors": {"mutants": [MUTANT, MUTANT | {"state": "survived", "file": "a.py", "why": "w"}]},
+    "random_mutants": RANDOM,
+    "random_survivors": RANDOM,
     "grid": {"pages": {"01-one": PAGE | {"failed": 0, "not_finite": 0, "longest": 2}}},
     "alarms": {
         "statistical": [
@@ -39,6 +51,8 @@ EXAMPLES = {
 WORDS = {
     "mutants": "Of 2 seeded defects: 1 caught, 1 survived.",
     "survivors": "1 are open",
+    "random_mutants": "8 were killed, which makes at least 49.3% of all at 95 %; 9 were killed or",
+    "random_survivors": "2 survived; 1 of them have no explanation.",
     "grid": "3 of 4 planned runs were made; of their 1\u202f200 checks of a claim 1 contradicted",
     "alarms": "In 42 statistical checks at most 0.04 false alarms",
     "twice": "9 are the same byte for byte; the exceptions are a.json: the time of day.",
