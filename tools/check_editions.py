@@ -43,10 +43,15 @@ def lines_of(pages: Iterable[Page]) -> Iterator[str]:
 
 def secrets(pages: list[Page], public: str = "") -> list[str]:
     """Lines that stand in solutions, and neither elsewhere on the pages nor in `public`."""
-    shown = plain("\n".join([*lines_of(page_of(page, "student") for page in pages), public]))
-    found = dict.fromkeys(lines_of(pages))
-    # Roles and directives become other words.
-    lines = [line for line in found if not re.search(r"^[:`]|\{[\w:-]+\}`", line)]
+    shown = lines_of(page_of(page, "student") for page in pages)
+    return distinctive(lines_of(pages), "\n".join([*shown, public]))
+
+
+def distinctive(lines: Iterable[str], public: str) -> list[str]:
+    """Those of some lines that are long enough to be told from all that is public."""
+    shown = plain(public)
+    # Roles and directives become other words, and headings have some added.
+    lines = [line for line in dict.fromkeys(lines) if not re.search(r"^[:`#]|\{[\w:-]+\}`", line)]
     return [line for line in lines if len(plain(line)) >= LONG and plain(line) not in shown]
 
 
@@ -80,16 +85,12 @@ def main(argv: list[str]) -> int:
     folders = [place(out, edition) / "html" for edition in ("teacher", "student")]
     if missing := [folder for folder in folders if not (folder / "index.html").is_file()]:
         raise PageError(f"no book at {missing[0]}; run `make book` for both values of EDITION")
-    code = [path.read_text("utf-8") for path in (ROOT / "dpbook").rglob("*.py")]
-    public = "\n".join([*code, (ROOT / "book" / "claims.yml").read_text("utf-8")])
     teaching = [ROOT / f"{name}.md" for name in FOR_TEACHERS]
-    wanted = secrets(find_pages(ROOT), public)
-    wanted += [
-        line
-        for path in teaching
-        for line in path.read_text("utf-8").splitlines()
-        if "$" not in line and "{" not in line and len(plain(line)) >= LONG
-    ]
+    others = [*(ROOT / "dpbook").rglob("*.py"), *(ROOT / "book").glob("*.yml")]
+    others += [path for path in (ROOT / "book").glob("*.md") if path not in teaching]
+    public = "\n".join(path.read_text("utf-8") for path in others)
+    told = [line for path in teaching for line in path.read_text("utf-8").splitlines()]
+    wanted = [*secrets(find_pages(ROOT), public), *distinctive(told, public)]
     in_teachers, in_students = (leaks(folder, wanted) for folder in folders)
     print(f"{len(wanted)} lines are in solutions, or on pages for teachers, alone.")
     print(
