@@ -77,10 +77,6 @@ _BLOCKS = {"p", "li", "ul", "ol", "div", "tr", "td", "th", "dd", "dt", "dl", "pr
 _BLOCKS |= {"table", "span", "br", "em", "strong", "a", "code", "figure", "img", "svg"}
 
 
-#: Signs that MathJax stretches to a line or a brace begin outside the paper, and are cut there.
-_STRETCHED = re.compile(r"\s*[\ue000-\uf8ff]+\s*$")
-
-
 def squeeze(text: str) -> str:
     """Letters alone: no spaces, ligatures or hyphens at ends of lines."""
     return re.sub(r"[\s\u00ad\u200b\ufffd]+", "", unicodedata.normalize("NFKC", text))
@@ -101,7 +97,8 @@ def read_page(page: PageObject) -> tuple[str, float, float]:
     places: list[float] = []
 
     def note(text: str, cm: list[float], tm: list[float], *_: object) -> None:
-        if text.strip() and not _STRETCHED.match(text):
+        # A sign that is stretched to a line or a brace begins outside the paper, and is cut there.
+        if text.strip() and abs(cm[0]) < 20 * abs(cm[3]):
             places.append(tm[4] * cm[0] + tm[5] * cm[2] + cm[4])
 
     text = page.extract_text(visitor_text=note)

@@ -161,6 +161,17 @@ def test_the_same_book_gives_the_same_bytes(printed, tmp_path):
 
 
 @needs_browser
+def test_the_other_paper(printed, tmp_path):
+    html, out, _ = printed
+    assert pdf.make(BROWSER, html, tmp_path / "letter", paper="letter", only="02-*") == 0
+    sizes = [
+        tuple(round(float(side)) for side in pypdf.PdfReader(path).pages[0].mediabox[2:])
+        for path in (tmp_path / "letter" / "02-two.pdf", out / "02-two.pdf")
+    ]
+    assert sizes == [(612, 792), (595, 842)]
+
+
+@needs_browser
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
