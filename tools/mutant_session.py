@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from inspect import CO_OPTIMIZED
@@ -65,6 +66,13 @@ def in_fork(work: Callable[[], Any], seconds: float) -> Any:
     return answer
 
 
+def compiled(source: str, path: str) -> CodeType:
+    """The code of a module; Python may find a mutant odd (``1 is 0``), which is no error here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(source, path, "exec")
+
+
 def codes(code: CodeType) -> list[tuple[tuple[str, int], CodeType]]:
     """The functions of a module and its classes, not those inside functions; bodies as well."""
     found = [((code.co_qualname, code.co_firstlineno), code)]
@@ -84,7 +92,7 @@ def same(a: CodeType, b: CodeType) -> bool:
 
 def patch(path: str, before: str, after: str) -> bool:
     """Give living functions the mutated code; False if more than functions has changed."""
-    old, new = (codes(compile(text, path, "exec")) for text in (before, after))
+    old, new = (codes(compiled(text, path)) for text in (before, after))
     if [name for name, _ in old] != [name for name, _ in new] or len(dict(old)) < len(old):
         return False
     changed = {name: b for (name, a), (_, b) in zip(old, new, strict=True) if not same(a, b)}
@@ -238,7 +246,7 @@ class Session:
         usual, note = SourceFileLoader.get_code, Note()
 
         def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
-            return compile(source, path, "exec") if loader.path == path else usual(loader, name)
+            return compiled(source, path) if loader.path == path else usual(loader, name)
 
         for name, module in list(sys.modules.items()):
             file = str(getattr(module, "__file__", None) or "")

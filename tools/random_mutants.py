@@ -24,7 +24,7 @@ from cosmic_ray.operators.provider import OperatorProvider
 from scipy.stats import beta
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mutant_session import QUIET, Session
+from mutant_session import QUIET, Session, compiled
 
 from dpbook.book.output import claim_folder, write_whole
 
@@ -92,7 +92,12 @@ def draw(sources: dict[str, str], sample: int, seed: int) -> tuple[list[Mutant],
         share = sample * len(there) / total
         wanted = min(int(share) + (rng.random() < share % 1), len(there))
         for mutant in (rng.choice(site) for site in rng.sample(there, wanted)):
-            old, new = sources[file].splitlines(), mutated(sources[file], mutant).splitlines()
+            changed = mutated(sources[file], mutant)
+            try:
+                compiled(changed, file)
+            except SyntaxError:  # no program, so nothing to notice
+                continue
+            old, new = sources[file].splitlines(), changed.splitlines()
             old, new = old[mutant["line"] - 1 :], new[mutant["line"] - 1 :]
             gone = mutant["operator"] == "RemoveDecorator"
             texts = {"old": old[0].strip(), "new": "" if gone else new[0].strip()}

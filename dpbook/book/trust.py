@@ -144,8 +144,8 @@ def random_mutants(found: dict[str, Any]) -> Shown:
     counts, least = found["counts"], found["at least"]
     either = counts["killed"] + counts["explained"]
     words = (
-        f"Of {grouped(found['sites'])} sites {grouped(counts['tried'])} were tried (seed "
-        f"{found['seed']}): {grouped(counts['killed'])} were killed, which makes at least "
+        f"Of {grouped(found['sites'])} sites in {', '.join(found['of'])} "
+        f"{grouped(counts['tried'])} were tried (seed {found['seed']}): {grouped(counts['killed'])} were killed, which makes at least "
         f"{least['killed']:.1%} of all at 95 %; {grouped(either)} were killed or explained, "
         f"at least {least['either']:.1%}. {grouped(found['tests'])} tests took part; "
         f"{grouped(found['left out'])} did not, since they take more than {found['slow']:g} "

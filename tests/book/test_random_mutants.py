@@ -1,9 +1,11 @@
 """Mutants drawn at random: a weak suite lets some through, a strong one none."""
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ import pytest
 pytest.importorskip("cosmic_ray", reason="tools/requirements.txt is not installed")
 
 ROOT = Path(__file__).resolve().parents[2]
+_spec = importlib.util.spec_from_file_location("mutant_session", ROOT / "tools/mutant_session.py")
+session = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(session)
 CODE = '''\
 """1 + 1 is not drawn."""
 
@@ -73,3 +78,19 @@ def test_a_strong_suite_kills_all_and_a_weak_one_does_not(tmp_path):
     survived = {(row["line"], row["operator"].partition("_")[0]) for row in weak["survivors"]}
     assert {(7, "NumberReplacer"), (4, "NumberReplacer")} <= survived
     assert weak["counts"]["killed"] >= 1  # 1 makes the inverted condition raise
+
+
+def test_a_mutant_that_looks_odd_to_python_is_tried():
+    odd = "odd = 1 is 0"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SyntaxError):
+            compile(odd, "odd.py", "exec")
+        assert session.compiled(odd, "odd.py")
+
+
+def test_a_fault_of_the_tool_is_no_noticed_mutant():
+    assert session.in_fork(lambda: 1, 60) == 1
+    assert session.in_fork(lambda: os._exit(3), 60) is None
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        session.in_fork(lambda: 1 / 0, 60)

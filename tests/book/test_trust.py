@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = {"runs": 3, "planned": 4, "claims": 1200, "contradictions": 1, "not_applicable": 0}
 MUTANT = {"kind": "tie", "wing": "science", "state": "caught"}
 RANDOM = {
-    **{"seed": 5, "sites": 1000, "slow": 2, "tests": 9, "left out": 1},
+    **{"of": ["rankers"], "seed": 5, "sites": 1000, "slow": 2, "tests": 9, "left out": 1},
     "counts": {"tried": 10, "killed": 8, "explained": 1},
     "at least": {"killed": 0.493, "either": 0.606},
     "modules": {"a.py": {"tried": 10, "killed": 8, "explained": 1}},
@@ -51,7 +51,7 @@ EXAMPLES = {
 WORDS = {
     "mutants": "Of 2 seeded defects: 1 caught, 1 survived.",
     "survivors": "1 are open",
-    "random_mutants": "8 were killed, which makes at least 49.3% of all at 95 %; 9 were killed or",
+    "random_mutants": "in rankers 10 were tried (seed 5): 8 were killed, which makes at least 49.3% of all at 95 %; 9 were killed or",
     "random_survivors": "2 survived; 1 of them have no explanation.",
     "grid": "3 of 4 planned runs were made; of their 1\u202f200 checks of a claim 1 contradicted",
     "alarms": "In 42 statistical checks at most 0.04 false alarms",
