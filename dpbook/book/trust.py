@@ -143,11 +143,12 @@ def random_mutants(found: dict[str, Any]) -> Shown:
     ]
     counts, least = found["counts"], found["at least"]
     either = counts["killed"] + counts["explained"]
+    killed = grouped(counts["killed"])
     words = (
         f"Of {grouped(found['sites'])} sites in {', '.join(found['of'])} "
-        f"{grouped(counts['tried'])} were tried (seed {found['seed']}): {grouped(counts['killed'])} were killed, which makes at least "
-        f"{least['killed']:.1%} of all at 95 %; {grouped(either)} were killed or explained, "
-        f"at least {least['either']:.1%}. {grouped(found['tests'])} tests took part; "
+        f"{grouped(counts['tried'])} were tried (seed {found['seed']}): {killed} were killed, "
+        f"which makes at least {least['killed']:.1%} of all at 95 %; {grouped(either)} were killed "
+        f"or explained, at least {least['either']:.1%}. {grouped(found['tests'])} tests took part; "
         f"{grouped(found['left out'])} did not, since they take more than {found['slow']:g} "
         f"seconds or are skipped."
     )
