@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpbook.mechanisms import hypercube
 from dpbook.mechanisms.hypercube import (
     hypercube_response,
     hypercube_response_pmf,
@@ -83,3 +84,16 @@ def test_hypercube_keeps_shapes_and_refuses_bad_values() -> None:
         hypercube_scale(3, 1.0, "open")
     with pytest.raises(ValueError, match="dimension"):
         hypercube_response_pmf(np.ones(17), 1.0)
+
+
+def test_sign_vectors_stop_at_twenty() -> None:
+    assert len(hypercube.sign_vectors(20)) == 2**20
+    with pytest.raises(ValueError, match="dimension"):
+        hypercube.sign_vectors(21)
+
+
+def test_a_law_over_all_pairs_of_many_corners_is_refused() -> None:
+    """Sixteen entries of 0 round to every corner: 2^16 truths beside 2^16 answers."""
+    assert hypercube_response_pmf(np.ones(16), 1.0).sum() == pytest.approx(1, abs=1e-9)
+    with pytest.raises(ValueError, match="values"):
+        hypercube_response_pmf(np.zeros(16), 1.0)

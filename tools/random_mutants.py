@@ -131,7 +131,7 @@ def summary(tried: list[Mutant], why: list[dict[str, str]], **more: Any) -> dict
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Try a sample; status 1 if a survivor has no explanation."""
+    """Try a sample; status 1 if a survivor has no explanation, 2 if nothing was tried."""
     parser = argparse.ArgumentParser(description="Would a mutant drawn at random be noticed?")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sample", type=int, default=400, metavar="N")
@@ -150,7 +150,10 @@ def main(arguments: list[str] | None = None) -> int:
     tests = sorted(str(path) for glob in given.tests for path in root.glob(glob))
     claim_folder(root / "_build")
     session = Session(root, sources, drawn, mutated, given)
-    pytest.main([*QUIET, "--rootdir", str(root), *tests], plugins=[session])
+    status = pytest.main([*QUIET, "--rootdir", str(root), *tests], plugins=[session])
+    if status != 0 or not session.tried:
+        print(f"nothing is written: pytest ended with {status}, {len(session.tried)} mutants tried")
+        return 2
     path = root / EXPLAINED
     why = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
     facts = {"seed": given.seed, "sample": len(drawn), "sites": total, "of": given.of}
@@ -160,7 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.summary:
         text = json.dumps(found, indent=1, ensure_ascii=False)
         write_whole(root / given.summary, text + "\n")
-    return int(not session.tried or any(not one["why"] for one in found["survivors"]))
+    return int(any(not one["why"] for one in found["survivors"]))
 
 
 if __name__ == "__main__":
