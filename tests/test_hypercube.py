@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.mechanisms import hypercube
 from dpbook.mechanisms.hypercube import (
     hypercube_response,
     hypercube_response_pmf,
@@ -87,9 +86,9 @@ def test_hypercube_keeps_shapes_and_refuses_bad_values() -> None:
 
 
 def test_sign_vectors_stop_at_twenty() -> None:
-    assert len(hypercube.sign_vectors(20)) == 2**20
+    assert len(sign_vectors(20)) == 2**20
     with pytest.raises(ValueError, match="dimension"):
-        hypercube.sign_vectors(21)
+        sign_vectors(21)
 
 
 def test_a_law_over_all_pairs_of_many_corners_is_refused() -> None:
