@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.about import about, words
 from dpbook.book.compare import RELEASES, Change, changes, load, released
+from dpbook.book.editions import EDITIONS, this_edition
 from dpbook.book.sphinx_ext import Row, _row_uri, _table, output_dir
 
 FEED = "changes.xml"
@@ -67,6 +68,8 @@ def add_footer(
 ) -> None:
     """On ``html-page-context``: version, commit and profile, and how to cite the page."""
     here = about(Path(app.srcdir), output_dir(app.srcdir))
+    if this_edition() != EDITIONS[0]:
+        here["edition"] = this_edition()
     shown = f'<p class="about-build">{escape(_sentence(here))}</p>'
     source = Path(app.srcdir, "CITATION.cff")
     if doctree is not None and source.is_file():

@@ -139,6 +139,7 @@ def test_what_is_built_for_students_holds_no_solution(project):  # noqa: F811
     assert {*check_editions.leaks(out / "html", told)} == {*told}
     assert check_editions.leaks(out / "student" / "html", told) == {}
     page = (out / "student/html/notebooks/01-one.html").read_text(encoding="utf-8")
+    assert "edition student." in page
     for kept in ("Apply, 5 minutes.", "Count on from", "Not answered yet.", "Afterwards."):
         assert kept in page
     assert "Afterwards" in (out / "student/html/_sources/notebooks/01-one.ipynb").read_text()
