@@ -81,7 +81,7 @@ def test_kill_9_in_execution(
     assert not list(out.rglob("*.ipynb"))
 
     page_writer(tiny_book / "notebooks" / "01-one.ipynb", "1 + 1")
-    monkeypatch.setattr(build, "render", lambda root, out: True)
+    monkeypatch.setattr(build, "render", lambda *args: True)
     assert main(["build"], tiny_book) == 0
 
 
@@ -186,7 +186,7 @@ def test_a_broken_file_is_named_before_anything_runs(
 ) -> None:
     page_writer(tiny_book / "notebooks" / "01-one.ipynb", "import dpbook.ranking")
     monkeypatch.setattr(build, "run_pages", lambda *args, **options: [])
-    monkeypatch.setattr(build, "render", lambda root, out: True)
+    monkeypatch.setattr(build, "render", lambda *args: True)
     write_whole(tiny_book / "_build" / ".dpbook", "")
     write_whole(tiny_book / "_build" / "html" / "index.html", "previous")
     name, content, words = BROKEN[fault]
