@@ -400,6 +400,20 @@ def test_no_lie_of_the_solver_becomes_a_bound(monkeypatch, lie):
     assert calls
 
 
+def test_a_dual_of_the_wrong_sign_gives_no_bound():
+    """Priced at 8 instead of at most 0, the row x_ab + x_bc - x_ac <= 1 would "prove" too much."""
+    counts = np.array([[0, 0, 10], [10, 0, 0], [0, 10, 0]])
+    search = kemeny._Search(counts)
+    row, right = sparse.csr_array([[1.0, -1.0, 1.0]]), np.ones(1)
+    bounds = np.array([[0.0, 1.0]] * 3)
+    best = held_karp(counts.tolist())
+    for price in (8.0, -8.0, 0.0):
+        assert search._bound(row, right, bounds, np.array([price])) <= best
+    # the control, by hand: every x at its better end, at the price with the wrong sign
+    reduced = search.price - 8.0 * row.toarray()[0]
+    assert search.base + 8.0 + np.minimum(reduced, 0).sum() > best
+
+
 def test_a_solver_that_is_believed_would_be_caught(monkeypatch):
     """The control: with the solver's own optimum as the bound the lie above gets through."""
     lying(monkeypatch, lambda found, rng: infeasible(too_good(found, rng), rng))
@@ -461,3 +475,26 @@ def test_local_search_does_at_least_as_well_as_the_best_single_move():
             costs.append(est.kemeny_score(np.argsort(moved), counts))
         found = est.local_search_ranking(counts, start)
         assert est.kemeny_score(found, counts) <= min(costs) + 1e-9
+
+
+def test_local_search_takes_the_best_move_every_time():
+    """Another program tries every move and counts its cost anew; all gains differ."""
+
+    def best_moves(counts):
+        order = list(range(len(counts)))
+        while True:
+            tried = []
+            for p, q in itertools.permutations(range(len(counts)), 2):
+                moved = [item for item in order if item != order[p]]
+                moved.insert(q, order[p])
+                tried.append((est.kemeny_score(np.argsort(moved), counts), moved))
+            cost, moved = min(tried)
+            if cost >= est.kemeny_score(np.argsort(order), counts) - 1e-9:
+                return np.argsort(order)
+            order = moved
+
+    rng = np.random.default_rng(7)
+    for n in (4, 5, 6, 7) * 5:
+        counts = rng.random((n, n))
+        np.fill_diagonal(counts, 0)
+        assert (est.local_search_ranking(counts, np.arange(n)) == best_moves(counts)).all()

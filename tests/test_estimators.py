@@ -24,6 +24,7 @@ from dpbook.estimators import (
 )
 from dpbook.estimators._complete import WinCounts
 from dpbook.estimators._logistic import Matrices, Pairs
+from dpbook.estimators.debiased import fit_scores
 from dpbook.models import LINKS, btl_probabilities, edge_wins
 
 WINS = np.array([[0, 7, 9, 4], [3, 0, 6, 5], [1, 4, 0, 2], [2, 6, 8, 0]])
@@ -581,3 +582,13 @@ def test_a_batch_is_fitted_as_its_tables_are_one_by_one(n):
     # Both are within sqrt(n) tol / gamma of the minimiser.
     np.testing.assert_allclose(batch, alone, rtol=0, atol=2 * np.sqrt(n) * 1e-8 / 0.5)
     assert np.abs(batch - alone[::-1]).max() > 0.1  # of other tables
+
+
+def test_a_constant_added_to_all_scores_is_no_information():
+    """Strengths are differences: what rounding, or an offset, leaves of a mean must not count."""
+    score = np.array([1.5, 0.25, -0.5, -1.25])
+    fit, moved = (fit_scores(score + offset, 4.0, gamma=0.5) for offset in (0.0, 0.125))
+    assert (fit.theta == moved.theta).all()
+    assert abs(fit.theta.sum()) < 1e-12
+    # the control: the scores matter otherwise
+    assert np.abs(fit_scores(score[::-1], 4.0, gamma=0.5).theta - fit.theta).max() > 0.1

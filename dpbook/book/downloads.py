@@ -118,7 +118,19 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
         if done.returncode or not Path(made, name).is_file():
             _log.warning("the wheel was not built: %s", done.stderr.strip()[-300:])
             return
-        (folder / name).write_bytes(Path(made, name).read_bytes())
+        (folder / name).write_bytes(plain_archive(Path(made, name)))
+
+
+def plain_archive(path: Path) -> bytes:
+    """The same archive, its files readable by all: their modes depend on who builds."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+        for one in old.infolist():
+            entry = zipfile.ZipInfo(one.filename, one.date_time)
+            entry.external_attr = 0o100644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            new.writestr(entry, old.read(one))
+    return made.getvalue()
 
 
 class DownloadsDirective(SphinxDirective):

@@ -171,11 +171,25 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
         if "text/plain" in data:  # for example the repr of a table's styler
             data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", data["text/plain"])
     for cell in notebook.cells:
+        if "outputs" in cell:
+            cell["outputs"] = _joined(cell["outputs"])
         empty = () if cell.metadata.get("tags") else ("tags",)  # papermill adds the empty list
         for entry in ("papermill", "execution", *empty):
             cell.metadata.pop(entry, None)
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell["id"] = "injected-parameters"
+
+
+def _joined(found: list[Any]) -> list[Any]:
+    """Outputs with what is printed in one piece: where a kernel cuts it is a matter of time."""
+    kept: list[Any] = []
+    for one in found:
+        before = kept[-1] if kept else {}
+        if one["output_type"] == "stream" and before.get("name") == one["name"]:
+            before["text"] += one["text"]
+        else:
+            kept.append(one)
+    return kept
 
 
 def plain(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import re
 import zipfile
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpbook.book import editions, live, rendering
-from dpbook.book.downloads import with_advice
+from dpbook.book.downloads import plain_archive, with_advice
 from dpbook.book.pages import PageError, find_pages
 from tests.book.test_sphinx import project  # noqa: F401  (a fixture)
 
@@ -156,3 +157,19 @@ def test_the_search_for_solutions_looks_into_archives_and_through_markup(tmp_pat
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
         archive.writestr("inside.py", needle)
     assert check_editions.leaks(tmp_path, [needle]) == {needle: "c.zip/inside.py"}
+
+
+def test_a_wheel_is_the_same_whoever_builds_it(tmp_path):
+    def wheel(mode):
+        path = tmp_path / f"{mode:o}.whl"
+        entry = zipfile.ZipInfo("dpbook/__init__.py", (1980, 1, 1, 0, 0, 0))
+        entry.external_attr = (0o100000 | mode) << 16
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(entry, "x = 1\n")
+        return path
+
+    one, other = wheel(0o644), wheel(0o600)
+    assert one.read_bytes() != other.read_bytes()
+    assert plain_archive(one) == plain_archive(other)
+    with zipfile.ZipFile(io.BytesIO(plain_archive(one))) as archive:
+        assert archive.read("dpbook/__init__.py") == b"x = 1\n"

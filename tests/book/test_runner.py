@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import build
+from dpbook.book import build, runner
 from dpbook.book.cli import main
 from dpbook.book.editions import place
 from dpbook.book.keys import page_key
@@ -253,3 +253,13 @@ def test_the_longest_cell_is_counted_in_what_its_kernel_computed(
     assert (computed.error, waited.error) == (None, None)
     assert 0.9 < computed.longest < 2
     assert waited.longest < 0.9 and waited.seconds > 2
+
+
+def test_what_is_printed_is_one_piece_wherever_the_kernel_cut_it() -> None:
+    def printed(text: str, name: str = "stdout") -> dict[str, object]:
+        return {"output_type": "stream", "name": name, "text": text}
+
+    picture = {"output_type": "display_data", "data": {}, "metadata": {}}
+    cut = [printed("a\n"), printed("b\n"), picture, printed("c"), printed("d", "stderr")]
+    whole = [printed("a\nb\n"), picture, printed("c"), printed("d", "stderr")]
+    assert runner._joined(cut) == runner._joined(whole) == whole
