@@ -60,9 +60,16 @@ def compare(one: Path, two: Path, exceptions: dict[str, str] | None = None) -> d
 
 
 def first_difference(one: bytes, two: bytes) -> str:
-    """The first line that differs, both ways, from a little before the place; empty if none."""
+    """The first line that differs, both ways, from a little before the place; empty if none.
+
+    Of what is no text only the place.
+    """
     if one == two:
         return ""
+    if b"\0" in one or b"\0" in two:
+        least = min(len(one), len(two))
+        place = next((i for i in range(least) if one[i] != two[i]), least)
+        return f"byte {place} of {len(one)} and {len(two)}"
     lines, others = one.split(b"\n"), two.split(b"\n")
     pairs = enumerate(zip(lines, others, strict=False), start=1)
     shorter = min(len(lines), len(others))

@@ -70,3 +70,8 @@ def test_what_is_published_is_what_a_run_wrote():
     assert not found["different"] and found["exceptions"].keys() <= twice.EXCEPTIONS.keys()
     assert {name: tuple(pair) for name, pair in found["varied"].items()} == twice.VARIED
     assert min(found["control"][key] for key in found["control"] if key != "page") > 0
+
+
+def test_of_what_is_no_text_only_the_place_is_told():
+    assert twice.first_difference(b"PK\0\1a", b"PK\0\1b") == "byte 4 of 5 and 5"
+    assert twice.first_difference(b"PK\0\1", b"PK\0\1b") == "byte 4 of 4 and 5"
