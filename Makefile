@@ -42,7 +42,7 @@ live: book  ## the book, and beside it what reruns its pages in the reader's bro
 	$(BIN)/dpbook live --edition $(EDITION)
 
 live-check:  ## every claim a second time, in a browser, against the records of the book
-	test -f _build/html/live/build.json || $(MAKE) live
+	test -f _build/html/live/build.json || $(MAKE) live ARGS=
 	$(BIN)/python tools/live_check.py $(ARGS)
 
 pdf: book  ## the book as PDF, and each page alone (Chromium prints; ARGS goes to the book)
