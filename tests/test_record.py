@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpbook.privacy import Edge, WholeRanking, record_play
 from dpbook.rankers import NoisyCounts, NoisyPairs, PerturbedMle
@@ -74,6 +75,21 @@ def test_gaussian_noise_is_counted_in_l2() -> None:
     report = play(ranker.publish, TABLE, TABLE.T, declared=declared)
     assert report.l2 == pytest.approx(declared) and report.l1 == 0 and not report.violations
     assert play(ranker.publish, TABLE, TABLE.T, declared=0.9 * declared).violations
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_ratio_of_gaussian_noise_is_that_of_its_density(seed: int) -> None:
+    """Against the normal density as a library has it."""
+    unit = WholeRanking(3, users=1)
+    ranker = NoisyPairs.private(1.0, unit, delta=1e-6)
+    released = ranker.publish(TABLE, rng=np.random.Generator(np.random.PCG64(seed)))
+    pairs = np.triu_indices(3, 1)
+    sides = [
+        norm.logpdf(released[pairs], (table - table.T)[pairs], ranker.scale).sum()
+        for table in (TABLE, TABLE.T)
+    ]
+    report = play(ranker.publish, TABLE, TABLE.T, seed=seed)
+    assert report.ratio == pytest.approx(sides[0] - sides[1], abs=1e-6)
 
 
 def test_what_follows_a_release_may_look_at_it() -> None:

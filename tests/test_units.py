@@ -220,6 +220,8 @@ def test_neighbours_of_a_ranking_match_naive_enumeration(users):
     assert classes(found) == classes(pairs)
     less, more = next(WholeRanking(3, users, "add_remove").neighbours())
     assert less.sum() == 3 * (users - 1) and more.sum() == 3 * users
+    least = next(WholeRanking(3, 1, "add_remove").neighbours("counts"))  # who is first has won most
+    assert [side.tolist() for side in least] == [[0, 0, 0], [2, 1, 0]]
 
 
 # ------------------------------------------------------------------ data that keep to a design
