@@ -166,7 +166,7 @@ def test_a_huge_epsilon_never_lies():
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 5.0, 40.0])
-@pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.93])
+@pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.93, 1.0])
 def test_debiased_response_has_the_stated_mean_and_variance(epsilon, p):
     # Both moments by summing over the two outcomes, with a and b as the paper has them.
     reported = np.array([1 - p, p]) @ randomized_response_pmf(epsilon)

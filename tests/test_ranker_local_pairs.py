@@ -95,7 +95,8 @@ def test_what_is_printed() -> None:
     for unit, loss in ((THREE, 1.0), (FOUR, math.log(1 + math.e))):
         closed = Hypercube.printed(1.0, unit)
         laws = [closed.pmf(places) for places in all_rankings(unit.n_items)]
-        assert closed.loss()[1] == pytest.approx(loss) == pytest.approx(worst_loss(laws))
+        low, high = closed.loss()
+        assert low == high == pytest.approx(loss) == pytest.approx(worst_loss(laws))
 
 
 # ------------------------------------------------------------------ sampler and channel
@@ -179,6 +180,16 @@ def test_everybody_answers_k_different_pairs(design: str, k: int) -> None:
     assert asked.min() >= 0 and asked.max() < 6
     if design == "balanced":
         assert np.ptp(np.bincount(asked.ravel(), minlength=6)) <= 1
+
+
+@pytest.mark.parametrize("k", [2, 15, 16, 17, 20])
+def test_questions_are_drawn_by_floyds_sampling(k: int) -> None:
+    """As Bentley and Floyd (1987) print it: what is taken already makes way for the last one."""
+    draw, chosen = rng(9), [list[int]() for _ in range(200)]
+    for top in range(21 - k, 21):
+        for row, number in zip(chosen, draw.integers(0, top + 1, size=200).tolist(), strict=True):
+            row.append(top if number in row else number)
+    assert _questions(200, 21, k, "random", rng(9)).tolist() == chosen
 
 
 @pytest.mark.parametrize("design", DESIGNS)

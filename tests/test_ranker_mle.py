@@ -1,6 +1,7 @@
 """The perturbed maximum-likelihood estimate: density, sampler, loss and calibration."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -116,6 +117,22 @@ def test_the_estimate_is_found_however_loud_the_noise(epsilon):
     noise = ranker.noise(300, rng=rng())
     theta = ranker.release(wins, noise)
     np.testing.assert_allclose(theta * ranker.gamma, -ranker.scale * noise, rtol=1e-12, atol=20)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_estimate_is_found_however_heavy_the_counts(seed):
+    """The counts have last digits beyond the solver's 1e-8: n sums of n terms, each rounded."""
+    n, games = 20, 10**12
+    wins = np.triu(rng(seed).integers(0, games, (n, n)), 1)
+    wins += np.tril(games - wins.T, -1)
+    met = (n - 1) * games
+    ranker = PerturbedMle(Edge(n), 1.0, 1000.0 * met)
+    noise = ranker.noise(rng=rng(seed))
+    theta = ranker.release(wins, noise)
+    for i in range(n):
+        terms = games * special.expit(theta[i] - np.delete(theta, i))
+        score = math.fsum([*terms, *-wins[i], ranker.gamma * theta[i], noise[i]])
+        assert abs(score) < n * met * np.finfo(float).eps
 
 
 # ------------------------------------------------------------------ loss

@@ -313,6 +313,8 @@ def test_budgets_add_up_or_do_not():
     gauss = CappedKwikSort.private(0.8, unit, 30, share=0.25, delta=1e-4)
     assert gaussian_profile(2 * math.sqrt(30), gauss.scale, 0.6) == pytest.approx(1e-4, rel=1e-6)
     assert gauss.fallback.loss()[0] == pytest.approx(0.2) and gauss.loss()[1] == math.inf
+    alike = CappedKwikSort(unit, 300.0, 30)  # with one scale: 30 leads and then 45 move by 2 each
+    assert alike.loss()[0] == pytest.approx(2 * (30 + 45) / 300)
 
 
 def test_printed_budgets_and_the_ranking_alone():
