@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -135,12 +136,40 @@ def test_the_estimate_is_found_however_heavy_the_counts(seed):
         assert abs(score) < n * met * np.finfo(float).eps
 
 
+def test_heavy_counts_with_a_small_ridge_leave_only_their_last_digits():
+    """The tolerance is for the worst theta, about counts / ridge; this one stays near 0."""
+    n, games = 20, 10**12
+    wins = np.triu(rng(1).integers(games // 3, games // 2, (n, n)), 1)
+    wins += np.tril(games - wins.T, -1)
+    ranker = PerturbedMle(Edge(n), 1.0, 1.0)
+    noise = ranker.noise(rng=rng(1))
+    theta = ranker.release(wins, noise)
+    assert np.abs(theta).max() < 1
+    for i in range(n):
+        terms = games * special.expit(theta[i] - np.delete(theta, i))
+        score = math.fsum([*terms, *-wins[i], ranker.gamma * theta[i], noise[i]])
+        # sums of 2 n terms and a theta with a last digit, 100 times as much by the next tolerance
+        assert abs(score) < 100 * 3 * n * (n - 1) * games * np.finfo(float).eps
+
+
 # ------------------------------------------------------------------ loss
 
 
 def _loss_on_a_grid(scale: float, gamma: float) -> float:
     u = np.linspace(0, 1, 200_001)
     return 2 / scale + float((2 * u / scale + np.log(1 + 2 * u * (1 - u) / gamma)).max())
+
+
+@pytest.mark.parametrize("scale", [1.5, 1e3, 1e10, 1e14])
+def test_the_loss_keeps_its_digits_at_any_scale(scale):
+    """The stationary point of what one exchange loses, in fifty digits."""
+    gamma = 0.2 * scale
+    with localcontext(prec=50):
+        s, g = Decimal(scale), Decimal(gamma)
+        u = min(1, (1 - s + ((1 - s) ** 2 + 2 * (g + s)).sqrt()) / 2)
+        removed = max(2 * x / s + (1 + 2 * x * (1 - x) / g).ln() for x in (Decimal(1), u))
+        exact = float(2 / s + removed)
+    assert PerturbedMle(Edge(5), scale, gamma).loss()[1] == pytest.approx(exact, rel=1e-14, abs=0)
 
 
 def _shown_loss(ranker: PerturbedMle) -> float:

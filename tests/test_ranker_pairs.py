@@ -258,6 +258,17 @@ def test_lower_end_of_the_loss_is_approached_by_profiles(n, make_one):
     assert (lower > 1) == (make_one == NoisyPairs.described)
 
 
+@pytest.mark.parametrize("n", [3, 4])
+def test_almost_no_noise_loses_what_the_leads_do_at_most(n):
+    """All chances but one underflow; the law of many people has a closed form all the same."""
+    crowd, two = NoisyPairs(WholeRanking(n), 1e-3), NoisyPairs(WholeRanking(3, users=2), 1e-3)
+    lower, upper = crowd.loss("ranking")
+    assert (n - 1) * 2 / 1e-3 <= lower <= upper <= crowd.loss()[1] == n * (n - 1) / 1e-3
+    assert two.loss("ranking") == (0.0, two.loss()[1])
+    found = two.at_loss(1.0, "ranking")
+    assert found.loss("ranking")[1] == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_lower_end_of_the_loss_is_at_least_that_of_two_users(n):
     one = pair_table([range(n)], n)

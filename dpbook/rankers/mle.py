@@ -7,6 +7,7 @@ estimate: the density follows from the change of variables.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from math import comb, expm1, inf, log1p
@@ -121,10 +122,11 @@ class PerturbedMle(Ranker):
             size = float(np.abs(linear).max())
             terms = (n + 8) * degree + 8 * size
             terms += (self.gamma + degree / 2) * (size + degree) / self.gamma
-            tol = float(np.finfo(float).eps) * terms
-            if tol <= 1e-8:
-                raise
-            return fit(gamma=self.gamma, linear=linear, tol=tol).theta
+            most, tol = float(np.finfo(float).eps) * terms, 1e-8
+        while (tol := 100 * tol) < most:  # that is for the worst theta; others need far less
+            with suppress(RuntimeError):
+                return fit(gamma=self.gamma, linear=linear, tol=tol).theta
+        return fit(gamma=self.gamma, linear=linear, tol=max(most, 1e-8)).theta
 
     def logpdf(self, theta: ArrayLike, data: Data) -> Array:
         """Log-density of the release at ``theta``, not centred, given the data; shape (...).
@@ -210,7 +212,9 @@ def _exchange_loss(scale: float, gamma: float) -> float:
     """
     # Stationary points of 2u/scale + log1p(2u(1-u)/gamma): gamma + 2u - 2u^2 + scale(1 - 2u) = 0.
     linear, constant = 1 - scale, gamma + scale
-    u = float(np.clip((linear + np.sqrt(linear**2 + 2 * constant)) / 2, 0, 1))
+    root = float(np.sqrt(linear**2 + 2 * constant))
+    # The larger root; with a large scale linear + root would cancel.
+    u = min((linear + root) / 2 if linear > 0 else constant / (root - linear), 1.0)
     removed = max(2 * x / scale + np.log1p(2 * x * (1 - x) / gamma) for x in (1.0, u))
     return float(2 / scale + removed)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import comb, exp, inf, log, sqrt
+from math import comb, inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,9 @@ class OfRankings(Ranker):
 
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration: `pmf` on all neighbours that the unit lists."""
-        return (check_mechanism(self.pmf, self.unit.neighbours("leads")).loss,) * 2
+        loss = check_mechanism(self.pmf, self.unit.neighbours("leads")).loss
+        most = self._release_loss()[1]
+        return (0.0, most) if loss == inf > most else (loss, loss)  # a chance has come out as 0
 
     def _counts(self, data: ArrayLike, *, whole: bool = False) -> Array:
         """Tables of counts, shape (..., n, n): of so many items, of one crowd, as the unit says."""
@@ -168,7 +170,7 @@ class NoisyPairs(OfRankings):
         if self.unit.users is not None or self.solver == "kemeny":
             return super()._ranking_loss()
         n, move = self.unit.n_items, self.unit.step / self.scale
-        tied = _log_identity(n, 0.5) - _log_identity(n, 0.5 * exp(-move))
+        tied = _log_identity(n, -log(2)) - _log_identity(n, -log(2) - move)
         bound = [0.0, 0.0, move]
         for k in range(3, n + 1):
             best = _three_items(self.scale, self.unit.step) if k == 3 else float(tied[k])
@@ -313,12 +315,12 @@ def _all_but_one(lead: Array, most: float) -> Array:
     return np.asarray(chance + chance_ahead(lead - end).prod() / 3)
 
 
-def _log_identity(n: int, p: float) -> Array:
+def _log_identity(n: int, log_p: float) -> Array:
     """Log-chances of the identity on 0, ..., n items when every pair is won with chance p."""
     logs = np.zeros(n + 1)
     for k in range(2, n + 1):
         parts = np.logaddexp.reduce(logs[:k] + logs[:k][::-1])  # over the places of the pivot
-        logs[k] = (k - 1) * log(p) + parts - log(k)
+        logs[k] = (k - 1) * log_p + parts - log(k)
     return logs
 
 
