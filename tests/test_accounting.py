@@ -137,7 +137,11 @@ def test_an_epsilon_that_is_none_is_refused(epsilon):
 
 @pytest.mark.parametrize("count", [0, 1.5, True, [1, 2, 3]])
 def test_a_count_that_is_none_is_refused(count):
-    for call in (person_epsilon, lambda e, q: composed_response_delta(e, q, 1.0)):
+    for call in (
+        person_epsilon,
+        lambda e, q: composed_response_delta(e, q, 1.0),
+        lambda e, q: composed_response_epsilon(e, q, 0.1),
+    ):
         with pytest.raises(ValueError, match="count = "):
             call(1.0, count)
 
@@ -163,3 +167,16 @@ def test_the_bracket_holds_the_exact_epsilon_to_the_last_digit(epsilon, q, share
         low, high = map(Decimal, composed_response_epsilon(epsilon, q, delta))
         assert low <= exact <= high
         assert high - low <= Decimal("1e-11") * pure
+
+
+@pytest.mark.parametrize("above", [0.3, 2.0])
+@pytest.mark.parametrize(("epsilon", "q"), [(8.0, 2), (8.0, 9), (10.0, 3)])
+def test_the_bracket_holds_the_exact_epsilon_where_rounding_moves_it_most(epsilon, q, above):
+    """There delta hardly falls with epsilon; the next loss is (q - 2) epsilon."""
+    with localcontext(prec=60):
+        pure, chance = q * Decimal(epsilon), (1 + (-Decimal(epsilon)).exp()) ** -q
+        delta = float(chance * (1 - (Decimal(above) - 2 * Decimal(epsilon)).exp()))
+        exact = pure + (1 - Decimal(delta) / chance).ln()
+        assert exact > (q - 2) * Decimal(epsilon)  # so the formula holds
+        low, high = map(Decimal, composed_response_epsilon(epsilon, q, delta))
+        assert low <= exact <= high

@@ -108,6 +108,16 @@ def test_a_root_is_enclosed():
         (golden + 1).certificate()
 
 
+def test_digits_that_one_end_alone_does_not_share_are_refused():
+    for low, high in (
+        ("1.0000000000047", "1.0000000000052"),  # rounded to 1, up to ...005
+        ("2.9999999999948", "2.9999999999953"),  # rounded to 3, from ...995 on
+    ):
+        ball = _new(("wide",), Decimal(low), Decimal(high))
+        with pytest.raises(ValueError, match="digits = 12: allowed are fewer"):
+            ball.certificate()
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match=r"value = 0\.5"):
         Ball(0.5)

@@ -151,6 +151,17 @@ def test_where_it_fails_is_found_exactly():
     )
 
 
+def test_the_worst_is_named_by_its_loss_at_epsilon_one():
+    """By hand: a loses 2 epsilon, b epsilon + log 4, c less than b at 1; at 2 a loses most."""
+    four, both = Polynomial((0, 4)), t * t + Polynomial((0, 4))
+    sides = {"x": {"a": t * t, "b": four, "c": one + one}, "y": {"a": one, "b": one, "c": both}}
+    laws = {name: ExactLaw(weights) for name, weights in sides.items()}
+    found = check_mechanism(laws.get, [("x", "y")], epsilon="all")
+    assert found.violations == 3 and (found.pair, found.outcome) == (("x", "y"), "b")
+    losses = {x: check_mechanism(lambda side, x=x: laws[side].at(x), [("x", "y")]) for x in (1, 2)}
+    assert {x: report.outcome for x, report in losses.items()} == {1: "b", 2: "a"}
+
+
 @pytest.mark.parametrize("steps", [1, 2])
 def test_a_noisy_count_loses_what_the_profile_says(steps):
     counts = {v: discrete_laplace_law(v, 0, 4, steps) for v in range(5)}

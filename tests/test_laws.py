@@ -361,6 +361,7 @@ def test_the_two_algorithms_stay_within_the_bound():
         (lambda: top_k_law([1], 1, scale=1.0), "scores"),
         (lambda: top_k_law([[1, 2], [3, 4]], 1, scale=1.0), "scores"),
         (lambda: top_k_law([1, 2.5], 1, scale=1.0, noise="discrete_laplace"), "scores"),
+        (lambda: top_k_law([1, 2.6], 1, scale=1.0, noise="discrete_laplace"), "scores"),
         (lambda: top_k_law([1, 2], 1, scale=1.0, noise="gauss"), "noise"),
         (lambda: ranking_law(range(8), scale=1.0), "scores"),
         (lambda: ranking_law([1, 2], scale=-1.0), "scale"),

@@ -287,5 +287,16 @@ def test_data_sets_that_cannot_be_keys_are_allowed():
 
 
 def test_laplace_profile_refuses_shifts_beyond_its_stated_error():
-    with pytest.raises(ValueError, match="shift exceeds"):
-        laplace_profile([3000, 3000], 1.0, 0.0)
+    for shift in ([3000, 3000], [40.5]):
+        with pytest.raises(ValueError, match="shift exceeds 40 scales"):
+            laplace_profile(shift, 1.0, 0.0)
+    assert laplace_profile([40], 1.0, 0.0) == pytest.approx(-math.expm1(-20))
+
+
+def test_discrete_laplace_profile_takes_a_hundred_thousand_steps_and_no_more():
+    """One count moved by an even d: at epsilon 0 the worst event is noise below d / 2."""
+    z = math.exp(-1 / 50_000)
+    found = discrete_laplace_profile([100_000], 50_000, 0.0)
+    assert found == pytest.approx(1 - (z**50_000 + z**50_001) / (1 + z))
+    with pytest.raises(ValueError, match="allowed are at most 100000 steps"):
+        discrete_laplace_profile([99_999, -2], 50_000, 0.0)

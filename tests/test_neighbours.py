@@ -8,7 +8,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dpbook.privacy import edge_datasets, edge_neighbours, outcome_counts, sensitivity
+from dpbook.privacy import Person, edge_datasets, edge_neighbours, outcome_counts, sensitivity
+from dpbook.privacy.neighbours import most_sums
 
 KINDS = ("flip", "exchange", "both")
 
@@ -79,6 +80,19 @@ def test_the_number_of_edge_neighbours_has_a_closed_form():
         assert edge_neighbours(row, kind="flip").shape == (present, 6)
         assert edge_neighbours(row, kind="exchange").shape == (2 * present * absent, 6)
         assert len(edge_neighbours(row)) == present + 2 * present * absent
+
+
+@pytest.mark.parametrize("design", ["each_pair_once", "each_pair_or_skip"])
+def test_the_bound_on_the_sums_of_bundles_is_one_by_hand(design):
+    bundles = Person(3, design=design).contributions()
+    rows, sums = [tuple(row) for row in bundles.tolist()], {(0, 0, 0)}
+    for terms in range(1, 7):
+        sums = {tuple(a + b for a, b in zip(s, row, strict=True)) for s in sums for row in rows}
+        assert len(sums) <= most_sums(bundles, terms)
+        # in a box, whose third side the two others tell if all bundles have three wins
+        box = (2 * terms + 1) ** (2 if design == "each_pair_once" else 3)
+        assert most_sums(bundles, terms) == min(box, math.comb(terms + len(rows) - 1, terms))
+    assert most_sums(bundles, 1) == len(rows)
 
 
 # ------------------------------------------------------------------ sensitivity

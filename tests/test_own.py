@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import expon, laplace, norm, rv_histogram
+from scipy.stats import expon, laplace, logistic, norm, rv_histogram
 
 from dpbook.models import all_rankings
 from dpbook.privacy import (
@@ -54,6 +54,15 @@ def test_exponential_noise_on_two_items_has_a_closed_form() -> None:
     assert report.loss == pytest.approx(math.log((1 - tail) / tail), abs=1e-9)
     assert sorted(report.chances) == pytest.approx([tail, 1 - tail], abs=1e-9)
     assert check_ranker(norm(scale=2), Edge(2)).loss != pytest.approx(report.loss, abs=1e-3)
+
+
+def test_narrow_logistic_noise_has_a_closed_form() -> None:
+    """The difference of two logistic noises lies below x in u (u - 1 - x) / (u - 1)^2, u = e^x."""
+    x, u = 10, math.exp(10)
+    ratio = u * (u - 1 - x) / (1 - u + u * x)
+    assert check_ranker(logistic(scale=0.1), Edge(2)).loss == pytest.approx(
+        math.log(ratio), abs=1e-7
+    )
 
 
 def test_a_mechanism_that_looks_at_names_is_seen() -> None:

@@ -106,6 +106,7 @@ def test_what_follows_a_release_may_look_at_it() -> None:
         (lambda c, rng: c + rng.laplace(size=3), "move by 2 scales, 1 declared, most at laplace"),
         (lambda c, rng: c + rng.laplace(scale=c[0], size=3), "scale = 2 and 1"),
         (lambda c, rng: c + c[0] * rng.laplace(size=3), "multiplied by 2 and 1"),
+        (lambda c, rng: (rng.laplace(c[0], 2), rng.laplace(c[1], c[0])), "call 2, laplace in"),
         (lambda c, rng: c + rng.integers(c[0], size=3), "argument 1 = 2 and 1"),
         (lambda c, rng: c[:1] + rng.laplace(size=c[0]), "2 and 1 numbers are released"),
         (lambda c, rng: sum(rng.laplace(size=c[0])), "1 and 1 calls, the first that differs"),

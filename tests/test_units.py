@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import FrozenInstanceError
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -101,6 +102,11 @@ def test_the_number_of_bundles():
     assert len(Person(5, design="ranking").contributions()) == 120
     for n, wins in ((3, 4), (5, 2), (6, 6)):
         assert len(Person(n, wins).contributions()) == math.comb(wins + n - 1, n - 1)
+
+
+def test_one_answer_among_many_items_has_few_bundles():
+    """One answer among 450 items is a win of one of them: 450 bundles, of 100,000 allowed."""
+    assert (Person(450, 1).contributions() == np.eye(450)[::-1]).all()
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -336,3 +342,9 @@ def test_data_that_keep_it_are_taken(unit, data):
 def test_what_is_no_unit_is_refused_by_name(call, name):
     with pytest.raises(ValueError, match=rf"^{name}\b"):
         call()
+
+
+@pytest.mark.parametrize("unit", [Edge(3), Person(3, 2), WholeRanking(3)])
+def test_a_unit_stays_what_was_checked(unit):
+    with pytest.raises(FrozenInstanceError):
+        unit.n_items = 1
