@@ -16,8 +16,11 @@ from pathlib import Path
 from bs4 import BeautifulSoup, NavigableString, Tag
 from pypdf import PageObject, PdfReader
 
-#: What paper leaves out; the title page says so.
-LEFT_OUT = "details.hide, details.live, .slider, .try, form, script, .headerlink, .claim-filters"
+#: What paper leaves out, as the title page says; and words for those who hear the page.
+LEFT_OUT = (
+    "details.hide, details.live, .slider, .try, form, script, .headerlink, .claim-filters, "
+    ".visually-hidden"
+)
 #: What must be found: kind and where it stands in the HTML.
 KINDS = (
     ("heading", "h1, h2, h3, h4"),

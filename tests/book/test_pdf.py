@@ -35,6 +35,8 @@ ONE = f"""<section id="one"><h1>1. One<a class="headerlink" href="#one">#</a></h
 <figcaption><p><span class="caption-number">Fig. 1.1 </span>A dot as large as a house.</p>
 </figcaption></figure></div>
 <div class="highlight"><pre>{"long_name + " * 30}</pre></div>
+<p>See the <a href="02-two.html">map<span class="visually-hidden"> around AB-T1</span></a>.</p>
+<table><tbody><tr><td><code><span class="pre">{"wide_" * 40}</span></code></td></tr></tbody></table>
 <table><caption>A wide table</caption><tbody>{WIDE}</tbody></table>
 <div class="exercise admonition" id="ex-1"><p class="admonition-title">Exercise 1.1 (The flip)</p>
 <p>How many flips are there?</p></div>
@@ -55,7 +57,10 @@ def write_book(folder, one=ONE, two=TWO):
         ("book/index.html", FRONT),
         ("notebooks/01-one.html", PAGE.format(one)),
         ("notebooks/02-two.html", PAGE.format(two)),
-        ("_static/book.css", "h1 {color: #000}"),
+        (
+            "_static/book.css",
+            "h1 {color: #000} .visually-hidden {display: none} .pre {white-space: nowrap}",
+        ),
         ("_static/mathjax/tex-chtml.js", ""),
         ("_images/dot.svg", DOT),
     ):
