@@ -207,7 +207,7 @@ class Smallest:
         if not self.possible:
             return "not at this size"
         if np.isinf(self.high):
-            return f"above {outward(self.low, -1)}"
+            return f"above {outward(self.low, -1)}" if self.low else "not told by so few runs"
         high = outward(self.high, 1)
         return f"{outward(self.low, -1)} to {high}" if self.low else f"at most {high}"
 

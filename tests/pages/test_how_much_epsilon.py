@@ -174,6 +174,7 @@ def test_what_is_not_found_is_said_so():
     assert str(page.Study(steps_at(99), 1, 0.9, 1e-3).smallest(2)) == "above 20"
     assert str(page.Study(steps_at(0.001), 1, 0.9, 1e-3).smallest(2)) == "at most 0.01"
     assert str(page.Smallest(0.1316, 0.1634)) == "0.13 to 0.17"
+    assert str(page.Smallest(0.0, np.inf)) == "not told by so few runs"
 
 
 def test_rounding_only_widens():
