@@ -24,9 +24,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.editions import notebook_of, this_edition
 from dpbook.book.exercises import checks
+from dpbook.book.output import plain_entry
 
 FOLDER, ARCHIVE = "downloads", "notebooks.zip"
-_THE_PAST = (1980, 1, 1, 0, 0, 0)  # a date would make two builds differ
 _log = logging.getLogger(__name__)
 
 
@@ -100,9 +100,9 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
             shown = notebook_of(json.loads(committed), this_edition())
             text = json.dumps(with_advice(shown, name), indent=1) + "\n"
             path.write_text(text, encoding="utf-8")
-            zipped.writestr(zipfile.ZipInfo(f"notebooks/{path.name}", _THE_PAST), text)
+            zipped.writestr(plain_entry(f"notebooks/{path.name}"), text)
         ledger = Path(app.srcdir, "book", "claims.yml").read_text(encoding="utf-8")
-        zipped.writestr(zipfile.ZipInfo("book/claims.yml", _THE_PAST), ledger)
+        zipped.writestr(plain_entry("book/claims.yml"), ledger)
     folder = out / FOLDER
     folder.mkdir(exist_ok=True)
     (folder / ARCHIVE).write_bytes(archive.getvalue())
@@ -126,10 +126,7 @@ def plain_archive(path: Path) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
         for one in old.infolist():
-            entry = zipfile.ZipInfo(one.filename, one.date_time)
-            entry.external_attr = 0o100644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, old.read(one))
+            new.writestr(plain_entry(one.filename), old.read(one))
     return made.getvalue()
 
 

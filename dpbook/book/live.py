@@ -23,7 +23,7 @@ from typing import Any
 from dpbook.book.editions import EDITIONS, page_of, place
 from dpbook.book.keys import reached
 from dpbook.book.ledger import raw_entries
-from dpbook.book.output import sole_build, write_whole
+from dpbook.book.output import plain_entry, sole_build, write_whole
 from dpbook.book.pages import Page, PageError, find_pages
 
 FOLDER = "live"  # in the HTML
@@ -31,7 +31,6 @@ MANIFEST = "_static/live-manifest.js"
 _OURS = Path(__file__).with_name("runtime")  # apart: no page depends on what lies there
 _PINS = json.loads((_OURS / "pins.json").read_text(encoding="utf-8"))
 _CORE = ("pyodide.asm.js", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip")
-_THE_PAST = (1980, 1, 1, 0, 0, 0)  # a date would make two builds differ
 # Tests, headers, stubs, other backends and fonts, data for examples: a third of the bytes.
 _LEFT_OUT = re.compile(
     r"(^|/)(tests?|sample_data|docs?|examples|include|distutils|misc|_pyinstaller|datasets|odr"
@@ -187,9 +186,7 @@ def _trim(path: Path) -> None:
     with zipfile.ZipFile(path) as full, zipfile.ZipFile(slim, "w", zipfile.ZIP_DEFLATED) as kept:
         for item in full.infolist():
             if not _LEFT_OUT.search(item.filename) and not item.is_dir():
-                info = zipfile.ZipInfo(item.filename, _THE_PAST)
-                info.compress_type = zipfile.ZIP_DEFLATED
-                kept.writestr(info, full.read(item), compresslevel=9)
+                kept.writestr(plain_entry(item.filename), full.read(item), compresslevel=9)
     slim.replace(path)
 
 
@@ -216,6 +213,5 @@ def _pack(root: Path, path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as kept:
         for file in sorted((root / "dpbook").rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
-                info = zipfile.ZipInfo(file.relative_to(root).as_posix(), _THE_PAST)
-                info.compress_type = zipfile.ZIP_DEFLATED
-                kept.writestr(info, file.read_bytes(), compresslevel=9)
+                entry = plain_entry(file.relative_to(root).as_posix())
+                kept.writestr(entry, file.read_bytes(), compresslevel=9)

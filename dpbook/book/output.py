@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,3 +65,11 @@ def write_whole(path: Path, text: str) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def plain_entry(name: str) -> zipfile.ZipInfo:
+    """A compressed file of an archive that says nothing of when and by whom it was made."""
+    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o100644 << 16
+    return entry

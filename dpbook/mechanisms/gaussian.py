@@ -17,6 +17,7 @@ from dpbook import _validation as check
 Array = NDArray[np.float64]
 
 _NARROW = 0.1  # ratio of sensitivity to scale below which differences lose their digits
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # of the integral that stands for them
 
 
 def gaussian_profile(sensitivity: float, scale: float, epsilons: ArrayLike) -> Array:
@@ -73,9 +74,8 @@ def _delta(ratio: float, eps: Array) -> Array:
         # The two Mills ratios agree in their first digits: the integral of what erfcx falls by.
         with np.errstate(over="ignore"):  # far out, where the density is 0 all the same
             centre = np.minimum(eps / ratio, 1e3)
-        nodes, weights = np.polynomial.legendre.leggauss(6)
-        x = (centre[..., None] + ratio / 2 * nodes) / root
-        slope = (2 / math.sqrt(math.pi) - 2 * x * erfcx(x)).clip(min=0.0) @ weights / 2
+        x = (centre[..., None] + ratio / 2 * _NODES) / root
+        slope = (2 / math.sqrt(math.pi) - 2 * x * erfcx(x)).clip(min=0.0) @ _WEIGHTS / 2
         return np.asarray(np.exp(-0.5 * (ratio / 2 - centre) ** 2) / 2 * slope * ratio / root)
     upper, lower = ratio / 2 - eps / ratio, -ratio / 2 - eps / ratio
     # exp(eps) phi(lower) = phi(upper), so both terms are phi(upper) times a Mills ratio.

@@ -123,10 +123,12 @@ class PerturbedMle(Ranker):
             terms = (n + 8) * degree + 8 * size
             terms += (self.gamma + degree / 2) * (size + degree) / self.gamma
             most, tol = float(np.finfo(float).eps) * terms, 1e-8
+            if most <= tol:
+                raise
         while (tol := 100 * tol) < most:  # that is for the worst theta; others need far less
             with suppress(RuntimeError):
                 return fit(gamma=self.gamma, linear=linear, tol=tol).theta
-        return fit(gamma=self.gamma, linear=linear, tol=max(most, 1e-8)).theta
+        return fit(gamma=self.gamma, linear=linear, tol=most).theta
 
     def logpdf(self, theta: ArrayLike, data: Data) -> Array:
         """Log-density of the release at ``theta``, not centred, given the data; shape (...).

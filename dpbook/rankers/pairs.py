@@ -316,7 +316,10 @@ def _all_but_one(lead: Array, most: float) -> Array:
 
 
 def _log_identity(n: int, log_p: float) -> Array:
-    """Log-chances of the identity on 0, ..., n items when every pair is won with chance p."""
+    """Log-chances of the identity on 0, ..., n items when every pair is won with chance p.
+
+    Of p itself the logarithm: p may underflow.
+    """
     logs = np.zeros(n + 1)
     for k in range(2, n + 1):
         parts = np.logaddexp.reduce(logs[:k] + logs[:k][::-1])  # over the places of the pivot
