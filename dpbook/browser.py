@@ -147,6 +147,18 @@ def lighten() -> None:
     lighter.lighten_distributions()
 
 
+def import_all(sources: Sequence[str]) -> None:
+    """Import what the cells of a page import, before the first of them begins.
+
+    What cannot be imported is left to the cell, which tells of it.
+    """
+    for source in sources:
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                with contextlib.suppress(ImportError):
+                    exec(compile(ast.Module([node], []), "imports", "exec"), {})
+
+
 def sentence(glued: str, form: str) -> str:
     """A glued value as the role ``glue:text`` writes it into a sentence."""
     value: Any = glued

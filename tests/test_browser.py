@@ -48,6 +48,14 @@ def test_a_page_runs_at_given_values_and_shows_what_a_notebook_shows():
     assert told[-1]["glued"] == ["1.00", "1.0", "?"]
 
 
+def test_imports_are_made_ahead_and_nothing_else(monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    browser.import_all(
+        ["x = 1 / 0", "import no_such_module\nfrom math import no_such_name\nimport colorsys"]
+    )
+    assert "colorsys" in sys.modules
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

@@ -77,17 +77,20 @@ onmessage = async ({ data }) => {
     const made = await python;
     const absent = data.packages.filter((name) => !(name in made.loadedPackages));
     if (absent.length) await add(made, absent); // an editor came first, and needed less
-    tell({ kind: "started", seconds: (performance.now() - started) / 1000 });
     made.FS.mkdirTree("/home/pyodide/book");
     const page = data.page
       ? new TextDecoder().decode(await bytes(`./pages/${data.page}.json`)) : "null";
     made.globals.set("request_text", JSON.stringify(data));
     made.globals.set("page_text", page);
-    const run = `
+    made.runPython(`
 page, request = json.loads(page_text), json.loads(request_text)
 if page is not None:
     with open("/home/pyodide/book/ledger.json", "w", encoding="utf-8") as file:
         json.dump(page["ledger"], file)
+    browser.import_all(page["cells"])
+`);
+    tell({ kind: "started", seconds: (performance.now() - started) / 1000 });
+    const run = `
 missing = None
 def tell_unless_missing(message):
     global missing
