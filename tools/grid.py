@@ -27,6 +27,7 @@ from typing import Any
 
 import yaml
 
+from dpbook.book.about import commit
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.collect import ledger_problems
 from dpbook.book.grid import plan
@@ -262,7 +263,7 @@ def summary(whole: Mapping[str, Any]) -> dict[str, Any]:
         }
         for name, one in whole["pages"].items()
     }
-    return {"pages": pages, "statistical": whole["statistical"]}
+    return {"commit": commit(ROOT), "pages": pages, "statistical": whole["statistical"]}
 
 
 def problems(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from dpbook.book.about import commit
 from dpbook.book.output import claim_folder, write_whole
 from dpbook.book.report import aligned
 
@@ -129,7 +130,8 @@ def run_tests(python: str, result: Path) -> dict[str, Any]:
 
 def text(cells: list[dict[str, Any]]) -> str:
     """What came out, as it is stored."""
-    return json.dumps({"tests": TESTS, "cells": cells}, indent=1, ensure_ascii=False) + "\n"
+    found = {"commit": commit(ROOT), "tests": TESTS, "cells": cells}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> int:

@@ -28,6 +28,7 @@ from typing import Any
 
 import yaml
 
+from dpbook.book.about import commit
 from dpbook.book.output import claim_folder, write_whole
 
 Mutant = dict[str, Any]
@@ -120,14 +121,10 @@ class Copy:
             self._server.communicate()
 
 
-def git(root: Path, *words: str) -> str:
-    """What git answers."""
-    return subprocess.run(["git", *words], cwd=root, stdout=-1, check=True).stdout.decode()
-
-
 def tracked(root: Path) -> list[str]:
     """The files of the project."""
-    return [name for name in git(root, "ls-files", "-z").split("\0") if (root / name).is_file()]
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, stdout=-1, check=True).stdout
+    return [name for name in listed.decode().split("\0") if (root / name).is_file()]
 
 
 def keys(root: Path, files: list[str], mutants: list[Mutant]) -> dict[str, str]:
@@ -206,7 +203,7 @@ def summary(root: Path, mutants: list[Mutant], found: dict[str, Any]) -> dict[st
     counts: dict[str, Any] = {"wing": {}, "kind": {}}
     for of, by in ((of, row) for of in counts for row in rows):
         counts[of].setdefault(by[of], Counter())[by["state"]] += 1
-    return {"commit": git(root, "rev-parse", "HEAD").strip(), "counts": counts, "mutants": rows}
+    return {"commit": commit(root), "counts": counts, "mutants": rows}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -26,6 +26,7 @@ from scipy.stats import beta
 sys.path.insert(0, str(Path(__file__).parent))
 from mutant_session import QUIET, Session, compiled
 
+from dpbook.book.about import commit
 from dpbook.book.output import claim_folder, write_whole
 
 CORE = OperatorProvider()
@@ -156,8 +157,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     path = root / EXPLAINED
     why = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else []
-    facts = {"seed": given.seed, "sample": len(drawn), "sites": total, "of": given.of}
-    facts |= {"slow": given.slow, "tests": len(session.seconds), "left out": session.left_out}
+    facts = {"commit": commit(root), "seed": given.seed, "sample": len(drawn)}
+    facts |= {"sites": total, "of": given.of, "slow": given.slow}
+    facts |= {"tests": len(session.seconds), "left out": session.left_out}
     found = summary(session.tried, why or [], **facts)
     print(json.dumps(found["counts"] | {"at least": found["at least"]}))
     if given.summary:

@@ -18,6 +18,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from dpbook.book.about import commit
 from dpbook.book.build import plan
 from dpbook.book.output import claim_folder, write_whole
 from dpbook.book.pages import outputs
@@ -137,7 +138,8 @@ def main() -> int:
             commands = [["build", "--profile", given.profile, "--jobs"]]
             commands[0].append(VARIED["pages at once"][which])
         builds.append(make(copy, which, commands))
-    about: dict[str, Any] = {"profile": given.profile, "pages": [job.page.name for job in chosen]}
+    about: dict[str, Any] = {"commit": commit(ROOT), "profile": given.profile}
+    about["pages"] = [job.page.name for job in chosen]
     about |= {"each page alone": bool(given.only), "varied": VARIED} | compare(*builds)
     job = next(job for job in chosen if "seed" in job.parameters)
     differing = another_seed(job, builds[0])

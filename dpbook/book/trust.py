@@ -44,7 +44,7 @@ class TrustDirective(ClaimsDirective):
         else:
             path = Path(self.env.srcdir, "book", "trust", f"{FILES.get(name, name)}.json")
             results = _read(self.env, path)
-            found = results and SHOWN[name](results)
+            found = results and of_run(name, results)
         if found is None:
             text = "This copy of the book was built before this was run, so there is no table."
             return [nodes.paragraph(text=text)]
@@ -253,6 +253,13 @@ SHOWN: dict[str, Callable[[Any], Shown]] = {
         *(grid, alarms, twice, faults, matrix),
     )
 }
+
+
+def of_run(name: str, results: Any) -> Shown:
+    """What a run left, with the commit at which it was made, where that is known."""
+    sentence, head, rows = SHOWN[name](results)
+    known = results.get("commit") if isinstance(results, dict) else None
+    return sentence + f" (Commit {known}.)" * bool(known), head, rows
 
 
 def grouped(number: int) -> str:

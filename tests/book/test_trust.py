@@ -77,6 +77,16 @@ def test_what_is_stored_can_be_shown(name):
     assert rows and all(len(row) == len(head) for row in rows)
 
 
+def test_a_table_says_at_which_commit_it_was_made_if_that_is_known():
+    results = EXAMPLES["grid"]
+    sentence, *table = SHOWN["grid"](results)
+    assert trust.of_run("grid", results) == (sentence, *table)
+    assert trust.of_run("grid", results | {"commit": "0a1b"}) == (
+        f"{sentence} (Commit 0a1b.)",
+        *table,
+    )
+
+
 def test_the_page_shows_every_run():
     page = (ROOT / "book" / "trust.md").read_text(encoding="utf-8")
     assert all(f"{{trust}} {name}\n" in page for name in [*SHOWN, "proved", "balls"])
