@@ -174,6 +174,7 @@ def run_page(
     given: Mapping[str, Any],
     screen: Screen,
     tell: Callable[[Output], None],
+    left_out: Sequence[int] = (),
 ) -> None:
     """Run the cells of a page at some parameters, and tell of each cell and of the end.
 
@@ -187,7 +188,10 @@ def run_page(
     screen : Screen
         Installed.
     tell : callable
-        Takes a dict with ``kind``: ``refused``, ``begin``, ``cell``, ``failed`` or ``done``.
+        Takes a dict with ``kind``: ``refused``, ``begin``, ``cell``, ``failed`` or ``done``; of
+        the last, the numbers of sentences that come from cells left out are None.
+    left_out : sequence of int
+        Cells that do not run, as `dpbook.book.quick.left_out` finds them.
     """
     from dpbook.book.pages import parse_parameters
 
@@ -204,7 +208,10 @@ def run_page(
         except ValueError as error:
             tell({"kind": "refused", "name": name, "why": f"{name} = {value!r} {error}"})
             return
+    screen.glued.clear()
     for number, source in enumerate(sources):
+        if number in left_out:
+            continue
         tell({"kind": "begin", "cell": number, "words": _words(source)})
         start = time.perf_counter()
         try:
@@ -217,12 +224,12 @@ def run_page(
             return
         took = time.perf_counter() - start
         tell({"kind": "cell", "cell": number, "outputs": outputs, "seconds": took})
-    texts = []
+    texts: list[str | None] = []
     for name, form in page["glued"]:
         try:
             texts.append(sentence(screen.glued[name], form))
         except (KeyError, ValueError, TypeError):
-            texts.append("?")
+            texts.append(None if left_out and name not in screen.glued else "?")
     tell({"kind": "done", "glued": texts})
 
 

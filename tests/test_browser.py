@@ -26,13 +26,13 @@ PAGE = {
 }
 
 
-def told_of(page, given):
+def told_of(page, given, **more):
     """All that a run of a page tells."""
     screen, told = browser.Screen(), []
     saved = {name: sys.modules.get(name) for name in ("IPython", "IPython.display", "myst_nb")}
     browser.install(screen)
     try:
-        browser.run_page(page, given, screen, told.append)
+        browser.run_page(page, given, screen, told.append, **more)
     finally:
         for name, module in saved.items():
             sys.modules.pop(name)
@@ -46,6 +46,12 @@ def test_a_page_runs_at_given_values_and_shows_what_a_notebook_shows():
     assert [one["kind"] for one in told] == ["begin", "cell"] * 3 + ["done"]
     assert told[3]["outputs"] == [{"text": "1.0\n"}, {"text": "2.0\n"}]
     assert told[-1]["glued"] == ["1.00", "1.0", "?"]
+
+
+def test_cells_that_are_left_out_do_not_run_and_leave_their_numbers_to_the_published():
+    told = told_of(PAGE, {}, left_out=[1, 2])
+    assert [one["kind"] for one in told] == ["begin", "cell", "done"]
+    assert told[-1]["glued"] == [None, None, None]
 
 
 def test_imports_are_made_ahead_and_nothing_else(monkeypatch):

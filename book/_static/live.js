@@ -73,6 +73,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const bar = panel.querySelector("progress");
   const clock = panel.querySelector(".live-clock");
   const button = name => panel.querySelector(`[data-do="${name}"]`);
+  const short = button("short");
   const run = form.querySelector("[type=submit]");
   const article = document.querySelector("article");
   const byHand = () => {
@@ -109,8 +110,10 @@ document.addEventListener("DOMContentLoaded", () => {
       : typeof value === "string" ? value : JSON.stringify(value);
   });
   panel.querySelectorAll("[data-set]").forEach(one => one.addEventListener("click", () => {
-    set(one.dataset.set === "quick" ? about.quick : {});
-    say(one.dataset.set === "quick" ? "Smaller sizes: seconds instead of minutes." : "");
+    const quick = one.dataset.set === "quick";
+    set(quick ? about.quick : {});
+    if (short) short.checked = quick;
+    say(quick ? `Smaller sizes${short ? ", without the long studies" : ""}.` : "");
   }));
 
   // Values in the address: #epsilon=0.25&n_items=6; held to the ranges like typed ones.
@@ -151,6 +154,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const begin = given => {
     const results = new Array(about.cells).fill(null);
+    const leftOut = short?.checked ? about.long : [];
     let at = -1, words = "";
     const began = performance.now();
     const seconds = () => ((performance.now() - began) / 1000).toFixed(0);
@@ -165,7 +169,7 @@ document.addEventListener("DOMContentLoaded", () => {
     button("stop").disabled = false;
     bar.hidden = false;
     bar.value = 0;
-    dpbookRun.send({page: about.page, given, packages: about.packages}, data => {
+    dpbookRun.send({page: about.page, given, leftOut, packages: about.packages}, data => {
       if (data.kind === "stage") { words = data.words; say(words); progress(); }
       else if (data.kind === "begin") {
         if (at < 0) say("running the cells");
@@ -177,7 +181,7 @@ document.addEventListener("DOMContentLoaded", () => {
       else if (data.kind === "failed") fail(`Cell ${data.cell + 1} failed: ${data.why}.`);
       else if (data.kind === "done") {
         finish();
-        show(results, data.glued, given);
+        show(results, data.glued, given, new Set(leftOut));
         say(`Done in ${seconds()} s. The page shows your run; Restore brings the published one back.`);
       } else if (data.kind === "broken") fail(dpbookRun.words(data.why));
     });
@@ -196,7 +200,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const told = Object.entries(given).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
     return `your run: ${told.join(", ") || "as published"}`;
   };
-  function show(results, glued, given) {
+  function show(results, glued, given, leftOut) {
     restore();
     published = [];
     const keep = node => published.push([node, node.cloneNode(true)]);
@@ -204,8 +208,12 @@ document.addEventListener("DOMContentLoaded", () => {
     results.forEach((outputs, number) => {
       const cell = hidden.has(number) ? null : cellOf(number);
       const place = cell?.querySelector(":scope > .cell_output, :scope > details > .cell_output");
-      if (!place || !outputs) return;
+      if (!place || !(outputs || leftOut.has(number))) return;
       keep(place);
+      const badge = document.createElement("p");
+      badge.className = outputs ? "live-mark" : "live-mark left-out";
+      badge.textContent = outputs ? label : "as published: your run left this out";
+      if (!outputs) { place.prepend(badge); return; }
       const figures = [...place.querySelectorAll("img")];
       const made = outputs.map(output => {
         const figure = output.svg !== undefined && figures.shift();
@@ -213,15 +221,14 @@ document.addEventListener("DOMContentLoaded", () => {
         figure.src = dpbookRun.source(output.svg);
         return figure.closest("figure") || figure;
       });
-      const badge = document.createElement("p");
-      badge.className = "live-mark";
-      badge.textContent = label;
       place.replaceChildren(badge, ...made);
       place.classList.add("live-changed");
     });
     article.querySelectorAll(".pasted-text[data-glue]").forEach(span => {
+      const told = glued[Number(span.dataset.glue)];
+      if (told === null) return; // of a cell that was left out
       keep(span);
-      span.textContent = glued[Number(span.dataset.glue)];
+      span.textContent = told;
       span.classList.add("live-changed");
       span.title = label;
     });

@@ -21,11 +21,15 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.editions import page_of, this_edition
 from dpbook.book.live import glued, packages
 from dpbook.book.pages import Page, Parameter, load_profile, read_page
+from dpbook.book.quick import left_out
 
 _log = logging.getLogger(__name__)
 _PARAMETERS = '<div class="cell tag_parameters'
 _RANGE = re.compile(r"^[\[(]\s*([^\s,]+)\s*,\s*([^\s,]+)\s*[\])]$")
 
+
+_LEFT_OUT = """<label class="live-short"><input type="checkbox" data-do="short">
+Leave out the long studies and what needs them ({} of {} cells keep what is published)</label>"""
 
 #: No page asks another host for anything; the theme and the formulas bring scripts of their own.
 _POLICY = (
@@ -69,7 +73,7 @@ def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
     tags = page.code_tags
     hidden = [number for number, found in enumerate(tags) if "remove-cell" in found]
     about: dict[str, Any] = {"page": page.name, "cells": len(tags), "hidden": hidden}
-    about |= {"quick": quick, "packages": needed}
+    about |= {"quick": quick, "packages": needed, "long": left_out(page)}
     given = escape(json.dumps(about))
     return f"""<details class="live" id="rerun-here" data-live="{given}">
 <summary>Rerun this page here</summary>
@@ -80,6 +84,7 @@ def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
 <button type="button" data-set="published">As published</button>
 <button type="button" data-set="quick">Quick</button>
 </div>
+{_LEFT_OUT.format(len(about["long"]), len(tags)) if about["long"] else ""}
 {fields}
 <p class="live-buttons"><button type="submit">Run</button>
 <button type="button" data-do="stop" disabled>Stop</button>

@@ -26,6 +26,7 @@ TAGS = {
     "remove-output",
     "remove-cell",
     "output_scroll",
+    "long",
 }
 MYSTNB = {
     "figure",

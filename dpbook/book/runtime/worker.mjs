@@ -99,7 +99,8 @@ def tell_unless_missing(message):
     else:
         tell(message)
 if page is not None:
-    browser.run_page(page, request["given"], screen, tell_unless_missing)
+    out = request["leftOut"]
+    browser.run_page(page, request["given"], screen, tell_unless_missing, out)
 else:
     browser.run_text(request["code"], request["solved"], screen, tell_unless_missing)
 missing`;
