@@ -92,8 +92,10 @@ def _changed(tree: ast.AST) -> Iterator[str]:
         part: ast.AST | None = None
         if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
             part = node
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            part = node.func if node.func.attr in _MUTATORS else None
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            if isinstance(called, ast.Attribute) and called.attr in _MUTATORS:
+                part = called
         while isinstance(part, ast.Subscript | ast.Attribute):
             part = part.value
         if isinstance(part, ast.Name):

@@ -61,6 +61,10 @@ def test_a_long_cell_that_changes_an_object_makes_it(change):
     assert left_out(page("x = [0]", change, "print(x)")) == [1, 2]
 
 
+def test_a_function_with_the_name_of_a_method_changes_nothing():
+    assert left_out(page("import numpy as x", "y = x.append([], 1)", "print(x)")) == [1]
+
+
 def test_one_cell_after_the_other_is_left_out_until_the_name_is_made_anew():
     cells = ("x = 1", "x = 2", "y = x", "x = 3", "print(x)", "print(y)")
     assert left_out(page(*cells)) == [1, 2, 5]
