@@ -314,6 +314,7 @@ def test_no_runtime_no_webassembly_no_worker_file_and_a_file_say_so(site, browse
         (site / "_static" / "live-manifest.js").write_bytes(
             (STATIC / "live-manifest.js").read_bytes()
         )
+        browser.send("Network.clearBrowserCache")  # of the manifest with the runtime
         go(browser, f"{address}?again")
         assert "built without the runtime; make live adds it" in text(browser, ".live-size")
     go(browser, (site / "notebooks" / "01.html").as_uri())
