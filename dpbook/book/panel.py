@@ -78,7 +78,7 @@ def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
     return f"""<details class="live" id="rerun-here" data-live="{given}">
 <summary>Rerun this page here</summary>
 <form>
-<p class="live-about">Runs all cells of this page on this computer, in this window.
+<p class="live-about">Runs the cells of this page on this computer, in this window.
 <span class="live-size"></span></p>
 <div class="live-profile" role="group" aria-label="Sets of values">
 <button type="button" data-set="published">As published</button>
