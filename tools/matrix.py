@@ -29,7 +29,16 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13")
 KINDS = ("lowest", "latest")
 #: Fast tests of what leans on numpy and scipy: samplers, laws, rankers, aggregation, tables.
-TESTS = ("aggregation", "hypercube", "mechanisms", "ranker_counts", "selection", "tables", "units")
+TESTS = (
+    "aggregation",
+    "estimators",
+    "hypercube",
+    "mechanisms",
+    "ranker_counts",
+    "selection",
+    "tables",
+    "units",
+)
 _TOOLS = ("pytest", "hypothesis")  # of the extra dev: all that the tests need
 _LOWER = re.compile(r"([A-Za-z0-9._-]+)>=([^,]+)")
 

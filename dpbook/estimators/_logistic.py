@@ -222,7 +222,8 @@ class Pairs(Graph):
             return 1
         low = np.repeat(np.arange(n), self._count)
         ends = np.r_[low[up], self._high[down]], np.r_[self._high[up], low[down]]
-        edges = sparse.coo_array((np.ones(ends[0].size), ends), shape=(n, n))
+        start, stop = (end.astype(np.int32) for end in ends)  # others csgraph cannot read
+        edges = sparse.coo_array((np.ones(start.size), (start, stop)), shape=(n, n))
         return int(connected_components(edges, connection="strong")[0])
 
     def _reached(self, up: Array, down: Array) -> bool:

@@ -227,7 +227,8 @@ class _Search:
         n, ahead, behind = len(self.table), low == 1, high == 0
         start = np.concatenate([self.first[ahead], self.second[behind]])
         stop = np.concatenate([self.second[ahead], self.first[behind]])
-        edges = sparse.csr_array((np.ones(len(start)), (start, stop)), shape=(n, n))
+        ends = start.astype(np.int32), stop.astype(np.int32)  # others csgraph cannot read
+        edges = sparse.csr_array((np.ones(len(start)), ends), shape=(n, n))
         return bool(csgraph.connected_components(edges, connection="strong")[0] < n)
 
     def solve(
