@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from dpbook.book.claims import check
+from dpbook.book.claims import check, verdict_of
 from dpbook.book.findings import at_least, at_most, equal, proved
 from dpbook.book.grading import grade
 from dpbook.book.prose import say, slider, table
 
-__all__ = ["at_least", "at_most", "check", "equal", "grade", "proved", "say", "slider", "table"]
+__all__ = [
+    "at_least",
+    "at_most",
+    "check",
+    "equal",
+    "grade",
+    "proved",
+    "say",
+    "slider",
+    "table",
+    "verdict_of",
+]

@@ -14,6 +14,7 @@ _MOST = 6
 _WHICH = {
     "refuted": "which is refuted",
     "false-repaired": "which is false as printed",
+    "unproved": "which is unproved",
     "empty": "which is true but empty",
 }
 

@@ -50,6 +50,7 @@ def check(
     tier: str,
     report: Mapping[str, Any] | None = None,
     balls: Mapping[str, Any] | None = None,
+    tried: Mapping[str, Any] | None = None,
     applies: Any = True,
     why: str | None = None,
 ) -> None:
@@ -84,6 +85,9 @@ def check(
         Proved bounds of some of these numbers, from `dpbook.privacy.balls`: their certificates are
         kept, and the card shows the lower and the upper one. A number that lies outside contradicts
         its claim. Not with the first tier, whose certificate is another.
+    tried : mapping of str to array or list of str, optional
+        The settings of this check by name, as the test used them; of numbers, also of a derived
+        quantity such as ``K = n log n/(mε)``, the record keeps the smallest and the largest.
     applies : bool, optional
         False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
         and `test` and the subjects may be left out.
@@ -141,6 +145,8 @@ def check(
         record["bounds"] = {name: _bounds(numbers[name]) for name in numbers}
     if certificate:
         record["certificate"] = digest(certificate)
+    if tried and applies:
+        record["tried"] = {name: _ends(claim_id, name, values) for name, values in tried.items()}
     problems = record_problems(record, claim)
     bundle = {
         "text/html": _report.card_html(record, claim, problems),
@@ -148,6 +154,31 @@ def check(
         RECORD_MIME: record,
     } | ({CERTIFICATE_MIME: certificate} if certificate else {})
     display(bundle, raw=True)
+
+
+def verdict_of(claim_id: str) -> str:
+    """The ledger's words on a claim, for a table or a label: pages pass no verdicts of their own.
+
+    Raises
+    ------
+    ClaimError
+        If the claim is not in the ledger.
+    """
+    claim = load_ledger(find_ledger()).get(claim_id)
+    if claim is None:
+        raise ClaimError(f"{claim_id}: is not in book/claims.yml")
+    return _report.state_words(claim)
+
+
+def _ends(claim_id: str, name: str, values: Any) -> list[Any]:
+    """Smallest and largest of some settings; all of them, each once, where they are words."""
+    array = np.ravel(np.asarray(values))
+    if array.size and array.dtype.kind == "U":
+        return list(dict.fromkeys(array.tolist()))
+    if not array.size or array.dtype.kind not in "iuf" or np.isnan(array).any():
+        raise ClaimError(f"{claim_id}: tried[{name!r}] needs numbers or words, got {values!r}")
+    ends = (array.min().item(), array.max().item())
+    return [end if math.isfinite(end) else str(end) for end in ends]
 
 
 def _bounds(ball: Mapping[str, Any]) -> list[str]:
@@ -186,7 +217,7 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     if claim.same_as is not None:
         return [f"is decided by {claim.same_as}, so it cannot have a record"]
     if not claim.checked:
-        return ["is pending in the ledger but has a record"]
+        return [f"is {claim.status} in the ledger but has a record"]
     report = record["report"]
     problems = [f"does not report {name}" for name in claim.report if name not in report]
     extra = [name for name in report if name not in claim.report]
@@ -204,7 +235,7 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     if record["holds"] is not claim.expects_holds:
         needs = f"the verdict {claim.verdict} needs {claim.expects_holds}"
         problems.append(f"holds is {record['holds']}, but {needs}")
-    if claim.verdict == "false-repaired" and record["repaired"] is None:
+    if not claim.expects_holds and claim.verdict != "refuted" and record["repaired"] is None:
         problems.append("the repaired statement was not tested")
     elif record["repaired"] is False:
         problems.append("the repaired statement fails")

@@ -13,6 +13,9 @@ from dpbook.book.ledger import Claim, load_ledger
 from dpbook.book.output import write_whole
 from dpbook.book.pages import named_parameters, outputs
 
+#: What only some records have.
+_OPTIONAL = ("bounds", "certificate", "tried")
+
 
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
     """Write all records, sorted, to ``<out>/claims.json``; one line for every disagreement.
@@ -57,7 +60,7 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
         if record := data.get(RECORD_MIME):
             kept = {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
             # only where there is one: the others' records need not say that they have none
-            yield kept | {key: record[key] for key in ("bounds", "certificate") if key in record}
+            yield kept | {key: record[key] for key in _OPTIONAL if key in record}
 
 
 def certificates_in(executed: Path) -> Iterator[dict[str, Any]]:

@@ -18,11 +18,11 @@ from typing import Any
 
 from dpbook.book.about import about, words
 from dpbook.book.editions import EDITIONS
-from dpbook.book.ledger import raw_entries
+from dpbook.book.ledger import entries_of, raw_entries
 from dpbook.book.pages import Page, PageError
 
 # What a cell can see of its claims; the other fields are only shown.
-_CLAIM_FIELDS = ("id", "kind", "status", "verdict", "tier", "report")
+_CLAIM_FIELDS = ("id", "kind", "status", "verdict", "tier", "report", "severity", "rebuilt")
 # How the statements of a package begin that only hands out what its modules hold.
 _ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "constraints.txt")
@@ -94,7 +94,7 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
 def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
     ledger = root / "book" / "claims.yml"
     entries = raw_entries(ledger) if ledger.is_file() else []  # the check of the ledger reports it
-    mine = [e for e in entries if isinstance(e, dict) and e.get("notebook") == page.name]
+    mine = entries_of(page.name, "\n".join(page.code_cells), entries)
     return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
 
 

@@ -7,6 +7,7 @@ without YAML, in a browser, its entries come from ``book/ledger.json``, which a 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,9 +26,9 @@ FIVE = ("CCW25", "CCW23", "XSC", "AGKM", "YLL")
 #: Where the claims of all other papers are shown; their keys stand in ``book/references.bib``.
 SINCE = "Since the five papers"
 #: The verdicts under which the printed statement is expected to fail its check.
-FAILING_VERDICTS = ("false-repaired", "refuted")
+FAILING_VERDICTS = ("slip", "unproved", "undecided", "false-repaired", "refuted")
 #: What an entry with `same_as` takes over.
-_INHERITED = ("status", "notebook", "verdict", "tier", "rests_on")
+_INHERITED = ("status", "notebook", "verdict", "tier", "rests_on", "rebuilt")
 
 
 class LedgerError(ValueError):
@@ -58,6 +59,11 @@ class Claim:
     reproducer: str | None = None  # Python
     failed: str | None = None
     severity: str | None = None
+    quote: str | None = None  # the words of the paper on which the erratum turns
+    reconsider: str | None = None  # what would decide it, or change our mind
+    consequence_of: str | None = None  # the claim whose mistake this one only carries on
+    beyond: str | None = None  # what was found outside the settings of the check
+    rebuilt: str | None = None  # whether our copy has lost the formula, so that it was rebuilt
     same_as: str | None = None  # the claim whose check decides this one, too
     withdrawn: Sequence[Mapping[str, str]] = ()  # what this book said before: date, said, reason
     rests_on: Sequence[str] = ()  # what its statement or its printed proof needs
@@ -73,7 +79,7 @@ class Claim:
 
     @property
     def checked(self) -> bool:
-        """Whether the claim has been checked; a pending claim has no verdict."""
+        """Whether the claim has been checked; any other has no verdict."""
         return self.status == "checked"
 
     @property
@@ -92,14 +98,20 @@ class Claim:
         return self.checked and self.heading is not None
 
     @property
+    def is_mistake(self) -> bool:
+        """Whether something is shown to be wrong that no other entry accounts for."""
+        own = self.same_as is None and self.consequence_of is None
+        return own and self.verdict in ("false-repaired", "refuted", "unproved", "proof-repaired")
+
+    @property
     def breaks_privacy(self) -> bool:
         """Whether what is printed promises a privacy that it does not give."""
         return self.severity == "privacy"
 
     @property
     def state(self) -> str:
-        """The verdict of a checked claim, ``pending`` for any other."""
-        return self.verdict or "pending" if self.checked else "pending"
+        """The verdict of a checked claim, else ``pending`` or ``not-judged``."""
+        return self.verdict or "pending" if self.checked else self.status
 
 
 def load_ledger(path: str | Path) -> dict[str, Claim]:
@@ -113,6 +125,13 @@ def load_ledger(path: str | Path) -> dict[str, Claim]:
 def raw_entries(path: Path) -> list[Any]:
     """The entries of the ledger as they stand there; raises `LedgerError` if it is not a list."""
     return _parsed(path, *_version(path))
+
+
+def entries_of(page: str, code: str, entries: Sequence[Any]) -> list[dict[str, Any]]:
+    """The entries that a page checks, and those whose verdict its code asks for."""
+    good = [entry for entry in entries if isinstance(entry, dict)]
+    asked = set(re.findall(r"""verdict_of\(['"]([^'"]+)""", code))
+    return [e for e in good if e.get("notebook") == page or e.get("id") in asked]
 
 
 def find_ledger() -> Path:

@@ -22,7 +22,7 @@ from typing import Any
 
 from dpbook.book.editions import EDITIONS, page_of, place
 from dpbook.book.keys import reached
-from dpbook.book.ledger import raw_entries
+from dpbook.book.ledger import entries_of, raw_entries
 from dpbook.book.output import plain_entry, sole_build, write_whole
 from dpbook.book.pages import Page, PageError, find_pages
 
@@ -72,7 +72,7 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
 def bundle(page: Page, root: Path) -> dict[str, Any]:
     """What the browser needs of a page: its cells, its glued numbers, its entries of the ledger."""
     entries = raw_entries(root / "book" / "claims.yml")
-    fields = ("reproducer", "withdrawn", "printed", "wrong", "repair", "rests_on")
+    fields = ("reproducer", "withdrawn", "printed", "quote", "wrong", "repair", "rests_on")
     return {
         "name": page.name,
         "cells": page.code_cells,
@@ -80,8 +80,7 @@ def bundle(page: Page, root: Path) -> dict[str, Any]:
         "glued": glued(page),
         "ledger": [
             {key: value for key, value in entry.items() if key not in fields}
-            for entry in entries
-            if entry.get("notebook") == page.name
+            for entry in entries_of(page.name, "\n".join(page.code_cells), entries)
         ],
     }
 

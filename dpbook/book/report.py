@@ -18,14 +18,18 @@ STATES = {
     "holds-loosely": ("≈", "holds loosely"),
     "proof-repaired": ("⊢", "proof repaired"),
     "empty": ("∅", "true but empty"),
+    "slip": ("✎", "slip of wording"),
+    "unproved": ("⊬", "unproved"),
+    "undecided": ("?", "undecided from our copy"),
     "false-repaired": ("↻", "false as printed, repaired"),
     "refuted": ("✗", "refuted"),
     "shape-only": ("~", "shape only"),
     "definition": ("≡", "definition"),
     "pending": ("…", "pending"),
+    "not-judged": ("–", "not judged"),
 }
 #: Tiers whose name in the ledger is not the one that a reader sees.
-TIERS = {"all-epsilon": "proved for every ε"}
+TIERS = {"all-epsilon": "proved for every ε", "consistency": "consistency of formulas"}
 #: What a badge adds where a privacy guarantee is broken.
 PRIVACY_MARK = "⚠ privacy guarantee broken"
 #: Headings of the errata, by what hangs on what failed.
@@ -37,6 +41,12 @@ SEVERITY_HEADINGS = {
     "wording": "The words say something else",
 }
 _ROLES = {"printed": "As stated", "repaired": "Repaired"}
+_FAILED = {
+    "holds-loosely": "What could be sharper",
+    "empty": "What is empty",
+    "slip": "Where the slip is",
+    "undecided": "What hangs on our copy",
+}
 _FINDINGS = {
     "holds": "The printed statement passes this test.",
     "holds-loosely": "The printed statement passes this test; its constant is not the sharp one, "
@@ -45,6 +55,11 @@ _FINDINGS = {
     "not give it, and the proof on this page does.",
     "empty": "The printed statement is true and passes this test, but says nothing: its "
     "hypotheses cannot be met, or its conclusion is trivial.",
+    "slip": "Read to the letter, the words do not pass this test; what they mean passes it.",
+    "unproved": "The printed argument does not pass this test, so it does not prove the statement, "
+    "which stays open; what is shown instead passes it.",
+    "undecided": "Of two readings one fails this test and the other passes it; our copy, converted "
+    "by machine, does not decide which of them is printed.",
     "false-repaired": "What is printed does not pass this test; the repair passes it.",
     "refuted": "What is printed does not pass this test, and no repair is known here.",
     "shape-only": "The shape passes this test; nothing more is claimed.",
@@ -56,7 +71,8 @@ def state_words(claim: Claim) -> str:
     """The state in words, ``holds (exact)`` or ``pending``, and whether privacy is broken."""
     tier = TIERS.get(claim.tier or "", claim.tier)
     words, privacy = f" ({tier})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
-    return STATES[claim.state][1] + words + privacy
+    rebuilt = " as rebuilt here" if claim.rebuilt and claim.checked else ""
+    return STATES[claim.state][1] + rebuilt + words + privacy
 
 
 def badge_words(claim: Claim) -> str:
@@ -66,14 +82,28 @@ def badge_words(claim: Claim) -> str:
 
 def failure_words(claim: Claim) -> str:
     """What of a claim failed, and what hangs on it; empty for a claim that leaves no erratum."""
-    told = f"What failed: the {claim.failed} (severity: {claim.severity})."
+    head = _FAILED.get(claim.state, "What failed")
+    told = f"{head}: the {claim.failed} (severity: {claim.severity})."
     return told if claim.failed else ""
+
+
+def tried_words(tried: Mapping[str, Any]) -> str:
+    """The settings of a check: smallest and largest of each quantity, or the words."""
+
+    def one(name: str, values: Sequence[Any]) -> str:
+        if isinstance(values[0], str):
+            return f"{name}: {', '.join(values)}"
+        low, high = map(format_number, values)
+        return f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
+
+    told = "; ".join(one(name, values) for name, values in tried.items())
+    return f"Tried for {told}." if told else ""
 
 
 def run_words(claim: Claim, record: Record | None) -> str:
     """What this build has to say on a claim, in a few words."""
     if not claim.checked:
-        return "pending"
+        return STATES[claim.state][1]
     if record is None:
         return "not run in this build"
     return "checked" if record["applies"] else "outside its hypotheses at these parameters"
@@ -97,7 +127,12 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
     told = _FINDINGS.get(claim.state, "")
     if claim.paper == "BOOK":  # what is ours was never printed elsewhere
         told = told.replace("The printed statement", "The statement")
-    return [sentence for sentence in (told, failure_words(claim)) if sentence]
+    if claim.rebuilt:
+        told = told.replace("The printed statement", "The statement as rebuilt here")
+        told = told.replace("What is printed", "The statement as rebuilt here")
+    beyond = f"Beyond: {claim.beyond}" if claim.beyond else ""
+    said = (told, failure_words(claim), tried_words(record.get("tried", {})), beyond)
+    return [sentence for sentence in said if sentence]
 
 
 def measurements(record: Record) -> list[str]:

@@ -88,6 +88,16 @@ class BadgeRole(SphinxRole):
         return _unknown(self, name, f"badge: {name!r} is not in book/claims.yml")
 
 
+class VerdictRole(SphinxRole):
+    """``{verdict}`CCW25-ALG2```: the ledger's words on a claim, linking to its row."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        name = self.text.strip()
+        if claim := _ledger(self.env).get(name):
+            return [_link(report.state_words(claim), _row_uri(self.env, name))], []
+        return _unknown(self, name, f"verdict: {name!r} is not in book/claims.yml")
+
+
 class ClaimsDirective(SphinxDirective):
     """What the pages on claims share: the ledger and the records of the build."""
 
@@ -418,6 +428,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.add_role("badge", BadgeRole())
+    app.add_role("verdict", VerdictRole())
     app.add_directive("claims-ledger", LedgerDirective)
     app.add_directive("claims-errata", ErrataDirective)
     app.add_directive("claims-withdrawn", WithdrawnDirective)

@@ -18,16 +18,22 @@ if TYPE_CHECKING:  # the ledger asks this module whether its graph is one
 WORST_FIRST = (
     "refuted",
     "false-repaired",
+    "unproved",
     "empty",
+    "undecided",
+    "not-judged",
     "pending",
     "shape-only",
     "proof-repaired",
+    "slip",
     "holds-loosely",
     "holds",
     "definition",
 )
-#: The states in which a printed statement gives no support: false, or true and without content.
-GIVES_WAY = WORST_FIRST[:3]
+#: The states in which a printed statement gives no support: false, unproved or without content.
+GIVES_WAY = WORST_FIRST[:4]
+#: The states of a claim that nobody has checked.
+_OPEN = ("not-judged", "pending")
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,7 @@ def _walk(
             if name in found or (here.paper == "BOOK" and _mended(support)):
                 continue
             found[name] = through
-            if past_standing or support.state in (*GIVES_WAY, "pending"):
+            if past_standing or support.state in (*GIVES_WAY, *_OPEN):
                 todo.append((support, (*through, name)))
     return found
 
@@ -154,4 +160,4 @@ def _mended(support: Claim) -> bool:
     """Whether a result of this book's own may use it, whatever it rests on in print."""
     if support.state in GIVES_WAY[1:]:
         return True
-    return support.paper != "BOOK" and support.state not in ("refuted", "pending")
+    return support.paper != "BOOK" and support.state not in ("refuted", *_OPEN)

@@ -11,7 +11,7 @@ import yaml
 from dpbook.book import at_least, at_most, claims, lock, proved
 from dpbook.book.claims import ClaimError, check
 from dpbook.book.collect import collect
-from dpbook.book.ledger import FIVE, SINCE, LedgerError, find_ledger, load_ledger
+from dpbook.book.ledger import FIVE, SINCE, LedgerError, entries_of, find_ledger, load_ledger
 from dpbook.book.report import ledger_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -435,6 +435,25 @@ def test_what_a_check_refuses(project, shown, name, fields, message):
     with pytest.raises(ClaimError, match=message):
         run(name, **fields)
     assert shown == []
+
+
+def test_a_record_keeps_the_ends_of_what_was_tried(project, shown):
+    tried = {"n": np.array([[12, 3], [5, 7]]), "ε": 0.5, "T": [np.inf], "link": ["b", "a", "b"]}
+    kept = {"n": [3, 12], "ε": [0.5, 0.5], "T": ["inf", "inf"], "link": ["b", "a"]}
+    assert record_of(shown, "HOLDS", tried=tried)["tried"] == kept
+    for wrong in ([], [np.nan], [True], [1j], None):
+        with pytest.raises(ClaimError, match=r"HOLDS: tried\['n'\] needs numbers or words"):
+            run("HOLDS", tried={"n": wrong})
+
+
+def test_a_page_quotes_the_verdict_of_the_ledger(project):
+    assert claims.verdict_of("HOLDS") == "holds (exact)"
+    with pytest.raises(ClaimError, match="NONE: is not in"):
+        claims.verdict_of("NONE")
+    entries = [{"id": "HOLDS", "notebook": "01-one"}, {"id": "X-1", "notebook": "02-two"}, "no"]
+    found = entries_of("02-two", "t(verdict_of('HOLDS'))", entries)
+    assert [one["id"] for one in found] == ["HOLDS", "X-1"]
+    assert not entries_of("03-three", "HOLDS", entries)
 
 
 def test_unknown_claims_cannot_be_checked(project, shown):

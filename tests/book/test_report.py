@@ -65,6 +65,26 @@ def test_nothing_that_is_true_is_said_to_fail(verdict):
     assert "fail" not in text and "not pass" not in text
 
 
+def test_what_was_rebuilt_is_never_called_printed():
+    mine = claim(rebuilt="true")
+    text = report.card_text(record(), mine)
+    assert report.state_words(mine) == "holds as rebuilt here (exact)"
+    assert "The statement as rebuilt here passes" in text and "printed" not in text
+
+
+@pytest.mark.parametrize("state", ["holds-loosely", "slip", "undecided", "empty"])
+def test_what_is_no_error_is_not_said_to_have_failed(state):
+    text = report.failure_words(claim(verdict=state, failed="accounting", severity="wording"))
+    assert "failed" not in text and "the accounting" in text
+
+
+def test_the_settings_of_a_check_stand_on_its_card():
+    tried = {"n": [3, 12], "ε": [0.5, 0.5], "link": ["logistic", "normal"]}
+    text = report.card_text(record(tried=tried), claim(beyond="Fails from n = 40 on."))
+    assert "Tried for n from 3 to 12; ε = 0.5; link: logistic, normal." in text
+    assert "Beyond: Fails from n = 40 on." in text
+
+
 def test_every_severity_has_a_heading_and_the_gravest_comes_first():
     assert list(report.SEVERITY_HEADINGS) == SCHEMA["severity"]["enum"]
 
@@ -165,7 +185,8 @@ def test_every_state_has_a_colour():
     colours = css[: css.index("The badge beside a theorem")]
     assert {state for state in report.STATES if f".claim-{state}" in colours} == {*report.STATES}
     plain = re.search(r"([^}]*)\{[^}]*var\(--claim-plain\)", colours)
-    assert plain and plain[1].split() == [".claim-definition,", ".claim-pending"]
+    named = ("definition", "pending", "not-judged", "undecided")
+    assert plain and plain[1].replace(",", " ").split() == [f".claim-{name}" for name in named]
 
 
 def test_only_what_a_paper_says_is_called_printed():
