@@ -268,7 +268,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert "Fig. 1" in first
 
     ledger = page(project, "book/ledger")
-    assert ledger.count('id="ledger-') == 5
+    assert ledger.count('id="ledger-') == 6
     assert "../notebooks/01-one.html#claim-P-GOOD" in ledger
     assert 'A * B_1 &lt; <span class="math' in ledger  # text is text, math is math
     row = ledger[ledger.index('id="ledger-Q-LATER"') :]
