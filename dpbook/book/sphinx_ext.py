@@ -196,7 +196,7 @@ class ErrataDirective(ClaimsDirective):
 
     def row(self, claim: Claim) -> Row:
         """One erratum in the table: the finding, which leads to its section."""
-        uri = _uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}".lower())
+        uri = _uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}")
         link = nodes.reference("", "", *self.inline(claim.heading), refuri=uri, internal=True)
         badge = _badge(claim, _row_uri(self.env, claim.id), with_id=False)
         return [f"{claim.paper}, {claim.where}", [_facts(claim), link], [badge]]

@@ -304,13 +304,13 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
 
     errata = page(project, "book/errata")
     assert 'data-claim="P-BAD"' in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
-    assert errata.index("errata/agkm.html#erratum-p-bad") < errata.index("since.html#erratum-r-bad")
+    assert errata.index("errata/agkm.html#erratum-P-BAD") < errata.index("since.html#erratum-R-BAD")
     own = errata[errata.index("claims-withdrawn") :]
     assert all(text in own for text in ("2026-01-02", "It is 3.", "A slip of ours.", "P-BAD"))
     assert "This copy names no address" in errata and "Object to this verdict" not in errata
     errata, since = page(project, "book/errata/agkm"), page(project, "book/errata/since")
-    assert 'id="erratum-p-bad"' in errata and "R-BAD" not in errata
-    assert 'id="erratum-r-bad"' in since and "P-BAD" not in since
+    assert 'id="erratum-P-BAD"' in errata and "erratum-R-BAD" not in errata
+    assert 'id="erratum-R-BAD"' in since and "erratum-P-BAD" not in since
     assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
     assert "A constant is another one (1)" in since and "(1)" not in page(
         project, "book/errata/yll"
