@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 #: One thing that a test looked at, as JSON: ``what``, in words with its unit, whether it
-#: ``passes``, ``sign``, ``value`` and ``limit``; without a sign it is a plain fact.
+#: ``passes``, ``sign``, ``value`` and ``limit`` of the entry with the least room, the ``slack``, how many
+#: ``entries`` were compared and, where stated, the ``error``, a bound on the chance that luck fails
+#: it.  A part that would pass with its sign turned as well is ``level``.
 Part = Mapping[str, Any]
 
 _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
@@ -46,7 +48,13 @@ class Finding:
 
 
 def at_most(
-    what: str, value: Any, limit: Any, *, slack: float = 0.0, strict: bool = False
+    what: str,
+    value: Any,
+    limit: Any,
+    *,
+    slack: float = 0.0,
+    strict: bool = False,
+    error: float | None = None,
 ) -> Finding:
     """Whether a number, or every entry of an array, stays below a limit.
 
@@ -60,20 +68,30 @@ def at_most(
         Rounding that is forgiven, in the unit of `value`; not shown to the reader as the limit.
     strict : bool
         Whether meeting the limit exactly counts as failing.
+    error : float, optional
+        For what was simulated: a bound on the chance that the part fails although the claim holds.
     """
-    return _compared(what, value, limit, "<" if strict else "≤", np.positive, slack)
+    return _compared(what, value, limit, "<" if strict else "≤", np.positive, slack, error)
 
 
 def at_least(
-    what: str, value: Any, limit: Any, *, slack: float = 0.0, strict: bool = False
+    what: str,
+    value: Any,
+    limit: Any,
+    *,
+    slack: float = 0.0,
+    strict: bool = False,
+    error: float | None = None,
 ) -> Finding:
     """Whether a number, or every entry of an array, stays above a limit; as `at_most`."""
-    return _compared(what, value, limit, ">" if strict else "≥", np.negative, slack)
+    return _compared(what, value, limit, ">" if strict else "≥", np.negative, slack, error)
 
 
-def equal(what: str, value: Any, expected: Any, *, slack: float = 0.0) -> Finding:
+def equal(
+    what: str, value: Any, expected: Any, *, slack: float = 0.0, error: float | None = None
+) -> Finding:
     """Whether a number, or every entry of an array, is the expected one; as `at_most`."""
-    return _compared(what, value, expected, "=", np.abs, slack)
+    return _compared(what, value, expected, "=", np.abs, slack, error)
 
 
 def proved(what: str, report: Any) -> Finding:
@@ -111,14 +129,15 @@ def _compared(
     sign: str,
     beyond: Callable[[np.ndarray], np.ndarray],
     slack: float,
+    error: float | None,
 ) -> Finding:
     """The entry that goes farthest `beyond` its limit, and whether that is within the slack."""
     if not isinstance(what, str) or not what.strip():
         raise ValueError(f"a measurement needs a name in words, got {what!r}")
     try:
         both = np.broadcast_arrays(np.asarray(value), np.asarray(limit))
-    except ValueError as error:
-        raise ValueError(f"{what}: value and limit do not fit together ({error})") from None
+    except ValueError as fault:
+        raise ValueError(f"{what}: value and limit do not fit together ({fault})") from None
     if any(a.dtype.kind not in "biuf" or a.size == 0 or np.isnan(a).any() for a in both):
         raise ValueError(f"{what}: needs numbers without NaN, got {value!r} and {limit!r}")
     found, wanted = (array.ravel().astype(float) for array in both)
@@ -126,8 +145,14 @@ def _compared(
         over = np.where(found == wanted, 0.0, beyond(found - wanted))
     at = int(over.argmax())
     passes = bool(over[at] < slack if sign in ("<", ">") else over[at] <= slack)
-    numbers = {"value": _plain(found[at]), "limit": _plain(wanted[at])}
-    return Finding(({"what": what, "passes": passes, "sign": sign, **numbers},))
+    if error is not None and not 0 < error < 1:
+        raise ValueError(f"{what}: error is {error!r}, allowed is a chance between 0 and 1")
+    part = {"what": what, "passes": passes, "sign": sign}
+    part |= {"value": _plain(found[at]), "limit": _plain(wanted[at])}
+    part |= {"slack": _plain(slack), "entries": int(over.size)}
+    if sign != "=" and bool((over >= -slack).all()):
+        part["level"] = True
+    return Finding((part if error is None else part | {"error": error},))
 
 
 def _shown(number: float | int, digits: int) -> str:

@@ -62,6 +62,7 @@ class Claim:
     quote: str | None = None  # the words of the paper on which the erratum turns
     reconsider: str | None = None  # what would decide it, or change our mind
     consequence_of: str | None = None  # the claim whose mistake this one only carries on
+    spares: str | None = None  # why its test passes some statements near the true one
     beyond: str | None = None  # what was found outside the settings of the check
     rebuilt: str | None = None  # whether our copy has lost the formula, so that it was rebuilt
     same_as: str | None = None  # the claim whose check decides this one, too
@@ -85,7 +86,7 @@ class Claim:
     @property
     def needs_control(self) -> bool:
         """Whether there is something to break, so that a check must catch a broken twin."""
-        return self.kind not in ("definition", "model", "dataset")
+        return self.kind != "dataset"
 
     @property
     def expects_holds(self) -> bool:
