@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -12,14 +13,33 @@ from pathlib import Path
 from dpbook import __version__
 from dpbook.book.output import write_whole
 
-#: Beside ``claims.json``: at which profile the pages ran.
+#: Beside ``claims.json``: at which profile the pages ran, and how that came out.
 FILE = "about.json"
 CHANGED = "+changes"
 
 
-def note_profile(out: Path, profile: str) -> None:
-    """Keep with a build at which profile it ran."""
-    write_whole(out / FILE, json.dumps({"profile": profile}) + "\n")
+def note(out: Path, profile: str, outcome: str) -> None:
+    """Keep with a build of the whole book at which profile it ran, and how it came out.
+
+    The outcome is ``passed``; ``moved`` if something is only not as kept; or ``failed``.
+    """
+    told = {"profile": profile, "outcome": outcome, "claims": _digest(out)}
+    write_whole(out / FILE, json.dumps(told) + "\n")
+
+
+def outcome(out: Path) -> tuple[str | None, str | None]:
+    """Profile and outcome of the build of the whole book whose claims lie in `out`."""
+    try:
+        told = json.loads((out / FILE).read_text(encoding="utf-8"))
+        if told["claims"] == _digest(out):
+            return str(told["profile"]), str(told["outcome"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return None, None
+
+
+def _digest(out: Path) -> str:
+    return hashlib.sha256((out / "claims.json").read_bytes()).hexdigest()
 
 
 def about(root: Path, out: Path) -> dict[str, str]:

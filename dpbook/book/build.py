@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book import errata
-from dpbook.book.about import note_profile
-from dpbook.book.collect import collect
+from dpbook.book.about import note
+from dpbook.book.collect import collect, moved
 from dpbook.book.editions import EDITIONS, place
 from dpbook.book.keys import html_key, page_key, stamp_of
 from dpbook.book.ledger import load_ledger
@@ -107,16 +107,22 @@ def build_book(
     jobs = [*jobs, *errata_jobs(root, out)]
     with sole_build(root, out):
         if not execute_stale(jobs, root, out, workers, timeout):
-            note_profile(out, profile)
-            if problems := collect(out, root):
-                print("\nClaims that disagree with the ledger:", file=sys.stderr)
-                print(*(f"  {line}" for line in problems), sep="\n", file=sys.stderr)
-            elif _bring_html_up_to_date(root, out, edition):
+            problems = collect(out, root)
+            changed = moved(out, root, profile, None)
+            note(out, profile, "failed" if problems else "moved" if changed else "passed")
+            _list("Claims that disagree with the ledger", problems)
+            _list("Not as kept (`dpbook lock --because '...'` accepts it)", changed)
+            if not problems and not changed and _bring_html_up_to_date(root, out, edition):
                 return 0
         index = place(out, edition) / "html" / "index.html"
         before = f"The previous book is unchanged: {index}"
         print(before if index.is_file() else "No book was built.", file=sys.stderr)
         return 1
+
+
+def _list(words: str, lines: Sequence[str]) -> None:
+    if lines:
+        print(f"\n{words}:", *(f"  {line}" for line in lines), sep="\n", file=sys.stderr)
 
 
 def execute_stale(
@@ -203,7 +209,8 @@ def run_page(
         if outcome.error:
             _tell(outcome)
             return 1
-        for problem in (problems := collect(out, root, pages=[page.name])):
+        problems = collect(out, root, pages=[page.name]) + moved(out, root, None, [page.name])
+        for problem in problems:
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
         if not render_page(root, out, page.name):
             return 1

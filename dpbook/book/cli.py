@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import signal
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook import __version__
-from dpbook.book import lock, publish_cli
+from dpbook.book import about, compare, lock, publish_cli
 from dpbook.book.editions import EDITIONS, known_edition, place
 from dpbook.book.ledger import LedgerError, load_ledger
 from dpbook.book.pages import PageError, ParameterError, find_pages, select, validate
@@ -136,7 +135,10 @@ def _parser() -> argparse.ArgumentParser:
         claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
     command(_rank)  # for the list of commands: it is taken out before, as it needs no book
     publish_cli.add_commands(command)
-    command(_lock)("--dry-run", action="store_true", help="show the changes only")
+    add = command(_lock)
+    add("--dry-run", action="store_true", help="show the changes only")
+    add("--output", type=Path, metavar="DIR", help="the build to keep (default: _build)")
+    add("--because", default="", metavar="WHY", help="the reason, kept beside what moved")
     return parser
 
 
@@ -223,18 +225,29 @@ def _claims(given: argparse.Namespace, root: Path) -> int:
                 raise PageError(f"no claim with {field} {wanted!r}; there are {', '.join(known)}")
             ledger = {key: c for key, c in ledger.items() if getattr(c, field) == wanted}
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 10_000
-    print(ledger_text(ledger, _records(root) or [], width))
+    print(ledger_text(ledger, _records(root), width))
     return 0
 
 
 def _lock(given: argparse.Namespace, root: Path) -> int:
-    """show how the recorded numbers changed, and lock the new ones"""
-    if (records := _records(root)) is None:
-        raise PageError(f"{root / '_build/claims.json'} is missing: `make book` writes it")
-    defaults = {page.name: validate(page, {}) for page in find_pages(root)}
-    changes = lock.renew(root, records, defaults, write=not given.dry_run)
-    found = f"{len(changes)} changes {'found' if given.dry_run else f'written to {lock.FILE}'}"
-    print(*changes, found, sep="\n")
+    """show what is not as kept, and keep what a build found instead, for a reason"""
+    from dpbook.book import kept
+
+    out = given.output.resolve() if given.output else root / "_build"
+    profile, outcome = about.outcome(out)
+    if profile not in kept.PROFILES or outcome not in ("passed", "moved"):
+        told = f"profile {profile}, outcome {outcome}"
+        allowed = f"a whole build at {' or '.join(kept.PROFILES)} that contradicts nothing"
+        raise PageError(f"{out} holds no build that can be kept ({told}); needed is {allowed}")
+    changes = kept.problems(root, out, profile)
+    if not given.dry_run:
+        kept.renew(root, out, profile, given.because)
+    if profile == "default":
+        defaults = {page.name: validate(page, {}) for page in find_pages(root)}
+        records = compare.load(out / "claims.json")
+        changes = lock.renew(root, records, defaults, write=not given.dry_run) + changes
+    where = "found" if given.dry_run else f"kept in {lock.FILE} and {kept.FOLDER}"
+    print(*changes, f"{len(changes)} changes {where}", sep="\n")
     return 0
 
 
@@ -243,7 +256,7 @@ def _rank(given: argparse.Namespace, root: Path) -> int:
     raise PageError("rank stands alone: dpbook rank --help")
 
 
-def _records(root: Path) -> list[dict[str, Any]] | None:
+def _records(root: Path) -> list[dict[str, Any]]:
     """What the last build of the book found, if there was one."""
     found = root / "_build" / "claims.json"
-    return json.loads(found.read_text(encoding="utf-8")) if found.is_file() else None
+    return compare.load(found) if found.is_file() else []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbook.book import lock
+from dpbook.book import kept, lock
 from dpbook.book.charges import charges
 from dpbook.book.claims import CERTIFICATE_MIME, RECORD_FIELDS, RECORD_MIME, record_problems
 from dpbook.book.ledger import Claim, load_ledger
@@ -52,7 +52,15 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     texts = [*(root / "notebooks").glob("*.ipynb"), *(root / "book").rglob("*.md")]
     held = [path for path in sorted(texts) if pages is None or path.stem in pages]
     found += [problem for path in held for problem in charges(path, ledger)]
-    return found + lock.problems(root, mine, complete=pages is None)
+    return found
+
+
+def moved(out: Path, root: Path, profile: str | None, pages: Sequence[str] | None) -> list[str]:
+    """One line for every number, text or figure that is not the kept one, after `collect`."""
+    records = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+    mine = [record for record in records if pages is None or record["notebook"] in pages]
+    found = lock.problems(root, mine, complete=pages is None)
+    return found if profile is None else found + kept.problems(root, out, profile)
 
 
 def records_in(executed: Path) -> Iterator[dict[str, Any]]:

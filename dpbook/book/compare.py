@@ -83,7 +83,7 @@ def load(path: Path) -> list[dict[str, Any]]:
     except (OSError, ValueError) as error:
         raise PageError(f"{path}: not a readable claims.json ({error})") from None
     fields = {*_KEPT, "report"}
-    for record in records if isinstance(records, list) else [None]:
+    for record in (records if isinstance(records, list) else None) or [None]:
         if not isinstance(record, dict) or fields - record.keys():
             raise PageError(f"{path}: not a claims.json, which is a list of records of claims")
     return list(records)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 #: One thing that a test looked at, as JSON: ``what``, in words with its unit, whether it
-#: ``passes``, ``sign``, ``value`` and ``limit`` of the entry with the least room, the ``slack``, how many
-#: ``entries`` were compared and, where stated, the ``error``, a bound on the chance that luck fails
-#: it.  A part that would pass with its sign turned as well is ``level``.
+#: ``passes``, ``sign``, ``value`` and ``limit`` of the entry with the least room, the ``slack``,
+#: how many ``entries`` were compared and, where stated, the ``error``, a bound on the chance that
+#: luck fails it.  A part that would pass with its sign turned as well is ``level``.
 Part = Mapping[str, Any]
 
 _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}

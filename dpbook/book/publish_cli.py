@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpbook.book import compare
+from dpbook.book import about, compare
 from dpbook.book.ledger import load_ledger
 from dpbook.book.pages import PageError, find_page, find_pages
 
@@ -87,7 +87,14 @@ def _release(given: argparse.Namespace, root: Path) -> int:
     """store what the claims of a version found, for those who compare later"""
     if not re.fullmatch(r"\d+(\.\d+)*", given.version):
         raise PageError(f"{given.version!r} is no version; allowed are numbers such as 1.0.0")
-    print(compare.keep(root, given.version, compare.load(_claims(root))))
+    if given.version in compare.released(root):
+        raise PageError(f"version {given.version} was given out already; allowed is a new one")
+    records = compare.load(_claims(root))
+    profile, outcome = about.outcome(root / "_build")
+    if (profile, outcome) != ("default", "passed"):
+        told = f"profile {profile}, outcome {outcome}"
+        raise PageError(f"_build is no whole, passing build ({told}): `make book` makes one")
+    print(compare.keep(root, given.version, records))
     return 0
 
 
