@@ -15,7 +15,7 @@ CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book live live-check test lint check-pages golden mutants random-mutants grid twice matrix house bench pdf clean certificate release-files
+.PHONY: help book live live-check test lint check-pages mutants random-mutants grid twice matrix house bench pdf clean certificate release-files
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
@@ -87,9 +87,6 @@ release-files: book  ## the files of a version: package, notebooks, claims, cert
 
 house: $(VENV)/.made  ## the package in numbers: lines, public names, which pages use each
 	$(BIN)/python tools/house.py
-
-golden: $(VENV)/.made  ## does the book still say what it said? (for whoever restructures)
-	$(BIN)/python tools/golden.py $(ARGS)
 
 grid: $(VENV)/.made  ## every page at the ends of its parameters and at 20 seeds (hours; resumes)
 	$(BIN)/python tools/grid.py $(ARGS)

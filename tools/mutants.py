@@ -2,7 +2,7 @@
 
 ``tests/mutants.yml`` lists them: ``id``, ``file``, ``kind``, the text ``old`` that stands there
 exactly once, ``new`` in its place, ``why`` it matters, and ``by``, what must notice: a test
-(``tests/test_x.py::test_y``), a page against its stored numbers (``golden 17-*``), or a program of
+(``tests/test_x.py::test_y``), a page against what is kept of it (``page 17``), or a program of
 the environment (``lint-imports``).  Each must pass without any defect, else it notices nothing.
 With ``equivalent``, the reason why nothing can notice, it must pass with the defect, too.
 """
@@ -104,9 +104,9 @@ class Copy:
 
     def _program(self, first: str, rest: list[str], limit: float) -> int | None:
         words = [str(Path(sys.executable).with_name(first)), *rest]
-        if first == "golden":
-            only = [word for glob in rest for word in ("--only", glob)]
-            words = [sys.executable, "tools/golden.py", "--profile", "smoke", "--jobs", "1", *only]
+        if first == "page":
+            words = [str(Path(sys.executable).with_name("dpbook")), "run", *rest]
+            words += ["--profile", "smoke", "--no-html"]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **self._given}
         with subprocess.Popen(words, start_new_session=True, **quiet) as process:
             try:

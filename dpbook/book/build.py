@@ -196,11 +196,14 @@ def run_page(
     *,
     timeout: float,
     out: Path | None = None,
+    profile: str = "default",
+    html: bool = True,
 ) -> int:
     """Execute one page and render it alone, by default in ``_build/run/<page>/<parameters>/``."""
     page = find_page(root, name)
     known = page.parameters
-    given = {key: known[key].parse(text) if key in known else text for key, text in overrides}
+    given = load_profile(root, profile).get(page.name, {})
+    given |= {key: known[key].parse(text) if key in known else text for key, text in overrides}
     out = out or root / "_build" / "run" / page.name / folder_name(given)
     job = _job(page, given, root, out)
     with sole_build(root, out):
@@ -209,9 +212,12 @@ def run_page(
         if outcome.error:
             _tell(outcome)
             return 1
-        problems = collect(out, root, pages=[page.name]) + moved(out, root, None, [page.name])
+        at = None if overrides else profile
+        problems = collect(out, root, pages=[page.name]) + moved(out, root, at, [page.name])
         for problem in problems:
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
+        if not html:
+            return int(bool(problems))
         if not render_page(root, out, page.name):
             return 1
         html = out / "html" / "notebooks" / f"{page.name}.html"

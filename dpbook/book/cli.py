@@ -99,8 +99,10 @@ def _parser() -> argparse.ArgumentParser:
         add(*_PARAMETER, dest="overrides", default=[], help=words, **pair)
         words = "what a page may take (default: %(default)s)"
         add("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
-    words = "parameters from notebooks/profiles.yml (default: %(default)s)"
-    build("--profile", default="default", metavar="P", help=words)
+        words = "parameters from notebooks/profiles.yml (default: %(default)s)"
+        add("--profile", default="default", metavar="P", help=words)
+    words = "check the page only, and render nothing"
+    run("--no-html", action="store_false", dest="html", help=words)
     words = "pages that -p is meant for; the others stay at the profile"
     build("--only", action="append", default=[], metavar="GLOB", help=words)
     words = "pages executed at once (default: the cores, %(default)s)"
@@ -171,7 +173,8 @@ def _run(given: argparse.Namespace, root: Path) -> int:
     from dpbook.book.build import run_page
 
     out = given.output.resolve() if given.output else None
-    return run_page(root, given.notebook, given.overrides, timeout=given.timeout, out=out)
+    how = {"timeout": given.timeout, "profile": given.profile, "html": given.html}
+    return run_page(root, given.notebook, given.overrides, out=out, **how)
 
 
 def _sweep(given: argparse.Namespace, root: Path) -> int:

@@ -60,7 +60,7 @@ def moved(out: Path, root: Path, profile: str | None, pages: Sequence[str] | Non
     records = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     mine = [record for record in records if pages is None or record["notebook"] in pages]
     found = lock.problems(root, mine, complete=pages is None)
-    return found if profile is None else found + kept.problems(root, out, profile)
+    return found if profile is None else found + kept.problems(root, out, profile, pages)
 
 
 def records_in(executed: Path) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ import datetime
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +41,20 @@ _FIELDS = (
 )
 
 
-def problems(root: Path, out: Path, profile: str) -> list[str]:
+def problems(root: Path, out: Path, profile: str, pages: Sequence[str] | None = None) -> list[str]:
     """One line for everything that is not as kept, at the settings of a profile."""
     kinds = [(TEXT, texts(root))]
     if profile in PROFILES:
         kinds.append((profile, gathered(_executed(root, out))))
     found = []
     for kind, now in kinds:
-        told = differences(load(root, kind), now)
+        stored = load(root, kind)
+        if pages is not None:
+            stored, now = (
+                {name: line for name, line in side.items() if name.split()[0] in pages}
+                for side in (stored, now)
+            )
+        told = differences(stored, now)
         found += [f"{name}: {words}" for name, words in told.items() if words != ROUNDING]
     return found
 
