@@ -197,7 +197,7 @@ def run_page(
     timeout: float,
     out: Path | None = None,
     profile: str = "default",
-    html: bool = True,
+    shown: bool = True,
 ) -> int:
     """Execute one page and render it alone, by default in ``_build/run/<page>/<parameters>/``."""
     page = find_page(root, name)
@@ -216,7 +216,7 @@ def run_page(
         problems = collect(out, root, pages=[page.name]) + moved(out, root, at, [page.name])
         for problem in problems:
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
-        if not html:
+        if not shown:
             return int(bool(problems))
         if not render_page(root, out, page.name):
             return 1

@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         words = "parameters from notebooks/profiles.yml (default: %(default)s)"
         add("--profile", default="default", metavar="P", help=words)
     words = "check the page only, and render nothing"
-    run("--no-html", action="store_false", dest="html", help=words)
+    run("--no-html", action="store_false", dest="shown", help=words)
     words = "pages that -p is meant for; the others stay at the profile"
     build("--only", action="append", default=[], metavar="GLOB", help=words)
     words = "pages executed at once (default: the cores, %(default)s)"
@@ -173,7 +173,7 @@ def _run(given: argparse.Namespace, root: Path) -> int:
     from dpbook.book.build import run_page
 
     out = given.output.resolve() if given.output else None
-    how = {"timeout": given.timeout, "profile": given.profile, "html": given.html}
+    how = {"timeout": given.timeout, "profile": given.profile, "shown": given.shown}
     return run_page(root, given.notebook, given.overrides, out=out, **how)
 
 
