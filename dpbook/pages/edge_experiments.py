@@ -39,9 +39,9 @@ def reference_table() -> NDArray[np.void]:
     ``sd`` over ``replicates``. The metrics are ``log_relative_l2`` and ``log_relative_linf``
     (natural logarithms of relative errors), ``topk_error_mle``, ``topk_error_counts`` and
     ``topk_error_one_shot`` (shares of the true top-k set that are missed, with k = n / 4 rounded).
-    Experiment 4 lists n = 350 twice for some epsilon: once along n, once along epsilon. Those of
-    2 and 3 are the folders ``accuracy-vs-p`` and ``accuracy-vs-epsilon`` of ``Edge-DP``: 120 columns,
-    although the script beside them says 90.
+    Experiment 4 lists n = 350 twice for some epsilon: once along n, once along epsilon. 2 and
+    3 are from ``Edge-DP/accuracy-vs-p`` and ``accuracy-vs-epsilon``: 120 columns, though their
+    script says 90.
     """
     rows = [tuple(row[name] for name in _COLUMNS) for row in rows_of("ccw25_reference.csv")]
     return np.array(rows, dtype={"names": _COLUMNS, "formats": _FORMATS})
