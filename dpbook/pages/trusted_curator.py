@@ -212,7 +212,7 @@ def quantile(n: int, miss: float) -> int:
 
 
 def caps_of_every_tournament(sizes: range) -> dict[int, int]:
-    """Caps kept with probability 1 - n^-4 whatever the cycles (page 23, "Cycles save comparisons")."""
+    """Caps kept with probability 1 - n^-4 whatever the cycles: "Cycles save comparisons"."""
     rates = np.geomspace(0.01, 2, 40)
     logs = np.zeros((len(rates), 1))  # log E exp(s C_k) for k = 0, ..., without cycles
     for k in range(1, max(sizes) + 1):
