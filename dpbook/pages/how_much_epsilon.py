@@ -19,6 +19,7 @@ from scipy.special import expit
 from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import all_rankings, btl_probabilities, mallows_rankings
+from dpbook.pages.exact_optimum import permute_and_flip_pmf
 from dpbook.privacy import (
     Edge,
     Person,
@@ -44,6 +45,7 @@ Ints = NDArray[np.int64]
 Family = Callable[[float], Ints]  # from epsilon to positions, (runs, n), with frozen randomness
 
 GOALS = ("first place", "top set", "whole order")
+FIRST = "permute-and-flip, first place alone"
 MOST_PEOPLE = 50_000  # who report at once
 GRID = np.geomspace(0.01, 20, 96)  # values of epsilon that are tried, in nats
 
@@ -160,6 +162,23 @@ def exact_counts(chance: Array, answers: Ints, k: int) -> Callable[[float], Arra
         return found
 
     return right
+
+
+def exact_first(chance: Array, answers: Ints, moved: float = 1.0) -> Callable[[float], float]:
+    """Chance that permute-and-flip on the win counts names item 0 at epsilon for one answer."""
+    law = counts_pmf(chance, answers)
+    return lambda e: float(
+        sum(p * permute_and_flip_pmf(wins, moved, e)[0] for wins, p in law.items())
+    )
+
+
+def first_place(wins: Ints, moved: int, rng: np.random.Generator) -> Family:
+    """Permute-and-flip on counts that move by so much: exponential noise, the largest is named.
+
+    Of the positions only the first place may be released. Ding et al. 2021, arXiv 2105.07260.
+    """
+    noise = 2 * moved * rng.exponential(size=wins.shape)
+    return lambda e: ranks_from_scores(wins + noise / e)
 
 
 def exact_reports(theta: Array, answers: Ints, k: int) -> Callable[[float], Array]:
@@ -295,6 +314,7 @@ def comparisons(
         "noisy counts": counts,
         "randomised response": lambda e: simulated(local.at_loss(e), seeds[1]),
         "Laplace on each answer": lambda e: simulated(noisy.at_loss(e), seeds[2]),
+        FIRST: first_place(wins, 1, np.random.default_rng(seeds)),
     }
 
 
@@ -369,8 +389,9 @@ def whole_rankings(
         "noisy counts": counts,
         "KwikSort on noisy leads": kwiksort,
         "private footrule": footrule,
-        "exponential mechanism": exponential,
+        "exponential mechanism over whole rankings": exponential,
         "LDP-KwikSort": local,
+        FIRST: first_place(wins, n - 1, np.random.default_rng([seed, 1])),
     }
 
 
