@@ -19,13 +19,13 @@ from scipy.special import expit
 from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import all_rankings, btl_probabilities, mallows_rankings
-from dpbook.pages.exact_optimum import permute_and_flip_pmf
 from dpbook.privacy import (
     Edge,
     Person,
     WholeRanking,
     clopper_pearson,
     laplace_profile,
+    permute_and_flip_law,
     ranking_law,
 )
 from dpbook.rankers import (
@@ -164,12 +164,13 @@ def exact_counts(chance: Array, answers: Ints, k: int) -> Callable[[float], Arra
     return right
 
 
-def exact_first(chance: Array, answers: Ints, moved: float = 1.0) -> Callable[[float], float]:
-    """Chance that permute-and-flip on the win counts names item 0 at epsilon for one answer."""
-    law = counts_pmf(chance, answers)
-    return lambda e: float(
-        sum(p * permute_and_flip_pmf(wins, moved, e)[0] for wins, p in law.items())
-    )
+def exact_first(chance: Array, answers: Ints, steps: int = 2) -> Callable[[float], float]:
+    """Chance that permute-and-flip on the win counts names item 0; e^(epsilon/steps) for a win."""
+    laws = [
+        (p, permute_and_flip_law(dict(enumerate(wins)), steps))
+        for wins, p in counts_pmf(chance, answers).items()
+    ]
+    return lambda e: sum(p * law.at(e)[0] for p, law in laws)
 
 
 def first_place(wins: Ints, moved: int, rng: np.random.Generator) -> Family:

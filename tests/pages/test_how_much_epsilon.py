@@ -9,12 +9,12 @@ from scipy.special import expit
 from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.models import all_rankings, btl_probabilities
 from dpbook.pages import how_much_epsilon as page
-from dpbook.pages.exact_optimum import permute_and_flip_pmf
 from dpbook.privacy import (
     Edge,
     Person,
     WholeRanking,
     audit_sampler,
+    permute_and_flip_law,
     privacy_loss,
     ranking_law,
     top_k_law,
@@ -154,12 +154,13 @@ def test_permute_and_flip_names_the_first_place_by_its_law():
     named = page.first_place(np.tile(wins, (20_000, 1)), 2, np.random.default_rng(8))(1.5)
     found = (named == 0).mean(axis=0)
     for moved, near in ((2, True), (1, False)):
-        law = permute_and_flip_pmf(wins, moved, 1.5)
+        flip = permute_and_flip_law(dict(enumerate(wins.tolist())), 2 * moved).at(1.5)
+        law = np.array(list(flip.values()))
         assert (np.abs(found - law) < 5 * np.sqrt(law / 20_000)).all() == near
     answers = np.array([[0, 1], [1, 0]])
     right = page.exact_first(btl_probabilities(np.array([0.7, 0.0])), answers)(1.0)
-    flip = permute_and_flip_pmf([1, 0], 1, 1.0)
-    assert right == pytest.approx(expit(0.7) * flip[0] + expit(-0.7) * flip[1])
+    worse = np.exp(-0.5) / 2  # the chance that the item behind is named
+    assert right == pytest.approx(expit(0.7) * (1 - worse) + expit(-0.7) * worse)
 
 
 def test_many_crowds_report_as_one_does():
