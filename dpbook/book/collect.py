@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book import lock
+from dpbook.book.charges import charges
 from dpbook.book.claims import CERTIFICATE_MIME, RECORD_FIELDS, RECORD_MIME, record_problems
 from dpbook.book.ledger import Claim, load_ledger
 from dpbook.book.output import write_whole
@@ -48,6 +49,9 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
         for record in off
         if record["parameters"] in own.get(record["notebook"], ())
     ]
+    texts = [*(root / "notebooks").glob("*.ipynb"), *(root / "book").rglob("*.md")]
+    held = [path for path in sorted(texts) if pages is None or path.stem in pages]
+    found += [problem for path in held for problem in charges(path, ledger)]
     return found + lock.problems(root, mine, complete=pages is None)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,16 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book import report
+from dpbook.book.around import listed
 from dpbook.book.ledger import FIVE, SINCE, Claim
 from dpbook.book.reading import minutes
 from dpbook.book.sphinx_ext import (
     ClaimsDirective,
     _link,
+    _read,
     _unknown,
+    _warn,
+    output_dir,
     second_machine,
     second_machine_words,
 )
@@ -28,25 +33,16 @@ from dpbook.book.sphinx_ext import (
 _TEMPLATES = Environment(
     loader=PackageLoader("dpbook.book"), autoescape=True, trim_blocks=True, lstrip_blocks=True
 )
-#: Width of "as promised" in the picture, in per cent; there is room for a loss of 2.4 times that.
-_UNIT = 33
-#: The recorded losses that the picture shows.
-_BROKEN = (
-    ("CCW25-ALG3", "set_loss_over_eps_n2_k1_L1_m10_eps1"),
-    ("CCW25-F8", "cems_counts_spend_per_eps"),
-    ("CCW25-F8", "immigration_counts_spend_per_eps"),
-    ("YLL-DPKS", "worst_loss_over_eps_m3_replace"),
-)
 
 
 class SummaryDirective(ClaimsDirective):
     """``{claims-summary}``: how the statements came out, a bar for each paper, one picture."""
 
     def run(self) -> list[nodes.Node]:
-        ledger, records = self.load()
+        ledger, _ = self.load()
         here, builder = self.env.docname, self.env.app.builder
         uris = [builder.get_relative_uri(here, f"book/{name}") for name in ("ledger", "next")]
-        html = summary_html(ledger, records, *uris)
+        html = summary_html(ledger, *uris)
         rows = second_machine(self.env)
         told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
         return [nodes.raw("", html, format="html"), *told]
@@ -96,10 +92,8 @@ def page_link(
     return _link(number if number_only else f"{number}. {heading}", uri), notebook
 
 
-def summary_html(
-    ledger: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]], uri: str, further: str
-) -> str:
-    """The finding in words, the bars, and the broken guarantees as far as recorded."""
+def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
+    """The finding in words, and a bar for each paper."""
     claims = [claim for claim in ledger.values() if claim.paper in FIVE]
     papers = list(dict.fromkeys(claim.paper for claim in claims))
     later = [claim for claim in ledger.values() if claim.group == SINCE]
@@ -107,39 +101,47 @@ def summary_html(
     for paper in papers:
         of_paper = [claim for claim in claims if claim.paper == paper]
         bars.append({"paper": paper, "total": len(of_paper), "parts": _parts(of_paper)})
-    broken = []
-    for name, key in _BROKEN:
-        if name in records and key in records[name]["report"]:
-            row = {"name": name, "label": ledger[name].label(key).removesuffix(" (ε)")}
-            broken.append(row | {"factor": float(records[name]["report"][key])})
-    told = "; ".join(f"{row['label']}: {row['factor']:.2f} times the promise" for row in broken)
     return _TEMPLATES.get_template("front.html.j2").render(
-        words=finding(claims, len(papers)),
+        words=finding(claims),
         since=since(later),
         group=SINCE,
         bars=bars,
         key=_parts(claims),
-        broken=broken,
-        alt=f"Bars, blue as far as the promise, orange beyond it. {told}.",
-        unit=_UNIT,
         ledger=uri,
         further=further,
     )
 
 
-def finding(claims: list[Claim], papers: int) -> str:
-    """What became of the statements of the papers, in one sentence."""
-    count = report.state_counts(claims)
-    rest = ("proof-repaired", "empty", "shape-only", "definition", "refuted", "pending")
-    true = count["holds"] + count["holds-loosely"]
-    said = [f"{true} hold ({count['holds-loosely']} of them loosely)"]
-    said += [f"{count[state]} are {_PLURAL[state]}" for state in rest if count[state]]
-    broken = sum(claim.breaks_privacy for claim in claims)
+def finding(claims: Iterable[Claim]) -> str:
+    """What became of the distinct statements of the papers, with the severity of each mistake."""
+    distinct = [claim for claim in claims if claim.same_as is None]
+    count = report.state_counts(distinct)
+    rebuilt = sum(c.rebuilt is not None and c.state in ("holds", "shape-only") for c in distinct)
+    mistakes = [claim for claim in distinct if claim.is_mistake]
+    worst = Counter(str(claim.severity) for claim in mistakes)
+    minor = len(mistakes) - worst["privacy"] - worst["conclusion"]
+    carried = sum(claim.consequence_of is not None for claim in distinct)
+    apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
     return (
-        f"Of {len(claims)} statements in {papers} papers {', '.join(said)}, and "
-        f"{count['false-repaired']} are false as printed, each with a repair; "
-        f"in {broken} of these a promised privacy guarantee is broken."
+        f"Of {len(distinct)} distinct statements in four papers, one of them in two versions, "
+        f"{count['holds'] + count['holds-loosely']} hold and {count['shape-only']} are rates whose "
+        f"shape holds, {rebuilt} of all these as rebuilt here, since our copy has lost their "
+        f"formulas; {count['definition']} are definitions, and {count['empty']} are true without "
+        f"content as printed. We found {len(mistakes)} mistakes: {worst['privacy']} break a "
+        f"promised privacy guarantee, {worst['conclusion']} change a conclusion, and {minor} are "
+        f"in a proof or a constant; {carried} more statements carry them on."
+        + (f" Apart from these, {listed(apart)}." if apart else "")
     )
+
+
+#: What is counted apart from the mistakes.
+_APART = {
+    "slip": "are slips of wording",
+    "unproved": "are unproved and open",
+    "undecided": "hang on a symbol or a formula that our copy may have lost",
+    "not-judged": "are not judged",
+    "pending": "are not checked yet",
+}
 
 
 def since(claims: list[Claim]) -> str:
@@ -150,31 +152,47 @@ def since(claims: list[Claim]) -> str:
     return words if claims else ""
 
 
-_PLURAL = {
-    "proof-repaired": "true but needed another proof",
-    "empty": "true but empty",
-    "shape-only": "rates of which only the shape was tested",
-    "definition": "definitions",
-    "refuted": "refuted without a repair",
-    "pending": "not checked yet",
-}
-
-
-def _parts(claims: list[Claim]) -> list[dict[str, Any]]:
+def _parts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
+    """The distinct claims by verdict; of the false ones, also by severity, the gravest first."""
+    kinds = [*(("false-repaired", severity) for severity in report.SEVERITY_HEADINGS)]
+    states = [(state, "") for state in report.STATES]
+    at = states.index(("false-repaired", ""))
+    found = Counter(
+        (c.state, str(c.severity) if c.state == "false-repaired" else "")
+        for c in claims
+        if c.same_as is None
+    )
     return [
         {
             "state": state,
-            "count": n,
-            "mark": report.STATES[state][0],
-            "words": report.STATES[state][1],
+            "severity": severity,
+            "count": found[state, severity],
+            "mark": report.PRIVACY_MARK[0] if severity == "privacy" else report.STATES[state][0],
+            "words": report.STATES[state][1] + f" ({severity})" * bool(severity),
         }
-        for state, n in report.state_counts(claims).items()
-        if n
+        for state, severity in [*states[:at], *kinds, *states[at:]]
+        if found[state, severity]
     ]
+
+
+class RecordedRole(SphinxRole):
+    """``{recorded}`CCW25-ALG2 l1_sensitivity .2f```: a number of the records of this build."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        name, key, shape = (*self.text.split(), "g", "g")[:3]
+        records = _read(self.env, output_dir(self.env.srcdir) / "claims.json") or ()
+        found = {record["id"]: record["report"] for record in records}.get(name)
+        if found is None:
+            _warn(f"recorded: {name} has no record in this build", self.env.docname, "missing")
+            return [nodes.literal(text=self.text)], []
+        if key not in found:
+            return _unknown(self, self.text, f"recorded: {name} does not report {key}")
+        return [nodes.Text(format(found[key], shape))], []
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("claims-summary", SummaryDirective)
     app.add_directive("page-list", ContentsDirective)
     app.add_role("page", PageRole())
+    app.add_role("recorded", RecordedRole())
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

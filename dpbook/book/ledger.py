@@ -101,7 +101,7 @@ class Claim:
     def is_mistake(self) -> bool:
         """Whether something is shown to be wrong that no other entry accounts for."""
         own = self.same_as is None and self.consequence_of is None
-        return own and self.verdict in ("false-repaired", "refuted", "unproved", "proof-repaired")
+        return own and self.verdict in ("false-repaired", "refuted", "proof-repaired")
 
     @property
     def breaks_privacy(self) -> bool:

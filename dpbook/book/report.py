@@ -40,6 +40,19 @@ SEVERITY_HEADINGS = {
     "constant": "A constant is not the sharp one",
     "wording": "The words say something else",
 }
+#: Chapters of the errata, the gravest first; what is merely loose, empty or a slip comes last.
+CHAPTERS = {
+    "privacy": "A privacy guarantee is broken",
+    "conclusion": "The conclusion changes",
+    "proof": "The statement or its proof needs a correction, the conclusion does not",
+    "constant": "A constant is another one",
+    "wording": "Right in substance, with another argument",
+    "unproved": "The printed argument fails, and the statement is open",
+    "undecided": "Undecided: it hangs on a symbol or a formula that our copy may have lost",
+    "empty": "True, but without content as printed",
+    "holds-loosely": "True, and a constant could be sharper",
+    "slip": "Slips of wording, whose meaning is clear",
+}
 _ROLES = {"printed": "As stated", "repaired": "Repaired"}
 _FAILED = {
     "holds-loosely": "What could be sharper",
@@ -80,11 +93,20 @@ def badge_words(claim: Claim) -> str:
     return f"{STATES[claim.state][0]} {state_words(claim)}"
 
 
+def chapter(claim: Claim) -> str:
+    """Under which heading of `CHAPTERS` an erratum stands."""
+    return claim.state if claim.state in CHAPTERS else str(claim.severity)
+
+
 def failure_words(claim: Claim) -> str:
     """What of a claim failed, and what hangs on it; empty for a claim that leaves no erratum."""
-    head = _FAILED.get(claim.state, "What failed")
-    told = f"{head}: the {claim.failed} (severity: {claim.severity})."
+    told = f"{failure_head(claim)}: the {claim.failed} (severity: {claim.severity})."
     return told if claim.failed else ""
+
+
+def failure_head(claim: Claim) -> str:
+    """What the field ``failed`` means under the verdict of the claim."""
+    return _FAILED.get(claim.state, "What failed")
 
 
 def tried_words(tried: Mapping[str, Any]) -> str:

@@ -30,6 +30,9 @@ from dpbook.book.pages import outputs
 from dpbook.book.supports import users
 
 _log = logging.getLogger(__name__)
+#: The page of the errata of each group of claims.
+PAGES = {"CCW25": "ccw", "CCW23": "ccw", "XSC": "xsc", "AGKM": "agkm", "YLL": "yll", SINCE: "since"}
+_OVERVIEW = ("Where", "What we found", "Verdict")
 #: The cells of a row: text, or nodes.
 Row = Sequence[str | list[nodes.Node]]
 
@@ -163,22 +166,46 @@ class LedgerDirective(ClaimsDirective):
 
 
 class ErrataDirective(ClaimsDirective):
-    """``{claims-errata}``: printed, wrong, repaired, a reproducer; broken privacy first."""
+    """``{claims-errata}``: a table of all errata; with names of papers their sections, in chapters.
+
+    The papers are separated by semicolons; at the end stands what of them is not judged.
+    """
+
+    optional_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         ledger, records = self.load()
-        printed = self.printed(ledger)
-        severities = list(report.SEVERITY_HEADINGS)
+        chapters = list(report.CHAPTERS)
         corrected = [claim for claim in ledger.values() if claim.is_erratum]
-        corrected.sort(key=lambda claim: severities.index(str(claim.severity)))  # stable
-        groups: list[nodes.Node] = []
-        for name, heading in (report.SEVERITY_HEADINGS | {"since": SINCE}).items():
-            if mine := [claim for claim in corrected if _chapter(claim) == name]:
-                group = nodes.section(ids=[f"errata-{name}"], names=[f"errata-{name}"])
-                group += nodes.title("", f"{heading} ({len(mine)})")
-                group += [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
-                groups.append(group)
-        return groups
+        corrected.sort(key=lambda claim: chapters.index(report.chapter(claim)))  # stable
+        if not self.arguments:
+            return [_table(_OVERVIEW, [self.row(claim) for claim in corrected], "claims-errata")]
+        papers = self.arguments[0].split("; ")
+        printed = self.printed(ledger)
+        found: list[nodes.Node] = []
+        for name, heading in report.CHAPTERS.items():
+            mine = [c for c in corrected if c.group in papers and report.chapter(c) == name]
+            rows = [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
+            found += [_chapter(f"errata-{name}", f"{heading} ({len(mine)})", rows)] if mine else []
+        left = [c for c in ledger.values() if c.group in papers and c.status == "not-judged"]
+        rows = [self.open_row(claim) for claim in left]
+        head = f"Not judged ({len(left)})"
+        table = [_table(("Where", "What it says", "Why it is not judged"), rows, "claims-open")]
+        return found + ([_chapter("errata-open", head, table)] if left else [])
+
+    def row(self, claim: Claim) -> Row:
+        """One erratum in the table: the finding, which leads to its section."""
+        uri = _uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}")
+        link = nodes.reference("", "", *self.inline(claim.heading), refuri=uri, internal=True)
+        badge = _badge(claim, _row_uri(self.env, claim.id), with_id=False)
+        return [f"{claim.paper}, {claim.where}", [_facts(claim), link], [badge]]
+
+    def open_row(self, claim: Claim) -> Row:
+        """One statement that is not judged."""
+        anchor = nodes.target("", "", ids=[f"open-{claim.id}"])
+        where = [anchor, nodes.Text(f"{claim.paper}, {claim.where}")]
+        return [where, self.inline(claim.says), self.inline(claim.remark)]
 
     def printed(self, ledger: dict[str, Claim]) -> dict[str, str]:
         """What the reproducers print; one that has not run in its present form is a warning."""
@@ -202,14 +229,39 @@ class ErrataDirective(ClaimsDirective):
         words = nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}")
         badge = _badge(claim, _row_uri(self.env, claim.id))
         section += nodes.paragraph("", "", _facts(claim), badge, words)
-        section += _labelled("Printed. ", self.inline(claim.printed))
-        section += _labelled("What is wrong. ", self.inline(claim.wrong))
+        if claim.consequence_of:
+            other = _link(claim.consequence_of, _row_uri(self.env, claim.consequence_of))
+            section += _labelled("No mistake of its own: ", [nodes.Text("it follows from "), other])
+        if claim.quote:
+            section += _labelled("In the words of our copy. ", [nodes.Text(f"“{claim.quote}”")])
+        section += _labelled("How we read it. ", self.inline(claim.printed))
+        section += _labelled(f"{report.failure_head(claim)}. ", self.inline(claim.wrong))
         section += _labelled("Repair. ", self.inline(claim.repair))
         section += _labelled("Evidence. ", self.evidence(claim, record))
+        if claim.reconsider:
+            section += _labelled("What would change our mind. ", self.inline(claim.reconsider))
+        if url := str(self.config.html_theme_options.get("repository_url") or ""):
+            form = f"{url}/issues/new?template=objection.yml&title={claim.id}"
+            section += nodes.paragraph("", "", _link("Object to this verdict", form))
         section += [_labelled("See it in a second."), _block(claim.reproducer, "python")]
         if printed:
             section += [_labelled("It prints"), _block(printed, "none")]
         return section
+
+
+class ContactDirective(SphinxDirective):
+    """``{objections}``: where to object to a verdict, as far as ``_config.yml`` names a place."""
+
+    def run(self) -> list[nodes.Node]:
+        url = str(self.config.html_theme_options.get("repository_url") or "")
+        to = [("the form for objections", f"{url}/issues/new?template=objection.yml")] * bool(url)
+        if address := self.config.book_contact:
+            to.append((address, address if "/" in address else f"mailto:{address}"))
+        if not to:
+            text = "This copy names no address; the form is .github/ISSUE_TEMPLATE/objection.yml."
+            return [nodes.paragraph(text=text)]
+        links = [node for words in to for node in (_link(*words), nodes.Text(", or "))][:-1]
+        return [nodes.paragraph("", "", nodes.Text("To object, use "), *links, nodes.Text("."))]
 
 
 class WithdrawnDirective(ClaimsDirective):
@@ -390,9 +442,10 @@ def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element
     return _link(text, uri, classes=classes)
 
 
-def _chapter(claim: Claim) -> str | None:
-    """Under which heading of the errata an erratum stands."""
-    return "since" if claim.group == SINCE else claim.severity
+def _chapter(name: str, heading: str, children: Sequence[nodes.Node]) -> nodes.section:
+    section = nodes.section("", nodes.title("", heading), ids=[name], names=[name])
+    section += children
+    return section
 
 
 def _facts(claim: Claim, anchor: str = "") -> nodes.raw:
@@ -431,6 +484,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("verdict", VerdictRole())
     app.add_directive("claims-ledger", LedgerDirective)
     app.add_directive("claims-errata", ErrataDirective)
+    app.add_config_value("book_contact", "", "html")
+    app.add_directive("objections", ContactDirective)
     app.add_directive("claims-withdrawn", WithdrawnDirective)
     app.add_directive("bench-table", BenchDirective)
     app.add_directive("live-table", LiveDirective)

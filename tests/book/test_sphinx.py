@@ -15,6 +15,8 @@ import yaml
 from dpbook.book import errata, lock
 from dpbook.book.claims import RECORD_MIME
 from dpbook.book.collect import collect
+from dpbook.book.ledger import FIVE
+from dpbook.book.sphinx_ext import PAGES
 from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +51,8 @@ LEDGER = [
         "failed": "statement",
         "severity": "privacy",
         "withdrawn": [{"date": "2026-01-02", "said": "It is 3.", "reason": "A slip of ours."}],
+        "quote": "always * one",
+        "reconsider": "Another $x$.",
         "printed": "It is 1.",
         "wrong": "It is not 1.",
         "repair": "It is $2$.",
@@ -72,6 +76,16 @@ LEDGER = [
         "rests_on": [],
         "says": "Nobody looked",
         "status": "pending",
+    },
+    {
+        "id": "P-LOST",
+        "paper": "AGKM",
+        "where": "Lemma 9",
+        "kind": "utility",
+        "rests_on": [],
+        "says": "Something small",
+        "status": "not-judged",
+        "remark": "Its formula is lost.",
     },
 ]
 # An erratum of another paper, less grave.
@@ -174,12 +188,22 @@ def project(tmp_path):
     """A book with the real configuration and two executed pages."""
     root = tmp_path / "project"
     (root / "book").mkdir(parents=True)
-    for name in ("_config.yml", "book/_static", "book/ledger.md", "book/errata.md", "CITATION.cff"):
+    for name in (
+        "_config.yml",
+        "book/_static",
+        "book/ledger.md",
+        "book/errata.md",
+        "CITATION.cff",
+        "book/errata",
+    ):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, root / name)
     (root / "book" / "claims.yml").write_text(yaml.safe_dump(LEDGER), encoding="utf-8")
     (root / "book" / "references.bib").write_text(
-        "@book{knuth1997, author={Knuth, Donald}, title={T}, year={1997}, publisher={P}}\n"
+        "".join(
+            f"@book{{{key}, author={{Knuth, D}}, title={{T}}, year={{1997}}, publisher={{P}}}}\n"
+            for key in ("knuth1997", *FIVE)
+        )
     )
     (root / "book" / "index.md").write_text(
         "# Index\n\n{cite:p}`knuth1997`\n\n```{bibliography}\n```\n\n"
@@ -196,6 +220,7 @@ def project(tmp_path):
     (root / "notebooks").mkdir()
     (root / "notebooks" / "profiles.yml").write_text("smoke: {}\n", encoding="utf-8")
     chapters = ["notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"]
+    chapters += [f"book/errata/{name}" for name in sorted({*PAGES.values()})]
     chapters += ["book/bibliography", "book/map", *(f"book/map/{name}" for name in MAPS)]
     toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": f} for f in chapters]}
     (root / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
@@ -243,7 +268,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert "Fig. 1" in first
 
     ledger = page(project, "book/ledger")
-    assert ledger.count('id="ledger-') == 5
+    assert ledger.count('id="ledger-') == 6
     assert "../notebooks/01-one.html#claim-P-GOOD" in ledger
     assert 'A * B_1 &lt; <span class="math' in ledger  # text is text, math is math
     row = ledger[ledger.index('id="ledger-Q-LATER"') :]
@@ -278,15 +303,21 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     )
 
     errata = page(project, "book/errata")
-    assert 'data-claim="P-BAD"' in errata
-    assert "erratum-P-BAD" in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
-    assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
-    assert "is 2<" in errata, "the heading is a sentence"
-    five, _, since = errata.partition("<h2>Since the five papers (1)")
-    assert 'id="erratum-R-BAD"' in since and 'id="erratum-R-BAD"' not in five
-    assert 'data-claim="P-BAD"' in five and "A constant is not" not in five
+    assert 'data-claim="P-BAD"' in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
+    assert errata.index("errata/agkm.html#erratum-P-BAD") < errata.index("since.html#erratum-R-BAD")
     own = errata[errata.index("claims-withdrawn") :]
     assert all(text in own for text in ("2026-01-02", "It is 3.", "A slip of ours.", "P-BAD"))
+    assert "This copy names no address" in errata and "Object to this verdict" not in errata
+    errata, since = page(project, "book/errata/agkm"), page(project, "book/errata/since")
+    assert 'id="erratum-P-BAD"' in errata and "erratum-R-BAD" not in errata
+    assert 'id="erratum-R-BAD"' in since and "erratum-P-BAD" not in since
+    assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
+    assert "A constant is another one (1)" in since and "(1)" not in page(
+        project, "book/errata/yll"
+    )
+    assert "is 2<" in errata, "the heading is a sentence"
+    for text in ("“always * one”", "What would change our mind.", "Not judged (1)", "is lost."):
+        assert text in errata
     assert "claim-privacy" in page(project, "book/ledger")
     for text in ("It is 1.", "It is not 1.", "Repair.", "../notebooks/02-two.html#claim-P-BAD"):
         assert text in errata
