@@ -117,10 +117,10 @@ def finding(claims: Iterable[Claim]) -> str:
     distinct = [claim for claim in claims if claim.same_as is None]
     count = report.state_counts(distinct)
     rebuilt = sum(c.rebuilt is not None and c.state in ("holds", "shape-only") for c in distinct)
-    mistakes = [claim for claim in distinct if claim.is_mistake]
+    wrong = [claim for claim in distinct if claim.is_mistake]
+    mistakes = [claim for claim in wrong if claim.consequence_of is None]
     worst = Counter(str(claim.severity) for claim in mistakes)
     minor = len(mistakes) - worst["privacy"] - worst["conclusion"]
-    carried = sum(claim.consequence_of is not None for claim in distinct)
     apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
     return (
         f"Of {len(distinct)} distinct statements in four papers, one of them in two versions, "
@@ -129,7 +129,7 @@ def finding(claims: Iterable[Claim]) -> str:
         f"formulas; {count['definition']} are definitions, and {count['empty']} are true without "
         f"content as printed. We found {len(mistakes)} mistakes: {worst['privacy']} break a "
         f"promised privacy guarantee, {worst['conclusion']} change a conclusion, and {minor} are "
-        f"in a proof or a constant; {carried} more statements carry them on."
+        f"in a proof or a constant; {len(wrong) - len(mistakes)} more statements carry them on."
         + (f" Apart from these, {listed(apart)}." if apart else "")
     )
 

@@ -99,9 +99,8 @@ class Claim:
 
     @property
     def is_mistake(self) -> bool:
-        """Whether something is shown to be wrong that no other entry accounts for."""
-        own = self.same_as is None and self.consequence_of is None
-        return own and self.verdict in ("false-repaired", "refuted", "proof-repaired")
+        """Whether a statement or its proof is shown to be wrong, here or in what it carries on."""
+        return self.verdict in ("false-repaired", "refuted", "proof-repaired")
 
     @property
     def breaks_privacy(self) -> bool:
