@@ -99,7 +99,7 @@ def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
     later = [claim for claim in ledger.values() if claim.group == SINCE]
     bars = []
     for paper in papers:
-        of_paper = [claim for claim in claims if claim.paper == paper]
+        of_paper = [claim for claim in claims if claim.paper == paper and not claim.same_as]
         bars.append({"paper": paper, "total": len(of_paper), "parts": _parts(of_paper)})
     return _TEMPLATES.get_template("front.html.j2").render(
         words=finding(claims),

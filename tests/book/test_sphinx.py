@@ -316,7 +316,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
         project, "book/errata/yll"
     )
     assert "is 2<" in errata, "the heading is a sentence"
-    for text in ("“always * one”", "What would change our mind.", "Not judged (1)", "is lost."):
+    for text in ("“always  one”", "What would change our mind.", "Not judged (1)", "is lost."):
         assert text in errata
     assert "claim-privacy" in page(project, "book/ledger")
     for text in ("It is 1.", "It is not 1.", "Repair.", "../notebooks/02-two.html#claim-P-BAD"):
