@@ -119,6 +119,9 @@ def finding(claims: Iterable[Claim]) -> str:
     rebuilt = sum(c.rebuilt is not None and c.state in ("holds", "shape-only") for c in distinct)
     wrong = [claim for claim in distinct if claim.is_mistake]
     mistakes = [claim for claim in wrong if claim.consequence_of is None]
+    names = {claim.id for claim in wrong}
+    carried = sum(claim.consequence_of in names for claim in wrong)
+    after = len(wrong) - len(mistakes) - carried
     worst = Counter(str(claim.severity) for claim in mistakes)
     minor = len(mistakes) - worst["privacy"] - worst["conclusion"]
     apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
@@ -129,7 +132,8 @@ def finding(claims: Iterable[Claim]) -> str:
         f"formulas; {count['definition']} are definitions, and {count['empty']} are true without "
         f"content as printed. We found {len(mistakes)} mistakes: {worst['privacy']} break a "
         f"promised privacy guarantee, {worst['conclusion']} change a conclusion, and {minor} are "
-        f"in a proof or a constant; {len(wrong) - len(mistakes)} more statements carry them on."
+        f"in a proof or a constant; {carried} more statements carry them on"
+        + (f", and {after} a step that is open." if after else ".")
         + (f" Apart from these, {listed(apart)}." if apart else "")
     )
 

@@ -34,6 +34,7 @@ LEDGER = [
         "verdict": "holds",
         "tier": "exact",
         "report": ["loss"],
+        "beyond": "Nothing.",
     },
     {
         "id": "P-BAD",
@@ -51,6 +52,7 @@ LEDGER = [
         "failed": "statement",
         "severity": "privacy",
         "withdrawn": [{"date": "2026-01-02", "said": "It is 3.", "reason": "A slip of ours."}],
+        "beyond": "Nothing.",
         "quote": "always * one",
         "reconsider": "Another $x$.",
         "printed": "It is 1.",
