@@ -15,7 +15,7 @@ from dpbook.book.output import write_whole
 from dpbook.book.pages import named_parameters, outputs
 
 #: What only some records have.
-_OPTIONAL = ("bounds", "certificate", "tried", "score")
+_OPTIONAL = ("bounds", "certificate", "tried")
 
 
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
