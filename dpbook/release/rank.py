@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpbook import _validation as check
 from dpbook.privacy.units import Edge, Person, Unit
-from dpbook.release.ledger import Totals, charge
+from dpbook.release.ledger import Totals, charge, fraction_of
 from dpbook.release.noise import (
     Below,
     exact_noise,
@@ -289,9 +289,7 @@ def exact_epsilon(value: str | float | Rational) -> Fraction:
     try:
         if isinstance(value, bool) or not isinstance(value, str | float | Rational):
             raise ValueError
-        if isinstance(value, str) and len(value) > 40:
-            raise ValueError
-        exact = Fraction(value)
+        exact = fraction_of(value) if isinstance(value, str) else Fraction(value)
         if isinstance(value, float):  # it prints as the decimal that was meant, or as it is
             exact = min(exact, Fraction(repr(float(value))))
     except (ValueError, ArithmeticError):
