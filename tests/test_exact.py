@@ -305,3 +305,12 @@ def test_steps_may_be_fractions(steps):
     assert check_mechanism(laws.get, pairs, epsilon="all").proved is (steps >= 2)
     with pytest.raises(ValueError, match="positive whole numbers and fractions"):
         exponential_law({0: 1, 1: 0}, -steps)
+
+
+def test_an_outcome_of_one_side_only_is_a_violation() -> None:
+    """Its chance on the other side is 0: the loss is infinite, for every epsilon above 0."""
+    laws = {0: ExactLaw({"a": t, "b": one}), 1: ExactLaw({"a": one})}
+    for pair in ((0, 1), (1, 0)):
+        report = check_mechanism(laws.__getitem__, [pair], epsilon="all")
+        assert not report.proved and (report.pair, report.outcome) == ((0, 1), "b")
+        assert report.where == (0.0, inf)
