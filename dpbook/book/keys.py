@@ -27,7 +27,7 @@ from dpbook.book.pages import Page, PageError
 _CLAIM_FIELDS = ("id", "kind", "status", "verdict", "tier", "report", "severity", "rebuilt")
 # How the statements of a package begin that only hands out what its modules hold.
 _ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
-_PINS = ("requirements.txt", "constraints.txt", "requirements.lock")
+_PINS = ("requirements.txt", "requirements.lock")
 #: What the HTML is made from, and the package in its downloads; last what may lie in `_build`.
 _FOLDERS = ("book", "dpbook", "notebooks")
 _FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "pyproject.toml", *_PINS)

@@ -129,11 +129,8 @@ def _source(cache: Path) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as made:
             pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", made]
-            pip += [
-                "--only-binary",
-                ":all:",
-            ]  # no script of a package runs before its hash is known
-            pip += ["--disable-pip-version-check", _PINS["carrier"]]
+            # A wheel only: the script of a source would run before any hash is compared.
+            pip += ["--only-binary", ":all:", "--disable-pip-version-check", _PINS["carrier"]]
             done = subprocess.run(pip, capture_output=True, text=True, check=False)
             wheels = [*Path(made).glob("*.whl")]
             if done.returncode or not wheels:

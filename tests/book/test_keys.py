@@ -14,7 +14,7 @@ from tests.book.browsing import ROOT
 
 SOURCES = (
     *("pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "CITATION.cff", "_config.yml"),
-    *("_toc.yml", "requirements.txt", "constraints.txt", "requirements.lock", "book/part.md"),
+    *("_toc.yml", "requirements.txt", "requirements.lock", "book/part.md"),
     *("book/trust/x.json", "notebooks/profiles.yml", "notebooks/03-new.ipynb", "dpbook/x.mplstyle"),
     *("dpbook/book/runtime/worker.mjs", "dpbook/data/table.csv", "dpbook/py.typed"),
     *("_build/bench.json", "_build/live.json", "out/claims.json", "out/certificates/A.json"),
