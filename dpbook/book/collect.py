@@ -57,7 +57,8 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
 
 def moved(out: Path, root: Path, profile: str | None, pages: Sequence[str] | None) -> list[str]:
     """One line for every number, text or figure that is not the kept one, after `collect`."""
-    records = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+    path = out / "claims.json"
+    records = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     mine = [record for record in records if pages is None or record["notebook"] in pages]
     found = lock.problems(root, mine, complete=pages is None)
     return found if profile is None else found + kept.problems(root, out, profile, pages)

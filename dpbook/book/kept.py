@@ -42,7 +42,12 @@ _FIELDS = (
 
 
 def problems(root: Path, out: Path, profile: str, pages: Sequence[str] | None = None) -> list[str]:
-    """One line for everything that is not as kept, at the settings of a profile."""
+    """One line for everything that is not as kept, at the settings of a profile.
+
+    A book that keeps nothing, because it has no such folder, has none.
+    """
+    if not (root / FOLDER).is_dir():
+        return []
     kinds = [(TEXT, texts(root))]
     if profile in PROFILES:
         kinds.append((profile, gathered(_executed(root, out))))

@@ -187,8 +187,17 @@ def test_errata_since_a_version(built, capsys):
     )
     assert main(["release", "one"], built) == 2
     assert "'one' is no version; allowed are numbers such as 1.0.0" in capsys.readouterr().err
+    for profile, outcome in (("smoke", "passed"), ("default", "moved"), ("default", "failed")):
+        note(built / "_build", profile, outcome)
+        assert main(["release", "1.0"], built) == 2
+        assert f"(profile {profile}, outcome {outcome})" in capsys.readouterr().err
+    note(built / "_build", "default", "passed")
     assert main(["release", "1.0"], built) == 0
+    assert main(["release", "1.0"], built) == 2
+    assert "version 1.0 was given out already" in capsys.readouterr().err
     write_whole(built / "_build/claims.json", json.dumps([record(report={"loss": 2.0, "rows": 3})]))
+    assert main(["release", "1.1"], built) == 2, "other claims than those of the build"
+    assert "outcome None" in capsys.readouterr().err
     assert main(["errata", "--since", "1.0"], built) == 0
     assert "A-1: number changed: loss: 0.5 → 2" in capsys.readouterr().out
 

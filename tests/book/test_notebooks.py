@@ -447,7 +447,7 @@ LEDGER = {
     for c in (
         claim("A"),
         claim("B", verdict="false-repaired"),
-        claim("D", kind="definition", verdict="definition"),
+        claim("D", kind="dataset", verdict="definition"),
         claim("OTHER", notebook="02-other"),
         claim("LATER", status="pending", verdict=None, tier=None, notebook="01-good"),
     )

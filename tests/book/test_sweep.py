@@ -27,7 +27,7 @@ from dpbook.book.runner import Job, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = """
-- {id: A, paper: XSC, where: here, kind: definition, says: s, notebook: 01-one, status: checked,
+- {id: A, paper: XSC, where: here, kind: dataset, says: s, notebook: 01-one, status: checked,
    rests_on: [], verdict: definition, tier: exact, report: [loss]}
 """
 RECORD = {
