@@ -90,7 +90,13 @@ def test_a_version_is_kept_and_found_again(tmp_path):
     assert compare.changes(versions["0.9.0"], [record(), record("B-2", verdict="empty")])
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"id": "A"}]', "[[]]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{}", "[1]", "[]", '[{"id": "A"}]', "[[]]"),
+        *(json.dumps([record(**wrong)]) for wrong in ({"report": []}, {"id": []}, {"verdict": 1})),
+    ],
+)
 def test_what_is_no_claims_json_is_refused_by_name(tmp_path, text):
     path = tmp_path / "claims.json"
     path.write_text(text)
