@@ -146,3 +146,18 @@ def test_running_a_page_checks_its_claims(tiny_book, shown, monkeypatch, capsys,
     monkeypatch.setattr(kept, "problems", lambda *_: [])
     assert build.run_page(tiny_book, "1", (), timeout=9, shown=False) == code
     assert ("holds is True, but the verdict slip needs" in capsys.readouterr().err) is bool(code)
+
+
+def test_the_certificate_of_another_claim_is_not_as_kept(tiny_book, shown):
+    """Under this one's name it would be right, as the program sees it; but it is another."""
+    path = tiny_book / "_build/executed/notebooks/01-one.ipynb"
+    assert collected(tiny_book, shown) == []
+    before = kept.gathered([path])
+    other = shown | {kind: copy.deepcopy(shown[kind]) for kind in MIMES}
+    other[claims.CERTIFICATE_MIME]["laws"] = [[[2], [0, 2]], [[0, 2], [2]]]
+    differences = [[4 * c for c in d] for d in other[claims.CERTIFICATE_MIME]["differences"]]
+    other[claims.CERTIFICATE_MIME]["differences"] = differences
+    named_anew(*(other[kind] for kind in MIMES))
+    assert collected(tiny_book, other) == []
+    told = kept.differences(before, kept.gathered([path]))
+    assert "certificate" in told["01-one claim ALL"]
