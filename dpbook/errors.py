@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -83,3 +84,19 @@ def _people_asked(ranker: PairResponses, users: int) -> tuple[Ints, Array]:
     tail = np.cumsum(weight[::-1])[::-1]
     kept = (weight > 0) & (tail > NEGLIGIBLE)
     return asked[kept], weight[kept]
+
+
+def lead_needed(law: Any, n: float, failure: float = 0.05) -> float:
+    """Lead of the upper half of n items at which a noisy top set is wrong with chance `failure`.
+
+    Noise of scale 1 with a symmetric `law` of `scipy.stats`, on counts that have no other error.
+    """
+    from scipy.optimize import brentq
+
+    t = np.linspace(-40, 80, 12_001)
+    best, middle = np.exp(n / 2 * law.logcdf(t)), (t[1:] + t[:-1]) / 2
+
+    def fails(x: float) -> float:
+        return float(1 - np.diff(best) @ np.exp(n / 2 * law.logcdf(x - middle)) - failure)
+
+    return float(brentq(fails, 0.1, 75))

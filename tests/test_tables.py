@@ -33,7 +33,7 @@ needs_full_data = pytest.mark.skipif(
 # checkout has. A change is meant to be seen: recount, or look at the source again, and only then
 # write the new digest here.
 SHA256 = {
-    "ccw25_reference": "d9997c075ce74d9189c5430d6c6032da0fcd26d94dab84392068968acb8018a7",
+    "ccw25_reference": "fdb0893f66754111b708b1fc4472d541a4b829ee23c37349a79bd498cc904f9f",
     "movielens_top40_films": "3afe201c6d41e3ac5132f89b675be44e70ff9e4b9a3ed1354a90b4d6905539ce",
     "movielens_top40_lists": "a7e2689ec4daac21819da96a3d62d674b89e82e043806dd2e5fcdb25bd7730c0",
     "movielens_top40_pairs": "91872431e84701f54d6ab957ef1206a5eece5a0b46998d19d679541ae02fc2b8",

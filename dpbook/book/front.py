@@ -99,7 +99,7 @@ def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
     later = [claim for claim in ledger.values() if claim.group == SINCE]
     bars = []
     for paper in papers:
-        of_paper = [claim for claim in claims if claim.paper == paper]
+        of_paper = [claim for claim in claims if claim.paper == paper and not claim.same_as]
         bars.append({"paper": paper, "total": len(of_paper), "parts": _parts(of_paper)})
     return _TEMPLATES.get_template("front.html.j2").render(
         words=finding(claims),
@@ -117,10 +117,13 @@ def finding(claims: Iterable[Claim]) -> str:
     distinct = [claim for claim in claims if claim.same_as is None]
     count = report.state_counts(distinct)
     rebuilt = sum(c.rebuilt is not None and c.state in ("holds", "shape-only") for c in distinct)
-    mistakes = [claim for claim in distinct if claim.is_mistake]
+    wrong = [claim for claim in distinct if claim.is_mistake]
+    mistakes = [claim for claim in wrong if claim.consequence_of is None]
+    names = {claim.id for claim in wrong}
+    carried = sum(claim.consequence_of in names for claim in wrong)
+    after = len(wrong) - len(mistakes) - carried
     worst = Counter(str(claim.severity) for claim in mistakes)
     minor = len(mistakes) - worst["privacy"] - worst["conclusion"]
-    carried = sum(claim.consequence_of is not None for claim in distinct)
     apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
     return (
         f"Of {len(distinct)} distinct statements in four papers, one of them in two versions, "
@@ -129,7 +132,8 @@ def finding(claims: Iterable[Claim]) -> str:
         f"formulas; {count['definition']} are definitions, and {count['empty']} are true without "
         f"content as printed. We found {len(mistakes)} mistakes: {worst['privacy']} break a "
         f"promised privacy guarantee, {worst['conclusion']} change a conclusion, and {minor} are "
-        f"in a proof or a constant; {carried} more statements carry them on."
+        f"in a proof or a constant; {carried} more statements carry them on"
+        + (f", and {after} a step that is open." if after else ".")
         + (f" Apart from these, {listed(apart)}." if apart else "")
     )
 

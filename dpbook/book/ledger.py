@@ -101,9 +101,8 @@ class Claim:
 
     @property
     def is_mistake(self) -> bool:
-        """Whether something is shown to be wrong that no other entry accounts for."""
-        own = self.same_as is None and self.consequence_of is None
-        return own and self.verdict in ("false-repaired", "refuted", "proof-repaired")
+        """Whether a statement or its proof is shown to be wrong, here or in what it carries on."""
+        return self.verdict in ("false-repaired", "refuted", "proof-repaired")
 
     @property
     def breaks_privacy(self) -> bool:
@@ -195,6 +194,11 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
             if "rests_on" in taken:
                 taken["rests_on"] = own_names(taken["rests_on"], entry["paper"], good)
             ledger[name] = Claim(**({"notebook": None} | entry | taken))
+    known = (None, *good) if path.suffix != ".json" else ()
+    for claim in ledger.values():
+        if known and claim.consequence_of not in known:
+            words = f"consequence_of is {claim.consequence_of!r}, must be another claim"
+            problems.append(f"{claim.id}: {words}")
     if path.suffix != ".json" and not problems:  # in a browser a page has its own entries alone
         rests = {name: claim.rests_on for name, claim in ledger.items()}
         problems += graph_problems(rests, path.name)

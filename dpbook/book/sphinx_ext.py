@@ -233,7 +233,9 @@ class ErrataDirective(ClaimsDirective):
             other = _link(claim.consequence_of, _row_uri(self.env, claim.consequence_of))
             section += _labelled("No mistake of its own: ", [nodes.Text("it follows from "), other])
         if claim.quote:
-            section += _labelled("In the words of our copy. ", [nodes.Text(f"“{claim.quote}”")])
+            section += _labelled(
+                "In the words of our copy. ", [nodes.Text(f"“{claim.quote.replace('*', '')}”")]
+            )
         section += _labelled("How we read it. ", self.inline(claim.printed))
         section += _labelled(f"{report.failure_head(claim)}. ", self.inline(claim.wrong))
         section += _labelled("Repair. ", self.inline(claim.repair))

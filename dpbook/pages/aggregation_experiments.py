@@ -156,6 +156,26 @@ def printed_choice(epsilon: float, kind: str, n: int) -> int:
     return max((low, min(low + 1, comb(n, 2))), key=g)
 
 
+def capped_kwiksort(leads: Array, cap: int, rng: np.random.Generator) -> Counts:
+    """KwikSort, one run for each table; after `cap` comparisons what is unsorted stays at random.
+
+    The parts are sorted from left to right. A part that the cap interrupts is in random order.
+    """
+    ranked = np.empty(leads.shape[:2], dtype=np.int64)
+    for lead, places in zip(leads, ranked, strict=True):
+        order, todo, left = [], [rng.permutation(len(lead))], cap
+        while todo:
+            part = todo.pop()
+            left -= max(0, len(part) - 1)
+            if len(part) < 2 or left < 0:
+                order += part.tolist()
+                continue
+            ahead = lead[part[0], part[1:]] < 0
+            todo += [part[1:][~ahead], part[:1], part[1:][ahead]]
+        places[order] = np.arange(len(lead))
+    return ranked
+
+
 def least_loss(n: int, epsilon: float) -> float:
     """Loss that DP-KwikSort as described comes near, one ranking replaced."""
     return rankers.NoisyPairs.described(epsilon, WholeRanking(n)).loss("ranking")[0]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from dpbook.lower_bounds import edge_kl, fano_error, gilbert_varshamov
+from dpbook.lower_bounds import edge_kl, fano_error
 from dpbook.mechanisms import debiased_variance
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
@@ -174,17 +174,28 @@ def divergence(theta: Array, groups: Groups) -> float:
     return total
 
 
-def fano_mean(n: int, groups: Groups) -> float:
-    """Limit of Fano on the mean of the l2 error over sqrt(n): half of the items raised by tau."""
-    halves = np.where(np.arange(n) < n // 2, 1.0, -1.0)
-    kls = [(tau, divergence(tau * halves, groups)) for tau in np.geomspace(1e-3, 1, 60)]
-    codes = [(d, gilbert_varshamov(n, n // 2, d)) for d in range(2, n // 2, 2)]
-    return max(
-        float(tau * np.sqrt(d / n) * fano_error(M, kl))
-        for tau, kl in kls
-        for d, M in codes
-        if M > 1
-    )
+def opposite_strengths(n: int, tau: float) -> Array:
+    """Pairs of items at tau and -tau; an odd last item at zero."""
+    return tau * np.append(np.tile([1.0, -1.0], n // 2), np.zeros(n % 2))
+
+
+def affinity(theta: Array, other: Array, groups: Groups) -> float:
+    """Sum over all sets of reports of the root of their two chances."""
+    i, j = np.triu_indices(theta.size, 1)
+    p, q = (expit(x[i] - x[j]) for x in (theta, other))
+    total = 0.0
+    for count, level in groups:
+        t, b = np.tanh(level / 2), 1 / (1 + np.exp(level))
+        one, two = t * p + b, t * q + b
+        total += count * np.log(np.sqrt(one * two) + np.sqrt((1 - one) * (1 - two))).sum()
+    return float(np.exp(total))
+
+
+def assouad(n: int, information: float, half_width: float = 1.0) -> float:
+    """Limit of Assouad on the mean of the l2 error over sqrt(n); information is the sum of t^2."""
+    tau = min(0.75 / np.sqrt(n * information), half_width)
+    near = 1 - n * information * tau**2 / 4  # no affinity of neighbours is smaller
+    return float(2 * (n // 2) / n * tau * (1 - np.sqrt(1 - near**2)))
 
 
 def fano_sup(n: int, groups: Groups) -> float:

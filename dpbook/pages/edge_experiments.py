@@ -32,14 +32,16 @@ _FORMATS = "i8 U24 i8 f8 f8 f8 f8 i8".split()
 
 
 def reference_table() -> NDArray[np.void]:
-    """Published means of Experiments 1 and 4, from the authors' code (abhinavc3/DP-Ranking).
+    """Published means of Experiments 1 to 4, from the authors' code (abhinavc3/DP-Ranking).
 
     A structured array with the fields ``experiment``, ``metric``, ``n`` (items), ``p`` (probability
     that a pair is compared), ``epsilon`` (nats; inf for the run without privacy), ``mean`` and
     ``sd`` over ``replicates``. The metrics are ``log_relative_l2`` and ``log_relative_linf``
     (natural logarithms of relative errors), ``topk_error_mle``, ``topk_error_counts`` and
     ``topk_error_one_shot`` (shares of the true top-k set that are missed, with k = n / 4 rounded).
-    Experiment 4 lists n = 350 twice for some epsilon: once along n, once along epsilon.
+    Experiment 4 lists n = 350 twice for some epsilon: once along n, once along epsilon. 2 and
+    3 are from ``Edge-DP/accuracy-vs-p`` and ``accuracy-vs-epsilon``: 120 columns, though their
+    script says 90.
     """
     rows = [tuple(row[name] for name in _COLUMNS) for row in rows_of("ccw25_reference.csv")]
     return np.array(rows, dtype={"names": _COLUMNS, "formats": _FORMATS})
@@ -364,7 +366,7 @@ class OneShotSpectral(Ranker):
     -----
     Qiao, Su and Zhang (2021), as CCW25, Experiment 4 runs it. **Privacy.** What is released is the
     set of the k largest scores; the theorem behind the scale of `printed` is for a fixed one, and
-    nobody knows the `loss` of the scores.
+    the `loss` of the scores is not known here.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 

@@ -25,6 +25,7 @@ from dpbook.privacy import (
     WholeRanking,
     clopper_pearson,
     laplace_profile,
+    permute_and_flip_law,
     ranking_law,
 )
 from dpbook.rankers import (
@@ -44,6 +45,7 @@ Ints = NDArray[np.int64]
 Family = Callable[[float], Ints]  # from epsilon to positions, (runs, n), with frozen randomness
 
 GOALS = ("first place", "top set", "whole order")
+FIRST = "permute-and-flip, first place alone"
 MOST_PEOPLE = 50_000  # who report at once
 GRID = np.geomspace(0.01, 20, 96)  # values of epsilon that are tried, in nats
 
@@ -160,6 +162,24 @@ def exact_counts(chance: Array, answers: Ints, k: int) -> Callable[[float], Arra
         return found
 
     return right
+
+
+def exact_first(chance: Array, answers: Ints, steps: int = 2) -> Callable[[float], float]:
+    """Chance that permute-and-flip on the win counts names item 0; e^(epsilon/steps) for a win."""
+    laws = [
+        (p, permute_and_flip_law(dict(enumerate(wins)), steps))
+        for wins, p in counts_pmf(chance, answers).items()
+    ]
+    return lambda e: sum(p * law.at(e)[0] for p, law in laws)
+
+
+def first_place(wins: Ints, moved: int, rng: np.random.Generator) -> Family:
+    """Permute-and-flip on counts that move by so much: exponential noise, the largest is named.
+
+    Of the positions only the first place may be released. Ding et al. 2021, arXiv 2105.07260.
+    """
+    noise = 2 * moved * rng.exponential(size=wins.shape)
+    return lambda e: ranks_from_scores(wins + noise / e)
 
 
 def exact_reports(theta: Array, answers: Ints, k: int) -> Callable[[float], Array]:
@@ -295,6 +315,7 @@ def comparisons(
         "noisy counts": counts,
         "randomised response": lambda e: simulated(local.at_loss(e), seeds[1]),
         "Laplace on each answer": lambda e: simulated(noisy.at_loss(e), seeds[2]),
+        FIRST: first_place(wins, 1, np.random.default_rng(seeds)),
     }
 
 
@@ -369,8 +390,9 @@ def whole_rankings(
         "noisy counts": counts,
         "KwikSort on noisy leads": kwiksort,
         "private footrule": footrule,
-        "exponential mechanism": exponential,
+        "exponential mechanism over whole rankings": exponential,
         "LDP-KwikSort": local,
+        FIRST: first_place(wins, n - 1, np.random.default_rng([seed, 1])),
     }
 
 

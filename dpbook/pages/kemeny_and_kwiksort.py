@@ -17,10 +17,14 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-def tournaments(n: int) -> Array:
-    """All outcomes of the majority votes, as tables of 0 and 1, shape (2^pairs, n, n)."""
+def tournaments(n: int, *, chain: bool = False) -> Array:
+    """All outcomes of the majority votes, as tables of 0 and 1, shape (number, n, n).
+
+    With `chain` those in which each item beats the next.
+    """
     i, j = np.triu_indices(n, 1)
-    votes = np.array(list(product((0.0, 1.0), repeat=i.size)))
+    sides = (((1.0,) if chain and step == 1 else (0.0, 1.0)) for step in j - i)
+    votes = np.array(list(product(*sides)))
     wins = np.zeros((len(votes), n, n))
     wins[:, i, j], wins[:, j, i] = votes, 1 - votes
     return wins

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from dpbook.data.types import PairTable
 from dpbook.estimators import ridge_mle
 
 Array = NDArray[np.float64]
@@ -28,6 +29,14 @@ def drawn(theta: Array, votes: int, size: int, *, rng: np.random.Generator) -> I
     np.fill_diagonal(law, 0)
     flat = rng.multinomial(votes, (law / law.sum()).ravel(), size=size)
     return flat.reshape(size, n, n)
+
+
+def kept(votes: PairTable, used: int, size: int, *, rng: np.random.Generator) -> Array:
+    """Tables of wins, (size, n, n), of so many votes drawn from all; ties are half wins."""
+    kinds = np.stack([votes.counts, np.triu(votes.ties)])
+    drawn = rng.multivariate_hypergeometric(kinds.ravel(), used, size, method="count")
+    decided, level = np.moveaxis(drawn.reshape(size, *kinds.shape), 1, 0)
+    return decided + (level + level.swapaxes(1, 2)) / 2
 
 
 def misordered(found: Array, theta: Array) -> Array:

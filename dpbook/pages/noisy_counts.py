@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.stats import laplace, norm
+from scipy.stats import laplace
 
 from dpbook.data import Comparisons
 from dpbook.models import average_win_probabilities, edge_wins, two_level_probabilities
@@ -185,27 +184,6 @@ def seen(failures: Any, trials: Any, allowed: Any) -> Array:
     low, _ = clopper_pearson(failures, trials, confidence=1 - 2e-6 / np.size(failures))
     with np.errstate(divide="ignore"):
         return np.asarray(np.divide(low, allowed, out=np.zeros(low.shape), where=low > 0))
-
-
-def lead_needed(law: Any, n: float, failure: float = 0.05) -> float:
-    """Lead of the upper half at which so few sets are wrong, all items with noise of scale 1."""
-    t = np.linspace(-40, 80, 12_001)
-    best, middle = np.exp(n / 2 * law.logcdf(t)), (t[1:] + t[:-1]) / 2
-
-    def fails(x: float) -> float:
-        return float(1 - np.diff(best) @ np.exp(n / 2 * law.logcdf(x - middle)) - failure)
-
-    return float(brentq(fails, 0.1, 75))
-
-
-def normal_scale(delta: float, eps: float = 1.0) -> float:
-    """Scale of normal noise on counts that move by the root of 2."""
-
-    def short(s: float) -> float:
-        mu = np.sqrt(2) / s
-        return float(norm.cdf(mu / 2 - eps / mu) - np.exp(eps) * norm.cdf(-mu / 2 - eps / mu))
-
-    return float(brentq(lambda s: short(s) - delta, 0.05, 1e3))
 
 
 def largest_wrong_gap(scores: Array, lead: Array) -> Array:

@@ -57,6 +57,19 @@ def bound(n: ArrayLike, p: ArrayLike, scale: ArrayLike) -> tuple[Array, Array]:
     return np.sqrt(np.log(n) / met), np.asarray(scale) * np.log(n) / met
 
 
+def log_outnumbered(
+    n: ArrayLike, S: ArrayLike, scale: float, chance: float, *, people: bool
+) -> Array:
+    """Log-probability that the noise of an item exceeds its wins, each won with this chance.
+
+    Of S games on average: from n S / 2 random pairs (`people`), or with each other item at S / n.
+    """
+    n, S, lost = np.asarray(n, float), np.asarray(S, float), -chance * np.expm1(-1 / scale)
+    if people:
+        return np.asarray(n * S / 2 * np.log1p(-2 / n * lost) - np.log(2))
+    return np.asarray((n - 1) * np.log1p(-S / n * lost) - np.log(2))
+
+
 def sup(x: Array) -> Array:
     """Largest entry of each error, after centring."""
     return np.asarray(np.abs(x - x.mean(axis=-1, keepdims=True)).max(axis=-1))

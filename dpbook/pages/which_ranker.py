@@ -21,6 +21,7 @@ from scipy.stats import t as student
 from dpbook.book.figures import COLORS, MECHANISMS
 from dpbook.estimators import pairwise_counts, ranks_from_scores
 from dpbook.lower_bounds import PrivateRule, best_private_rule
+from dpbook.mechanisms.selection import exponential_pmf
 from dpbook.models import (
     all_rankings,
     btl_probabilities,
@@ -488,6 +489,12 @@ def flipped_ranking(level: float, table: Ints) -> Array:
     return law
 
 
+def drawn_ranking(level: float, table: Ints) -> Array:
+    """Law over `all_rankings(3)` with chances in proportion to e^(level * agreeing games)."""
+    before = PLACES[:, :, None] < PLACES[:, None, :]
+    return exponential_pmf((before * table).sum(axis=(1, 2)), 1.0, 2 * level)
+
+
 def described_balls() -> dict[str, Ball]:
     """Wrong pairs of DP-KwikSort as described at epsilon 1, of three rankings: proved bounds.
 
@@ -539,7 +546,7 @@ def flipped_balls() -> dict[str, Ball]:
 
 @dataclass(frozen=True)
 class Printed:
-    """A calibration as a paper prints it, promised to lose epsilon."""
+    """Noise of a scale that a paper prints, set to epsilon, and what is published with it."""
 
     paper: str
     name: str
@@ -557,14 +564,14 @@ class Printed:
         """Noise of the same kind that loses what was promised, over that printed; inf for none."""
         # Closed halves of a cube of even dimension lose log 2 with any noise.
         pairs = comb(self.ranker.unit.n_items, 2)
-        closed = self.name in ("hypercube", "on demand") and pairs % 2 == 0
+        closed = self.name == "hypercube" and pairs % 2 == 0
         if closed and self.promised <= log(2):
             return inf
         return self.ranker.at_loss(self.promised).scale / self.ranker.scale
 
 
 def printed_noise(n: int, per_user: int, people: int, epsilon: float) -> list[Printed]:
-    """Every calibration that a paper prints, for these sizes."""
+    """Scales of noise that the papers print, for these sizes."""
     edge, person = Edge(n), Person(n, per_user, vouched=True)
     whole, crowd = WholeRanking(n), WholeRanking(n, users=people)
     cap = min(2 * n, comb(n, 2) - 1)  # so that there is a fallback
@@ -573,11 +580,14 @@ def printed_noise(n: int, per_user: int, people: int, epsilon: float) -> list[Pr
         ("CCW25, Algorithm 3", "noisy counts, a person", NoisyCounts.printed(epsilon, person)),
         ("CCW25, Prop. 2.1", "perturbed MLE, a comparison", PerturbedMle.printed(epsilon, edge)),
         ("CCW25, Prop. 3.1", "perturbed MLE, a person", PerturbedMle.printed(epsilon, person)),
-        ("AGKM, Corollary 3", "Reduction I", NoisyPairs.printed(epsilon, crowd)),
-        ("AGKM, Algorithm 1", "Reduction II", CappedKwikSort.printed(epsilon, crowd, cap)),
-        ("AGKM, Theorem 8", "hypercube", Hypercube.printed(epsilon, whole)),
-        ("AGKM, Algorithm 3", "on demand", AnswersOnDemand.printed(epsilon, whole, cap=2 * n)),
-        ("YLL, section 5.1.1", "DP-KwikSort", NoisyPairs.described(epsilon, whole)),
+        ("AGKM, Corollary 3", "all noisy pairs", NoisyPairs.printed(epsilon, crowd)),
+        (
+            "AGKM, before Corollary 6",
+            "all answers, and fallback",
+            CappedKwikSort.printed(epsilon, crowd, cap),
+        ),
+        ("Duchi et al., by AGKM, Theorem 8", "hypercube", Hypercube.printed(epsilon, whole)),
+        ("Hay et al., by YLL, 5.1.1", "DP-KwikSort", NoisyPairs.described(epsilon, whole)),
         (
             "YLL, section 4.2.2",
             "Laplace answers",

@@ -17,7 +17,7 @@ from dpbook.book.report import ledger_text
 ROOT = Path(__file__).resolve().parents[2]
 
 ERRATUM = {"heading": "h", "printed": "p", "wrong": "w", "repair": "r", "reproducer": "print(1)"}
-ERRATUM |= {"failed": "statement", "severity": "constant"}
+ERRATUM |= {"failed": "statement", "severity": "constant", "quote": "q", "reconsider": "c"}
 
 
 def entry(name, **fields):
@@ -32,8 +32,12 @@ def entry(name, **fields):
         "verdict": "holds",
         "tier": "exact",
         "rests_on": [],
+        "beyond": "Nothing.",
     }
-    return {key: value for key, value in (base | fields).items() if value is not ...}
+    made = base | fields
+    if made["verdict"] in ("definition", ...):  # nothing was tried, or nothing of its own
+        made["beyond"] = fields.get("beyond", ...)
+    return {key: value for key, value in made.items() if value is not ...}
 
 
 def same(name, other, **fields):
@@ -267,6 +271,25 @@ def test_the_ledger_is_read_in_order(project):
             "X: wrong is 'w', must be absent: such a verdict leaves no erratum",
         ),
         (entry("X", remark={}), "X: remark is {}, must be a text"),
+        (entry("X", beyond=...), "X: needs beyond, a text"),
+        (entry("X", rebuilt="yes"), "X: rebuilt is 'yes', must be true, or absent"),
+        (
+            entry("X", status="not-judged", verdict=..., tier=...),
+            "X: needs remark, a text",
+        ),
+        (entry("X", verdict="empty", **(ERRATUM | {"quote": " "})), "X: quote is ' ', must be"),
+        (
+            entry("X", verdict="slip", **ERRATUM),
+            "X: severity is 'constant', must be one of wording",
+        ),
+        (
+            entry("X", verdict="refuted", **(ERRATUM | {"severity": "wording"})),
+            "X: severity is 'wording', must be one of privacy, conclusion, proof, constant",
+        ),
+        (
+            entry("X", verdict="refuted", **ERRATUM, consequence_of="NONE"),
+            "X: consequence_of is 'NONE', must be another claim",
+        ),
         (same("X", "NONE"), "X: same_as is 'NONE', must be a claim with its own check"),
         (same("X", "X"), "X: same_as is 'X', must be a claim with its own check"),
         (same("X", "SAME"), "X: same_as is 'SAME', must be a claim with its own check"),

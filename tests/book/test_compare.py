@@ -114,7 +114,7 @@ def built(tiny_book):
     """The tiny book with one claim, as a build leaves it."""
     claim = {"id": "A-1", "paper": "P", "where": "here", "kind": "model", "says": "One thing"}
     claim |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "tier": "exact"}
-    claim["rests_on"] = []
+    claim |= {"rests_on": [], "beyond": "Nothing."}
     ledger = json.dumps([claim | {"report": ["loss", "rows"]}])
     (tiny_book / "book/claims.yml").write_text(ledger)
     out = tiny_book / "_build"

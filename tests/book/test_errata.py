@@ -11,8 +11,8 @@ from dpbook.book.runner import run_pages
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: privacy, says: s, notebook: 01-one, status: checked,
    rests_on: [], verdict: refuted, tier: exact,
-   heading: h, failed: proof, severity: proof, printed: p, wrong: w,
-   repair: r, reproducer: "CODE"}
+   heading: h, failed: proof, severity: proof, quote: q, printed: p, wrong: w,
+   repair: r, reconsider: c, beyond: b, reproducer: "CODE"}
 """
 
 

@@ -41,10 +41,7 @@ ROWS = [{TEXT: TEXT, "n": 1.0}, {TEXT: TEXT, "n": 2.0}]
 
 
 def front_page():
-    name, key = front._BROKEN[0]
-    broken = CLAIM.__class__(**(vars(CLAIM) | {"id": name, "labels": {key: TEXT}, "report": [key]}))
-    records = {name: {"report": {key: 1.5}}}
-    return front.summary_html({name: broken, TEXT: CLAIM}, records, TEXT, TEXT)
+    return front.summary_html({TEXT: CLAIM}, TEXT, TEXT)
 
 
 PLACES = {

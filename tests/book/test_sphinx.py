@@ -34,6 +34,7 @@ LEDGER = [
         "verdict": "holds",
         "tier": "exact",
         "report": ["loss"],
+        "beyond": "Nothing.",
     },
     {
         "id": "P-BAD",
@@ -51,6 +52,7 @@ LEDGER = [
         "failed": "statement",
         "severity": "privacy",
         "withdrawn": [{"date": "2026-01-02", "said": "It is 3.", "reason": "A slip of ours."}],
+        "beyond": "Nothing.",
         "quote": "always * one",
         "reconsider": "Another $x$.",
         "printed": "It is 1.",
@@ -316,7 +318,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
         project, "book/errata/yll"
     )
     assert "is 2<" in errata, "the heading is a sentence"
-    for text in ("“always * one”", "What would change our mind.", "Not judged (1)", "is lost."):
+    for text in ("“always  one”", "What would change our mind.", "Not judged (1)", "is lost."):
         assert text in errata
     assert "claim-privacy" in page(project, "book/ledger")
     for text in ("It is 1.", "It is not 1.", "Repair.", "../notebooks/02-two.html#claim-P-BAD"):

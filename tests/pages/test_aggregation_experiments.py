@@ -21,6 +21,7 @@ from dpbook.pages import aggregation_experiments
 from dpbook.pages.aggregation_experiments import (
     as_table,
     asks,
+    capped_kwiksort,
     expected_error_rate,
     fresh_reports,
     leads,
@@ -85,6 +86,17 @@ def test_the_epsilon_needed_reaches_the_goal() -> None:
     epsilon, queries = needed(5, 0.5, m=2000)
     rates = [wrong_half(5, 2000, 0.5, epsilon, queries=q) for q in (queries, queries + 1)]
     assert rates[0] == pytest.approx(0.05, rel=1e-3) and rates[1] > rates[0]
+
+
+def test_a_cap_leaves_the_unsorted_at_random() -> None:
+    rng, items = np.random.default_rng(4), np.arange(4.0)
+    right = np.tile(items - items[:, None], (900, 1, 1))  # leads of 0 over 1 over 2 over 3
+    assert (capped_kwiksort(right, 6, rng) == np.arange(4)).all()
+    hits = int((capped_kwiksort(right, 2, rng) == np.arange(4)).all(axis=1).sum())
+    assert stats.binomtest(hits, 900, 1 / 24).pvalue > TINY  # 3 comparisons come first
+    # Four are enough if the first pivot is in the middle; else three items stay at random.
+    hits = int((capped_kwiksort(right, 4, rng) == np.arange(4)).all(axis=1).sum())
+    assert stats.binomtest(hits, 900, 1 / 2 + 1 / 2 / 6).pvalue > TINY
 
 
 def test_steps_of_two_items() -> None:

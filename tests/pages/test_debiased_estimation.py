@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from dpbook.pages.debiased_estimation import (
+    affinity,
+    assouad,
     crowd_of,
     drawn_errors,
-    fano_mean,
     fano_sup,
     first_order,
     local_rate,
+    opposite_strengths,
     ranker_of,
     shrunk,
     van_trees,
@@ -83,5 +85,27 @@ def test_no_limit_is_above_what_the_best_weights_reach(groups):
     n, information = 20, shrunk(groups, 2)
     reached = 4 / information / n * (1 - 1 / n)
     assert 0.9 * reached < van_trees(n, information, 10.0) < reached
-    assert 0 < fano_mean(n, groups) < np.sqrt(van_trees(n, information))
+    assert 0 < assouad(n, information) < np.sqrt(van_trees(n, information))
     assert 0 < fano_sup(n, groups) < np.sqrt(2 * np.log(2 * n) * reached)
+
+
+@pytest.mark.parametrize("n", [2, 5, 8])
+@pytest.mark.parametrize("groups", [[(3, 0.2)], [(2, 0.5), (1, 3.0)]])
+def test_neighbours_keep_the_affinity_of_the_proof(n, groups):
+    information, one = shrunk(groups, 2), opposite_strengths(n, 0.3)
+    other = one * np.where(np.arange(n) < 2, -1, 1)
+    assert one.sum() == 0 and np.abs(one - other).sum() == pytest.approx(1.2)
+    kept = affinity(one, other, groups)
+    assert 1 - n * information * 0.3**2 / 4 <= kept < 1 - 0.7 * n * information * 0.3**2 / 4
+    # The roots of the two laws of all reports on a pair, listed, for one person.
+    p = 0.5 + np.tanh(0.25) * np.array([0.2, -0.2])
+    listed = np.sqrt(p[0] * p[1]) + np.sqrt((1 - p[0]) * (1 - p[1]))
+    gap = math.log(0.7 / 0.3) / 2
+    pair = affinity(np.array([gap, -gap]), np.array([-gap, gap]), [(1, 0.5)])
+    assert pair == pytest.approx(listed, rel=1e-12)
+
+
+def test_the_limit_for_the_mean_error_is_bounded_by_the_range():
+    assert assouad(20, 1e-9, 0.5) == pytest.approx(0.5, rel=1e-3)  # no information: as 0 errs
+    assert assouad(20, 100.0, 9.0) == assouad(20, 100.0, 1.0) > 0.24 / np.sqrt(2000)
+    assert assouad(3, 100.0) > 0.24 / np.sqrt(300)

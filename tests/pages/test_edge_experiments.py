@@ -53,7 +53,7 @@ def experiment(n, epsilons, calibration="printed", p=1.0, **options):
 
 def test_reference_table_holds_the_published_cells():
     t = reference_table()
-    assert len(t) == 195
+    assert len(t) == 563
     assert t.dtype.names == (
         *("experiment", "metric", "n", "p", "epsilon", "mean", "sd", "replicates"),
     )
@@ -74,6 +74,14 @@ PUBLISHED_SUMS = {
     (1, "log_relative_linf"): (36, 14400, -11.75713, 1.78517),
     (1, "topk_error_counts"): (36, 14400, 1.67713, 0.62991),
     (1, "topk_error_mle"): (36, 14400, 3.71267, 0.63286),
+    (2, "log_relative_l2"): (52, 15600, -14.69215, 0.53717),
+    (2, "log_relative_linf"): (52, 15600, -0.22078, 2.70664),
+    (2, "topk_error_counts"): (52, 15600, 10.37779, 1.58349),
+    (2, "topk_error_mle"): (52, 15600, 14.05345, 1.23105),
+    (3, "log_relative_l2"): (40, 12000, -7.3543, 0.37202),
+    (3, "log_relative_linf"): (40, 12000, 10.86401, 1.8042),
+    (3, "topk_error_counts"): (40, 12000, 7.27096, 1.16585),
+    (3, "topk_error_mle"): (40, 12000, 12.06878, 0.87671),
     (4, "topk_error_counts"): (17, 6550, 2.02775, 0.36617),
     (4, "topk_error_mle"): (17, 6550, 4.70636, 0.23941),
     (4, "topk_error_one_shot"): (17, 6550, 12.74017, 0.66678),
@@ -89,8 +97,10 @@ def test_reference_table_adds_up():
         rows = t[(t["experiment"] == experiment) & (t["metric"] == metric)]
         found = (len(rows), rows["n"].sum(), rows["mean"].sum(), rows["sd"].sum())
         assert found == pytest.approx(expected, abs=5e-6)
-        assert set(rows["replicates"]) == {120 if experiment == 1 else 45}
-        assert (rows["p"] == 1).all() and (rows["sd"] > 0).all()
+        assert set(rows["replicates"]) == {45 if experiment == 4 else 120}
+        shares = {2: 0.1 + 0.075 * np.arange(13), 3: [0.25, 0.5, 0.75, 1.0]}.get(experiment, [1.0])
+        np.testing.assert_allclose(np.unique(rows["p"]), shares)
+        assert (rows["sd"] > 0).all()
 
 
 def test_truth_has_k_equal_best_items_and_is_centred():

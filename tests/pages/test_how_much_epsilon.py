@@ -14,6 +14,7 @@ from dpbook.privacy import (
     Person,
     WholeRanking,
     audit_sampler,
+    permute_and_flip_law,
     privacy_loss,
     ranking_law,
     top_k_law,
@@ -135,7 +136,10 @@ def test_rankings_are_drawn_by_the_laws_of_their_rankers():
     for name, family in (
         ("noisy counts", lambda e: NoisyCounts.private(e, person)),
         ("KwikSort on noisy leads", lambda e: NoisyPairs.private(e, unit)),
-        ("exponential mechanism", lambda e: ExponentialRanking.private(e, unit)),
+        (
+            "exponential mechanism over whole rankings",
+            lambda e: ExponentialRanking.private(e, unit),
+        ),
     ):
         counted = drawn(families[name](1.0))
         assert audit_sampler(counted, family(1.0).pmf(table)).passed, name
@@ -143,6 +147,20 @@ def test_rankings_are_drawn_by_the_laws_of_their_rankers():
     for name, family in families.items():
         right = [page.goals_met(family(e), 1)[2].mean() for e in (0.5, 2.0, 40.0)]
         assert 0 < right[0] < right[1] < right[2], name
+
+
+def test_permute_and_flip_names_the_first_place_by_its_law():
+    wins = np.array([7, 5, 4])
+    named = page.first_place(np.tile(wins, (20_000, 1)), 2, np.random.default_rng(8))(1.5)
+    found = (named == 0).mean(axis=0)
+    for moved, near in ((2, True), (1, False)):
+        flip = permute_and_flip_law(dict(enumerate(wins.tolist())), 2 * moved).at(1.5)
+        law = np.array(list(flip.values()))
+        assert (np.abs(found - law) < 5 * np.sqrt(law / 20_000)).all() == near
+    answers = np.array([[0, 1], [1, 0]])
+    right = page.exact_first(btl_probabilities(np.array([0.7, 0.0])), answers)(1.0)
+    worse = np.exp(-0.5) / 2  # the chance that the item behind is named
+    assert right == pytest.approx(expit(0.7) * (1 - worse) + expit(-0.7) * worse)
 
 
 def test_many_crowds_report_as_one_does():

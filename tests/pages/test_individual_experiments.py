@@ -1,7 +1,6 @@
 """Experiments on private people: against direct computation, limits, and broken twins."""
 
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -81,13 +80,15 @@ def direct_errors(seed, n, m, L, epsilon):
 
 
 def partial_sort_error(estimate, truth, k, chosen=None):
-    """Mean over every outcome of argpartition(x, k)[-k:] that its documentation allows."""
+    """By argpartition(x, k)[-k:], one row at a time; what its documentation allows is checked."""
 
-    def outcomes(x):
-        return [set(c) for c in combinations(np.argsort(x)[k + 1 :], k)]
+    def last(x):
+        found = set(np.argpartition(np.array(x, dtype=np.longdouble), k)[-k:])
+        assert found <= set(np.argsort(x)[k + 1 :])
+        return found
 
-    guesses = outcomes(estimate) if chosen is None else [chosen]
-    return 1 - np.mean([len(a & b) for a in guesses for b in outcomes(truth)]) / k
+    guess = last(estimate) if chosen is None else chosen
+    return 1 - len(guess & last(truth)) / k
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -110,14 +111,16 @@ def test_a_truth_that_is_not_centred_puts_a_floor_under_the_error():
     assert found["as run l2"].mean() == pytest.approx(np.log(offset).mean(), abs=1e-3)
 
 
-def test_partial_sorts_miss_what_lots_miss():
+def test_partial_sorts_miss_a_part_of_a_set_that_is_known():
+    """Truths as the experiments draw them lose about a quarter of their own top set, five standard
+    errors of 300 shares with sd below a quarter; the same set on both sides loses nothing."""
     rng = np.random.default_rng(5)
-    truth = np.tile(-0.2 * np.arange(12), (20, 1))
+    truth = paper_strengths(16, size=300, rng=rng)
     found = errors(truth, [10**6], [np.inf], rng=rng)
-    assert found["mle top-k"].mean() == 0
-    # All items in their places: the sets are 3 of the same 8, or the top 3 against 3 of these.
-    for name in ("as run top-k", "as run counts top-k"):
-        np.testing.assert_allclose(found[name], 1 - 3 / 8, rtol=1e-12)
+    assert found["mle top-k"].mean() == found["counts top-k"].mean() == 0
+    assert found["as run counts top-k"].mean() == pytest.approx(0.24, abs=5 * 0.25 / np.sqrt(300))
+    twice = page._last_of_partition(truth, 4)
+    assert (twice.sum(axis=1) == 4).all() and (twice[:, :4].mean() < 1)
 
 
 def test_private_counts_at_epsilon_are_printed_counts_at_half_of_it():

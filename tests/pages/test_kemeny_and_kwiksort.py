@@ -78,3 +78,14 @@ def test_tournaments_are_all_ways_to_win_or_lose_each_pair():
     wins = tournaments(4)
     assert (wins + np.swapaxes(wins, 1, 2) == 1 - np.eye(4)).all()
     assert len(np.unique(wins.reshape(len(wins), -1), axis=0)) == len(wins) == 2**6
+
+
+@pytest.mark.parametrize("triangle", [True, False])
+def test_the_worst_case_is_among_tournaments_in_which_each_item_beats_the_next(triangle):
+    def worst(wins):
+        pairs = zip(kwiksort_pair_probabilities(wins), wins, strict=True)
+        return max(worst_ratio(p, wins=w, triangle=triangle)[0] for p, w in pairs)
+
+    assert len(tournaments(5, chain=True)) == 2**6
+    for n in (3, 4):
+        assert np.isclose(worst(tournaments(n, chain=True)), worst(tournaments(n)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import laplace
 
+from dpbook.data import load_table
 from dpbook.estimators import ridge_mle
 from dpbook.pages import leaderboard as page
 
@@ -20,6 +21,17 @@ def test_drawn_tables_have_so_many_votes_and_the_model_s_shares() -> None:
     share = tables[:, 0, 1] / (tables[:, 0, 1] + tables[:, 1, 0])
     # Six standard deviations of 10,000 votes on a pair.
     assert np.abs(share - 1 / (1 + np.exp(-1))).max() < 6 * 0.5 / 99
+
+
+def test_votes_are_kept_at_random_and_ties_stay_half_wins() -> None:
+    votes = load_table("llmfao")
+    every = page.kept(votes, 8931, 2, rng=np.random.default_rng(2))
+    assert (every == votes.half_tied_counts()).all()
+    few = page.kept(votes, 2480, 300, rng=np.random.default_rng(3))
+    assert (few.sum(axis=(1, 2)) == 2480).all() and (few <= every[0]).all()
+    wins, mean = every[0].sum(axis=1), few.sum(axis=(2,)).mean(axis=0)
+    # six standard deviations of a mean of 300; a vote of a model is a win or none
+    assert np.abs(mean - wins * 2480 / 8931).max() < 6 * np.sqrt(wins.max() / 300)
 
 
 def test_misordered_pairs_by_hand() -> None:

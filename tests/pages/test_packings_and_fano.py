@@ -5,6 +5,7 @@ from math import comb, exp, expm1, log
 
 import numpy as np
 import pytest
+from scipy.stats import binom, laplace
 
 from dpbook.lower_bounds import (
     edge_kl,
@@ -292,3 +293,22 @@ def test_known_optimal_codes():
 def test_arguments_out_of_range_are_named(call, name):
     with pytest.raises(ValueError, match=name):
         call()
+
+
+@pytest.mark.parametrize(("n", "k", "gap"), [(6, 2, 0.4), (12, 6, 0.2), (40, 15, 0.3)])
+def test_a_pair_of_published_counts_is_misordered_no_more_often_than_hoeffding_says(n, k, gap):
+    """Laws of the counts of a member and of another item, every pair compared, by convolution."""
+    half, up, down = 0.5, 0.5 + gap, 0.5 - gap
+    member = np.convolve(binom.pmf(range(k), k - 1, half), binom.pmf(range(n - k), n - k - 1, up))
+    other = np.convolve(binom.pmf(range(k), k - 1, down), binom.pmf(range(n - k), n - k - 1, half))
+    lead = np.convolve(member, other[::-1])  # at -(n - 2), ..., n - 2, without their own pair
+    wrong = up * lead[: n - 2].sum() + down * lead[:n].sum()  # lead + 1 <= 0 or lead - 1 <= 0
+    assert 0 < wrong <= exp(-n * gap**2)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_noisy_signs_of_a_pair_err_as_the_ladder_says(epsilon):
+    wins, q, m = np.arange(61), 0.1, 60
+    said = 0.5 * (1 - q * (1 - exp(-epsilon / 2))) ** m
+    noise = laplace(scale=2 / epsilon)
+    assert binom.pmf(wins, m, q) @ noise.cdf(-wins) == pytest.approx(said)

@@ -18,6 +18,7 @@ from dpbook.pages.perturbed_mle_rates import (
     far_end,
     l2,
     leave_one_out_path,
+    log_outnumbered,
     log_slopes,
     raw_squares,
     ridge_of,
@@ -195,6 +196,17 @@ def test_settings_by_hand():
     assert np.allclose(bound(n, 0.5, 3), [np.sqrt(8 / n), 24 / n])
     # the curvature of the logistic link at 4 is that of cosh
     assert np.isclose(KAPPA_LITERAL, 2 + 2 * np.cosh(4))
+
+
+@pytest.mark.parametrize("people", [True, False])
+def test_noise_beyond_the_wins_by_summing_over_the_wins(people):
+    n, S, scale, chance = 6, 3.0, 2.0, 0.3
+    games, met = (9, 1 / 3) if people else (5, 0.5)
+    wins = np.arange(games + 1)
+    law = stats.binom(games, met * chance).pmf(wins)
+    by_hand = np.log(law @ stats.laplace(scale=scale).sf(wins))
+    found = log_outnumbered(n, S, scale, chance, people=people)
+    assert found == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_norms_centre_each_error():

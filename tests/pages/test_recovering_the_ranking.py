@@ -10,6 +10,7 @@ from scipy.stats import binom
 from dpbook.pages.recovering_the_ranking import (
     across,
     by_scores,
+    flipped_fit,
     kendall,
     local_order_errors,
     local_order_rates,
@@ -122,3 +123,24 @@ def test_simulated_rankings_err_as_the_exact_law_says():
     assert abs(full.mean() - kendall(theta, 50, 1.0)) < 5 * full.std() / np.sqrt(size)
     wrong = across(theta, 2, 50, 1.0) / 2
     assert wrong.max() < top.mean() < wrong.sum()
+
+
+@pytest.mark.parametrize(("n", "gap", "users"), [(8, 0.1, 40), (12, 1.0, 30), (40, 0.4, 100)])
+def test_the_flipped_likelihood_ends_at_a_maximum_above_the_truth(n, gap, users):
+    rng, truth, (i, j) = np.random.default_rng(n), spaced(n, gap), np.triu_indices(n, 1)
+
+    def gain(theta):
+        chance = 0.5 + np.tanh(0.5) * (expit(theta[i] - theta[j]) - 0.5)
+        return binom.logpmf(reports[i, j], users, chance).sum() - 5e-4 * theta @ theta
+
+    for _ in range(3):
+        reports = np.zeros((n, n))
+        answers = 0.5 + np.tanh(0.5) * (expit(truth[i] - truth[j]) - 0.5)
+        reports[i, j] = rng.binomial(users, answers)
+        reports[j, i] = users - reports[i, j]
+        fit = flipped_fit(reports, users, 1.0)
+        assert gain(fit) > gain(truth)
+        assert all(gain(fit + 0.1 * rng.normal(size=n)) < gain(fit) for _ in range(20))
+        shuffled = rng.permutation(n)
+        again = flipped_fit(reports[np.ix_(shuffled, shuffled)], users, 1.0)
+        assert gain(again[np.argsort(shuffled)]) == pytest.approx(gain(fit), abs=0.01)
