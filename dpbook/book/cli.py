@@ -203,10 +203,9 @@ def _serve(given: argparse.Namespace, root: Path) -> int:
     out = place(given.output.resolve() if given.output else root / "_build", given.edition)
     if not (out / "html" / "index.html").is_file():
         raise PageError(f"no book at {out / 'html'}; run `make book` first")
-    with serve(out / "html") as address:
-        print(f"{address}  (Ctrl-C ends)", flush=True)
-        with contextlib.suppress(KeyboardInterrupt):  # nothing is lost by it
-            signal.pause()
+    with contextlib.suppress(KeyboardInterrupt), serve(out / "html") as address:
+        print(f"{address}  (Ctrl-C or SIGTERM ends)", flush=True)
+        signal.pause()
     return 0
 
 

@@ -16,7 +16,7 @@ from dpbook.privacy import check_mechanism, exponential_law
 CLAIM = {
     **{"id": "ALL", "paper": "BOOK", "where": "here", "kind": "privacy", "rests_on": []},
     **{"says": "A coin", "notebook": "01-one", "status": "checked", "verdict": "holds"},
-    **{"tier": "all-epsilon", "scope": "one bit"},
+    **{"tier": "all-epsilon", "scope": "one bit", "beyond": "Nothing."},
 }
 MIMES = claims.RECORD_MIME, claims.CERTIFICATE_MIME
 
@@ -131,7 +131,9 @@ def test_what_a_record_says_of_itself_follows_from_its_numbers(tiny_book, shown,
 @pytest.mark.parametrize(("verdict", "code"), [("holds", 0), ("slip", 1)])
 def test_running_a_page_checks_its_claims(tiny_book, shown, monkeypatch, capsys, verdict, code):
     """With the words of the ledger turned, the exit status of `dpbook run` is 1."""
-    erratum = dict.fromkeys(("heading", "printed", "wrong", "repair"), "A coin.")
+    erratum = dict.fromkeys(
+        ("heading", "printed", "wrong", "repair", "quote", "reconsider"), "A coin."
+    )
     erratum |= {"reproducer": "print(1)", "failed": "wording", "severity": "wording"}
     entry = CLAIM | {"verdict": verdict} | (erratum if code else {})
     (tiny_book / "book/claims.yml").write_text(yaml.safe_dump([entry]))

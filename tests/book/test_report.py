@@ -54,6 +54,7 @@ def test_a_proof_for_every_epsilon_says_its_sizes(tmp_path):
     entry = {field: getattr(proof, field) for field in ("id", "paper", "where", "kind", "says")}
     other = entry | {"id": "P-2", "same_as": "P-1"}
     entry |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "rests_on": []}
+    entry["beyond"] = "Nothing."
     path = tmp_path / "claims.yml"
     path.write_text(json.dumps([entry | {"tier": "all-epsilon", "scope": "n = 3"}, other]))
     assert [one.scope for one in load_ledger(path).values()] == ["n = 3", "n = 3"]
