@@ -1,4 +1,5 @@
 # The book on a bare machine: `docker build --output book-html .` leaves the HTML in book-html.
+# The tag moves: whoever needs the same bytes again puts `@sha256:` and its digest behind it.
 FROM python:3.12-slim AS build
 # Chromium is what `make pdf` and `make check-pages` look with.
 RUN apt-get update \

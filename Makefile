@@ -25,13 +25,17 @@ help:  ## show this help
 	@echo "book takes PROFILE=smoke|default|paper and ARGS=\"--only '04-*' -p epsilon 0.5\";"
 	@echo "every target takes PYTHON=python3.12, used when .venv is made."
 
+# What is installed: wheels, which run nothing while they are installed, of the hashes that we know.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+    --only-binary :all:
+
 # The environment is made once, and brought up to date when the pins or the project change.
-$(VENV)/.made: requirements.txt $(wildcard constraints.txt) pyproject.toml
+$(VENV)/.made: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; \
 	    sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " \
 	    + v + "; say which: make ... PYTHON=python3.12")'
 	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(INSTALL) -r requirements.lock
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
@@ -57,17 +61,17 @@ lint: $(VENV)/.made  ## style of code and notebooks, types
 
 test: lint $(VENV)/.axe  ## everything: style, types, unit tests, each notebook at the smoke profile, links
 	$(BIN)/python -m pytest --cov --cov-report=term
-	$(BIN)/dpbook build --profile smoke --output _build/smoke
+	DPBOOK_DATA= $(BIN)/dpbook build --profile smoke --output _build/smoke
 	$(BIN)/python tools/verify_certificate.py _build/smoke/claims.json _build/smoke/certificates
 	$(BIN)/python tools/linkcheck.py _build/smoke/html
-	$(BIN)/dpbook build --profile smoke --edition student --output _build/smoke
+	DPBOOK_DATA= $(BIN)/dpbook build --profile smoke --edition student --output _build/smoke
 	$(BIN)/python tools/check_editions.py _build/smoke
 	@echo "make test: all passed"
 
 # A script to run in a browser, and operators that make mutants, each without what its package
 # would bring along.
 $(VENV)/.axe: $(VENV)/.made tools/requirements.txt
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -r tools/requirements.txt
+	$(INSTALL) --no-deps -r tools/requirements.txt
 	@touch $@
 
 check-pages: $(VENV)/.axe  ## what needs a browser: formulas, figures, accessibility (axe), no other host
@@ -105,8 +109,8 @@ matrix: $(VENV)/.made  ## the science under the Pythons that are here, lowest an
 	$(BIN)/python tools/matrix.py $(ARGS)
 
 # The peers are wanted here only; the pins of the environment hold for what they bring along.
-$(VENV)/.bench: $(VENV)/.made benchmarks/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
+$(VENV)/.bench: $(VENV)/.made benchmarks/requirements.lock
+	$(INSTALL) -r benchmarks/requirements.lock
 	@touch $@
 
 bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targets

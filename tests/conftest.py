@@ -13,6 +13,7 @@ import signal
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
+import full_data  # noqa: F401 (before any test: it takes DPBOOK_DATA away)
 import pytest
 
 

@@ -498,3 +498,11 @@ def test_local_search_takes_the_best_move_every_time():
         counts = rng.random((n, n))
         np.fill_diagonal(counts, 0)
         assert (est.local_search_ranking(counts, np.arange(n)) == best_moves(counts)).all()
+
+
+def test_a_ranking_is_best_only_when_the_bound_reaches_its_cost() -> None:
+    """One voter among a million closes a circle: her vote is lost, and no bound may miss it."""
+    counts = np.array([[0, 10**6, 0], [0, 0, 10**6], [1, 0, 0]])
+    fit = est.kemeny_ranking(counts)
+    assert (fit.optimal, fit.cost, fit.lower) == (True, 1, 1)
+    assert fit.positions.tolist() == [0, 1, 2]

@@ -259,3 +259,12 @@ def test_a_number_is_not_made_a_fraction(value):
     """Too little noise must not get the certificate of enough."""
     with pytest.raises(ValueError, match="denominator up to 100"):
         as_fraction(value)
+
+
+def test_an_outcome_of_one_side_only_is_a_violation() -> None:
+    """Its chance on the other side is 0: the loss is infinite, for every epsilon above 0."""
+    laws = {0: ExactLaw({"a": t, "b": one}), 1: ExactLaw({"a": one})}
+    for pair in ((0, 1), (1, 0)):
+        report = check_mechanism(laws.__getitem__, [pair], epsilon="all")
+        assert not report.proved and (report.pair, report.outcome) == ((0, 1), "b")
+        assert report.where == (0.0, inf)

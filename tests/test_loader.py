@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from full_data import FULL_DATA, needs_full_data
 
 from dpbook.data import (
     Comparisons,
@@ -25,14 +25,8 @@ from dpbook.data import (
     loader,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
-FULL_DATA = Path(os.environ.get("DPBOOK_DATA") or ROOT.parent / "shared" / "data")
 NAMES = tuple(loader.DATASETS)
 SURVEYS = ("cems", "cems_1998", "immigration")
-needs_full_data = pytest.mark.skipif(
-    not all((FULL_DATA / f"{name}.csv").is_file() for name in NAMES),
-    reason=f"not all of {', '.join(NAMES)} in {FULL_DATA} (set DPBOOK_DATA to their folder)",
-)
 
 # Two respondents and a third who decided nothing, as in the file of BradleyTerry2.
 SMALL_R = """CEMS <-

@@ -300,3 +300,21 @@ def test_discrete_laplace_profile_takes_a_hundred_thousand_steps_and_no_more():
     assert found == pytest.approx(1 - (z**50_000 + z**50_001) / (1 + z))
     with pytest.raises(ValueError, match="allowed are at most 100000 steps"):
         discrete_laplace_profile([99_999, -2], 50_000, 0.0)
+
+
+def test_laws_of_data_with_the_same_bytes_are_not_confused() -> None:
+    """Another shape, another type: other data."""
+    law = {(2,): [0.9, 0.1], (2, 1): [0.5, 0.5]}
+    for other in (np.zeros((2, 1), dtype=int), np.zeros((2, 1))):
+        report = check_mechanism(lambda d: law[d.shape], [(np.zeros(2, dtype=int), other)])
+        assert report.loss == pytest.approx(math.log(5))
+    kinds = {"i": [0.9, 0.1], "f": [0.5, 0.5]}
+    pair = np.zeros(2, dtype=np.int64), np.zeros(2)
+    assert check_mechanism(lambda d: kinds[d.dtype.kind], [pair]).loss == pytest.approx(math.log(5))
+
+
+@pytest.mark.parametrize("off", [2e-9, -2e-9, 5e-4])
+def test_a_law_adds_up_to_one(off: float) -> None:
+    with pytest.raises(ValueError, match=r"p sums to .*: allowed is a total of 1"):
+        privacy_loss([0.5, 0.5 + off], [0.5, 0.5])
+    privacy_loss([0.5, 0.5 + off * 1e-7], [0.5, 0.5])

@@ -193,3 +193,36 @@ def test_the_largest_risk_divides_by_the_exact_sum():
     exact = (a / 4 + b * Fraction(3, 4)) / (a + b)
     found = lower_bounds._largest_risk(COSTS, LAW, weights)
     assert exact <= found < exact + Fraction(1, 2**58)
+
+
+def test_the_sums_of_laws_are_paid_for():
+    """Of thousands of variables the laws add up to 1 only roughly: more than a last digit."""
+    n, rng = 3000, np.random.default_rng(5)
+    row = np.repeat([0, 1], [n, 3 * n])
+    totals = sparse.csr_array((np.ones(4 * n), (row, np.arange(4 * n))), shape=(2, 4 * n))
+    pairs = np.stack([np.arange(3 * n) // 3, n + np.arange(3 * n)], axis=1)
+    law, epsilon = lower_bounds._Laws(row, np.ones(4 * n, int), pairs), float(np.log(3)) + 2e-15
+    for _ in range(6):
+        a = rng.random(n) ** 8
+        found = np.concatenate([a, np.repeat(a / 3, 3)])
+        least = lower_bounds._exponential_bounds(epsilon)[0]
+        try:
+            weights = lower_bounds._repair(found, totals, law, epsilon, least)
+        except RuntimeError:  # refused: nothing is promised
+            continue
+        exact = [Fraction(w) for w in weights.tolist()]
+        first, second = sum(exact[:n]), sum(exact[n:])
+        ratios = [exact[i] / first / (exact[j] / second) for i, j in pairs.tolist()]
+        assert max(*ratios, 1 / min(ratios)) <= exponential(epsilon)
+
+
+def test_the_loss_that_is_stated_is_never_above_epsilon_in_its_last_digit():
+    """Logarithms round: this ratio is below e, and the difference of its logarithms above 1."""
+    x, y, law = 0.00024297547871270135, 0.0006604758285458736, np.array([1, 1, 10**9])
+    totals, laws = (
+        sparse.csr_array(law[None] * 1.0),
+        lower_bounds._Laws(np.zeros(3, int), law, PAIRS),
+    )
+    found, least = np.array([x, y, (1 - x - y) / 1e9]), lower_bounds._exponential_bounds(1.0)[0]
+    weights = lower_bounds._repair(found, totals, laws, 1.0, least)
+    assert lower_bounds._largest_loss(PAIRS, weights) <= 1.0

@@ -358,3 +358,12 @@ def test_reports_on_all_pairs_are_those_of_each_person(make: Callable[..., PairR
             before = u >= chance[1, 0] if honest else u < chance[0, 1]
             expected[(i, j) if before else (j, i)] += 1
     np.testing.assert_array_equal(ranker.release(people, (question, uniform)), expected)
+
+
+def test_who_is_asked_the_same_in_the_balanced_design_is_drawn_by_lot() -> None:
+    """Four people share three questions: every two of them are those who answer the same."""
+    couples = {
+        tuple(np.flatnonzero(asked == np.bincount(asked).argmax()).tolist())
+        for asked in (_questions(4, 3, 1, "balanced", rng(k))[:, 0] for k in range(200))
+    }
+    assert couples == set(itertools.combinations(range(4), 2))  # or chance: 6 (5/6)^200

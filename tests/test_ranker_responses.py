@@ -381,5 +381,6 @@ def test_other_arguments_out_of_range_are_refused():
 def test_weighted_outcomes_add_up_to_the_number_of_answers():
     """Groups with different epsilon: their weights differ, the total is the people's."""
     ranker = FlippedAnswers(ANSWER, 1.0, shares=(0.5, 2.0), reading="weighted")
-    outcomes = ranker.debias(GROUPS)
-    assert (outcomes + outcomes.T).sum() / 2 == pytest.approx(GROUPS.sum())
+    for groups in (GROUPS, GROUPS * [[[0]], [[1]]]):  # of the second one group has no people
+        outcomes = ranker.debias(groups)
+        assert (outcomes + outcomes.T).sum() / 2 == pytest.approx(groups.sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -19,11 +20,13 @@ import pytest
 from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.privacy import audit_sampler, sensitivity
 from dpbook.release import Answers, rank, rank_privately
-from dpbook.release.ledger import charge
+from dpbook.release import ledger as ledgers
+from dpbook.release.ledger import charge, fraction_of
 from dpbook.release.noise import exact_noise, opendp_noisy, reach, system_bits, turned
 from dpbook.release.rank import exact_epsilon, sensitivity_of, statistic_of
 
 DRAWS = 20_000
+rank_out_files = rank.out_files
 
 
 def comparisons(rows: list[tuple[int, int, int]], n: int) -> Answers:
@@ -93,6 +96,44 @@ def test_the_noise_follows_its_law_exactly() -> None:
         exact = float(discrete_laplace_pmf(value, 2.0))
         assert float(found[value]) <= exact <= float(found[value] + lost)
     assert found[1] == found[-1] and found[2] == found[-2]
+
+
+DRAW = """
+import hashlib, os, sys
+import numpy as np
+asked, given = [], hashlib.shake_128(sys.argv[1].encode()).digest(10**6)
+def urandom(size):
+    asked.append(size)
+    return given[sum(asked[:-1]):sum(asked)]
+os.urandom = urandom
+from dpbook.release import Answers, rank_privately
+votes, who = np.array([[0, 1, 2] * 30, [1, 2, 0] * 30]), np.arange(90) // 9
+people = Answers("comparisons", ("a", "b", "c"), True, votes, who)
+asked.clear()
+kept = people.keep(2).data.tolist()
+print(asked, kept)
+asked.clear()
+for protect, limit in (("person", 2), ("comparison", None)):
+    drawn = rank_privately(people, epsilon="0.01", protect=protect, max_answers=limit)
+    print(drawn.released.tolist(), end=" ")
+print(asked)
+"""
+
+
+def test_all_that_is_drawn_are_bytes_of_the_operating_system() -> None:
+    """The answers kept and the noise hang on `os.urandom` and on nothing else, and ask it for all.
+
+    Eight bytes for each answer of which some are kept; for the noise of a release one block.
+    """
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", DRAW, key], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for key in ("one", "one", "two")
+    ]
+    assert said[0] == said[1] and said[0][0].startswith("[720] ")
+    assert all(line.endswith("] [720, 4096, 4096]") for _, line in said)
+    assert said[0][0] != said[2][0] and said[0][1] != said[2][1]
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 256, 257, 1000])
@@ -219,10 +260,13 @@ def test_noise_and_kept_answers_are_drawn_anew_each_time() -> None:
 
 
 def test_the_statement_says_how_often_a_guess_is_right() -> None:
-    """e / (1 + e) = 0.73106 at epsilon 1."""
-    how = {"epsilon": 1, "protect": "person", "max_answers": 1}
-    statement = rank_privately(comparisons([(0, 0, 1)], 2), **how).statement
-    assert "right at most 73.11 instead of 50 times in 100" in statement
+    """e / (1 + e) = 0.73106 at epsilon 1; no number is rounded before it is used, none down."""
+    for epsilon, percent in {1: "73.11", "1.27": "78.08", "0.3": "57.45", "1/3": "58.26"}.items():
+        how = {"epsilon": epsilon, "protect": "person", "max_answers": 1}
+        statement = rank_privately(comparisons([(0, 0, 1)], 2), **how).statement
+        assert f"right at most {percent} instead of 50 times in 100" in statement
+        exact = Fraction(epsilon)
+        assert f"epsilon = {exact} (pure" in statement and f"scale {4 / exact} (" in statement
 
 
 def test_what_a_person_keeps_does_not_hang_on_others() -> None:
@@ -261,6 +305,8 @@ def known_below(k: int) -> int:
 def test_epsilon_is_never_rounded_up() -> None:
     assert exact_epsilon("0.1") == Fraction(1, 10) == exact_epsilon(0.1) < Fraction(0.1)
     assert exact_epsilon(0.3) == Fraction(0.3) < Fraction(3, 10)
+    with pytest.raises(ValueError):
+        fraction_of("9e9999999")  # at once: it would have ten million digits
     assert exact_epsilon("1/3") == Fraction(1, 3) and exact_epsilon(2) == 2
     for bad in ("0", "51", "nan", "inf", "one", True, None, -1, float("nan"), "1/0", "1e-9"):
         with pytest.raises(ValueError, match=r"epsilon = .*allowed is a number from 1e-6 to 50"):
@@ -378,6 +424,25 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "out.privacy.json"]
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.privacy.json"])
+def test_a_file_that_comes_meanwhile_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Between the look and the writing somebody else has written."""
+    release = rank_privately(counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison")
+
+    def looked(path: Path, *, force: bool) -> tuple[Path, Path]:
+        pair = rank_out_files(path, force=force)
+        (tmp_path / name).write_text("another's")
+        return pair
+
+    monkeypatch.setattr(rank, "out_files", looked)
+    with pytest.raises(FileExistsError):
+        release.write(tmp_path / "out.csv")
+    assert (tmp_path / name).read_text() == "another's"
+    assert not list(tmp_path.glob(".*"))  # no part is left
+
+
 def test_a_demonstration_is_not_written(tmp_path: Path) -> None:
     shown = rank_privately(
         counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison", below=known_below
@@ -400,7 +465,16 @@ def test_the_ledger_adds_up_exactly(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 11
 
 
-@pytest.mark.parametrize("line", ["{}", "nonsense", '{"protect": "person", "epsilon": "-1"}', "3"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}",
+        '{"protect": "a", "epsilon": "9e9999999"}',
+        "nonsense",
+        '{"protect": "person", "epsilon": "-1"}',
+        "3",
+    ],
+)
 def test_a_damaged_ledger_is_refused_and_nothing_is_released(tmp_path: Path, line: str) -> None:
     path = tmp_path / "spent.jsonl"
     charge(path, "person", Fraction(1))
@@ -427,6 +501,48 @@ def test_two_at_once_take_turns(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(spend, range(40)))
     assert charge(path, "person", Fraction(1)) == {"person": (41, Fraction(5))}
+
+
+CHARGE = """
+import sys
+from fractions import Fraction
+from dpbook.release.ledger import charge
+print("here", flush=True)
+print(charge(sys.argv[1], "person", Fraction(1, 3)))
+"""
+
+
+def test_a_second_process_waits_for_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one adds up, nobody else may even read; and the sums of both are right."""
+    fcntl = pytest.importorskip("fcntl")
+    path, add_up, others = tmp_path / "spent.jsonl", ledgers._sums, []
+
+    def sums(name: str, text: str) -> object:
+        words = [sys.executable, "-c", CHARGE, str(path)]
+        others.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
+        assert others[0].stdout.readline() == "here\n"
+        with open(path, "rb") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return add_up(name, text)
+
+    monkeypatch.setattr(ledgers, "_sums", sums)
+    assert charge(path, "person", Fraction(1, 5)) == {"person": (1, Fraction(1, 5))}
+    assert others[0].communicate()[0] == "{'person': (2, Fraction(8, 15))}\n"
+
+
+def test_an_epsilon_is_written_down_before_its_noise_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(scale: Fraction, below: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(rank, "exact_noise", fails)
+    path = tmp_path / "spent.jsonl"
+    with pytest.raises(MemoryError):
+        rank_privately(counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison", ledger=path)
+    assert charge(path, "comparison", Fraction(1)) == {"comparison": (2, Fraction(2))}
 
 
 def test_a_release_drawn_by_opendp(tmp_path: Path) -> None:

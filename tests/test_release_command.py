@@ -21,6 +21,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [f"secret{k},tea,mate\n" for k in range(37)] + ["secret1,mate,coffee\n"]
     (tmp_path / "answers.csv").write_text("person,winner,loser\n" + "".join(rows))
     (tmp_path / "counts.csv").write_text("winner,loser,count\na,b,70\nb,a,30\n")
+    with open(tmp_path / "zeros", "wb") as file:  # of /dev/zero there would be no end
+        file.truncate(2**24 + 1)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -73,11 +75,14 @@ REFUSED = {
     "answers.csv --protect person --epsilon 1": "--max-answers is missing: allowed is a whole",
     "answers.csv --protect person --max-answers 1": "--epsilon is missing: allowed is a number",
     "answers.csv --protect comparison --epsilon 0": "--epsilon = '0': allowed is a number",
+    "answers.csv --protect comparison --epsilon 9e999999999": "--epsilon = '9e999999999': allowed",
+    "answers.csv --protect comparison --epsilon 1e-999999999": "--epsilon = '1e-999999999': allow",
     "answers.csv --protect comparison --epsilon inf": "--epsilon = 'inf': allowed is a number",
     "answers.csv --protect comparison --epsilon 1 --max-answers 3": "--max-answers = 3 with prot",
     "answers.csv --protect comparison --epsilon 1 --items tea": "items has 1 names: allowed are 2",
     "answers.csv --protect comparison --epsilon 1 --items tea,mate": "loser = 'coffee' is not in",
     "answers.csv --protect comparison --epsilon 1 --items a,b --items-file c": "are both given",
+    "counts.csv --protect comparison --epsilon 1 --items-file zeros": "zeros: longer than allowed",
     "counts.csv --protect person --epsilon 1 --max-answers 3": "is 'comparison', or --vouch",
     "counts.csv --protect comparison --epsilon 1 --out answers.csv": "answers.csv exists: allowed",
     "counts.csv --protect comparison --epsilon 1 --out no/x.csv": "no is no folder: allowed is one",
@@ -150,3 +155,33 @@ def test_it_needs_neither_a_book_nor_its_tools(here: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "Not protected" in done.stdout
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "."])
+def test_a_ledger_is_a_file(here: Path, capsys: pytest.CaptureFixture[str], device: str) -> None:
+    """A device may have no end, as /dev/full; nothing is drawn."""
+    command = f"counts.csv --protect comparison --epsilon 1 --ledger {device}"
+    assert main(command.split()) == 2
+    assert capsys.readouterr().err == (
+        f"dpbook: {device} is no file: allowed is a ledger that this command wrote\n"
+    )
+
+
+@pytest.mark.parametrize("items", [2, 4000])
+def test_a_reader_who_goes_away_is_no_failure(here: Path, items: int) -> None:
+    """As for `| head`: output that fits into a buffer, and more than that."""
+    rows = "".join(f"a{k},b,1\n" for k in range(items - 1))
+    (here / "many.csv").write_text("winner,loser,count\n" + rows)
+    command = "import sys; from dpbook.release.command import main; sys.exit(main(sys.argv[1:]))"
+    words = "many.csv --protect comparison --epsilon 1 --ledger spent.jsonl".split()
+    with subprocess.Popen(
+        [sys.executable, "-c", command, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
+    ) as child:
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.close()
+        said = child.stderr.read()
+    assert (said, child.returncode) == (b"", 141)
+    assert (here / "spent.jsonl").read_text().count("\n") == 1  # it is spent all the same

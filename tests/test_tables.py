@@ -6,26 +6,20 @@ import csv
 import hashlib
 import itertools
 import os
+import re
 from collections import Counter, defaultdict
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
+from full_data import FULL_DATA, needs_full_data
 
 from dpbook.data import load_dataset, load_table, tables
 
 SURVEYS = ("cems", "cems_1998", "immigration")
 TURK = ("turkdots", "turkpuzzle")
 ROOT = Path(__file__).resolve().parents[1]
-FULL_DATA = Path(os.environ.get("DPBOOK_DATA") or ROOT.parent / "shared" / "data")
-needs_full_data = pytest.mark.skipif(
-    not all(
-        (FULL_DATA / f"{n}.csv").is_file()
-        for n in ("sushi", "turkdots", "movielens_top40", "llmfao", *SURVEYS)
-    ),
-    reason=f"no full data in {FULL_DATA} (set DPBOOK_DATA to their folder)",
-)
 
 # ---------------------------------------------------------------- all committed tables
 
@@ -271,3 +265,13 @@ def test_the_package_carries_no_respondent_level_file() -> None:
         assert not words & {name.strip('"').lower() for name in header.split(",")}, file.name
         if file.name != "ccw25_reference.csv":
             assert len(lines) <= limits.get(file.name, 40), file.name
+
+
+def test_only_one_place_knows_where_full_data_are() -> None:
+    """No test looks beside the project; DPBOOK_DATA is taken away before the first one runs."""
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        assert not re.findall(r"ROOT\.parent\b|/ [\"']shared[\"']", text), file
+        asks = re.findall(r"environ\W.*DPBOOK_DATA", text)
+        assert not asks or file.name in ("full_data.py", Path(__file__).name), file
+    assert "DPBOOK_DATA" not in os.environ

@@ -348,3 +348,13 @@ def test_what_is_no_unit_is_refused_by_name(call, name):
 def test_a_unit_stays_what_was_checked(unit):
     with pytest.raises(FrozenInstanceError):
         unit.n_items = 1
+
+
+def test_a_circle_below_the_first_place_is_no_ranking() -> None:
+    """Item 0 beats all, and 1, 2, 3 beat each other in turn."""
+    winner, loser = [0, 0, 0, 1, 2, 3], [1, 2, 3, 2, 3, 1]
+    data = Comparisons(tuple("abcd"), winner, loser, user=[0] * 6)
+    with pytest.raises(ValueError, match="person 0 in data go round in a circle"):
+        Person(4, design="ranking").check(data)
+    with pytest.raises(ValueError, match="person 0 in data go round in a circle"):
+        WholeRanking(4).check(data)

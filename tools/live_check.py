@@ -102,7 +102,7 @@ def broken_copy(html: Path) -> Iterator[Path]:
 
 def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
     """What a record of the browser says otherwise than CPython's."""
-    for field in ("holds", "repaired", "applies", "control"):
+    for field in ("holds", "repaired", "applies", "control", "verdict", "tier"):
         if mine[field] != theirs[field]:
             yield f"{field}: {mine[field]} here, {theirs[field]} there"
     tolerance = 1e-9 if theirs["tier"] != "statistical" else 1e-6

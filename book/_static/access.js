@@ -47,6 +47,10 @@ document.addEventListener("DOMContentLoaded", () => {
   // The button below the title saves the notebook instead of showing its text.
   for (const link of document.querySelectorAll('a[href$=".ipynb"]')) link.download = "";
 
+  // What the theme's buttons do: its own attributes cannot run under the policy of the page.
+  for (const button of document.querySelectorAll("[data-call]"))
+    button.addEventListener("click", () => window[button.dataset.call]());
+
   // Boxes that scroll sideways are reached by the Tab key, and only while they scroll.
   const boxes = ".book-table, div.math, .cell_output .output, .bd-content pre, "
     + ".pst-scrollable-table-container, .bd-content table.indextable";

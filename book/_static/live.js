@@ -2,7 +2,7 @@
 // place of what was published, until Restore. Nothing is loaded before the reader asks.
 // One worker serves the panel and the editors of a page.
 window.dpbookRun = (() => {
-  let worker = null;
+  let worker = null, own = false, hearing = null; // own: the worker has run the reader's text
   const runtime = () => window.dpbookLive;
   const impossible = () => location.protocol === "file:"
     ? "A page that was opened as a file may not start a worker: serve the folder "
@@ -14,34 +14,70 @@ window.dpbookRun = (() => {
     .filter(([name]) => packages.includes("scipy") || !["scipy", "openblas"].includes(name))
     .filter(([name]) => packages.includes("matplotlib") || !["matplotlib", "pillow"].includes(name))
     .reduce((sum, [, size]) => sum + size, 0) / 1e6);
-  const stop = () => { worker?.terminate(); worker = null; };
+  const stop = () => { worker?.terminate(); worker = hearing = null; own = false; };
   // What is wrong, in a sentence.
   const words = why => /another build/.test(why)
     ? "The book was published anew while this page was open: load the page again."
+    : why === "replaced" ? "Another run on this page took its place."
     : why === "lost" ? "The worker was lost: a file of it is missing, or memory ran out."
       : /memory/i.test(why) ? "The browser has no memory left for this run."
         : `The runtime could not be used (${why}).`;
+  // A worker from a blob has the policy of the page, so that no code in it reaches another host; one
+  // that came over http would have none.
+  const begun = () => {
+    const address = JSON.stringify(new URL("../live/worker.mjs", location.href).href);
+    const text = `const early = [];
+onmessage = ({data}) => early.push(data);
+import(${address}).then(
+  () => early.forEach(data => dispatchEvent(new MessageEvent("message", {data}))),
+  () => postMessage({kind: "broken", why: "lost"}));`;
+    const blob = new Blob([text], {type: "text/javascript"});
+    return new Worker(URL.createObjectURL(blob), {type: "module"});
+  };
   const send = (request, hear) => {
+    const other = hearing;
+    // What the reader's text has done to Python must not reach the checks of the page.
+    if (other || (request.page && own)) stop();
+    other?.({kind: "broken", why: "replaced"});
     try {
-      worker ??= new Worker(new URL("../live/worker.mjs", location.href), {type: "module"});
+      worker ??= begun();
     } catch (error) {
       hear({kind: "broken", why: error.message});
       return;
     }
+    own ||= !request.page;
+    hearing = hear;
     worker.onerror = () => {
       stop();
       hear({kind: "broken", why: "lost"});
     };
     worker.onmessage = ({data}) => {
       if (data.kind === "broken") stop();
+      if (["done", "text", "refused", "failed"].includes(data.kind)) hearing = null;
       try { hear(data); } catch (error) { hear({kind: "broken", why: error.message}); }
       window.dispatchEvent(new CustomEvent("dpbook-live", {detail: data}));
     };
     worker.postMessage({...request, build: runtime().build});
   };
+  // HTML of the reader's own text: in a frame without scripts, as tall as what it holds.
+  const framed = html => {
+    const frame = document.createElement("iframe");
+    frame.sandbox = "allow-same-origin"; // to be measured from here; scripts are not allowed
+    frame.title = "What your text shows";
+    const styles = [...document.querySelectorAll('link[rel="stylesheet"]')].map(one => one.outerHTML);
+    const theme = document.documentElement.dataset.theme ?? "light";
+    frame.srcdoc = `<!doctype html><html data-theme="${theme}"><meta charset="utf-8">${styles.join("")}
+<body style="min-height: 0; display: flow-root"><div class="cell_output"><div class="output text_html">${html}`;
+    frame.addEventListener("load", () => {
+      const body = frame.contentDocument?.body;
+      const fit = () => { frame.style.height = `${Math.ceil(body.getBoundingClientRect().height) + 2}px`; };
+      if (body) new ResizeObserver(fit).observe(body);
+    });
+    return frame;
+  };
   // What a cell shows, as the book shows it.
   const source = svg => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  const drawn = output => {
+  const drawn = (output, mine) => {
     const made = document.createElement("div");
     if (output.svg !== undefined) {
       made.className = "output";
@@ -50,7 +86,8 @@ window.dpbookRun = (() => {
       image.alt = "A figure of your run that the published page does not have.";
     } else if (output.html !== undefined) {
       made.className = "output text_html";
-      made.innerHTML = output.html;
+      if (mine) made.append(framed(output.html));
+      else made.innerHTML = output.html;
       window.dpbookSliders(made);
     } else {
       made.className = "output stream highlight-myst-ansi notranslate";
@@ -76,22 +113,31 @@ document.addEventListener("DOMContentLoaded", () => {
   const short = button("short");
   const run = form.querySelector("[type=submit]");
   const article = document.querySelector("article");
-  const byHand = () => {
-    const given = Object.entries(chosen()).map(([name, value]) =>
+  const byHand = (given = {}) => {
+    const told = Object.entries(given).map(([name, value]) =>
       ` -p ${name} '${typeof value === "string" ? value : JSON.stringify(value)}'`).join("");
-    return `To run it by hand: dpbook run ${about.page}${given}`;
+    return `To run it by hand: dpbook run ${about.page}${told}`;
   };
   let published = null, timer = 0;
 
   const say = words => { status.textContent = words; };
+  const number = text => text.trim() && Number.isFinite(Number(text)) ? Number(text) : undefined;
+  const types = {
+    str: text => text, int: number, float: number,
+    bool: text => ({true: true, false: false})[text.toLowerCase()],
+  };
   const read = field => {
     const text = field.value.trim();
-    if (field.dataset.kind === "str") return text;
-    if (/^list of str/.test(field.dataset.kind)) return JSON.parse(text);
-    if (/^list/.test(field.dataset.kind))
-      return text.replace(/^\[|\]$/g, "").split(",").filter(one => one.trim()).map(Number);
-    if (/bool/.test(field.dataset.kind)) return /^true$/i.test(text);
-    return Number(text);
+    if (!text) throw new Error(`${field.name} is empty`);
+    const [, many, type] = /^(list of )?(\w+)$/.exec(field.dataset.kind);
+    const split = () => type === "str" ? JSON.parse(text)
+      : text.replace(/^\[|\]$/g, "").split(",").map(types[type]);
+    try {
+      const value = many ? split() : types[type](text);
+      if ((many ? value : [value]).every(one => typeof one === (
+        {str: "string", bool: "boolean"}[type] ?? "number"))) return value;
+    } catch { /* no list in JSON: said below */ }
+    throw new Error(`${field.name} = ${text} is not of the type ${field.dataset.kind}`);
   };
   const chosen = () => Object.fromEntries(
     fields.filter(field => field.value.trim() !== field.dataset.published)
@@ -135,20 +181,18 @@ document.addEventListener("DOMContentLoaded", () => {
     bar.hidden = true;
     clock.textContent = "";
   };
-  const fail = words => {
+  const fail = (words, given) => {
     finish();
-    say(`${words} The published page is unchanged. ${byHand()}`);
+    say(`${words} The published page is unchanged. ${byHand(given)}`);
   };
 
   form.addEventListener("submit", event => {
     event.preventDefault();
     let given;
-    try {
-      given = chosen();
-      const odd = Object.entries(given).find(([, value]) => Number.isNaN(value)
-        || (Array.isArray(value) && value.some(Number.isNaN)));
-      if (odd) throw new Error(`${odd[0]} is not a number`);
-    } catch (error) { say(`A value cannot be read: ${error.message}.`); return; }
+    try { given = chosen(); } catch (error) {
+      say(`A value cannot be read: ${error.message}. Nothing was run.`);
+      return;
+    }
     begin(given);
   });
 
@@ -178,12 +222,12 @@ document.addEventListener("DOMContentLoaded", () => {
         progress();
       } else if (data.kind === "cell") results[data.cell] = data.outputs;
       else if (data.kind === "refused") { finish(); say(`${data.why}.`); }
-      else if (data.kind === "failed") fail(`Cell ${data.cell + 1} failed: ${data.why}.`);
+      else if (data.kind === "failed") fail(`Cell ${data.cell + 1} failed: ${data.why}.`, given);
       else if (data.kind === "done") {
         finish();
         show(results, data.glued, given, new Set(leftOut));
         say(`Done in ${seconds()} s. The page shows your run; Restore brings the published one back.`);
-      } else if (data.kind === "broken") fail(dpbookRun.words(data.why));
+      } else if (data.kind === "broken") fail(dpbookRun.words(data.why), given);
     });
   };
   button("stop").addEventListener("click", () => {
@@ -289,7 +333,7 @@ document.addEventListener("DOMContentLoaded", () => {
           said.replaceChildren(line(dpbookRun.words(data.why)));
         } else if (data.kind === "text") {
           finish();
-          const made = data.outputs.map(dpbookRun.drawn);
+          const made = data.outputs.map(output => dpbookRun.drawn(output, true));
           if (data.why) made.push(line(data.why));
           if (data.solved === true) made.push(line("✓ Solved."));
           else if (data.solved !== undefined)

@@ -58,17 +58,20 @@ def commit(root: Path) -> str | None:
     """The commit of the sources, ``DPBOOK_COMMIT`` first; `CHANGED` follows if files differ."""
     if given := os.environ.get("DPBOOK_COMMIT", "").strip():
         return given if re.fullmatch(r"[\w.+-]{1,60}", given) else None
-    if not (root / ".git").exists() or shutil.which("git") is None:
+    if not (root / ".git").exists():
         return None
     told = [
-        _git(root, "rev-parse", "--short=12", "HEAD"),
-        _git(root, "status", "--porcelain", "-uno"),
+        git(root, "rev-parse", "--short=12", "HEAD"),
+        git(root, "status", "--porcelain", "-uno"),
     ]
     name, changed = told
     return None if name is None else name + CHANGED * bool(changed)
 
 
-def _git(root: Path, *words: str) -> str | None:
+def git(root: Path, *words: str) -> str | None:
+    """What a command of git prints; None if it fails, or there is no git."""
+    if shutil.which("git") is None:
+        return None
     done = subprocess.run(
         ["git", "-C", str(root), *words], capture_output=True, text=True, check=False
     )

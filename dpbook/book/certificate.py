@@ -7,14 +7,13 @@ import hashlib
 import json
 import os
 import platform
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from dpbook.book.about import about
 from dpbook.book.collect import ledger_problems
 from dpbook.book.compare import load
-from dpbook.book.keys import html_key
+from dpbook.book.keys import environment_of, refuse_stale
 from dpbook.book.ledger import load_ledger
 from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
@@ -28,14 +27,15 @@ def certificate(root: Path, out: Path) -> dict[str, Any]:
     Raises
     ------
     PageError
-        If there is no book in `out`, or one of other sources than those in `root`.
+        If there is no book in `out`, one of other sources than those in `root`, or one whose pages
+        do not say where they ran.
     """
-    claims, key = out / "claims.json", out / "html.key"
-    if not claims.is_file() or not key.is_file():
+    claims = out / "claims.json"
+    if not claims.is_file() or not (out / "html.key").is_file():
         raise PageError(f"there is no book in {out} to certify: `make book` builds one")
-    if key.read_text(encoding="utf-8") != html_key(root, out):
-        raise PageError(f"the book in {out} is older than its sources: `make book` first")
+    refuse_stale(root, out)
     records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
+    environment = environment_of(out)
     problems = sorted(ledger_problems(ledger, records, None))
     outcomes = {
         record["id"]: {
@@ -54,20 +54,14 @@ def certificate(root: Path, out: Path) -> dict[str, Any]:
             "system": platform.system(),
             "machine": platform.machine(),
             "cores": os.cpu_count(),
-            "python": f"{platform.python_implementation()} {platform.python_version()}",
+            "python": environment.pop("python"),
         },
-        "environment": environment(),
+        "environment": environment,
         "pins_sha256": _sha256(root / "requirements.txt"),
         "claims_sha256": _sha256(claims),
         "contradictions": problems,
         "claims": outcomes,
     }
-
-
-def environment() -> dict[str, str]:
-    """Every installed package with its version."""
-    found = {str(one.metadata["Name"]).lower(): one.version for one in metadata.distributions()}
-    return dict(sorted(found.items()))
 
 
 def _sha256(path: Path) -> str:

@@ -15,7 +15,6 @@ from IPython.display import display
 from dpbook.book import report as _report
 from dpbook.book.findings import Finding, follows
 from dpbook.book.ledger import Claim, find_ledger, load_ledger
-from dpbook.book.strength import NEAR, far, score
 
 #: The type under which a record lies in the outputs of a notebook.
 RECORD_MIME = "application/vnd.dpbook.claim+json"
@@ -52,7 +51,6 @@ def check(
     report: Mapping[str, Any] | None = None,
     balls: Mapping[str, Any] | None = None,
     tried: Mapping[str, Any] | None = None,
-    vary: bool = True,
     applies: Any = True,
     why: str | None = None,
 ) -> None:
@@ -90,9 +88,6 @@ def check(
     tried : mapping of str to array or list of str, optional
         The settings of this check by name, as the test used them; of numbers, also of a derived
         quantity such as ``K = n log n/(mε)``, the record keeps the smallest and the largest.
-    vary : bool, optional
-        Whether the statement is also changed a little, to see whether the test notices; False where
-        a test takes long, or where there is nothing to change.
     applies : bool, optional
         False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
         and `test` and the subjects may be left out.
@@ -151,10 +146,6 @@ def check(
         record["bounds"] = {name: _bounds(numbers[name]) for name in numbers}
     if certificate:
         record["certificate"] = digest(certificate)
-    if measured and vary and test is not None:
-        statement, parts = subjects[asserted][2], measured[asserted]["parts"]
-        if (found := score(test, statement, parts))["mutants"]:
-            record["score"] = found
     if tried and applies:
         record["tried"] = {name: _ends(claim_id, name, values) for name, values in tried.items()}
     problems = record_problems(record, claim)
@@ -258,15 +249,6 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         for part in zip(*(entry["parts"] for entry in record["measured"]), strict=True):
             if all(one["passes"] for one in part):
                 problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
-        asserted = record["measured"][0 if record["repaired"] is None else 1]
-        for at, part in enumerate(asserted["parts"]):
-            others = [e["parts"][at] for e in record["measured"] if e is not asserted]
-            if part["sign"] and (times := far(part, others)):
-                words = f"no control is near in the part {part['what']!r}: the nearest misses by"
-                problems.append(f"{words} {times:.3g} times the statement, allowed is {NEAR:g}")
-    spared = record.get("score", {}).get("spared")
-    if spared and not claim.spares:
-        problems.append(f"passes changed statements, and the ledger does not say why: {spared}")
     return problems or [*_unfounded(record)]
 
 

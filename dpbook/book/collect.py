@@ -26,7 +26,7 @@ from dpbook.book.pages import named_parameters, outputs
 #: Checks certificates again; it imports nothing of ours.
 VERIFIER = Path(__file__).resolve().parents[2] / "tools" / "verify_certificate.py"
 #: What only some records have.
-_OPTIONAL = ("bounds", "certificate", "tried", "score")
+_OPTIONAL = ("bounds", "certificate", "tried")
 
 
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:

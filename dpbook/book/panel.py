@@ -5,6 +5,8 @@ The script is ``book/_static/live.js``; what it loads is put beside the book by 
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from html import escape
@@ -31,20 +33,50 @@ _RANGE = re.compile(r"^[\[(]\s*([^\s,]+)\s*,\s*([^\s,]+)\s*[\])]$")
 _LEFT_OUT = """<label class="live-short"><input type="checkbox" data-do="short">
 Leave out the long studies and what needs them ({} of {} cells keep what is published)</label>"""
 
-#: No page asks another host for anything; the theme and the formulas bring scripts of their own.
+#: No page asks another host for anything, nor does a worker, which has the policy of its page as it
+#: is made from a blob; no script runs but those of this site and the theme's, by their hashes.
 _POLICY = (
-    "default-src 'self' file:; script-src 'self' file: 'unsafe-inline'; worker-src 'self' blob:; "
-    "style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data: blob:; "
-    "font-src 'self' file: data:; connect-src 'self'; form-action 'self'"
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'{}; worker-src blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'"
 )
+_SCRIPT = re.compile(r"<script\b(?![^>]*\ssrc=)[^>]*>(.*?)</script>\s*", re.S | re.I)
+_ARTICLE = re.compile(r"<article\b.*</article>", re.S)
+_CALL = re.compile(r'\sonclick="(?:window\.)?(print|toggleFullScreen)\(\)"')
 
 
-def forbid_other_hosts(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """On ``html-page-context``: a content security policy."""
-    tag = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}" />'
-    context["metatags"] = f"{tag}\n{context.get('metatags') or ''}"
+def guarded(html: str) -> str:
+    """A page with its policy: of inline scripts, those run that stand around the text of the page.
+
+    Scripts within the text are left out: a formula, a title or an output brings none.  What the
+    theme's buttons call moves from attributes, which no hash allows, to names for ``access.js``.
+
+    Raises
+    ------
+    ValueError
+        If a page has more that only runs without a policy.
+    """
+    html = _ARTICLE.sub(lambda match: _SCRIPT.sub("", match[0]), html)
+    html = _CALL.sub(r' data-call="\1"', html)
+    if dead := re.search(r'<[^>]*\s(on\w+="[^"]*")|(href="javascript:[^"]*")', html):
+        raise ValueError(f"{dead[1] or dead[2]} cannot run under the policy of the page")
+    digests = (hashlib.sha256(script.encode()).digest() for script in _SCRIPT.findall(html))
+    hashes = dict.fromkeys(f" 'sha256-{base64.b64encode(one).decode()}'" for one in digests)
+    policy = _POLICY.format("".join(hashes))
+    tag = f'<meta http-equiv="Content-Security-Policy" content="{policy}" />'
+    return re.sub(r'<head>(\s*<meta charset="[^"]*" ?/?>)?', rf"\g<0>{tag}", html, count=1)
+
+
+def guard_pages(app: Sphinx, exception: Exception | None) -> None:
+    """On ``build-finished``: every page gets its policy, one that only leads to another too."""
+    if exception or app.builder.format != "html":
+        return
+    for path in sorted(Path(app.outdir).rglob("*.html")):
+        if "<head>" in (html := path.read_text(encoding="utf-8")):  # else a part for the theme
+            try:
+                path.write_text(guarded(html), encoding="utf-8")
+            except ValueError as error:
+                _log.warning("%s: %s", path.name, error)
 
 
 def add_panel(
@@ -161,6 +193,6 @@ def try_html(name: str, lines: list[str], solved: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_panel)
-    app.connect("html-page-context", forbid_other_hosts)
+    app.connect("build-finished", guard_pages, priority=900)
     app.add_directive("try", TryDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

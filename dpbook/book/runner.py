@@ -30,6 +30,7 @@ from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
+from dpbook.book.keys import environment
 from dpbook.book.output import write_whole
 from dpbook.book.pages import Page, outputs
 
@@ -110,7 +111,13 @@ class _Manager(AsyncKernelManager):
                     os.killpg(process.pid, signal.SIGKILL)
 
 
-def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[Any]) -> Outcome:
+def execute(
+    job: Job,
+    timeout: float,
+    stopped: threading.Event,
+    progress: tqdm[Any],
+    surroundings: Mapping[str, str],
+) -> Outcome:
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
@@ -159,7 +166,8 @@ def execute(job: Job, timeout: float, stopped: threading.Event, progress: tqdm[A
         error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
     if not error:
-        notebook.metadata["dpbook"] = {"key": job.key, "parameters": job.parameters}
+        stamp = {"key": job.key, "parameters": job.parameters, "environment": surroundings}
+        notebook.metadata["dpbook"] = stamp
         write_whole(job.target, nbformat.writes(notebook))
     return Outcome(job, seconds, error, longest)
 
@@ -211,14 +219,15 @@ def run_pages(
     done: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
     """Execute pages in `workers` threads; one that fails does not keep the others from running."""
-    environment = os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
-    _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": environment}
+    variables = os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
+    _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": variables}
+    here = environment(root)
     stopped, outcomes = threading.Event(), []
     cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
     # on a terminal, a bar counts the cells
     progress = tqdm(total=cells, unit="cell", leave=False, disable=not sys.stderr.isatty())
     with progress, ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(execute, job, timeout, stopped, progress) for job in jobs]
+        futures = [pool.submit(execute, job, timeout, stopped, progress, here) for job in jobs]
         try:
             for number, future in enumerate(as_completed(futures), start=1):
                 outcomes.append(outcome := future.result())

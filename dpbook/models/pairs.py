@@ -58,7 +58,7 @@ def edge_wins(
     Entry ``[r, i, j]``, of shape (size, n, n), is 1 if ``i`` beat ``j`` in replicate ``r``.
     Idealised sampler (floating point).
     """
-    matrix = probabilities("rho", rho)
+    matrix = probabilities("rho", check.square_table("rho", rho))
     p, size = check.probability("p", p, zero=False), check.integer("size", size, 1)
     n = matrix.shape[-1]
     check.generator(rng)
@@ -81,7 +81,7 @@ def individual_wins(
     shape (size, n, n), counts how often ``i`` beat ``j``. All comparisons are independent, so the
     totals are multinomial over the ordered pairs. Idealised sampler (floating point).
     """
-    matrix = probabilities("rho", rho)
+    matrix = probabilities("rho", check.square_table("rho", rho))
     total = check.integer("users", users, 1) * check.integer("per_user", per_user, 1)
     check.integer("users times per_user", total, 1, check.MOST_COUNT)
     size, n = check.integer("size", size, 1), matrix.shape[-1]

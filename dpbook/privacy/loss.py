@@ -153,7 +153,7 @@ def laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike) -> Arra
     # with probability exp(-a)/2, and has the density exp((x - a)/2)/4 between. The second one is
     # integrated on the pieces where the first one's profile is a single exponential.
     b = check.noise_scale(scale)
-    ratio = np.abs(check.finite_array("shift", shift)).ravel() / b
+    ratio = _moved(shift) / b
     ratio = np.sort(ratio[ratio > 0])
     eps = check.levels("epsilons", epsilons)
     if ratio.size == 0:
@@ -185,7 +185,7 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
     so the law of the total is a finite convolution of positive terms: exact.
     """
     b, eps = check.noise_scale(scale), check.levels("epsilons", epsilons)
-    steps = np.abs(check.finite_array("shift", shift)).ravel()
+    steps = _moved(shift)
     if (steps != np.rint(steps)).any():
         raise ValueError("shift holds a fraction: allowed are integers")
     if not steps.sum() <= _LONGEST_SHIFT:
@@ -203,6 +203,13 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
         pmf = np.convolve(pmf, one)
     values = (reach - 2 * np.arange(reach + 1)) / b
     return profile_of_loss(values, pmf, eps)
+
+
+def _moved(shift: ArrayLike) -> Array:
+    """Absolute entries of one shift; a stack of shifts is no longer one."""
+    moves = np.abs(check.finite_array("shift", shift))
+    check.shaped("shift", moves, moves.ndim == 1, "(n,), the difference between two data sets")
+    return moves
 
 
 def profile_of_loss(values: Array, weights: Array, eps: Array) -> Array:

@@ -82,8 +82,16 @@ class Ranker(ABC):
         return self.rank(self.publish(data, size, rng=rng), rng=rng)
 
     def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:
-        """Independent releases, each with noise of its own."""
-        return self.release(data, self.noise(size, rng=rng))
+        """Independent releases, each with noise of its own; of tables in a stack as its shape."""
+        return self.release(data, self._own_noise(data, size, rng))
+
+    def _own_noise(self, data: Any, size: Size, rng: Any) -> Any:
+        """Noise for `publish`: of a stack of tables no two share it."""
+        stack, noise = np.shape(data)[:-2], self.noise(size, rng=rng)
+        if stack and check.shape("size", size)[-len(stack) :] != stack:
+            told = f"size = {size!r} with data of shape {np.shape(data)}"
+            raise ValueError(f"{told}: allowed is (..., *{stack}), noise for each table")
+        return noise
 
     def pmf(self, data: Any) -> Array:
         """Exact law of the ranking over ``all_rankings(n)``, shape (n!,)."""

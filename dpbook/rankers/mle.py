@@ -217,8 +217,8 @@ def _exchange_loss(scale: float, gamma: float) -> float:
     root = float(np.sqrt(linear**2 + 2 * constant))
     # The larger root; with a large scale linear + root would cancel.
     u = min((linear + root) / 2 if linear > 0 else constant / (root - linear), 1.0)
-    removed = max(2 * x / scale + np.log1p(2 * x * (1 - x) / gamma) for x in (1.0, u))
-    return float(2 / scale + removed)
+    # Concave on [0, 1], so that the stationary point, or the end before it, is the largest.
+    return float(2 / scale + 2 * u / scale + np.log1p(2 * u * (1 - u) / gamma))
 
 
 def _scale_for_small_ridge(epsilon: float, gamma: float, moved: int) -> float:

@@ -257,7 +257,7 @@ class CappedKwikSort(OfRankings):
         self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator
     ) -> tuple[Ints, NDArray[np.bool_]]:
         """As `sample`; and which rankings the fallback made, not to be published beside them."""
-        positions, made = _sorted(self.release(data, self.noise(size, rng=rng)), rng)
+        positions, made = _sorted(self.release(data, self._own_noise(data, size, rng)), rng)
         over = made > self.cap
         if over.any():
             positions[over] = self.fallback.sample(data, int(over.sum()), rng=rng)
@@ -266,7 +266,7 @@ class CappedKwikSort(OfRankings):
     def pmf(self, data: ArrayLike) -> Array:
         """Exact law over ``all_rankings(n)``, for three items or a cap of all pairs."""
         law = self.answers.cost_pmf(data)
-        finished, over = law[:, : self.cap + 1].sum(axis=1), law[:, self.cap + 1 :]
+        finished, over = law[..., : self.cap + 1].sum(axis=-1), law[..., self.cap + 1 :]
         return finished + over.sum() * self.fallback.pmf(data) if over.size else finished
 
     def _release_loss(self) -> tuple[float, float]:

@@ -167,11 +167,12 @@ class FlippedAnswers(_Answers):
         return np.asarray(true - turned + np.swapaxes(turned, -1, -2))
 
     def slopes(self, users: ArrayLike) -> Array:
-        """How much one report of each group moves a score, given people of each: (groups,)."""
+        """How much one report of each group moves a score, given people of each: (..., groups)."""
         a, m = np.atleast_1d(np.tanh(self.levels / 2)), np.atleast_1d(users)
-        if self.reading == "classic":
-            return np.ones_like(a)
-        return np.asarray(1 / a if self.reading == "debiased" else a * m.sum() / (a**2 @ m))
+        if self.reading != "weighted":
+            return np.ones(m.shape) * (1.0 if self.reading == "classic" else 1 / a)
+        m = m + (m.sum(axis=-1, keepdims=True) == 0)  # without people any weights will do
+        return np.asarray(a * m.sum(axis=-1, keepdims=True) / (m @ a**2)[..., None])
 
     def debias(self, reports: ArrayLike) -> Array:
         """Outcomes of every pair as this ranker reads them; [i, j] and [j, i] add to their weight.
@@ -181,8 +182,7 @@ class FlippedAnswers(_Answers):
         table = self._table("reports", reports)
         table = table if self.shares is not None else table[..., None, :, :]
         opposite = np.swapaxes(table, -1, -2)
-        users = table.reshape(-1, *table.shape[-3:])[0].sum(axis=(-2, -1))
-        slope = self.slopes(np.maximum(users, 1))
+        slope = self.slopes(table.sum(axis=(-2, -1)))
         weight = slope * (1.0 if self.reading == "classic" else np.tanh(self.levels / 2))
         # N / 2 + (C - C^T) / (2 a) loses no digits at small epsilon, as (C - b N) / a would.
         half, lean = weight[..., None, None] / 2, slope[..., None, None] / 2

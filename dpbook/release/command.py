@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from dpbook.release.rank import STATISTICS, exact_epsilon, out_files, rank_privately
-from dpbook.release.reading import Answers, BadFile, read_answers
+from dpbook.release.reading import MOST_BYTES, Answers, BadFile, read_answers
 
 _ABOUT = """Rank items by the answers of real people under differential privacy.
 
@@ -28,7 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     given = _parser().parse_args(argv)
     try:
-        return _rank(given)
+        status = _rank(given)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         print("\ndpbook: interrupted", file=sys.stderr)
         return 130
@@ -38,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         print("dpbook: the answers do not fit into memory", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # who read our output has gone, as in `dpbook rank ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141  # as a shell counts it
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         print(f"dpbook: {what}", file=sys.stderr)
@@ -120,8 +126,12 @@ def _items(given: argparse.Namespace) -> list[str] | None:
         return list(given.items.split(","))
     if given.items_file is None:
         return None
+    with open(given.items_file, "rb") as file:
+        raw = file.read(MOST_BYTES + 1)  # a device may have no end
+    if len(raw) > MOST_BYTES:
+        raise BadFile(f"{given.items_file}: longer than allowed, {MOST_BYTES} bytes")
     try:
-        text = given.items_file.read_text(encoding="utf-8-sig")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadFile(f"{given.items_file}: byte {error.start + 1} is not UTF-8") from None
     return [line for line in text.splitlines() if line.strip()]

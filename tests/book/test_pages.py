@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -212,3 +214,32 @@ def test_profiles(tiny_book: Path) -> None:
     profiles.unlink()
     with pytest.raises(PageError, match=r"profiles\.yml cannot be read"):
         load_profile(tiny_book, "default")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+# What the papers print: repetitions of each point. CCW25's are those of the published table.
+PRINTED = {
+    "18-debiased-estimation": 50,  # XSC, Scenario I
+    "19-privacy-schedules": 50,  # Scenario II
+    "20-recovering-the-ranking": 100,  # Scenarios III and IV
+    "21-more-items": 100,  # Scenario V
+    "22-movielens": 200,  # section 5.4
+    "31-aggregation-experiments": 30,  # YLL, section 5.1.2
+    "32-aggregation-people": 30,
+}
+
+
+def test_the_paper_profile_is_as_large_as_the_papers() -> None:
+    """And no size of it is below that of the pages, or a small part of what a page allows."""
+    paper, pages = load_profile(ROOT, "paper"), {page.name: page for page in find_pages(ROOT)}
+    published = (ROOT / "dpbook" / "data" / "ccw25_reference.csv").read_text(encoding="utf-8")
+    most = max(int(row["replicates"]) for row in csv.DictReader(published.splitlines()))
+    assert paper["10-edge-experiments"]["replicates"] == most
+    assert all(paper[name]["replicates"] >= least for name, least in PRINTED.items())
+    for name, values in paper.items():
+        for key, value in values.items():
+            known = pages[name].parameters[key]
+            largest = float(re.findall(r"\d+", known.allowed)[-1])
+            assert value >= known.default, (name, key)
+            few = (name, key) == ("23-kemeny-and-kwiksort", "users")  # an odd few, for ties
+            assert few or 5 * value >= largest, (name, key)

@@ -18,7 +18,7 @@ import pytest
 from dpbook.book import build, runner
 from dpbook.book.cli import main
 from dpbook.book.editions import place
-from dpbook.book.keys import page_key
+from dpbook.book.keys import environment, environment_of, page_key
 from dpbook.book.output import write_whole
 from dpbook.book.pages import find_pages, read_page
 from dpbook.book.runner import Job, run_pages
@@ -247,10 +247,12 @@ def test_the_longest_cell_is_counted_in_what_its_kernel_computed(
 ) -> None:
     busy = "import time\nstart = time.process_time()\nwhile time.process_time() < start + 1: pass"
     codes = {"01-one": busy, "02-two": "import time\ntime.sleep(2)"}
+    (tiny_book / "requirements.txt").write_text("numpy==0\n")
     pages = [read_page(page_writer(tiny_book / f"notebooks/{k}.ipynb", codes[k])) for k in codes]
-    jobs = [Job(page, {}, "key", tiny_book / f"{page.name}.ipynb") for page in pages]
+    jobs = [Job(page, {}, "k", tiny_book / f"out/executed/{page.name}.ipynb") for page in pages]
     computed, waited = run_pages(jobs, root=tiny_book, workers=2, timeout=60)
     assert (computed.error, waited.error) == (None, None)
+    assert environment_of(tiny_book / "out") == environment(tiny_book), "it says where it ran"
     assert 0.9 < computed.longest < 2
     assert waited.longest < 0.9 and waited.seconds > 2
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
+from full_data import FULL_DATA, needs_full_data
 
 from dpbook.data import load_dataset, load_table
 from dpbook.data.tables import film_titles
 from dpbook.pages.movielens import committed_films, films_of
 
-ROOT = Path(__file__).resolve().parents[2]
-FULL_DATA = Path(os.environ.get("DPBOOK_DATA") or ROOT.parent / "shared" / "data")
-needs_full_data = pytest.mark.skipif(
-    not (FULL_DATA / "movielens_top40.csv").is_file(),
-    reason=f"no ratings in {FULL_DATA} (set DPBOOK_DATA to their folder)",
-)
 TABLES = ("higher", "equal", "only", "neither", "products")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from full_data import FULL_DATA, needs_full_data
 
 from dpbook.data import load_table
 from dpbook.pages.two_surveys import (
@@ -23,13 +22,6 @@ from dpbook.pages.two_surveys import (
     mle_spends,
     tally,
     worst_ranking_loss,
-)
-
-ROOT = Path(__file__).resolve().parents[2]
-FULL_DATA = Path(os.environ.get("DPBOOK_DATA") or ROOT.parent / "shared" / "data")
-needs_full_data = pytest.mark.skipif(
-    not all((FULL_DATA / f"{name}.csv").is_file() for name in PEOPLE),
-    reason=f"no answers in {FULL_DATA} (set DPBOOK_DATA to their folder)",
 )
 
 

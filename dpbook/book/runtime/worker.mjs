@@ -7,8 +7,12 @@ let python = null;
 const tell = (message) => postMessage(message);
 self.tellPage = (json) => tell(JSON.parse(json));
 
-async function bytes(path) {
-  const answer = await fetch(new URL(path, import.meta.url));
+// A file of this book, if it is the one that a digest names.
+async function bytes(path, integrity = "") {
+  const asked = fetch(new URL(path, import.meta.url), { cache: "no-cache", integrity });
+  const answer = await asked.catch(() => {
+    throw new Error(`${path} cannot be had, or is not the file that belongs to this book`);
+  });
   if (!answer.ok) throw new Error(`${path} is not there (${answer.status})`);
   return new Uint8Array(await answer.arrayBuffer());
 }
@@ -40,9 +44,9 @@ async function add(made, packages) {
   made.runPython("import importlib; importlib.invalidate_caches()");
 }
 
-async function start(packages, build) {
+async function start(packages, build, integrity) {
   tell({ kind: "stage", words: "loading Python" });
-  const files = bytes("./runtime/dpbook.zip");
+  const files = await bytes("./runtime/dpbook.zip", integrity["runtime/dpbook.zip"]);
   const bytecode = kept(build);
   const made = await loadPyodide({
     indexURL: new URL("./runtime/", import.meta.url).href,
@@ -52,7 +56,7 @@ async function start(packages, build) {
   });
   whole(made, packages);
   tell({ kind: "stage", words: "importing" });
-  made.unpackArchive(await files, "zip");
+  made.unpackArchive(files, "zip");
   if (await bytecode) made.unpackArchive(await bytecode, "zip", { extractDir: "/" });
   made.runPython(`
 import json, sys
@@ -71,15 +75,16 @@ def tell(message):
 
 onmessage = async ({ data }) => {
   try {
-    const build = JSON.parse(new TextDecoder().decode(await bytes("./build.json"))).build;
-    if (data.build && build !== data.build) throw new Error("another build");
-    if (python === null) python = start(data.packages, build);
+    const { build, integrity } = JSON.parse(new TextDecoder().decode(await bytes("./build.json")));
+    if (build !== data.build) throw new Error("another build");
+    if (python === null) python = start(data.packages, build, integrity);
     const made = await python;
     const absent = data.packages.filter((name) => !(name in made.loadedPackages));
     if (absent.length) await add(made, absent); // an editor came first, and needed less
     made.FS.mkdirTree("/home/pyodide/book");
     const page = data.page
-      ? new TextDecoder().decode(await bytes(`./pages/${data.page}.json`)) : "null";
+      ? new TextDecoder().decode(await bytes(
+        `./pages/${data.page}.json`, integrity[`pages/${data.page}.json`])) : "null";
     made.globals.set("request_text", JSON.stringify(data));
     made.globals.set("page_text", page);
     made.runPython(`
@@ -109,7 +114,7 @@ missing`;
       await add(made, [missing]);
       await made.runPythonAsync(run);
     }
-    const archive = made.runPython(
+    const archive = data.page && made.runPython( // not after what a reader has written
       'browser.packed_bytecode(["/home/pyodide", "/lib/python3.12/site-packages"])');
     if (archive) await kept(build, archive.toJs());
     tell({ kind: "end" });

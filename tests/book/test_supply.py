@@ -1,0 +1,54 @@
+"""What is installed, and what runs in continuous integration, is named by what it holds."""
+
+import re
+
+import pytest
+import yaml
+
+from tests.book.browsing import ROOT
+
+LOCKS = {
+    "requirements.lock": "requirements.txt",
+    "benchmarks/requirements.lock": "benchmarks/requirements.txt",
+    "tools/requirements.txt": "tools/requirements.txt",
+}
+
+
+def pins(name):
+    """Version and hashes by name, as a file of requirements has them."""
+    text = re.sub(r"\\\n", " ", (ROOT / name).read_text(encoding="utf-8"))
+    found = {}
+    for line in text.splitlines():
+        if match := re.match(r"([\w.-]+)==([^\s;]+)", line):
+            plain = re.sub(r"[-_.]+", "-", match[1]).lower()
+            found[plain] = (match[2], re.findall(r"--hash=sha256:([0-9a-f]{64})\b", line))
+    return found
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_pin_is_locked_with_its_hashes(lock):
+    locked, asked = pins(lock), pins(LOCKS[lock])
+    assert len(asked) > 2 and asked.keys() <= locked.keys()
+    assert {name: version for name, (version, _) in asked.items()} == {
+        name: locked[name][0] for name in asked
+    }
+    assert all(hashes for _, hashes in locked.values())
+
+
+def test_make_installs_wheels_of_known_hashes_and_beside_them_only_this_project():
+    make = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    installs = [line for line in make.splitlines() if "pip install" in line]
+    own = [line for line in installs if line.endswith("--no-build-isolation --no-deps -e .")]
+    (rule,) = [line for line in installs if line not in own]
+    assert rule.startswith("INSTALL := ") and len(own) == 1
+    assert "--require-hashes" in rule and re.search(r"--only-binary\s+:all:", rule)
+    assert set(re.findall(r"\$\(INSTALL\).* -r (\S+)", make)) == LOCKS.keys()
+
+
+def test_actions_are_named_by_commit_and_do_no_more_than_they_must():
+    path = ROOT / ".github" / "workflows" / "pages.yml"
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert len(used) > 5 and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in used)
+    assert workflow["permissions"] == {"contents": "read"}

@@ -1,0 +1,15 @@
+"""The full data sets, for the tests that recount them: in the folder named by ``DPBOOK_DATA``.
+
+Only these tests look there; what else runs finds the variable unset, as a reader does.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+_NAMED = os.environ.pop("DPBOOK_DATA", "")
+FULL_DATA = Path(_NAMED or os.devnull)
+needs_full_data = pytest.mark.skipif(not _NAMED, reason="DPBOOK_DATA names no folder of full data")
