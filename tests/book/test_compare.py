@@ -30,6 +30,8 @@ def record(name="A-1", **fields):
     base |= {"repaired": None, "applies": True, "why": None, "parameters": {"seed": 1}}
     part = {"what": "x", "value": 1, "sign": "≤", "limit": 2, "passes": True}
     measured = [{"subject": "printed", "name": "", "passes": True, "parts": [part]}]
+    twin = [part | {"value": 3, "passes": False}]
+    measured.append({"subject": "twin", "name": "one more", "passes": False, "parts": twin})
     base |= {"report": {"loss": 0.5, "rows": 3}, "control": True, "measured": measured}
     return base | fields
 
