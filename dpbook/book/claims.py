@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from IPython.display import display
 
 from dpbook.book import report as _report
-from dpbook.book.findings import Finding
+from dpbook.book.findings import Finding, follows
 from dpbook.book.ledger import Claim, find_ledger, load_ledger
 
 #: The type under which a record lies in the outputs of a notebook.
@@ -249,7 +249,21 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         for part in zip(*(entry["parts"] for entry in record["measured"]), strict=True):
             if all(one["passes"] for one in part):
                 problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
-    return problems
+    return problems or [*_unfounded(record)]
+
+
+def _unfounded(record: Mapping[str, Any]) -> Iterator[str]:
+    """What a record says of itself that does not follow from the numbers in it."""
+    for entry in record["measured"]:
+        of = entry["name"] or entry["subject"]
+        for part in entry["parts"]:
+            if part["passes"] is not follows(part):
+                yield f"the part {part['what']!r} of {of} passes or fails against its own numbers"
+        if entry["passes"] is not all(part["passes"] for part in entry["parts"]):
+            yield f"{of} passes or fails against its parts"
+    for name, outcome in _outcomes(record["measured"]).items():
+        if record[name] is not outcome:
+            yield f"{name} is {record[name]}, but what was measured says {outcome}"
 
 
 def _as_plain(claim_id: str, name: str, value: Any, cell: bool = False) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
@@ -15,10 +16,11 @@ from dpbook import __version__
 from dpbook.book import about, compare, lock, publish_cli
 from dpbook.book.editions import EDITIONS, known_edition, place
 from dpbook.book.ledger import LedgerError, load_ledger
-from dpbook.book.pages import PageError, ParameterError, find_pages, select, validate
+from dpbook.book.output import directory
+from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select, validate
 from dpbook.book.report import aligned, ledger_text
 
-_FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "refuted", "tier": "exact"}
+_FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "false-repaired", "tier": "exact"}
 _FILTERS |= {"notebook": "04-noisy-counts"}
 _ABOUT = "Private Ranking, Checked: build the book, run one page, list pages and claims."
 _EXAMPLES = """examples:
@@ -92,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     build, run, claims = command(_build), command(_run), command(_claims)
     run("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
     words = "where the page goes (default: a folder of its own in _build/run)"
-    run("--output", type=Path, metavar="DIR", help=words)
+    run("--output", type=directory, metavar="DIR", help=words)
     for add in (build, run):
         words = "set a parameter; may be repeated"
         pair: dict[str, Any] = {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE")}
@@ -109,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     build("--jobs", type=_positive, default=cores, metavar="N", help=words)
     words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
-    build("--output", type=Path, metavar="DIR", help=words + "the book)")
+    build("--output", type=directory, metavar="DIR", help=words + "the book)")
     editions = {"default": EDITIONS[0], "metavar": "E"}
     words = "teacher (solutions folded) or student (none), in a folder of its own in the output"
     build("--edition", help=f"{words} (default: %(default)s)", **editions)
@@ -120,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     words = (
         "where results are kept, so that what ran does not run again (default: _build/sweep/GRID)"
     )
-    sweep("--output", type=Path, metavar="DIR", help=words)
+    sweep("--output", type=directory, metavar="DIR", help=words)
     words = "pages executed at once on this machine (default: the cores, %(default)s)"
     sweep("--jobs", type=_positive, default=cores, metavar="N", help=words)
     words = "run on this Dask cluster instead; its machines need the book in the same folder"
@@ -130,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     for run_or_show in (_live, _serve):
         words = "the output directory of a build (default: _build in the book)"
         add = command(run_or_show)
-        add("--output", type=Path, metavar="DIR", help=words)
+        add("--output", type=directory, metavar="DIR", help=words)
         add("--edition", help="teacher or student (default: %(default)s)", **editions)
     command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
     for field, example in _FILTERS.items():
@@ -139,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     publish_cli.add_commands(command)
     add = command(_lock)
     add("--dry-run", action="store_true", help="show the changes only")
-    add("--output", type=Path, metavar="DIR", help="the build to keep (default: _build)")
+    add("--output", type=directory, metavar="DIR", help="the build to keep (default: _build)")
     add("--because", default="", metavar="WHY", help="the reason, kept beside what moved")
     return parser
 
@@ -201,8 +203,8 @@ def _serve(given: argparse.Namespace, root: Path) -> int:
     out = place(given.output.resolve() if given.output else root / "_build", given.edition)
     if not (out / "html" / "index.html").is_file():
         raise PageError(f"no book at {out / 'html'}; run `make book` first")
-    with serve(out / "html") as address:
-        print(f"{address}  (Ctrl-C ends)", flush=True)
+    with contextlib.suppress(KeyboardInterrupt), serve(out / "html") as address:
+        print(f"{address}  (Ctrl-C or SIGTERM ends)", flush=True)
         signal.pause()
     return 0
 
@@ -224,6 +226,8 @@ def _claims(given: argparse.Namespace, root: Path) -> int:
     for field in _FILTERS:
         if (wanted := getattr(given, field)) is not None:
             known = sorted({str(getattr(claim, field)) for claim in ledger.values()} - {"None"})
+            if field == "notebook" and wanted not in known:
+                wanted = find_page(root, wanted).name
             if wanted not in known:
                 raise PageError(f"no claim with {field} {wanted!r}; there are {', '.join(known)}")
             ledger = {key: c for key, c in ledger.items() if getattr(c, field) == wanted}

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpbook.book import kept, lock
 from dpbook.book.charges import charges
-from dpbook.book.claims import CERTIFICATE_MIME, RECORD_FIELDS, RECORD_MIME, record_problems
+from dpbook.book.claims import (
+    CERTIFICATE_MIME,
+    CERTIFIED_FOR_ALL,
+    RECORD_FIELDS,
+    RECORD_MIME,
+    record_problems,
+)
 from dpbook.book.ledger import Claim, load_ledger
 from dpbook.book.output import write_whole
 from dpbook.book.pages import named_parameters, outputs
 
+#: Checks certificates again; it imports nothing of ours.
+VERIFIER = Path(__file__).resolve().parents[2] / "tools" / "verify_certificate.py"
 #: What only some records have.
 _OPTIONAL = ("bounds", "certificate", "tried")
 
@@ -40,6 +51,8 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     write_certificates(out / "certificates", executed)
     mine = [record for record in records if pages is None or record["notebook"] in pages]
     found = sorted(ledger_problems(ledger, records, pages))
+    others = {record["id"] for record in records if record not in mine}
+    found += [line for line in refused(out) if line.partition(":")[0] not in others]
     # only a reader's parameters may leave the hypotheses of a claim, not the book's own
     off = [record for record in mine if not record["applies"]]
     own = named_parameters(root) if off else {}
@@ -92,6 +105,17 @@ def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
             path.unlink()
     for claim, certificate in found.items():
         write_whole(folder / f"{claim}.json", json.dumps(certificate) + "\n")
+
+
+def refused(out: Path) -> list[str]:
+    """What a program that knows nothing of this package does not accept of the certificates."""
+    claims, folder = out / "claims.json", out / "certificates"
+    if not re.search(rf'"(certificate|{CERTIFIED_FOR_ALL})"', claims.read_text(encoding="utf-8")):
+        return []
+    command = [sys.executable, "-I", str(VERIFIER), str(claims), str(folder)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    told = run.stdout.splitlines() or [f"{VERIFIER.name} failed: {run.stderr[-300:]}"]
+    return told if run.returncode else []
 
 
 def ledger_problems(

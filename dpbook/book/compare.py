@@ -84,7 +84,12 @@ def load(path: Path) -> list[dict[str, Any]]:
         raise PageError(f"{path}: not a readable claims.json ({error})") from None
     fields = {*_KEPT, "report"}
     for record in (records if isinstance(records, list) else None) or [None]:
-        if not isinstance(record, dict) or fields - record.keys():
+        if (
+            not isinstance(record, dict)
+            or fields - record.keys()
+            or not isinstance(record["report"], dict)
+            or not all(isinstance(record[field], str) for field in ("id", "notebook", "verdict"))
+        ):
             raise PageError(f"{path}: not a claims.json, which is a list of records of claims")
     return list(records)
 

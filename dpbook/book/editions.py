@@ -24,6 +24,7 @@ VARIABLE = "DPBOOK_EDITION"
 
 _START = re.compile(r"^(`{3,}|:{3,})\{solution-start\}", re.MULTILINE)
 _END = re.compile(r"^(`{3,}|:{3,})\{solution-end\}[^\n]*\n\1[^\n]*(\n|\Z)", re.MULTILINE)
+_ANSWER = re.compile(r"^(`{3,}|:{3,})\{answer\}", re.MULTILINE)
 _UNGATED = re.compile(r"^(`{3,}|:{3,})\{solution\}", re.MULTILINE)
 
 
@@ -55,7 +56,8 @@ def notebook_of(notebook: Mapping[str, Any], edition: str) -> dict[str, Any]:
     Raises
     ------
     PageError
-        If a solution has no end, or is of the form that holds no code, for the student.
+        If a solution has no end or is of the form that holds no code, or an answer stands outside
+        of one, for the student.
     """
     if known_edition(edition) == EDITIONS[0]:
         return dict(notebook)
@@ -97,4 +99,6 @@ def _question(text: str, solving: bool) -> tuple[str, bool]:
             kept += text[: found.start()] if found else text
         text = text[found.end() :] if found else ""
         solving ^= found is not None
+    if _ANSWER.search(kept):
+        raise PageError("an {answer} stands outside of its solution: it would not be left out")
     return kept, solving

@@ -6,7 +6,7 @@ A test returns a `Finding`, made by the three functions here and joined with ``&
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 #: luck fails it.  A part that would pass with its sign turned as well is ``level``.
 Part = Mapping[str, Any]
 
+_BEYOND = {"≤": np.positive, "<": np.positive, "≥": np.negative, ">": np.negative, "=": np.abs}
 _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
 
 
@@ -71,7 +72,7 @@ def at_most(
     error : float, optional
         For what was simulated: a bound on the chance that the part fails although the claim holds.
     """
-    return _compared(what, value, limit, "<" if strict else "≤", np.positive, slack, error)
+    return _compared(what, value, limit, "<" if strict else "≤", slack, error)
 
 
 def at_least(
@@ -84,14 +85,14 @@ def at_least(
     error: float | None = None,
 ) -> Finding:
     """Whether a number, or every entry of an array, stays above a limit; as `at_most`."""
-    return _compared(what, value, limit, ">" if strict else "≥", np.negative, slack, error)
+    return _compared(what, value, limit, ">" if strict else "≥", slack, error)
 
 
 def equal(
     what: str, value: Any, expected: Any, *, slack: float = 0.0, error: float | None = None
 ) -> Finding:
     """Whether a number, or every entry of an array, is the expected one; as `at_most`."""
-    return _compared(what, value, expected, "=", np.abs, slack, error)
+    return _compared(what, value, expected, "=", slack, error)
 
 
 def proved(what: str, report: Any) -> Finding:
@@ -106,6 +107,15 @@ def proved(what: str, report: Any) -> Finding:
         ``epsilon="all"``.
     """
     return Finding(equal(what, report.violations, 0).parts, report.certificate)
+
+
+def follows(part: Part) -> bool:
+    """Whether a part passes by its own numbers; one without a sign has none, and says so itself."""
+    if not part["sign"]:
+        return bool(part["passes"])
+    value, limit, slack = (float(part.get(name, 0)) for name in ("value", "limit", "slack"))
+    over = 0.0 if value == limit else float(_BEYOND[part["sign"]](value - limit))
+    return over < slack if part["sign"] in ("<", ">") else over <= slack
 
 
 def part_words(part: Part) -> str:
@@ -127,11 +137,10 @@ def _compared(
     value: Any,
     limit: Any,
     sign: str,
-    beyond: Callable[[np.ndarray], np.ndarray],
     slack: float,
     error: float | None,
 ) -> Finding:
-    """The entry that goes farthest `beyond` its limit, and whether that is within the slack."""
+    """The entry that goes farthest beyond its limit, and whether that is within the slack."""
     if not isinstance(what, str) or not what.strip():
         raise ValueError(f"a measurement needs a name in words, got {what!r}")
     try:
@@ -142,14 +151,14 @@ def _compared(
         raise ValueError(f"{what}: needs numbers without NaN, got {value!r} and {limit!r}")
     found, wanted = (array.ravel().astype(float) for array in both)
     with np.errstate(invalid="ignore"):
-        over = np.where(found == wanted, 0.0, beyond(found - wanted))
+        over = np.where(found == wanted, 0.0, _BEYOND[sign](found - wanted))
     at = int(over.argmax())
-    passes = bool(over[at] < slack if sign in ("<", ">") else over[at] <= slack)
     if error is not None and not 0 < error < 1:
         raise ValueError(f"{what}: error is {error!r}, allowed is a chance between 0 and 1")
-    part = {"what": what, "passes": passes, "sign": sign}
+    part: dict[str, Any] = {"what": what, "passes": None, "sign": sign}
     part |= {"value": _plain(found[at]), "limit": _plain(wanted[at])}
     part |= {"slack": _plain(slack), "entries": int(over.size)}
+    part["passes"] = follows(part)
     if sign != "=" and bool((over >= -slack).all()):
         part["level"] = True
     return Finding((part if error is None else part | {"error": error},))

@@ -55,7 +55,7 @@ def plan(root: Path, grid: Path) -> list[Task]:
     try:
         asked = yaml.safe_load(grid.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise PageError(f"{grid} cannot be read: {error}") from None
+        raise PageError(f"{grid} cannot be read: {' '.join(str(error).split())}") from None
     wanted = asked.get("pages") if isinstance(asked, dict) else None
     if not isinstance(wanted, dict) or not wanted:
         raise PageError(f"{grid}: needs `pages`, a mapping of pages to parameters and their values")

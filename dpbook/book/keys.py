@@ -24,7 +24,9 @@ from dpbook.book.ledger import entries_of, raw_entries
 from dpbook.book.pages import Page, PageError
 
 # What a cell can see of its claims; the other fields are only shown.
-_CLAIM_FIELDS = ("id", "kind", "status", "verdict", "tier", "report", "severity", "rebuilt")
+_CLAIM_FIELDS = (
+    *("id", "kind", "status", "verdict", "tier", "scope", "report", "severity", "rebuilt"),
+)
 # How the statements of a package begin that only hands out what its modules hold.
 _ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "requirements.lock")

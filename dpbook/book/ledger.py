@@ -28,7 +28,7 @@ SINCE = "Since the five papers"
 #: The verdicts under which the printed statement is expected to fail its check.
 FAILING_VERDICTS = ("slip", "unproved", "undecided", "false-repaired", "refuted")
 #: What an entry with `same_as` takes over.
-_INHERITED = ("status", "notebook", "verdict", "tier", "rests_on", "rebuilt")
+_INHERITED = ("status", "notebook", "verdict", "tier", "scope", "rests_on", "rebuilt")
 
 
 class LedgerError(ValueError):
@@ -62,6 +62,7 @@ class Claim:
     quote: str | None = None  # the words of the paper on which the erratum turns
     reconsider: str | None = None  # what would decide it, or change our mind
     consequence_of: str | None = None  # the claim whose mistake this one only carries on
+    scope: str | None = None  # the sizes that a certificate speaks of
     beyond: str | None = None  # what was found outside the settings of the check
     rebuilt: str | None = None  # whether our copy has lost the formula, so that it was rebuilt
     same_as: str | None = None  # the claim whose check decides this one, too

@@ -35,9 +35,14 @@ def load(root: Path) -> dict[str, Entry] | None:
     """The lock: parameters and numbers by claim; None if there is no readable one."""
     try:
         kept: dict[str, Entry] = json.loads((root / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        whole = all(
+            "parameters" in entry
+            and all({"value", "tolerance"} <= n.keys() for n in entry["numbers"].values())
+            for entry in kept.values()
+        )
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return None
-    return kept
+    return kept if whole else None
 
 
 def problems(root: Path, records: Sequence[Record], complete: bool) -> list[str]:

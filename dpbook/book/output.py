@@ -17,6 +17,13 @@ STAGING = "staging-"
 OLD = "html.old"  # the book while the next one takes its place
 
 
+def directory(text: str) -> Path:
+    """A folder that a command was given; a ValueError if there is no name at all."""
+    if not text.strip():
+        raise ValueError
+    return Path(text)
+
+
 def claim_folder(out: Path) -> Path:
     """Make `out` a folder for builds; a `PageError` if it holds anything but their work."""
     try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from dpbook.book import about, compare
 from dpbook.book.ledger import load_ledger
+from dpbook.book.output import directory
 from dpbook.book.pages import PageError, find_page, find_pages
 
 
@@ -20,11 +21,11 @@ def add_commands(command: Callable[[Callable[..., int]], Callable[..., Any]]) ->
     words = "what to compare it with (default: _build/claims.json of the book)"
     add("here", type=Path, nargs="?", metavar="claims.json", help=words)
     words = "the output directory of a build (default: _build in the book)"
-    command(_certificate)("--output", type=Path, metavar="DIR", help=words)
+    command(_certificate)("--output", type=directory, metavar="DIR", help=words)
     add = command(_slides)
     add("notebook", nargs="*", metavar="PAGE", help="pages, named as for run (default: all)")
     words = "where the decks go (default: _build/slides in the book)"
-    add("--output", type=Path, metavar="DIR", help=words)
+    add("--output", type=directory, metavar="DIR", help=words)
     add = command(_errata)
     add("--since", metavar="VERSION", help="what has moved since this version was given out")
     command(_release)("version", metavar="VERSION", help="what is given out, such as 1.0.0")
@@ -57,9 +58,11 @@ def _slides(given: argparse.Namespace, root: Path) -> int:
     from dpbook.book.slides import write_slides
 
     pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
-    folder = (given.output or root / "_build" / "slides").resolve()
+    decks = (given.output or root / "_build" / "slides").resolve()
+    if decks.suffix == ".html":
+        raise PageError(f"--output {decks.name}: the decks go to a folder, one file for each page")
     for page in pages:
-        path = folder / f"{page.name}.html"
+        path = decks / f"{page.name}.html"
         count = write_slides(root / "_build" / "html", page.name, path)
         print(f"{path}: {count} slides")
     return 0

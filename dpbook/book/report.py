@@ -80,9 +80,13 @@ _FINDINGS = {
 }
 
 
-def state_words(claim: Claim) -> str:
-    """The state in words, ``holds (exact)`` or ``pending``, and whether privacy is broken."""
+def state_words(claim: Claim, sizes: bool = True) -> str:
+    """The state in words, ``holds (exact)`` or ``pending``, and whether privacy is broken.
+
+    Of a proof for every ε with the `sizes` that it speaks of.
+    """
     tier = TIERS.get(claim.tier or "", claim.tier)
+    tier = f"{tier}: {claim.scope}" if sizes and claim.scope else tier
     words, privacy = f" ({tier})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
     rebuilt = " as rebuilt here" if claim.rebuilt and claim.checked else ""
     return STATES[claim.state][1] + rebuilt + words + privacy
@@ -271,7 +275,7 @@ def ledger_text(
     rows = []
     for claim in ledger.values():
         run = run_words(claim, by_id.get(claim.id))
-        state = state_words(claim) if run in ("checked", "pending") else run
+        state = state_words(claim, False) if run in ("checked", "pending") else run
         rows.append((claim.id, state, claim.notebook or "", " ".join(claim.says.split())))
     lines = aligned(rows)
     lines = [line if len(line) <= width else line[: width - 1] + "…" for line in lines]

@@ -70,12 +70,22 @@ class TrustDirective(ClaimsDirective):
                 [
                     [_badge(claim, _row_uri(self.env, claim.id), with_id=True)],
                     [_link(str(claim.notebook), self.page(claim.notebook, claim.id))],
+                    claim.scope or "",
                     *(grouped(number) for number in numbers),
                     grouped(len(certificate["differences"])),
                     str(len(str(largest))),
                 ]
             )
-        head = ("claim", "page", "laws", "pairs", "inequalities", "different ones", "most digits")
+        head = (
+            "claim",
+            "page",
+            "what is proved",
+            "laws",
+            "pairs",
+            "inequalities",
+            "different ones",
+            "most digits",
+        )
         words = f"{len(rows)} claims have a certificate; together they decide "
         return f"{words}{grouped(all_cases)} inequalities for every ε at once.", head, rows
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
@@ -17,6 +16,7 @@ from dpbook.privacy import (
     AllEpsilonReport,
     Edge,
     MechanismReport,
+    as_fraction,
     check_mechanism,
     clopper_pearson,
     edge_datasets,
@@ -97,7 +97,7 @@ def ranking_loss(pairs: Ints, scale: float, noise: str = "laplace") -> float:
 
 def all_lost(scale: float, pairs: NDArray[Any]) -> AllEpsilonReport:
     """Whether noisy counts of three items lose at most epsilon; the scale in units of 1/epsilon."""
-    steps = Fraction(scale).limit_denominator(100)
+    steps = as_fraction(scale)
     return check_mechanism(lambda counts: noisy_counts_law(counts, 2, steps), pairs, epsilon="all")
 
 

@@ -206,6 +206,20 @@ def noisy_counts_law(counts: Iterable[int], high: int, steps: Steps = 1) -> Exac
     return joint_law([discrete_laplace_law(int(count), 0, high, steps) for count in counts])
 
 
+def as_fraction(value: float) -> Fraction:
+    """The fraction that a number is up to its rounding, with a denominator of at most 100.
+
+    Raises
+    ------
+    ValueError
+        If there is none: a law of another fraction would prove another statement.
+    """
+    near = Fraction(value).limit_denominator(100)
+    if abs(near - Fraction(value)) > abs(near) / 10**12:
+        raise ValueError(f"value = {value}: allowed are fractions with a denominator up to 100")
+    return near
+
+
 def _unit(steps: Steps) -> tuple[Polynomial, int]:
     """e^(epsilon / steps) as a power of t, and the power of t that e^epsilon is."""
     if not isinstance(steps, int | Fraction) or steps <= 0:
@@ -226,7 +240,6 @@ def compare_laws(
         two = [law_of(side) for side in way]
         laws |= {id(law): law for law in two}
         listed.append([id(law) for law in two])
-    place = {key: at for at, key in enumerate(laws)}
     outcomes = list(dict.fromkeys(o for law in laws.values() for o in law.weights))
     if len(steps := {law.steps for law in laws.values()}) > 1:
         raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all laws")
@@ -255,9 +268,13 @@ def compare_laws(
             loss = log(p.at(at_one) / q.at(at_one)) - log(p_total.at(at_one) / q_total.at(at_one))
         return number[moved], moved, found, loss
 
-    which, worst, violations = [], None, 0
+    worst, violations = None, 0
+    place: dict[tuple[int, ...], int] = {}  # of the same laws one is listed, and a pair once
+    which: dict[tuple[int, int], list[int]] = {}
     for way, (x, y) in zip(both, listed, strict=True):
-        row = []
+        if weights[x] == weights[y]:
+            continue  # nothing is lost
+        row: list[int] = []
         for outcome, p, q in zip(outcomes, weights[x], weights[y], strict=True):
             key = (p, totals[x], q, totals[y])
             if key not in memory:
@@ -271,7 +288,8 @@ def compare_laws(
             elif 0 in found:
                 words = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
                 raise ValueError(f"{words}, which is not decided: allowed are strict inequalities")
-        which.append(row)
+        first, second = (place.setdefault(tuple(weights[k]), len(place)) for k in (x, y))
+        which[first, second] = row
     cases = len(both) * len(outcomes)
     if worst is not None:
         _, way, outcome, moved = worst
@@ -282,17 +300,15 @@ def compare_laws(
     certificate = {
         "kind": "polynomials",
         "power": power,
-        "laws": [
-            [[*law.weights.get(o, empty).coefficients] for o in outcomes] for law in laws.values()
-        ],
-        "pairs": [[place[x], place[y]] for x, y in listed],
+        "laws": [[[*polynomials[at].coefficients] for at in law] for law in place],
+        "pairs": [[*pair] for pair in which],
         "differences": [[*moved.coefficients] for moved in number],
         "cuts": {
             str(number[moved]): [str(low) for low, _, _ in pieces[1:]]
             for moved, pieces in signs.items()
             if len(pieces) > 1
         },
-        "which": which,
+        "which": [*which.values()],
     }
     return AllEpsilonReport(0, cases, certificate=certificate)
 

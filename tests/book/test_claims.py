@@ -724,8 +724,10 @@ def for_all(scale):
 
 
 def test_a_proof_for_every_epsilon_leaves_its_certificate(project, shown):
-    entries = [entry("ALL", tier="all-epsilon")]
-    entries.append(entry("MENDED", tier="all-epsilon", verdict="false-repaired", **ERRATUM))
+    entries = [entry("ALL", tier="all-epsilon", scope="n = 3")]
+    entries.append(
+        entry("MENDED", tier="all-epsilon", scope="n = 4", verdict="false-repaired", **ERRATUM)
+    )
     write_ledger(project, entries)
     check("ALL", for_all, printed=2, twin={"half": 0.5}, tier="all-epsilon")
     check("MENDED", for_all, printed=0.5, repaired=4, twin={"half": 0.5}, tier="all-epsilon")
@@ -802,7 +804,7 @@ def test_a_number_has_to_lie_in_its_ball(project, shown, centre, right):
 
 
 def test_balls_need_a_number_and_the_only_certificate(project, shown):
-    write_ledger(project, [entry("ALL", tier="all-epsilon"), *LEDGER])
+    write_ledger(project, [entry("ALL", tier="all-epsilon", scope="n = 3"), *LEDGER])
     with pytest.raises(ClaimError, match="has a certificate already"):
         twin = {"half": 0.5}
         balls = {"loss": Near("0.500")}

@@ -56,6 +56,8 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         ("run 01-one -p eps 1", "page 01-one: no parameter 'eps', did you mean 'epsilon'?"),
         ("list 09*", "no page matches 09*; the pages are 01-one, 02-two"),
         ("claims --paper Z", "no claim with paper 'Z'; there are P, Q"),
+        ("claims --notebook 9", "'9' fits no page; the pages are 01-one, 02-two"),
+        ("slides --output x/decks.html", "decks.html: the decks go to a folder"),
     ],
 )
 def test_refused_before_anything_runs(
@@ -135,6 +137,8 @@ def test_claims(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "--paper", "Q"], tiny_book) == 0
     shown = capsys.readouterr().out
     assert "A-1" not in shown and "B-2" in shown
+    assert main(["claims", "--notebook", "2"], tiny_book) == 0
+    assert capsys.readouterr().out == shown
     (tiny_book / "book/claims.yml").write_text("- {id: A-1}")
     assert main(["claims"], tiny_book) == 2
     assert "A-1: needs paper" in capsys.readouterr().err
@@ -267,6 +271,31 @@ def test_the_module_is_a_command(tiny_book: Path) -> None:
     )
     for option in ("--profile", "-p NAME VALUE", "--only", "--jobs", "--output"):
         assert option in done.stdout
+
+
+@pytest.mark.parametrize("command", ["build", "run 1", "lock", "slides", "serve", "live"])
+def test_a_folder_without_a_name_is_refused(tiny_book: Path, command: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*command.split(), "--output", ""], tiny_book)
+    assert stop.value.code == 2
+
+
+def test_a_server_that_is_ended_has_nothing_to_say(tiny_book: Path) -> None:
+    (tiny_book / "_build/html").mkdir(parents=True)
+    (tiny_book / "_build/html/index.html").write_text("x")
+    code = "import sys, pathlib; from dpbook.book.cli import main; "
+    code += "sys.exit(main(['serve'], pathlib.Path(sys.argv[1])))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tiny_book)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert "127.0.0.1" in process.stdout.readline()
+        process.terminate()
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (0, "", "")
 
 
 def test_find_root_has_a_last_resort_or_says_so(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ def record(name="A-1", **fields):
     base |= {"repaired": None, "applies": True, "why": None, "parameters": {"seed": 1}}
     part = {"what": "x", "value": 1, "sign": "≤", "limit": 2, "passes": True}
     measured = [{"subject": "printed", "name": "", "passes": True, "parts": [part]}]
+    twin = [part | {"value": 3, "passes": False}]
+    measured.append({"subject": "twin", "name": "one more", "passes": False, "parts": twin})
     base |= {"report": {"loss": 0.5, "rows": 3}, "control": True, "measured": measured}
     return base | fields
 
@@ -90,7 +92,13 @@ def test_a_version_is_kept_and_found_again(tmp_path):
     assert compare.changes(versions["0.9.0"], [record(), record("B-2", verdict="empty")])
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"id": "A"}]', "[[]]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{}", "[1]", "[]", '[{"id": "A"}]', "[[]]"),
+        *(json.dumps([record(**wrong)]) for wrong in ({"report": []}, {"id": []}, {"verdict": 1})),
+    ],
+)
 def test_what_is_no_claims_json_is_refused_by_name(tmp_path, text):
     path = tmp_path / "claims.json"
     path.write_text(text)

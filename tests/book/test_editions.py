@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,57 @@ def test_what_stands_between_the_marks_is_left_out():
 def test_a_solution_that_cannot_be_left_out_is_refused(text):
     with pytest.raises(PageError, match="solution"):
         sources([md(text)])
+
+
+HINT = "Compare a ranking that one person holds with the same ranking after that person has gone."
+END = "```{solution-end}\n```\n"
+
+
+def leaking(page, how):
+    """A page with a leak, and what it gives away."""
+    told = "h = 6 / (6 + 4 * np.expm1(epsilon))"
+    notebook = json.loads(json.dumps(page.notebook))
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        answer = re.search(r"^```\{answer\} random-person\n.*?^```\n", text, re.M | re.S)
+        if how == "hint":
+            assert HINT not in text or cell["cell_type"] == "markdown"
+            text = text.replace(HINT, f"{HINT[:-1]}: `{told}`.")
+        elif answer and how == "answer":  # below the end of its solution
+            text = text.replace(answer[0], "") + "\n\n" + answer[0]
+        elif answer:
+            told = "That the same person is asked twice makes no difference to this."
+            text += f"\n\n{told}"
+        cell["source"] = text.splitlines(keepends=True)
+    assert notebook != page.notebook
+    return replace(page, notebook=notebook), told
+
+
+@pytest.mark.parametrize("how", ["hint", "answer", "words"])
+def test_what_leaks_is_secret_by_the_source_and_is_found(tmp_path, how):
+    """A hint that prints the answer; an answer, and words, below the end of the solution."""
+    page, told = leaking(next(page for page in PAGES if page.name.startswith("24-")), how)
+    wanted, short = check_editions.secrets([page]), check_editions.answers([page])
+    assert told in [*wanted, *short]
+    shown = "\n".join("".join(cell["source"]) for cell in page.notebook["cells"])
+    if how == "answer":
+        with pytest.raises(PageError, match="outside of its solution"):
+            editions.page_of(page, "student")
+    else:
+        kept = editions.page_of(page, "student").notebook["cells"]
+        shown = "\n".join("".join(cell["source"]) for cell in kept)
+    (tmp_path / "a.json").write_text(json.dumps(shown), encoding="utf-8")
+    (tmp_path / "b.html").write_text(f"<p>{shown}</p>".replace("= 6", "=<b> 6</b>"), "utf-8")
+    assert told in check_editions.leaks(tmp_path, wanted, short)
+
+
+def test_no_page_says_outside_of_a_solution_what_is_in_one(tmp_path):
+    for page in PAGES:
+        shown = editions.page_of(page, "student").notebook
+        (tmp_path / f"{page.name}.ipynb").write_text(json.dumps(shown), encoding="utf-8")
+    wanted, short = check_editions.secrets(PAGES), check_editions.answers(PAGES)
+    assert len(wanted) > 400 and len(short) > 40
+    assert check_editions.leaks(tmp_path, wanted, short) == {}
 
 
 def test_an_unknown_edition_is_refused_with_those_there_are(monkeypatch, tmp_path):

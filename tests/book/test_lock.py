@@ -88,8 +88,11 @@ def test_missing_and_left_over_numbers(root):
     (problem,) = lock.problems(root, [record({"x": 1.0})], complete=True)
     assert problem == "B: y is in book/reports.lock, but nothing reports it"
     assert lock.problems(root, [record({"x": 1.0})], complete=False) == []
-    (root / lock.FILE).write_text("torn")
-    assert "not readable" in lock.problems(root, [record({"x": 1.0})], True)[0]
+    whole = '{"X": {"parameters": {}, "numbers": {"a": {}}}}'
+    for torn in ("torn", "[1, 2]", '{"X": {}}', '{"X": {"parameters": {}, "numbers": 1}}', whole):
+        (root / lock.FILE).write_text(torn)
+        assert "not readable" in lock.problems(root, [record({"x": 1.0})], True)[0]
+        assert lock.renew(root, [record({"x": 1.0})], {"01-one": HERE}, write=False)
 
 
 def test_renewing_shows_the_changes(root):

@@ -122,12 +122,13 @@ def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path, monkeypat
         folder.mkdir(parents=True)
     (source / "notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
     (out / "_sources/notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
-    (source / "book/claims.yml").write_text("[]")
+    (source / "book/claims.yml").write_text("[]  # ours")
     builder = SimpleNamespace(format="html")
     app = SimpleNamespace(builder=builder, outdir=str(out), srcdir=str(source))
     downloads.serve(app, None)
     with zipfile.ZipFile(out / "downloads/notebooks.zip") as zipped:
         assert zipped.namelist() == ["notebooks/01-one.ipynb", "book/claims.yml"]
+        assert zipped.read("book/claims.yml") == b"[]  # ours"
         first = json.loads(zipped.read("notebooks/01-one.ipynb"))["cells"]
     assert "pip install" in first[0]["source"][0]
     as_committed = [one for one in PAGE["cells"] if "{try}" not in one["source"]]

@@ -1,12 +1,13 @@
 """How claims are shown: every state says in words what it is, and text cannot break the page."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from dpbook.book import report
-from dpbook.book.ledger import FAILING_VERDICTS, Claim, _validator
+from dpbook.book.ledger import FAILING_VERDICTS, Claim, LedgerError, _validator, load_ledger
 
 SCHEMA = _validator().schema["properties"]
 VERDICTS = SCHEMA["verdict"]["enum"]
@@ -42,6 +43,27 @@ def test_every_verdict_is_named_in_words(verdict):
     assert words == f"{report.STATES[verdict][1]} (exact)"
     html = report.card_html(record(), claim(verdict=verdict))
     assert words in html and f"claim-{verdict}" in html and 'id="claim-P-1"' in html
+
+
+def test_a_proof_for_every_epsilon_says_its_sizes(tmp_path):
+    """In the badge, and that of a claim which it decides; and only such a proof has sizes."""
+    proof = claim(tier="all-epsilon", scope="n = 3, discrete noise")
+    words = "holds (proved for every ε: n = 3, discrete noise)"
+    assert report.state_words(proof) == words and report.badge_words(proof).endswith(words)
+    assert words in report.card_html(record(), proof)
+    entry = {field: getattr(proof, field) for field in ("id", "paper", "where", "kind", "says")}
+    other = entry | {"id": "P-2", "same_as": "P-1"}
+    entry |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "rests_on": []}
+    entry["beyond"] = "Nothing."
+    path = tmp_path / "claims.yml"
+    path.write_text(json.dumps([entry | {"tier": "all-epsilon", "scope": "n = 3"}, other]))
+    assert [one.scope for one in load_ledger(path).values()] == ["n = 3", "n = 3"]
+    path.write_text(json.dumps([entry | {"tier": "all-epsilon"}]))
+    with pytest.raises(LedgerError, match="P-1: needs scope"):
+        load_ledger(path)
+    path.write_text(json.dumps([entry | {"tier": "exact", "scope": "n = 3"}]))
+    with pytest.raises(LedgerError, match="scope is 'n = 3', must be absent"):
+        load_ledger(path)
 
 
 def test_no_two_states_look_alike():

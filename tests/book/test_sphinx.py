@@ -100,8 +100,8 @@ PIXEL = (
 
 
 def record(claim, holds, report=None):
-    part = {"what": "loss", "passes": holds, "sign": "≤", "value": 1.0, "limit": 1.0}
-    twin = part | {"passes": False, "value": 2.0}
+    part = {"what": "loss", "passes": holds, "sign": "≤", "value": 2.0 - holds, "limit": 1.0}
+    twin = part | {"passes": not holds, "value": 1.0 + holds}
     return {
         "id": claim["id"],
         "holds": holds,
@@ -114,7 +114,7 @@ def record(claim, holds, report=None):
         "control": True,
         "measured": [
             {"subject": "printed", "name": "", "passes": holds, "parts": [part]},
-            {"subject": "twin", "name": "half the noise", "passes": False, "parts": [twin]},
+            {"subject": "twin", "name": "half the noise", "passes": not holds, "parts": [twin]},
         ],
         "notebook": None,
         "parameters": None,

@@ -125,6 +125,7 @@ def test_a_bad_grid_is_refused_before_anything_runs(
     assert swept(book) == 2
     said = capsys.readouterr().err
     assert all(problem in said for problem in problems), said
+    assert grid != "[" or said.count("\n") == 1
     assert played["ran"] == [] and not (book / "out").exists()
     with pytest.raises(PageError, match="cannot be read"):
         plan(book, book / "nowhere.yml")

@@ -1,0 +1,165 @@
+"""What is collected is checked again: certificates by a program of its own, parts by numbers."""
+
+from __future__ import annotations
+
+import copy
+import json
+from fractions import Fraction
+
+import pytest
+import yaml
+
+from dpbook.book import build, claims, collect, kept, proved
+from dpbook.book.ledger import load_ledger
+from dpbook.privacy import check_mechanism, exponential_law
+
+CLAIM = {
+    **{"id": "ALL", "paper": "BOOK", "where": "here", "kind": "privacy", "rests_on": []},
+    **{"says": "A coin", "notebook": "01-one", "status": "checked", "verdict": "holds"},
+    **{"tier": "all-epsilon", "scope": "one bit", "beyond": "Nothing."},
+}
+MIMES = claims.RECORD_MIME, claims.CERTIFICATE_MIME
+
+
+def private(steps):
+    laws = [exponential_law({0: way, 1: 1 - way}, steps) for way in (0, 1)]
+    found = check_mechanism(laws.__getitem__, [(0, 1)], epsilon="all")
+    return proved("reports that tell more", found)
+
+
+@pytest.fixture
+def shown(tiny_book, monkeypatch):
+    """What a check of the tiny book displays."""
+    (tiny_book / "book/claims.yml").write_text(yaml.safe_dump([CLAIM]))
+    monkeypatch.chdir(tiny_book)
+    bundles = []
+    monkeypatch.setattr(claims, "display", lambda bundle, raw: bundles.append(bundle))
+    twin = {"half the noise": Fraction(1, 2)}
+    claims.check("ALL", private, printed=1, twin=twin, tier="all-epsilon")
+    return bundles[0]
+
+
+def executed(root, *bundles):
+    """The executed page on which these were displayed."""
+    page = json.loads((root / "notebooks/01-one.ipynb").read_text())
+    outputs = [{"output_type": "display_data", "metadata": {}, "data": one} for one in bundles]
+    cell = {"cell_type": "code", "id": "x", "metadata": {}, "source": "", "outputs": outputs}
+    return page | {"cells": [*page["cells"], cell]}
+
+
+def collected(root, bundle):
+    path = root / "_build/executed/notebooks/01-one.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(executed(root, bundle)))
+    return collect.collect(root / "_build", root)
+
+
+def named_anew(record, certificate):
+    record["certificate"] = claims.digest(certificate)
+
+
+DAMAGES = {
+    "a pair is left out": (
+        lambda record, certificate: certificate["pairs"].pop(),
+        "not the certificate that the record names",
+    ),
+    "its digest is written anew": (
+        lambda record, certificate: named_anew(record, certificate | {"pairs": []}),
+        "not the certificate that the record names",
+    ),
+    "one way only, with a digest": (
+        lambda record, certificate: (
+            *(certificate["pairs"].pop(), certificate["which"].pop()),
+            named_anew(record, certificate),
+        ),
+        "a pair is compared one way only",
+    ),
+    "no certificate": (
+        lambda record, certificate: record.pop("certificate") and certificate.clear(),
+        "is of tier all-epsilon and has no certificate",
+    ),
+    "no file": (lambda record, certificate: certificate.clear(), "is no certificate"),
+}
+
+
+def test_what_is_right_is_collected(tiny_book, shown):
+    assert collected(tiny_book, shown) == []
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_a_damaged_certificate_is_found_by_the_build(tiny_book, shown, what):
+    damage, words = DAMAGES[what]
+    bundle = copy.deepcopy(shown)
+    damage(*(bundle[kind] for kind in MIMES))
+    (line,) = collected(tiny_book, {kind: one for kind, one in bundle.items() if one})
+    assert line.startswith(f"ALL: {words}")
+    assert collect.collect(tiny_book / "_build", tiny_book, pages=["02-two"]) == []
+
+
+def altered(record, *path, to):
+    """The record with one thing changed, as if the rest had said so."""
+    changed = copy.deepcopy(record)
+    place = changed
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = to
+    return changed
+
+
+PARTS = ("measured", 0, "parts", 0)
+AGAINST = "the part 'reports that tell more' of {} passes or fails against its own numbers"
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "words"),
+    [
+        ((*PARTS, "value"), 1e9, AGAINST.format("printed")),
+        ((*PARTS, "limit"), -5, AGAINST.format("printed")),
+        ((*PARTS, "sign"), "<", AGAINST.format("printed")),
+        (("measured", 1, "parts", 0, "slack"), 3, AGAINST.format("half the noise")),
+        (("measured", 0, "passes"), False, "printed passes or fails against its parts"),
+        (("measured", 1, "passes"), True, "half the noise passes or fails against its parts"),
+        (("repaired",), True, "repaired is True, but what was measured says None"),
+    ],
+)
+def test_what_a_record_says_of_itself_follows_from_its_numbers(tiny_book, shown, path, to, words):
+    record = altered(shown[claims.RECORD_MIME], *path, to=to)
+    claim = load_ledger(tiny_book / "book/claims.yml")["ALL"]
+    assert words in claims.record_problems(record, claim)
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("holds", 0), ("slip", 1)])
+def test_running_a_page_checks_its_claims(tiny_book, shown, monkeypatch, capsys, verdict, code):
+    """With the words of the ledger turned, the exit status of `dpbook run` is 1."""
+    erratum = dict.fromkeys(
+        ("heading", "printed", "wrong", "repair", "quote", "reconsider"), "A coin."
+    )
+    erratum |= {"reproducer": "print(1)", "failed": "wording", "severity": "wording"}
+    entry = CLAIM | {"verdict": verdict} | (erratum if code else {})
+    (tiny_book / "book/claims.yml").write_text(yaml.safe_dump([entry]))
+
+    def ran(jobs, *, root, workers, timeout):
+        for job in jobs:
+            job.target.parent.mkdir(parents=True)
+            job.target.write_text(json.dumps(executed(root, shown)))
+        return [build.Outcome(job, 1.0) for job in jobs]
+
+    monkeypatch.setattr(build, "run_pages", ran)
+    monkeypatch.setattr(kept, "problems", lambda *_: [])
+    assert build.run_page(tiny_book, "1", (), timeout=9, shown=False) == code
+    assert ("holds is True, but the verdict slip needs" in capsys.readouterr().err) is bool(code)
+
+
+def test_the_certificate_of_another_claim_is_not_as_kept(tiny_book, shown):
+    """Under this one's name it would be right, as the program sees it; but it is another."""
+    path = tiny_book / "_build/executed/notebooks/01-one.ipynb"
+    assert collected(tiny_book, shown) == []
+    before = kept.gathered([path])
+    other = shown | {kind: copy.deepcopy(shown[kind]) for kind in MIMES}
+    other[claims.CERTIFICATE_MIME]["laws"] = [[[2], [0, 2]], [[0, 2], [2]]]
+    differences = [[4 * c for c in d] for d in other[claims.CERTIFICATE_MIME]["differences"]]
+    other[claims.CERTIFICATE_MIME]["differences"] = differences
+    named_anew(*(other[kind] for kind in MIMES))
+    assert collected(tiny_book, other) == []
+    told = kept.differences(before, kept.gathered([path]))
+    assert "certificate" in told["01-one claim ALL"]
