@@ -176,7 +176,8 @@ def two(executed):
     return notebook(
         cell(
             "markdown",
-            "# Two\n\n[One](01-one.ipynb), {prf:ref}`thm-t`, {badge}`Q-LATER`, {claim-ref}`P-GOOD`.",
+            "# Two\n\n[One](01-one.ipynb), {prf:ref}`thm-t`, {badge}`Q-LATER`, "
+            "{claim-ref}`P-GOOD`.",
         ),
         cell("code", "b = 1  # one | - | [0, 9]", tags=["parameters"]),
         cell("code", "check()", cards if executed else []),
