@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book.ledger import Claim
@@ -65,7 +66,7 @@ class ClaimRefRole(SphinxRole):
         if claim is None:
             return _unknown(self, name, f"claim-ref: {name!r} is not in book/claims.yml")
         uri = _row_uri(self.env, name)
-        if claim.checked:
+        if claim.checked and has_box(self.env, claim):
             uri = _uri(self.env, f"notebooks/{claim.notebook}", box_id(name))
         return [_link(words or place(claim), uri)], []
 
@@ -119,6 +120,14 @@ def place(claim: Claim) -> str:
         return claim.id
     words = " ".join(_WORDS.get(word, word) for word in claim.where.split())
     return f"{claim.paper}, {words.split(', proof')[0]}"
+
+
+def has_box(env: BuildEnvironment, claim: Claim) -> bool:
+    """Whether the page of a claim shows its statement in a box; some stand in theorems."""
+    path = Path(env.srcdir, "notebooks", f"{claim.notebook}.ipynb")
+    env.note_dependency(str(path))
+    named = rf"\{{claim\}}[^\\\n]*(?<![\w.-]){re.escape(claim.id)}(?![\w.-])"
+    return path.is_file() and re.search(named, path.read_text(encoding="utf-8")) is not None
 
 
 def box_id(name: str) -> str:

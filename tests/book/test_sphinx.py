@@ -174,7 +174,11 @@ def two(executed):
         for claim in (LEDGER[1], LEDGER[-1])
     ]
     return notebook(
-        cell("markdown", "# Two\n\n[One](01-one.ipynb), {prf:ref}`thm-t`, {badge}`Q-LATER`."),
+        cell(
+            "markdown",
+            "# Two\n\n[One](01-one.ipynb), {prf:ref}`thm-t`, {badge}`Q-LATER`, "
+            "{claim-ref}`P-GOOD`.",
+        ),
         cell("code", "b = 1  # one | - | [0, 9]", tags=["parameters"]),
         cell("code", "check()", cards if executed else []),
     )
@@ -269,6 +273,8 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert 'alt="A white dot."' in first
     assert "Fig. 1" in first
 
+    two = page(project, "notebooks/02-two")
+    assert "box-P-GOOD" not in two and two.count("ledger.html#ledger-P-GOOD") > 1, "it has no box"
     ledger = page(project, "book/ledger")
     assert ledger.count('id="ledger-') == 6
     assert "../notebooks/01-one.html#claim-P-GOOD" in ledger
