@@ -99,12 +99,18 @@ def test_an_infinite_loss_may_catch_a_twin_and_may_not_pass() -> None:
         assert len(list(grid.not_finite(notebook))) == passes
 
 
+def measured(subject: str, name: str, passes: bool) -> dict[str, Any]:
+    part = {"what": "loss", "sign": "≤", "value": 0 if passes else 2, "limit": 1, "slack": 0}
+    entry = {"subject": subject, "name": name, "passes": passes}
+    return entry | {"parts": [part | {"passes": passes}]}
+
+
 def result(problem: bool = False, **more: Any) -> dict[str, Any]:
     page = "34-how-much-epsilon"
     record = {
         **{"id": "BOOK-SMALLEST-EPSILON", "holds": not problem, "repaired": None, "applies": True},
         **{"why": None, "verdict": "true", "tier": "statistical", "report": {}, "control": True},
-        **{"measured": [{"subject": "printed", "passes": True, "parts": []}]},
+        "measured": [measured("printed", "", not problem), measured("twin", "more", problem)],
         **{"notebook": page, "parameters": {}},
     }
     return {"error": None, "records": [record], "longest": 1.0, "not_finite": []} | more

@@ -54,7 +54,8 @@ def test_the_working_directory_is_no_folder_for_a_build(
     monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
     monkeypatch.chdir(tiny_book)
     before = tree(tiny_book)
-    assert main(["build", "--output", ""], tiny_book) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["build", "--output", ""], tiny_book)
     assert tree(tiny_book) == before
 
 
