@@ -12,7 +12,6 @@ import pytest
 from myst_nb.core.variables import format_plain_text
 
 from dpbook import browser
-from dpbook.book import strength
 
 TIMESTAMP = py_compile.PycInvalidationMode.TIMESTAMP
 ROOT = Path(__file__).parents[1]
@@ -252,12 +251,3 @@ print(scipy.stats.binom.pmf(1, 2, 0.5))
     ]
     assert told[0][:2] == ["numpy.f2py", "numpy.testing"]  # the control
     assert told[1] == told[0][2:]
-
-
-def test_where_nothing_can_be_forked_the_score_is_left_out(monkeypatch) -> None:
-    def fork() -> int:
-        raise OSError(52, "Function not implemented")  # as the runtime of a browser has it
-
-    monkeypatch.setattr(strength.os, "fork", fork)
-    monkeypatch.setattr(strength.sys, "platform", "emscripten")
-    assert strength._elsewhere(lambda given: 1 / 0, [1, 2]) == [None, None]
