@@ -199,7 +199,7 @@ class ErrataDirective(ClaimsDirective):
         uri = _uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}")
         link = nodes.reference("", "", *self.inline(claim.heading), refuri=uri, internal=True)
         badge = _badge(claim, _row_uri(self.env, claim.id), with_id=False)
-        return [f"{claim.paper}, {claim.where}", [_facts(claim), link], [badge]]
+        return [f"{claim.paper}, {claim.where}", [link], [badge]]
 
     def open_row(self, claim: Claim) -> Row:
         """One statement that is not judged."""

@@ -311,7 +311,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     )
 
     errata = page(project, "book/errata")
-    assert 'data-claim="P-BAD"' in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
+    assert "data-claim" not in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
     assert errata.index("errata/agkm.html#erratum-P-BAD") < errata.index("since.html#erratum-R-BAD")
     own = errata[errata.index("claims-withdrawn") :]
     assert all(text in own for text in ("2026-01-02", "It is 3.", "A slip of ours.", "P-BAD"))
