@@ -15,6 +15,7 @@ from IPython.display import display
 from dpbook.book import report as _report
 from dpbook.book.findings import Finding, follows
 from dpbook.book.ledger import Claim, find_ledger, load_ledger
+from dpbook.book.strength import score
 
 #: The type under which a record lies in the outputs of a notebook.
 RECORD_MIME = "application/vnd.dpbook.claim+json"
@@ -51,6 +52,7 @@ def check(
     report: Mapping[str, Any] | None = None,
     balls: Mapping[str, Any] | None = None,
     tried: Mapping[str, Any] | None = None,
+    vary: bool | Sequence[Any] = True,
     applies: Any = True,
     why: str | None = None,
 ) -> None:
@@ -88,6 +90,11 @@ def check(
     tried : mapping of str to array or list of str, optional
         The settings of this check by name, as the test used them; of numbers, also of a derived
         quantity such as ``K = n log n/(mε)``, the record keeps the smallest and the largest.
+    vary : bool or sequence of int or str, optional
+        Whether the statement is also changed a little, to see whether the test notices: its
+        constant by a tenth, its exponent by a half, its size by one. Of a tuple or a
+        mapping, the places that state something; what stands at the others is data. False where
+        nothing can be changed, or where a test takes long.
     applies : bool, optional
         False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
         and `test` and the subjects may be left out.
@@ -148,6 +155,9 @@ def check(
         record["certificate"] = digest(certificate)
     if tried and applies:
         record["tried"] = {name: _ends(claim_id, name, values) for name, values in tried.items()}
+    if test is not None and measured and measured[asserted]["passes"]:
+        found = score(test, subjects[asserted][2], measured[asserted]["parts"], vary)
+        record |= {"score": found} if found["mutants"] else {}
     problems = record_problems(record, claim)
     bundle = {
         "text/html": _report.card_html(record, claim, problems),

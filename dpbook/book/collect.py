@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbook.book import kept, lock
+from dpbook.book import kept, lock, strength, typed
 from dpbook.book.charges import charges
 from dpbook.book.claims import (
     CERTIFICATE_MIME,
@@ -26,7 +26,7 @@ from dpbook.book.pages import named_parameters, outputs
 #: Checks certificates again; it imports nothing of ours.
 VERIFIER = Path(__file__).resolve().parents[2] / "tools" / "verify_certificate.py"
 #: What only some records have.
-_OPTIONAL = ("bounds", "certificate", "tried")
+_OPTIONAL = ("bounds", "certificate", "tried", "score")
 
 
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
@@ -54,18 +54,17 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     others = {record["id"] for record in records if record not in mine}
     found += [line for line in refused(out) if line.partition(":")[0] not in others]
     # only a reader's parameters may leave the hypotheses of a claim, not the book's own
-    off = [record for record in mine if not record["applies"]]
-    own = named_parameters(root) if off else {}
-    words = "is not tested at the page's own parameters"
-    found += [
-        f"{record['id']} ({record['notebook']}): {words} ({record['why']})"
-        for record in off
-        if record["parameters"] in own.get(record["notebook"], ())
-    ]
+    own = named_parameters(root) if mine else {}
+    for record in mine:
+        if record["id"] in ledger and record["parameters"] in own.get(record["notebook"], ()):
+            told = strength.problems(record, ledger[record["id"]])
+            if not record["applies"]:
+                told = iter([f"is not tested at the page's own parameters ({record['why']})"])
+            found += [f"{record['id']} ({record['notebook']}): {words}" for words in told]
     texts = [*(root / "notebooks").glob("*.ipynb"), *(root / "book").rglob("*.md")]
     held = [path for path in sorted(texts) if pages is None or path.stem in pages]
     found += [problem for path in held for problem in charges(path, ledger)]
-    return found
+    return found + typed.problems(root, mine, pages)
 
 
 def moved(out: Path, root: Path, profile: str | None, pages: Sequence[str] | None) -> list[str]:

@@ -32,11 +32,23 @@ TEXT = "text"
 REASONS = f"{FOLDER}/reasons.tsv"
 #: How `differences` calls what moved by less than the tolerance of `dpbook.book.lock`.
 ROUNDING = "rounding only"
+_OUTCOMES = ("verdict", "tier", "applies", "holds", "repaired", "control")
 _GLUE = "application/papermill.record/text/plain"
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])", re.IGNORECASE)
 #: The texts of a row of the ledger.
 _FIELDS = (
-    *("says", "remark", "scope", "beyond", "heading", "quote", "printed", "wrong", "repair"),
+    *(
+        "says",
+        "remark",
+        "scope",
+        "beyond",
+        "spares",
+        "heading",
+        "quote",
+        "printed",
+        "wrong",
+        "repair",
+    ),
     *("reconsider", "where", "labels", "withdrawn", "severity", "failed"),
 )
 
@@ -122,7 +134,7 @@ def _said(executed: Path) -> Iterator[tuple[str, Any]]:
 
 def _strength(record: Mapping[str, Any]) -> dict[str, Any]:
     """What was compared with what, how strictly, and how it came out, without what repeats."""
-    fields = ("verdict", "tier", "applies", "holds", "repaired", "control", "tried", "certificate")
+    fields = [*_OUTCOMES, "tried", "score", "certificate"]
     found = {field: record.get(field) for field in fields if record.get(field) is not None}
     parts = [
         [part.get(field) for field in ("what", "sign", "slack", "entries", "error")]

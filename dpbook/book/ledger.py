@@ -63,6 +63,7 @@ class Claim:
     reconsider: str | None = None  # what would decide it, or change our mind
     consequence_of: str | None = None  # the claim whose mistake this one only carries on
     scope: str | None = None  # the sizes that a certificate speaks of
+    spares: str | None = None  # why its test passes some statements near the true one
     beyond: str | None = None  # what was found outside the settings of the check
     rebuilt: str | None = None  # whether our copy has lost the formula, so that it was rebuilt
     same_as: str | None = None  # the claim whose check decides this one, too

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from dpbook.book import strength
 from dpbook.book.findings import part_words
 from dpbook.book.ledger import Claim
 
@@ -53,6 +54,8 @@ CHAPTERS = {
     "holds-loosely": "True, and a constant could be sharper",
     "slip": "Slips of wording, whose meaning is clear",
 }
+#: What is told of each part of a test.
+STRENGTH = ("entries", "slack", "error", "nearest control beyond the limit")
 _ROLES = {"printed": "As stated", "repaired": "Repaired"}
 _FAILED = {
     "holds-loosely": "What could be sharper",
@@ -219,6 +222,14 @@ def card_html(
                 number += f" <small>(proved: from {low} to {high})</small>"
             numbers.append(f'<dt title="{hint}">{label}</dt><dd>{number}</dd>')
     html += ["<dl>", *numbers, "</dl>"] if numbers else []
+    if record["measured"]:
+        heads = [("part", False), *((head, True) for head in STRENGTH)]
+        shown = table_html(heads, strength.table(record), caption="what was compared")
+        told = [strength.words(record), claim.spares and f"Why it passes some: {claim.spares}"]
+        said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in told if one)
+        tables.append(
+            f"<details><summary>how strict this check is</summary>{said}{shown}</details>"
+        )
     html += [*tables, f"<p>{around}</p>"] if around else tables
     return "\n".join([*html, "</div>"])
 

@@ -21,7 +21,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from dpbook.book import errata, report
+from dpbook.book import errata, report, strength
 from dpbook.book.around import around_html
 from dpbook.book.claims import CERTIFICATE_MIME, RECORD_MIME, record_problems
 from dpbook.book.editions import notebook_of, this_edition
@@ -129,7 +129,9 @@ class ClaimsDirective(SphinxDirective):
             return [nodes.Text(f"{claim.notebook} ({words})" if claim.checked else planned)]
         page = record["notebook"]
         uri = _uri(self.env, f"notebooks/{page}", f"claim-{claim.id}")
-        return [_link(page, uri), *([] if words == "checked" else [nodes.Text(f" ({words})")])]
+        score = strength.words(record)
+        told = [f" ({words})"] * (words != "checked") + [f" {score}"] * bool(score)
+        return [_link(page, uri), *map(nodes.Text, told)]
 
 
 class LedgerDirective(ClaimsDirective):
