@@ -15,7 +15,7 @@ import numpy as np
 #: One thing that a test looked at, as JSON: ``what``, in words with its unit, whether it
 #: ``passes``, ``sign``, ``value`` and ``limit`` of the entry with the least room, the ``slack``,
 #: how many ``entries`` were compared and, where stated, the ``error``, a bound on the chance that
-#: luck fails it.  A part that would pass with its sign turned as well is ``level``.
+#: luck alone decides it wrongly.  A part that would pass with its sign turned as well is ``level``.
 Part = Mapping[str, Any]
 
 _BEYOND = {"≤": np.positive, "<": np.positive, "≥": np.negative, ">": np.negative, "=": np.abs}
@@ -70,7 +70,8 @@ def at_most(
     strict : bool
         Whether meeting the limit exactly counts as failing.
     error : float, optional
-        For what was simulated: a bound on the chance that the part fails although the claim holds.
+        For what hangs on chance: a bound on the probability that luck alone decides this part
+        wrongly, so that a true claim fails it or a false one passes.
     """
     return _compared(what, value, limit, "<" if strict else "≤", slack, error)
 
@@ -143,6 +144,8 @@ def _compared(
     """The entry that goes farthest beyond its limit, and whether that is within the slack."""
     if not isinstance(what, str) or not what.strip():
         raise ValueError(f"a measurement needs a name in words, got {what!r}")
+    if value is limit and np.ndim(value):
+        raise ValueError(f"{what}: is compared with itself; allowed are two objects")
     try:
         both = np.broadcast_arrays(np.asarray(value), np.asarray(limit))
     except ValueError as fault:
