@@ -40,6 +40,12 @@ def test_what_a_weak_test_passes_is_named_and_what_says_less_is_told_apart():
     }
 
 
+def test_a_change_is_implied_by_all_parts_or_not_at_all():
+    test = lambda limit: at_most("value", 3.0, limit) & at_least("size", limit, 1)  # noqa: E731
+    found = strength.score(test, 3.1, test(3.1).parts)
+    assert found["less"] == 0 and found["spared"] == ["a tenth more", "power 3/2"]
+
+
 def test_only_the_places_that_state_something_are_changed():
     names = [name for name, _ in strength.mutants((2.0, np.ones(3), [5.0], "x", True))]
     assert {name[0] for name in names} == {"0", "1"}
