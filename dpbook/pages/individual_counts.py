@@ -25,10 +25,13 @@ KAPPA = 4 * (np.cosh(1) - 1)
 # ------------------------------------------------------------------ the design
 
 
-def degree_error(n: int, people: int, per_person: int, distinct: bool = False) -> float:
+def degree_error(
+    n: int, people: int, per_person: int, of_item: float = 2, distinct: bool = False
+) -> float:
     """Distance of the laws of one pair's and one item's comparisons from the binomial ones.
 
-    All that the people may be asked is listed; ``distinct``: no pair twice by the same person.
+    All that the people may be asked is listed; a draw hits a given item with chance of_item / n.
+    ``distinct``: no pair twice by the same person.
     """
     pairs = range(n * (n - 1) // 2)
     one: list[tuple[int, ...]] = list(
@@ -37,7 +40,8 @@ def degree_error(n: int, people: int, per_person: int, distinct: bool = False) -
     drawn = np.array([sum(bundles, ()) for bundles in product(one, repeat=people)])
     draws, grid = people * per_person, np.arange(people * per_person + 1)
     error = 0.0
-    for hits, chance in ((drawn == 0, 1 / len(pairs)), (drawn < n - 1, 2 / n)):  # pair 0; item 0
+    chances = of_item / (n * (n - 1)), of_item / n
+    for hits, chance in zip((drawn == 0, drawn < n - 1), chances, strict=True):  # pair 0; item 0
         law = np.bincount(hits.sum(axis=1, dtype=np.intp), minlength=draws + 1) / len(drawn)
         error = max(error, float(np.abs(law - binom.pmf(grid, draws, chance)).max()))
     return error
@@ -111,7 +115,8 @@ def grid_point(
 ) -> dict[str | int, float] | None:
     """Exact failures of a pair over the printed bound and over the bounds with constants.
 
-    r is the noise term over the sampling term; the keys 1, 2, 20 are scales in units of L / eps.
+    r is the noise term over the sampling term; the keys 1 and 2 are scales in units of L / eps, and
+    10 and 20 ten times these against the same bounds.
     """
     sampling = np.sqrt(n * np.log(n) / m)
     eps, gap, pairs = sampling / r, c * sampling * (1 + r), n * (n - 1) / 2
@@ -123,9 +128,9 @@ def grid_point(
     d = np.arange(-m * L, m * L + 1)
     C, deviation = 2 * L * c * n / (n - 1), np.sqrt(m * np.log(n) / n)
     printed = law[d <= m * L * mean - C * deviation].sum() / n ** -(C**2)
-    fails = {f: law @ tail(d, f * L / eps) for f in (1, 2, 20)}
-    sides = {f: 16 / 9 * n ** -min(c / min(f, 2), c**2 * L / KAPPA) for f in fails}
-    return {"printed": printed} | {f: fails[f] / sides[f] for f in fails}
+    sides = {f: 16 / 9 * n ** -min(c / f, c**2 * L / KAPPA) for f in (1, 2)}
+    noises = ((f, more * f) for f in sides for more in (1, 10))
+    return {"printed": printed} | {f: law @ tail(d, f * L / eps) / sides[of] for of, f in noises}
 
 
 def pair_failure(gap: float, scale: float, draws: int, n: int, k: int) -> float:
