@@ -25,6 +25,8 @@ Key = tuple[str, float, str, int]  # data, epsilon, mechanism, questions
 Runs = Mapping[Key, tuple[Any, Array]]  # error rates and distances of the runs
 
 NEGLIGIBLE = 1e-18
+#: Chance that luck alone contradicts a claim of these pages, all comparisons of its test together.
+ALARM = 1e-6
 
 
 def pairs_of(values: NDArray[Any]) -> NDArray[Any]:
@@ -131,9 +133,9 @@ def leads(
 ) -> Iterator[tuple[float, float]]:
     """Lead of each L elsewhere over the best L near the rule, and its bound.
 
-    The bound is Student's, for an error probability of one in a million for all leads together.
+    The bound is Student's, for an error probability of `ALARM` for all leads together.
     """
-    tail = 1e-6 / len(runs)
+    tail = ALARM / len(runs)
     for key in dict.fromkeys(k[:3] for k in runs):
         same = {k[3]: runs[k][1] for k in runs if k[:3] == key}
         away = {q: abs(q - rule(key[1], comb(items[key[0]], 2))) for q in same}
