@@ -34,7 +34,10 @@ REASONS = f"{FOLDER}/reasons.tsv"
 ROUNDING = "rounding only"
 _OUTCOMES = ("verdict", "tier", "applies", "holds", "repaired", "control")
 _GLUE = "application/papermill.record/text/plain"
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])", re.IGNORECASE)
+#: Without powers of ten: the names of a figure's shapes look like them, and would drown the rest.
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
+#: Odd numbers whose multiples have bits without an order, for the signs of three sums.
+_MIXERS = (2654435761, 2246822519, 3266489917)
 #: The texts of a row of the ledger.
 _FIELDS = (
     *(
@@ -164,12 +167,17 @@ def _seen(output: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def _print(text: str) -> list[Any]:
-    """Hash of a text without its numbers; how many these are, and three of their means."""
+    """Hash of a text without its numbers; how many these are, and three sums, with mixed signs.
+
+    Mixed, so that a sum is not much larger than the change of a single number.
+    """
     numbers = np.array([float(one) for one in _NUMBER.findall(text)] or [0.0])
-    weights = np.arange(1, numbers.size + 1)
-    means = [numbers.mean(), numbers @ weights / weights.sum(), np.abs(numbers).mean()]
-    means = [float(mean) for mean in means]
-    return [_hash(_NUMBER.sub("#", text)), numbers.size, *map(_short, means)]
+    places = np.arange(1, numbers.size + 1, dtype=np.uint64)
+    signs = [np.where(places * np.uint64(mixer) & np.uint64(1 << 20), 1, -1) for mixer in _MIXERS]
+    rounding = 1e-9 * float(np.abs(numbers).sum())
+    sums = [float(numbers @ sign) for sign in signs]
+    sums = [0.0 if abs(one) < rounding else one for one in sums]
+    return [_hash(_NUMBER.sub("#", text)), numbers.size, *map(_short, sums)]
 
 
 def texts(root: Path) -> dict[str, str]:

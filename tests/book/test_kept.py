@@ -66,6 +66,14 @@ def test_a_weaker_test_or_another_picture_is_told(tmp_path, other, name):
     assert kept.differences(before, executed(tmp_path / "c")) == {}
 
 
+@pytest.mark.parametrize(("to", "told"), [(" 77.87 ", True), (" 77.7700001 ", False)])
+def test_one_point_of_many_is_told_and_rounding_is_not(to, told):
+    text = " ".join(f"{x % 400}.{x}" for x in range(5000)) + " url(#m7e70-71e70)"
+    before, after = (json.dumps(kept._print(one)) for one in (text, text.replace(" 77.77 ", to)))
+    differences = kept.differences({"a": before}, {"a": after})
+    assert (differences.get("a", kept.ROUNDING) != kept.ROUNDING) is told
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
