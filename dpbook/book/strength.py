@@ -52,7 +52,8 @@ def _near(one: Any) -> Iterator[tuple[str, Any]]:
     number = isinstance(one, int | float | np.number | np.ndarray) and not isinstance(one, bool)
     if number and np.asarray(one).dtype.kind in "if" and np.size(one):
         for name, change in _CHANGES.items():
-            yield name, change(one)
+            if not np.array_equal(changed := change(one), one):
+                yield name, changed
     elif callable(one) and not isinstance(one, type):
         for name, change in _CHANGES.items():
             yield name, _after(one, change)
@@ -181,13 +182,16 @@ def _outcome(test: Callable[[Any], Finding], statement: Any, parts: Sequence[Par
         return None  # no statement of the form that the test takes
     if not found.passes:
         return _NOTICED
-    pairs = [*zip(parts, found.parts, strict=True)]
-    return _SAYS_LESS if all(_looser(old, new) for old, new in pairs) else _PASSED
+    rooms = [_room(old, new) for old, new in zip(parts, found.parts, strict=True)]
+    return _SAYS_LESS if min(rooms) >= 0 < max(rooms) else _PASSED
 
 
-def _looser(old: Part, new: Part) -> bool:
-    """Whether a part leaves the same or more room at the same value: the statement implies it."""
+def _room(old: Part, new: Part) -> float:
+    """How much farther the limit of a part lies from the same value; below 0 if that is another.
+
+    Where no limit moves, a test does not see the change; that is not to say less.
+    """
     if not old["sign"] or old["sign"] == "=":
-        return {**old, "entries": 0} == {**new, "entries": 0}
+        return -1.0 + ({**old, "entries": 0} == {**new, "entries": 0})
     room = float(new["limit"]) - float(old["limit"])
-    return bool(old["value"] == new["value"] and (room >= 0 if old["sign"] in "≤<" else room <= 0))
+    return -1.0 if old["value"] != new["value"] else room if old["sign"] in "≤<" else -room
