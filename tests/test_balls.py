@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbook.book.claims import digest
-from dpbook.mechanisms import gaussian_profile
 from dpbook.pages import (
     ldp_kwiksort,
     perturbed_mle_privacy,
@@ -217,27 +216,6 @@ def test_the_mass_of_a_density_by_rigorous_integration(sign, name):
     low, high = (flint.arb(published[f"mass_{name}_at_{end}"]) for end in ("least", "most"))
     assert low < mass(sign) < high
     assert not low < mass(-sign) < high and not low < mass(0) < high
-
-
-@pytest.mark.parametrize("ratio", [0.01, 0.5, 1, 3])
-@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
-def test_the_gaussian_profile_by_rigorous_arithmetic(ratio, epsilon):
-    """To eleven digits, which a millionth more noise would change."""
-    flint = pytest.importorskip("flint")
-    flint.ctx.prec = 400
-
-    def exact(r):
-        e, root = flint.arb(epsilon), flint.arb(2).sqrt()
-        above, below = ((e / r - way * r / 2) / root for way in (1, -1))
-        return (above.erfc() - e.exp() * below.erfc()) / 2
-
-    found, margin = float(gaussian_profile(ratio, 1.0, epsilon)), 1e-11
-    low, high = flint.arb(found) * (1 - margin), flint.arb(found) * (1 + margin)
-    if found == 0:
-        assert 0 < exact(flint.arb(ratio)) < 1e-300
-        return
-    assert low < exact(flint.arb(ratio)) < high
-    assert not low < exact(flint.arb(ratio) * (1 - flint.arb(10) ** -6)) < high
 
 
 def test_a_ball_is_checked_again(tmp_path):

@@ -22,12 +22,6 @@ def test_win_matrix_of_a_small_example() -> None:
     assert (data.n_items, len(data)) == (3, 4)
 
 
-def test_without_users_every_comparison_stands_alone() -> None:
-    data = Comparisons(2, [0, 1, 0], [1, 0, 1])
-    assert data.user is None
-    assert data.items == (0, 1)
-
-
 tables = st.integers(2, 5).flatmap(
     lambda n: st.lists(st.integers(0, 4), min_size=n * n, max_size=n * n).map(
         lambda v: np.array(v).reshape(n, n) * (1 - np.eye(n, dtype=int))

@@ -65,12 +65,6 @@ def test_laplace_density_has_mass_one_and_the_stated_scale(scale):
     assert laplace_logpdf(grid, scale) == pytest.approx(stats.laplace(scale=scale).logpdf(grid))
 
 
-def test_the_loss_of_one_released_number_is_the_shift_over_the_scale():
-    x = np.linspace(-5, 8, 1001)
-    ratio = laplace_logpdf(x, 2.0) - laplace_logpdf(x - 3, 2.0)
-    assert np.abs(ratio).max() == pytest.approx(1.5, rel=1e-12)
-
-
 # ------------------------------------------------------------------ discrete Laplace
 
 
@@ -83,7 +77,7 @@ def test_discrete_laplace_pmf_sums_to_one_and_decays_by_one_scale(scale):
 
 
 @pytest.mark.parametrize(
-    "scale", [Fraction(1, 3), Fraction(1, 2), 1, 2.0, Fraction(20, 3), 1 / 0.3, 25]
+    "scale", [0.1, Fraction(1, 3), 2 / 5, Fraction(1, 2), 1, 2.0, Fraction(20, 3), 1 / 0.3, 25]
 )
 def test_discrete_laplace_sampler_follows_its_pmf_and_half_the_scale_does_not(scale):
     rng = IntegersOnly(np.random.PCG64(7))
@@ -119,10 +113,6 @@ def test_randomized_response_channel_loses_epsilon_exactly(epsilon):
     assert channel.sum(axis=1) == pytest.approx([1, 1], rel=1e-15)
     assert (channel == channel.T).all() and channel[0, 0] == channel[1, 1]
     assert np.log(channel[0] / channel[1]) == pytest.approx([epsilon, -epsilon], rel=1e-9)
-
-
-def test_randomized_response_tells_the_truth_three_times_in_four_at_log_three():
-    assert randomized_response_pmf(math.log(3))[1, 1] == pytest.approx(0.75, rel=1e-15)
 
 
 @pytest.mark.parametrize("truth", [0, 1])
@@ -179,26 +169,6 @@ def test_debiased_response_has_the_stated_mean_and_variance(epsilon, p):
     assert debiased_variance(p, epsilon) == pytest.approx(variance, rel=1e-9, abs=1e-15)
 
 
-def test_debiased_variance_at_one_half_is_the_squared_cotangent():
-    expected = 0.25 + math.e / (math.e - 1) ** 2
-    assert float(debiased_variance(0.5, 1.0)) == pytest.approx(expected, rel=1e-14)
-    assert expected == pytest.approx(1 / (4 * math.tanh(0.5) ** 2), rel=1e-14)
-    table = debiased_variance([[0.1], [0.5]], [0.2, 1.0, 800.0])
-    assert table.shape == (2, 3) and table[1, 2] == 0.25
-
-
-def test_debiased_response_takes_users_with_their_own_epsilons():
-    reports = np.array([[0, 1, 1], [1, 0, 0]])
-    both = debiased_response(reports, [[0.5], [2.0]])
-    assert (both[0] == debiased_response(reports[0], 0.5)).all()
-    assert (both[1] == debiased_response(reports[1], 2.0)).all()
-
-
-@pytest.mark.parametrize("epsilon", [1e-4, 0.5, 1.0, 6.0])
-def test_laplace_responses_are_noisier_than_debiased_ones(epsilon):
-    assert debiased_variance(0.0, epsilon) <= 1 / epsilon**2 < 2 / epsilon**2
-
-
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, [1.0, 0.0], [1.0, math.nan]])
 def test_responses_take_positive_epsilons_only(epsilon):
     rng = np.random.default_rng(0)
@@ -235,13 +205,11 @@ def test_responses_refuse_shapes_that_do_not_fit_and_values_that_are_no_answers(
 @pytest.mark.parametrize("scale", BAD_SCALES)
 def test_a_scale_that_is_no_scale_is_refused(scale):
     rng = np.random.default_rng(0)
-    calls = [lambda: laplace_logpdf([0.0], scale)]
-    if not isinstance(scale, str) and scale is not None:
-        calls += [
-            lambda: discrete_laplace_pmf([0], scale),
-            lambda: discrete_laplace_noise(scale, 2, rng=rng),
-        ]
-    for call in calls:
+    for call in (
+        lambda: laplace_logpdf([0.0], scale),
+        lambda: discrete_laplace_pmf([0], scale),
+        lambda: discrete_laplace_noise(scale, 2, rng=rng),
+    ):
         with pytest.raises(ValueError, match=r"scale = .*above 0"):
             call()
 
@@ -253,37 +221,4 @@ def test_chance_comes_from_a_generator_only(rng):
         lambda: randomized_response([0, 1], 1.0, rng=rng),
     ):
         with pytest.raises(ValueError, match=r"rng = .*numpy\.random\.Generator"):
-            call()
-
-
-@pytest.mark.parametrize("bits", [[0, 2], [-1], [0.5], [math.nan]])
-def test_randomized_response_takes_bits_only(bits):
-    with pytest.raises(ValueError, match="bits hold"):
-        randomized_response(bits, 1.0, rng=np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf])
-def test_randomized_response_takes_a_positive_epsilon_only(epsilon):
-    with pytest.raises(ValueError, match="epsilon = "):
-        randomized_response_pmf(epsilon)
-    with pytest.raises(ValueError, match="epsilon = "):
-        randomized_response([1], epsilon, rng=np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("scale", [2 / 5, 0.1])
-def test_discrete_laplace_takes_small_float_scales(scale):
-    draws = discrete_laplace_noise(scale, 20_000, rng=np.random.default_rng(3))
-    values = np.arange(-60, 61)
-    counts = np.array([(draws == v).sum() for v in values])
-    pmf = discrete_laplace_pmf(values, scale)
-    assert audit_sampler(counts, pmf / pmf.sum()).passed
-
-
-@pytest.mark.parametrize("scale", [None, "wide"])
-def test_a_scale_that_is_no_number_is_named(scale):
-    for call in (
-        lambda: discrete_laplace_noise(scale, 2, rng=np.random.default_rng(0)),
-        lambda: discrete_laplace_pmf([0], scale),
-    ):
-        with pytest.raises(ValueError, match="scale"):
             call()

@@ -73,15 +73,6 @@ def test_edge_neighbours_are_those_of_the_definition(n, kind):
         assert all(sum(map(abs, other)) == sum(map(abs, row)) for other in neighbours)
 
 
-def test_the_number_of_edge_neighbours_has_a_closed_form():
-    for row in edge_datasets(4, complete=False):
-        present = np.count_nonzero(row)
-        absent = row.size - present
-        assert edge_neighbours(row, kind="flip").shape == (present, 6)
-        assert edge_neighbours(row, kind="exchange").shape == (2 * present * absent, 6)
-        assert len(edge_neighbours(row)) == present + 2 * present * absent
-
-
 @pytest.mark.parametrize("design", ["each_pair_once", "each_pair_or_skip"])
 def test_the_bound_on_the_sums_of_bundles_is_one_by_hand(design):
     bundles = Person(3, design=design).contributions()

@@ -1,4 +1,4 @@
-"""The exponential mechanism over rankings; what it shares with others is in test_ranker_pairs."""
+"""The exponential mechanism over rankings; what it shares with others is in test_conformance."""
 
 from __future__ import annotations
 

@@ -119,15 +119,6 @@ def test_answers_against_their_moments(calibration: str, epsilon: float) -> None
         assert abs(draws[:, j, i].var() / exact - 1) < SD * math.sqrt(2.5 / runs)
 
 
-@pytest.mark.parametrize("calibration", MAKERS)
-def test_empty_places_cause_no_bias(calibration: str) -> None:
-    source, runs = rng(11), 4000
-    positions = np.tile(np.arange(4), (5, 1))  # five people in eight places
-    ranker = MAKERS[calibration](8.0, FOUR, cap=4, fallback=False)
-    draws = [ranker.answers(positions, rng=source).values[0, 3] for _ in range(runs)]
-    assert abs(np.mean(draws) - 1) < SD * math.sqrt(entry_variance(ranker, 5, 1.0) / runs) < 0.3
-
-
 def test_groups_are_uniform() -> None:
     source, ranker = rng(5), AnswersOnDemand.private(1.0, THREE, cap=3)
     table = np.tile(np.arange(3), (6, 1))

@@ -195,21 +195,6 @@ def test_the_study_of_two_items_has_the_exact_order_error():
         assert study.kendall.mean() == pytest.approx(exact, abs=4 * sd)
 
 
-def test_debiasing_ranks_worse_when_users_differ_and_the_same_when_they_do_not():
-    error = {
-        m: pair_error(0.2, users=100, epsilon=MIXED, mechanism=m)
-        for m in ("none", "classic", "debiased", "weighted")
-    }
-    assert error["none"] < error["weighted"] < error["classic"] < error["debiased"] < 0.5
-    assert error["debiased"] - error["classic"] > 0.1
-    common = [
-        pair_error(0.2, users=100, epsilon=0.5, mechanism=m)
-        for m in ("classic", "debiased", "weighted")
-    ]
-    assert common[0] == common[1] == common[2]
-    assert pair_error(0.0, users=7, epsilon=1.0, mechanism="classic") == pytest.approx(0.5)
-
-
 def test_too_many_different_epsilons_for_an_enumeration_are_refused():
     many = np.linspace(0.1, 3.0, 60)
     with pytest.raises(ValueError, match="60 different"):

@@ -123,18 +123,6 @@ def test_scale_never_spends_more_than_delta():
         assert delta * (1 - 1e-11) < spent <= delta
 
 
-def test_scale_beats_the_classical_one():
-    for epsilon, delta in ((0.1, 1e-6), (0.9, 1e-3)):
-        classical = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-        assert gaussian_scale(1.0, epsilon, delta) < classical
-    # epsilon = 1, delta = 1e-5: 3.7306 to five figures (by bisection on the integral above)
-    low, high = 3.0, 5.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(1, middle, 1) > 1e-5 else (low, middle)
-    assert gaussian_scale(1.0, 1.0, 1e-5) == pytest.approx(high, abs=1e-5)
-
-
 def test_gaussian_refuses():
     for arguments in ((0, 1, 0.1), (1, 0, 0.1), (1, 1, 0), (1, 1, 1)):
         with pytest.raises(ValueError, match="allowed is"):

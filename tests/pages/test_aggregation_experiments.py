@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.errors import expected_wrong_pairs
 from dpbook.estimators import pairwise_counts
 from dpbook.models import (
-    all_rankings,
-    mallows_pair_probabilities,
-    mallows_pmf,
     mallows_rankings,
 )
 from dpbook.pages import aggregation_experiments
@@ -127,38 +122,6 @@ def test_only_what_has_no_mass_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
     full = profile_errors(ranker, counts)
     assert short.wrong == pytest.approx(full.wrong, abs=1e-12)
     assert short.tie == pytest.approx(full.tie, abs=1e-12)
-
-
-def test_fixed_rankings_averaged_over_a_model_are_the_model() -> None:
-    table, law = all_rankings(3), mallows_pmf(3, 0.6)
-    ranker, total = asks(3, 1.0, 2), 0.0
-    for rows in itertools.product(range(6), repeat=3):
-        counts = pairwise_counts(table[list(rows)])
-        fixed = profile_errors(ranker, counts)
-        reverse = np.where(counts >= counts.T, fixed.wrong, 1 - fixed.wrong - fixed.tie)
-        total += law[list(rows)].prod() * reverse[np.triu_indices(3, 1)].sum()
-    found = expected_wrong_pairs(ranker, mallows_pair_probabilities(3, 0.6), 3)
-    assert found.wrong == pytest.approx(total, rel=1e-10)
-
-
-@pytest.mark.parametrize(("k", "mechanism"), [(1, "response"), (3, "response"), (3, "laplace")])
-def test_reports_of_the_sampler_have_these_errors(k: int, mechanism: str) -> None:
-    rng, runs, ranker = np.random.default_rng(6), 4000, asks(4, 1.0, k, mechanism)
-    positions = mallows_rankings(40, 4, phi=0.4, rng=rng)
-    true = pairwise_counts(positions)
-    counts = [ranker.release(positions, ranker.noise(40, rng=rng)) for _ in range(runs)]
-    lead = np.sign(true - true.T) * np.array([c - c.T for c in counts])
-    exact = profile_errors(ranker, true)
-    half = profile_errors(asks(4, 0.5, k, mechanism), true)
-    caught = 0
-    for i, j in itertools.combinations(range(4), 2):
-        if true[i, j] != true[j, i]:
-            for seen, chance in ((lead < 0, exact.wrong), (lead == 0, exact.tie)):
-                hits = int(seen[:, i, j].sum())
-                assert stats.binomtest(hits, runs, chance[i, j]).pvalue > TINY
-            hits = int((lead < 0)[:, i, j].sum())
-            caught += stats.binomtest(hits, runs, half.wrong[i, j]).pvalue < TINY
-    assert caught
 
 
 @pytest.mark.parametrize(

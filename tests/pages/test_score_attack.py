@@ -76,19 +76,6 @@ def test_logistic_scores_are_residuals():
     assert np.allclose(scores, expected)
 
 
-@pytest.mark.parametrize("epsilon", [0.02, 0.5, 2.0])
-def test_a_private_entry_obeys_the_sup_norm_bound(epsilon):
-    n, t = 40, np.linspace(-1, 1, 101)
-    wins, noise = np.arange(n), np.arange(-9000, 9001)
-    weight = np.exp(-np.abs(noise) * epsilon)
-    weight /= weight.sum()
-    share = np.clip((wins[:, None] + noise) / (n - 1), 0.02, 0.98)
-    shown = np.clip(np.log(share / (1 - share)) * (n - 1) / n, -1, 1)
-    error = np.array([np.abs(shown - x) @ weight for x in t])
-    law = binom.pmf(wins, n - 1, expit(t * n / (n - 1))[:, None])
-    assert (law * error).sum(axis=1).max() > sup_norm_risk_bound(n, epsilon=epsilon)
-
-
 def test_bounds_have_their_closed_forms_and_order():
     assert sup_norm_risk_bound(50, epsilon=0.8) == pytest.approx(1 / (1 + 50 * np.tanh(0.2)))
     assert l2_risk_bound(50, epsilon=0.8) == pytest.approx(
