@@ -225,7 +225,8 @@ def card_html(
     if record["measured"]:
         heads = [("part", False), *((head, True) for head in STRENGTH)]
         shown = table_html(heads, strength.table(record), caption="what was compared")
-        told = [strength.words(record), claim.spares and f"Why it passes some: {claim.spares}"]
+        passed = claim.spares and record.get("score", {}).get("spared")
+        told = [strength.words(record), passed and f"Why it passes some: {claim.spares}"]
         said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in told if one)
         tables.append(
             f"<details><summary>how strict this check is</summary>{said}{shown}</details>"

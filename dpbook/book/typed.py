@@ -1,6 +1,6 @@
 """Numbers typed into a text: each is bound to something, or stands in a list with a reason.
 
-In a text of a page a number is a parameter, a setting that its code has, or one of the list; in an
+In a text of a page a number is a parameter, one that its code has, or one of the list; in an
 erratum or a label it is one that the row's check recorded, one of the statement, or one of the
 list.  What a run found comes from `say` and is not typed.  The list is ``book/typed.tsv``: the
 page, or the row of the ledger, the number and why it stands there.

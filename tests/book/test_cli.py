@@ -207,7 +207,12 @@ def test_rendering_that_fails_keeps_the_old_book(
     failed = subprocess.CompletedProcess(
         [], 1, stdout="fine\n\x1b[91mbook/a.md:3: WARNING: no such label\x1b[0m\n"
     )
-    monkeypatch.setattr(rendering, "run_python", lambda *args, **options: failed)
+
+    def half_written(call: str, words: list[str], **_: object) -> object:
+        write_whole(Path(words[-1]) / "_build/html/index.html", "half of it")
+        return failed
+
+    monkeypatch.setattr(rendering, "run_python", half_written)
     assert not rendering.render(tiny_book, out)
     told = capsys.readouterr().err
     assert "book/a.md:3: WARNING: no such label\n" in told and "fine" not in told

@@ -151,9 +151,10 @@ def test_the_runtime_is_fetched_as_a_wheel_or_not_at_all(built, monkeypatch):
     monkeypatch.delenv("DPBOOK_PYODIDE", raising=False)
     asked = []
 
-    def pip(words, **_):
+    def pip(words, *, capture_output, **_):
         asked.extend(words)
-        return subprocess.CompletedProcess(words, 1, "", "ERROR: there is no wheel")
+        said = "ERROR: there is no wheel" if capture_output else None
+        return subprocess.CompletedProcess(words, 1, "", said)
 
     monkeypatch.setattr(live.subprocess, "run", pip)
     with pytest.raises(PageError, match=r"the runtime cannot be fetched .*there is no wheel"):

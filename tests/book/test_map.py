@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dpbook.book import around, drawing
-from dpbook.book.layers import layered
+from dpbook.book.layers import _crossings, layered
 from dpbook.book.ledger import FAILING_VERDICTS, Claim, LedgerError, load_ledger
 from dpbook.book.report import STATES
 from dpbook.book.supports import GIVES_WAY, WORST_FIRST, gives_way, upstream, users
@@ -235,6 +235,11 @@ def test_layout(rng, size):
             for (x, y), (to_x, _) in itertools.islice(itertools.pairwise(points), 1, None, 2):
                 passed = [b for b in boxes.values() if overlap((x, y, to_x - x, 0.1), b)]
                 assert passed == []  # level, and through no box
+
+
+def test_crossings_are_counted_between_neighbouring_columns():
+    a, b, c, d, e = "abcde"
+    assert _crossings([[a, b], [c, d], [e]], [(a, d), (b, c), (c, e), (d, e)]) == 1
 
 
 def test_overlap_is_noticed():
