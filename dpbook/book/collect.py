@@ -118,9 +118,7 @@ def refused(out: Path) -> list[str]:
 
 
 def ledger_problems(
-    ledger: Mapping[str, Claim],
-    records: Sequence[Mapping[str, Any]],
-    pages: Sequence[str] | None,
+    ledger: Mapping[str, Claim], records: Sequence[Mapping[str, Any]], pages: Sequence[str] | None
 ) -> Iterator[str]:
     """Compare all records with the ledger; only problems of `pages` (all when None) are listed."""
     where: dict[str, list[str]] = {}

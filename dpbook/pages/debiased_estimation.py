@@ -107,12 +107,7 @@ def pair_weights(theta: Array) -> Array:
 
 
 def simulated(
-    theta: Array,
-    users: int,
-    levels: ArrayLike,
-    mechanism: str,
-    size: int,
-    rng: np.random.Generator,
+    theta: Array, users: int, levels: ArrayLike, mechanism: str, size: int, rng: np.random.Generator
 ) -> ResponseErrors:
     """Errors of the ridge fit, its weight the variance factor of the reading."""
     arithmetic, harmonic = variance_factors(levels)
