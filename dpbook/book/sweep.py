@@ -21,7 +21,7 @@ from dpbook.book.collect import ledger_problems, records_in
 from dpbook.book.grid import Task, plan
 from dpbook.book.keys import page_key
 from dpbook.book.ledger import load_ledger
-from dpbook.book.output import sole_build, write_whole
+from dpbook.book.output import read_json, sole_build, write_whole
 from dpbook.book.pages import PageError, read_page
 from dpbook.book.runner import Job, Outcome, run_pages
 
@@ -67,10 +67,7 @@ def sweep(
 
 def kept_result(task: Task, out: Path) -> Result | None:
     """What is there of a task, a failure too; None if it did not run as it stands now."""
-    try:
-        found = json.loads((out / "tasks" / f"{task.name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    found = read_json(out / "tasks" / f"{task.name}.json")
     return found if isinstance(found, dict) and found.get("key") == task.key else None
 
 
@@ -96,11 +93,10 @@ def _run_here(
         died.append(by_key[outcome.job.key]) if _died(outcome) else final(outcome)
 
     def run(chosen: Sequence[Task], done: Callable[[Outcome], None]) -> None:
+        places = [folder / task.name / f"{task.page.name}.ipynb" for task in chosen]
         pages = [
-            Job(
-                t.page, t.parameters, t.key, folder / t.name / f"{t.page.name}.ipynb", words=t.words
-            )
-            for t in chosen
+            Job(task.page, task.parameters, task.key, place, words=task.words)
+            for task, place in zip(chosen, places, strict=True)
         ]
         run_pages(pages, root=root, workers=jobs, timeout=timeout, done=done)
 
