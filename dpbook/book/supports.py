@@ -16,20 +16,9 @@ if TYPE_CHECKING:  # the ledger asks this module whether its graph is one
 
 #: Every state of a claim, the gravest for what rests on it first; nowhere else is this order.
 WORST_FIRST = (
-    "refuted",
-    "false-repaired",
-    "unproved",
-    "empty",
-    "undecided",
-    "not-judged",
-    "pending",
-    "shape-only",
-    "proof-repaired",
-    "slip",
-    "holds-loosely",
-    "holds",
-    "definition",
-)
+    "refuted false-repaired unproved empty undecided not-judged pending shape-only proof-repaired "
+    "slip holds-loosely holds definition"
+).split()
 #: The states in which a printed statement gives no support: false, unproved or without content.
 GIVES_WAY = WORST_FIRST[:4]
 #: The states of a claim that nobody has checked.
@@ -158,6 +147,5 @@ def repaired_supports(claim: Claim, ledger: Mapping[str, Claim]) -> list[str]:
 
 def _mended(support: Claim) -> bool:
     """Whether a result of this book's own may use it, whatever it rests on in print."""
-    if support.state in GIVES_WAY[1:]:
-        return True
-    return support.paper != "BOOK" and support.state not in ("refuted", *_OPEN)
+    ours = support.paper == "BOOK"
+    return support.state in GIVES_WAY[1:] or not (ours or support.state in ("refuted", *_OPEN))
