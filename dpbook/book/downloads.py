@@ -111,10 +111,9 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
     with tempfile.TemporaryDirectory() as made:
         build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
         build += ["--no-build-isolation", "--disable-pip-version-check", "-w", made]
+        build += [str(app.srcdir)]
         past = os.environ | {"SOURCE_DATE_EPOCH": "315532800"}
-        done = subprocess.run(
-            [*build, str(app.srcdir)], capture_output=True, text=True, env=past, check=False
-        )
+        done = subprocess.run(build, capture_output=True, text=True, env=past, check=False)
         if done.returncode or not Path(made, name).is_file():
             _log.warning("the wheel was not built: %s", done.stderr.strip()[-300:])
             return
@@ -136,15 +135,11 @@ class DownloadsDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         here = self.env.app.builder.get_relative_uri(self.env.docname, "index")
         items = nodes.bullet_list()
-        for name, words in (
-            (wheel_name(), "the package"),
-            (ARCHIVE, "all notebooks, with the ledger"),
-        ):
+        held = {wheel_name(): "the package", ARCHIVE: "all notebooks, with the ledger"}
+        for name, words in held.items():
             html = f'<a href="{here.removesuffix("index.html")}{FOLDER}/{name}" download>{name}</a>'
-            line = nodes.paragraph(
-                "", "", nodes.raw("", html, format="html"), nodes.Text(f": {words}")
-            )
-            items += nodes.list_item("", line)
+            line = (nodes.raw("", html, format="html"), nodes.Text(f": {words}"))
+            items += nodes.list_item("", nodes.paragraph("", "", *line))
         return [items]
 
 
