@@ -112,14 +112,10 @@ def simulated(
     """Errors of the ridge fit, its weight the variance factor of the reading."""
     arithmetic, harmonic = variance_factors(levels)
     each, people = crowd_of(levels, users)
-    return response_errors(
-        theta,
-        ranker_of(mechanism, each, theta.shape[-1]),
-        users=users if mechanism == "none" else people,
-        gamma=harmonic if mechanism == "weighted" else arithmetic,
-        replicates=size,
-        rng=rng,
-    )
+    ranker = ranker_of(mechanism, each, theta.shape[-1])
+    crowd = users if mechanism == "none" else people
+    gamma = harmonic if mechanism == "weighted" else arithmetic
+    return response_errors(theta, ranker, users=crowd, gamma=gamma, replicates=size, rng=rng)
 
 
 def first_order(theta: Array, users: int, factor: float, ridge: float) -> tuple[Array, Array]:

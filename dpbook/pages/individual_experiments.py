@@ -124,17 +124,11 @@ def individual_errors(
     crowds = []
     for step in steps:
         wins[:, i, j] += rng.multinomial(step * fit.unit.comparisons, chances)
-        crowds.append(
-            [
-                _all_errors(
-                    mle.release(wins, on_score),
-                    counts.perturb(wins.sum(axis=-1), on_counts),
-                    theta,
-                    lots,
-                )
-                for mle, counts in rankers
-            ]
-        )
+        won, level = wins.sum(axis=-1), []
+        for mle, counts in rankers:
+            scores, noisy = mle.release(wins, on_score), counts.perturb(won, on_counts)
+            level.append(_all_errors(scores, noisy, theta, lots))
+        crowds.append(level)
     return {
         name: np.array([[level[name] for level in crowd] for crowd in crowds])
         for name in crowds[0][0]
