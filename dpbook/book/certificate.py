@@ -36,7 +36,6 @@ def certificate(root: Path, out: Path) -> dict[str, Any]:
     refuse_stale(root, out)
     records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
     environment = environment_of(out)
-    problems = sorted(ledger_problems(ledger, records, None))
     outcomes = {
         record["id"]: {
             "verdict": record["verdict"],
@@ -47,19 +46,15 @@ def certificate(root: Path, out: Path) -> dict[str, Any]:
         }
         for record in records
     }
+    machine = {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()}
     return {
         "book": about(root, out),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": {
-            "system": platform.system(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-            "python": environment.pop("python"),
-        },
+        "machine": machine | {"python": environment.pop("python")},
         "environment": environment,
         "pins_sha256": _sha256(root / "requirements.txt"),
         "claims_sha256": _sha256(claims),
-        "contradictions": problems,
+        "contradictions": sorted(ledger_problems(ledger, records, None)),
         "claims": outcomes,
     }
 

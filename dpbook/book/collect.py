@@ -89,12 +89,9 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
 
 def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
     """One file for each certificate, named by its claim; what else is there goes."""
-    shown = [data for path in executed for _, data in outputs(read_json(path))]
-    found = {
-        data[CERTIFICATE_MIME]["claim"]: data[CERTIFICATE_MIME]
-        for data in shown
-        if CERTIFICATE_MIME in data
-    }
+    shown = (data for path in executed for _, data in outputs(read_json(path)))
+    made = [data[CERTIFICATE_MIME] for data in shown if CERTIFICATE_MIME in data]
+    found = {certificate["claim"]: certificate for certificate in made}
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.json"):
         if path.stem not in found:

@@ -310,15 +310,11 @@ class LiveDirective(SphinxDirective):
             text = "This copy of the book was built before make live-check ran: there is no table."
             return [nodes.paragraph(text=text)]
         head = ("page", "start (s)", "in all (s)", "loaded (MB)", "claims", "the same")
-        cells: list[Row] = [
-            [
-                row["page"],
-                *(f"{row[key]:.1f}" for key in ("start", "seconds")),
-                f"{row['bytes'] / 1e6:.1f}",
-                *(str(row[key]) for key in ("claims", "same")),
-            ]
-            for row in rows
-        ]
+        cells: list[Row] = []
+        for row in rows:
+            measured = (row["start"], row["seconds"], row["bytes"] / 1e6)
+            texts = (*(f"{x:.1f}" for x in measured), str(row["claims"]), str(row["same"]))
+            cells.append([row["page"], *texts])
         return [nodes.paragraph(text=second_machine_words(rows)), _table(head, cells)]
 
 

@@ -124,15 +124,11 @@ def _run_there(
     except (OSError, ValueError) as error:
         raise PageError(f"no Dask scheduler at {scheduler!r}: {error}") from None
     with client:
-        futures = {
-            client.submit(
-                run_one,
-                *(str(root), task.page.name, task.parameters, task.key, timeout),
-                key=f"dpbook-{task.name}",
-                pure=False,
-            ): task
-            for task in tasks
-        }
+        futures = {}
+        for task in tasks:
+            given = (str(root), task.page.name, task.parameters, task.key, timeout)
+            name = f"dpbook-{task.name}"
+            futures[client.submit(run_one, *given, key=name, pure=False)] = task
         for number, future in enumerate(as_completed(futures, loop=client.loop), start=1):
             try:
                 result = future.result()
@@ -192,10 +188,10 @@ def _report(root: Path, out: Path, found: Sequence[tuple[Task, Result]]) -> int:
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["claim", "page", "setting", *_SHOWN, "problems", "report"])
     for row in rows:
-        cells = (
-            json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in row.values()
+        cells = ["; ".join(v) if isinstance(v, list) else v for v in row.values()]
+        writer.writerow(
+            [json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in cells]
         )
-        writer.writerow(["; ".join(v) if isinstance(v, list) else v for v in cells])
     write_whole(out / "claims.csv", table.getvalue())
     print(f"{len(rows)} rows, one for each claim and setting: {out / 'claims.csv'}")
     if wrong:
