@@ -24,7 +24,7 @@ def note(out: Path, profile: str, outcome: str) -> None:
 
     The outcome is ``passed``; ``moved`` if something is only not as kept; or ``failed``.
     """
-    told = {"profile": profile, "outcome": outcome, "claims": _digest(out)}
+    told = {"profile": profile, "outcome": outcome, "claims": sha256_of(out / "claims.json")}
     write_whole(out / FILE, json.dumps(told) + "\n")
 
 
@@ -32,13 +32,13 @@ def outcome(out: Path) -> tuple[str | None, str | None]:
     """Profile and outcome of the build of the whole book whose claims lie in `out`."""
     with contextlib.suppress(OSError, KeyError, TypeError):
         told = read_json(out / FILE)
-        if told["claims"] == _digest(out):
+        if told["claims"] == sha256_of(out / "claims.json"):
             return str(told["profile"]), str(told["outcome"])
     return None, None
 
 
-def _digest(out: Path) -> str:
-    return hashlib.sha256((out / "claims.json").read_bytes()).hexdigest()
+def sha256_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def about(root: Path, out: Path) -> dict[str, str]:

@@ -26,8 +26,9 @@ CERTIFIED_FOR_ALL = "all-epsilon"
 
 #: The fields of a record, in the order of ``claims.json``.
 RECORD_FIELDS = (
-    "id holds repaired applies why verdict tier report control measured notebook parameters"
-).split()
+    *("id", "holds", "repaired", "applies", "why", "verdict", "tier", "report", "control"),
+    *("measured", "notebook", "parameters"),
+)
 
 
 def digest(certificate: Mapping[str, Any]) -> str:

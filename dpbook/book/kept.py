@@ -37,9 +37,9 @@ _GLUE = "application/papermill.record/text/plain"
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])", re.IGNORECASE)
 #: The texts of a row of the ledger.
 _FIELDS = (
-    "says remark scope beyond spares heading quote printed wrong repair reconsider where labels "
-    "withdrawn severity failed"
-).split()
+    *("says", "remark", "scope", "beyond", "spares", "heading", "quote", "printed", "wrong"),
+    *("repair", "reconsider", "where", "labels", "withdrawn", "severity", "failed"),
+)
 
 
 def problems(root: Path, out: Path, profile: str, pages: Sequence[str] | None = None) -> list[str]:
@@ -51,14 +51,9 @@ def problems(root: Path, out: Path, profile: str, pages: Sequence[str] | None = 
         return []
     found = []
     for kind, now in _now(root, out, profile).items():
-        stored = load(root, kind)
-        if pages is not None:
-            stored, now = (
-                {name: line for name, line in side.items() if name.split()[0] in pages}
-                for side in (stored, now)
-            )
-        told = differences(stored, now)
-        found += [f"{name}: {words}" for name, words in told.items() if words != ROUNDING]
+        for name, words in differences(load(root, kind), now).items():
+            if words != ROUNDING and (pages is None or name.split()[0] in pages):
+                found.append(f"{name}: {words}")
     return found
 
 

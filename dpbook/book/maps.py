@@ -25,7 +25,7 @@ class MapDirective(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        ledger = self.ledger()
+        ledger = _ledger(self.env)
         group = self.arguments[0].strip()
         mine = [claim for claim in ledger.values() if claim.group == group]
         if not mine:
@@ -38,16 +38,13 @@ class MapDirective(SphinxDirective):
         svg = map_svg(shown, ledger, self.uri, key="map", title=title, edges=edges)
         return [_raw(svg), *self.folded(mine), *map(self.section, mine)]
 
-    def ledger(self) -> dict[str, Claim]:
-        return _ledger(self.env)
-
     def uri(self, name: str) -> str:
         """The address of the graphic around a claim."""
-        return map_uri(self.env, self.ledger()[name])
+        return map_uri(self.env, _ledger(self.env)[name])
 
     def folded(self, claims: Sequence[Claim]) -> list[nodes.Node]:
         """The facts of a graphic as a table, folded."""
-        ledger = self.ledger()
+        ledger = _ledger(self.env)
         by = users(ledger)
         rows: list[Row] = [
             [
@@ -63,7 +60,7 @@ class MapDirective(SphinxDirective):
 
     def section(self, claim: Claim) -> nodes.section:
         """One claim with its supports and its users."""
-        ledger = self.ledger()
+        ledger = _ledger(self.env)
         by = users(ledger)[claim.id]
         section = nodes.section(ids=[f"map-{claim.id}"], names=[f"map-{claim.id}".lower()])
         section += nodes.title("", claim.id)
@@ -85,10 +82,8 @@ class MapDirective(SphinxDirective):
         return _mark(claim, self.uri(claim.id), f"{claim.id} ")
 
     def badges(self, names: Sequence[str]) -> list[nodes.Node]:
-        found: list[nodes.Node] = []
-        for name in names:
-            found += [nodes.Text(" ")] * bool(found) + [self.badge(self.ledger()[name])]
-        return found
+        ledger = _ledger(self.env)
+        return [n for name in names for n in (nodes.Text(" "), self.badge(ledger[name]))][1:]
 
 
 class UpstreamDirective(MapDirective):
@@ -98,7 +93,7 @@ class UpstreamDirective(MapDirective):
     final_argument_whitespace = False
 
     def run(self) -> list[nodes.Node]:
-        ledger = self.ledger()
+        ledger = _ledger(self.env)
         rows: list[Row] = []
         for group in dict.fromkeys(claim.group for claim in ledger.values()):
             mine = [claim for claim in ledger.values() if claim.group == group]

@@ -320,9 +320,7 @@ class LiveDirective(SphinxDirective):
 
 def bench_row(result: dict[str, Any]) -> dict[str, str]:
     """One case of ``bench.json`` as texts, by the heading of their column."""
-    return {
-        "case": result["case"],
-        "peer": result["peer"],
+    return {key: result[key] for key in ("case", "peer")} | {
         "ours (ms)": _plain(1e3 * result["ours_s"]),
         "peer (ms)": _plain(1e3 * result["peer_s"]),
         "ratio": _plain(result["ratio"]),

@@ -227,13 +227,9 @@ def matrix(found: dict[str, Any]) -> Shown:
     return f"{len(cells)} combinations: {parts}.", keys, rows
 
 
-SHOWN: dict[str, Callable[[Any], Shown]] = {
-    function.__name__: function
-    for function in (
-        *(mutants, survivors, random_mutants, random_survivors),
-        *(grid, alarms, twice, faults, matrix),
-    )
-}
+_OF_TESTS = (mutants, survivors, random_mutants, random_survivors)
+_TABLES: Sequence[Callable[[Any], Shown]] = (*_OF_TESTS, grid, alarms, twice, faults, matrix)
+SHOWN = {table.__name__: table for table in _TABLES}
 
 
 def of_run(name: str, results: Any) -> Shown:
