@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from dpbook import __version__
-from dpbook.book.output import write_whole
+from dpbook.book.output import read_json, write_whole
 
 #: Beside ``claims.json``: at which profile the pages ran, and how that came out.
 FILE = "about.json"
@@ -23,23 +24,21 @@ def note(out: Path, profile: str, outcome: str) -> None:
 
     The outcome is ``passed``; ``moved`` if something is only not as kept; or ``failed``.
     """
-    told = {"profile": profile, "outcome": outcome, "claims": _digest(out)}
+    told = {"profile": profile, "outcome": outcome, "claims": sha256_of(out / "claims.json")}
     write_whole(out / FILE, json.dumps(told) + "\n")
 
 
 def outcome(out: Path) -> tuple[str | None, str | None]:
     """Profile and outcome of the build of the whole book whose claims lie in `out`."""
-    try:
-        told = json.loads((out / FILE).read_text(encoding="utf-8"))
-        if told["claims"] == _digest(out):
+    with contextlib.suppress(OSError, KeyError, TypeError):
+        told = read_json(out / FILE)
+        if told["claims"] == sha256_of(out / "claims.json"):
             return str(told["profile"]), str(told["outcome"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
     return None, None
 
 
-def _digest(out: Path) -> str:
-    return hashlib.sha256((out / "claims.json").read_bytes()).hexdigest()
+def sha256_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def about(root: Path, out: Path) -> dict[str, str]:
@@ -47,10 +46,8 @@ def about(root: Path, out: Path) -> dict[str, str]:
     found = {"version": __version__}
     if known := commit(root):
         found["commit"] = known
-    try:
-        found["profile"] = str(json.loads((out / FILE).read_text(encoding="utf-8"))["profile"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # an executed page alone, or a build of an earlier version
+    with contextlib.suppress(KeyError, TypeError):  # a page alone, or an earlier version's build
+        found["profile"] = str(read_json(out / FILE)["profile"])
     return found
 
 
@@ -60,11 +57,8 @@ def commit(root: Path) -> str | None:
         return given if re.fullmatch(r"[\w.+-]{1,60}", given) else None
     if not (root / ".git").exists():
         return None
-    told = [
-        git(root, "rev-parse", "--short=12", "HEAD"),
-        git(root, "status", "--porcelain", "-uno"),
-    ]
-    name, changed = told
+    name = git(root, "rev-parse", "--short=12", "HEAD")
+    changed = git(root, "status", "--porcelain", "-uno")
     return None if name is None else name + CHANGED * bool(changed)
 
 

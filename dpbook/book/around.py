@@ -26,11 +26,11 @@ def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
         return ""
     up, *others = found
     which, words = _WHICH[up.state], STATES[claim.state][1]
-    too = (
-        f" {len(others)} more upstream {'fail' if others[1:] else 'fails'}, too." if others else ""
-    )
+    fail = "fail" if others[1:] else "fails"
+    too = f" {len(others)} more upstream {fail}, too." * bool(others)
     if up.shielded:
-        stands = "was checked on its own and stands" if len(up.through) == 1 else _STAND
+        one, many = "was checked on its own and stands", "were checked on their own and stand"
+        stands = one if len(up.through) == 1 else many
         said = f"Upstream: through {listed(up.through)} it rests on {up.name}, {which}"
         own = f"and so does this claim ({words})"
         own = own if claim.checked else "but this claim is not checked"
@@ -41,9 +41,6 @@ def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
         return f"{said} The claim itself is not checked here.{too}"
     stands = "it stands by itself" if up.state == "refuted" else "with the repair it stands"
     return f"{said} The claim was checked on its own ({words}): {stands}.{too}"
-
-
-_STAND = "were checked on their own and stand"
 
 
 def repaired_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
@@ -77,8 +74,7 @@ def around_html(
     ]
     if told := repaired_words(claim, ledger):
         html.append(f"<span>{escape(told)}</span>")
-    up = gives_way(claim, ledger)
-    if up is not None:
+    if up := gives_way(claim, ledger):
         told = escape(f"! {upstream_words(claim, ledger)}")
         html.append(f'<span class="claim-upstream claim-{up.state}">{told}</span>')
     return f'<span class="claim-around">{" ".join(html)}</span>'

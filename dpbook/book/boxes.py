@@ -52,7 +52,7 @@ class ClaimDirective(SphinxDirective):
             children, messages = self.state.inline_text(f" {words}", self.lineno)
             title += [*children, *messages]
         for claim in claims:
-            title += [nodes.Text(" "), _badge(claim, _row_uri(self.env, claim.id))]
+            title += [nodes.Text(" "), _badge(self.env, claim)]
         return title
 
 
@@ -126,8 +126,13 @@ def has_box(env: BuildEnvironment, claim: Claim) -> bool:
     """Whether the page of a claim shows its statement in a box; some stand in theorems."""
     path = Path(env.srcdir, "notebooks", f"{claim.notebook}.ipynb")
     env.note_dependency(str(path))
-    named = rf"\{{claim\}}[^\\\n]*(?<![\w.-]){re.escape(claim.id)}(?![\w.-])"
-    return path.is_file() and re.search(named, path.read_text(encoding="utf-8")) is not None
+    return path.is_file() and claim.id in _in_boxes(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)  # every reference to a claim of the page asks
+def _in_boxes(path: Path, changed: int) -> set[str]:
+    boxes = re.findall(r"\{claim\}([^\\\n]*)", path.read_text(encoding="utf-8"))
+    return {name for box in boxes for name in re.findall(r"[\w.-]+", box)}
 
 
 def box_id(name: str) -> str:

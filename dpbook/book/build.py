@@ -13,6 +13,7 @@ Everything of one build lies under one output directory::
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -30,7 +31,7 @@ from dpbook.book.collect import collect, moved
 from dpbook.book.editions import EDITIONS, place
 from dpbook.book.keys import html_key, page_key, stamp_of
 from dpbook.book.ledger import load_ledger
-from dpbook.book.output import sole_build, write_whole
+from dpbook.book.output import read_json, sole_build, write_whole
 from dpbook.book.pages import (
     Page,
     PageError,
@@ -87,12 +88,6 @@ def _job(page: Page, given: Mapping[str, Any], root: Path, out: Path) -> Job:
     return Job(page, parameters, key, out / "executed" / "notebooks" / f"{page.name}.ipynb")
 
 
-def errata_jobs(root: Path, out: Path) -> list[Job]:
-    """The job of the reproducers, if there are any."""
-    codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
-    return [errata.job(codes, root, out)] if codes else []
-
-
 def build_book(
     root: Path,
     out: Path,
@@ -104,7 +99,8 @@ def build_book(
     edition: str = EDITIONS[0],
 ) -> int:
     """Execute the stale pages, check the claims, render an edition; return the exit status."""
-    jobs = [*jobs, *errata_jobs(root, out)]
+    codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
+    jobs = [*jobs, *([errata.job(codes, root, out)] if codes else [])]
     with sole_build(root, out):
         if not execute_stale(jobs, root, out, workers, timeout):
             problems = collect(out, root)
@@ -150,11 +146,9 @@ def execute_stale(
 
 def _times(path: Path) -> dict[str, float]:
     """Seconds that pages took when they last ran; none if the file is missing or torn."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return {name: float(seconds) for name, seconds in found.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
-        return {}
+    with contextlib.suppress(ValueError, AttributeError, TypeError):
+        return {name: float(seconds) for name, seconds in read_json(path).items()}
+    return {}
 
 
 def _tell(outcome: Outcome) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
 import os
 import platform
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.about import about
+from dpbook.book.about import about, sha256_of
 from dpbook.book.collect import ledger_problems
 from dpbook.book.compare import load
 from dpbook.book.keys import environment_of, refuse_stale
@@ -36,7 +35,6 @@ def certificate(root: Path, out: Path) -> dict[str, Any]:
     refuse_stale(root, out)
     records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
     environment = environment_of(out)
-    problems = sorted(ledger_problems(ledger, records, None))
     outcomes = {
         record["id"]: {
             "verdict": record["verdict"],
@@ -47,25 +45,17 @@ def certificate(root: Path, out: Path) -> dict[str, Any]:
         }
         for record in records
     }
+    machine = {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()}
     return {
         "book": about(root, out),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": {
-            "system": platform.system(),
-            "machine": platform.machine(),
-            "cores": os.cpu_count(),
-            "python": environment.pop("python"),
-        },
+        "machine": machine | {"python": environment.pop("python")},
         "environment": environment,
-        "pins_sha256": _sha256(root / "requirements.txt"),
-        "claims_sha256": _sha256(claims),
-        "contradictions": problems,
+        "pins_sha256": sha256_of(root / "requirements.txt"),
+        "claims_sha256": sha256_of(claims),
+        "contradictions": sorted(ledger_problems(ledger, records, None)),
         "claims": outcomes,
     }
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:

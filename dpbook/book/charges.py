@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dpbook.book.ledger import Claim
@@ -46,37 +46,27 @@ def charges(page: Path, ledger: Mapping[str, Claim]) -> Iterator[str]:
         about, cells = PAPERS, json.loads(text)["cells"]
     else:  # explains verdicts, too
         about, cells = _NAMES, [{"cell_type": "markdown", "source": text}]
+    told: list[tuple[str, str, list[str]]] = []  # words, what stands around them, named claims
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             for words in _paragraphs(source):
                 named = [*_ROLES.findall(words), *re.findall(r"\{claim\} (.*)", words)]
                 names = [name for one in named for name in re.split(r"[,\s]+", one)]
-                yield from _unsupported(page.stem, words, words, names, ledger, about)
+                told += [(words, words, names)]
         elif cell["cell_type"] == "code":
-            names = _CALLS.findall(source)
-            for words in _texts(source):
-                yield from _unsupported(page.stem, words, source, names, ledger, about)
-
-
-def _unsupported(
-    page: str,
-    words: str,
-    around: str,
-    names: Iterable[str],
-    ledger: Mapping[str, Claim],
-    about: re.Pattern[str],
-) -> Iterator[str]:
-    claims = [ledger[name] for name in names if name in ledger]
-    for sentence in re.split(r"(?<=[.!?:])\s+", words):
-        if (found := WORDS.search(sentence)) and about.search(
-            around if found["label"] else sentence
-        ):
+            told += [(words, source, _CALLS.findall(source)) for words in _texts(source)]
+    for words, around, names in told:
+        claims = [ledger[name] for name in names if name in ledger]
+        for sentence in re.split(r"(?<=[.!?:])\s+", words):
+            found = WORDS.search(sentence)
+            if not found or not about.search(around if found["label"] else sentence):
+                continue
             grave = bool(found["privacy"] or found["label"])
             if not any(c.breaks_privacy if grave else c.is_erratum or c.remark for c in claims):
                 kind = "whose severity is privacy" if grave else "with an erratum or a remark"
-                told = " ".join(sentence.split())
-                yield f"{page}: {told[:160]!r} says {found[0]!r} and names no claim {kind}"
+                said = " ".join(sentence.split())[:160]
+                yield f"{page.stem}: {said!r} says {found[0]!r} and names no claim {kind}"
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -70,7 +70,8 @@ def add_footer(
     here = about(Path(app.srcdir), output_dir(app.srcdir))
     if this_edition() != EDITIONS[0]:
         here["edition"] = this_edition()
-    shown = f'<p class="about-build">{escape(_sentence(here))}</p>'
+    told = words(here)
+    shown = f'<p class="about-build">{escape(told[:1].upper() + told[1:])}.</p>'
     source = Path(app.srcdir, "CITATION.cff")
     if doctree is not None and source.is_file():
         citation = yaml.safe_load(source.read_text(encoding="utf-8"))
@@ -90,11 +91,6 @@ def plain_title(context: dict[str, Any]) -> str:
     """The title of a page without markup and without its number."""
     title = html.unescape(re.sub(r"<[^>]+>", "", str(context.get("title", ""))))
     return re.sub(r"^\d+\.\s+", "", title)
-
-
-def _sentence(here: dict[str, str]) -> str:
-    told = words(here)
-    return told[:1].upper() + told[1:] + "."
 
 
 def history(root: Path, out: Path) -> Iterator[tuple[str, str, list[Change]]]:
@@ -117,16 +113,12 @@ class ChangesDirective(SphinxDirective):
             title = f"From {before} to {after}"
             section = nodes.section(ids=[nodes.make_id(title)], names=[title.lower()])
             section += nodes.title(text=title)
-            rows: list[Row] = [
-                [
-                    [nodes.reference("", c.claim, refuri=_row_uri(self.env, c.claim))],
-                    c.kind,
-                    c.words,
-                ]
-                for c in found
-            ]
-            words = f"{len(found)} changes in {len({c.claim for c in found})} claims."
-            section += nodes.paragraph(text=words if found else "Nothing moved.")
+            rows: list[Row] = []
+            for claim, kind, what in found:
+                link = nodes.reference("", claim, refuri=_row_uri(self.env, claim))
+                rows.append([[link], kind, what])
+            count = f"{len(found)} changes in {len({c.claim for c in found})} claims."
+            section += nodes.paragraph(text=count if found else "Nothing moved.")
             section += [_table(("Claim", "What happened", "From what to what"), rows)] * bool(rows)
             shown.append(section)
         self.env.note_dependency(str(output_dir(root) / "claims.json"))

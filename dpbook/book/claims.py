@@ -107,9 +107,7 @@ def check(
         If nothing can be measured or recorded. What contradicts the ledger does not raise: it is
         shown as a contradiction, and the build fails when it is collected.
     """
-    claim = load_ledger(find_ledger()).get(claim_id)
-    if claim is None:
-        raise ClaimError(f"{claim_id}: is not in book/claims.yml")
+    claim = _claim(claim_id)
     if not isinstance(applies, bool | np.bool_):
         raise ClaimError(f"{claim_id}: applies must be True or False, got {applies!r}")
     if not applies and not (isinstance(why, str) and why.strip()):
@@ -120,8 +118,9 @@ def check(
         if printed is None:
             raise ClaimError(f"{claim_id}: needs printed=..., what the test is applied to")
         if not all(isinstance(name, str) and name.strip() for name in twin or {}):
-            words = "every twin needs words for what was broken"
-            raise ClaimError(f"{claim_id}: {words}, got {twin!r}")
+            raise ClaimError(
+                f"{claim_id}: every twin needs words for what was broken, got {twin!r}"
+            )
         subjects = [("printed", "", printed), ("repaired", "", repaired)]
         subjects = subjects[: 1 if repaired is None else 2]
         subjects += [("twin", name, subject) for name, subject in (twin or {}).items()]
@@ -175,10 +174,13 @@ def verdict_of(claim_id: str) -> str:
     ClaimError
         If the claim is not in the ledger.
     """
-    claim = load_ledger(find_ledger()).get(claim_id)
-    if claim is None:
-        raise ClaimError(f"{claim_id}: is not in book/claims.yml")
-    return _report.state_words(claim)
+    return _report.state_words(_claim(claim_id))
+
+
+def _claim(claim_id: str) -> Claim:
+    if claim := load_ledger(find_ledger()).get(claim_id):
+        return claim
+    raise ClaimError(f"{claim_id}: is not in book/claims.yml")
 
 
 def _ends(claim_id: str, name: str, values: Any) -> list[Any]:
@@ -193,13 +195,11 @@ def _ends(claim_id: str, name: str, values: Any) -> list[Any]:
 
 
 def _bounds(ball: Mapping[str, Any]) -> list[str]:
-    """The lower and the upper bound of a ball, as decimal numbers."""
     centre, radius = Decimal(ball["centre"]), Decimal(ball["radius"])
     return [f"{centre - radius:f}", f"{centre + radius:f}"]
 
 
 def _found(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Finding:
-    """What the test found on one subject."""
     if not callable(test):
         raise ClaimError(f"{claim_id}: needs a test, a function of one subject; got {test!r}")
     try:
@@ -207,9 +207,8 @@ def _found(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Find
     except ValueError as error:
         raise ClaimError(f"{claim_id}: the test of {name or role} failed: {error}") from error
     if not isinstance(finding, Finding):
-        words = "a finding (at_most, at_least, equal, joined with &)"
-        got = f"{finding!r} for {name or role}"
-        raise ClaimError(f"{claim_id}: the test must return {words}, got {got}")
+        told = f"a finding (at_most, at_least, equal, joined with &), got {finding!r}"
+        raise ClaimError(f"{claim_id}: the test must return {told} for {name or role}")
     return finding
 
 

@@ -41,10 +41,8 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command; return its exit status."""
     given = ["", "", *(sys.argv[1:] if argv is None else argv)]
     # argparse takes a VALUE such as -inf for an option, unless it begins with a space
-    spaced = [
-        " " * (before in _PARAMETER) + word for before, word in zip(given, given[2:], strict=False)
-    ]
-    arguments = _parser().parse_args(spaced)
+    pairs = zip(given, given[2:], strict=False)
+    arguments = _parser().parse_args([" " * (a in _PARAMETER) + word for a, word in pairs])
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return int(arguments.command(arguments, (root or find_root()).resolve()))
@@ -116,12 +114,10 @@ def _parser() -> argparse.ArgumentParser:
     words = "teacher (solutions folded) or student (none), in a folder of its own in the output"
     build("--edition", help=f"{words} (default: %(default)s)", **editions)
     sweep = command(_sweep)
-    sweep(
-        "grid", type=Path, metavar="GRID.yml", help="pages, parameters, and lists of their values"
-    )
-    words = (
-        "where results are kept, so that what ran does not run again (default: _build/sweep/GRID)"
-    )
+    words = "pages, parameters, and lists of their values"
+    sweep("grid", type=Path, metavar="GRID.yml", help=words)
+    words = "where results are kept, so that what ran does not run again"
+    words += " (default: _build/sweep/GRID)"
     sweep("--output", type=directory, metavar="DIR", help=words)
     words = "pages executed at once on this machine (default: the cores, %(default)s)"
     sweep("--jobs", type=_positive, default=cores, metavar="N", help=words)
@@ -129,9 +125,8 @@ def _parser() -> argparse.ArgumentParser:
     sweep("--scheduler", metavar="tcp://HOST:PORT", help=words)
     words = "what a page may take (default: %(default)s)"
     sweep("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
-    for run_or_show in (_live, _serve):
+    for add in (command(_live), command(_serve)):
         words = "the output directory of a build (default: _build in the book)"
-        add = command(run_or_show)
         add("--output", type=directory, metavar="DIR", help=words)
         add("--edition", help="teacher or student (default: %(default)s)", **editions)
     command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
@@ -232,7 +227,8 @@ def _claims(given: argparse.Namespace, root: Path) -> int:
                 raise PageError(f"no claim with {field} {wanted!r}; there are {', '.join(known)}")
             ledger = {key: c for key, c in ledger.items() if getattr(c, field) == wanted}
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 10_000
-    print(ledger_text(ledger, _records(root), width))
+    last = root / "_build" / "claims.json"
+    print(ledger_text(ledger, compare.load(last) if last.is_file() else [], width))
     return 0
 
 
@@ -261,9 +257,3 @@ def _lock(given: argparse.Namespace, root: Path) -> int:
 def _rank(given: argparse.Namespace, root: Path) -> int:
     """rank your own data privately"""
     raise PageError("rank stands alone: dpbook rank --help")
-
-
-def _records(root: Path) -> list[dict[str, Any]]:
-    """What the last build of the book found, if there was one."""
-    found = root / "_build" / "claims.json"
-    return compare.load(found) if found.is_file() else []

@@ -20,7 +20,7 @@ from dpbook.book.claims import (
     record_problems,
 )
 from dpbook.book.ledger import Claim, load_ledger
-from dpbook.book.output import write_whole
+from dpbook.book.output import read_json, write_whole
 from dpbook.book.pages import named_parameters, outputs
 
 #: Checks certificates again; it imports nothing of ours.
@@ -69,8 +69,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
 
 def moved(out: Path, root: Path, profile: str | None, pages: Sequence[str] | None) -> list[str]:
     """One line for every number, text or figure that is not the kept one, after `collect`."""
-    path = out / "claims.json"
-    records = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    records = read_json(out / "claims.json") or ()
     mine = [record for record in records if pages is None or record["notebook"] in pages]
     found = lock.problems(root, mine, complete=pages is None)
     return found if profile is None else found + kept.problems(root, out, profile, pages)
@@ -88,16 +87,11 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
             yield kept | {key: record[key] for key in _OPTIONAL if key in record}
 
 
-def certificates_in(executed: Path) -> Iterator[dict[str, Any]]:
-    """The certificates in one executed notebook."""
-    for _, data in outputs(json.loads(executed.read_text(encoding="utf-8"))):
-        if certificate := data.get(CERTIFICATE_MIME):
-            yield certificate
-
-
 def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
     """One file for each certificate, named by its claim; what else is there goes."""
-    found = {one["claim"]: one for path in executed for one in certificates_in(path)}
+    shown = (data for path in executed for _, data in outputs(read_json(path)))
+    made = [data[CERTIFICATE_MIME] for data in shown if CERTIFICATE_MIME in data]
+    found = {certificate["claim"]: certificate for certificate in made}
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.json"):
         if path.stem not in found:
@@ -118,9 +112,7 @@ def refused(out: Path) -> list[str]:
 
 
 def ledger_problems(
-    ledger: Mapping[str, Claim],
-    records: Sequence[Mapping[str, Any]],
-    pages: Sequence[str] | None,
+    ledger: Mapping[str, Claim], records: Sequence[Mapping[str, Any]], pages: Sequence[str] | None
 ) -> Iterator[str]:
     """Compare all records with the ledger; only problems of `pages` (all when None) are listed."""
     where: dict[str, list[str]] = {}

@@ -47,14 +47,10 @@ def changes(before: Iterable[Record], after: Iterable[Record]) -> list[Change]:
 
 
 def _moved(name: str, old: Record, new: Record) -> list[Change]:
-    def told(kind: str, x: Any, y: Any) -> Change:
-        return Change(name, kind, f"{x} → {y}")
-
-    found = []
-    if old["verdict"] != new["verdict"]:
-        found.append(told("verdict changed", old["verdict"], new["verdict"]))
-    if (x := _outcome(old)) != (y := _outcome(new)):
-        found.append(told("outcome changed", x, y))
+    pairs = {"verdict": (old["verdict"], new["verdict"]), "outcome": (_outcome(old), _outcome(new))}
+    found = [
+        Change(name, f"{what} changed", f"{x} → {y}") for what, (x, y) in pairs.items() if x != y
+    ]
     for number, x, y in lock.moved(old, new):
         if x is None or y is None:  # what a check reports may change, too
             state = "new" if x is None else "gone"
@@ -71,9 +67,8 @@ def _outcome(record: Record) -> str:
         return "not tested at these parameters"
     printed = f"as printed it {'passes' if record['holds'] else 'fails'}"
     repaired = record["repaired"]
-    return printed + (
-        "" if repaired is None else f", repaired it {'passes' if repaired else 'fails'}"
-    )
+    mended = "" if repaired is None else f", repaired it {'passes' if repaired else 'fails'}"
+    return printed + mended
 
 
 def load(path: Path) -> list[dict[str, Any]]:

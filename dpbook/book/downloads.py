@@ -22,19 +22,14 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from dpbook import __version__
 from dpbook.book.editions import notebook_of, this_edition
 from dpbook.book.exercises import checks
 from dpbook.book.output import plain_entry
 
 FOLDER, ARCHIVE = "downloads", "notebooks.zip"
+WHEEL = f"dpbook-{__version__}-py3-none-any.whl"  # as pip calls it
 _log = logging.getLogger(__name__)
-
-
-def wheel_name() -> str:
-    """The file name of the package, as pip makes it."""
-    from dpbook import __version__
-
-    return f"dpbook-{__version__}-py3-none-any.whl"
 
 
 #: What only this book has, and what JupyterLab shows in its place.
@@ -92,7 +87,7 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
     """On ``build-finished``: advice in the sources, the zip and the wheel under ``downloads``."""
     if exception or app.builder.format != "html" or os.environ.get("DPBOOK_PARTIAL") == "1":
         return
-    out, name = Path(app.outdir), wheel_name()
+    out, name = Path(app.outdir), WHEEL
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
@@ -111,10 +106,9 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
     with tempfile.TemporaryDirectory() as made:
         build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
         build += ["--no-build-isolation", "--disable-pip-version-check", "-w", made]
+        build += [str(app.srcdir)]
         past = os.environ | {"SOURCE_DATE_EPOCH": "315532800"}
-        done = subprocess.run(
-            [*build, str(app.srcdir)], capture_output=True, text=True, env=past, check=False
-        )
+        done = subprocess.run(build, capture_output=True, text=True, env=past, check=False)
         if done.returncode or not Path(made, name).is_file():
             _log.warning("the wheel was not built: %s", done.stderr.strip()[-300:])
             return
@@ -136,15 +130,11 @@ class DownloadsDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         here = self.env.app.builder.get_relative_uri(self.env.docname, "index")
         items = nodes.bullet_list()
-        for name, words in (
-            (wheel_name(), "the package"),
-            (ARCHIVE, "all notebooks, with the ledger"),
-        ):
+        held = {WHEEL: "the package", ARCHIVE: "all notebooks, with the ledger"}
+        for name, words in held.items():
             html = f'<a href="{here.removesuffix("index.html")}{FOLDER}/{name}" download>{name}</a>'
-            line = nodes.paragraph(
-                "", "", nodes.raw("", html, format="html"), nodes.Text(f": {words}")
-            )
-            items += nodes.list_item("", line)
+            line = (nodes.raw("", html, format="html"), nodes.Text(f": {words}"))
+            items += nodes.list_item("", nodes.paragraph("", "", *line))
         return [items]
 
 

@@ -38,7 +38,10 @@ def map_svg(
     found = layered(sizes, edges)
     width, height = found.width + 2 * _MARGIN, found.height + 2 * _MARGIN
     box = f"{-_MARGIN:g} {-_MARGIN:g} {width:g} {height:g}"
-    described = _described(len(names), len(edges))
+    counts = (
+        f"{len(names)} claim{'s' * (len(names) != 1)}, {len(edges)} line{'s' * (len(edges) != 1)}"
+    )
+    described = f"{counts}, each from a claim to one that rests on it, to the right."
     html = [
         '<div class="claim-map">',  # scrolls sideways, by its links too
         f'<svg role="group" viewBox="{box}" width="{width:g}" height="{height:g}" '
@@ -50,25 +53,20 @@ def map_svg(
         state = ledger[one].state
         kind = f"claim-edge claim-{state}" + " claim-weak" * (state in GIVES_WAY)
         html.append(f'<path class="{kind}" d="{_curve(found.edges[one, other])}"/>')
-    heads = "".join(_head(found.edges[edge][-1]) for edge in edges)
+    ends = (found.edges[edge][-1] for edge in edges)
+    heads = "".join(f"M{x:g} {y:g}l-7 -4v8z" for x, y in ends)
     html += [f'<path class="claim-heads" d="{heads}"/>'] if heads else []
     order = sorted(names, key=lambda n: (found.boxes[n][0], found.boxes[n][1], n))
     for name in order:
         inside = _box(lines[name], found.boxes[name], ledger[name], ledger, name == centre)
         words = escape(", ".join(lines[name]))
-        link = f'<a href="{escape(uri(name))}" aria-label="{words}">'
-        html.append(f"{link}{inside}</a>")
+        html.append(f'<a href="{escape(uri(name))}" aria-label="{words}">{inside}</a>')
     return "\n".join([*html, "</svg>", "</div>"])
 
 
 def _width(texts: Sequence[str]) -> int:
     name, *others = texts
     return round(max(_BOLD * len(name), *(_LETTER * len(t) for t in others)) + 2 * _ROOM)
-
-
-def _described(boxes: int, edges: int) -> str:
-    counts = (f"{boxes} claim{'s' * (boxes != 1)}", f"{edges} line{'s' * (edges != 1)}")
-    return f"{counts[0]}, {counts[1]}, each from a claim to one that rests on it, to the right."
 
 
 def _lines(claim: Claim, ledger: Mapping[str, Claim]) -> list[str]:
@@ -114,8 +112,3 @@ def _curve(points: Sequence[Point]) -> str:
             told += f"C{half:g} {y:g} {half:g} {to_y:g} {to_x:g} {to_y:g}"
         x, y = to_x, to_y
     return told
-
-
-def _head(end: Point) -> str:
-    x, y = end
-    return f"M{x:g} {y:g}l-7 -4v8z"

@@ -83,8 +83,7 @@ def toc_of(toc: Any, edition: str) -> Any:
     if isinstance(toc, dict):
         return {key: toc_of(value, edition) for key, value in toc.items()}
     if isinstance(toc, list):
-        kept = [entry for entry in toc if entry.get("file") not in FOR_TEACHERS]
-        return [toc_of(entry, edition) for entry in kept]
+        return [toc_of(one, edition) for one in toc if one.get("file") not in FOR_TEACHERS]
     return toc
 
 

@@ -21,12 +21,8 @@ from sphinx_exercise.directive import ExerciseDirective
 #: What an exercise asks for, the easiest first.
 LEVELS = ("recall", "apply", "extend")
 CHANGE = "# change me"
-_TRY = re.compile(
-    r"^```\{try\} (?P<name>\S+)\n(?P<options>(?::[^\n]*\n)*)(?P<code>.*?)^```$", re.M | re.S
-)
-_ANSWER = re.compile(
-    r"^```\{answer\} (?P<name>\S+)\n(?P<options>(?::[^\n]*\n)*)(?P<code>.*?)^```$", re.M | re.S
-)
+_BLOCK = r"(?ms)^```\{%s\} (?P<name>\S+)\n(?P<options>(?::[^\n]*\n)*)(?P<code>.*?)^```$"
+_TRY, _ANSWER = (re.compile(_BLOCK % name) for name in ("try", "answer"))
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class Check:
         if len(places) != 1:
             what = f"{len(places)} lines of {self.name} end with {CHANGE!r}, one is needed"
             raise ValueError(what)
-        at = places[0]
+        (at,) = places
         indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
         lines[at : at + 1] = [indent + line for line in answer.splitlines()]
         return "\n".join(lines) + "\n"
@@ -78,15 +74,11 @@ def _option(options: str, name: str) -> str:
     return found[1].strip() if found else ""
 
 
-def _level(argument: str) -> str:
-    return directives.choice(argument, LEVELS)
-
-
 class RatedExercise(ExerciseDirective):  # type: ignore[misc]
     """``{exercise}`` with ``:level:`` (recall, apply, extend) and ``:minutes:``."""
 
     option_spec: ClassVar[dict[str, Any]] = ExerciseDirective.option_spec | {
-        "level": _level,
+        "level": lambda argument: directives.choice(argument, LEVELS),
         "minutes": directives.positive_int,
     }
 
@@ -95,11 +87,9 @@ class RatedExercise(ExerciseDirective):  # type: ignore[misc]
         told = [self.options.get("level", "").capitalize()]
         if minutes := self.options.get("minutes"):
             told.append(f"{minutes} minutes")
-        words = ", ".join(filter(None, told))
-        for section in (part for node in made for part in node.findall(nodes.section)):
-            if words:
-                section.insert(0, nodes.paragraph("", f"{words}.", classes=["exercise-about"]))
-            break
+        section = next((part for node in made for part in node.findall(nodes.section)), None)
+        if section is not None and (words := ", ".join(filter(None, told))):
+            section.insert(0, nodes.paragraph("", f"{words}.", classes=["exercise-about"]))
         return made
 
 

@@ -115,13 +115,9 @@ def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0
     if len(finite) == 0:
         raise ValueError(f"line has no finite point to label with {text!r}")
     x, y = finite[np.argmax(finite[:, 0])]
-    look: dict[str, Any] = {
-        "va": "center",
-        "color": ink(str(line.get_color())),
-        "annotation_clip": False,
-    }
-    at = (float(x), float(y))
-    return ax.annotate(text, at, xytext=(dx, dy), textcoords="offset points", **look)
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
+    at, color = (float(x), float(y)), ink(str(line.get_color()))
+    return ax.annotate(text, at, xytext=(dx, dy), color=color, **look)
 
 
 def draw_table(

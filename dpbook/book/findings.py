@@ -134,12 +134,7 @@ def part_words(part: Part) -> str:
 
 
 def _compared(
-    what: str,
-    value: Any,
-    limit: Any,
-    sign: str,
-    slack: float,
-    error: float | None,
+    what: str, value: Any, limit: Any, sign: str, slack: float, error: float | None
 ) -> Finding:
     """The entry that goes farthest beyond its limit, and whether that is within the slack."""
     if not isinstance(what, str) or not what.strip():

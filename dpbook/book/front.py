@@ -101,15 +101,9 @@ def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
     for paper in papers:
         of_paper = [claim for claim in claims if claim.paper == paper and not claim.same_as]
         bars.append({"paper": paper, "total": len(of_paper), "parts": _parts(of_paper)})
-    return _TEMPLATES.get_template("front.html.j2").render(
-        words=finding(claims),
-        since=since(later),
-        group=SINCE,
-        bars=bars,
-        key=_parts(claims),
-        ledger=uri,
-        further=further,
-    )
+    shown = {"group": SINCE, "bars": bars, "key": _parts(claims), "ledger": uri, "further": further}
+    template = _TEMPLATES.get_template("front.html.j2")
+    return template.render(shown, words=finding(claims), since=since(later))
 
 
 def finding(claims: Iterable[Claim]) -> str:

@@ -40,19 +40,8 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
 _MIXERS = (2654435761, 2246822519, 3266489917)
 #: The texts of a row of the ledger.
 _FIELDS = (
-    *(
-        "says",
-        "remark",
-        "scope",
-        "beyond",
-        "spares",
-        "heading",
-        "quote",
-        "printed",
-        "wrong",
-        "repair",
-    ),
-    *("reconsider", "where", "labels", "withdrawn", "severity", "failed"),
+    *("says", "remark", "scope", "beyond", "spares", "heading", "quote", "printed", "wrong"),
+    *("repair", "reconsider", "where", "labels", "withdrawn", "severity", "failed"),
 )
 
 
@@ -63,19 +52,11 @@ def problems(root: Path, out: Path, profile: str, pages: Sequence[str] | None = 
     """
     if not (root / FOLDER).is_dir():
         return []
-    kinds = [(TEXT, texts(root))]
-    if profile in PROFILES:
-        kinds.append((profile, gathered(_executed(root, out))))
     found = []
-    for kind, now in kinds:
-        stored = load(root, kind)
-        if pages is not None:
-            stored, now = (
-                {name: line for name, line in side.items() if name.split()[0] in pages}
-                for side in (stored, now)
-            )
-        told = differences(stored, now)
-        found += [f"{name}: {words}" for name, words in told.items() if words != ROUNDING]
+    for kind, now in _now(root, out, profile).items():
+        for name, words in differences(load(root, kind), now).items():
+            if words != ROUNDING and (pages is None or name.split()[0] in pages):
+                found.append(f"{name}: {words}")
     return found
 
 
@@ -87,10 +68,9 @@ def renew(root: Path, out: Path, profile: str, because: str) -> list[str]:
             f"{len(moved)} lines moved, such as {moved[0][:200]!r}; say why, in three words or "
             "more: dpbook lock --because '...'"
         )
-    write_whole(root / FOLDER / f"{TEXT}.tsv", _text(texts(root)))
-    if profile in PROFILES:
-        found = gathered(_executed(root, out))
-        write_whole(root / FOLDER / f"{profile}.tsv", _text(found))
+    for kind, now in _now(root, out, profile).items():
+        lines = (f"{name}\t{now[name]}\n" for name in sorted(now))
+        write_whole(root / FOLDER / f"{kind}.tsv", "".join(lines))
     if moved:
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
         names = ", ".join(sorted({line.split(": ", 1)[0] for line in moved}))
@@ -102,9 +82,13 @@ def renew(root: Path, out: Path, profile: str, because: str) -> list[str]:
     return moved
 
 
-def _executed(root: Path, out: Path) -> list[Path]:
+def _now(root: Path, out: Path, profile: str) -> dict[str, dict[str, str]]:
+    """What is to be kept, by its kind: the texts, and what was found if the profile is kept."""
+    if profile not in PROFILES:
+        return {TEXT: texts(root)}
     names = sorted(path.name for path in (root / "notebooks").glob("*.ipynb"))
-    return [*(out / "executed" / "notebooks" / name for name in names), errata.executed_copy(out)]
+    executed = [out / "executed" / "notebooks" / name for name in names]
+    return {TEXT: texts(root), profile: gathered([*executed, errata.executed_copy(out)])}
 
 
 def gathered(executed: Iterable[Path]) -> dict[str, str]:
@@ -128,11 +112,9 @@ def _said(executed: Path) -> Iterator[tuple[str, Any]]:
                 yield f"{page} says {output['metadata']['scrapbook']['name']}", value
             elif result := data.get(errata.MIME):
                 yield f"{page} {result['name']}", result["output"]
-            else:
-                text = "".join(_seen(output, data))
-                if text:
-                    yield f"{page} shows {cell['id']} {shown}", _print(text)
-                    shown += 1
+            elif text := _seen(output, data):
+                yield f"{page} shows {cell['id']} {shown}", _print(text)
+                shown += 1
 
 
 def _strength(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,10 +189,6 @@ def load(root: Path, kind: str) -> dict[str, str]:
     path = root / FOLDER / f"{kind}.tsv"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return {name: line for name, _, line in (text.partition("\t") for text in lines)}
-
-
-def _text(lines: Mapping[str, str]) -> str:
-    return "".join(f"{name}\t{lines[name]}\n" for name in sorted(lines))
 
 
 def differences(stored: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ A page depends on the modules that its imports reach and on no others.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
@@ -21,12 +22,11 @@ from typing import Any
 from dpbook.book.about import about, words
 from dpbook.book.editions import EDITIONS, place
 from dpbook.book.ledger import entries_of, raw_entries
+from dpbook.book.output import read_json
 from dpbook.book.pages import Page, PageError
 
 # What a cell can see of its claims; the other fields are only shown.
-_CLAIM_FIELDS = (
-    *("id", "kind", "status", "verdict", "tier", "scope", "report", "severity", "rebuilt"),
-)
+_CLAIM_FIELDS = tuple("id kind status verdict tier scope report severity rebuilt".split())
 # How the statements of a package begin that only hands out what its modules hold.
 _ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "requirements.lock")
@@ -55,7 +55,10 @@ def page_keys(
     folders = {module.parent for module in modules}
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
     below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
-    claims = _claims_of(page, root)
+    ledger = root / "book" / "claims.yml"
+    entries = raw_entries(ledger) if ledger.is_file() else []  # the check of the ledger reports it
+    mine = entries_of(page.name, "\n".join(page.code_cells), entries)
+    claims = [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
     here = environment(root)
     parts = ([cells, dict(parameters), claims, below, here] for parameters in settings)
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
@@ -116,11 +119,10 @@ def environment_of(out: Path) -> dict[str, str]:
 
 def stamp_of(executed: Path) -> dict[str, Any]:
     """What the runner wrote into an executed copy; empty if there is none."""
-    try:
-        stamp = json.loads(executed.read_text(encoding="utf-8"))["metadata"]["dpbook"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return stamp if isinstance(stamp, dict) else {}
+    with contextlib.suppress(KeyError, TypeError):
+        stamp = read_json(executed)["metadata"]["dpbook"]
+        return stamp if isinstance(stamp, dict) else {}
+    return {}
 
 
 def _below(folder: Path) -> list[Path]:
@@ -138,23 +140,17 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _claims_of(page: Page, root: Path) -> list[dict[str, Any]]:
-    ledger = root / "book" / "claims.yml"
-    entries = raw_entries(ledger) if ledger.is_file() else []  # the check of the ledger reports it
-    mine = entries_of(page.name, "\n".join(page.code_cells), entries)
-    return [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in mine]
-
-
 def reached(sources: Iterable[str], root: Path) -> set[Path]:
     """The files of ``dpbook`` that some sources import, directly or through each other."""
     found: set[Path] = set()
     # Without the lines that are commands of IPython.
     plain = (re.sub(r"(?m)^\s*[%!].*$", "", source) for source in sources)
-    todo = [p for source in plain for p in _imports(_names(_tree(source, "a cell")), root)]
+    todo = [p for s in plain for name in _names(_tree(s, "a cell")) for p in _files(name, root)]
     while todo:
         if (path := todo.pop()) not in found:
             found.add(path)
-            todo += _imports(_names_in(path, path.stat().st_mtime_ns), root)
+            names = _names_in(path, path.stat().st_mtime_ns)
+            todo += [file for name in names for file in _files(name, root)]
     return found
 
 
@@ -183,11 +179,6 @@ def _names(tree: ast.Module) -> Iterator[str]:
             package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             names = (package + alias.name for alias in node.names)
             yield from (name for name in names if name.startswith("dpbook."))
-
-
-def _imports(names: Iterable[str], root: Path) -> Iterator[Path]:
-    for name in names:
-        yield from _files(name, root)
 
 
 def _files(name: str, root: Path) -> Iterator[Path]:

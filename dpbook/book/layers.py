@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 Size = tuple[float, float]
 Point = tuple[float, float]
@@ -139,12 +139,8 @@ def _ordered(columns: list[list[_Node]], steps: Sequence[tuple[_Node, _Node]]) -
         made: dict[int, list[_Node]] = {}
         indices = range(len(columns)) if turn % 2 == 0 else range(len(columns) - 1, -1, -1)
         for index in indices:
-            means = {
-                node: sum(place[n] for n in near[node]) / len(near[node])
-                if node in near
-                else float(place[node])
-                for node in columns[index]
-            }
+            beside = {node: [place[n] for n in near.get(node, [node])] for node in columns[index]}
+            means = {node: sum(places) / len(places) for node, places in beside.items()}
             made[index] = sorted(columns[index], key=means.__getitem__)  # stable
             place |= {node: at for at, node in enumerate(made[index])}
         columns = [made[index] for index in range(len(columns))]
@@ -158,9 +154,7 @@ def _crossings(columns: Sequence[Sequence[_Node]], steps: Sequence[tuple[_Node, 
     found = 0
     for column in range(len(columns) - 1):
         ends = sorted((place[a][1], place[b][1]) for a, b in steps if place[a][0] == column)
-        found += sum(
-            ends[i][1] > ends[j][1] for i in range(len(ends)) for j in range(i + 1, len(ends))
-        )
+        found += sum(one[1] > other[1] for one, other in combinations(ends, 2))
     return found
 
 

@@ -172,14 +172,17 @@ def _parsed(path: Path, changed: int, size: int) -> list[Any]:
 
 @lru_cache(maxsize=4)
 def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
-    complaints = _written if path.suffix == ".json" else _complaints
+    written = path.suffix == ".json"  # by a build, for a browser: valid, and of one page alone
     problems: list[str] = []
     good: dict[str, dict[str, Any]] = {}
     for number, entry in enumerate(_parsed(path, changed, size), start=1):
         name = entry.get("id") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name.strip():
             problems.append(f"entry {number} of {path.name}: needs an id, got {entry!r:.80}")
-        elif found := [*complaints(entry), *["the id occurs twice"] * (name in good)]:
+        elif found := [
+            *([] if written else _complaints(entry)),
+            *["the id occurs twice"] * (name in good),
+        ]:
             problems += [f"{name}: {problem}" for problem in found]
         else:
             good[name] = entry
@@ -194,22 +197,16 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
             if "rests_on" in taken:
                 taken["rests_on"] = own_names(taken["rests_on"], entry["paper"], good)
             ledger[name] = Claim(**({"notebook": None} | entry | taken))
-    known = (None, *good) if path.suffix != ".json" else ()
     for claim in ledger.values():
-        if known and claim.consequence_of not in known:
+        if not written and claim.consequence_of not in (None, *good):
             words = f"consequence_of is {claim.consequence_of!r}, must be another claim"
             problems.append(f"{claim.id}: {words}")
-    if path.suffix != ".json" and not problems:  # in a browser a page has its own entries alone
+    if not written and not problems:
         rests = {name: claim.rests_on for name, claim in ledger.items()}
         problems += graph_problems(rests, path.name)
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger
-
-
-def _written(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Nothing: what a build has written was valid."""
-    yield from ()
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.around import repaired_words, upstream_words
 from dpbook.book.drawing import map_svg
 from dpbook.book.ledger import Claim
-from dpbook.book.sphinx_ext import Row, _badge, _ledger, _row_uri, _table, map_uri
+from dpbook.book.sphinx_ext import Row, _badge, _ledger, _mark, _table, map_uri
 from dpbook.book.supports import gives_way, users
 
 _HEAD = ("Claim", "Rests on", "Used by", "Upstream")
@@ -25,7 +25,7 @@ class MapDirective(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        ledger = self.ledger()
+        ledger = _ledger(self.env)
         group = self.arguments[0].strip()
         mine = [claim for claim in ledger.values() if claim.group == group]
         if not mine:
@@ -36,20 +36,15 @@ class MapDirective(SphinxDirective):
         edges = [(support, claim.id) for claim in mine for support in claim.rests_on]
         title = f"Map of the claims: {group}"
         svg = map_svg(shown, ledger, self.uri, key="map", title=title, edges=edges)
-        found: list[nodes.Node] = [_raw(svg), *self.folded(mine)]
-        found += [self.section(claim) for claim in mine]
-        return found
-
-    def ledger(self) -> dict[str, Claim]:
-        return _ledger(self.env)
+        return [_raw(svg), *self.folded(mine), *map(self.section, mine)]
 
     def uri(self, name: str) -> str:
         """The address of the graphic around a claim."""
-        return map_uri(self.env, self.ledger()[name])
+        return map_uri(self.env, _ledger(self.env)[name])
 
     def folded(self, claims: Sequence[Claim]) -> list[nodes.Node]:
         """The facts of a graphic as a table, folded."""
-        ledger = self.ledger()
+        ledger = _ledger(self.env)
         by = users(ledger)
         rows: list[Row] = [
             [
@@ -65,36 +60,30 @@ class MapDirective(SphinxDirective):
 
     def section(self, claim: Claim) -> nodes.section:
         """One claim with its supports and its users."""
-        ledger = self.ledger()
+        ledger = _ledger(self.env)
         by = users(ledger)[claim.id]
         section = nodes.section(ids=[f"map-{claim.id}"], names=[f"map-{claim.id}".lower()])
         section += nodes.title("", claim.id)
-        section += nodes.paragraph("", "", _badge(claim, _row_uri(self.env, claim.id)))
+        section += nodes.paragraph("", "", _badge(self.env, claim))
         names = [*claim.rests_on, claim.id, *by]
         edges = [(support, claim.id) for support in claim.rests_on]
         edges += [(claim.id, user) for user in by]
         if edges:
-            key, title = f"map-{claim.id}", f"Around {claim.id}"
-            svg = map_svg(
-                names, ledger, self.uri, key=key, title=title, centre=claim.id, edges=edges
-            )
-            section += _raw(svg)
+            about = {"key": f"map-{claim.id}", "title": f"Around {claim.id}", "centre": claim.id}
+            section += _raw(map_svg(names, ledger, self.uri, **about, edges=edges))
         for words, others in (("Rests on", claim.rests_on), ("Used by", by)):
             shown = self.badges(others) or [nodes.Text("nothing else in the ledger")]
             section += nodes.paragraph("", "", nodes.strong(text=f"{words}: "), *shown)
-        for told in (repaired_words(claim, ledger), upstream_words(claim, ledger)):
-            if told:
-                section += nodes.paragraph("", told, classes=["claim-upstream"])
+        for told in filter(None, (repaired_words(claim, ledger), upstream_words(claim, ledger))):
+            section += nodes.paragraph("", told, classes=["claim-upstream"])
         return section
 
     def badge(self, claim: Claim) -> nodes.Element:
-        return _badge(claim, self.uri(claim.id))
+        return _mark(claim, self.uri(claim.id), f"{claim.id} ")
 
     def badges(self, names: Sequence[str]) -> list[nodes.Node]:
-        found: list[nodes.Node] = []
-        for name in names:
-            found += [nodes.Text(" ")] * bool(found) + [self.badge(self.ledger()[name])]
-        return found
+        ledger = _ledger(self.env)
+        return [n for name in names for n in (nodes.Text(" "), self.badge(ledger[name]))][1:]
 
 
 class UpstreamDirective(MapDirective):
@@ -104,16 +93,14 @@ class UpstreamDirective(MapDirective):
     final_argument_whitespace = False
 
     def run(self) -> list[nodes.Node]:
-        ledger = self.ledger()
+        ledger = _ledger(self.env)
         rows: list[Row] = []
         for group in dict.fromkeys(claim.group for claim in ledger.values()):
             mine = [claim for claim in ledger.values() if claim.group == group]
             found = [gives_way(claim, ledger) for claim in mine]
-            counts = [
-                sum(up is not None and not up.shielded for up in found),
-                sum(up is not None and up.shielded for up in found),
-                sum(bool(repaired_words(claim, ledger)) for claim in mine),
-            ]
+            shielded = [up.shielded for up in found if up]
+            mended = sum(bool(repaired_words(claim, ledger)) for claim in mine)
+            counts = [shielded.count(False), shielded.count(True), mended]
             uri = map_uri(self.env, mine[0]).partition("#")[0]
             name = nodes.reference("", group, refuri=uri, internal=True)
             lines = sum(len(claim.rests_on) for claim in mine)

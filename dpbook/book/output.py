@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from dpbook.book.pages import PageError
 
@@ -61,6 +63,14 @@ def sole_build(root: Path, out: Path) -> Iterator[None]:
         if (out / OLD).exists() and not (out / "html").exists():  # killed between two renamings
             (out / OLD).rename(out / "html")
         yield
+
+
+def read_json(path: Path) -> Any:
+    """What a file of JSON holds; None if it is missing or torn."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -19,10 +19,12 @@ from dpbook.book.front import page_link
 from dpbook.book.ledger import Claim
 from dpbook.book.pages import PageError
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx_ext import ClaimsDirective, _badge, _row_uri, _table
+from dpbook.book.sphinx_ext import ClaimsDirective, _badge, _table
 
 FILE = "book/plans.yml"
 _FIELDS = {"title", "pages", "papers", "know", "bring", "question", "exercise"}
+_FACTS = {"In the papers": "papers", "What you should know": "know", "Bring": "bring"}
+_FACTS |= {"Question to prepare": "question", "Exercise for the meeting": "exercise"}
 _LINES = 7  # for notes, at the foot of a hand-out
 
 Session = dict[str, Any]
@@ -94,8 +96,7 @@ class ReadingPlanDirective(PlanDirective):
     def run(self) -> list[nodes.Node]:
         plans, optional = self.plans()
         if self.arguments[0] == "optional":
-            rest = nodes.paragraph("", "", *self.pages(optional), nodes.Text("."))
-            return [rest]
+            return [nodes.paragraph("", "", *self.pages(optional), nodes.Text("."))]
         by_name = {plan["name"]: plan for plan in plans}
         if self.arguments[0] not in by_name:
             raise self.error(f"no plan {self.arguments[0]!r}; there are {', '.join(by_name)}")
@@ -139,20 +140,14 @@ class HandoutsDirective(PlanDirective):
         sheet += nodes.title(text=title)
         read = self.pages(session["pages"])
         read += [nodes.Text(f" ({self.time(session['pages'])} minutes)")]
-        facts: list[tuple[str, list[nodes.Node]]] = [("Read before", read)]
-        if more(session):
-            facts.append(("For more", self.pages(more(session))))
-        facts.append(("In the papers", self.inline(session["papers"])))
-        facts.append(("What you should know", self.inline(session["know"])))
-        facts.append(("Bring", self.inline(session["bring"])))
-        facts.append(("Question to prepare", self.inline(session["question"])))
-        facts.append(("Exercise for the meeting", self.inline(session["exercise"])))
-        if claims := list(self.claims(session, ledger)):
-            facts.append(("Claims on these pages", claims))
+        facts = {"Read before": read, "For more": self.pages(more(session))}
+        facts |= {term: self.inline(session[field]) for term, field in _FACTS.items()}
+        facts["Claims on these pages"] = list(self.claims(session, ledger))
         listed = nodes.definition_list(classes=["handout-facts"])
-        for term, inside in facts:
-            definition = nodes.definition("", nodes.paragraph("", "", *inside))
-            listed += nodes.definition_list_item("", nodes.term(text=term), definition)
+        for term, inside in facts.items():
+            if inside:
+                definition = nodes.definition("", nodes.paragraph("", "", *inside))
+                listed += nodes.definition_list_item("", nodes.term(text=term), definition)
         notes = '<div class="handout-notes" aria-hidden="true">' + "<hr>" * _LINES + "</div>"
         sheet += [listed, nodes.raw("", notes, format="html")]
         return sheet
@@ -162,8 +157,7 @@ class HandoutsDirective(PlanDirective):
         for claim in ledger.values():
             here = claim.checked and claim.notebook in session["pages"]
             if here and claim.paper != "BOOK":
-                yield _badge(claim, _row_uri(self.env, claim.id))
-                yield nodes.Text(" ")
+                yield from (_badge(self.env, claim), nodes.Text(" "))
 
 
 class TaughtDirective(PlanDirective):

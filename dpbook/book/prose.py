@@ -97,18 +97,14 @@ def slider(
     numbers = {
         head: [abs(float(row[head])) for row in listed] for head, number in heads[1:] if number
     }
+    shared = {head: [x / (max(column) or 1.0) for x in column] for head, column in numbers.items()}
     shares = [
-        [
-            numbers[head][at] / (max(numbers[head]) or 1.0) if head in numbers else None
-            for head in others
-        ]
+        [shared[head][at] if head in shared else None for head in others]
         for at in range(len(listed))
     ]
     data = escape(json.dumps({"rows": texts, "shares": shares}))
-    lines = [
-        f'<dt>{escape(head)}</dt><dd><span></span><i aria-hidden="true"></i></dd>'
-        for head in others
-    ]
+    empty = '<span></span><i aria-hidden="true"></i>'
+    lines = [f"<dt>{escape(head)}</dt><dd>{empty}</dd>" for head in others]
     control = (
         f'<label>{escape(over)} <input type="range" min="0" max="{len(listed) - 1}" step="1" '
         f'value="{start}"> <output></output></label>'

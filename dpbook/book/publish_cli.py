@@ -77,9 +77,8 @@ def _errata(given: argparse.Namespace, root: Path) -> int:
     versions = compare.released(root)
     if given.since not in versions:
         known = ", ".join(versions) or "none"
-        raise PageError(
-            f"--since {given.since!r} is no version that was given out; there are {known}"
-        )
+        told = f"--since {given.since!r} is no version that was given out"
+        raise PageError(f"{told}; there are {known}")
     before, after = versions[given.since], compare.load(_claims(root))
     found = compare.changes(before, after)
     print(*found, compare.summary(before, after, found), sep="\n")

@@ -42,9 +42,7 @@ SEVERITY_HEADINGS = {
     "wording": "The words say something else",
 }
 #: Chapters of the errata, the gravest first; what is merely loose, empty or a slip comes last.
-CHAPTERS = {
-    "privacy": "A privacy guarantee is broken",
-    "conclusion": "The conclusion changes",
+CHAPTERS = SEVERITY_HEADINGS | {
     "proof": "The statement or its proof needs a correction, the conclusion does not",
     "constant": "A constant is another one",
     "wording": "Right in substance, with another argument",
@@ -228,9 +226,8 @@ def card_html(
         passed = claim.spares and record.get("score", {}).get("spared")
         told = [strength.words(record), passed and f"Why it passes some: {claim.spares}"]
         said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in told if one)
-        tables.append(
-            f"<details><summary>how strict this check is</summary>{said}{shown}</details>"
-        )
+        summary = "<summary>how strict this check is</summary>"
+        tables.append(f"<details>{summary}{said}{shown}</details>")
     html += [*tables, f"<p>{around}</p>"] if around else tables
     return "\n".join([*html, "</div>"])
 
@@ -265,12 +262,9 @@ def table_html(
 
 def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str:
     """The same card as plain text."""
-    lines = [f"{claim.id}: {state_words(claim)}", *findings(record, claim, problems)]
-    lines += measurements(record)
-    lines += [
-        f"{claim.label(key)}: {format_number(value)}" for key, value in record["report"].items()
-    ]
-    return "\n  ".join(lines)
+    said = [*findings(record, claim, problems), *measurements(record)]
+    said += [f"{claim.label(key)}: {format_number(x)}" for key, x in record["report"].items()]
+    return "\n  ".join([f"{claim.id}: {state_words(claim)}", *said])
 
 
 def state_counts(claims: Iterable[Claim]) -> dict[str, int]:

@@ -100,9 +100,8 @@ def _inside(node: Tag, folder: Path) -> str:
         del one["id"]
     for picture in copy.find_all("img"):
         path = folder / str(picture["src"])
-        kind = _PICTURES[path.suffix]
         data = base64.b64encode(path.read_bytes()).decode("ascii")
-        picture["src"] = f"data:{kind};base64,{data}"
+        picture["src"] = f"data:{_PICTURES[path.suffix]};base64,{data}"
     return str(copy)
 
 

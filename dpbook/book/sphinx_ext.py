@@ -64,11 +64,9 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         record = bundle.pop(RECORD_MIME)
         bundle.pop(CERTIFICATE_MIME, None)
         if claim := _ledger(app.env).get(record["id"]):
+            beside = _row_uri(app.env, claim.id), around(app.env, claim)
             problems = record_problems(record, claim)
-            href = _row_uri(app.env, claim.id)
-            bundle["text/html"] = report.card_html(
-                record, claim, problems, href, around(app.env, claim)
-            )
+            bundle["text/html"] = report.card_html(record, claim, problems, *beside)
     source[0] = json.dumps(notebook_of(notebook, this_edition()))
 
 
@@ -81,24 +79,16 @@ def _cells(notebook: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-class BadgeRole(SphinxRole):
-    """``{badge}`CCW25-ALG2```: the state of a claim, linking to its row in the ledger."""
+class StateRole(SphinxRole):
+    """``{badge}`CCW25-ALG2``` and ``{verdict}``, in words: how a claim stands, with its row."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name = self.text.strip()
-        if claim := _ledger(self.env).get(name):
-            return [_badge(claim, _row_uri(self.env, name))], []
-        return _unknown(self, name, f"badge: {name!r} is not in book/claims.yml")
-
-
-class VerdictRole(SphinxRole):
-    """``{verdict}`CCW25-ALG2```: the ledger's words on a claim, linking to its row."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        name = self.text.strip()
-        if claim := _ledger(self.env).get(name):
-            return [_link(report.state_words(claim), _row_uri(self.env, name))], []
-        return _unknown(self, name, f"verdict: {name!r} is not in book/claims.yml")
+        if (claim := _ledger(self.env).get(name)) is None:
+            return _unknown(self, name, f"{self.name}: {name!r} is not in book/claims.yml")
+        if self.name == "badge":
+            return [_badge(self.env, claim)], []
+        return [_link(report.state_words(claim), _row_uri(self.env, name))], []
 
 
 class ClaimsDirective(SphinxDirective):
@@ -162,9 +152,8 @@ class LedgerDirective(ClaimsDirective):
         says.append(nodes.raw("", around(self.env, claim), format="html"))
         # An id on the row itself is lost by the HTML writer; one inside the first cell is kept.
         name: list[nodes.Node] = [_facts(claim, f"ledger-{claim.id}"), nodes.literal(text=claim.id)]
-        badge = _badge(claim, None, with_id=False)
         facts = (claim.paper, claim.where, claim.kind)
-        return [name, *facts, says, [badge], self.evidence(claim, record)]
+        return [name, *facts, says, [_mark(claim)], self.evidence(claim, record)]
 
 
 class ErrataDirective(ClaimsDirective):
@@ -200,7 +189,7 @@ class ErrataDirective(ClaimsDirective):
         """One erratum in the table: the finding, which leads to its section."""
         uri = _uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}")
         link = nodes.reference("", "", *self.inline(claim.heading), refuri=uri, internal=True)
-        badge = _badge(claim, _row_uri(self.env, claim.id), with_id=False)
+        badge = _mark(claim, _row_uri(self.env, claim.id))
         return [f"{claim.paper}, {claim.where}", [link], [badge]]
 
     def open_row(self, claim: Claim) -> Row:
@@ -229,15 +218,13 @@ class ErrataDirective(ClaimsDirective):
         section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
         section += nodes.title("", "", *self.inline(claim.heading))
         words = nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}")
-        badge = _badge(claim, _row_uri(self.env, claim.id))
-        section += nodes.paragraph("", "", _facts(claim), badge, words)
+        section += nodes.paragraph("", "", _facts(claim), _badge(self.env, claim), words)
         if claim.consequence_of:
             other = _link(claim.consequence_of, _row_uri(self.env, claim.consequence_of))
             section += _labelled("No mistake of its own: ", [nodes.Text("it follows from "), other])
         if claim.quote:
-            section += _labelled(
-                "In the words of our copy. ", [nodes.Text(f"“{claim.quote.replace('*', '')}”")]
-            )
+            quote = nodes.Text(f"“{claim.quote.replace('*', '')}”")
+            section += _labelled("In the words of our copy. ", [quote])
         section += _labelled("How we read it. ", self.inline(claim.printed))
         section += _labelled(f"{report.failure_head(claim)}. ", self.inline(claim.wrong))
         section += _labelled("Repair. ", self.inline(claim.repair))
@@ -277,9 +264,8 @@ class WithdrawnDirective(ClaimsDirective):
         told.sort(key=lambda pair: pair[1]["date"], reverse=True)  # stable: then as in the ledger
         rows: list[Row] = []
         for claim, entry in told:
-            badge = _badge(claim, _row_uri(self.env, claim.id))
             texts = (self.inline(entry[field]) for field in ("said", "reason"))
-            rows.append([entry["date"], [badge], *texts])
+            rows.append([entry["date"], [_badge(self.env, claim)], *texts])
         return [_table(("Date", "Now", "What we said", "Why not"), rows, "claims-withdrawn")]
 
 
@@ -290,24 +276,20 @@ class BenchDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         results = _read(self.env, Path(self.env.srcdir, "_build", "bench.json"))
-        if results is None:
-            text = "This copy of the book was built before make bench ran, so there is no table."
-            return [nodes.paragraph(text=text)]
         sizes = self.arguments == ["sizes"]
-        shown = [result for result in results if result.get("size", False) == sizes]
+        shown = [result for result in results or () if result.get("size", False) == sizes]
         if not shown:
-            return [
-                nodes.paragraph(text="This copy of the book was built before they were measured.")
-            ]
+            ran = (
+                "make bench ran, so there is no table" if results is None else "they were measured"
+            )
+            return [nodes.paragraph(text=f"This copy of the book was built before {ran}.")]
         rows = [size_row(result) if sizes else bench_row(result) for result in shown]
-        cells = [list(row.values()) for row in rows]
-        return [_table(list(rows[0]), cells)]
+        return [_table(list(rows[0]), [list(row.values()) for row in rows])]
 
 
 def second_machine(env: BuildEnvironment) -> list[dict[str, Any]] | None:
     """What ``make live-check`` found for each page in a browser, if it ran before this build."""
-    found: list[dict[str, Any]] | None = _read(env, Path(env.srcdir, "_build", "live.json"))
-    return found
+    return _read(env, Path(env.srcdir, "_build", "live.json"))
 
 
 def second_machine_words(rows: Sequence[dict[str, Any]]) -> str:
@@ -328,23 +310,17 @@ class LiveDirective(SphinxDirective):
             text = "This copy of the book was built before make live-check ran: there is no table."
             return [nodes.paragraph(text=text)]
         head = ("page", "start (s)", "in all (s)", "loaded (MB)", "claims", "the same")
-        cells: list[Row] = [
-            [
-                row["page"],
-                *(f"{row[key]:.1f}" for key in ("start", "seconds")),
-                f"{row['bytes'] / 1e6:.1f}",
-                *(str(row[key]) for key in ("claims", "same")),
-            ]
-            for row in rows
-        ]
+        cells: list[Row] = []
+        for row in rows:
+            measured = (row["start"], row["seconds"], row["bytes"] / 1e6)
+            texts = (*(f"{x:.1f}" for x in measured), str(row["claims"]), str(row["same"]))
+            cells.append([row["page"], *texts])
         return [nodes.paragraph(text=second_machine_words(rows)), _table(head, cells)]
 
 
 def bench_row(result: dict[str, Any]) -> dict[str, str]:
     """One case of ``bench.json`` as texts, by the heading of their column."""
-    return {
-        "case": result["case"],
-        "peer": result["peer"],
+    return {key: result[key] for key in ("case", "peer")} | {
         "ours (ms)": _plain(1e3 * result["ours_s"]),
         "peer (ms)": _plain(1e3 * result["peer_s"]),
         "ratio": _plain(result["ratio"]),
@@ -438,12 +414,15 @@ def _link(text: str, uri: str, **attributes: Any) -> nodes.reference:
     return nodes.reference("", text, refuri=uri, internal=True, **attributes)
 
 
-def _badge(claim: Claim, uri: str | None, with_id: bool = True) -> nodes.Element:
-    text = f"{claim.id} " * with_id + report.badge_words(claim)
+def _badge(env: BuildEnvironment, claim: Claim) -> nodes.Element:
+    """The id and the state of a claim, linking to its row in the ledger."""
+    return _mark(claim, _row_uri(env, claim.id), f"{claim.id} ")
+
+
+def _mark(claim: Claim, uri: str = "", before: str = "") -> nodes.Element:
+    text = before + report.badge_words(claim)
     classes = ["claim-badge", f"claim-{claim.state}", *["claim-privacy"] * claim.breaks_privacy]
-    if uri is None:
-        return nodes.inline(text, text, classes=classes)
-    return _link(text, uri, classes=classes)
+    return _link(text, uri, classes=classes) if uri else nodes.inline(text, text, classes=classes)
 
 
 def _chapter(name: str, heading: str, children: Sequence[nodes.Node]) -> nodes.section:
@@ -484,8 +463,8 @@ def _warn(message: str, docname: str, subtype: str) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
-    app.add_role("badge", BadgeRole())
-    app.add_role("verdict", VerdictRole())
+    app.add_role("badge", StateRole())
+    app.add_role("verdict", StateRole())
     app.add_directive("claims-ledger", LedgerDirective)
     app.add_directive("claims-errata", ErrataDirective)
     app.add_config_value("book_contact", "", "html")

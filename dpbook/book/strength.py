@@ -69,8 +69,7 @@ def score(
     """How many mutants a statement has, how many say less, and the names of those that pass.
 
     A part that would pass with its sign turned as well is one that the values attain.  The test
-    runs in a process of its own, so that it takes no draw from the generators of
-    the page.
+    runs in a process of its own, so that it takes no draw from the generators of the page.
     """
     near = list(mutants(statement, vary))
     outcomes = _elsewhere(lambda: [_outcome(test, one, parts) for _, one in near]) if near else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the ledger asks this module whether its graph is one
@@ -16,19 +17,8 @@ if TYPE_CHECKING:  # the ledger asks this module whether its graph is one
 
 #: Every state of a claim, the gravest for what rests on it first; nowhere else is this order.
 WORST_FIRST = (
-    "refuted",
-    "false-repaired",
-    "unproved",
-    "empty",
-    "undecided",
-    "not-judged",
-    "pending",
-    "shape-only",
-    "proof-repaired",
-    "slip",
-    "holds-loosely",
-    "holds",
-    "definition",
+    *("refuted", "false-repaired", "unproved", "empty", "undecided", "not-judged", "pending"),
+    *("shape-only", "proof-repaired", "slip", "holds-loosely", "holds", "definition"),
 )
 #: The states in which a printed statement gives no support: false, unproved or without content.
 GIVES_WAY = WORST_FIRST[:4]
@@ -54,16 +44,12 @@ def graph_problems(rests: Mapping[str, Sequence[str]], file: str) -> Iterator[st
     found = False
     for name, supports in rests.items():
         for at, support in enumerate(supports):
-            complaint = (
-                "is the claim itself"
-                if support == name
-                else "must be the id of another claim of this file"
-                if support not in rests
-                else "is named twice"
-                if support in supports[:at]
-                else ""
-            )
-            if complaint:
+            wrong = {
+                "is the claim itself": support == name,
+                "must be the id of another claim of this file": support not in rests,
+                "is named twice": support in supports[:at],
+            }
+            if complaint := next(compress(wrong, wrong.values()), ""):
                 found = True
                 yield f"{name}: rests_on in {file}: {support!r} {complaint}"
     if not found:
@@ -158,6 +144,5 @@ def repaired_supports(claim: Claim, ledger: Mapping[str, Claim]) -> list[str]:
 
 def _mended(support: Claim) -> bool:
     """Whether a result of this book's own may use it, whatever it rests on in print."""
-    if support.state in GIVES_WAY[1:]:
-        return True
-    return support.paper != "BOOK" and support.state not in ("refuted", *_OPEN)
+    ours = support.paper == "BOOK"
+    return support.state in GIVES_WAY[1:] or not (ours or support.state in ("refuted", *_OPEN))

@@ -21,7 +21,7 @@ from dpbook.book.collect import ledger_problems, records_in
 from dpbook.book.grid import Task, plan
 from dpbook.book.keys import page_key
 from dpbook.book.ledger import load_ledger
-from dpbook.book.output import sole_build, write_whole
+from dpbook.book.output import read_json, sole_build, write_whole
 from dpbook.book.pages import PageError, read_page
 from dpbook.book.runner import Job, Outcome, run_pages
 
@@ -67,10 +67,7 @@ def sweep(
 
 def kept_result(task: Task, out: Path) -> Result | None:
     """What is there of a task, a failure too; None if it did not run as it stands now."""
-    try:
-        found = json.loads((out / "tasks" / f"{task.name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    found = read_json(out / "tasks" / f"{task.name}.json")
     return found if isinstance(found, dict) and found.get("key") == task.key else None
 
 
@@ -96,11 +93,10 @@ def _run_here(
         died.append(by_key[outcome.job.key]) if _died(outcome) else final(outcome)
 
     def run(chosen: Sequence[Task], done: Callable[[Outcome], None]) -> None:
+        places = [folder / task.name / f"{task.page.name}.ipynb" for task in chosen]
         pages = [
-            Job(
-                t.page, t.parameters, t.key, folder / t.name / f"{t.page.name}.ipynb", words=t.words
-            )
-            for t in chosen
+            Job(task.page, task.parameters, task.key, place, words=task.words)
+            for task, place in zip(chosen, places, strict=True)
         ]
         run_pages(pages, root=root, workers=jobs, timeout=timeout, done=done)
 
@@ -128,15 +124,11 @@ def _run_there(
     except (OSError, ValueError) as error:
         raise PageError(f"no Dask scheduler at {scheduler!r}: {error}") from None
     with client:
-        futures = {
-            client.submit(
-                run_one,
-                *(str(root), task.page.name, task.parameters, task.key, timeout),
-                key=f"dpbook-{task.name}",
-                pure=False,
-            ): task
-            for task in tasks
-        }
+        futures = {}
+        for task in tasks:
+            given = (str(root), task.page.name, task.parameters, task.key, timeout)
+            name = f"dpbook-{task.name}"
+            futures[client.submit(run_one, *given, key=name, pure=False)] = task
         for number, future in enumerate(as_completed(futures, loop=client.loop), start=1):
             try:
                 result = future.result()
@@ -196,10 +188,10 @@ def _report(root: Path, out: Path, found: Sequence[tuple[Task, Result]]) -> int:
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["claim", "page", "setting", *_SHOWN, "problems", "report"])
     for row in rows:
-        cells = (
-            json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in row.values()
+        cells = ["; ".join(v) if isinstance(v, list) else v for v in row.values()]
+        writer.writerow(
+            [json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in cells]
         )
-        writer.writerow(["; ".join(v) if isinstance(v, list) else v for v in cells])
     write_whole(out / "claims.csv", table.getvalue())
     print(f"{len(rows)} rows, one for each claim and setting: {out / 'claims.csv'}")
     if wrong:

@@ -20,7 +20,6 @@ from dpbook.book.sphinx_ext import (
     _badge,
     _link,
     _read,
-    _row_uri,
     _table,
     _uri,
     output_dir,
@@ -38,13 +37,10 @@ class TrustDirective(ClaimsDirective):
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
-        found: Any = None
-        if name in ("proved", "balls"):
-            found = self.proved() if name == "proved" else self.balls()
-        else:
-            path = Path(self.env.srcdir, "book", "trust", f"{FILES.get(name, name)}.json")
-            results = _read(self.env, path)
-            found = results and of_run(name, results)
+        path = Path(self.env.srcdir, "book", "trust", f"{FILES.get(name, name)}.json")
+        of_build = {"proved": self.proved, "balls": self.balls}.get(name)
+        results = None if of_build else _read(self.env, path)
+        found = of_build() if of_build else results and of_run(name, results)
         if found is None:
             text = "This copy of the book was built before this was run, so there is no table."
             return [nodes.paragraph(text=text)]
@@ -65,29 +61,16 @@ class TrustDirective(ClaimsDirective):
             cases = sum(map(len, certificate["which"]))
             all_cases += cases
             largest = max((abs(c) for d in certificate["differences"] for c in d), default=0)
-            numbers = (len(certificate["laws"]), len(certificate["pairs"]), cases)
-            rows.append(
-                [
-                    [_badge(claim, _row_uri(self.env, claim.id), with_id=True)],
-                    [_link(str(claim.notebook), self.page(claim.notebook, claim.id))],
-                    claim.scope or "",
-                    *(grouped(number) for number in numbers),
-                    grouped(len(certificate["differences"])),
-                    str(len(str(largest))),
-                ]
+            laws, pairs, different = (
+                len(certificate[key]) for key in ("laws", "pairs", "differences")
             )
-        head = (
-            "claim",
-            "page",
-            "what is proved",
-            "laws",
-            "pairs",
-            "inequalities",
-            "different ones",
-            "most digits",
-        )
+            link = _link(str(claim.notebook), self.page(claim.notebook, claim.id))
+            counts = (*map(grouped, (laws, pairs, cases, different)), str(len(str(largest))))
+            rows.append([[_badge(self.env, claim)], [link], claim.scope or "", *counts])
+        head = ("claim", "page", "what is proved", "laws", "pairs", "inequalities")
         words = f"{len(rows)} claims have a certificate; together they decide "
-        return f"{words}{grouped(all_cases)} inequalities for every ε at once.", head, rows
+        words += f"{grouped(all_cases)} inequalities for every ε at once."
+        return words, (*head, "different ones", "most digits"), rows
 
     def balls(self) -> Shown:
         """The numbers with proved bounds: what the page reports, and where the number lies."""
@@ -97,13 +80,9 @@ class TrustDirective(ClaimsDirective):
             if (claim := ledger.get(name)) is None:
                 continue
             for number, (low, high) in record.get("bounds", {}).items():
-                rows.append(
-                    [
-                        [_badge(claim, _row_uri(self.env, name), with_id=True)],
-                        [_link(claim.label(number), self.page(claim.notebook, name))],
-                        *(repr(record["report"][number]), f"{low} to {high}"),
-                    ]
-                )
+                link = _link(claim.label(number), self.page(claim.notebook, name))
+                told = (repr(record["report"][number]), f"{low} to {high}")
+                rows.append([[_badge(self.env, claim)], [link], *told])
         claims = len({record["id"] for record in records.values() if "bounds" in record})
         words = f"{len(rows)} numbers of {claims} claims have proved bounds."
         return words, ("claim", "number", "reported", "lower and upper bound"), rows
@@ -119,11 +98,8 @@ def mutants(found: dict[str, Any]) -> Shown:
     by = Counter((row["kind"], row["wing"], row["state"]) for row in found["mutants"])
     rows: list[Row] = []
     for kind in sorted(found["counts"]["kind"]):
-        cells = []
-        for wing in wings:
-            here = {state: n for (k, w, state), n in by.items() if (k, w) == (kind, wing)}
-            cells.append(f"{here.get('caught', 0)} of {sum(here.values())}" if here else "")
-        rows.append([kind, *cells])
+        for_kind = [{s: n for (k, w, s), n in by.items() if (k, w) == (kind, g)} for g in wings]
+        rows.append([kind, *(wing_words(here) if here else "" for here in for_kind)])
     states = Counter(row["state"] for row in found["mutants"])
     rows.append(["all", *(wing_words(found["counts"]["wing"][wing]) for wing in wings)])
     parts = ", ".join(f"{grouped(number)} {state}" for state, number in states.most_common())
@@ -144,11 +120,9 @@ def survivors(found: dict[str, Any]) -> Shown:
 
 def random_mutants(found: dict[str, Any]) -> Shown:
     """A sample of all mutants: what was killed in each module, and what follows for all."""
+    keys = ("tried", "killed", "explained")
     rows: list[Row] = [
-        [
-            [nodes.literal(text=file)],
-            *(grouped(row[key]) for key in ("tried", "killed", "explained")),
-        ]
+        [[nodes.literal(text=file)], *(grouped(row[key]) for key in keys)]
         for file, row in found["modules"].items()
     ]
     counts, least = found["counts"], found["at least"]
@@ -162,20 +136,17 @@ def random_mutants(found: dict[str, Any]) -> Shown:
         f"{grouped(found['left out'])} did not, since they take more than {found['slow']:g} "
         f"seconds or are skipped."
     )
-    return words, ("module", "tried", "killed", "explained"), rows
+    return words, ("module", *keys), rows
 
 
 def random_survivors(found: dict[str, Any]) -> Shown:
     """The mutants of the sample that no test noticed, with the reason where there is one."""
-    rows: list[Row] = [
-        [
-            [nodes.literal(text=f"{row['file']}:{row['line']}")],
-            [nodes.literal(text=row["old"])],
-            [nodes.literal(text=row["new"] or "(nothing)")],
-            row["why"] or "not explained",
-        ]
-        for row in found["survivors"]
-    ]
+    rows: list[Row] = []
+    for row in found["survivors"]:
+        texts = (f"{row['file']}:{row['line']}", row["old"], row["new"] or "(nothing)")
+        rows.append(
+            [*([nodes.literal(text=text)] for text in texts), row["why"] or "not explained"]
+        )
     open_ones = sum(not row["why"] for row in found["survivors"])
     words = f"{grouped(len(rows))} survived; {grouped(open_ones)} of them have no explanation."
     return words, ("place", "line", "mutant", "why no test notices"), rows
@@ -239,10 +210,10 @@ def twice(found: dict[str, Any]) -> Shown:
 def faults(found: list[dict[str, str]]) -> Shown:
     """What was done to a build, to its texts and to the data, and the test that does it."""
     keys = ("kind", "fault", "what happens", "test")
-    rows: list[Row] = []
-    for one in found:
-        test: list[nodes.Node] = [nodes.literal(text=one["test"].rpartition("/")[2])]
-        rows.append([*(one[key] for key in keys[:-1]), test])
+    rows: list[Row] = [
+        [*(one[key] for key in keys[:-1]), [nodes.literal(text=one["test"].rpartition("/")[2])]]
+        for one in found
+    ]
     return f"{grouped(len(found))} faults, each with a test that makes it.", keys, rows
 
 
@@ -256,13 +227,9 @@ def matrix(found: dict[str, Any]) -> Shown:
     return f"{len(cells)} combinations: {parts}.", keys, rows
 
 
-SHOWN: dict[str, Callable[[Any], Shown]] = {
-    function.__name__: function
-    for function in (
-        *(mutants, survivors, random_mutants, random_survivors),
-        *(grid, alarms, twice, faults, matrix),
-    )
-}
+_OF_TESTS = (mutants, survivors, random_mutants, random_survivors)
+_TABLES: Sequence[Callable[[Any], Shown]] = (*_OF_TESTS, grid, alarms, twice, faults, matrix)
+SHOWN = {table.__name__: table for table in _TABLES}
 
 
 def of_run(name: str, results: Any) -> Shown:

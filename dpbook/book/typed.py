@@ -55,9 +55,8 @@ def problems(
     path = root / LIST
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     rows = [line.split("\t") for line in lines]
-    told = [
-        f"{LIST}: a line needs page, number and why, got {row!r}" for row in rows if len(row) != 3
-    ]
+    needs = f"{LIST}: a line needs page, number and why, got"
+    told = [f"{needs} {row!r}" for row in rows if len(row) != 3]
     listed = {(row[0], row[1]) for row in rows if len(row) == 3 and row[2].strip()}
     told += [
         f"{name}: the typed number {number} ({free[name, number]!r}) is no parameter, no setting "

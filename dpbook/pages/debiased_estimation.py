@@ -107,24 +107,15 @@ def pair_weights(theta: Array) -> Array:
 
 
 def simulated(
-    theta: Array,
-    users: int,
-    levels: ArrayLike,
-    mechanism: str,
-    size: int,
-    rng: np.random.Generator,
+    theta: Array, users: int, levels: ArrayLike, mechanism: str, size: int, rng: np.random.Generator
 ) -> ResponseErrors:
     """Errors of the ridge fit, its weight the variance factor of the reading."""
     arithmetic, harmonic = variance_factors(levels)
     each, people = crowd_of(levels, users)
-    return response_errors(
-        theta,
-        ranker_of(mechanism, each, theta.shape[-1]),
-        users=users if mechanism == "none" else people,
-        gamma=harmonic if mechanism == "weighted" else arithmetic,
-        replicates=size,
-        rng=rng,
-    )
+    ranker = ranker_of(mechanism, each, theta.shape[-1])
+    crowd = users if mechanism == "none" else people
+    gamma = harmonic if mechanism == "weighted" else arithmetic
+    return response_errors(theta, ranker, users=crowd, gamma=gamma, replicates=size, rng=rng)
 
 
 def first_order(theta: Array, users: int, factor: float, ridge: float) -> tuple[Array, Array]:

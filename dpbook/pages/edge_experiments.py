@@ -351,10 +351,7 @@ def sets_only(
     found = {}
     for name, w in noises(fits[0], size, vectors, rng).items():
         shifted = np.stack([ranker.perturb(wins, -w) for ranker in same_order])
-        found[name] = {
-            "topk_error_mle": top_k_error(shifted, best, k),
-            "topk_error_counts": missed,
-        }
+        found[name] = {"topk_error_mle": top_k_error(shifted, best, k), "topk_error_counts": missed}
     return found
 
 

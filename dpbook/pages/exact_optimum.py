@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations
 from math import comb, exp, factorial
 from typing import TYPE_CHECKING, Any
@@ -166,24 +167,10 @@ def optimal_mechanism(
     # A chance is a product of up to `edges` numbers, 1 - p rounded like the product; then sums over
     # an orbit and over the outcomes, and the loss with its product.
     edges, members = matrices.shape[1] * (matrices.shape[1] - 1) // 2, np.bincount(problem.orbit)
-    rule = best_private_rule(
-        problem.costs,
-        problem.totals,
-        problem.pairs,
-        eps,
-        roundings=2 * edges + int(members.max()) + len(problem.outcomes) + 2,
-    )
-    return OptimalMechanism(
-        n_items=matrices.shape[1],
-        k=k,
-        bounds=rule.bounds,
-        risk=rule.risk,
-        lower=rule.lower,
-        loss=rule.loss,
-        weights=rule.weights,
-        orbit=problem.orbit,
-        outcomes=problem.outcomes,
-    )
+    count = 2 * edges + int(members.max()) + len(problem.outcomes) + 2
+    rule = best_private_rule(problem.costs, problem.totals, problem.pairs, eps, roundings=count)
+    found = (rule.bounds, rule.risk, rule.lower, rule.loss, rule.weights)
+    return OptimalMechanism(matrices.shape[1], k, *found, problem.orbit, problem.outcomes)
 
 
 def unreduced_risk(
@@ -371,12 +358,8 @@ def noisy_counts_risk(
     n_items: int, k: int, delta: float, scale: float, noise: str = "laplace"
 ) -> float:
     """Risk of the top k by noisy win counts."""
-    return rule_risk(
-        lambda wins: top_k_law(wins, k, scale=scale, noise=noise, underflow="zero"),
-        n_items,
-        k,
-        delta,
-    )
+    rule = partial(top_k_law, k=k, scale=scale, noise=noise, underflow="zero")
+    return rule_risk(rule, n_items, k, delta)
 
 
 def free_optimum_risk(n_items: int, k: int, delta: float) -> float:

@@ -405,11 +405,8 @@ def reported(ranker: PairResponses, places: Ints, runs: int, rng: np.random.Gene
     says = np.where(before, uniform >= law[1, 0], uniform < law[0, 1])
     run = np.repeat(np.arange(runs), people)[:, None]
     tally = np.zeros((runs, n, n), dtype=np.int64)
-    first, second = (
-        np.where(says, i[question], j[question]),
-        np.where(says, j[question], i[question]),
-    )
-    np.add.at(tally, (run, first, second), 1)
+    a, b = i[question], j[question]
+    np.add.at(tally, (run, np.where(says, a, b), np.where(says, b, a)), 1)
     return tally
 
 

@@ -124,17 +124,11 @@ def individual_errors(
     crowds = []
     for step in steps:
         wins[:, i, j] += rng.multinomial(step * fit.unit.comparisons, chances)
-        crowds.append(
-            [
-                _all_errors(
-                    mle.release(wins, on_score),
-                    counts.perturb(wins.sum(axis=-1), on_counts),
-                    theta,
-                    lots,
-                )
-                for mle, counts in rankers
-            ]
-        )
+        won, level = wins.sum(axis=-1), []
+        for mle, counts in rankers:
+            scores, noisy = mle.release(wins, on_score), counts.perturb(won, on_counts)
+            level.append(_all_errors(scores, noisy, theta, lots))
+        crowds.append(level)
     return {
         name: np.array([[level[name] for level in crowd] for crowd in crowds])
         for name in crowds[0][0]
@@ -225,15 +219,13 @@ def first_order(n: int, m: int, level: float, L: int = 5) -> float:
 
 # The surveys, subsampled: the perturbed estimate for a number of items, a share and an epsilon.
 
-SurveyFit = Callable[[int, float, float], PerturbedMle]
-
 
 def survey_ridge(n_items: int, share: float, epsilon: float) -> float:
     """Ours, since the paper does not say which it used: max(2 sqrt(n p log n), 1 / epsilon)."""
     return float(max(2 * np.sqrt(n_items * share * np.log(n_items)), 1 / epsilon))
 
 
-SURVEY_FITS: dict[str, SurveyFit] = {
+SURVEY_FITS: dict[str, Callable[[int, float, float], PerturbedMle]] = {
     # CCW23, Proposition 2.1.
     "printed": lambda n, p, e: PerturbedMle.printed(e, Edge(n), survey_ridge(n, p, e)),
     "private": lambda n, p, e: PerturbedMle.private(e, Edge(n)),

@@ -159,14 +159,8 @@ def worst_ratio(
         rows.append(three - np.eye(size + 1)[-1])  # and <= 1
     unit = np.append(-np.ones(size), size)
     matrix = np.concatenate(rows)
-    found = optimize.linprog(
-        -gain,
-        A_ub=matrix,
-        b_ub=np.zeros(len(matrix)),
-        A_eq=unit[None],
-        b_eq=[1.0],
-        bounds=(0, None),
-    )
+    limits = (matrix, np.zeros(len(matrix)), unit[None], [1.0])  # at most, and equal
+    found = optimize.linprog(-gain, *limits, bounds=(0, None))
     if found.x is None or found.fun is None or found.x[-1] <= 0:
         raise ArithmeticError(f"linear program: {found.message}")
     fractions = np.zeros((n, n))

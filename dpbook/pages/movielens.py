@@ -93,7 +93,7 @@ def committed_films() -> Films:
     return Films(load_table("movielens_top40").items, higher, equal, only, neither, products)
 
 
-def films_of(ratings: ArrayLike, items: tuple[str | int, ...] = ()) -> Films:
+def films_of(ratings: ArrayLike) -> Films:
     """Count, pair by pair, what ratings (users, n) say; NaN where there is none."""
     values = np.asarray(ratings, dtype=float)
     rated = (~np.isnan(values)).astype(np.int64)
@@ -109,13 +109,10 @@ def films_of(ratings: ArrayLike, items: tuple[str | int, ...] = ()) -> Films:
     for k, column in enumerate(ranked.T):
         ahead, behind = column[:, None] > ranked, column[:, None] < ranked
         surplus[:, k] = ahead.sum(axis=1) - behind.sum(axis=1)
-    return Films(
-        items=items or tuple(range(values.shape[1])),
-        higher=higher,
-        equal=equal,
-        only=rated.T @ (1 - rated),
-        neither=neither,
-        products=surplus.T @ surplus,
-        users=len(values),
-        raters=int(rated.any(axis=1).sum()),
+    items, only, products = (
+        tuple(range(values.shape[1])),
+        rated.T @ (1 - rated),
+        surplus.T @ surplus,
     )
+    raters = int(rated.any(axis=1).sum())
+    return Films(items, higher, equal, only, neither, products, users=len(values), raters=raters)

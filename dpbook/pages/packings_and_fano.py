@@ -321,12 +321,7 @@ def measured_gaps(
 
 
 def code_distances(
-    code: Words,
-    formula: Callable[[int, int], float],
-    n: int,
-    k: int,
-    gap: float,
-    p: float = 0.5,
+    code: Words, formula: Callable[[int, int], float], n: int, k: int, gap: float, p: float = 0.5
 ) -> tuple[Array, Array, Array]:
     """Coupling distances of models of sets from the last half: exact, by a formula; their gaps."""
     sets = [np.r_[: k - 4, n // 2 + np.flatnonzero(word)] for word in code[[0, 1, 2, -1]]]

@@ -129,10 +129,7 @@ def curvature_balls() -> dict[str, Ball]:
     """Curvature F(1 - F) of the logistic link at 4, and its inverse, with proved bounds."""
     F = exp(Ball(4)) / (1 + exp(Ball(4)))
     curvature = F * (1 - F)
-    return {
-        "logistic_min_curvature_at_4": curvature,
-        "logistic_kappa2_forced_by_A2": 1 / curvature,
-    }
+    return {"logistic_min_curvature_at_4": curvature, "logistic_kappa2_forced_by_A2": 1 / curvature}
 
 
 def tenth_less(*plan: float, **options: Any) -> float:

@@ -364,16 +364,11 @@ def draw_twin(ax: Axes, wins: Array, expected: Array, item: int) -> None:
             averaged = shown is twin and item in (i, j)
             color = figures.MECHANISMS["laplace"] if averaged else figures.ROLES["right"]
             at = (x0 + j * cell, low + (n - 1 - i) * cell)
-            ax.add_patch(
-                Rectangle(at, cell, cell, fc="white" if i != j else "#cccccc", ec="#888888")
-            )
+            ground = "white" if i != j else "#cccccc"
+            ax.add_patch(Rectangle(at, cell, cell, fc=ground, ec="#888888"))
             if i != j and shown[i, j] > 0:
-                look: dict[str, Any] = {
-                    "fc": color,
-                    "ec": "none",
-                    "alpha": shown[i, j] if averaged else 1.0,
-                }
-                ax.add_patch(Rectangle(at, cell, cell, **look))
+                alpha = shown[i, j] if averaged else 1.0
+                ax.add_patch(Rectangle(at, cell, cell, fc=color, ec="none", alpha=alpha))
     ax.text(left + side / 2, 3.75, "iterate $\\theta^t$\nsees all outcomes", **ink)
     ax.text(right + side / 2, 3.75, "twin $\\theta^{(i),t}$: item i\naveraged", **ink)
     ax.text(right - 0.18, low + (n - 0.5 - item) * cell, "i", **ink)

@@ -58,12 +58,7 @@ def pair_scores(wins: ArrayLike, theta: ArrayLike) -> Array:
 
 
 def expected_attacks(
-    means: ArrayLike,
-    wins: ArrayLike,
-    theta: ArrayLike,
-    *,
-    p: float = 1.0,
-    signs: str = "corrected",
+    means: ArrayLike, wins: ArrayLike, theta: ArrayLike, *, p: float = 1.0, signs: str = "corrected"
 ) -> Array:
     """Expected entry-wise attack on each item (n,), summed over pairs, by enumeration.
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Profile = tuple[int, ...]
-Bound = Callable[..., float]
 Draw = Callable[..., Array]
 
 

@@ -574,24 +574,18 @@ def printed_noise(n: int, per_user: int, people: int, epsilon: float) -> list[Pr
     """Scales of noise that the papers print, for these sizes."""
     edge, person = Edge(n), Person(n, per_user, vouched=True)
     whole, crowd = WholeRanking(n), WholeRanking(n, users=people)
-    cap = min(2 * n, comb(n, 2) - 1)  # so that there is a fallback
+    # fewer than all pairs, so that there is a fallback
+    capped = CappedKwikSort.printed(epsilon, crowd, min(2 * n, comb(n, 2) - 1))
+    laplace = PairResponses.private(epsilon, whole, mechanism="laplace")
     made: list[tuple[str, str, Ranker]] = [
         ("CCW25, Algorithm 2", "noisy counts, a comparison", NoisyCounts.printed(epsilon, edge)),
         ("CCW25, Algorithm 3", "noisy counts, a person", NoisyCounts.printed(epsilon, person)),
         ("CCW25, Prop. 2.1", "perturbed MLE, a comparison", PerturbedMle.printed(epsilon, edge)),
         ("CCW25, Prop. 3.1", "perturbed MLE, a person", PerturbedMle.printed(epsilon, person)),
         ("AGKM, Corollary 3", "all noisy pairs", NoisyPairs.printed(epsilon, crowd)),
-        (
-            "AGKM, before Corollary 6",
-            "all answers, and fallback",
-            CappedKwikSort.printed(epsilon, crowd, cap),
-        ),
+        ("AGKM, before Corollary 6", "all answers, and fallback", capped),
         ("Duchi et al., by AGKM, Theorem 8", "hypercube", Hypercube.printed(epsilon, whole)),
         ("Hay et al., by YLL, 5.1.1", "DP-KwikSort", NoisyPairs.described(epsilon, whole)),
-        (
-            "YLL, section 4.2.2",
-            "Laplace answers",
-            PairResponses.private(epsilon, whole, mechanism="laplace"),
-        ),
+        ("YLL, section 4.2.2", "Laplace answers", laplace),
     ]
     return [Printed(paper, name, ranker, epsilon) for paper, name, ranker in made]

@@ -30,12 +30,7 @@ from dpbook.privacy.loss import (
     laplace_profile,
     privacy_loss,
 )
-from dpbook.privacy.neighbours import (
-    edge_datasets,
-    edge_neighbours,
-    outcome_counts,
-    sensitivity,
-)
+from dpbook.privacy.neighbours import edge_datasets, edge_neighbours, outcome_counts, sensitivity
 from dpbook.privacy.own import RankerReport, check_ranker
 from dpbook.privacy.record import NoiseCall, PlayReport, record_play
 from dpbook.privacy.units import Edge, Person, WholeRanking

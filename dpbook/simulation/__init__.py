@@ -7,12 +7,7 @@ from dpbook.simulation.responses import (
     ranking_errors,
     response_errors,
 )
-from dpbook.simulation.statistics import (
-    log_relative_error,
-    quantile_interval,
-    top_k_error,
-    trend,
-)
+from dpbook.simulation.statistics import log_relative_error, quantile_interval, top_k_error, trend
 
 __all__ = [
     "critical_gaps",

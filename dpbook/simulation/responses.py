@@ -137,12 +137,7 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
 
 
 def privacy_schedule(
-    kind: str,
-    n_items: ArrayLike,
-    users: ArrayLike,
-    *,
-    start: float = 1.0,
-    log_power: float = 0.5,
+    kind: str, n_items: ArrayLike, users: ArrayLike, *, start: float = 1.0, log_power: float = 0.5
 ) -> Array:
     """Privacy parameters that fall with the size of the data, around the threshold (m L)^(-1/2).
 
