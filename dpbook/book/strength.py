@@ -186,10 +186,7 @@ def _outcome(test: Callable[[Any], Finding], statement: Any, parts: Sequence[Par
 
 
 def _room(old: Part, new: Part) -> float:
-    """How much farther the limit of a part lies from the same value; below 0 if that is another.
-
-    Where no limit moves, a test does not see the change; that is not to say less.
-    """
+    """How much farther a limit lies from the same value, 0 if unseen; below 0 at another value."""
     if not old["sign"] or old["sign"] == "=":
         return -1.0 + ({**old, "entries": 0} == {**new, "entries": 0})
     room = float(new["limit"]) - float(old["limit"])

@@ -31,15 +31,6 @@ def test_a_missed_target_says_so():
     assert bench_row({**ROW, "passed": False})["met"] == "no"
 
 
-def test_an_exact_result_has_residual_0():
-    assert bench_row({**ROW, "accuracy": 0.0})["residual"] == "0"
-
-
-def test_large_numbers_have_no_exponent():
-    row = bench_row({**ROW, "ours_s": 0.9994, "peer_s": 273.6457, "ratio": 7543.4})
-    assert tuple(row.values())[2:5] == ("999", "273\u202f646", "7\u202f543")
-
-
 def test_a_large_size_shows_seconds_and_memory_beside_their_limits():
     row = {"case": "1e6 people", "ours_s": 0.3685, "peer_s": 60, "passed": True}
     memory = {"peak_mb": 273.1, "peak_mb_limit": 1000.0}

@@ -34,6 +34,8 @@ def test_what_a_weak_test_passes_is_named_and_what_says_less_is_told_apart():
     weak = lambda f: at_least("total", sum(f(int(n)) for n in SIZES), 1)  # noqa: E731
     found = strength.score(weak, linear, weak(linear).parts)
     assert found["spared"] == ["a tenth more", "a tenth less", "power 3/2", "one more"]
+    blind = lambda _: at_most("one", 0.5, 1)  # noqa: E731
+    assert len(strength.score(blind, 2.0, blind(2.0).parts)["spared"]) == 3
     below = lambda limit: at_most("value", 3.0, limit)  # noqa: E731
     assert strength.score(below, 3.1, below(3.1).parts) == {
         **{"mutants": 4, "less": 2, "attained": 0, "spared": []}
