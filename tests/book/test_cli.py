@@ -290,12 +290,8 @@ def test_a_server_that_is_ended_has_nothing_to_say(tiny_book: Path) -> None:
     (tiny_book / "_build/html/index.html").write_text("x")
     code = "import sys, pathlib; from dpbook.book.cli import main; "
     code += "sys.exit(main(['serve'], pathlib.Path(sys.argv[1])))"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(tiny_book)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    command, pipe = [sys.executable, "-c", code, str(tiny_book)], subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
         assert "127.0.0.1" in process.stdout.readline()
         process.terminate()

@@ -65,9 +65,8 @@ def test_another_installed_version_of_what_is_pinned_makes_another_key(
         here = keys.environment(tiny_book)
         assert here.get("some-maths") == (version if matters else None)
         assert here["python"] == f"CPython {platform.python_version()}"
-        found.append(
-            (keys.page_key(page, {}, tiny_book), keys.html_key(tiny_book, tiny_book / "out"))
-        )
+        key = keys.page_key(page, {}, tiny_book)
+        found.append((key, keys.html_key(tiny_book, tiny_book / "out")))
     assert [a != b for a, b in zip(*found, strict=True)] == [matters] * 2
 
 
@@ -84,8 +83,7 @@ def test_all_that_pages_reach_is_pinned_and_so_part_of_their_keys():
         elif isinstance(node, ast.ImportFrom):
             names.add(str(node.module).partition(".")[0])
     held, here = packages_distributions(), keys.environment(ROOT)
-    foreign = (
-        names - sys.stdlib_module_names - {"dpbook", "opendp"}
-    )  # an extra that no page asks for
+    ours = {"dpbook", "opendp"}  # and an extra that no page asks for
+    foreign = names - sys.stdlib_module_names - ours
     assert {"numpy", "scipy", "matplotlib", "IPython"} <= foreign
     assert not {name for name in foreign for one in held[name] if keys._plain(one) not in here}

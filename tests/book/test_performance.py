@@ -27,10 +27,6 @@ def test_a_row_has_a_cell_per_column_and_milliseconds():
     }
 
 
-def test_a_missed_target_says_so():
-    assert bench_row({**ROW, "passed": False})["met"] == "no"
-
-
 def test_a_large_size_shows_seconds_and_memory_beside_their_limits():
     row = {"case": "1e6 people", "ours_s": 0.3685, "peer_s": 60, "passed": True}
     memory = {"peak_mb": 273.1, "peak_mb_limit": 1000.0}
