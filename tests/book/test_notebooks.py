@@ -15,7 +15,7 @@ from dpbook.book.pages import PageError, parse_parameters
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
-MAX_VISIBLE, MAX_FOLDED, MAX_COLUMNS, MAX_CAPTION = 15, 45, 80, 8
+MAX_VISIBLE, MAX_FOLDED, MAX_COLUMNS, MAX_CAPTION = 25, 45, 80, 8
 CELL_METADATA = {"tags", "mystnb"}
 TAGS = {
     "parameters",
@@ -564,7 +564,7 @@ BAD = [
     (figures, figure(image={"alt": "A plot"}), "alternative text that describes"),
     (figures, figure(image={"alt": "The loss falls as n grows."}), "only repeats the caption"),
     (figures, changed(6, source="plt.plot()", metadata=FIGURE), "the same name"),
-    (short_cells, edited(6, "1 + 1", "1\n" * 16), "cell 6 has 16 lines, 15"),
+    (short_cells, edited(6, "1 + 1", "1\n" * 26), "cell 6 has 26 lines, 25"),
     (short_cells, changed(6, source="1\n" * 46, metadata=FOLDED), "cell 6 has 46 lines, 45"),
     (short_cells, edited(6, "1 + 1", "1 + " * 20 + "1"), "cell 6 has a line beyond 80"),
     (captions_of_folds, changed(6, metadata={"tags": ["hide-input"]}), "without a caption"),
