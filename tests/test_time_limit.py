@@ -64,7 +64,8 @@ def test_after_them():
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no alarms on this system")
 def test_endless_loops_end_as_failures_that_name_their_tests(tmp_path: Path) -> None:
-    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
+    for name in ("conftest.py", "full_data.py"):
+        shutil.copy(Path(__file__).with_name(name), tmp_path)
     (tmp_path / "test_loops.py").write_text(LOOPS, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\ntime_limit = 0.4\n")
     began = time.monotonic()
