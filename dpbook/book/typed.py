@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -45,18 +45,21 @@ def problems(
 ) -> list[str]:
     """One line for every typed number that is bound to nothing, or is listed without need.
 
-    Of the ledger only the rows that these records speak of.
+    Of the ledger only the rows that these records speak of, and none where pages are named, since
+    a reader's parameters bind other numbers.
     """
     free: dict[tuple[str, str], str] = {}
-    names = {page.stem for page in (root / "notebooks").glob("*.ipynb")}
-    for name, number, words, known in (*_on_pages(root), *_in_ledger(root, records)):
+    found = sorted((root / "notebooks").glob("*.ipynb"))
+    names = {page.stem: page for page in found if pages is None or page.stem in pages}
+    rows_too = _in_ledger(root, records) if pages is None else ()
+    for name, number, words, known in (*_on_pages(names.values()), *rows_too):
         if not _bound(number, known):
             free[name, number] = words
     path = root / LIST
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     rows = [line.split("\t") for line in lines]
     needs = f"{LIST}: a line needs page, number and why, got"
-    told = [f"{needs} {row!r}" for row in rows if len(row) != 3]
+    told = [f"{needs} {row!r}" for row in rows if len(row) != 3 and pages is None]
     listed = {(row[0], row[1]) for row in rows if len(row) == 3 and row[2].strip()}
     told += [
         f"{name}: the typed number {number} ({free[name, number]!r}) is no parameter, no setting "
@@ -64,13 +67,12 @@ def problems(
         for name, number in sorted(free.keys() - listed)
     ]
     idle = sorted(one for one in listed - free.keys() if one[0] in names)
-    told += [f"{name}: {LIST} lists {number}, which needs no reason" for name, number in idle]
-    return [line for line in told if pages is None or line.split(":")[0] in pages]
+    return [*told, *(f"{name}: {LIST} lists {n}, which needs no reason" for name, n in idle)]
 
 
-def _on_pages(root: Path) -> Iterator[tuple[str, str, str, set[float]]]:
+def _on_pages(paths: Iterable[Path]) -> Iterator[tuple[str, str, str, set[float]]]:
     """Page, number as typed, the words around it, and the numbers of the page's code."""
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
+    for path in paths:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
         known = set(_numbers(re.sub(r"(?<=\d)_(?=\d)", "", code)))
