@@ -52,8 +52,6 @@ CHAPTERS = SEVERITY_HEADINGS | {
     "holds-loosely": "True, and a constant could be sharper",
     "slip": "Slips of wording, whose meaning is clear",
 }
-#: What is told of each part of a test.
-STRENGTH = ("entries", "slack", "error", "nearest control beyond the limit")
 _ROLES = {"printed": "As stated", "repaired": "Repaired"}
 _FAILED = {
     "holds-loosely": "What could be sharper",
@@ -221,8 +219,7 @@ def card_html(
             numbers.append(f'<dt title="{hint}">{label}</dt><dd>{number}</dd>')
     html += ["<dl>", *numbers, "</dl>"] if numbers else []
     if record["measured"]:
-        heads = [("part", False), *((head, True) for head in STRENGTH)]
-        shown = table_html(heads, strength.table(record), caption="what was compared")
+        shown = table_html(strength.HEADS, strength.table(record), caption="what was compared")
         passed = claim.spares and record.get("score", {}).get("spared")
         told = [strength.words(record), passed and f"Why it passes some: {claim.spares}"]
         said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in told if one)

@@ -26,6 +26,9 @@ _CHANGES: Mapping[str, Callable[[Any], Any]] = {
     "a tenth less": lambda x: 0.9 * x,
     "power 3/2": lambda x: np.sign(x) * np.abs(x) ** 1.5,
 }
+_TOLD = ("entries", "slack", "error", "nearest control beyond the limit")
+#: The columns of `table`, and whether numbers stand in them.
+HEADS = [("part", False), *((head, True) for head in _TOLD)]
 _NOTICED, _SAYS_LESS, _PASSED = "noticed", "says less", "passed"
 
 
@@ -103,7 +106,7 @@ def problems(record: Mapping[str, Any], claim: Claim) -> Iterator[str]:
 
 
 def words(record: Mapping[str, Any]) -> str:
-    """The score of a statement in words, ``notices 7 of 9 changes, 2 say less``; empty without."""
+    """The score of a statement in words, ``notices 7 of 9 changes; says less: 2``, or nothing."""
     if not (found := record.get("score")):
         return ""
     less, attained, spared = found["less"], found["attained"], len(found["spared"])
