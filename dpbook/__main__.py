@@ -11,7 +11,7 @@ def main() -> int:
     ``dpbook rank`` needs no book, and none of its tools.
     """
     if sys.argv[1:2] == ["rank"]:
-        from dpbook.release.command import main as rank
+        from dpbook.rank.command import main as rank
 
         return rank(sys.argv[2:])
     try:

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpbook.errors import expected_wrong_pairs, pair_errors
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import PairResponses
+from dpbook.simulation import expected_wrong_pairs, pair_errors
 from tests.oracles import lead_by_enumeration
 
 MECHANISMS = ["response", "laplace"]

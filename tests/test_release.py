@@ -19,11 +19,11 @@ import pytest
 
 from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.privacy import audit_sampler, sensitivity
-from dpbook.release import Answers, rank, rank_privately
-from dpbook.release import ledger as ledgers
-from dpbook.release.ledger import charge, fraction_of
-from dpbook.release.noise import exact_noise, opendp_noisy, reach, system_bits, turned
-from dpbook.release.rank import exact_epsilon, sensitivity_of, statistic_of
+from dpbook.rank import Answers, rank, rank_privately
+from dpbook.rank import ledger as ledgers
+from dpbook.rank.ledger import charge, fraction_of
+from dpbook.rank.noise import exact_noise, opendp_noisy, reach, system_bits, turned
+from dpbook.rank.rank import exact_epsilon, sensitivity_of, statistic_of
 
 DRAWS = 20_000
 rank_out_files = rank.out_files
@@ -106,7 +106,7 @@ def urandom(size):
     asked.append(size)
     return given[sum(asked[:-1]):sum(asked)]
 os.urandom = urandom
-from dpbook.release import Answers, rank_privately
+from dpbook.rank import Answers, rank_privately
 votes, who = np.array([[0, 1, 2] * 30, [1, 2, 0] * 30]), np.arange(90) // 9
 people = Answers("comparisons", ("a", "b", "c"), True, votes, who)
 asked.clear()
@@ -506,7 +506,7 @@ def test_two_at_once_take_turns(tmp_path: Path) -> None:
 CHARGE = """
 import sys
 from fractions import Fraction
-from dpbook.release.ledger import charge
+from dpbook.rank.ledger import charge
 print("here", flush=True)
 print(charge(sys.argv[1], "person", Fraction(1, 3)))
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.release.command import main
+from dpbook.rank.command import main
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -172,7 +172,7 @@ def test_a_reader_who_goes_away_is_no_failure(here: Path, items: int) -> None:
     """As for `| head`: output that fits into a buffer, and more than that."""
     rows = "".join(f"a{k},b,1\n" for k in range(items - 1))
     (here / "many.csv").write_text("winner,loser,count\n" + rows)
-    command = "import sys; from dpbook.release.command import main; sys.exit(main(sys.argv[1:]))"
+    command = "import sys; from dpbook.rank.command import main; sys.exit(main(sys.argv[1:]))"
     words = "many.csv --protect comparison --epsilon 1 --ledger spent.jsonl".split()
     with subprocess.Popen(
         [sys.executable, "-c", command, *words],

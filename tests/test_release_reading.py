@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbook.release import BadFile, read_answers, reading
+from dpbook.rank import BadFile, read_answers, reading
 
 HEAD = "person,winner,loser\n"
 COLUMNS = (

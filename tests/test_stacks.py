@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 
 import dpbook.pages
-from dpbook import errors
 from dpbook import estimators as e
 from dpbook import lower_bounds as b
 from dpbook import mechanisms as m
@@ -38,7 +37,7 @@ from dpbook.pages import (
 from dpbook.pages import lower_bounds_by_reduction as reduction
 from dpbook.pages.perturbed_mle_rates import error_parts
 from dpbook.privacy import Edge, Person, WholeRanking
-from dpbook.release import rank
+from dpbook.rank import rank
 
 
 class Rows(tuple[Any, ...]):
@@ -233,8 +232,8 @@ CASES: dict[str, list[Case]] = {
     "edge_kl": [none(b.edge_kl, SHARES, Rows(SHARES[::-1]))],
     "product_law": [none(b.product_law, LAWS)],
     "product_log_ratio": [none(b.product_log_ratio, LAWS, OTHER, 1.0)],
-    "expected_wrong_pairs": [none(lambda q: errors.expected_wrong_pairs(LOCAL, q, 9), SHARES)],
-    "pair_errors": [one(lambda q: errors.pair_errors(LOCAL, q, 9), CHANCES)],
+    "expected_wrong_pairs": [none(lambda q: s.expected_wrong_pairs(LOCAL, q, 9), SHARES)],
+    "pair_errors": [one(lambda q: s.pair_errors(LOCAL, q, 9), CHANCES)],
     # below, what belongs to pages and says that it takes (..., n)
     "laplacian": [one(debiased_estimation.laplacian, SHARES)],
     "OneShotSpectral.release": [one(SPECTRAL.release, FIRST, NOISE, alone=(0,))],
@@ -256,9 +255,9 @@ APART |= {"response_errors", "best_private_rule"}
 
 def listed() -> Iterator[str]:
     """The public functions and methods that take an array, or data; of pages, (..., n)."""
-    wings = "estimators mechanisms models privacy rankers simulation lower_bounds errors"
+    wings = "estimators mechanisms models privacy rankers simulation lower_bounds"
     pages = [f"pages.{page.name}" for page in pkgutil.iter_modules(dpbook.pages.__path__)]
-    for name in (*wings.split(), "release.rank", *pages):
+    for name in (*wings.split(), "rank.rank", *pages):
         module = importlib.import_module(f"dpbook.{name}")
         own = [v for v in vars(module).values() if getattr(v, "__module__", "") == module.__name__]
         shown = getattr(module, "__all__", None)

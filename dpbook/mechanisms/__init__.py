@@ -6,7 +6,7 @@ p=law)``. Privacy is checked on the law; the sampler is only tied to it by tests
 Nothing drawn here is a release. An idealised sampler computes in floating point, and the last bits
 of its draws can give away what the noise should hide; an exact sampler computes in integers and has
 no such leak. Both take their bits from a seeded NumPy generator, and whoever can repeat that can
-take the noise away again. Results on real people need `dpbook.release`, or a library made for them.
+take the noise away again. Results on real people need `dpbook.rank`, or a library made for them.
 """
 
 from dpbook.mechanisms.gaussian import gaussian_profile, gaussian_scale

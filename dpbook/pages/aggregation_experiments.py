@@ -15,9 +15,10 @@ from scipy.optimize import brentq
 from dpbook import _validation as check
 from dpbook import estimators as est
 from dpbook import rankers
-from dpbook.errors import PairErrors, expected_wrong_pairs
 from dpbook.models import mallows_pair_probabilities
 from dpbook.privacy import WholeRanking
+from dpbook.simulation import expected_wrong_pairs
+from dpbook.simulation.errors import PairErrors
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -18,9 +18,9 @@ from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.privacy import ExactLaw, Polynomial, noisy_counts_law
 from dpbook.privacy.balls import Ball
 from dpbook.privacy.balls import exp as exp_of
-from dpbook.release import Answers, BadFile, read_answers
-from dpbook.release.noise import redrawn_noise
-from dpbook.release.rank import fitted_strengths, sensitivity_of, statistic_of
+from dpbook.rank import Answers, BadFile, read_answers
+from dpbook.rank.noise import redrawn_noise
+from dpbook.rank.rank import fitted_strengths, sensitivity_of, statistic_of
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

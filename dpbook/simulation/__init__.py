@@ -1,5 +1,6 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
+from dpbook.simulation.errors import expected_wrong_pairs, lead_needed, pair_errors
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
 from dpbook.simulation.responses import (
     pair_order_error,
@@ -12,7 +13,10 @@ from dpbook.simulation.statistics import log_relative_error, quantile_interval, 
 __all__ = [
     "critical_gaps",
     "edge_win_counts",
+    "expected_wrong_pairs",
+    "lead_needed",
     "log_relative_error",
+    "pair_errors",
     "pair_order_error",
     "privacy_schedule",
     "quantile_interval",

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpbook.errors import expected_wrong_pairs
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import mallows_pair_probabilities
 from dpbook.pages.ldp_kwiksort import (
@@ -27,6 +26,7 @@ from dpbook.pages.ldp_kwiksort import (
 )
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import PairResponses, best_queries, best_ratio, report_pmf
+from dpbook.simulation import expected_wrong_pairs
 
 MECHANISMS = ["response", "laplace"]
 

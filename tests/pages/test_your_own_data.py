@@ -12,8 +12,8 @@ import pytest
 from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.pages import your_own_data as page
 from dpbook.privacy import check_mechanism
-from dpbook.release import rank_privately, read_answers
-from dpbook.release.noise import exact_noise, turned
+from dpbook.rank import rank_privately, read_answers
+from dpbook.rank.noise import exact_noise, turned
 
 
 @pytest.mark.parametrize("kind", ["comparisons", "rankings", "counts"])

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpbook.release.rank import STATISTICS, exact_epsilon, out_files, rank_privately
-from dpbook.release.reading import MOST_BYTES, Answers, BadFile, read_answers
+from dpbook.rank.rank import STATISTICS, exact_epsilon, out_files, rank_privately
+from dpbook.rank.reading import MOST_BYTES, Answers, BadFile, read_answers
 
 _ABOUT = """Rank items by the answers of real people under differential privacy.
 

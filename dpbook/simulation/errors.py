@@ -13,8 +13,6 @@ from dpbook import _validation as check
 from dpbook.rankers.base import Array, Ints
 from dpbook.rankers.local_pairs import PairResponses
 
-__all__ = ["expected_wrong_pairs", "pair_errors"]
-
 # An upper tail of the number of people asked, left out of sums of doubles.
 NEGLIGIBLE = 1e-20
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from dpbook import _validation as check
 from dpbook.privacy.units import Edge, Person, Unit
-from dpbook.release.ledger import Totals, charge, fraction_of
-from dpbook.release.noise import (
+from dpbook.rank.ledger import Totals, charge, fraction_of
+from dpbook.rank.noise import (
     Below,
     exact_noise,
     opendp_noisy,
@@ -30,7 +30,7 @@ from dpbook.release.noise import (
     system_bits,
     turned,
 )
-from dpbook.release.reading import Answers, read_answers
+from dpbook.rank.reading import Answers, read_answers
 
 Ints = NDArray[np.int64]
 
