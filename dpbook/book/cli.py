@@ -18,6 +18,7 @@ from dpbook.book.editions import EDITIONS, known_edition, place
 from dpbook.book.ledger import LedgerError, load_ledger
 from dpbook.book.output import directory
 from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select, validate
+from dpbook.book.reading import argument
 from dpbook.book.report import aligned, ledger_text
 
 _FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "false-repaired", "tier": "exact"}
@@ -207,7 +208,7 @@ def _serve(given: argparse.Namespace, root: Path) -> int:
 def _list(given: argparse.Namespace, root: Path) -> int:
     """the pages and their parameters"""
     for page in select(find_pages(root), given.only):
-        print(f"{page.name}: {page.title}")
+        print(f"{page.name}: {page.title} ({argument(page.notebook)} lines of argument)")
         rows = [("parameter", "default", "unit", "allowed", "meaning")]
         for p in page.parameters.values():
             rows.append((p.name, repr(p.default), p.unit, p.allowed, p.meaning))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Mapping
@@ -13,6 +14,9 @@ SECONDS = {"lines": 4.0, "figures": 40.0, "tables": 25.0, "displays": 20.0, "inl
 
 _EXERCISE = re.compile(r"```\{(exercise|try|hint)\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
 _GATED = re.compile(r"```\{solution-start\}.*?(```\{solution-end\}\s*```|\Z)", re.DOTALL)
+
+_HIDDEN = {"hide-input", "hide-cell", "remove-cell", "remove-input", "parameters"}
+_SERVICE = {"check", "say", "table", "slider", "plt.show"}
 
 
 def counts(notebook: Mapping[str, Any]) -> dict[str, int]:
@@ -44,7 +48,7 @@ def _count_code(cell: Mapping[str, Any], text: str, found: dict[str, int]) -> No
     tags = cell["metadata"].get("tags", [])
     found["figures"] += "plt.show()" in text
     found["tables"] += len(re.findall(r"^ *table\(", text, re.MULTILINE))
-    if not {"hide-input", "hide-cell", "remove-cell", "remove-input", "parameters"} & {*tags}:
+    if not _HIDDEN & {*tags}:
         found["lines"] += sum(bool(line.strip()) for line in text.splitlines())
 
 
@@ -55,3 +59,31 @@ def _count_prose(text: str, found: dict[str, int]) -> None:
     found["inlines"] += inlines
     text = re.sub(r"^(```|:::|:\w+:|\(.*\)=).*$", " ", text, flags=re.MULTILINE)
     found["words"] += len(re.findall(r"[^\W\d_][\w'’-]*", text))
+
+
+def argument(notebook: Mapping[str, Any]) -> int:
+    """Shown lines of code that carry the argument.
+
+    Left out are folded cells, parameters and solutions; of what is shown, statements that import,
+    that call ``check``, and that draw, print a table or quote numbers; blank lines and comments
+    between statements.
+    """
+    lines, solving = 0, False
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            starts, ends = text.rfind("{solution-start}"), text.rfind("{solution-end}")
+            solving = starts > ends or (solving and ends < 0)
+        elif not solving and not _HIDDEN & {*cell["metadata"].get("tags", [])}:
+            for statement in ast.parse(text).body:
+                if not isinstance(statement, ast.Import | ast.ImportFrom) and not _serves(statement):
+                    part = text.splitlines()[statement.lineno - 1 : statement.end_lineno]
+                    lines += sum(bool(line.strip()) for line in part)
+    return lines
+
+
+def _serves(statement: ast.stmt) -> bool:
+    """Whether a statement checks, draws, prints a table or quotes numbers."""
+    calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    names = {ast.unparse(call) for call in calls}
+    return bool(names & _SERVICE) or any(re.match(r"(plt|sns|ax\w*|figures)\.", n) for n in names)

@@ -122,7 +122,7 @@ def test_the_command_line_wins_over_the_profile(tiny_book: Path) -> None:
 def test_list(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"], tiny_book) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "01-one: One"
+    assert lines[0].startswith("01-one: One (")
     assert lines[1].split() == ["parameter", "default", "unit", "allowed", "meaning"]
     assert lines[2].split() == ["epsilon", "1.0", "nats", "(0,", "10]", "privacy", "parameter"]
     assert main(["list", "02*"], tiny_book) == 0
