@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbook.book.claims import digest
+from dpbook.book.ledger.check import digest
 from dpbook.pages import (
     ldp_kwiksort,
     perturbed_mle_privacy,

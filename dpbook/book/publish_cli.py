@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpbook.book import about, compare
-from dpbook.book.ledger import load_ledger
+from dpbook.book import about
+from dpbook.book.ledger import compare
+from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.output import directory
 from dpbook.book.pages import PageError, find_page, find_pages
 
@@ -41,7 +42,7 @@ def _compare(given: argparse.Namespace, root: Path) -> int:
 
 def _certificate(given: argparse.Namespace, root: Path) -> int:
     """certify the built book: what ran, where, and how every claim came out"""
-    from dpbook.book import certificate
+    from dpbook.book.run import certificate
 
     out = given.output.resolve() if given.output else root / "_build"
     path, made = certificate.write(root, out)
@@ -55,7 +56,7 @@ def _certificate(given: argparse.Namespace, root: Path) -> int:
 
 def _slides(given: argparse.Namespace, root: Path) -> int:
     """write decks of slides, each one file, from pages of the built book"""
-    from dpbook.book.slides import write_slides
+    from dpbook.book.sphinx.slides import write_slides
 
     pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
     decks = (given.output or root / "_build" / "slides").resolve()

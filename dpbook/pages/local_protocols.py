@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 
 from dpbook import _validation as check
 from dpbook.book import figures
-from dpbook.book.findings import Finding
+from dpbook.book.ledger.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.mechanisms.hypercube import sign_vectors
 from dpbook.privacy import ExactLaw, Polynomial, WholeRanking

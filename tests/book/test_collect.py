@@ -9,8 +9,10 @@ from fractions import Fraction
 import pytest
 import yaml
 
-from dpbook.book import build, claims, collect, kept, proved
-from dpbook.book.ledger import load_ledger
+from dpbook.book import proved
+from dpbook.book.ledger import check as claims
+from dpbook.book.ledger.claims import load_ledger
+from dpbook.book.run import build, collect, kept
 from dpbook.privacy import check_mechanism, exponential_law
 
 CLAIM = {

@@ -12,12 +12,14 @@ import pytest
 import yaml
 
 import dpbook
-from dpbook.book import certificate, citing, compare
 from dpbook.book.about import about, commit, note
 from dpbook.book.cli import main
-from dpbook.book.keys import html_key
+from dpbook.book.ledger import compare
 from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
+from dpbook.book.run import certificate
+from dpbook.book.run.keys import html_key
+from dpbook.book.sphinx import citing
 
 ROOT = Path(__file__).resolve().parents[2]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))

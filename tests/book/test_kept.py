@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import errata, kept
 from dpbook.book.about import note
-from dpbook.book.claims import RECORD_MIME
 from dpbook.book.cli import main
+from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.pages import PageError
+from dpbook.book.run import errata, kept
 
 ROOT = Path(__file__).resolve().parents[2]
 PART = {"what": "loss", "sign": "≤", "value": 0.5, "limit": 1, "slack": 1e-9, "entries": 4}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dpbook.book import lock
+from dpbook.book.ledger import lock
 from dpbook.book.pages import PageError
 
 HERE = {"seed": 1}

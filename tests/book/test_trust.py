@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import sphinx_ext, trust
-from dpbook.book.ledger import load_ledger
-from dpbook.book.trust import FILES, SHOWN
+from dpbook.book.ledger.claims import load_ledger
+from dpbook.book.sphinx import claims as sphinx_ext
+from dpbook.book.sphinx import trust
+from dpbook.book.sphinx.trust import FILES, SHOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = {"runs": 3, "planned": 4, "claims": 1200, "contradictions": 1, "not_applicable": 0}
