@@ -14,12 +14,12 @@ from typing import Any
 
 from dpbook import __version__
 from dpbook.book import about, publish_cli
-from dpbook.book.ledger import compare, lock
 from dpbook.book.ledger.claims import LedgerError, load_ledger
 from dpbook.book.ledger.words import aligned, ledger_text
 from dpbook.book.output import directory
-from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select, validate
+from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select
 from dpbook.book.reading import argument
+from dpbook.book.run import compare
 from dpbook.book.run.editions import EDITIONS, known_edition, place
 
 _FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "false-repaired", "tier": "exact"}
@@ -236,22 +236,16 @@ def _claims(given: argparse.Namespace, root: Path) -> int:
 
 def _lock(given: argparse.Namespace, root: Path) -> int:
     """show what is not as kept, and keep what a build found instead, for a reason"""
-    from dpbook.book.run import kept
+    from dpbook.book.run import numbers
 
     out = given.output.resolve() if given.output else root / "_build"
     profile, outcome = about.outcome(out)
-    if profile not in kept.PROFILES or outcome not in ("passed", "moved"):
+    if profile not in numbers.PROFILES or outcome not in ("passed", "moved"):
         told = f"profile {profile}, outcome {outcome}"
-        allowed = f"a whole build at {' or '.join(kept.PROFILES)} that contradicts nothing"
+        allowed = f"a whole build at {' or '.join(numbers.PROFILES)} that contradicts nothing"
         raise PageError(f"{out} holds no build that can be kept ({told}); needed is {allowed}")
-    changes = kept.problems(root, out, profile)
-    if not given.dry_run:
-        kept.renew(root, out, profile, given.because)
-    if profile == "default":
-        defaults = {page.name: validate(page, {}) for page in find_pages(root)}
-        records = compare.load(out / "claims.json")
-        changes = lock.renew(root, records, defaults, write=not given.dry_run) + changes
-    where = "found" if given.dry_run else f"kept in {lock.FILE} and {kept.FOLDER}"
+    changes = numbers.renew(root, out, profile, given.because, write=not given.dry_run)
+    where = "found" if given.dry_run else f"kept in {numbers.FOLDER}"
     print(*changes, f"{len(changes)} changes {where}", sep="\n")
     return 0
 

@@ -8,12 +8,12 @@ else a claim with an erratum, or with a remark.
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dpbook.book.ledger.claims import Claim
+from dpbook.book.pages import read_notebook
 
 #: What is a charge even in a label of two words.
 _LABEL = r"too little noise|broken promise"
@@ -41,11 +41,10 @@ _CALLS = re.compile(r"\b(?:verdict_of|check)\(\s*['\"]([\w.-]+)")
 
 def charges(page: Path, ledger: Mapping[str, Claim]) -> Iterator[str]:
     """One line for each charge of a page, a notebook or Markdown, that the ledger does not make."""
-    text = page.read_text(encoding="utf-8")
     if page.suffix == ".ipynb":
-        about, cells = PAPERS, json.loads(text)["cells"]
+        about, cells = PAPERS, read_notebook(page)["cells"]
     else:  # explains verdicts, too
-        about, cells = _NAMES, [{"cell_type": "markdown", "source": text}]
+        about, cells = _NAMES, [{"cell_type": "markdown", "source": page.read_text("utf-8")}]
     told: list[tuple[str, str, list[str]]] = []  # words, what stands around them, named claims
     for cell in cells:
         source = "".join(cell["source"])

@@ -38,8 +38,8 @@ from dpbook.book.pages import (
     select,
     validate,
 )
-from dpbook.book.run import errata
-from dpbook.book.run.collect import collect, moved
+from dpbook.book.run import errata, numbers
+from dpbook.book.run.collect import collect
 from dpbook.book.run.editions import EDITIONS, place
 from dpbook.book.run.keys import html_key, page_key, stamp_of
 from dpbook.book.run.rendering import render, render_page
@@ -104,7 +104,7 @@ def build_book(
     with sole_build(root, out):
         if not execute_stale(jobs, root, out, workers, timeout):
             problems = collect(out, root)
-            changed = moved(out, root, profile, None)
+            changed = numbers.problems(root, out, profile, None)
             note(out, profile, "failed" if problems else "moved" if changed else "passed")
             _list("Claims that disagree with the ledger", problems)
             _list("Not as kept (`dpbook lock --because '...'` accepts it)", changed)
@@ -207,7 +207,8 @@ def run_page(
             _tell(outcome)
             return 1
         at = None if overrides else profile
-        problems = collect(out, root, pages=[page.name]) + moved(out, root, at, [page.name])
+        problems = collect(out, root, pages=[page.name])
+        problems += numbers.problems(root, out, at, [page.name])
         for problem in problems:
             print(f"  claim not as recorded: {problem}", file=sys.stderr)
         if not shown:

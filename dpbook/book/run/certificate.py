@@ -11,10 +11,10 @@ from typing import Any
 
 from dpbook.book.about import about, sha256_of
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.ledger.compare import load
 from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
 from dpbook.book.run.collect import ledger_problems
+from dpbook.book.run.compare import load
 from dpbook.book.run.keys import environment_of, refuse_stale
 
 FILE = "certificate.json"

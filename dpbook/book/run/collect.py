@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.ledger import lock, strength
+from dpbook.book.ledger import strength
 from dpbook.book.ledger.charges import charges
 from dpbook.book.ledger.check import (
     CERTIFICATE_MIME,
@@ -20,9 +20,9 @@ from dpbook.book.ledger.check import (
     record_problems,
 )
 from dpbook.book.ledger.claims import Claim, load_ledger
-from dpbook.book.output import read_json, write_whole
-from dpbook.book.pages import named_parameters, outputs
-from dpbook.book.run import kept, typed
+from dpbook.book.output import write_whole
+from dpbook.book.pages import named_parameters, outputs, read_notebook
+from dpbook.book.run import typed
 
 #: Checks certificates again; it imports nothing of ours.
 VERIFIER = Path(__file__).resolve().parents[3] / "tools" / "verify_certificate.py"
@@ -68,17 +68,9 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     return found + typed.problems(root, mine, pages)
 
 
-def moved(out: Path, root: Path, profile: str | None, pages: Sequence[str] | None) -> list[str]:
-    """One line for every number, text or figure that is not the kept one, after `collect`."""
-    records = read_json(out / "claims.json") or ()
-    mine = [record for record in records if pages is None or record["notebook"] in pages]
-    found = lock.problems(root, mine, complete=pages is None)
-    return found if profile is None else found + kept.problems(root, out, profile, pages)
-
-
 def records_in(executed: Path) -> Iterator[dict[str, Any]]:
     """The records in one executed notebook, with its name and its parameters filled in."""
-    notebook = json.loads(executed.read_text(encoding="utf-8"))
+    notebook = read_notebook(executed)
     parameters = notebook["metadata"].get("dpbook", {}).get("parameters", {})
     filled = {"notebook": executed.stem, "parameters": parameters}
     for _, data in outputs(notebook):
@@ -90,7 +82,7 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
 
 def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
     """One file for each certificate, named by its claim; what else is there goes."""
-    shown = (data for path in executed for _, data in outputs(read_json(path)))
+    shown = (data for path in executed for _, data in outputs(read_notebook(path)))
     made = [data[CERTIFICATE_MIME] for data in shown if CERTIFICATE_MIME in data]
     found = {certificate["claim"]: certificate for certificate in made}
     folder.mkdir(exist_ok=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book.ledger.claims import raw_entries
+from dpbook.book.pages import read_notebook
 
 LIST = "book/typed.tsv"
 #: Numbers that need no reason in any text: 0 to 2, and the usual confidence.
@@ -73,7 +74,7 @@ def problems(
 def _on_pages(paths: Iterable[Path]) -> Iterator[tuple[str, str, str, set[float]]]:
     """Page, number as typed, the words around it, and the numbers of the page's code."""
     for path in paths:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        cells = read_notebook(path)["cells"]
         code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
         known = set(_numbers(re.sub(r"(?<=\d)_(?=\d)", "", code)))
         for cell in cells:

@@ -1,7 +1,7 @@
 """Sphinx extension: which book this is, in every footer; how to cite a page; what has changed.
 
 ``{claim-changes}`` lists what moved from one version that was given out to the next, and up to this
-build; the same stands in ``changes.xml``, a feed.
+build.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import itertools
 import re
-import uuid
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -21,11 +20,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.about import about, words
-from dpbook.book.ledger.compare import RELEASES, Change, changes, load, released
+from dpbook.book.run.compare import Change, changes, claimed, load, version, versions
 from dpbook.book.run.editions import EDITIONS, this_edition
 from dpbook.book.sphinx.claims import Row, _row_uri, _table, output_dir
 
-FEED = "changes.xml"
 _TEX = {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}}
 
 
@@ -81,9 +79,6 @@ def add_footer(
             '\n<details class="cite-page"><summary>Cite this page</summary>\n'
             f'<pre tabindex="0" aria-label="BibTeX entry">{escape(entry)}</pre></details>'
         )
-    feed = f'<a href="{context["pathto"](FEED, resource=True)}">What changed (feed)</a>'
-    if Path(app.srcdir, RELEASES).is_dir():
-        shown += f'\n<p class="about-build">{feed}</p>'
     context["theme_extra_footer"] = shown
 
 
@@ -94,13 +89,12 @@ def plain_title(context: dict[str, Any]) -> str:
 
 
 def history(root: Path, out: Path) -> Iterator[tuple[str, str, list[Change]]]:
-    """From, to, and what moved; the latest first: this build, then the versions."""
-    versions = released(root)
+    """From, to, and what moved; the latest first: this build, then the versions, tags of git."""
+    states = {name: version(root, name) for name in versions(root)}
     if (out / "claims.json").is_file():
-        versions["this build"] = load(out / "claims.json")
-    names = list(versions)
-    for before, after in reversed(list(itertools.pairwise(names))):
-        yield before, after, changes(versions[before], versions[after])
+        states["this build"] = claimed(load(out / "claims.json"))
+    for before, after in reversed(list(itertools.pairwise(states))):
+        yield before, after, changes(states[before], states[after])
 
 
 class ChangesDirective(SphinxDirective):
@@ -125,44 +119,7 @@ class ChangesDirective(SphinxDirective):
         return shown or [nodes.paragraph(text="No version has been given out yet.")]
 
 
-def write_feed(app: Sphinx, exception: Exception | None) -> None:
-    """On ``build-finished``: the changes between versions as an Atom feed."""
-    root = Path(app.srcdir)
-    if exception or app.builder.format != "html" or not (root / RELEASES).is_dir():
-        return
-    citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
-    text = feed(citation, history(root, output_dir(root)), app.config.html_baseurl)
-    Path(app.outdir, FEED).write_text(text, encoding="utf-8")
-
-
-def feed(citation: dict[str, Any], told: Iterator[tuple[str, str, list[Change]]], base: str) -> str:
-    """An entry for each pair of versions; ids depend on the versions alone."""
-    title, day = escape(str(citation["title"])), f"{citation['date-released']}T00:00:00Z"
-    base = base.rstrip("/")
-
-    def ident(name: str) -> str:
-        return f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'{title} {name}')}"
-
-    entries = []
-    for before, after, found in told:
-        lines = "\n".join(map(str, found)) or "Nothing moved."
-        link = f'\n<link href="{escape(base)}/book/changes.html"/>' if base else ""
-        entries.append(
-            f"<entry><title>{title}: from {escape(before)} to {escape(after)}</title>"
-            f"<id>{ident(before + ' ' + after)}</id><updated>{day}</updated>{link}\n"
-            f'<content type="text">{escape(lines)}</content></entry>\n'
-        )
-    own = f'<link rel="self" href="{escape(base)}/{FEED}"/>\n' if base else ""
-    return (
-        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
-        f"<title>{title}: verdicts and numbers that moved</title>\n<id>{ident('feed')}</id>\n"
-        f"<updated>{day}</updated>\n{own}<author><name>{title}</name></author>\n"
-        f"{''.join(entries)}</feed>\n"
-    )
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", add_footer)
-    app.connect("build-finished", write_feed)
     app.add_directive("claim-changes", ChangesDirective)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
