@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from dpbook.book.sphinx.boxes import box_id, place
-from dpbook.book.sphinx.claims import _ledger
+from dpbook.book.sphinx.nodes import ledger_of
 
 #: What the tools below us write, and what we make of it.
 _REPLACED = {
@@ -57,7 +57,7 @@ def lead_the_search(app: Sphinx, doctree: nodes.document) -> None:
     here = app.env.docname
     ids = {name for node in doctree.findall(nodes.target) for name in node["ids"]}
     entries = []
-    for claim in _ledger(app.env).values():
+    for claim in ledger_of(app.env).values():
         elsewhere = f"notebooks/{claim.notebook}" != here or claim.same_as is not None
         if elsewhere or not claim.checked:
             continue

@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx.claims import _badge, _ledger, _link, _row_uri, _unknown, _uri
+from dpbook.book.sphinx.nodes import badge_of, ledger_of, link_to, place_uri, row_uri, unknown
 
 
 class ClaimDirective(SphinxDirective):
@@ -32,7 +32,7 @@ class ClaimDirective(SphinxDirective):
     option_spec: ClassVar = {"title": directives.unchanged, "where": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        names, ledger = self.arguments[0].split(), _ledger(self.env)
+        names, ledger = self.arguments[0].split(), ledger_of(self.env)
         if unknown := [name for name in names if name not in ledger]:
             raise self.error(f"claim: {', '.join(unknown)} is not in book/claims.yml")
         claims = [ledger[name] for name in names]
@@ -52,7 +52,7 @@ class ClaimDirective(SphinxDirective):
             children, messages = self.state.inline_text(f" {words}", self.lineno)
             title += [*children, *messages]
         for claim in claims:
-            title += [nodes.Text(" "), _badge(self.env, claim)]
+            title += [nodes.Text(" "), badge_of(self.env, claim)]
         return title
 
 
@@ -62,13 +62,13 @@ class ClaimRefRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         match = re.fullmatch(r"(?:(.*\S)\s*<([^<>]+)>|(\S+))", self.text.strip(), re.DOTALL)
         words, name = (match[1], match[2] or match[3]) if match else (None, self.text)
-        claim = _ledger(self.env).get(name)
+        claim = ledger_of(self.env).get(name)
         if claim is None:
-            return _unknown(self, name, f"claim-ref: {name!r} is not in book/claims.yml")
-        uri = _row_uri(self.env, name)
+            return unknown(self, name, f"claim-ref: {name!r} is not in book/claims.yml")
+        uri = row_uri(self.env, name)
         if claim.checked and has_box(self.env, claim):
-            uri = _uri(self.env, f"notebooks/{claim.notebook}", box_id(name))
-        return [_link(words or place(claim), uri)], []
+            uri = place_uri(self.env, f"notebooks/{claim.notebook}", box_id(name))
+        return [link_to(words or place(claim), uri)], []
 
 
 class PageBox(SphinxDirective):

@@ -22,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.about import about, words
 from dpbook.book.run.compare import Change, changes, claimed, load, version, versions
 from dpbook.book.run.editions import EDITIONS, this_edition
-from dpbook.book.sphinx.claims import Row, _row_uri, _table, output_dir
+from dpbook.book.sphinx.nodes import Row, output_dir, row_uri, table_of
 
 _TEX = {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}}
 
@@ -109,11 +109,13 @@ class ChangesDirective(SphinxDirective):
             section += nodes.title(text=title)
             rows: list[Row] = []
             for claim, kind, what in found:
-                link = nodes.reference("", claim, refuri=_row_uri(self.env, claim))
+                link = nodes.reference("", claim, refuri=row_uri(self.env, claim))
                 rows.append([[link], kind, what])
             count = f"{len(found)} changes in {len({c.claim for c in found})} claims."
             section += nodes.paragraph(text=count if found else "Nothing moved.")
-            section += [_table(("Claim", "What happened", "From what to what"), rows)] * bool(rows)
+            section += [table_of(("Claim", "What happened", "From what to what"), rows)] * bool(
+                rows
+            )
             shown.append(section)
         self.env.note_dependency(str(output_dir(root) / "claims.json"))
         return shown or [nodes.paragraph(text="No version has been given out yet.")]

@@ -7,10 +7,7 @@ Paths in warnings, links and downloads keep meaning the committed file.  The out
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Sequence
-from html import escape
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -18,30 +15,39 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from dpbook.book.ledger import strength
 from dpbook.book.ledger import words as report
-from dpbook.book.ledger.around import around_html
 from dpbook.book.ledger.check import CERTIFICATE_MIME, RECORD_MIME, record_problems
-from dpbook.book.ledger.claims import SINCE, Claim, load_ledger
-from dpbook.book.ledger.supports import users
+from dpbook.book.ledger.claims import SINCE, Claim
 from dpbook.book.pages import outputs
 from dpbook.book.run import errata
 from dpbook.book.run.editions import notebook_of, this_edition
+from dpbook.book.sphinx.nodes import (
+    ClaimsDirective,
+    Row,
+    around,
+    badge_of,
+    block,
+    chapter,
+    facts_of,
+    labelled,
+    ledger_of,
+    link_to,
+    mark_of,
+    output_dir,
+    place_uri,
+    plain_number,
+    read_json,
+    row_uri,
+    table_of,
+    unknown,
+    warn,
+)
 
-_log = logging.getLogger(__name__)
 #: The page of the errata of each group of claims.
 PAGES = {"CCW25": "ccw", "CCW23": "ccw", "XSC": "xsc", "AGKM": "agkm", "YLL": "yll", SINCE: "since"}
 _OVERVIEW = ("Where", "What we found", "Verdict")
-#: The cells of a row: text, or nodes.
-Row = Sequence[str | list[nodes.Node]]
-
-
-def output_dir(srcdir: str | Path) -> Path:
-    """The output directory of the build: ``DPBOOK_OUT``, or ``_build`` under `srcdir`."""
-    return Path(srcdir, os.environ.get("DPBOOK_OUT") or "_build")
 
 
 def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -56,17 +62,17 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     committed = json.loads(source[0])
     source[0] = json.dumps(notebook_of(committed, this_edition()))
     executed = output_dir(app.srcdir) / "executed" / path.relative_to(app.srcdir)
-    notebook = _read(app.env, executed)
+    notebook = read_json(app.env, executed)
     if notebook is None:
-        _warn("has not been executed, so it is shown without outputs", docname, "missing")
+        warn("has not been executed, so it is shown without outputs", docname, "missing")
         return
     if _cells(notebook) != _cells(committed):
-        _warn("was edited after it was executed; execute it again", docname, "stale")
+        warn("was edited after it was executed; execute it again", docname, "stale")
     for bundle in [data for _, data in outputs(notebook) if RECORD_MIME in data]:
         record = bundle.pop(RECORD_MIME)
         bundle.pop(CERTIFICATE_MIME, None)
-        if claim := _ledger(app.env).get(record["id"]):
-            beside = _row_uri(app.env, claim.id), around(app.env, claim)
+        if claim := ledger_of(app.env).get(record["id"]):
+            beside = row_uri(app.env, claim.id), around(app.env, claim)
             problems = record_problems(record, claim)
             bundle["text/html"] = report.card_html(record, claim, problems, *beside)
     source[0] = json.dumps(notebook_of(notebook, this_edition()))
@@ -86,44 +92,11 @@ class StateRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name = self.text.strip()
-        if (claim := _ledger(self.env).get(name)) is None:
-            return _unknown(self, name, f"{self.name}: {name!r} is not in book/claims.yml")
+        if (claim := ledger_of(self.env).get(name)) is None:
+            return unknown(self, name, f"{self.name}: {name!r} is not in book/claims.yml")
         if self.name == "badge":
-            return [_badge(self.env, claim)], []
-        return [_link(report.state_words(claim), _row_uri(self.env, name))], []
-
-
-class ClaimsDirective(SphinxDirective):
-    """What the pages on claims share: the ledger and the records of the build."""
-
-    def load(self) -> tuple[dict[str, Claim], dict[str, dict[str, Any]]]:
-        """The ledger, and the records of this build by id."""
-        records = _read(self.env, output_dir(self.env.srcdir) / "claims.json")
-        if records is None:
-            _warn("no claims.json: execute the book first", self.env.docname, "missing")
-        return _ledger(self.env), {record["id"]: record for record in records or ()}
-
-    def inline(self, text: str | None) -> list[nodes.Node]:
-        """Parse inline Markdown; outside math, code and roles all text means itself."""
-        pieces = re.split(r"(\$[^$]+\$|`[^`]+`)", " ".join((text or "").split()))
-        plain = [re.sub(r"([*_<[])", r"\\\1", p) if i % 2 == 0 else p for i, p in enumerate(pieces)]
-        children, messages = self.state.inline_text("".join(plain), self.lineno)
-        return [*children, *messages]
-
-    def evidence(self, claim: Claim, record: dict[str, Any] | None) -> list[nodes.Node]:
-        """Where the check of this claim stands: a link to its cell, or why there is none."""
-        if claim.same_as is not None:
-            uri = _row_uri(self.env, claim.same_as)
-            return [nodes.Text("decided by "), _link(claim.same_as, uri)]
-        words = report.run_words(claim, record)
-        if record is None:
-            planned = f"planned: {claim.notebook}" if claim.notebook else "no page yet"
-            return [nodes.Text(f"{claim.notebook} ({words})" if claim.checked else planned)]
-        page = record["notebook"]
-        uri = _uri(self.env, f"notebooks/{page}", f"claim-{claim.id}")
-        score = strength.words(record)
-        told = [f" ({words})"] * (words != "checked") + [f" {score}"] * bool(score)
-        return [_link(page, uri), *map(nodes.Text, told)]
+            return [badge_of(self.env, claim)], []
+        return [link_to(report.state_words(claim), row_uri(self.env, name))], []
 
 
 class LedgerDirective(ClaimsDirective):
@@ -133,7 +106,7 @@ class LedgerDirective(ClaimsDirective):
         ledger, records = self.load()
         head = ("Id", "Paper", "Where", "Kind", "Claim", "Verdict", "Evidence")
         rows = [self.row(claim, records.get(claim.id)) for claim in ledger.values()]
-        return [self.counts(list(ledger.values())), _table(head, rows, "claims-ledger")]
+        return [self.counts(list(ledger.values())), table_of(head, rows, "claims-ledger")]
 
     def counts(self, claims: list[Claim]) -> nodes.table:
         """How many claims of each paper are in each state."""
@@ -144,7 +117,7 @@ class LedgerDirective(ClaimsDirective):
             counts = report.state_counts(of_paper)
             rows.append([paper or "All", *(str(counts[s]) for s in states), str(len(of_paper))])
         head = ("Paper", *(report.STATES[state][1] for state in states), "all")
-        return _table(head, rows, "claims-counts")
+        return table_of(head, rows, "claims-counts")
 
     def row(self, claim: Claim, record: dict[str, Any] | None) -> Row:
         """One claim."""
@@ -153,9 +126,12 @@ class LedgerDirective(ClaimsDirective):
             says += [nodes.Text(" "), nodes.emphasis("", "", *self.inline(claim.remark))]
         says.append(nodes.raw("", around(self.env, claim), format="html"))
         # An id on the row itself is lost by the HTML writer; one inside the first cell is kept.
-        name: list[nodes.Node] = [_facts(claim, f"ledger-{claim.id}"), nodes.literal(text=claim.id)]
+        name: list[nodes.Node] = [
+            facts_of(claim, f"ledger-{claim.id}"),
+            nodes.literal(text=claim.id),
+        ]
         facts = (claim.paper, claim.where, claim.kind)
-        return [name, *facts, says, [_mark(claim)], self.evidence(claim, record)]
+        return [name, *facts, says, [mark_of(claim)], self.evidence(claim, record)]
 
 
 class ErrataDirective(ClaimsDirective):
@@ -173,25 +149,25 @@ class ErrataDirective(ClaimsDirective):
         corrected = [claim for claim in ledger.values() if claim.is_erratum]
         corrected.sort(key=lambda claim: chapters.index(report.chapter(claim)))  # stable
         if not self.arguments:
-            return [_table(_OVERVIEW, [self.row(claim) for claim in corrected], "claims-errata")]
+            return [table_of(_OVERVIEW, [self.row(claim) for claim in corrected], "claims-errata")]
         papers = self.arguments[0].split("; ")
         printed = self.printed(ledger)
         found: list[nodes.Node] = []
         for name, heading in report.CHAPTERS.items():
             mine = [c for c in corrected if c.group in papers and report.chapter(c) == name]
             rows = [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
-            found += [_chapter(f"errata-{name}", f"{heading} ({len(mine)})", rows)] if mine else []
+            found += [chapter(f"errata-{name}", f"{heading} ({len(mine)})", rows)] if mine else []
         left = [c for c in ledger.values() if c.group in papers and c.status == "not-judged"]
         rows = [self.open_row(claim) for claim in left]
         head = f"Not judged ({len(left)})"
-        table = [_table(("Where", "What it says", "Why it is not judged"), rows, "claims-open")]
-        return found + ([_chapter("errata-open", head, table)] if left else [])
+        table = [table_of(("Where", "What it says", "Why it is not judged"), rows, "claims-open")]
+        return found + ([chapter("errata-open", head, table)] if left else [])
 
     def row(self, claim: Claim) -> Row:
         """One erratum in the table: the finding, which leads to its section."""
-        uri = _uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}")
+        uri = place_uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}")
         link = nodes.reference("", "", *self.inline(claim.heading), refuri=uri, internal=True)
-        badge = _mark(claim, _row_uri(self.env, claim.id))
+        badge = mark_of(claim, row_uri(self.env, claim.id))
         return [f"{claim.paper}, {claim.where}", [link], [badge]]
 
     def open_row(self, claim: Claim) -> Row:
@@ -202,7 +178,7 @@ class ErrataDirective(ClaimsDirective):
 
     def printed(self, ledger: dict[str, Claim]) -> dict[str, str]:
         """What the reproducers print; one that has not run in its present form is a warning."""
-        ran = _read(self.env, errata.executed_copy(output_dir(self.env.srcdir)))
+        ran = read_json(self.env, errata.executed_copy(output_dir(self.env.srcdir)))
         found = errata.results(ran or {"cells": []})
         printed = {}
         for name, code in errata.snippets(ledger.values()).items():
@@ -210,7 +186,7 @@ class ErrataDirective(ClaimsDirective):
                 printed[name] = found[name]["output"]
             else:
                 message = f"the reproducer of {name} has not been executed in this form"
-                _warn(message, self.env.docname, "reproducer")
+                warn(message, self.env.docname, "reproducer")
         return printed
 
     def section(
@@ -220,25 +196,25 @@ class ErrataDirective(ClaimsDirective):
         section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
         section += nodes.title("", "", *self.inline(claim.heading))
         words = nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}")
-        section += nodes.paragraph("", "", _facts(claim), _badge(self.env, claim), words)
+        section += nodes.paragraph("", "", facts_of(claim), badge_of(self.env, claim), words)
         if claim.consequence_of:
-            other = _link(claim.consequence_of, _row_uri(self.env, claim.consequence_of))
-            section += _labelled("No mistake of its own: ", [nodes.Text("it follows from "), other])
+            other = link_to(claim.consequence_of, row_uri(self.env, claim.consequence_of))
+            section += labelled("No mistake of its own: ", [nodes.Text("it follows from "), other])
         if claim.quote:
             quote = nodes.Text(f"“{claim.quote.replace('*', '')}”")
-            section += _labelled("In the words of our copy. ", [quote])
-        section += _labelled("How we read it. ", self.inline(claim.printed))
-        section += _labelled(f"{report.failure_head(claim)}. ", self.inline(claim.wrong))
-        section += _labelled("Repair. ", self.inline(claim.repair))
-        section += _labelled("Evidence. ", self.evidence(claim, record))
+            section += labelled("In the words of our copy. ", [quote])
+        section += labelled("How we read it. ", self.inline(claim.printed))
+        section += labelled(f"{report.failure_head(claim)}. ", self.inline(claim.wrong))
+        section += labelled("Repair. ", self.inline(claim.repair))
+        section += labelled("Evidence. ", self.evidence(claim, record))
         if claim.reconsider:
-            section += _labelled("What would change our mind. ", self.inline(claim.reconsider))
+            section += labelled("What would change our mind. ", self.inline(claim.reconsider))
         if url := str(self.config.html_theme_options.get("repository_url") or ""):
             form = f"{url}/issues/new?template=objection.yml&title={claim.id}"
-            section += nodes.paragraph("", "", _link("Object to this verdict", form))
-        section += [_labelled("See it in a second."), _block(claim.reproducer, "python")]
+            section += nodes.paragraph("", "", link_to("Object to this verdict", form))
+        section += [labelled("See it in a second."), block(claim.reproducer, "python")]
         if printed:
-            section += [_labelled("It prints"), _block(printed, "none")]
+            section += [labelled("It prints"), block(printed, "none")]
         return section
 
 
@@ -253,7 +229,7 @@ class ContactDirective(SphinxDirective):
         if not to:
             text = "This copy names no address; the form is .github/ISSUE_TEMPLATE/objection.yml."
             return [nodes.paragraph(text=text)]
-        links = [node for words in to for node in (_link(*words), nodes.Text(", or "))][:-1]
+        links = [node for words in to for node in (link_to(*words), nodes.Text(", or "))][:-1]
         return [nodes.paragraph("", "", nodes.Text("To object, use "), *links, nodes.Text("."))]
 
 
@@ -267,8 +243,8 @@ class WithdrawnDirective(ClaimsDirective):
         rows: list[Row] = []
         for claim, entry in told:
             texts = (self.inline(entry[field]) for field in ("said", "reason"))
-            rows.append([entry["date"], [_badge(self.env, claim)], *texts])
-        return [_table(("Date", "Now", "What we said", "Why not"), rows, "claims-withdrawn")]
+            rows.append([entry["date"], [badge_of(self.env, claim)], *texts])
+        return [table_of(("Date", "Now", "What we said", "Why not"), rows, "claims-withdrawn")]
 
 
 class BenchDirective(SphinxDirective):
@@ -277,7 +253,7 @@ class BenchDirective(SphinxDirective):
     optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        results = _read(self.env, Path(self.env.srcdir, "_build", "bench.json"))
+        results = read_json(self.env, Path(self.env.srcdir, "_build", "bench.json"))
         sizes = self.arguments == ["sizes"]
         shown = [result for result in results or () if result.get("size", False) == sizes]
         if not shown:
@@ -286,12 +262,12 @@ class BenchDirective(SphinxDirective):
             )
             return [nodes.paragraph(text=f"This copy of the book was built before {ran}.")]
         rows = [size_row(result) if sizes else bench_row(result) for result in shown]
-        return [_table(list(rows[0]), [list(row.values()) for row in rows])]
+        return [table_of(list(rows[0]), [list(row.values()) for row in rows])]
 
 
 def second_machine(env: BuildEnvironment) -> list[dict[str, Any]] | None:
     """What ``make live-check`` found for each page in a browser, if it ran before this build."""
-    return _read(env, Path(env.srcdir, "_build", "live.json"))
+    return read_json(env, Path(env.srcdir, "_build", "live.json"))
 
 
 def second_machine_words(rows: Sequence[dict[str, Any]]) -> str:
@@ -317,15 +293,15 @@ class LiveDirective(SphinxDirective):
             measured = (row["start"], row["seconds"], row["bytes"] / 1e6)
             texts = (*(f"{x:.1f}" for x in measured), str(row["claims"]), str(row["same"]))
             cells.append([row["page"], *texts])
-        return [nodes.paragraph(text=second_machine_words(rows)), _table(head, cells)]
+        return [nodes.paragraph(text=second_machine_words(rows)), table_of(head, cells)]
 
 
 def bench_row(result: dict[str, Any]) -> dict[str, str]:
     """One case of ``bench.json`` as texts, by the heading of their column."""
     return {key: result[key] for key in ("case", "peer")} | {
-        "ours (ms)": _plain(1e3 * result["ours_s"]),
-        "peer (ms)": _plain(1e3 * result["peer_s"]),
-        "ratio": _plain(result["ratio"]),
+        "ours (ms)": plain_number(1e3 * result["ours_s"]),
+        "peer (ms)": plain_number(1e3 * result["peer_s"]),
+        "ratio": plain_number(result["ratio"]),
         "target": f"{result['target']:g}",
         "residual": f"{result['accuracy']:.0e}" if result["accuracy"] else "0",
         "met": "yes" if result["passed"] else "no",
@@ -336,17 +312,12 @@ def size_row(result: dict[str, Any]) -> dict[str, str]:
     """A large size as texts, by the heading of their column."""
     return {
         "what": result["case"],
-        "seconds": _plain(result["ours_s"]),
-        "at most": _plain(result["peer_s"]),
-        "peak memory (MB)": _plain(result["peak_mb"]),
-        "at most (MB)": _plain(result["peak_mb_limit"]),
+        "seconds": plain_number(result["ours_s"]),
+        "at most": plain_number(result["peer_s"]),
+        "peak memory (MB)": plain_number(result["peak_mb"]),
+        "at most (MB)": plain_number(result["peak_mb_limit"]),
         "met": "yes" if result["passed"] else "no",
     }
-
-
-def _plain(number: float) -> str:
-    """Three digits; from 1000 on, whole and in groups, since an exponent is hard to compare."""
-    return f"{number:.3g}" if number < 999.5 else f"{number:,.0f}".replace(",", "\u202f")
 
 
 def drop_repeated_scripts(
@@ -357,109 +328,6 @@ def drop_repeated_scripts(
     bodies = [getattr(script, "attributes", {}).get("body") for script in scripts]
     first = [not body or body not in bodies[:at] for at, body in enumerate(bodies)]
     scripts[:] = compress(scripts, first)
-
-
-def _ledger(env: BuildEnvironment) -> dict[str, Claim]:
-    """The ledger; the page being read depends on it."""
-    path = Path(env.srcdir, "book", "claims.yml")
-    env.note_dependency(str(path))
-    return load_ledger(path)
-
-
-def _uri(env: BuildEnvironment, there: str, anchor: str) -> str:
-    """The address of a place on a page, from the page being read."""
-    return f"{env.app.builder.get_relative_uri(env.docname, there)}#{anchor}"
-
-
-def _row_uri(env: BuildEnvironment, name: str) -> str:
-    return _uri(env, "book/ledger", f"ledger-{name}")
-
-
-def map_uri(env: BuildEnvironment, claim: Claim) -> str:
-    """The address of the graphic around a claim."""
-    return _uri(env, f"book/map/{claim.group.split()[0].lower()}", f"map-{claim.id}")
-
-
-def around(env: BuildEnvironment, claim: Claim) -> str:
-    """What a claim rests on and what rests on it, with links to the rows of the ledger."""
-    ledger = _ledger(env)
-    mine = users(ledger)[claim.id]
-    return around_html(claim, ledger, mine, lambda name: _row_uri(env, name), map_uri(env, claim))
-
-
-def _read(env: BuildEnvironment, path: Path) -> Any:
-    """The JSON in a file that the page being read depends on; None if there is no file."""
-    if path.is_file():  # a missing file would make the page out of date for ever
-        env.note_dependency(str(path))
-        return json.loads(path.read_text(encoding="utf-8"))
-    return None
-
-
-def _unknown(
-    role: SphinxRole, name: str, words: str
-) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    """What a role shows for a name that nobody knows: the name itself, and a warning."""
-    message = role.inliner.reporter.warning(words, line=role.lineno)
-    return [nodes.literal(text=name)], [message]
-
-
-def _labelled(label: str, children: Sequence[nodes.Node] = ()) -> nodes.paragraph:
-    return nodes.paragraph("", "", nodes.strong(text=label), *children)
-
-
-def _block(text: str | None, language: str) -> nodes.literal_block:
-    code = (text or "").rstrip()
-    return nodes.literal_block(code, code, language=language)
-
-
-def _link(text: str, uri: str, **attributes: Any) -> nodes.reference:
-    return nodes.reference("", text, refuri=uri, internal=True, **attributes)
-
-
-def _badge(env: BuildEnvironment, claim: Claim) -> nodes.Element:
-    """The id and the state of a claim, linking to its row in the ledger."""
-    return _mark(claim, _row_uri(env, claim.id), f"{claim.id} ")
-
-
-def _mark(claim: Claim, uri: str = "", before: str = "") -> nodes.Element:
-    text = before + report.badge_words(claim)
-    classes = ["claim-badge", f"claim-{claim.state}", *["claim-privacy"] * claim.breaks_privacy]
-    return _link(text, uri, classes=classes) if uri else nodes.inline(text, text, classes=classes)
-
-
-def _chapter(name: str, heading: str, children: Sequence[nodes.Node]) -> nodes.section:
-    section = nodes.section("", nodes.title("", heading), ids=[name], names=[name])
-    section += children
-    return section
-
-
-def _facts(claim: Claim, anchor: str = "") -> nodes.raw:
-    """What the filters of book/_static/ledger.js read of a claim, and a place to link to."""
-    facts = {"claim": claim.id, "paper": claim.group, "kind": claim.kind, "verdict": claim.state}
-    facts |= {"verdict-words": report.STATES[claim.state][1], "tier": claim.tier or ""}
-    if claim.severity:
-        heading = report.SEVERITY_HEADINGS[claim.severity]
-        facts |= {"severity": claim.severity, "severity-words": heading}
-    attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in facts.items())
-    anchor = anchor and f' id="{escape(anchor)}"'
-    return nodes.raw("", f'<span class="target"{anchor}{attributes}></span>', format="html")
-
-
-def _table(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.table:
-    def row(cells: Row) -> nodes.row:
-        inside = ([nodes.Text(cell)] if isinstance(cell, str) else cell for cell in cells)
-        return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in inside))
-
-    columns = [nodes.colspec(colwidth=1) for _ in head]
-    body = nodes.tbody("", *map(row, rows))
-    group = nodes.tgroup("", *columns, nodes.thead("", row(head)), body, cols=len(head))
-    return nodes.table("", group, classes=[*classes, "colwidths-auto"])
-
-
-def _warn(message: str, docname: str, subtype: str) -> None:
-    """Warn; what has not run is no problem in a partial build, what is out of date always is."""
-    if subtype == "stale" or os.environ.get("DPBOOK_PARTIAL") != "1":
-        _log.warning(message, location=docname, type="dpbook", subtype=subtype)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

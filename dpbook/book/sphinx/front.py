@@ -19,16 +19,8 @@ from dpbook.book.ledger import words as report
 from dpbook.book.ledger.around import listed
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx.claims import (
-    ClaimsDirective,
-    _link,
-    _read,
-    _unknown,
-    _warn,
-    output_dir,
-    second_machine,
-    second_machine_words,
-)
+from dpbook.book.sphinx.claims import second_machine, second_machine_words
+from dpbook.book.sphinx.nodes import ClaimsDirective, link_to, output_dir, read_json, unknown, warn
 
 _TEMPLATES = Environment(
     loader=PackageLoader("dpbook.book.sphinx"),
@@ -57,7 +49,7 @@ class PageRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name = self.text.strip().removeprefix("!")
         if not Path(self.env.srcdir, "notebooks", f"{name}.ipynb").is_file():
-            return _unknown(self, name, f"page: there is no notebooks/{name}.ipynb")
+            return unknown(self, name, f"page: there is no notebooks/{name}.ipynb")
         link, _ = page_link(self.env, name, number_only=self.text.startswith("!"))
         return [link], []
 
@@ -92,7 +84,7 @@ def page_link(
     heading = "".join(notebook["cells"][0]["source"]).splitlines()[0].removeprefix("#").strip()
     number = name.partition("-")[0].lstrip("0")
     uri = env.app.builder.get_relative_uri(env.docname, f"notebooks/{name}")
-    return _link(number if number_only else f"{number}. {heading}", uri), notebook
+    return link_to(number if number_only else f"{number}. {heading}", uri), notebook
 
 
 def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
@@ -181,13 +173,13 @@ class RecordedRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name, key, shape = (*self.text.split(), "g", "g")[:3]
-        records = _read(self.env, output_dir(self.env.srcdir) / "claims.json") or ()
+        records = read_json(self.env, output_dir(self.env.srcdir) / "claims.json") or ()
         found = {record["id"]: record["report"] for record in records}.get(name)
         if found is None:
-            _warn(f"recorded: {name} has no record in this build", self.env.docname, "missing")
+            warn(f"recorded: {name} has no record in this build", self.env.docname, "missing")
             return [nodes.literal(text=self.text)], []
         if key not in found:
-            return _unknown(self, self.text, f"recorded: {name} does not report {key}")
+            return unknown(self, self.text, f"recorded: {name} does not report {key}")
         return [nodes.Text(format(found[key], shape))], []
 
 

@@ -12,8 +12,8 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.ledger.around import repaired_words, upstream_words
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.supports import gives_way, users
-from dpbook.book.sphinx.claims import Row, _badge, _ledger, _mark, _table, map_uri
 from dpbook.book.sphinx.drawing import map_svg
+from dpbook.book.sphinx.nodes import Row, badge_of, ledger_of, map_uri, mark_of, table_of
 
 _HEAD = ("Claim", "Rests on", "Used by", "Upstream")
 
@@ -25,7 +25,7 @@ class MapDirective(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        ledger = _ledger(self.env)
+        ledger = ledger_of(self.env)
         group = self.arguments[0].strip()
         mine = [claim for claim in ledger.values() if claim.group == group]
         if not mine:
@@ -40,11 +40,11 @@ class MapDirective(SphinxDirective):
 
     def uri(self, name: str) -> str:
         """The address of the graphic around a claim."""
-        return map_uri(self.env, _ledger(self.env)[name])
+        return map_uri(self.env, ledger_of(self.env)[name])
 
     def folded(self, claims: Sequence[Claim]) -> list[nodes.Node]:
         """The facts of a graphic as a table, folded."""
-        ledger = _ledger(self.env)
+        ledger = ledger_of(self.env)
         by = users(ledger)
         rows: list[Row] = [
             [
@@ -56,15 +56,15 @@ class MapDirective(SphinxDirective):
             for claim in claims
         ]
         opening = _raw('<details class="claim-map-table"><summary>The same as a table</summary>')
-        return [opening, _table(_HEAD, rows, "claims-map"), _raw("</details>")]
+        return [opening, table_of(_HEAD, rows, "claims-map"), _raw("</details>")]
 
     def section(self, claim: Claim) -> nodes.section:
         """One claim with its supports and its users."""
-        ledger = _ledger(self.env)
+        ledger = ledger_of(self.env)
         by = users(ledger)[claim.id]
         section = nodes.section(ids=[f"map-{claim.id}"], names=[f"map-{claim.id}".lower()])
         section += nodes.title("", claim.id)
-        section += nodes.paragraph("", "", _badge(self.env, claim))
+        section += nodes.paragraph("", "", badge_of(self.env, claim))
         names = [*claim.rests_on, claim.id, *by]
         edges = [(support, claim.id) for support in claim.rests_on]
         edges += [(claim.id, user) for user in by]
@@ -79,10 +79,10 @@ class MapDirective(SphinxDirective):
         return section
 
     def badge(self, claim: Claim) -> nodes.Element:
-        return _mark(claim, self.uri(claim.id), f"{claim.id} ")
+        return mark_of(claim, self.uri(claim.id), f"{claim.id} ")
 
     def badges(self, names: Sequence[str]) -> list[nodes.Node]:
-        ledger = _ledger(self.env)
+        ledger = ledger_of(self.env)
         return [n for name in names for n in (nodes.Text(" "), self.badge(ledger[name]))][1:]
 
 
@@ -93,7 +93,7 @@ class UpstreamDirective(MapDirective):
     final_argument_whitespace = False
 
     def run(self) -> list[nodes.Node]:
-        ledger = _ledger(self.env)
+        ledger = ledger_of(self.env)
         rows: list[Row] = []
         for group in dict.fromkeys(claim.group for claim in ledger.values()):
             mine = [claim for claim in ledger.values() if claim.group == group]
@@ -112,8 +112,8 @@ class UpstreamDirective(MapDirective):
             if (words := upstream_words(claim, ledger) or repaired_words(claim, ledger))
         ]
         opening = _raw('<details class="claim-map-table"><summary>All, in words</summary>')
-        table = _table(("Claim", "Upstream"), told, "claims-told")
-        return [_table(head, rows, "claims-upstream"), opening, table, _raw("</details>")]
+        table = table_of(("Claim", "Upstream"), told, "claims-told")
+        return [table_of(head, rows, "claims-upstream"), opening, table, _raw("</details>")]
 
 
 def _raw(html: str) -> nodes.raw:

@@ -17,9 +17,9 @@ from sphinx.application import Sphinx
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.pages import PageError
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx.claims import ClaimsDirective, _badge, _table
 from dpbook.book.sphinx.exercises import exercise_minutes
 from dpbook.book.sphinx.front import page_link
+from dpbook.book.sphinx.nodes import ClaimsDirective, badge_of, table_of
 
 FILE = "book/plans.yml"
 _FIELDS = {"title", "pages", "papers", "know", "bring", "question", "exercise"}
@@ -113,7 +113,7 @@ class ReadingPlanDirective(PlanDirective):
             for number, session in enumerate(plan["sessions"], 1)
         ]
         head = ("Session", "Pages", "Minutes", "In the papers", "Question to prepare", "For more")
-        table = _table(head, rows, "reading-plan")
+        table = table_of(head, rows, "reading-plan")
         total = sum(self.time(session["pages"]) for session in plan["sessions"])
         words = f"{plan['about']} Reading takes {total} minutes in all, without exercises."
         return [nodes.paragraph("", "", *self.inline(words)), table]
@@ -157,7 +157,7 @@ class HandoutsDirective(PlanDirective):
         for claim in ledger.values():
             here = claim.checked and claim.notebook in session["pages"]
             if here and claim.paper != "BOOK":
-                yield from (_badge(self.env, claim), nodes.Text(" "))
+                yield from (badge_of(self.env, claim), nodes.Text(" "))
 
 
 class TaughtDirective(PlanDirective):

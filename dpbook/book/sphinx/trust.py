@@ -14,15 +14,15 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from dpbook.book.ledger.check import CERTIFIED_FOR_ALL
-from dpbook.book.sphinx.claims import (
+from dpbook.book.sphinx.nodes import (
     ClaimsDirective,
     Row,
-    _badge,
-    _link,
-    _read,
-    _table,
-    _uri,
+    badge_of,
+    link_to,
     output_dir,
+    place_uri,
+    read_json,
+    table_of,
 )
 
 #: Tables that take what they show from the file of another.
@@ -39,13 +39,13 @@ class TrustDirective(ClaimsDirective):
         name = self.arguments[0]
         path = Path(self.env.srcdir, "book", "trust", f"{FILES.get(name, name)}.json")
         of_build = {"proved": self.proved, "balls": self.balls}.get(name)
-        results = None if of_build else _read(self.env, path)
+        results = None if of_build else read_json(self.env, path)
         found = of_build() if of_build else results and of_run(name, results)
         if found is None:
             text = "This copy of the book was built before this was run, so there is no table."
             return [nodes.paragraph(text=text)]
         sentence, head, rows = found
-        return [nodes.paragraph(text=sentence), _table(head, rows)]
+        return [nodes.paragraph(text=sentence), table_of(head, rows)]
 
     def proved(self) -> Shown | None:
         """The certificates of this build: their claims, and how much each compares."""
@@ -56,7 +56,7 @@ class TrustDirective(ClaimsDirective):
             path = output_dir(self.env.srcdir) / "certificates" / f"{claim.id}.json"
             if claim.tier != CERTIFIED_FOR_ALL or claim.id not in records:
                 continue
-            if (certificate := _read(self.env, path)) is None:
+            if (certificate := read_json(self.env, path)) is None:
                 return None
             cases = sum(map(len, certificate["which"]))
             all_cases += cases
@@ -64,9 +64,9 @@ class TrustDirective(ClaimsDirective):
             laws, pairs, different = (
                 len(certificate[key]) for key in ("laws", "pairs", "differences")
             )
-            link = _link(str(claim.notebook), self.page(claim.notebook, claim.id))
+            link = link_to(str(claim.notebook), self.page(claim.notebook, claim.id))
             counts = (*map(grouped, (laws, pairs, cases, different)), str(len(str(largest))))
-            rows.append([[_badge(self.env, claim)], [link], claim.scope or "", *counts])
+            rows.append([[badge_of(self.env, claim)], [link], claim.scope or "", *counts])
         head = ("claim", "page", "what is proved", "laws", "pairs", "inequalities")
         words = f"{len(rows)} claims have a certificate; together they decide "
         words += f"{grouped(all_cases)} inequalities for every ε at once."
@@ -80,16 +80,16 @@ class TrustDirective(ClaimsDirective):
             if (claim := ledger.get(name)) is None:
                 continue
             for number, (low, high) in record.get("bounds", {}).items():
-                link = _link(claim.label(number), self.page(claim.notebook, name))
+                link = link_to(claim.label(number), self.page(claim.notebook, name))
                 told = (repr(record["report"][number]), f"{low} to {high}")
-                rows.append([[_badge(self.env, claim)], [link], *told])
+                rows.append([[badge_of(self.env, claim)], [link], *told])
         claims = len({record["id"] for record in records.values() if "bounds" in record})
         words = f"{len(rows)} numbers of {claims} claims have proved bounds."
         return words, ("claim", "number", "reported", "lower and upper bound"), rows
 
     def page(self, page: str | None, name: str) -> str:
         """The address of a claim's check."""
-        return _uri(self.env, f"notebooks/{page}", f"claim-{name}")
+        return place_uri(self.env, f"notebooks/{page}", f"claim-{name}")
 
 
 def mutants(found: dict[str, Any]) -> Shown:
