@@ -119,7 +119,7 @@ def test_an_exercise_says_whether_it_is_solved(solved, said):
 
 DRAWING = """
 import hashlib, io, sys
-from dpbook import browser, lighter
+from dpbook.book.live import browser, lighter
 screen = browser.Screen()
 browser.install(screen)
 if sys.argv[1] == "light":

@@ -64,7 +64,7 @@ def test_the_build_refuses_a_charge_that_the_ledger_does_not_make(tmp_path):
         (tmp_path / name).mkdir()
     (tmp_path / "book" / "claims.yml").write_text("[]")
     (tmp_path / "book" / "index.md").write_text("Algorithm 3 of {cite:t}`CCW25` is not private.\n")
-    (line,) = [one for one in collect(tmp_path / "_build", tmp_path) if "lock" not in one]
+    (line,) = collect(tmp_path / "_build", tmp_path)
     assert line.startswith("index: ") and "names no claim whose severity is privacy" in line
 
 

@@ -159,7 +159,6 @@ def check(
         record |= {"score": found} if found["mutants"] else {}
     problems = record_problems(record, claim)
     bundle = {
-        "text/html": _report.card_html(record, claim, problems),
         "text/plain": _report.card_text(record, claim, problems),
         RECORD_MIME: record,
     } | ({CERTIFICATE_MIME: certificate} if certificate else {})
@@ -175,6 +174,12 @@ def verdict_of(claim_id: str) -> str:
         If the claim is not in the ledger.
     """
     return _report.state_words(_claim(claim_id))
+
+
+def card_of(record: Mapping[str, Any]) -> str:
+    """The card of a record as HTML, without links: for a page that runs by itself."""
+    claim = _claim(record["id"])
+    return _report.card_html(record, claim, record_problems(record, claim))
 
 
 def _claim(claim_id: str) -> Claim:

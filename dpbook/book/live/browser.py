@@ -23,7 +23,6 @@ from typing import Any
 
 from dpbook.book.live import lighter
 
-RECORD_MIME = "application/vnd.dpbook.claim+json"  # as in book/claims.py
 Output = dict[str, Any]
 
 
@@ -103,8 +102,11 @@ def _told(bundle: Mapping[str, Any]) -> Output:
     """A bundle of types as one output; a check's is its card, and its record for the page."""
     if "text" in bundle:
         return {"text": bundle["text"]}
-    kept = {"html": bundle.get("text/html") or f"<pre>{escape(bundle.get('text/plain', ''))}</pre>"}
-    return kept | ({"record": bundle[RECORD_MIME]} if RECORD_MIME in bundle else {})
+    from dpbook.book.ledger.check import RECORD_MIME, card_of  # after `install`
+
+    if record := bundle.get(RECORD_MIME):
+        return {"html": card_of(record), "record": record}
+    return {"html": bundle.get("text/html") or f"<pre>{escape(bundle.get('text/plain', ''))}</pre>"}
 
 
 def install(screen: Screen) -> None:

@@ -1,7 +1,6 @@
 """Sphinx extension: the HTML for readers who listen to a page, or search it.
 
-Row headers and captions for tables, names of controls that say what is seen, no id twice; and for
-every claim words of the index that lead the search to the page that checks it.
+Row headers and captions for tables, names of controls that say what is seen, no id twice.
 """
 
 from __future__ import annotations
@@ -11,11 +10,7 @@ import re
 from typing import Any
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
-
-from dpbook.book.sphinx.boxes import box_id, place
-from dpbook.book.sphinx.nodes import ledger_of
 
 #: What the tools below us write, and what we make of it.
 _REPLACED = {
@@ -50,36 +45,6 @@ def name_the_rows(app: Sphinx, doctree: nodes.document) -> None:
         columns = list(group.findall(nodes.colspec))
         if len(columns) > 1 and any(group.findall(nodes.thead)):
             columns[0]["stub"] = 1
-
-
-def lead_the_search(app: Sphinx, doctree: nodes.document) -> None:
-    """On ``doctree-read``: a claim's id and its place in the paper lead to its check."""
-    here = app.env.docname
-    ids = {name for node in doctree.findall(nodes.target) for name in node["ids"]}
-    entries = []
-    for claim in ledger_of(app.env).values():
-        elsewhere = f"notebooks/{claim.notebook}" != here or claim.same_as is not None
-        if elsewhere or not claim.checked:
-            continue
-        target = box_id(claim.id) if box_id(claim.id) in ids else f"claim-{claim.id}"
-        words = dict.fromkeys(search_words(claim.id, place(claim)))
-        entries += [("single", word, target, "main", None) for word in words]
-    if entries:
-        doctree.insert(0, addnodes.index(entries=entries, inline=False))
-
-
-def search_words(name: str, where: str) -> list[str]:
-    """What a reader may type for a claim: its id, "CCW25 Theorem 3.3", "Theorem 3.3".
-
-    Sphinx compares the whole query with a whole entry, and takes an entry apart at semicolons.
-    Of several places the first alone stands without its paper, and so comes first.
-    """
-    where = where.replace(";", ",")
-    paper, _, inside = where.partition(", ")
-    parts = [part.strip() for part in re.split(r",| and ", inside) if re.search(r"\d", part)]
-    named = [part for part in parts if not part.startswith("§")] or parts
-    words = [name, where, f"{paper} {inside}", *named[:1], *(f"{paper} {part}" for part in parts)]
-    return [word.strip() for word in words if word.strip()]
 
 
 def search_prose(app: Sphinx) -> None:
@@ -134,7 +99,6 @@ def accessible(body: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", name_the_rows)
-    app.connect("doctree-read", lead_the_search)
     app.connect("builder-inited", search_prose)
     app.connect("html-page-context", finish_html)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

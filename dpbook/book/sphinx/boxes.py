@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from myst_nb.core.render import MimeData, NbElementRenderer
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxDirective
 
+from dpbook.book.ledger.check import RECORD_MIME, record_problems
 from dpbook.book.ledger.claims import Claim
+from dpbook.book.ledger.words import card_html
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx.nodes import badge_of, ledger_of, link_to, place_uri, row_uri, unknown
+from dpbook.book.sphinx.nodes import around, badge_ref, ledger_of, place, row_uri
 
 
 class ClaimDirective(SphinxDirective):
@@ -36,6 +37,8 @@ class ClaimDirective(SphinxDirective):
         if unknown := [name for name in names if name not in ledger]:
             raise self.error(f"claim: {', '.join(unknown)} is not in book/claims.yml")
         claims = [ledger[name] for name in names]
+        for name in names:
+            self.env.get_domain("claim").note("boxes", name)  # type: ignore[attr-defined]
         box = nodes.admonition(classes=["claim-box", f"claim-{claims[0].state}"])
         if any(claim.breaks_privacy for claim in claims):
             box["classes"].append("claim-privacy")
@@ -46,29 +49,14 @@ class ClaimDirective(SphinxDirective):
     def title(self, claims: list[Claim]) -> nodes.title:
         """The place in the paper, what it is about, and the verdicts, each with a link."""
         where = self.options.get("where") or place(claims[0])
-        targets = [nodes.target("", "", ids=[box_id(claim.id)]) for claim in claims]
+        targets = [nodes.target("", "", ids=[f"box-{claim.id}"]) for claim in claims]
         title = nodes.title("", "", *targets, nodes.strong(text=where))
         if words := self.options.get("title"):
             children, messages = self.state.inline_text(f" {words}", self.lineno)
             title += [*children, *messages]
         for claim in claims:
-            title += [nodes.Text(" "), badge_of(self.env, claim)]
+            title += [nodes.Text(" "), badge_ref(claim)]
         return title
-
-
-class ClaimRefRole(SphinxRole):
-    """``{claim-ref}`CCW25-T3.3```: a link to the box of a claim, or to the row of a pending one."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        match = re.fullmatch(r"(?:(.*\S)\s*<([^<>]+)>|(\S+))", self.text.strip(), re.DOTALL)
-        words, name = (match[1], match[2] or match[3]) if match else (None, self.text)
-        claim = ledger_of(self.env).get(name)
-        if claim is None:
-            return unknown(self, name, f"claim-ref: {name!r} is not in book/claims.yml")
-        uri = row_uri(self.env, name)
-        if claim.checked and has_box(self.env, claim):
-            uri = place_uri(self.env, f"notebooks/{claim.notebook}", box_id(name))
-        return [link_to(words or place(claim), uri)], []
 
 
 class PageBox(SphinxDirective):
@@ -105,40 +93,6 @@ class RememberDirective(PageBox):
     words, look = "To remember", "page-remember"
 
 
-#: What the ledger shortens, in full for a heading.
-_WORDS = {
-    "Thm": "Theorem", "Thms": "Theorems", "Prop.": "Proposition", "Props": "Propositions",
-    "Cor.": "Corollary", "Cors": "Corollaries", "Def.": "Definition", "Defs": "Definitions",
-    "Fig.": "Figure", "Figs": "Figures", "Exp.": "Experiment", "Algs": "Algorithms",
-    "eq.": "equation", "eqs": "equations",
-}  # fmt: skip
-
-
-def place(claim: Claim) -> str:
-    """Paper and place in it: "CCW25, Theorem 3.3"; for a result of ours its name."""
-    if claim.paper == "BOOK":
-        return claim.id
-    words = " ".join(_WORDS.get(word, word) for word in claim.where.split())
-    return f"{claim.paper}, {words.split(', proof')[0]}"
-
-
-def has_box(env: BuildEnvironment, claim: Claim) -> bool:
-    """Whether the page of a claim shows its statement in a box; some stand in theorems."""
-    path = Path(env.srcdir, "notebooks", f"{claim.notebook}.ipynb")
-    env.note_dependency(str(path))
-    return path.is_file() and claim.id in _in_boxes(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=64)  # every reference to a claim of the page asks
-def _in_boxes(path: Path, changed: int) -> set[str]:
-    boxes = re.findall(r"\{claim\}([^\\\n]*)", path.read_text(encoding="utf-8"))
-    return {name for box in boxes for name in re.findall(r"[\w.-]+", box)}
-
-
-def box_id(name: str) -> str:
-    return f"box-{name}"
-
-
 def explain_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """On ``doctree-resolved``: a link to a term says what it means when it is hovered over."""
     meanings = glossary(app)
@@ -168,10 +122,30 @@ def _plain(words: str) -> str:
     return words
 
 
+class ClaimCard:
+    """Draws the record that a check leaves in a notebook: an entry point of MyST-NB."""
+
+    mime_priority_overrides: ClassVar = [("*", RECORD_MIME, 1)]
+
+    @staticmethod
+    def handle_mime(
+        renderer: NbElementRenderer, data: MimeData, inline: bool
+    ) -> list[nodes.Element] | None:
+        """The card of a claim, with its state in the ledger of today."""
+        if data.mime_type != RECORD_MIME:
+            return None
+        record: dict[str, Any] = data.content
+        env = renderer.renderer.sphinx_env
+        claim = ledger_of(env)[record["id"]]
+        env.get_domain("claim").note("cards", claim.id)
+        beside = row_uri(env, claim.id), around(env, claim)
+        html = card_html(record, claim, record_problems(record, claim), *beside)
+        return [nodes.raw("", html, format="html", classes=["output", "text_html"])]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("claim", ClaimDirective)
     app.add_directive("page-opens", PageOpensDirective)
     app.add_directive("remember", RememberDirective)
-    app.add_role("claim-ref", ClaimRefRole())
     app.connect("doctree-resolved", explain_terms)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

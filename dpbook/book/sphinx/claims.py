@@ -15,24 +15,21 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.ledger import words as report
-from dpbook.book.ledger.check import CERTIFICATE_MIME, RECORD_MIME, record_problems
 from dpbook.book.ledger.claims import SINCE, Claim
-from dpbook.book.pages import outputs
 from dpbook.book.run import errata
 from dpbook.book.run.editions import notebook_of, this_edition
 from dpbook.book.sphinx.nodes import (
     ClaimsDirective,
     Row,
     around,
-    badge_of,
+    badge_ref,
     block,
     chapter,
     facts_of,
     labelled,
-    ledger_of,
     link_to,
     mark_of,
     output_dir,
@@ -41,7 +38,6 @@ from dpbook.book.sphinx.nodes import (
     read_json,
     row_uri,
     table_of,
-    unknown,
     warn,
 )
 
@@ -53,7 +49,6 @@ _OVERVIEW = ("Where", "What we found", "Verdict")
 def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     """On ``source-read``: replace the text of a notebook by that of its executed copy.
 
-    Its cards are drawn anew: the ledger's verdict of today, with a link to its row.
     The student's edition leaves out the solutions, whether a page has run or not.
     """
     path = Path(app.env.doc2path(docname))
@@ -68,13 +63,6 @@ def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         return
     if _cells(notebook) != _cells(committed):
         warn("was edited after it was executed; execute it again", docname, "stale")
-    for bundle in [data for _, data in outputs(notebook) if RECORD_MIME in data]:
-        record = bundle.pop(RECORD_MIME)
-        bundle.pop(CERTIFICATE_MIME, None)
-        if claim := ledger_of(app.env).get(record["id"]):
-            beside = row_uri(app.env, claim.id), around(app.env, claim)
-            problems = record_problems(record, claim)
-            bundle["text/html"] = report.card_html(record, claim, problems, *beside)
     source[0] = json.dumps(notebook_of(notebook, this_edition()))
 
 
@@ -85,18 +73,6 @@ def _cells(notebook: dict[str, Any]) -> list[tuple[str, str]]:
         for cell in notebook["cells"]
         if "injected-parameters" not in cell["metadata"].get("tags", [])
     ]
-
-
-class StateRole(SphinxRole):
-    """``{badge}`CCW25-ALG2``` and ``{verdict}``, in words: how a claim stands, with its row."""
-
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        name = self.text.strip()
-        if (claim := ledger_of(self.env).get(name)) is None:
-            return unknown(self, name, f"{self.name}: {name!r} is not in book/claims.yml")
-        if self.name == "badge":
-            return [badge_of(self.env, claim)], []
-        return [link_to(report.state_words(claim), row_uri(self.env, name))], []
 
 
 class LedgerDirective(ClaimsDirective):
@@ -196,7 +172,7 @@ class ErrataDirective(ClaimsDirective):
         section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
         section += nodes.title("", "", *self.inline(claim.heading))
         words = nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}")
-        section += nodes.paragraph("", "", facts_of(claim), badge_of(self.env, claim), words)
+        section += nodes.paragraph("", "", facts_of(claim), badge_ref(claim), words)
         if claim.consequence_of:
             other = link_to(claim.consequence_of, row_uri(self.env, claim.consequence_of))
             section += labelled("No mistake of its own: ", [nodes.Text("it follows from "), other])
@@ -243,7 +219,7 @@ class WithdrawnDirective(ClaimsDirective):
         rows: list[Row] = []
         for claim, entry in told:
             texts = (self.inline(entry[field]) for field in ("said", "reason"))
-            rows.append([entry["date"], [badge_of(self.env, claim)], *texts])
+            rows.append([entry["date"], [badge_ref(claim)], *texts])
         return [table_of(("Date", "Now", "What we said", "Why not"), rows, "claims-withdrawn")]
 
 
@@ -333,8 +309,6 @@ def drop_repeated_scripts(
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
-    app.add_role("badge", StateRole())
-    app.add_role("verdict", StateRole())
     app.add_directive("claims-ledger", LedgerDirective)
     app.add_directive("claims-errata", ErrataDirective)
     app.add_config_value("book_contact", "", "html")

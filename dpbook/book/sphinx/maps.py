@@ -13,7 +13,7 @@ from dpbook.book.ledger.around import repaired_words, upstream_words
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.supports import gives_way, users
 from dpbook.book.sphinx.drawing import map_svg
-from dpbook.book.sphinx.nodes import Row, badge_of, ledger_of, map_uri, mark_of, table_of
+from dpbook.book.sphinx.nodes import Row, badge_of, badge_ref, ledger_of, map_uri, table_of
 
 _HEAD = ("Claim", "Rests on", "Used by", "Upstream")
 
@@ -64,7 +64,7 @@ class MapDirective(SphinxDirective):
         by = users(ledger)[claim.id]
         section = nodes.section(ids=[f"map-{claim.id}"], names=[f"map-{claim.id}".lower()])
         section += nodes.title("", claim.id)
-        section += nodes.paragraph("", "", badge_of(self.env, claim))
+        section += nodes.paragraph("", "", badge_ref(claim))
         names = [*claim.rests_on, claim.id, *by]
         edges = [(support, claim.id) for support in claim.rests_on]
         edges += [(claim.id, user) for user in by]
@@ -79,7 +79,7 @@ class MapDirective(SphinxDirective):
         return section
 
     def badge(self, claim: Claim) -> nodes.Element:
-        return mark_of(claim, self.uri(claim.id), f"{claim.id} ")
+        return badge_of(claim, self.uri(claim.id))
 
     def badges(self, names: Sequence[str]) -> list[nodes.Node]:
         ledger = ledger_of(self.env)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -21,6 +22,8 @@ from dpbook.book.ledger.around import around_html
 from dpbook.book.ledger.claims import Claim, load_ledger
 from dpbook.book.ledger.supports import users
 
+#: The page with a row for every claim.
+LEDGER = "book/ledger"
 _log = logging.getLogger(__name__)
 #: The cells of a row: text, or nodes.
 Row = Sequence[str | list[nodes.Node]]
@@ -31,11 +34,29 @@ def output_dir(srcdir: str | Path) -> Path:
     return Path(srcdir, os.environ.get("DPBOOK_OUT") or "_build")
 
 
-def ledger_of(env: BuildEnvironment) -> dict[str, Claim]:
+def ledger_of(env: BuildEnvironment, *, reading: bool = True) -> dict[str, Claim]:
     """The ledger; the page being read depends on it."""
     path = Path(env.srcdir, "book", "claims.yml")
-    env.note_dependency(str(path))
+    if reading:
+        env.note_dependency(str(path))
     return load_ledger(path)
+
+
+#: What the ledger shortens, in full for a heading.
+_WORDS = {
+    "Thm": "Theorem", "Thms": "Theorems", "Prop.": "Proposition", "Props": "Propositions",
+    "Cor.": "Corollary", "Cors": "Corollaries", "Def.": "Definition", "Defs": "Definitions",
+    "Fig.": "Figure", "Figs": "Figures", "Exp.": "Experiment", "Algs": "Algorithms",
+    "eq.": "equation", "eqs": "equations",
+}  # fmt: skip
+
+
+def place(claim: Claim) -> str:
+    """Paper and place in it: "CCW25, Theorem 3.3"; for a result of ours its name."""
+    if claim.paper == "BOOK":
+        return claim.id
+    words = " ".join(_WORDS.get(word, word) for word in claim.where.split())
+    return f"{claim.paper}, {words.split(', proof')[0]}"
 
 
 def place_uri(env: BuildEnvironment, there: str, anchor: str) -> str:
@@ -44,7 +65,7 @@ def place_uri(env: BuildEnvironment, there: str, anchor: str) -> str:
 
 
 def row_uri(env: BuildEnvironment, name: str) -> str:
-    return place_uri(env, "book/ledger", f"ledger-{name}")
+    return place_uri(env, LEDGER, f"ledger-{name}")
 
 
 def map_uri(env: BuildEnvironment, claim: Claim) -> str:
@@ -88,14 +109,27 @@ def link_to(text: str, uri: str, **attributes: Any) -> nodes.reference:
     return nodes.reference("", text, refuri=uri, internal=True, **attributes)
 
 
-def badge_of(env: BuildEnvironment, claim: Claim) -> nodes.Element:
-    """The id and the state of a claim, linking to its row in the ledger."""
-    return mark_of(claim, row_uri(env, claim.id), f"{claim.id} ")
+def badge_of(claim: Claim, uri: str) -> nodes.reference:
+    """The id and the state of a claim, as a link."""
+    text = f"{claim.id} {report.badge_words(claim)}"
+    return link_to(text, uri, classes=badge_classes(claim))
 
 
-def mark_of(claim: Claim, uri: str = "", before: str = "") -> nodes.Element:
-    text = before + report.badge_words(claim)
-    classes = ["claim-badge", f"claim-{claim.state}", *["claim-privacy"] * claim.breaks_privacy]
+def badge_ref(claim: Claim) -> addnodes.pending_xref:
+    """The same, to be resolved by the domain of claims."""
+    words = nodes.inline(text=claim.id)
+    at = {"refdomain": "claim", "reftype": "badge", "reftarget": claim.id, "refexplicit": False}
+    return addnodes.pending_xref("", words, **at)
+
+
+def badge_classes(claim: Claim) -> list[str]:
+    """How a badge looks."""
+    return ["claim-badge", f"claim-{claim.state}", *["claim-privacy"] * claim.breaks_privacy]
+
+
+def mark_of(claim: Claim, uri: str = "") -> nodes.Element:
+    """The state of a claim, perhaps as a link."""
+    text, classes = report.badge_words(claim), badge_classes(claim)
     return link_to(text, uri, classes=classes) if uri else nodes.inline(text, text, classes=classes)
 
 

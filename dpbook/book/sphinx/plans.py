@@ -19,7 +19,7 @@ from dpbook.book.pages import PageError
 from dpbook.book.reading import minutes
 from dpbook.book.sphinx.exercises import exercise_minutes
 from dpbook.book.sphinx.front import page_link
-from dpbook.book.sphinx.nodes import ClaimsDirective, badge_of, table_of
+from dpbook.book.sphinx.nodes import ClaimsDirective, badge_ref, table_of
 
 FILE = "book/plans.yml"
 _FIELDS = {"title", "pages", "papers", "know", "bring", "question", "exercise"}
@@ -157,7 +157,7 @@ class HandoutsDirective(PlanDirective):
         for claim in ledger.values():
             here = claim.checked and claim.notebook in session["pages"]
             if here and claim.paper != "BOOK":
-                yield from (badge_of(self.env, claim), nodes.Text(" "))
+                yield from (badge_ref(claim), nodes.Text(" "))
 
 
 class TaughtDirective(PlanDirective):

@@ -17,7 +17,7 @@ from dpbook.book.ledger.check import CERTIFIED_FOR_ALL
 from dpbook.book.sphinx.nodes import (
     ClaimsDirective,
     Row,
-    badge_of,
+    badge_ref,
     link_to,
     output_dir,
     place_uri,
@@ -66,7 +66,7 @@ class TrustDirective(ClaimsDirective):
             )
             link = link_to(str(claim.notebook), self.page(claim.notebook, claim.id))
             counts = (*map(grouped, (laws, pairs, cases, different)), str(len(str(largest))))
-            rows.append([[badge_of(self.env, claim)], [link], claim.scope or "", *counts])
+            rows.append([[badge_ref(claim)], [link], claim.scope or "", *counts])
         head = ("claim", "page", "what is proved", "laws", "pairs", "inequalities")
         words = f"{len(rows)} claims have a certificate; together they decide "
         words += f"{grouped(all_cases)} inequalities for every ε at once."
@@ -82,7 +82,7 @@ class TrustDirective(ClaimsDirective):
             for number, (low, high) in record.get("bounds", {}).items():
                 link = link_to(claim.label(number), self.page(claim.notebook, name))
                 told = (repr(record["report"][number]), f"{low} to {high}")
-                rows.append([[badge_of(self.env, claim)], [link], *told])
+                rows.append([[badge_ref(claim)], [link], *told])
         claims = len({record["id"] for record in records.values() if "bounds" in record})
         words = f"{len(rows)} numbers of {claims} claims have proved bounds."
         return words, ("claim", "number", "reported", "lower and upper bound"), rows
