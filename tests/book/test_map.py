@@ -13,7 +13,6 @@ from dpbook.book.ledger.claims import FAILING_VERDICTS, Claim, LedgerError, load
 from dpbook.book.ledger.supports import GIVES_WAY, WORST_FIRST, gives_way, upstream, users
 from dpbook.book.ledger.words import STATES
 from dpbook.book.sphinx import drawing
-from dpbook.book.sphinx.layers import _crossings, layered
 from tests.book.injection import MARK, TEXT, active
 
 ROOT_LEDGER = "book/claims.yml"
@@ -219,28 +218,27 @@ def overlap(one, other):
 def test_layout(rng, size):
     for _ in range(6):
         sizes, edges = random_graph(rng, size)
-        found = layered(sizes, edges)
-        assert found == layered(sizes, edges)
-        boxes = found.boxes
-        assert {*boxes} == {*sizes}
+        boxes, lines = drawing.layered(sizes, edges)
+        assert (boxes, lines) == drawing.layered(sizes, edges)
+        assert {*boxes} == {*sizes} and {*lines} == {*edges}
         assert not any(overlap(*pair) for pair in itertools.combinations(boxes.values(), 2))
         for name, (x, y, w, h) in boxes.items():
-            assert w >= sizes[name][0] and h == sizes[name][1]
-            assert min(x, y) >= 0 and x + w <= found.width and y + h <= found.height
-        for (one, other), points in found.edges.items():
-            assert (
-                points[0][0] == boxes[one][0] + boxes[one][2] and points[-1][0] == boxes[other][0]
-            )
+            assert w >= sizes[name][0] and h == sizes[name][1] and min(x, y) >= 0
+        for (one, other), points in lines.items():
+            ends = boxes[one][0] + boxes[one][2], boxes[other][0]
+            assert (points[0][0], points[-1][0]) == ends
             assert all(a[0] < b[0] for a, b in itertools.pairwise(points))  # to the right
-            assert all(0 <= y <= found.height for _, y in points)
+            assert all(y >= 0 for _, y in points)
             for (x, y), (to_x, _) in itertools.islice(itertools.pairwise(points), 1, None, 2):
                 passed = [b for b in boxes.values() if overlap((x, y, to_x - x, 0.1), b)]
                 assert passed == []  # level, and through no box
 
 
-def test_crossings_are_counted_between_neighbouring_columns():
-    a, b, c, d, e = "abcde"
-    assert _crossings([[a, b], [c, d], [e]], [(a, d), (b, c), (c, e), (d, e)]) == 1
+def test_neighbours_stand_side_by_side():
+    """Two chains that are written crosswise are drawn without a crossing."""
+    sizes = dict.fromkeys("abcd", (80, 40))
+    boxes, _ = drawing.layered(sizes, [("a", "d"), ("b", "c")])
+    assert (boxes["a"][1] < boxes["b"][1]) == (boxes["d"][1] < boxes["c"][1])
 
 
 def test_overlap_is_noticed():
@@ -276,10 +274,9 @@ class Links(HTMLParser):
             self.links[-1]["text"].append(data.strip())
 
 
-def svg(book, names=None):
-    return drawing.map_svg(
-        names or list(book), book, lambda n: f"#{n}", key="k", title="All", centre="A"
-    )
+def svg(book, title="All"):
+    edges = [(support, each.id) for each in book.values() for support in each.rests_on]
+    return drawing.map_svg(list(book), book, lambda n: f"#{n}", title, edges)
 
 
 def test_each_link_has_a_name_that_says_what_is_seen():
@@ -291,7 +288,8 @@ def test_each_link_has_a_name_that_says_what_is_seen():
         assert link["name"] == ", ".join(link["text"]) and len(link["text"]) >= 2
     assert found.links[2]["text"] == ["A", "✓ holds", "! rests on ↻ F"]
     assert "⚠ privacy guarantee broken" in found.links[3]["name"]
-    assert found.ids == ["k-title", "k-desc"] and 'aria-labelledby="k-title k-desc"' in html
+    assert found.ids == ["map-title", "map-desc"]
+    assert 'aria-labelledby="map-title map-desc"' in html
     assert "4 claims, 3 lines" in html
     assert html.count("claim-tint") == 2 and html.count("claim-shielded") == 1
     assert html == svg(book)
@@ -305,12 +303,12 @@ def test_text_stays_text(monkeypatch):
 
     def html():
         beside = around.around_html(book["A"], book, [TEXT], lambda name: name, TEXT)
-        return drawing.map_svg(list(book), book, lambda n: n, key=TEXT, title=TEXT) + beside
+        return svg(book, TEXT), beside
 
-    assert MARK in html() and active(html()) == []
-    for module in (drawing, around):
-        monkeypatch.setattr(module, "escape", str)
-    assert active(html())
+    assert all(MARK in part and active(part) == [] for part in html())
+    monkeypatch.setattr(around, "escape", str)
+    monkeypatch.setattr(drawing, "TEMPLATES", drawing.TEMPLATES.overlay(autoescape=False))
+    assert all(map(active, html()))
 
 
 def test_beside_a_claim_stand_its_supports_and_its_users():

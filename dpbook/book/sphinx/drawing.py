@@ -1,114 +1,141 @@
-"""The map of claims as a vector graphic: boxes with sign and words of the verdict, and links."""
+"""The map of claims as a vector graphic: boxes in columns, lines from supports to their users."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Mapping, Sequence
+from graphlib import TopologicalSorter
+from itertools import pairwise
+from statistics import fmean
 
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.supports import GIVES_WAY, gives_way
 from dpbook.book.ledger.words import PRIVACY_MARK, STATES
-from dpbook.book.sphinx.layers import Point, layered
+from dpbook.book.sphinx.front import TEMPLATES
 
-#: Pixels: width of a letter of the name and of other text, distance of two lines, room around.
-_BOLD, _LETTER, _LINE, _ROOM = 8.6, 7.2, 16.0, 9.0
-_MARGIN = 6.0
+Sizes = Mapping[str, tuple[float, float]]
+Box = tuple[float, float, float, float]  # left, top, width, height
+Edge = tuple[str, str]
+Layout = tuple[dict[str, Box], dict[Edge, list[tuple[float, float]]]]
+Node = str | tuple[str, int]  # a box, or where lines from a box pass a column
+
+#: Pixels between columns, between two boxes of a column, and around a line that passes.
+BETWEEN, APART, PASSAGE = 56.0, 14.0, 7.0
+
+
+def layered(sizes: Sizes, edges: Sequence[Edge], across: float = 900) -> Layout:
+    """Boxes of at least the given sizes, each to the right of all that lead to it; and the lines.
+
+    The boxes of a column are of one width, so that no line, level where it passes a column, goes
+    behind one.  Boxes without any line come last, in rows of about `across` pixels.  Lines must
+    not go in a circle.
+    """
+    joined = {name: sizes[name] for name in sizes if any(name in edge for edge in edges)}
+    boxes, lines = _columns(joined, edges) if edges else ({}, {})
+    top = max((y + height + 2 * APART for _, y, _, height in boxes.values()), default=0.0)
+    alone = [name for name in sizes if name not in joined]
+    wide, tall = (max((sizes[name][i] for name in alone), default=0.0) for i in (0, 1))
+    row = max(1, int(across // (wide + APART)))
+    for at, name in enumerate(alone):
+        left = at % row * (wide + APART)
+        boxes[name] = (left, top + at // row * (tall + APART), wide, sizes[name][1])
+    return boxes, lines
+
+
+def _columns(sizes: Sizes, edges: Sequence[Edge]) -> Layout:
+    """Columns, each ordered by the mean height of the neighbours before it, then after it."""
+    supports = {name: [one for one, other in edges if other == name] for name in sizes}
+    column: dict[Node, int] = {}
+    for name in TopologicalSorter(supports).static_order():
+        column[name] = max((column[one] + 1 for one in supports[name]), default=0)
+    for name in sizes:  # a beginning stands next to what it leads to
+        if not supports[name]:
+            column[name] = min(column[other] for one, other in edges if one == name) - 1
+    routes: dict[Edge, list[Node]] = {}
+    for one, other in edges:
+        passed = {(one, at): at for at in range(column[one] + 1, column[other])}
+        column |= passed
+        routes[one, other] = [one, *passed, other]
+    tall = {n: sizes[n][1] + APART if isinstance(n, str) else PASSAGE for n in column}
+    columns = [[n for n in column if column[n] == at] for at in range(max(column.values()) + 1)]
+    steps = dict.fromkeys(step for route in routes.values() for step in pairwise(route))
+    before = {node: [one for one, other in steps if other == node] for node in column}
+    after = {node: [other for one, other in steps if one == node] for node in column}
+    middle = dict.fromkeys(column, 0.0)
+    for nodes in columns:
+        middle |= _stacked(nodes, tall, middle)
+    for near, turn in 2 * ((before, 1), (after, -1)):
+        for nodes in columns[::turn]:
+            wanted = {n: fmean([middle[m] for m in near[n]] or [middle[n]]) for n in nodes}
+            nodes.sort(key=wanted.__getitem__)
+            middle |= _stacked(nodes, tall, wanted)
+    top = min(middle[node] - tall[node] / 2 for node in column)
+    middle = {node: round(y - top) for node, y in middle.items()}
+    wide = [max(sizes[n][0] for n in nodes if isinstance(n, str)) for nodes in columns]
+    left = [sum(wide[:at]) + BETWEEN * at for at in range(len(wide))]
+    boxes = {
+        name: (left[column[name]], middle[name] - height / 2, wide[column[name]], height)
+        for name, (_, height) in sizes.items()
+    }
+    sides = {
+        n: [(left[at] + part, middle[n]) for part in (0, wide[at])] for n, at in column.items()
+    }
+    return boxes, {e: [p for n in route for p in sides[n]][1:-1] for e, route in routes.items()}
+
+
+def _stacked(
+    nodes: Sequence[Node], tall: Mapping[Node, float], wanted: Mapping[Node, float]
+) -> dict[Node, float]:
+    """Middles of a column near the wanted ones: the mean of pushing down and of pushing up."""
+    middle = dict.fromkeys(nodes, 0.0)
+    for sign in (1, -1):
+        end = -float("inf")
+        for node in nodes[::sign]:
+            at = max(sign * wanted[node], end + tall[node] / 2)
+            end, middle[node] = at + tall[node] / 2, middle[node] + sign * at / 2
+    return middle
 
 
 def map_svg(
     names: Sequence[str],
     ledger: Mapping[str, Claim],
     uri: Callable[[str], str],
-    *,
-    key: str,
     title: str,
-    centre: str | None = None,
-    edges: Iterable[tuple[str, str]] | None = None,
+    edges: Sequence[Edge],
 ) -> str:
-    """A graphic of some claims, each box a link; edges go from a support to what rests on it.
-
-    The links follow each other from supports to what rests on them.  `key` makes ids that no other
-    graphic of the page has; `edges` are by default all between the `names`.
-    """
-    lines = {name: _lines(ledger[name], ledger) for name in names}
-    sizes = {name: (_width(texts), _LINE * len(texts) + _ROOM) for name, texts in lines.items()}
-    if edges is None:
-        edges = [(s, name) for name in names for s in ledger[name].rests_on if s in lines]
-    edges = list(edges)
-    found = layered(sizes, edges)
-    width, height = found.width + 2 * _MARGIN, found.height + 2 * _MARGIN
-    box = f"{-_MARGIN:g} {-_MARGIN:g} {width:g} {height:g}"
-    counts = (
-        f"{len(names)} claim{'s' * (len(names) != 1)}, {len(edges)} line{'s' * (len(edges) != 1)}"
-    )
-    described = f"{counts}, each from a claim to one that rests on it, to the right."
-    html = [
-        '<div class="claim-map">',  # scrolls sideways, by its links too
-        f'<svg role="group" viewBox="{box}" width="{width:g}" height="{height:g}" '
-        f'aria-labelledby="{escape(key)}-title {escape(key)}-desc">',
-        f'<title id="{escape(key)}-title">{escape(title)}</title>',
-        f'<desc id="{escape(key)}-desc">{escape(described)}</desc>',
+    """A graphic of some claims, each box a link; edges go from a support to what rests on it."""
+    texts = {name: _texts(ledger[name], ledger) for name in names}
+    boxes, lines = layered({name: _size(texts[name]) for name in names}, edges)
+    width, height = (max(box[i] + box[i + 2] for box in boxes.values()) for i in (0, 1))
+    height = max(height, *(y for line in lines.values() for _, y in line), 0)
+    shown = {"width": width, "height": height, "title": title, "gives_way": GIVES_WAY}
+    shown["lines"] = [(ledger[one].state, _curve(line)) for (one, _), line in lines.items()]
+    shown["ends"] = dict.fromkeys(line[-1] for line in lines.values())
+    shown["boxes"] = [
+        (boxes[name], ledger[name].state, texts[name], uri(name), gives_way(ledger[name], ledger))
+        for name in sorted(names, key=boxes.__getitem__)
     ]
-    for one, other in edges:
-        state = ledger[one].state
-        kind = f"claim-edge claim-{state}" + " claim-weak" * (state in GIVES_WAY)
-        html.append(f'<path class="{kind}" d="{_curve(found.edges[one, other])}"/>')
-    ends = (found.edges[edge][-1] for edge in edges)
-    heads = "".join(f"M{x:g} {y:g}l-7 -4v8z" for x, y in ends)
-    html += [f'<path class="claim-heads" d="{heads}"/>'] if heads else []
-    order = sorted(names, key=lambda n: (found.boxes[n][0], found.boxes[n][1], n))
-    for name in order:
-        inside = _box(lines[name], found.boxes[name], ledger[name], ledger, name == centre)
-        words = escape(", ".join(lines[name]))
-        html.append(f'<a href="{escape(uri(name))}" aria-label="{words}">{inside}</a>')
-    return "\n".join([*html, "</svg>", "</div>"])
+    return TEMPLATES.get_template("map.svg.j2").render(shown)
 
 
-def _width(texts: Sequence[str]) -> int:
-    name, *others = texts
-    return round(max(_BOLD * len(name), *(_LETTER * len(t) for t in others)) + 2 * _ROOM)
-
-
-def _lines(claim: Claim, ledger: Mapping[str, Claim]) -> list[str]:
+def _texts(claim: Claim, ledger: Mapping[str, Claim]) -> list[str]:
     """The text of a box: id, verdict, and what is broken in it or upstream."""
-    mark, words = STATES[claim.state]
-    texts = [claim.id, f"{mark} {words}", *[PRIVACY_MARK] * claim.breaks_privacy]
+    texts = [claim.id, " ".join(STATES[claim.state]), *[PRIVACY_MARK] * claim.breaks_privacy]
     if up := gives_way(claim, ledger):
         where = "upstream" if up.shielded else "rests on"
         texts.append(f"! {where} {STATES[up.state][0]} {up.name}")
     return texts
 
 
-def _box(
-    texts: Sequence[str],
-    place: tuple[float, float, float, float],
-    claim: Claim,
-    ledger: Mapping[str, Claim],
-    centre: bool,
-) -> str:
-    x, y, width, height = place
-    kind = f"claim-node claim-{claim.state}" + " claim-centre" * centre
-    html = [f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"/>']
-    if up := gives_way(claim, ledger):
-        at = f'x="{x - 3:g}" y="{y - 3:g}" width="{width + 6:g}" height="{height + 6:g}"'
-        kind = f"claim-tint claim-{up.state}" + " claim-shielded" * up.shielded
-        html.append(f'<rect class="{kind}" {at}/>')
-    for number, text in enumerate(texts, start=1):
-        weight = " claim-name" if number == 1 else ""
-        at = f'x="{x + _ROOM:g}" y="{y + _LINE * number:g}"'
-        html.append(f'<text class="claim-{claim.state}{weight}" {at}>{escape(text)}</text>')
-    return "".join(html)
+def _size(texts: Sequence[str]) -> tuple[float, float]:
+    """Room for a name of 8.6 pixels a letter, and for lines of 7.2 a letter, 16 apart."""
+    return round(max(8.6 * len(texts[0]), 7.2 * max(map(len, texts[1:]))) + 18), 16 * len(texts) + 9
 
 
-def _curve(points: Sequence[Point]) -> str:
-    """Level where a column is passed, a curve between two columns."""
-    (x, y), *rest = points
-    told = f"M{x:g} {y:g}"
-    for number, (to_x, to_y) in enumerate(rest):
-        if number % 2:
-            told += f"H{to_x:g}"
-        else:
-            half = (x + to_x) / 2
-            told += f"C{half:g} {y:g} {half:g} {to_y:g} {to_x:g} {to_y:g}"
-        x, y = to_x, to_y
-    return told
+def _curve(points: Sequence[tuple[float, float]]) -> str:
+    """A curve between two columns, level where a column is passed."""
+    path = ""
+    for (x, y), (to_x, to_y) in zip(points[::2], points[1::2], strict=True):
+        half = (x + to_x) / 2
+        path += f"{'L' if path else 'M'}{x:g} {y:g}"
+        path += f"C{half:g} {y:g} {half:g} {to_y:g} {to_x:g} {to_y:g}"
+    return path

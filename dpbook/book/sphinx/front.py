@@ -22,7 +22,7 @@ from dpbook.book.reading import minutes
 from dpbook.book.sphinx.claims import second_machine, second_machine_words
 from dpbook.book.sphinx.nodes import ClaimsDirective, link_to, output_dir, read_json, unknown, warn
 
-_TEMPLATES = Environment(
+TEMPLATES = Environment(
     loader=PackageLoader("dpbook.book.sphinx"),
     autoescape=True,
     trim_blocks=True,
@@ -97,7 +97,7 @@ def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
         of_paper = [claim for claim in claims if claim.paper == paper and not claim.same_as]
         bars.append({"paper": paper, "total": len(of_paper), "parts": _parts(of_paper)})
     shown = {"group": SINCE, "bars": bars, "key": _parts(claims), "ledger": uri, "further": further}
-    template = _TEMPLATES.get_template("front.html.j2")
+    template = TEMPLATES.get_template("front.html.j2")
     return template.render(shown, words=finding(claims), since=since(later))
 
 

@@ -1,4 +1,4 @@
-"""Sphinx extension: the map of claims, a graphic for each paper and for each claim, with tables."""
+"""Sphinx extension: the map of claims, a graphic for each paper, with a section for each claim."""
 
 from __future__ import annotations
 
@@ -15,109 +15,99 @@ from dpbook.book.ledger.supports import gives_way, users
 from dpbook.book.sphinx.drawing import map_svg
 from dpbook.book.sphinx.nodes import Row, badge_of, badge_ref, ledger_of, map_uri, table_of
 
-_HEAD = ("Claim", "Rests on", "Used by", "Upstream")
-
 
 class MapDirective(SphinxDirective):
-    """``{claims-map} CCW25``: the graphic of a paper, and one for each of its claims."""
+    """``{claims-map} CCW25``: the graphic of a paper, its table, and a section for each claim."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        ledger = ledger_of(self.env)
-        group = self.arguments[0].strip()
-        mine = [claim for claim in ledger.values() if claim.group == group]
-        if not mine:
-            groups = dict.fromkeys(claim.group for claim in ledger.values())
+        self.ledger = ledger_of(self.env)
+        self.by = users(self.ledger)
+        group = self.arguments[0]
+        claims = [claim for claim in self.ledger.values() if claim.group == group]
+        if not claims:
+            groups = dict.fromkeys(claim.group for claim in self.ledger.values())
             raise self.error(f"claims-map: {group!r} must be one of {', '.join(groups)}")
-        outside = {name for claim in mine for name in claim.rests_on}
-        shown = [n for n in ledger if n in outside or ledger[n].group == group]
-        edges = [(support, claim.id) for claim in mine for support in claim.rests_on]
-        title = f"Map of the claims: {group}"
-        svg = map_svg(shown, ledger, self.uri, key="map", title=title, edges=edges)
-        return [_raw(svg), *self.folded(mine), *map(self.section, mine)]
-
-    def uri(self, name: str) -> str:
-        """The address of the graphic around a claim."""
-        return map_uri(self.env, ledger_of(self.env)[name])
-
-    def folded(self, claims: Sequence[Claim]) -> list[nodes.Node]:
-        """The facts of a graphic as a table, folded."""
-        ledger = ledger_of(self.env)
-        by = users(ledger)
+        edges = [(support, claim.id) for claim in claims for support in claim.rests_on]
+        ends = {name for edge in edges for name in edge} | {claim.id for claim in claims}
+        names = [name for name in self.ledger if name in ends]
+        svg = map_svg(names, self.ledger, self.uri, f"Map of the claims: {group}", edges)
+        head = ("Claim", "Rests on", "Used by", "Upstream")
         rows: list[Row] = [
             [
-                [self.badge(claim)],
+                [self.badge(claim.id)],
                 self.badges(claim.rests_on),
-                self.badges(by[claim.id]),
-                upstream_words(claim, ledger) or repaired_words(claim, ledger),
+                self.badges(self.by[claim.id]),
+                self.words(claim),
             ]
             for claim in claims
         ]
-        opening = _raw('<details class="claim-map-table"><summary>The same as a table</summary>')
-        return [opening, table_of(_HEAD, rows, "claims-map"), _raw("</details>")]
+        table = folded("The same as a table", table_of(head, rows, "claims-map"))
+        return [nodes.raw("", svg, format="html"), *table, *map(self.section, claims)]
 
     def section(self, claim: Claim) -> nodes.section:
         """One claim with its supports and its users."""
-        ledger = ledger_of(self.env)
-        by = users(ledger)[claim.id]
         section = nodes.section(ids=[f"map-{claim.id}"], names=[f"map-{claim.id}".lower()])
-        section += nodes.title("", claim.id)
-        section += nodes.paragraph("", "", badge_ref(claim))
-        names = [*claim.rests_on, claim.id, *by]
-        edges = [(support, claim.id) for support in claim.rests_on]
-        edges += [(claim.id, user) for user in by]
-        if edges:
-            about = {"key": f"map-{claim.id}", "title": f"Around {claim.id}", "centre": claim.id}
-            section += _raw(map_svg(names, ledger, self.uri, **about, edges=edges))
-        for words, others in (("Rests on", claim.rests_on), ("Used by", by)):
+        section += [nodes.title("", claim.id), nodes.paragraph("", "", badge_ref(claim))]
+        for words, others in (("Rests on", claim.rests_on), ("Used by", self.by[claim.id])):
             shown = self.badges(others) or [nodes.Text("nothing else in the ledger")]
             section += nodes.paragraph("", "", nodes.strong(text=f"{words}: "), *shown)
-        for told in filter(None, (repaired_words(claim, ledger), upstream_words(claim, ledger))):
-            section += nodes.paragraph("", told, classes=["claim-upstream"])
+        for about in (repaired_words, upstream_words):
+            if words := about(claim, self.ledger):
+                section += nodes.paragraph("", words, classes=["claim-upstream"])
         return section
 
-    def badge(self, claim: Claim) -> nodes.Element:
-        return badge_of(claim, self.uri(claim.id))
+    def words(self, claim: Claim) -> str:
+        """What fails upstream of a claim, or which repair it uses."""
+        return upstream_words(claim, self.ledger) or repaired_words(claim, self.ledger)
+
+    def uri(self, name: str) -> str:
+        """The address of the section of a claim."""
+        return map_uri(self.env, self.ledger[name])
+
+    def badge(self, name: str) -> nodes.Element:
+        return badge_of(self.ledger[name], self.uri(name))
 
     def badges(self, names: Sequence[str]) -> list[nodes.Node]:
-        ledger = ledger_of(self.env)
-        return [n for name in names for n in (nodes.Text(" "), self.badge(ledger[name]))][1:]
+        return [n for name in names for n in (nodes.Text(" "), self.badge(name))][1:]
 
 
 class UpstreamDirective(MapDirective):
     """``{claims-upstream}``: where supports fail, counted for each paper, and in words."""
 
     required_arguments = 0
-    final_argument_whitespace = False
 
     def run(self) -> list[nodes.Node]:
-        ledger = ledger_of(self.env)
+        self.ledger = ledger_of(self.env)
+        groups: dict[str, list[Claim]] = {}
+        for claim in self.ledger.values():
+            groups.setdefault(claim.group, []).append(claim)
         rows: list[Row] = []
-        for group in dict.fromkeys(claim.group for claim in ledger.values()):
-            mine = [claim for claim in ledger.values() if claim.group == group]
-            found = [gives_way(claim, ledger) for claim in mine]
-            shielded = [up.shielded for up in found if up]
-            mended = sum(bool(repaired_words(claim, ledger)) for claim in mine)
-            counts = [shielded.count(False), shielded.count(True), mended]
-            uri = map_uri(self.env, mine[0]).partition("#")[0]
-            name = nodes.reference("", group, refuri=uri, internal=True)
-            lines = sum(len(claim.rests_on) for claim in mine)
-            rows.append([[name], str(len(mine)), str(lines), *map(str, counts)])
+        for group, claims in groups.items():
+            failing = [up.shielded for c in claims if (up := gives_way(c, self.ledger))]
+            mended = sum(bool(repaired_words(claim, self.ledger)) for claim in claims)
+            counts = (len(claims), sum(len(claim.rests_on) for claim in claims))
+            counts = (*counts, failing.count(False), failing.count(True), mended)
+            uri = self.uri(claims[0].id).partition("#")[0]
+            rows.append(
+                [[nodes.reference("", group, refuri=uri, internal=True)], *map(str, counts)]
+            )
         head = ("Map", "claims", "supports", "support fails", "fails further up", "uses a repair")
         told: list[Row] = [
-            [[self.badge(claim)], words]
-            for claim in ledger.values()
-            if (words := upstream_words(claim, ledger) or repaired_words(claim, ledger))
+            [[self.badge(claim.id)], words]
+            for claim in self.ledger.values()
+            if (words := self.words(claim))
         ]
-        opening = _raw('<details class="claim-map-table"><summary>All, in words</summary>')
-        table = table_of(("Claim", "Upstream"), told, "claims-told")
-        return [table_of(head, rows, "claims-upstream"), opening, table, _raw("</details>")]
+        words = folded("All, in words", table_of(("Claim", "Upstream"), told, "claims-told"))
+        return [table_of(head, rows, "claims-upstream"), *words]
 
 
-def _raw(html: str) -> nodes.raw:
-    return nodes.raw("", html, format="html")
+def folded(summary: str, table: nodes.Element) -> list[nodes.Node]:
+    opening = f'<details class="claim-map-table"><summary>{summary}</summary>'
+    raw = [nodes.raw("", html, format="html") for html in (opening, "</details>")]
+    return [raw[0], table, raw[1]]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
