@@ -66,8 +66,8 @@ def test_text_stays_text(place, monkeypatch):
     # The control: the same place without escaping is noticed.
     for module in (report, prose, panel):
         monkeypatch.setattr(module, "escape", str)
-    environment = front._TEMPLATES.overlay(autoescape=False)
-    monkeypatch.setattr(front, "_TEMPLATES", environment)
+    environment = front.TEMPLATES.overlay(autoescape=False)
+    monkeypatch.setattr(front, "TEMPLATES", environment)
     assert active(PLACES[place]())
 
 

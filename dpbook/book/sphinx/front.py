@@ -34,13 +34,11 @@ class SummaryDirective(ClaimsDirective):
     """``{claims-summary}``: how the statements came out, a bar for each paper, one picture."""
 
     def run(self) -> list[nodes.Node]:
-        ledger, _ = self.load()
-        here, builder = self.env.docname, self.env.app.builder
-        uris = [builder.get_relative_uri(here, f"book/{name}") for name in ("ledger", "next")]
-        html = summary_html(ledger, *uris)
+        uri, here = self.env.app.builder.get_relative_uri, self.env.docname
+        html = summary_html(self.load()[0], uri(here, "book/ledger"), uri(here, "book/next"))
         rows = second_machine(self.env)
-        told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
-        return [nodes.raw("", html, format="html"), *told]
+        words = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
+        return [nodes.raw("", html, format="html"), *words]
 
 
 class PageRole(SphinxRole):
@@ -60,18 +58,18 @@ class ContentsDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         toc = Path(self.env.srcdir, "_toc.yml")
         self.env.note_dependency(str(toc))
-        found = nodes.definition_list()
+        contents = nodes.definition_list()
         for part in yaml.safe_load(toc.read_text(encoding="utf-8"))["parts"]:
-            files = [Path(entry["file"]) for entry in part["chapters"]]
             rows = nodes.bullet_list()
-            for name in [file.name for file in files if file.parts[0] == "notebooks"]:
-                link, notebook = page_link(self.env, name)
-                took = nodes.Text(f" ({minutes(notebook)} min)")
-                rows += nodes.list_item("", nodes.paragraph("", "", link, took))
+            for file in [Path(entry["file"]) for entry in part["chapters"]]:
+                if file.parts[0] == "notebooks":
+                    link, notebook = page_link(self.env, file.name)
+                    time = nodes.Text(f" ({minutes(notebook)} min)")
+                    rows += nodes.list_item("", nodes.paragraph("", "", link, time))
             if len(rows):
                 term = nodes.term(text=part["caption"])
-                found += nodes.definition_list_item("", term, nodes.definition("", rows))
-        return [found]
+                contents += nodes.definition_list_item("", term, nodes.definition("", rows))
+        return [contents]
 
 
 def page_link(
@@ -90,15 +88,14 @@ def page_link(
 def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
     """The finding in words, and a bar for each paper."""
     claims = [claim for claim in ledger.values() if claim.paper in FIVE]
-    papers = list(dict.fromkeys(claim.paper for claim in claims))
-    later = [claim for claim in ledger.values() if claim.group == SINCE]
-    bars = []
-    for paper in papers:
-        of_paper = [claim for claim in claims if claim.paper == paper and not claim.same_as]
-        bars.append({"paper": paper, "total": len(of_paper), "parts": _parts(of_paper)})
+    bars = {
+        paper: _parts(claim for claim in claims if claim.paper == paper)
+        for paper in dict.fromkeys(claim.paper for claim in claims)
+    }
     shown = {"group": SINCE, "bars": bars, "key": _parts(claims), "ledger": uri, "further": further}
+    later = since([claim for claim in ledger.values() if claim.group == SINCE])
     template = TEMPLATES.get_template("front.html.j2")
-    return template.render(shown, words=finding(claims), since=since(later))
+    return template.render(shown, words=finding(claims), since=later)
 
 
 def finding(claims: Iterable[Claim]) -> str:
@@ -147,24 +144,26 @@ def since(claims: list[Claim]) -> str:
 
 def _parts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
     """The distinct claims by verdict; of the false ones, also by severity, the gravest first."""
-    kinds = [*(("false-repaired", severity) for severity in report.SEVERITY_HEADINGS)]
-    states = [(state, "") for state in report.STATES]
-    at = states.index(("false-repaired", ""))
-    found = Counter(
-        (c.state, str(c.severity) if c.state == "false-repaired" else "")
+    count = Counter(
+        (c.state, str(c.severity) * (c.state == "false-repaired"))
         for c in claims
         if c.same_as is None
     )
+    kinds = [
+        (state, severity)
+        for state in report.STATES
+        for severity in (report.SEVERITY_HEADINGS if state == "false-repaired" else [""])
+        if count[state, severity]
+    ]
     return [
         {
-            "state": state,
-            "severity": severity,
-            "count": found[state, severity],
+            "look": f"claim-{state}" + " claim-privacy" * (severity == "privacy"),
+            "query": f"verdict={state}" + f"&severity={severity}" * bool(severity),
+            "count": count[state, severity],
             "mark": report.PRIVACY_MARK[0] if severity == "privacy" else report.STATES[state][0],
             "words": report.STATES[state][1] + f" ({severity})" * bool(severity),
         }
-        for state, severity in [*states[:at], *kinds, *states[at:]]
-        if found[state, severity]
+        for state, severity in kinds
     ]
 
 
