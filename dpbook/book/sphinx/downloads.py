@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,13 @@ from dpbook.book.sphinx.exercises import checks
 
 FOLDER, ARCHIVE = "downloads", "notebooks.zip"
 WHEEL = f"dpbook-{__version__}-py3-none-any.whl"  # as pip calls it
-_log = logging.getLogger(__name__)
-
 
 #: What only this book has, and what JupyterLab shows in its place.
 _OURS = (
     (r"```\{page-opens\}", "```{admonition} On this page"),
     (r"```\{remember\}", "```{admonition} To remember"),
     (r"```\{claim\} ([^\n]+)\n:title: ([^\n]+)", r"```{admonition} \2 (\1)"),
-    (r"```\{claim\} ([^\n]+)", r"```{admonition} \1"),
+    (r"```\{claim\}", "```{admonition}"),
     (r"```\{(?:try|answer)\} [^\n]+\n(?::[^\n]+\n)*", "```python\n"),
     (r":level: (\w+)\n:minutes: (\d+)\n", r"\n*\1, \2 minutes*\n\n"),
     (r"\{(?:page|badge|claim-ref)\}`!?(?:([^`<]+) <[^`>]+>|([^`]+))`", r"\1\2"),
@@ -59,8 +57,7 @@ def with_advice(notebook: dict[str, Any], wheel: str) -> dict[str, Any]:
         f"`pip install '{wheel}[book,lab]'` and `jupyter lab`, which shows boxes and links, too.*"
     )
     cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": [words]}
-    cells = [part for one in notebook["cells"] for part in parts(one)]
-    return notebook | {"cells": [cell, *cells]}
+    return notebook | {"cells": [cell, *(p for one in notebook["cells"] for p in parts(one))]}
 
 
 def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -73,12 +70,12 @@ def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if before := readable(text[begin : check.begin]).strip("\n"):
             yield cell | {"source": before}
         source = f"{check.template}\n# the check\nfrom dpbook.book import grade\n\n"
-        source += f"grade({check.solved})"
-        made: dict[str, Any] = {"cell_type": "code", "id": f"check-{check.name}", "outputs": []}
-        made |= {"execution_count": None, "source": source}
-        yield made | {"metadata": {"tags": ["exercise-check"]}}
-        begin = check.end
-        cell = cell | {"id": f"after-{check.name}"}
+        yield {
+            **{"cell_type": "code", "id": f"check-{check.name}", "outputs": []},
+            **{"metadata": {"tags": ["exercise-check"]}, "execution_count": None},
+            "source": f"{source}grade({check.solved})",
+        }
+        begin, cell = check.end, cell | {"id": f"after-{check.name}"}
     if (rest := readable(text[begin:])).strip():
         yield cell | {"source": rest}
 
@@ -87,54 +84,54 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
     """On ``build-finished``: advice in the sources, the zip and the wheel under ``downloads``."""
     if exception or app.builder.format != "html" or os.environ.get("DPBOOK_PARTIAL") == "1":
         return
-    out, name = Path(app.outdir), WHEEL
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
-            committed = Path(app.srcdir, "notebooks", path.name).read_text(encoding="utf-8")
-            shown = notebook_of(json.loads(committed), this_edition())
-            text = json.dumps(with_advice(shown, name), indent=1) + "\n"
-            path.write_text(text, encoding="utf-8")
-            zipped.writestr(plain_entry(f"notebooks/{path.name}"), text)
-        ledger = Path(app.srcdir, "book", "claims.yml").read_text(encoding="utf-8")
-        zipped.writestr(plain_entry("book/claims.yml"), ledger)
-    folder = out / FOLDER
-    folder.mkdir(exist_ok=True)
-    (folder / ARCHIVE).write_bytes(archive.getvalue())
-    if not Path(app.srcdir, "pyproject.toml").is_file():
-        return  # pages without the package's source
-    with tempfile.TemporaryDirectory() as made:
-        build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
-        build += ["--no-build-isolation", "--disable-pip-version-check", "-w", made]
-        build += [str(app.srcdir)]
-        past = os.environ | {"SOURCE_DATE_EPOCH": "315532800"}
-        done = subprocess.run(build, capture_output=True, text=True, env=past, check=False)
-        if done.returncode or not Path(made, name).is_file():
-            _log.warning("the wheel was not built: %s", done.stderr.strip()[-300:])
-            return
-        (folder / name).write_bytes(plain_archive(Path(made, name)))
+    out, root = Path(app.outdir), Path(app.srcdir)
+    files = {}
+    for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
+        committed = (root / "notebooks" / path.name).read_text(encoding="utf-8")
+        shown = notebook_of(json.loads(committed), this_edition())
+        files[f"notebooks/{path.name}"] = json.dumps(with_advice(shown, WHEEL), indent=1) + "\n"
+        path.write_text(files[f"notebooks/{path.name}"], encoding="utf-8")
+    files["book/claims.yml"] = (root / "book" / "claims.yml").read_text(encoding="utf-8")
+    (out / FOLDER).mkdir(exist_ok=True)
+    (out / FOLDER / ARCHIVE).write_bytes(archive(files))
+    if (root / "pyproject.toml").is_file():  # else pages without the package's source
+        with tempfile.TemporaryDirectory() as folder:
+            build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index", "-w"]
+            build += [folder, "--no-build-isolation", "--disable-pip-version-check", str(root)]
+            past = os.environ | {"SOURCE_DATE_EPOCH": "315532800"}
+            done = subprocess.run(build, capture_output=True, text=True, env=past, check=False)
+            if done.returncode:
+                words = f"the wheel was not built: {done.stderr.strip()[-300:]}"
+                logging.getLogger(__name__).warning("%s", words)
+            else:
+                (out / FOLDER / WHEEL).write_bytes(plain_archive(Path(folder, WHEEL)))
+
+
+def archive(files: Mapping[str, str | bytes]) -> bytes:
+    """A zip of these files."""
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in files.items():
+            target.writestr(plain_entry(name), content)
+    return zipped.getvalue()
 
 
 def plain_archive(path: Path) -> bytes:
     """The same archive, its files readable by all: their modes depend on who builds."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
-        for one in old.infolist():
-            new.writestr(plain_entry(one.filename), old.read(one))
-    return made.getvalue()
+    with zipfile.ZipFile(path) as wheel:
+        return archive({name: wheel.read(name) for name in wheel.namelist()})
 
 
 class DownloadsDirective(SphinxDirective):
     """``{downloads}``: links to the package and to all notebooks."""
 
     def run(self) -> list[nodes.Node]:
-        here = self.env.app.builder.get_relative_uri(self.env.docname, "index")
+        top = self.env.app.builder.get_relative_uri(self.env.docname, "index")
         items = nodes.bullet_list()
-        held = {WHEEL: "the package", ARCHIVE: "all notebooks, with the ledger"}
-        for name, words in held.items():
-            html = f'<a href="{here.removesuffix("index.html")}{FOLDER}/{name}" download>{name}</a>'
-            line = (nodes.raw("", html, format="html"), nodes.Text(f": {words}"))
-            items += nodes.list_item("", nodes.paragraph("", "", *line))
+        for name, words in ((WHEEL, "the package"), (ARCHIVE, "all notebooks, with the ledger")):
+            uri = f"{top.removesuffix('index.html')}{FOLDER}/{name}"
+            link = nodes.raw("", f'<a href="{uri}" download>{name}</a>', format="html")
+            items += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f": {words}")))
         return [items]
 
 

@@ -1,88 +1,61 @@
-"""A deck of slides from a page of the built book: its boxes, figures and cards, in their order.
-
-One HTML file that asks nobody for anything: figures and formulas' script lie in it.
-"""
+"""Boxes, figures and cards of a built page as slides: one HTML file that asks nobody for more."""
 
 from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterator
+from mimetypes import guess_type
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from bs4 import BeautifulSoup, Tag
-from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
+from dpbook.book.sphinx.front import TEMPLATES
 
-#: What becomes a slide of its own; a solution and a hint never do.
-_SLIDES = "h2, .page-opens, .claim-box, .proof, figure, .claim-card, .page-remember, .exercise"
-_FALSE = ("claim-false-repaired", "claim-refuted", "claim-contradiction")
-_SHOWN_PROOFS = {"theorem", "lemma", "proposition", "corollary", "definition", "algorithm"}
+#: What becomes a slide of its own, and what lies in one or is never shown.
+_PROOFS = ".theorem, .lemma, .proposition, .corollary, .definition, .algorithm"
+_SLIDES = f"h2, .claim-box, .proof:is({_PROOFS}), figure, .claim-card, .page-remember, .exercise"
+_HIDDEN = ["claim-box", "proof", "exercise", "solution", "live"]
+_FALSE = {"claim-false-repaired", "claim-refuted", "claim-contradiction"}
 _DROPPED = ".headerlink, .solution, .exercise-hint, script, button, details"
-_PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
-
-
-class Slide(NamedTuple):
-    """Its kind (classes), the section that it stands in, and its HTML."""
-
-    kind: str
-    head: str
-    html: Markup
+Slide = tuple[str, str, Markup]  # its kind, the section that it stands in, its HTML
 
 
 def write_slides(html: Path, page: str, target: Path) -> int:
-    """Write the deck of one page; how many slides it has.
-
-    Raises
-    ------
-    PageError
-        If the page is not in the built book, or has nothing to show.
-    """
+    """Write the deck of one page, how many slides it has; `PageError` if it has nothing to show."""
     path = html / "notebooks" / f"{page}.html"
     if not path.is_file():
         raise PageError(f"{path} is missing: `make book` writes it")
-    soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-    article = soup.find("article")
-    slides = found(article, path.parent) if isinstance(article, Tag) else []
+    article = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").find("article")
+    slides = list(slides_of(article, path.parent)) if isinstance(article, Tag) else []
     if len(slides) < 2:
         raise PageError(f"page {page} has no boxes, figures or cards to make slides of")
-    environment = Environment(loader=PackageLoader("dpbook.book.sphinx"), autoescape=True)
-    title = _text(article.find("h1")) if isinstance(article, Tag) else page
-    given: dict[str, Any] = {"title": title, "slides": slides, "language": "en", "mathjax": ""}
-    if any('class="math' in slide.html for slide in slides):
+    script = ""
+    if any('class="math' in text for _, _, text in slides):
         script = (html / "_static" / "mathjax" / "tex-svg.js").read_text(encoding="utf-8")
-        given["mathjax"] = Markup(script.replace("</script", r"<\/script"))
-    text = environment.get_template("slides.html.j2").render(given)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, text)
+    shown = {"slides": slides, "mathjax": Markup(script.replace("</script", r"<\/script"))}
+    title = slides[0][2].partition("\n")[0].striptags()
+    write_whole(target, TEMPLATES.get_template("slides.html.j2").render(shown, title=title))
     return len(slides)
 
 
-def found(article: Tag, folder: Path) -> list[Slide]:
+def slides_of(article: Tag, folder: Path) -> Iterator[Slide]:
     """The slides of a page; pictures named from `folder` are taken into them."""
-    title = article.find("h1")
-    opens = article.select_one(".page-opens")
-    lead = _inside(opens, folder) if opens else ""
-    slides = [Slide("title", "", Markup(f"<h1>{_text(title)}</h1>\n{lead}"))]
+    lead = "".join(_inside(opens, folder) for opens in article.select(".page-opens"))
+    yield "title", "", Markup(f"<h1>{_text(article.find('h1'))}</h1>\n{lead}")
     head = ""
     for node in article.select(_SLIDES):
-        classes = set(node.get("class") or ())
-        if "page-opens" in classes or node.find_parent(class_=["solution", "live"]):
+        kinds = set(node.get("class") or ())
+        if node.find_parent(class_=_HIDDEN):
             continue
         if node.name == "h2":
             head = _text(node)
-        elif "proof" in classes and not classes & _SHOWN_PROOFS:
-            continue
-        elif node.find_parent(class_=["claim-box", "proof", "exercise"]):
-            continue  # a figure in a box goes with its box
         else:
-            claim = bool(classes & {"claim-box", "claim-card"})
-            kind = "claim" * claim + " bad" * bool(claim and classes & set(_FALSE))
-            slides.append(Slide(kind, head, Markup(_inside(node, folder))))
-    return slides
+            look = "claim" * bool(kinds & {"claim-box", "claim-card"})
+            yield look + " bad" * bool(look and kinds & _FALSE), head, Markup(_inside(node, folder))
 
 
 def _inside(node: Tag, folder: Path) -> str:
@@ -99,15 +72,11 @@ def _inside(node: Tag, folder: Path) -> str:
     for one in copy.find_all(id=True):
         del one["id"]
     for picture in copy.find_all("img"):
-        path = folder / str(picture["src"])
-        data = base64.b64encode(path.read_bytes()).decode("ascii")
-        picture["src"] = f"data:{_PICTURES[path.suffix]};base64,{data}"
+        data = base64.b64encode((folder / str(picture["src"])).read_bytes()).decode("ascii")
+        picture["src"] = f"data:{guess_type(str(picture['src']))[0]};base64,{data}"
     return str(copy)
 
 
-def _text(node: Any) -> str:
+def _text(heading: Tag | None) -> str:
     """The text of a heading, without its number's link."""
-    if not isinstance(node, Tag):
-        return ""
-    words = " ".join(node.get_text().split())
-    return re.sub(r"\s*#$", "", words)
+    return re.sub(r"\s*#$", "", " ".join(heading.get_text().split())) if heading else ""
