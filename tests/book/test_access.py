@@ -1,49 +1,63 @@
 """What the HTML, its scripts and its style offer to a reader who listens, searches, or prints."""
 
 import json
+import re
 import shutil
 
 import pytest
 from docutils import nodes
+from docutils.utils import new_document
 
-from dpbook.book.sphinx.access import accessible, name_the_rows, prose
+from dpbook.book.sphinx.access import NameTheTables, finish_html, prose
 from tests.book.browsing import ROOT, check_pages, go, needs_browser
 
 STATIC = ROOT / "book" / "_static"
 
 
+def table(columns=2, head=True, **attributes):
+    specs = [nodes.colspec(colwidth=1) for _ in range(columns)]
+    inside = [*specs, *[nodes.thead()] * head, nodes.tbody()]
+    return nodes.table("", nodes.tgroup("", *inside, cols=columns), **attributes)
+
+
+def finished(*children, title="Two & \\e"):
+    """A section as the writer of HTML gets it."""
+    document = new_document("page")
+    document += nodes.section("", nodes.title(text=title), *children, ids=["a", "proof-content"])
+    NameTheTables(document).run()
+    return document[0]
+
+
 def test_a_table_without_a_caption_takes_the_heading_above_it():
-    body = (
-        '<h1>One<a class="headerlink" href="#one">#</a></h1><table class="a"><tr></tr></table>'
-        "<h2>Two <em>&amp;</em> 3</h2><table>\n<caption>Own</caption></table><table></table>"
-    )
-    told = accessible(body)
-    assert '<table class="a">\n<caption class="from-heading">One</caption><tr>' in told
-    assert "<table>\n<caption>Own</caption></table>" in told
-    ledger = accessible('<h1>One</h1><table class="claims-ledger"><tr>')
-    assert ledger.endswith("<caption>All claims</caption><tr>")
-    assert told.endswith('<caption class="from-heading">Two &amp; 3</caption></table>')
+    own = table()
+    own.insert(0, nodes.title(text="Own"))
+    raw = "<table>\n<caption>Its</caption></table><table class='b'></table>"
+    page = finished(table(), own, table(classes=["claims-ledger"]), nodes.raw("", raw))
+    _, first, second, ledger, raw = page.children
+    heading = '<caption class="from-heading">Two &amp; \\e</caption>'
+    assert first[0].astext().strip() == heading
+    assert isinstance(second[0], nodes.title) and len(second) == 2
+    assert ledger[0].astext() == "<caption>All claims</caption>"
+    assert raw.astext().count(heading) == 1 and raw.astext().endswith(f"{heading}</table>")
 
 
 def test_controls_are_named_by_what_is_seen_and_no_id_stands_twice():
-    body = '<summary aria-label="Toggle hidden content"><span>Show</span></summary>' + 2 * (
-        '<section id="proof-content"><p id="other">x</p></section>'
-    )
-    told = accessible(body)
-    assert "aria-label" not in told and "proof-content" not in told and 'id="other"' in told
-    assert accessible('<th class="head stub">') == '<th scope="col" class="head stub">'
-    assert accessible('<th class="stub">') == '<th scope="row" class="stub">'
+    assert finished()["ids"] == ["a"]
+    heads = '<th class="head stub"><th class="head"><th class="stub">'
+    context = {"body": f'<summary aria-label="Toggle hidden content"></summary>{heads}'}
+    finish_html(None, "page", "page.html", context, None)
+    assert "aria-label" not in context["body"]
+    assert re.findall('scope="(...)" class="(.*?)"', context["body"]) == [
+        *(("col", "head stub"), ("col", "head"), ("row", "stub"))
+    ]
 
 
 @pytest.mark.parametrize(
     ("columns", "head", "expected"), [(2, True, 1), (1, True, None), (2, False, None)]
 )
 def test_the_first_column_names_the_rows(columns, head, expected):
-    specs = [nodes.colspec(colwidth=1) for _ in range(columns)]
-    group = nodes.tgroup("", *specs, *[nodes.thead()] * head, nodes.tbody(), cols=columns)
-    name_the_rows(None, nodes.table("", group))
-    assert specs[0].get("stub") == expected
-    assert all("stub" not in spec for spec in specs[1:])
+    specs = list(finished(table(columns, head)).findall(nodes.colspec))
+    assert [spec.get("stub") for spec in specs] == [expected, None][:columns]
 
 
 def test_the_search_reads_prose_and_neither_code_nor_formulas():

@@ -5,27 +5,25 @@ Row headers and captions for tables, names of controls that say what is seen, no
 
 from __future__ import annotations
 
-import html
 import re
+from html import escape
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
-#: What the tools below us write, and what we make of it.
+#: What the writers below us put into a page, and what we make of it.
 _REPLACED = {
     # the name says what is seen: the words on the bar
     ' aria-label="Toggle hidden content"': "",
-    # the same id on every box
-    ' id="proof-content"': "",
-    ' id="exercise-content"': "",
-    ' id="solution-content"': "",
     # a list has list items; the role that said "bibliography entry" has been withdrawn from ARIA
     ' role="doc-biblioentry"': ' role="listitem"',
     '<th class="stub"': '<th scope="row" class="stub"',
-    '<th class="head"': '<th scope="col" class="head"',
-    '<th class="head stub"': '<th scope="col" class="head stub"',
+    '<th class="head': '<th scope="col" class="head',
 }
+#: The same on every box.
+_REPEATED = {"proof-content", "exercise-content", "solution-content"}
 #: Captions of the tables that this package makes for Sphinx, where one numbered by Sphinx would
 #: read "Table 2"; any other table without a caption takes the heading above it.
 _CAPTIONS = {
@@ -36,15 +34,32 @@ _CAPTIONS = {
     "claims-upstream": "Where supports fail",
     "claims-told": "What fails upstream of each claim",
 }
-_HEADING_OR_TABLE = re.compile(r"<h[1-6][^>]*>(.*?)</h[1-6]>|<table\b[^>]*>(?!\s*<caption)", re.S)
+_BARE = re.compile(r"<table\b[^>]*>(?!\s*<caption)")
 
 
-def name_the_rows(app: Sphinx, doctree: nodes.document) -> None:
-    """On ``doctree-read``: the first column of a table with a head holds the names of its rows."""
-    for group in doctree.findall(nodes.tgroup):
-        columns = list(group.findall(nodes.colspec))
-        if len(columns) > 1 and any(group.findall(nodes.thead)):
-            columns[0]["stub"] = 1
+class NameTheTables(SphinxPostTransform):
+    """Every table gets a caption, and names of its rows in the first column; no id stands twice."""
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **_: Any) -> None:
+        caption = ""
+        for node in list(self.document.findall()):
+            if isinstance(node, nodes.title) and isinstance(node.parent, nodes.section):
+                caption = f'\n<caption class="from-heading">{escape(node.astext())}</caption>'
+            elif isinstance(node, nodes.table) and not isinstance(node[0], nodes.title):
+                own = [_CAPTIONS[name] for name in node["classes"] if name in _CAPTIONS]
+                words = f"<caption>{own[0]}</caption>" if own else caption
+                node.insert(0, nodes.raw("", words, format="html"))
+            elif isinstance(node, nodes.raw) and _BARE.search(node.astext()):
+                pieces = re.split(f"({_BARE.pattern})", node.astext())
+                node[:] = [nodes.Text("".join(p + caption * (i % 2) for i, p in enumerate(pieces)))]
+            elif isinstance(node, nodes.tgroup) and any(node.findall(nodes.thead)):
+                if len(columns := list(node.findall(nodes.colspec))) > 1:
+                    columns[0]["stub"] = 1
+            elif isinstance(node, nodes.section):
+                node["ids"] = [name for name in node["ids"] if name not in _REPEATED]
 
 
 def search_prose(app: Sphinx) -> None:
@@ -59,11 +74,10 @@ def search_prose(app: Sphinx) -> None:
 def prose(doctree: nodes.Element) -> nodes.Element:
     """A copy of a page without blocks of code, and without formulas outside of headings."""
     copy = doctree.deepcopy()
-    for node in [*copy.findall(nodes.literal_block), *copy.findall(nodes.math_block)]:
-        node.parent.remove(node)
-    for node in list(copy.findall(nodes.math)):
-        if not isinstance(node.parent, nodes.title):
-            node.parent.remove(node)
+    for kind in (nodes.literal_block, nodes.math_block, nodes.math):
+        for node in list(copy.findall(kind)):
+            if not isinstance(node.parent, nodes.title):
+                node.parent.remove(node)
     return copy
 
 
@@ -71,34 +85,13 @@ def finish_html(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """On ``html-page-context``: the same page for a screen reader."""
-    if body := context.get("body"):
-        context["body"] = accessible(body)
+    for old, new in _REPLACED.items() if context.get("body") else ():
+        context["body"] = context["body"].replace(old, new)
     if title := context.get("pagetitle"):  # the theme's heading for print, put in as markup
-        context["pagetitle"] = html.escape(title, quote=False)
+        context["pagetitle"] = escape(title, quote=False)
 
 
-def accessible(body: str) -> str:
-    """The HTML of a page with captions, scopes, and names that say what is seen."""
-    for old, new in _REPLACED.items():
-        body = body.replace(old, new)
-    heading = ""
-
-    def captioned(match: re.Match[str]) -> str:
-        nonlocal heading
-        if match[1] is not None:
-            heading = re.sub(r'<a class="headerlink".*?</a>', "", match[1], flags=re.S)
-            heading = html.escape(html.unescape(re.sub(r"<[^>]+>", "", heading)).strip())
-            return match[0]
-        for name, words in _CAPTIONS.items():
-            if name in match[0]:
-                return f"{match[0]}\n<caption>{words}</caption>"
-        return f'{match[0]}\n<caption class="from-heading">{heading}</caption>'
-
-    return _HEADING_OR_TABLE.sub(captioned, body)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("doctree-read", name_the_rows)
+def setup(app: Sphinx) -> None:
+    app.add_post_transform(NameTheTables)
     app.connect("builder-inited", search_prose)
     app.connect("html-page-context", finish_html)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -121,7 +121,6 @@ class ChangesDirective(SphinxDirective):
         return shown or [nodes.paragraph(text="No version has been given out yet.")]
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("html-page-context", add_footer)
     app.add_directive("claim-changes", ChangesDirective)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -135,7 +135,6 @@ class DownloadsDirective(SphinxDirective):
         return [items]
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", serve)
     app.add_directive("downloads", DownloadsDirective)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -117,8 +117,7 @@ def exercise_minutes(notebook: Mapping[str, Any]) -> int:
     return sum(map(int, told))
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.setup_extension("sphinx_exercise")
     app.add_directive("exercise", RatedExercise, override=True)
     app.add_directive("answer", AnswerDirective)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

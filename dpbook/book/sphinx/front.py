@@ -182,9 +182,8 @@ class RecordedRole(SphinxRole):
         return [nodes.Text(format(found[key], shape))], []
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_directive("claims-summary", SummaryDirective)
     app.add_directive("page-list", ContentsDirective)
     app.add_role("page", PageRole())
     app.add_role("recorded", RecordedRole())
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -110,7 +109,6 @@ def folded(summary: str, table: nodes.Element) -> list[nodes.Node]:
     return [raw[0], table, raw[1]]
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_directive("claims-map", MapDirective)
     app.add_directive("claims-upstream", UpstreamDirective)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

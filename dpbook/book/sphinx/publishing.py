@@ -39,7 +39,7 @@ def describe(
         context["metatags"] = f'{tags}\n<meta name="description" content="{words}" />'
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_config_value("book_description", "", "html")
     app.add_config_value("book_preview", "", "html")
     app.setup_extension("sphinxext.opengraph")
@@ -47,4 +47,3 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.setup_extension("sphinx_sitemap")
     app.connect("config-inited", fill_in, priority=900)
     app.connect("html-page-context", describe, priority=600)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -102,6 +102,5 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_directive("trust", TrustDirective)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
