@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -17,6 +18,8 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.directive import ExerciseDirective
+
+from dpbook.book.sphinx.nodes import block
 
 #: What an exercise asks for, the easiest first.
 LEVELS = ("recall", "apply", "extend")
@@ -36,41 +39,32 @@ class Check:
     end: int
 
     def answered(self, answer: str) -> str:
-        """The template with the lines of an answer in place of the line to change.
-
-        Raises
-        ------
-        ValueError
-            If not exactly one line of the template ends with ``# change me``.
-        """
-        lines = self.template.splitlines()
-        places = [at for at, line in enumerate(lines) if line.endswith(CHANGE)]
+        """The template with an answer for its line to change; `ValueError` if it has not one."""
+        places = re.findall(rf"(?m)^( *)(.*{CHANGE})$", self.template)
         if len(places) != 1:
             what = f"{len(places)} lines of {self.name} end with {CHANGE!r}, one is needed"
             raise ValueError(what)
-        (at,) = places
-        indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
-        lines[at : at + 1] = [indent + line for line in answer.splitlines()]
-        return "\n".join(lines) + "\n"
+        ((space, line),) = places
+        return self.template.replace(space + line, indent(answer.strip("\n"), space))
 
 
 def checks(markdown: str) -> list[Check]:
     """The editors in some Markdown that have a check."""
-    found = [
-        Check(m["name"], m["code"], _option(m["options"], "solved"), *m.span())
-        for m in _TRY.finditer(markdown)
+    return [
+        Check(found["name"], found["code"], solved, *found.span())
+        for found in _TRY.finditer(markdown)
+        if (solved := _option(found, "solved"))
     ]
-    return [check for check in found if check.solved]
 
 
 def answers(markdown: str) -> dict[str, tuple[str, str]]:
     """By the name of the editor, the right answer and the wrong one that the check refuses."""
     found = _ANSWER.finditer(markdown)
-    return {m["name"]: (m["code"], _option(m["options"], "wrong")) for m in found}
+    return {one["name"]: (one["code"], _option(one, "wrong")) for one in found}
 
 
-def _option(options: str, name: str) -> str:
-    found = re.search(rf"^:{name}: *(.*)$", options, re.MULTILINE)
+def _option(block: re.Match[str], name: str) -> str:
+    found = re.search(rf"^:{name}: *(.*)$", block["options"], re.MULTILINE)
     return found[1].strip() if found else ""
 
 
@@ -83,14 +77,13 @@ class RatedExercise(ExerciseDirective):  # type: ignore[misc]
     }
 
     def run(self) -> list[nodes.Node]:
-        made: list[nodes.Node] = super().run()
-        told = [self.options.get("level", "").capitalize()]
-        if minutes := self.options.get("minutes"):
-            told.append(f"{minutes} minutes")
-        section = next((part for node in made for part in node.findall(nodes.section)), None)
-        if section is not None and (words := ", ".join(filter(None, told))):
+        exercise: list[nodes.Node] = super().run()
+        minutes = self.options.get("minutes")
+        about = [self.options.get("level", "").capitalize(), f"{minutes} minutes" * bool(minutes)]
+        if words := ", ".join(filter(None, about)):
+            section = next(part for node in exercise for part in node.findall(nodes.section))
             section.insert(0, nodes.paragraph("", f"{words}.", classes=["exercise-about"]))
-        return made
+        return exercise
 
 
 class AnswerDirective(SphinxDirective):
@@ -101,20 +94,17 @@ class AnswerDirective(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {"wrong": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        code = nodes.literal_block("\n".join(self.content), "\n".join(self.content))
-        code["language"] = "python"
-        made: list[nodes.Node] = [nodes.paragraph(text="In the editor:"), code]
+        shown = [nodes.paragraph(text="In the editor:"), block("\n".join(self.content), "python")]
         if wrong := self.options.get("wrong"):
             words = [nodes.Text("The check refuses "), nodes.literal(text=wrong), nodes.Text(".")]
-            made.append(nodes.paragraph("", "", *words))
-        return made
+            shown.append(nodes.paragraph("", "", *words))
+        return shown
 
 
 def exercise_minutes(notebook: Mapping[str, Any]) -> int:
     """The minutes that the exercises of a page state, in all."""
     text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"])
-    told = re.findall(r"\{exercise\}[^\n]*\n(?::[^\n]*\n)*?:minutes: *(\d+)", text)
-    return sum(map(int, told))
+    return sum(map(int, re.findall(r"\{exercise\}[^\n]*\n(?::[^\n]*\n)*?:minutes: *(\d+)", text)))
 
 
 def setup(app: Sphinx) -> None:
