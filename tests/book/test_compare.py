@@ -17,7 +17,7 @@ from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
 from dpbook.book.run import certificate, compare, numbers
 from dpbook.book.run.keys import html_key
-from dpbook.book.sphinx import citing
+from dpbook.book.sphinx import publishing
 
 ROOT = Path(__file__).resolve().parents[2]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -212,13 +212,15 @@ def test_the_commit_says_whether_files_differ_from_it(tmp_path, monkeypatch):
 def test_an_entry_for_a_page_has_its_version_and_its_address_if_there_is_one():
     here = {"version": "1.2", "commit": "abc"}
     title = "Counts & {noise}: 5 % of #1_2"
-    entry = citing.bibtex(CITATION, title, "notebooks/04-noisy-counts", here, "https://x.org/b/")
+    entry = publishing.bibtex(
+        CITATION, title, "notebooks/04-noisy-counts", here, "https://x.org/b/"
+    )
     assert entry.startswith("@incollection{private-ranking-checked-04-noisy-counts,")
     assert r"title = {{Counts \& \{noise\}: 5 \% of \#1\_2}}" in entry
     assert "note = {version 1.2, commit abc}" in entry
     assert "url = {https://x.org/b/notebooks/04-noisy-counts.html}" in entry
     assert entry.count("{") == entry.count("}")
-    whole = citing.bibtex(CITATION, None, "book/index", here, "")
+    whole = publishing.bibtex(CITATION, None, "book/index", here, "")
     assert whole.startswith("@book{private-ranking-checked,") and "url" not in whole
     assert "booktitle" not in whole
 
@@ -226,7 +228,7 @@ def test_an_entry_for_a_page_has_its_version_and_its_address_if_there_is_one():
 def test_a_person_is_named_as_bibtex_wants_it():
     named = copy.deepcopy(CITATION)
     named["authors"] = [{"family-names": "Noether", "given-names": "E."}, {"name": "A & B"}]
-    entry = citing.bibtex(named, None, "book/index", {"version": "1"}, "")
+    entry = publishing.bibtex(named, None, "book/index", {"version": "1"}, "")
     assert r"author = {Noether, E. and {A \& B}}" in entry
 
 

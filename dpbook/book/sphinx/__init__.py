@@ -8,7 +8,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 PARTS = (
-    *("claims", "domain", "boxes", "exercises", "front", "downloads", "access", "trust", "citing"),
+    *("claims", "domain", "boxes", "exercises", "front", "downloads", "access", "trust"),
     *("publishing", "plans", "maps"),
 )
 

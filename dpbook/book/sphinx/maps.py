@@ -12,7 +12,7 @@ from dpbook.book.ledger.around import repaired_words, upstream_words
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.supports import gives_way, users
 from dpbook.book.sphinx.drawing import map_svg
-from dpbook.book.sphinx.nodes import Row, badge_of, badge_ref, ledger_of, map_uri, table_of
+from dpbook.book.sphinx.nodes import Row, badge_of, badge_ref, ledger_of, link_to, map_uri, table_of
 
 
 class MapDirective(SphinxDirective):
@@ -85,22 +85,20 @@ class UpstreamDirective(MapDirective):
             groups.setdefault(claim.group, []).append(claim)
         rows: list[Row] = []
         for group, claims in groups.items():
-            failing = [up.shielded for c in claims if (up := gives_way(c, self.ledger))]
+            shielded = [up.shielded for c in claims if (up := gives_way(c, self.ledger))]
+            link = link_to(group, self.uri(claims[0].id).partition("#")[0])
+            supports = sum(len(claim.rests_on) for claim in claims)
             mended = sum(bool(repaired_words(claim, self.ledger)) for claim in claims)
-            counts = (len(claims), sum(len(claim.rests_on) for claim in claims))
-            counts = (*counts, failing.count(False), failing.count(True), mended)
-            uri = self.uri(claims[0].id).partition("#")[0]
-            rows.append(
-                [[nodes.reference("", group, refuri=uri, internal=True)], *map(str, counts)]
-            )
+            counts = (len(claims), supports, shielded.count(False), shielded.count(True), mended)
+            rows.append([[link], *map(str, counts)])
         head = ("Map", "claims", "supports", "support fails", "fails further up", "uses a repair")
-        told: list[Row] = [
+        in_words: list[Row] = [
             [[self.badge(claim.id)], words]
             for claim in self.ledger.values()
             if (words := self.words(claim))
         ]
-        words = folded("All, in words", table_of(("Claim", "Upstream"), told, "claims-told"))
-        return [table_of(head, rows, "claims-upstream"), *words]
+        table = table_of(("Claim", "Upstream"), in_words, "claims-told")
+        return [table_of(head, rows, "claims-upstream"), *folded("All, in words", table)]
 
 
 def folded(summary: str, table: nodes.Element) -> list[nodes.Node]:
