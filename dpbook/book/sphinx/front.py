@@ -22,12 +22,8 @@ from dpbook.book.reading import minutes
 from dpbook.book.sphinx.claims import second_machine, second_machine_words
 from dpbook.book.sphinx.nodes import ClaimsDirective, link_to, output_dir, read_json, unknown, warn
 
-TEMPLATES = Environment(
-    loader=PackageLoader("dpbook.book.sphinx"),
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_LOADER = PackageLoader("dpbook.book.sphinx")
+TEMPLATES = Environment(loader=_LOADER, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
 class SummaryDirective(ClaimsDirective):
@@ -105,8 +101,7 @@ def finding(claims: Iterable[Claim]) -> str:
     rebuilt = sum(c.rebuilt is not None and c.state in ("holds", "shape-only") for c in distinct)
     wrong = [claim for claim in distinct if claim.is_mistake]
     mistakes = [claim for claim in wrong if claim.consequence_of is None]
-    names = {claim.id for claim in wrong}
-    carried = sum(claim.consequence_of in names for claim in wrong)
+    carried = sum(claim.consequence_of in {other.id for other in wrong} for claim in wrong)
     after = len(wrong) - len(mistakes) - carried
     worst = Counter(str(claim.severity) for claim in mistakes)
     minor = len(mistakes) - worst["privacy"] - worst["conclusion"]
@@ -136,10 +131,9 @@ _APART = {
 
 def since(claims: list[Claim]) -> str:
     """What became of the statements of all other papers, in a sentence; empty without any."""
-    counts = report.state_counts(claims)
-    told = [f"{count} {report.STATES[state][1]}" for state, count in counts.items() if count]
-    words = f"Of papers since then the ledger lists {len(claims)} statements: {', '.join(told)}."
-    return words if claims else ""
+    counts = report.state_counts(claims).items()
+    words = ", ".join(f"{count} {report.STATES[state][1]}" for state, count in counts if count)
+    return words and f"Of papers since then the ledger lists {len(claims)} statements: {words}."
 
 
 def _parts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
@@ -173,13 +167,13 @@ class RecordedRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name, key, shape = (*self.text.split(), "g", "g")[:3]
         records = read_json(self.env, output_dir(self.env.srcdir) / "claims.json") or ()
-        found = {record["id"]: record["report"] for record in records}.get(name)
-        if found is None:
+        numbers = {record["id"]: record["report"] for record in records}.get(name)
+        if numbers is None:
             warn(f"recorded: {name} has no record in this build", self.env.docname, "missing")
             return [nodes.literal(text=self.text)], []
-        if key not in found:
+        if key not in numbers:
             return unknown(self, self.text, f"recorded: {name} does not report {key}")
-        return [nodes.Text(format(found[key], shape))], []
+        return [nodes.Text(format(numbers[key], shape))], []
 
 
 def setup(app: Sphinx) -> None:

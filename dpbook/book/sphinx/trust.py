@@ -27,6 +27,7 @@ from dpbook.book.sphinx.nodes import (
 )
 
 Shown = tuple[str, Sequence[str], Sequence[Row]]
+_NOT_RUN = "This copy of the book was built before this was run, so there is no table."
 
 
 class TrustDirective(ClaimsDirective):
@@ -40,11 +41,8 @@ class TrustDirective(ClaimsDirective):
             shown = self.proved() if name == "proved" else self.balls()
         else:
             shown = of_run(read_json(self.env, Path(self.env.srcdir, f"book/trust/{name}.json")))
-        if shown is None:
-            text = "This copy of the book was built before this was run, so there is no table."
-            return [nodes.paragraph(text=text)]
-        sentence, head, rows = shown
-        return [nodes.paragraph(text=sentence), table_of(head, rows)]
+        sentence, *table = shown or (_NOT_RUN,)
+        return [nodes.paragraph(text=sentence), *[table_of(*table)] * bool(table)]
 
     def proved(self) -> Shown | None:
         """The certificates of this build: what they prove, and by how many inequalities."""
@@ -92,9 +90,10 @@ def of_run(results: Any) -> Shown | None:
     if isinstance(results, list):
         rows = [list(record.values()) for record in results]
         return f"{len(rows)} in all.", list(results[0]), rows
-    commit = results and results.get("commit")
-    words = f" (Commit {commit}.)" if commit else ""
-    return results and (results["sentence"] + words, results["head"], results["rows"])
+    if results is None:
+        return None
+    commit = f" (Commit {results['commit']}.)" if results.get("commit") else ""
+    return results["sentence"] + commit, results["head"], results["rows"]
 
 
 def grouped(number: int) -> str:
