@@ -41,8 +41,8 @@ class TrustDirective(ClaimsDirective):
             shown = self.proved() if name == "proved" else self.balls()
         else:
             shown = of_run(read_json(self.env, Path(self.env.srcdir, f"book/trust/{name}.json")))
-        sentence, *table = shown or (_NOT_RUN,)
-        return [nodes.paragraph(text=sentence), *[table_of(*table)] * bool(table)]
+        sentence, head, rows = shown or (_NOT_RUN, (), ())
+        return [nodes.paragraph(text=sentence), *[table_of(head, rows)] * bool(rows)]
 
     def proved(self) -> Shown | None:
         """The certificates of this build: what they prove, and by how many inequalities."""
