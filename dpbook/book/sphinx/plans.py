@@ -18,7 +18,7 @@ from dpbook.book.pages import PageError
 from dpbook.book.reading import minutes
 from dpbook.book.sphinx.exercises import exercise_minutes
 from dpbook.book.sphinx.front import page_link
-from dpbook.book.sphinx.nodes import ClaimsDirective, badge_ref, table_of
+from dpbook.book.sphinx.nodes import ClaimsDirective, chapter, table_of
 
 FILE = "book/plans.yml"
 _FACTS = {"In the papers": "papers", "What you should know": "know", "Bring": "bring"}
@@ -32,10 +32,7 @@ Plan = dict[str, Any]
 def load_plans(root: Path) -> tuple[list[Plan], list[str]]:
     """The plans, with a session in the place of its number, and the optional pages.
 
-    Raises
-    ------
-    PageError
-        If a session lacks a field, or a page is unknown, missing or placed twice.
+    `PageError` if a session lacks a field, or a page is unknown, missing or placed twice.
     """
     content = yaml.safe_load((root / FILE).read_text(encoding="utf-8"))
     plans, optional = content["plans"], content["optional"]
@@ -73,24 +70,23 @@ class PlanDirective(ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         plans, optional = self.plans()
         if self.arguments[0] == "optional":
-            return [nodes.paragraph("", "", *self.pages(optional), nodes.Text("."))]
+            return self.parse_text_to_nodes(f"{roles('page', optional)}.")
         plan = self.named({plan["name"]: plan for plan in plans})
         times = [self.minutes(session["pages"]) for session in plan["sessions"]]
         rows = [
             [
                 f"{number}. {session['title']}",
-                self.pages(session["pages"], number_only=True),
+                self.inline(roles("page", (f"!{name}" for name in session["pages"]))),
                 str(time),
                 session["papers"],
                 self.inline(session["question"]),
-                self.pages(more(session), number_only=True) or "–",
+                self.inline(roles("page", (f"!{name}" for name in more(session)))) or "–",
             ]
             for number, (session, time) in enumerate(zip(plan["sessions"], times, strict=True), 1)
         ]
         head = ("Session", "Pages", "Minutes", "In the papers", "Question to prepare", "For more")
         words = f"{plan['about']} Reading takes {sum(times)} minutes in all, without exercises."
-        about = nodes.paragraph("", "", *self.inline(words))
-        return [about, table_of(head, rows, "reading-plan")]
+        return [*self.parse_text_to_nodes(words), table_of(head, rows, "reading-plan")]
 
     def plans(self) -> tuple[list[Plan], list[str]]:
         """The plans and the optional pages; the page depends on them."""
@@ -102,11 +98,6 @@ class PlanDirective(ClaimsDirective):
         if self.arguments[0] not in choices:
             raise self.error(f"{self.arguments[0]!r} must be one of {', '.join(choices)}")
         return choices[self.arguments[0]]
-
-    def pages(self, names: Iterable[str], number_only: bool = False) -> list[nodes.Node]:
-        """Links to some pages, with a comma between."""
-        links = [page_link(self.env, name, number_only=number_only)[0] for name in names]
-        return [node for link in links for node in (nodes.Text(", "), link)][1:]
 
     def minutes(self, names: Iterable[str]) -> int:
         """Minutes for reading some pages once."""
@@ -128,24 +119,22 @@ class HandoutsDirective(PlanDirective):
 
     def sheet(self, title: str, session: Session) -> nodes.section:
         """One hand-out: what to read, facts, badges of the papers' claims, lines for notes."""
-        facts = {"Read before": self.pages(session["pages"]), "For more": self.pages(more(session))}
-        facts["Read before"].append(nodes.Text(f" ({self.minutes(session['pages'])} minutes)"))
-        facts |= {term: self.inline(session[field]) for term, field in _FACTS.items()}
-        facts["Claims on these pages"] = [
-            node
-            for claim in self.load()[0].values()
-            if claim.checked and claim.notebook in session["pages"] and claim.paper != "BOOK"
-            for node in (badge_ref(claim), nodes.Text(" "))
-        ]
-        listed = nodes.definition_list(classes=["handout-facts"])
-        for term, inside in facts.items():
-            if inside:
-                definition = nodes.definition("", nodes.paragraph("", "", *inside))
-                listed += nodes.definition_list_item("", nodes.term(text=term), definition)
+        pages, others = (roles("page", names) for names in (session["pages"], more(session)))
+        facts = {"Read before": f"{pages} ({self.minutes(session['pages'])} minutes)"}
+        facts |= {"For more": others, **{term: session[name] for term, name in _FACTS.items()}}
+        claims = [c for c in self.load()[0].values() if c.checked and c.paper != "BOOK"]
+        names = [claim.id for claim in claims if claim.notebook in session["pages"]]
+        facts["Claims on these pages"] = roles("badge", names, " ")
+        listed = [f"{term}\n: {' '.join(text.split())}" for term, text in facts.items() if text]
         notes = f'<div class="handout-notes" aria-hidden="true">{7 * "<hr>"}</div>'
-        about = {"ids": [nodes.make_id(title)], "names": [title.lower()], "classes": ["handout"]}
-        raw = nodes.raw("", notes, format="html")
-        return nodes.section("", nodes.title(text=title), listed, raw, **about)
+        inside = [
+            *self.parse_text_to_nodes("\n\n".join(listed)),
+            nodes.raw("", notes, format="html"),
+        ]
+        inside[0]["classes"] = ["handout-facts"]
+        sheet = chapter(nodes.make_id(title), title, inside)
+        sheet["classes"] = ["handout"]
+        return sheet
 
 
 class SessionDirective(PlanDirective):
@@ -153,13 +142,20 @@ class SessionDirective(PlanDirective):
 
     def run(self) -> list[nodes.Node]:
         session = self.named({s["title"]: s for plan in self.plans()[0] for s in plan["sessions"]})
-        words = f": {self.minutes(session['pages'])} minutes to read"
+        words = (
+            f"{roles('page', session['pages'])}: {self.minutes(session['pages'])} minutes to read"
+        )
         pages = [page_link(self.env, name)[1] for name in session["pages"]]
         if solving := sum(map(exercise_minutes, pages)):
             words += f", {solving} for the exercises there"
-        time = [nodes.strong(text="Time. "), *self.pages(session["pages"]), nodes.Text(f"{words}.")]
-        asked = [nodes.strong(text="Question. "), *self.inline(session["question"])]
-        return [nodes.paragraph("", "", *time), nodes.paragraph("", "", *asked)]
+        return self.parse_text_to_nodes(
+            f"**Time.** {words}.\n\n**Question.** {session['question']}"
+        )
+
+
+def roles(kind: str, names: Iterable[str], between: str = ", ") -> str:
+    """Some pages or claims as Markdown."""
+    return between.join(f"{{{kind}}}`{name}`" for name in names)
 
 
 def setup(app: Sphinx) -> None:
