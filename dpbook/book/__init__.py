@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpbook.book.claims import check, verdict_of
-from dpbook.book.findings import at_least, at_most, equal, proved
 from dpbook.book.grading import grade
+from dpbook.book.ledger.check import check, verdict_of
+from dpbook.book.ledger.findings import at_least, at_most, equal, proved
 from dpbook.book.prose import say, slider, table
 
 __all__ = [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook.book.findings import Finding
+from dpbook.book.ledger.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from docutils import nodes
 
-from dpbook.book.access import accessible, name_the_rows, prose, search_words
+from dpbook.book.sphinx.access import accessible, name_the_rows, prose, search_words
 from tests.book.browsing import ROOT, check_pages, go, needs_browser
 
 STATIC = ROOT / "book" / "_static"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book.charges import charges
-from dpbook.book.collect import collect
-from dpbook.book.ledger import Claim, load_ledger
+from dpbook.book.ledger.charges import charges
+from dpbook.book.ledger.claims import Claim, load_ledger
+from dpbook.book.run.collect import collect
 
 ROOT = Path(__file__).resolve().parents[2]
 

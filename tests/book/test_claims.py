@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import at_least, at_most, claims, lock, proved
-from dpbook.book.claims import ClaimError, check
-from dpbook.book.collect import collect, moved
-from dpbook.book.ledger import FIVE, SINCE, LedgerError, entries_of, find_ledger, load_ledger
-from dpbook.book.report import ledger_text
+from dpbook.book import at_least, at_most, proved
+from dpbook.book.ledger import check as claims
+from dpbook.book.ledger import lock
+from dpbook.book.ledger.check import ClaimError, check
+from dpbook.book.ledger.claims import FIVE, SINCE, LedgerError, entries_of, find_ledger, load_ledger
+from dpbook.book.ledger.words import ledger_text
+from dpbook.book.run.collect import collect, moved
 
 ROOT = Path(__file__).resolve().parents[2]
 

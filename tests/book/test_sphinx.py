@@ -12,11 +12,12 @@ import jupyter_book
 import pytest
 import yaml
 
-from dpbook.book import errata, lock
-from dpbook.book.claims import RECORD_MIME
-from dpbook.book.collect import collect
-from dpbook.book.ledger import FIVE
-from dpbook.book.sphinx_ext import PAGES
+from dpbook.book.ledger import lock
+from dpbook.book.ledger.check import RECORD_MIME
+from dpbook.book.ledger.claims import FIVE
+from dpbook.book.run import errata
+from dpbook.book.run.collect import collect
+from dpbook.book.sphinx.claims import PAGES
 from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -213,8 +214,8 @@ def project(tmp_path):
     )
     (root / "book" / "index.md").write_text(
         "# Index\n\n{cite:p}`knuth1997`\n\n```{bibliography}\n```\n\n"
-        "```{eval-rst}\n.. autofunction:: dpbook.book.claims.check\n"
-        ".. autoclass:: dpbook.book.ledger.Claim\n   :members:\n"
+        "```{eval-rst}\n.. autofunction:: dpbook.book.ledger.check.check\n"
+        ".. autoclass:: dpbook.book.ledger.claims.Claim\n   :members:\n"
         ".. autofunction:: dpbook.book.figures.label_line\n```\n"
     )
     (root / "book" / "bibliography.md").write_text("# The texts\n")

@@ -1,0 +1,1 @@
+"""What Sphinx shows of the claims."""
