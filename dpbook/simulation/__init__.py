@@ -1,5 +1,15 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
+from dpbook.simulation.contest import (
+    Decision,
+    Entry,
+    Situation,
+    Winner,
+    contest,
+    decide,
+    field,
+    winner,
+)
 from dpbook.simulation.errors import expected_wrong_pairs, lead_needed, pair_errors
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
 from dpbook.simulation.responses import (
@@ -11,9 +21,16 @@ from dpbook.simulation.responses import (
 from dpbook.simulation.statistics import log_relative_error, quantile_interval, top_k_error, trend
 
 __all__ = [
+    "Decision",
+    "Entry",
+    "Situation",
+    "Winner",
+    "contest",
     "critical_gaps",
+    "decide",
     "edge_win_counts",
     "expected_wrong_pairs",
+    "field",
     "lead_needed",
     "log_relative_error",
     "pair_errors",
@@ -24,4 +41,5 @@ __all__ = [
     "response_errors",
     "top_k_error",
     "trend",
+    "winner",
 ]
