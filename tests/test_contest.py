@@ -8,23 +8,20 @@ import numpy as np
 import pytest
 
 from dpbook.privacy import Edge, Person, WholeRanking
-from dpbook.rankers import FlippedAnswers, PairResponses, PerturbedMle
+from dpbook.rankers import PairResponses, PerturbedMle
 from dpbook.simulation.contest import (
-    DATA,
     FLOOR,
-    CountedAnswers,
     CountedResponses,
     Situation,
+    _ridge_as_large,
     contest,
+    decide,
     field,
-    of_nobody,
-    reach,
-    reports_only,
-    ridge_as_large,
+    simultaneous_width,
     winner,
-    wrong_share,
 )
 
+DATA = ("comparisons", "surveys", "rankings")
 SITUATIONS = [
     Situation(data, protect, n, 40, 6, 0.7)
     for data, protect, n in product(DATA, ("comparison", "person"), (3, 6))
@@ -43,21 +40,21 @@ def test_every_ranker_of_a_field_loses_epsilon(s: Situation, epsilon: float) -> 
 
 @pytest.mark.parametrize("s", SITUATIONS, ids=str)
 def test_what_a_person_answers_composes_to_epsilon(s: Situation) -> None:
-    for name, entry in of_nobody(s, 1.0).items():
+    local = {name: entry for name, entry in field(s, 1.0).items() if entry.local}
+    for name, entry in local.items():
         by_answer = isinstance(entry.ranker.unit, Edge) and not s.one_answer
         everything = s.per_user if s.data == "comparisons" else 0
         used = (entry.few or everything) if by_answer else 1
         assert used * entry.share == pytest.approx(1), name
-        assert entry.local
 
 
-def test_a_ridge_as_large_as_the_noise_is_cheaper_than_the_proof_says() -> None:
+def test_a__ridge_as_large_as_the_noise_is_cheaper_than_the_proof_says() -> None:
     for unit in (Edge(5), Person(5, 7, vouched=True)):
-        made, proved = ridge_as_large(0.8, unit), PerturbedMle.private(0.8, unit)
+        made, proved = _ridge_as_large(0.8, unit), PerturbedMle.private(0.8, unit)
         assert made.scale == made.gamma <= proved.scale
         assert made.loss()[1] == pytest.approx(0.8, rel=1e-9)
     complete = Edge(5, exchange=False)
-    assert ridge_as_large(0.8, complete) == PerturbedMle.private(0.8, complete)
+    assert _ridge_as_large(0.8, complete) == PerturbedMle.private(0.8, complete)
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -92,8 +89,14 @@ def test_counted_reports_are_ranked_by_net_reports() -> None:
     assert ranker.loss() == PairResponses.private(1.0, WholeRanking(3)).loss()
 
 
-def test_wrong_share() -> None:
-    assert wrong_share(np.array([[0, 1, 2], [2, 1, 0], [1, 0, 2]])).tolist() == [0, 1, 1 / 3]
+def test_errors_are_shares_of_wrong_pairs() -> None:
+    """So much privacy lost that nothing but the crowd is left: all agree, nothing is wrong."""
+    s = Situation("surveys", "person", 4, 400, 6, 0.99)
+    errors = contest(s, 200.0, crowds=2, draws=3, rng=np.random.default_rng(5))
+    assert not any(error.any() for error in errors.values())
+    lost = contest(s, 1e-6, crowds=40, draws=25, rng=np.random.default_rng(6))
+    for name in set(lost) - {FLOOR}:  # a coin for each pair; five standard deviations at least
+        assert abs(lost[name].mean() - 0.5) < 5 * 0.25 / np.sqrt(1000), name
 
 
 def test_contests_repeat_with_the_seed_and_show_the_price_of_noise() -> None:
@@ -103,7 +106,46 @@ def test_contests_repeat_with_the_seed_and_show_the_price_of_noise() -> None:
     ]
     assert all((runs[0][name] == runs[1][name]).all() for name in runs[0])
     assert runs[2]["counts"].mean() > runs[0]["counts"].mean() + 0.1
-    assert set(reports_only(runs[0], s, 1.0)) == {"flipped", "Laplace", "few flipped"}
+    local = {name for name, entry in field(s, 1.0).items() if entry.local}
+    assert local == {"flipped", "Laplace", "few flipped"} < set(runs[0])
+
+
+def test_a_decision_is_the_same_contest_read_twice() -> None:
+    s, how = Situation("surveys", "person", 4, 100, 6, 0.7), {"crowds": 6, "draws": 3}
+    errors = contest(s, 1.0, **how, rng=np.random.default_rng(7))
+    both = decide(s, 1.0, **how, rng=np.random.default_rng(7))
+    local = {name: errors[name] for name in ("flipped", "Laplace", "few flipped")}
+    assert both == {"curator": winner(errors), "nobody": winner(local)}
+    assert both["nobody"].name in local
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"data": "pairs"},
+        {"protect": "everybody"},
+        {"n_items": 2},
+        {"people": 0},
+        {"per_user": 2.5},
+        {"agree": 0.5},
+        {"agree": 1.0},
+    ],
+    ids=str,
+)
+def test_what_is_no_situation_is_refused(wrong: dict[str, object]) -> None:
+    good = {"data": "surveys", "protect": "person", "n_items": 4, "people": 9, "per_user": 6}
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"^{name} = "):
+        Situation(**(good | {"agree": 0.7} | wrong))  # type: ignore[arg-type]
+
+
+def test_contests_without_crowds_are_refused() -> None:
+    s, rng = Situation("surveys", "person", 4, 9, 6, 0.7), np.random.default_rng(1)
+    for numbers in ({"crowds": 0, "draws": 1}, {"crowds": 1, "draws": 0}):
+        with pytest.raises(ValueError, match="= 0: allowed is an integer >= 1"):
+            contest(s, 1.0, **numbers, rng=rng)
+    with pytest.raises(ValueError, match="crowds = 1: allowed is an integer >= 2"):
+        decide(s, 1.0, crowds=1, draws=1, rng=rng)
 
 
 def test_a_winner_beats_all_others_or_is_not_one() -> None:
@@ -111,12 +153,11 @@ def test_a_winner_beats_all_others_or_is_not_one() -> None:
     noise = rng.normal(0, 0.01, 30)
     errors = {"a": 0.1 + noise, "b": 0.2 + rng.normal(0, 0.01, 30), FLOOR: 0 * noise}
     won = winner(errors)
-    assert (won.name, won.second, won.equals) == ("a", "b", ())
-    assert abs(won.lead - 0.1) < won.half < 0.02
+    assert (won.name, won.error, won.equals) == ("a", errors["a"].mean(), ())
     near = winner(errors | {"c": 0.1001 + rng.normal(0, 0.01, 30)})
     assert near.equals in (("c",), ("a",))
     alone = winner({"a": noise})
-    assert (alone.name, alone.second, alone.lead, alone.equals) == ("a", "", 0.0, ())
+    assert (alone.name, alone.equals) == ("a", ())
 
 
 def test_intervals_of_all_pairs_are_right_in_95_contests_of_100() -> None:
@@ -124,7 +165,7 @@ def test_intervals_of_all_pairs_are_right_in_95_contests_of_100() -> None:
     rng, told, plain = np.random.default_rng(4), 0, 0
     for _ in range(2000):
         errors = {name: rng.normal(size=20) for name in "abc"}
-        wide = reach(errors)
+        wide = simultaneous_width(errors)
         for count, factor in ((0, wide), (1, wide / 1.5)):
             apart = any(
                 abs((errors[x] - errors[y]).mean()) > factor * (errors[x] - errors[y]).std(ddof=1)
@@ -132,14 +173,3 @@ def test_intervals_of_all_pairs_are_right_in_95_contests_of_100() -> None:
             )
             told, plain = told + (apart and not count), plain + (apart and count)
     assert told <= 0.05 * 2000 + 4 * np.sqrt(2000 * 0.05 * 0.95) < plain
-
-
-def test_ties_of_flipped_answers_are_ties_of_whole_numbers() -> None:
-    ranker = CountedAnswers.private(0.1, Edge(5, exchange=False))
-    reports = np.random.default_rng(3).integers(0, 9, (400, 5, 5)) * (1 - np.eye(5, dtype=int))
-    scores, unbiased = ranker.scores(reports), FlippedAnswers.scores(ranker, reports)
-    np.testing.assert_allclose(scores / scores.std(), unbiased / unbiased.std(), atol=1e-12)
-    equal = scores[..., :, None] == scores[..., None, :]
-    assert equal.sum() > 5 * len(scores)  # some more than each with itself
-    by_rounding = unbiased[..., :, None] == unbiased[..., None, :]
-    assert (equal | ~by_rounding).all() and (equal & ~by_rounding).any()  # the control

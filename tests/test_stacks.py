@@ -250,7 +250,7 @@ CASES: dict[str, list[Case]] = {
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
 APART = {"Ranker.pmf", "Ranker.release", "check_mechanism", "sensitivity", "privacy_schedule"}
-APART |= {"response_errors", "best_private_rule", "winner"}
+APART |= {"response_errors", "best_private_rule", "winner", "simultaneous_width"}
 
 
 def listed() -> Iterator[str]:

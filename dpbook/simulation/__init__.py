@@ -1,13 +1,13 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
 from dpbook.simulation.contest import (
-    Decision,
     Entry,
     Situation,
     Winner,
     contest,
     decide,
     field,
+    simultaneous_width,
     winner,
 )
 from dpbook.simulation.errors import expected_wrong_pairs, lead_needed, pair_errors
@@ -21,7 +21,6 @@ from dpbook.simulation.responses import (
 from dpbook.simulation.statistics import log_relative_error, quantile_interval, top_k_error, trend
 
 __all__ = [
-    "Decision",
     "Entry",
     "Situation",
     "Winner",
@@ -39,6 +38,7 @@ __all__ = [
     "quantile_interval",
     "ranking_errors",
     "response_errors",
+    "simultaneous_width",
     "top_k_error",
     "trend",
     "winner",
