@@ -154,17 +154,18 @@ def contest(
     check.integer("crowds", crowds, 1)
     check.integer("draws", draws, 1)
     entries, true = field(situation, epsilon), np.arange(situation.n_items)
-    distances: dict[str, list[float]] = {name: [] for name in (*entries, FLOOR)}
+    shares: dict[str, list[float]] = {name: [] for name in (*entries, FLOOR)}
+    pairs = comb(true.size, 2)
     for _ in range(crowds):
         data = situation.crowd(rng)
         for name, entry in entries.items():
             answers, ranker = data[entry.takes], entry.ranker.at_loss(epsilon * entry.share)
             answers = situation._part(answers, entry.few, rng) if entry.few else answers
             places = ranker.sample(answers, draws, rng=rng)
-            distances[name].append(kendall_distance(places, true).mean())
+            shares[name].append((kendall_distance(places, true) / pairs).mean())
         places = ranks_from_scores(data["table"].sum(axis=1) - data["table"].sum(axis=0), rng=rng)
-        distances[FLOOR].append(kendall_distance(places, true).mean())
-    return {name: np.array(d) / comb(true.size, 2) for name, d in distances.items()}
+        shares[FLOOR].append((kendall_distance(places, true) / pairs).mean())
+    return {name: np.array(share) for name, share in shares.items()}
 
 
 @dataclass(frozen=True)
