@@ -32,6 +32,7 @@ from dpbook.pages import (
     edge_experiments,
     how_much_epsilon,
     leaderboard,
+    score_attack,
 )
 from dpbook.pages import lower_bounds_by_reduction as reduction
 from dpbook.privacy import Edge, Person, WholeRanking
@@ -239,6 +240,8 @@ CASES: dict[str, list[Case]] = {
     "misordered": [one(leaderboard.misordered, SCORES, NOISE[0])],
     "signs_to_ranking": [one(reduction.signs_to_ranking, SIGNS, 2)],
     "ranking_to_signs": [one(reduction.ranking_to_signs, PLACES, 1)],
+    "data_probabilities": [one(score_attack.data_probabilities, FIRST, NOISE[0])],
+    "pair_scores": [one(score_attack.pair_scores, WINS, NOISE[0])],
     "fitted_strengths": [one(rank.fitted_strengths, WINS)],
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.

@@ -1,4 +1,4 @@
-"""Page 14: lower bounds on the risk of private estimators, and integrals of the prior."""
+"""Page 14: attacks by enumeration, as errata use them, integrals of the prior, lower bounds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,61 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
+from scipy.special import expit
 from scipy.stats import binom
 
+from dpbook.privacy import edge_datasets
 from dpbook.privacy.balls import Ball
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def win_tables(n_items: int, *, complete: bool) -> Ints:
+    """Every data set of the edge design as a win table, shape (data sets, n, n)."""
+    outcome = edge_datasets(n_items, complete=complete)
+    i, j = np.triu_indices(n_items, 1)
+    wins = np.zeros((len(outcome), n_items, n_items), dtype=np.int64)
+    wins[:, i, j], wins[:, j, i] = outcome == 1, outcome == -1
+    return wins
+
+
+def data_probabilities(wins: ArrayLike, theta: ArrayLike, *, p: float = 1.0) -> Array:
+    """Probability of win tables (..., n, n) of 0 and 1 under strengths (n,): CCW25, section 2.1."""
+    table, gaps = np.asarray(wins), np.subtract.outer(theta, theta)
+    i, j = np.triu_indices(len(gaps), 1)
+    won, lost = table[..., i, j], table[..., j, i]
+    up, down = p * expit(gaps[i, j]), p * expit(gaps[j, i])
+    return np.where(won == 1, up, np.where(lost == 1, down, 1 - p)).prod(axis=-1)
+
+
+def pair_scores(wins: ArrayLike, theta: ArrayLike) -> Array:
+    """Contribution of each pair to the score of its first item, shape (..., n, n).
+
+    Entry ``[k, j]`` is the derivative in theta_k of the log-likelihood of the pair {k, j}, 0 where
+    it was not compared. CCW25, section 2.2.2, with the sign that makes it the derivative.
+    """
+    table, gaps = np.asarray(wins), np.subtract.outer(theta, theta)
+    return np.asarray(table * expit(-gaps) - np.swapaxes(table, -1, -2) * expit(gaps))
+
+
+def expected_attacks(
+    means: ArrayLike, wins: ArrayLike, theta: ArrayLike, *, p: float = 1.0, signs: str = "corrected"
+) -> Array:
+    """Expected entry-wise attack on each item (n,), summed over pairs, by enumeration.
+
+    ``wins`` are all data sets, ``means`` (data sets, n) the mean output of the estimator on each
+    (the attack is linear in it). ``signs="printed"`` takes the score of the first item of a pair
+    also when the attacked item is the second. CCW25, section 2.2.2; the sum over items is the
+    attack of CCW23, section 2.2.1.
+    """
+    weight, score = data_probabilities(wins, theta, p=p), pair_scores(wins, theta)
+    if signs == "printed":
+        score = np.triu(score) - np.tril(score)
+    error = np.asarray(means) - np.asarray(theta)
+    return np.asarray(weight @ (error * score.sum(axis=-1)))
 
 
 def prior_scores(height: float = 15 / 16) -> tuple[float, float]:
