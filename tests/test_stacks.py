@@ -34,7 +34,6 @@ from dpbook.pages import (
     score_attack,
 )
 from dpbook.pages import lower_bounds_by_reduction as reduction
-from dpbook.pages.perturbed_mle_rates import error_parts
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rank import rank
 
@@ -239,9 +238,6 @@ CASES: dict[str, list[Case]] = {
     "goals_met": [one(lambda x: np.moveaxis(how_much_epsilon.goals_met(x, 1), 0, -1), PLACES)],
     "signs_to_ranking": [one(reduction.signs_to_ranking, SIGNS, 2)],
     "ranking_to_signs": [one(reduction.ranking_to_signs, PLACES, 1)],
-    "error_parts": [
-        one(lambda t, w: error_parts(MLE, SCORES[0] - 2, t, WINS[1], w).total, WINS, NOISE)
-    ],
     "data_probabilities": [one(score_attack.data_probabilities, FIRST, NOISE[0])],
     "pair_scores": [one(score_attack.pair_scores, WINS, NOISE[0])],
     "fitted_strengths": [one(rank.fitted_strengths, WINS)],
