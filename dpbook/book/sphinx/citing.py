@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.about import about, words
 from dpbook.book.run.compare import Change, changes, claimed, load, version, versions
 from dpbook.book.run.editions import EDITIONS, this_edition
+from dpbook.book.run.render import sources
 from dpbook.book.sphinx.nodes import Row, output_dir, row_uri, table_of
 
 _TEX = {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}}
@@ -65,7 +66,7 @@ def add_footer(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """On ``html-page-context``: version, commit and profile, and how to cite the page."""
-    here = about(Path(app.srcdir), output_dir(app.srcdir))
+    here = about(sources(app.srcdir), output_dir(app.srcdir))
     if this_edition() != EDITIONS[0]:
         here["edition"] = this_edition()
     told = words(here)
@@ -103,7 +104,7 @@ class ChangesDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
         shown: list[nodes.Node] = []
-        for before, after, found in history(root, output_dir(root)):
+        for before, after, found in history(sources(root), output_dir(root)):
             title = f"From {before} to {after}"
             section = nodes.section(ids=[nodes.make_id(title)], names=[title.lower()])
             section += nodes.title(text=title)

@@ -23,9 +23,12 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from dpbook import __version__
+from dpbook.book.about import FILE as ABOUT
 from dpbook.book.output import plain_entry
 from dpbook.book.run.editions import notebook_of, this_edition
+from dpbook.book.run.render import sources
 from dpbook.book.sphinx.exercises import checks
+from dpbook.book.sphinx.nodes import output_dir
 
 FOLDER, ARCHIVE = "downloads", "notebooks.zip"
 WHEEL = f"dpbook-{__version__}-py3-none-any.whl"  # as pip calls it
@@ -85,28 +88,29 @@ def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def serve(app: Sphinx, exception: Exception | None) -> None:
     """On ``build-finished``: advice in the sources, the zip and the wheel under ``downloads``."""
-    if exception or app.builder.format != "html" or os.environ.get("DPBOOK_PARTIAL") == "1":
+    whole = (output_dir(app.srcdir) / ABOUT).is_file()
+    if exception or app.builder.format != "html" or not whole:
         return
-    out, name = Path(app.outdir), WHEEL
+    out, root, name = Path(app.outdir), sources(app.srcdir), WHEEL
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
-            committed = Path(app.srcdir, "notebooks", path.name).read_text(encoding="utf-8")
+            committed = (root / "notebooks" / path.name).read_text(encoding="utf-8")
             shown = notebook_of(json.loads(committed), this_edition())
             text = json.dumps(with_advice(shown, name), indent=1) + "\n"
             path.write_text(text, encoding="utf-8")
             zipped.writestr(plain_entry(f"notebooks/{path.name}"), text)
-        ledger = Path(app.srcdir, "book", "claims.yml").read_text(encoding="utf-8")
+        ledger = (root / "book" / "claims.yml").read_text(encoding="utf-8")
         zipped.writestr(plain_entry("book/claims.yml"), ledger)
     folder = out / FOLDER
     folder.mkdir(exist_ok=True)
     (folder / ARCHIVE).write_bytes(archive.getvalue())
-    if not Path(app.srcdir, "pyproject.toml").is_file():
+    if not (root / "pyproject.toml").is_file():
         return  # pages without the package's source
     with tempfile.TemporaryDirectory() as made:
         build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
         build += ["--no-build-isolation", "--disable-pip-version-check", "-w", made]
-        build += [str(app.srcdir)]
+        build += [str(root)]
         past = os.environ | {"SOURCE_DATE_EPOCH": "315532800"}
         done = subprocess.run(build, capture_output=True, text=True, env=past, check=False)
         if done.returncode or not Path(made, name).is_file():

@@ -176,7 +176,7 @@ class RecordedRole(SphinxRole):
         records = read_json(self.env, output_dir(self.env.srcdir) / "claims.json") or ()
         found = {record["id"]: record["report"] for record in records}.get(name)
         if found is None:
-            warn(f"recorded: {name} has no record in this build", self.env.docname, "missing")
+            warn(f"recorded: {name} has no record in this build", self.env, "missing")
             return [nodes.literal(text=self.text)], []
         if key not in found:
             return unknown(self, self.text, f"recorded: {name} does not report {key}")
