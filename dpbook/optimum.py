@@ -7,22 +7,26 @@ and so are the privacy constraints, so the minimax mechanism solves a linear pro
 If the hypotheses are closed under relabelling, some optimal Q is equivariant: averaging
 Q[pi d, pi o] over all relabellings pi keeps privacy and does not raise the largest risk. Then
 Q[d, pi o0] = q(pi^-1 d), and q is constant on the orbits of the relabellings that fix o0. These
-orbits are the variables. A tournament is an integer: bit e says that the first item of the e-th
-pair (i, j), i < j, in lexicographic order, won.
+orbits are the variables. Minimax private mechanisms as linear programs: Ghosh, Roughgarden and
+Sundararajan, SIAM J. Comput. 41 (2012).
+
+A tournament is an integer: bit e says that the first item of the e-th pair (i, j), i < j, in
+lexicographic order, won.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations, permutations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from dpbook import _validation as check
 from dpbook.lower_bounds import (
+    PrivateRule,
     best_private_rule,
     bordered,
     privacy_rows,
@@ -34,6 +38,7 @@ from dpbook.privacy import sets_of
 
 __all__ = [
     "OptimalMechanism",
+    "equivariant_rule",
     "optimal_mechanism",
     "relabel",
     "tournament_law",
@@ -43,8 +48,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_ITEMS = {"sets": 7, "rankings": 6}
-MAX_EPSILON = 10
+MAX_ITEMS, MAX_EPSILON = {"sets": 7, "rankings": 6}, 10
 MAX_UNREDUCED = 110_000  # privacy rows of the unreduced program
 LOSSES = ("exact", "average")
 _BITS = 8  # width of the lookup tables of `relabel`
@@ -88,25 +92,18 @@ def relabel(pi: ArrayLike) -> NDArray[np.uint32]:
     return image
 
 
-@dataclass(frozen=True)
-class OptimalMechanism:
+@dataclass(frozen=True, eq=False)
+class OptimalMechanism(PrivateRule):
     """An optimal mechanism, repaired so that its epsilon holds strictly, with its certificate.
+
+    Besides what a `dpbook.lower_bounds.PrivateRule` has (its bounds are those for laws of exactly
+    the win probabilities that are stored above the diagonal; its weights, one for each orbit, the
+    chances q of the reference outcome o0, items 0..k-1, or 0, 1, ..., n-1):
 
     Attributes
     ----------
     n_items, k : int, int or None
         Size of the problem; k is None for rankings.
-    bounds : tuple of two Fractions
-        The smallest largest risk of any eps-DP mechanism, for laws of exactly the win probabilities
-        that are stored above the diagonal, lies between them.
-    risk : float
-        The upper one, rounded up: largest risk of the mechanism published here, repair included.
-    lower : float
-        The lower one, rounded down: no eps-DP mechanism has a smaller largest risk.
-    loss : float
-        Largest log-ratio over all flips, in nats; at most the epsilon asked for.
-    weights : array, shape (orbits,)
-        q, the chance of the reference outcome o0 (items 0..k-1, or 0, 1, ..., n-1) on each orbit.
     orbit : array of int, shape (2^(n(n-1)/2),)
         Orbit of each tournament.
     outcomes : array of int, shape (outcomes, n)
@@ -115,11 +112,6 @@ class OptimalMechanism:
 
     n_items: int
     k: int | None
-    bounds: tuple[Fraction, Fraction]
-    risk: float
-    lower: float
-    loss: float
-    weights: Array
     orbit: NDArray[np.int32]
     outcomes: Ints
 
@@ -146,25 +138,82 @@ def optimal_mechanism(
     loss : {"exact", "average"}
         1 if the outcome is wrong; or the fraction of wrong items (sets) or pairs (rankings).
 
+    Raises
+    ------
+    ValueError, RuntimeError
+        If an argument is out of range; if the solver fails.
+    """
+    (matrices, k), eps = _hypotheses(rho, k), _epsilon(epsilon)
+    n, edges = matrices.shape[1], matrices.shape[1] * (matrices.shape[1] - 1) // 2
+    outcomes, losses = _outcomes_of(n, k, check.choice("loss", loss, LOSSES))
+    orbit, first = _orbits(n, k)
+    # A flip of one tournament of an orbit leads to every orbit next to it.
+    near = np.concatenate([np.c_[orbit[first], orbit[first ^ (1 << e)]] for e in range(edges)])
+    near = np.unique(np.sort(near, axis=1), axis=0)
+    # A chance is a product of up to `edges` numbers, 1 - p rounded like the product; then sums over
+    # an orbit and over the outcomes, and the loss with its product.
+    count = 2 * edges + int(np.bincount(orbit).max()) + len(outcomes) + 2
+    images = (orbit[relabel(np.argsort(pi))] for pi in outcomes)
+    laws, pairs = [tournament_law(matrix) for matrix in matrices], near[near[:, 0] < near[:, 1]]
+    rule = equivariant_rule(images, laws, losses, pairs, eps, roundings=count)
+    parts = (rule.bounds, rule.risk, rule.lower, rule.loss, rule.weights)
+    return OptimalMechanism(*parts, n, k, orbit, outcomes)
+
+
+def equivariant_rule(
+    images: Iterable[ArrayLike],
+    laws: ArrayLike,
+    losses: ArrayLike,
+    pairs: ArrayLike,
+    epsilon: float,
+    *,
+    roundings: int = 0,
+) -> PrivateRule:
+    """Minimax epsilon-DP rule if all outcomes are alike up to renaming, from any list of data sets.
+
+    One unknown for each class of data sets under the renamings that fix the first outcome: the
+    chance of this outcome. That of any other is read after the renaming that carries it there.
+
+    Parameters
+    ----------
+    images : iterable of arrays of int, shape (data,), one for each outcome
+        Class, 0 to V - 1, of every data set after the renaming that makes this outcome the first
+        one. The first array thus has the classes of the data sets themselves, each at least once.
+    laws : array, shape (hypotheses, data) or (data,)
+        Chances of the data sets, one hypothesis of each family that renaming makes.
+    losses : array, shape (outcomes,)
+        Loss of every outcome under these hypotheses, not below 0.
+    pairs : array of int, shape (pairs, 2)
+        Classes that hold neighbours; two different ones.
+    epsilon : float
+        Privacy parameter, in nats.
+    roundings : int
+        Of the costs, as for `dpbook.lower_bounds.best_private_rule`.
+
     Returns
     -------
-    OptimalMechanism
+    PrivateRule
+        Its ``weights``, (V,), are the chances of the first outcome.
 
     Raises
     ------
-    RuntimeError
-        If the solver fails.
+    ValueError, RuntimeError
+        If there are not as many images as losses; if the solver fails.
     """
-    matrices, k = _hypotheses(rho, k)
-    eps = _epsilon(epsilon)
-    problem = _reduced_program(matrices, k, check.choice("loss", loss, LOSSES))
-    # A chance is a product of up to `edges` numbers, 1 - p rounded like the product; then sums over
-    # an orbit and over the outcomes, and the loss with its product.
-    edges, members = matrices.shape[1] * (matrices.shape[1] - 1) // 2, np.bincount(problem.orbit)
-    count = 2 * edges + int(members.max()) + len(problem.outcomes) + 2
-    rule = best_private_rule(problem.costs, problem.totals, problem.pairs, eps, roundings=count)
-    found = (rule.bounds, rule.risk, rule.lower, rule.loss, rule.weights)
-    return OptimalMechanism(matrices.shape[1], k, *found, problem.orbit, problem.outcomes)
+    chances, wrong = np.atleast_2d(np.asarray(laws)), np.asarray(losses)
+    costs, met = np.zeros((len(chances), 0)), list[Ints]()
+    for image, cost in zip(images, wrong, strict=True):
+        classes = np.asarray(image, dtype=np.intp)
+        if not met:
+            _, first = np.unique(classes, return_index=True)
+            costs = np.zeros((len(chances), first.size))
+        met.append(classes[first])
+        costs += cost * np.array([np.bincount(classes, law, first.size) for law in chances])
+    # Data sets that are renamings of each other meet the same classes equally often: one sum each.
+    rows = np.unique(np.sort(np.stack(met, axis=1), axis=1), axis=0)
+    where, shape = np.repeat(np.arange(len(rows)), wrong.size), (len(rows), costs.shape[1])
+    totals = scipy.sparse.csr_array((np.ones(rows.size), (where, rows.ravel())), shape=shape)
+    return best_private_rule(costs, totals, pairs, epsilon, roundings=roundings)
 
 
 def unreduced_risk(
@@ -175,8 +224,7 @@ def unreduced_risk(
     Parameters
     ----------
     rho, k, epsilon
-        As in `optimal_mechanism`, one hypothesis; the loss is 1 if the outcome is wrong. At most
-        110 000 privacy rows.
+        As there, one hypothesis; the loss is 1 if the outcome is wrong. At most 110 000 rows.
     tol : float
         Of the solver; with tens of thousands of rows it may not reach the default.
 
@@ -186,28 +234,22 @@ def unreduced_risk(
         Optimal value of the solver, neither repaired nor certified.
     """
     matrices, k = _hypotheses(rho, k)
-    eps = _epsilon(epsilon)
-    n = matrices.shape[1]
+    eps, n, csr = _epsilon(epsilon), matrices.shape[1], scipy.sparse.csr_array
     outcomes, _ = _outcomes_of(n, k, "exact")
-    law = tournament_law(matrices[0])
-    edges, size = n * (n - 1) // 2, law.size * len(outcomes)
+    law, many = tournament_law(matrices[0]), len(outcomes)
+    edges, size = n * (n - 1) // 2, law.size * many
     if size * edges > MAX_UNREDUCED:
-        raise ValueError(
-            f"rho, k: {size * edges} privacy rows; allowed are at most {MAX_UNREDUCED}"
-        )
-    table = np.arange(size).reshape(law.size, len(outcomes))
-    codes = np.arange(law.size)
+        raise ValueError(f"rho, k: {size * edges} privacy rows; allowed are {MAX_UNREDUCED}")
+    table, codes = np.arange(size).reshape(law.size, many), np.arange(law.size)
     flips = [(e, codes[codes >> e & 1 == 0]) for e in range(edges)]
     pairs = [np.stack([table[d].ravel(), table[d | 1 << e].ravel()], axis=1) for e, d in flips]
     privacy = privacy_rows(np.concatenate(pairs), size, eps)
-    right = np.zeros((len(outcomes), size))  # chance of the right outcome, one row a hypothesis
+    right = np.zeros((many, size))  # chance of the right outcome, one row a hypothesis
     for row, pi in enumerate(outcomes):
         right[row, table[:, row]] = law[relabel(np.argsort(pi))]
-    upper = bordered(
-        [sparse.csr_array(-right), privacy],
-        np.repeat([1.0, 0.0], [len(outcomes), privacy.shape[0]]),
-    )
-    totals = sparse.csr_array((np.ones(size), (np.arange(size) // len(outcomes), np.arange(size))))
+    ends = np.repeat([1.0, 0.0], [many, privacy.shape[0]])
+    upper = bordered([csr(-right), privacy], ends)
+    totals = csr((np.ones(size), (np.arange(size) // many, np.arange(size))))
     equal = bordered([totals], np.zeros(law.size))
     return 1 + float(solve_program(-np.eye(size + 1)[-1], upper, equal, tol).fun)
 
@@ -226,21 +268,9 @@ def _hypotheses(rho: ArrayLike, k: int | None) -> tuple[Array, int | None]:
 
 
 def _epsilon(epsilon: float) -> float:
-    eps = check.epsilon(epsilon)
-    if eps > MAX_EPSILON:  # e^epsilon and 1 in one row: the solver's tolerance is not enough
+    if check.epsilon(epsilon) > MAX_EPSILON:  # e^epsilon and 1 in one row are too much to solve
         raise ValueError(f"epsilon = {epsilon!r}: allowed is a number in (0, {MAX_EPSILON}]")
-    return eps
-
-
-@dataclass(frozen=True)
-class _Reduced:
-    """Orbits, the orbits met by each class of tournaments, and the pairs of adjacent orbits."""
-
-    orbit: NDArray[np.int32]
-    outcomes: Ints
-    totals: sparse.csr_array  # (classes, orbits)
-    pairs: Ints  # (pairs, 2)
-    costs: Array  # (hypotheses, orbits)
+    return float(epsilon)
 
 
 def _outcomes_of(n: int, k: int | None, loss: str) -> tuple[Ints, Array]:
@@ -256,11 +286,9 @@ def _outcomes_of(n: int, k: int | None, loss: str) -> tuple[Ints, Array]:
     return outcomes, losses if loss == "average" else np.sign(losses)
 
 
-def _reduced_program(matrices: Array, k: int | None, loss: str) -> _Reduced:
-    n = matrices.shape[1]
-    outcomes, losses = _outcomes_of(n, k, loss)
-    laws = [tournament_law(matrix) for matrix in matrices]
-    codes = np.arange(laws[0].size, dtype=np.uint32)
+def _orbits(n: int, k: int | None) -> tuple[NDArray[np.int32], Ints]:
+    """Orbit of each tournament under what fixes the reference outcome; the first one of each."""
+    codes = np.arange(1 << n * (n - 1) // 2, dtype=np.uint32)
     smallest = codes.copy()
     if k is not None:
         for head in permutations(range(k)):
@@ -269,20 +297,4 @@ def _reduced_program(matrices: Array, k: int | None, loss: str) -> _Reduced:
     first = np.flatnonzero(smallest == codes)
     number = np.zeros(codes.size, dtype=np.int32)
     number[first] = np.arange(first.size)
-    orbit = number[smallest]
-    costs, met = np.zeros((len(laws), first.size)), np.zeros((first.size, len(outcomes)), np.int64)
-    for column, (pi, wrong) in enumerate(zip(outcomes, losses, strict=True)):
-        image = orbit[relabel(np.argsort(pi))]
-        met[:, column] = image[first]
-        for row, law in enumerate(laws):
-            costs[row] += wrong * np.bincount(image.astype(np.intp), law, first.size)
-    # Tournaments of one isomorphism class meet the same orbits equally often.
-    rows = np.unique(np.sort(met, axis=1), axis=0)
-    where = np.repeat(np.arange(len(rows)), len(outcomes))
-    totals = sparse.csr_array(
-        (np.ones(rows.size), (where, rows.ravel())), shape=(len(rows), first.size)
-    )
-    flips = [orbit[first ^ (1 << e)] for e in range(n * (n - 1) // 2)]
-    near = np.stack([np.tile(np.arange(first.size), len(flips)), np.concatenate(flips)], axis=1)
-    pairs = np.unique(np.sort(near, axis=1), axis=0)
-    return _Reduced(orbit, outcomes, totals, pairs[pairs[:, 0] < pairs[:, 1]], costs)
+    return number[smallest], first

@@ -10,7 +10,7 @@ from scipy.special import expit
 from dpbook import lower_bounds
 from dpbook.lower_bounds import product_law
 from dpbook.models import two_level_probabilities
-from dpbook.optimum import optimal_mechanism, relabel, unreduced_risk
+from dpbook.optimum import equivariant_rule, optimal_mechanism, relabel, unreduced_risk
 from dpbook.privacy import check_mechanism, sets_of
 
 
@@ -173,3 +173,13 @@ def test_three_items_have_a_closed_form(epsilon, delta):
 def test_arguments_out_of_range_are_named(call, word):
     with pytest.raises(ValueError, match=word):
         call()
+
+
+def test_one_answer_of_one_person_by_hand():
+    """Two outcomes, two data sets: after renaming each is the other; randomised response."""
+    rule = equivariant_rule([[0, 1], [1, 0]], [0.75, 0.25], [0, 1], [(0, 1)], 1.0)
+    keep = np.e / (1 + np.e)
+    assert rule.lower == pytest.approx(1 - 0.75 * keep - 0.25 * (1 - keep), abs=1e-12)
+    assert rule.weights == pytest.approx([keep, 1 - keep], abs=1e-8)
+    with pytest.raises(ValueError):
+        equivariant_rule([[0, 1]], [0.75, 0.25], [0, 1], [(0, 1)], 1.0)

@@ -253,7 +253,8 @@ CASES: dict[str, list[Case]] = {
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
 APART = {"Ranker.pmf", "Ranker.release", "check_mechanism", "sensitivity", "privacy_schedule"}
-APART |= {"response_errors", "best_private_rule", "optimal_mechanism", "unreduced_risk"}
+APART |= {"response_errors", "best_private_rule", "equivariant_rule"}
+APART |= {"optimal_mechanism", "unreduced_risk"}
 
 
 def listed() -> Iterator[str]:
