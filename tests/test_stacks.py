@@ -255,6 +255,8 @@ CASES: dict[str, list[Case]] = {
 APART = {"Ranker.pmf", "Ranker.release", "check_mechanism", "sensitivity", "privacy_schedule"}
 APART |= {"response_errors", "best_private_rule", "equivariant_rule"}
 APART |= {"optimal_mechanism", "unreduced_risk"}
+APART |= {"paired_errors", "crowd_tables", "complete_counts", "estimates_at"}
+APART |= {"release_errors", "strength_errors"}
 
 
 def listed() -> Iterator[str]:
