@@ -76,9 +76,7 @@ def argument(notebook: Mapping[str, Any]) -> int:
             solving = starts > ends or (solving and ends < 0)
         elif not solving and not _HIDDEN & {*cell["metadata"].get("tags", [])}:
             for statement in ast.parse(text).body:
-                if not isinstance(statement, ast.Import | ast.ImportFrom) and not _serves(
-                    statement
-                ):
+                if not isinstance(statement, ast.Import | ast.ImportFrom) and not _serves(statement):
                     part = text.splitlines()[statement.lineno - 1 : statement.end_lineno]
                     lines += sum(bool(line.strip()) for line in part)
     return lines
