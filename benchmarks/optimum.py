@@ -85,7 +85,7 @@ def work(program: Program, who: str) -> dict[str, float]:
 def main() -> None:
     """Solve one program."""
     from dpbook.models import two_level_probabilities
-    from dpbook.pages.exact_optimum import optimal_mechanism, unreduced_risk
+    from dpbook.optimum import optimal_mechanism, unreduced_risk
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("n_items", type=int)

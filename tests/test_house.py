@@ -63,15 +63,11 @@ def draws(source: str) -> list[str]:
     return found
 
 
-#: The experiments on people stand beside those on comparisons, in the designs of both.
-CONTINUES = {"12-individual-experiments": "10-edge-experiments.ipynb"}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_imports_no_other_page(page: Path) -> None:
-    """A page that continues another one, by default the one before it, may take its module, too."""
-    before = CONTINUES.get(page.stem, PAGES[max(PAGES.index(page) - 1, 0)].stem)
-    mine = tuple(f"dpbook.pages.{slug(Path(each))}." for each in (page, before))
+    """A page that continues the one before it may take its module, too."""
+    before = PAGES[max(PAGES.index(page) - 1, 0)]
+    mine = tuple(f"dpbook.pages.{slug(each)}." for each in (page, before))
     for name in imported(code_of(page)):
         assert not name.startswith("dpbook.pages.") or f"{name}.".startswith(mine), name
 
@@ -89,7 +85,7 @@ def test_only_packages_say_what_is_public() -> None:
             isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
             for node in body
         )
-        single = module.parent == PACKAGE and module.stem in ("errors", "lower_bounds")
+        single = module.parent == PACKAGE and module.stem in ("lower_bounds", "optimum")
         assert not lists or module.name == "__init__.py" or single, module
 
 
