@@ -9,11 +9,11 @@ from itertools import combinations, combinations_with_replacement, permutations,
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import expit, gammaln, xlogy
 
-from dpbook.lower_bounds import PrivateRule, best_private_rule
+from dpbook.lower_bounds import PrivateRule
 from dpbook.models import all_rankings, mallows_pmf
+from dpbook.optimum import equivariant_rule
 from dpbook.privacy.balls import Ball
 from dpbook.privacy.balls import exp as exp_of
 from dpbook.privacy.balls import log as log_of
@@ -48,17 +48,10 @@ class Small:
     def optimum(self, epsilon: float) -> PrivateRule:
         """The private rule with the least risk, whatever the true order: theorem of page 16."""
         number = {tuple(row): at for at, row in enumerate(self.rows.tolist())}
-        costs, met = np.zeros(len(self.rows)), np.empty((len(self.rows), 6), dtype=np.intp)
-        for outcome, answers in enumerate(self.before):
-            # After the renaming that makes this outcome the identity.
-            met[:, outcome] = [number[tuple(row)] for row in self.rows[:, answers].tolist()]
-            costs += WRONG[outcome] * np.bincount(met[:, outcome], self.law, len(costs))
-        rows = np.unique(np.sort(met, axis=1), axis=0)
-        where = np.repeat(np.arange(len(rows)), 6)
-        ones, shape = np.ones(rows.size), (len(rows), len(costs))
-        totals = sparse.csr_array((ones, (where, rows.ravel())), shape=shape)
+        images = [[number[tuple(row)] for row in self.rows[:, a].tolist()] for a in self.before]
         apart = np.abs(self.rows[:, None] - self.rows).sum(axis=-1)
-        return best_private_rule(costs, totals, np.argwhere(np.triu(apart == 2)), epsilon)
+        pairs = np.argwhere(np.triu(apart == 2))
+        return equivariant_rule(images, self.law, WRONG, pairs, epsilon)
 
 
 def _before(answers: Sequence[Answer], renamed: Callable[[Answer, list[int]], Answer]) -> Ints:
