@@ -6,8 +6,6 @@ PROFILE ?= default
 EDITION ?= teacher
 PAPER   ?= a4
 ARGS    ?=
-SEED    ?= 2
-SAMPLE  ?= 400
 
 VENV := .venv
 BIN  := $(VENV)/bin
@@ -15,7 +13,7 @@ CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book live live-check test lint check-pages mutants random-mutants grid twice matrix house bench pdf clean certificate release-files
+.PHONY: help book live live-check test lint check-pages mutants grid twice matrix bench pdf clean certificate release-files
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
@@ -68,8 +66,7 @@ test: lint $(VENV)/.axe  ## everything: style, types, unit tests, each notebook 
 	$(BIN)/python tools/check_editions.py _build/smoke
 	@echo "make test: all passed"
 
-# A script to run in a browser, and operators that make mutants, each without what its package
-# would bring along.
+# A script to run in a browser, without what its package would bring along.
 $(VENV)/.axe: $(VENV)/.made tools/requirements.txt
 	$(INSTALL) --no-deps -r tools/requirements.txt
 	@touch $@
@@ -89,18 +86,11 @@ release-files: book  ## the files of a version: package, notebooks, claims, cert
 	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
 	ls -l _build/release
 
-house: $(VENV)/.made  ## the package in numbers: lines, public names, which pages use each
-	$(BIN)/python tools/house.py
-
 grid: $(VENV)/.made  ## every page at the ends of its parameters and at 20 seeds (hours; resumes)
 	$(BIN)/python tools/grid.py $(ARGS)
 
 mutants: $(VENV)/.made  ## would the checks notice? seeded defects, one after the other (an hour)
 	$(BIN)/python tools/mutants.py --summary book/trust/mutants.json $(ARGS)
-
-random-mutants: $(VENV)/.axe  ## mutants of what privacy rests on, drawn at random (SEED, SAMPLE; an hour)
-	$(BIN)/python tools/random_mutants.py --seed $(SEED) --sample $(SAMPLE) \
-	    --summary book/trust/random_mutants.json $(ARGS)
 
 twice: $(VENV)/.made  ## two builds in other folders and surroundings: the same bytes?
 	$(BIN)/python tools/twice.py $(ARGS)

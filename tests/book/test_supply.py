@@ -28,7 +28,7 @@ def pins(name):
 @pytest.mark.parametrize("lock", LOCKS)
 def test_every_pin_is_locked_with_its_hashes(lock):
     locked, asked = pins(lock), pins(LOCKS[lock])
-    assert len(asked) > 2 and asked.keys() <= locked.keys()
+    assert asked and asked.keys() <= locked.keys()
     assert {name: version for name, (version, _) in asked.items()} == {
         name: locked[name][0] for name in asked
     }
