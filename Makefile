@@ -93,10 +93,11 @@ mutants: $(VENV)/.made  ## would the checks notice? seeded defects, one after th
 	$(BIN)/python tools/mutants.py --summary book/trust/mutants.json $(ARGS)
 
 twice: $(VENV)/.made  ## two builds in other folders and surroundings: the same bytes?
-	$(BIN)/python tools/twice.py $(ARGS)
+	$(BIN)/nox -s twice $(ARGS)
 
+# Pythons that pyenv keeps are found by its shims if they are named.
 matrix: $(VENV)/.made  ## the science under the Pythons that are here, lowest and latest dependencies
-	$(BIN)/python tools/matrix.py $(ARGS)
+	PYENV_VERSION=$$(pyenv versions --bare 2> /dev/null | paste -sd:) $(BIN)/nox $(ARGS)
 
 # The peers are wanted here only; the pins of the environment hold for what they bring along.
 $(VENV)/.bench: $(VENV)/.made benchmarks/requirements.lock
