@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -51,6 +52,8 @@ def twice(session: nox.Session) -> None:
     for name, (jobs, env) in TWICE.items():
         with session.chdir(place / name):
             words = ["build", "--profile", "smoke", "--jobs", jobs, *session.posargs]
-            session.run("python", "-m", "dpbook", *words, env=env | {"PYTHONPATH": os.getcwd()})
+            session.run(
+                sys.executable, "-m", "dpbook", *words, env=env | {"PYTHONPATH": os.getcwd()}
+            )
     for what in ("html", "executed", "claims.json"):
         session.run("diff", "-r", *(str(place / name / "_build" / what) for name in TWICE))
