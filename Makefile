@@ -99,9 +99,9 @@ twice: $(VENV)/.made  ## two builds in other folders and surroundings: the same 
 matrix: $(VENV)/.made  ## the science under the Pythons that are here, lowest and latest dependencies
 	PYENV_VERSION=$$(pyenv versions --bare 2> /dev/null | paste -sd:) $(BIN)/nox $(ARGS)
 
-# The peers are wanted here only; the pins of the environment hold for what they bring along.
+# The peers are wanted here only; their list is whole, and what they ask for otherwise is left out.
 $(VENV)/.bench: $(VENV)/.made benchmarks/requirements.lock
-	$(INSTALL) -r benchmarks/requirements.lock
+	$(INSTALL) --no-deps -r benchmarks/requirements.lock
 	@touch $@
 
 bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targets
