@@ -56,7 +56,8 @@ test: lint  ## everything: style, types, unit tests, each notebook at the smoke 
 	@echo "make test: all passed"
 
 quick: $(VENV)/.dev  ## the tests of the science alone: a minute on two cores
-	$(BIN)/python -m pytest -q -n 2 tests --ignore tests/book --ignore tests/pages
+	$(BIN)/python -m pytest -q -n 2 tests --ignore tests/book --ignore tests/pages \
+	    --ignore tests/test_browser.py --ignore tests/test_benchmarks.py
 
 pdf: book $(VENV)/.dev  ## the book as PDF, and each page alone (Chromium prints; PAPER=letter for the other)
 	$(BIN)/python tools/pdf.py --profile $(PROFILE) --paper $(PAPER)
