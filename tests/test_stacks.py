@@ -31,11 +31,9 @@ from dpbook.pages import (
     debiased_estimation,
     edge_experiments,
     how_much_epsilon,
-    leaderboard,
     score_attack,
 )
 from dpbook.pages import lower_bounds_by_reduction as reduction
-from dpbook.pages.perturbed_mle_rates import error_parts
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rank import rank
 
@@ -238,19 +236,15 @@ CASES: dict[str, list[Case]] = {
     "laplacian": [one(debiased_estimation.laplacian, SHARES)],
     "OneShotSpectral.release": [one(SPECTRAL.release, FIRST, NOISE, alone=(0,))],
     "goals_met": [one(lambda x: np.moveaxis(how_much_epsilon.goals_met(x, 1), 0, -1), PLACES)],
-    "misordered": [one(leaderboard.misordered, SCORES, NOISE[0])],
     "signs_to_ranking": [one(reduction.signs_to_ranking, SIGNS, 2)],
     "ranking_to_signs": [one(reduction.ranking_to_signs, PLACES, 1)],
-    "error_parts": [
-        one(lambda t, w: error_parts(MLE, SCORES[0] - 2, t, WINS[1], w).total, WINS, NOISE)
-    ],
     "data_probabilities": [one(score_attack.data_probabilities, FIRST, NOISE[0])],
     "pair_scores": [one(score_attack.pair_scores, WINS, NOISE[0])],
     "fitted_strengths": [one(rank.fitted_strengths, WINS)],
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
 APART = {"Ranker.pmf", "Ranker.release", "check_mechanism", "sensitivity", "privacy_schedule"}
-APART |= {"response_errors", "best_private_rule"}
+APART |= {"response_errors", "best_private_rule", "winner", "simultaneous_width"}
 
 
 def listed() -> Iterator[str]:

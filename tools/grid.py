@@ -1,7 +1,7 @@
 """Every page at the ends of its parameters, at pairs of ends, and at seeds 1 to 20: ``make grid``.
 
-All runs start from the smoke profile and go through `dpbook.book.sweep`: what is there is not run
-again.  Any two ends of any two parameters meet in some run; a *size*, an integer that a profile
+All runs start from the smoke profile and go through `dpbook.book.run.sweep`: what is there is not
+run again.  Any two ends of any two parameters meet in some run; a *size*, an integer that a profile
 changes, is there at its lower end and as in the profile, and in a run of its own at its upper end.
 """
 
@@ -19,13 +19,13 @@ import yaml
 from allpairspy import AllPairs
 
 from dpbook.book.about import commit
-from dpbook.book.claims import RECORD_MIME
-from dpbook.book.collect import ledger_problems
-from dpbook.book.grid import plan
-from dpbook.book.ledger import load_ledger
+from dpbook.book.ledger.check import RECORD_MIME
+from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.output import write_whole
 from dpbook.book.pages import Page, Parameter, find_pages, load_profile, outputs, select
-from dpbook.book.sweep import kept_result, sweep
+from dpbook.book.run.collect import ledger_problems
+from dpbook.book.run.grid import plan
+from dpbook.book.run.sweep import kept_result, sweep
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTED = "runs planned claims contradictions not_applicable failed not_finite longest".split()

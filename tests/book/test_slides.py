@@ -8,7 +8,7 @@ import pytest
 
 from dpbook.book.cli import main
 from dpbook.book.pages import PageError
-from dpbook.book.slides import write_slides
+from dpbook.book.sphinx.slides import write_slides
 from tests.book.browsing import BROWSER, check_pages, needs_browser
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
