@@ -1,4 +1,4 @@
-"""How the house is built: who may import whom, where noise is drawn, what is public."""
+"""How the house is built: where noise is drawn, what is public; imports: pyproject.toml."""
 
 from __future__ import annotations
 
@@ -27,27 +27,10 @@ OTHER_NOISE: dict[str, str] = {
 }
 
 
-def slug(page: Path) -> str:
-    """The module of a page: 23-kemeny-and-kwiksort has kemeny_and_kwiksort."""
-    return page.stem.split("-", 1)[1].replace("-", "_")
-
-
 def code_of(page: Path) -> str:
     """The code of a page as one source."""
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     return "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
-
-
-def imported(source: str) -> set[str]:
-    """The modules of dpbook that a source names in its imports, names taken from packages too."""
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.split(".")[0] == "dpbook"}
 
 
 def draws(source: str) -> list[str]:
@@ -61,21 +44,6 @@ def draws(source: str) -> list[str]:
             if name in DRAWS and not law:
                 found.append(f"line {node.lineno}: {ast.unparse(node.func)}")
     return found
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_imports_no_other_page(page: Path) -> None:
-    """A page that continues the one before it may take its module, too."""
-    before = PAGES[max(PAGES.index(page) - 1, 0)]
-    mine = tuple(f"dpbook.pages.{slug(each)}." for each in (page, before))
-    for name in imported(code_of(page)):
-        assert not name.startswith("dpbook.pages.") or f"{name}.".startswith(mine), name
-
-
-@pytest.mark.parametrize("module", sorted((PACKAGE / "pages").glob("*.py")), ids=lambda p: p.stem)
-def test_a_page_module_belongs_to_a_page(module: Path) -> None:
-    if module.name != "__init__.py":
-        assert module.stem in {slug(page) for page in PAGES}
 
 
 def test_only_packages_say_what_is_public() -> None:
