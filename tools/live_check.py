@@ -22,30 +22,36 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from check_pages import BROWSERS, Browser, Watch
+from chromium import Watch, chromium, installed, missing
 
 from dpbook.book.output import write_whole
 from dpbook.book.serving import serve
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 PATIENCE = 600.0  # seconds for one page
-_READY = "location.protocol !== 'about:' && document.readyState === 'complete'"
-_LISTEN = """
-window.liveLog = []; window.liveEnd = null;
-window.addEventListener("dpbook-live", ({detail}) => {
-  if (detail.kind !== "stage") liveLog.push(detail);
-  if (["done", "failed", "refused", "broken"].includes(detail.kind)) liveEnd = detail.kind;
-});
-window.before = [...document.querySelectorAll(".pasted-text[data-glue]")].map(s => s.textContent);
-document.querySelector("details.live").open = true; 0
+_RUN = """
+([buttons, patience]) => new Promise(ended => {
+  window.liveLog = [];
+  window.addEventListener("dpbook-live", ({detail}) => {
+    if (detail.kind !== "stage") liveLog.push(detail);
+    if (["done", "failed", "refused", "broken"].includes(detail.kind)) ended();
+  });
+  setTimeout(() => { liveLog.push({kind: "broken", why: "not done in time"}); ended(); }, patience);
+  window.before = [...document.querySelectorAll(".pasted-text[data-glue]")].map(s => s.textContent);
+  document.querySelector("details.live").open = true;
+  for (const button of buttons) document.querySelector(button).click();
+})
 """
 _ANSWER = """
 (() => {
   const cells = liveLog.filter(one => one.kind === "cell");
   const outputs = cells.flatMap(one => one.outputs);
   const bad = liveLog.find(one => ["failed", "refused", "broken"].includes(one.kind));
-  return JSON.stringify({
+  return {
     records: outputs.filter(one => one.record).map(one => one.record),
     figures: outputs.filter(one => one.svg).length,
     start: liveLog.find(one => one.kind === "started")?.seconds,
@@ -57,34 +63,21 @@ _ANSWER = """
         name => name.textContent)),
     bytes: performance.getEntriesByType("resource").reduce(
       (sum, one) => sum + one.encodedBodySize, 0),
-    why: bad ? bad.why : null});
+    why: bad ? bad.why : null};
 })()
 """
 
 
-def run_here(
-    browser: Browser, origin: str, name: str, given: Mapping[str, Any], quick: bool = False
-) -> dict[str, Any]:
-    """Rerun one page in the browser: what it found, how long it took, what went wrong."""
-    watch = Watch(origin)
-    browser.on_event = watch
-    browser.send("Page.navigate", url="about:blank")  # another fragment alone would load nothing
-    address = "&".join(f"{key}={value}" for key, value in given.items())
-    browser.send("Page.navigate", url=f"{origin}/notebooks/{name}.html#{address}")
-    while not browser.evaluate(_READY):
-        time.sleep(0.1)
-    browser.evaluate(_LISTEN)
-    if quick:
-        browser.evaluate("document.querySelector('[data-set=quick]').click(); 0")
-    start = time.monotonic()
-    browser.evaluate("document.querySelector('.live [type=submit]').click(); 0")
-    while not browser.evaluate("liveEnd"):
-        if time.monotonic() - start > PATIENCE:
-            return {"page": name, "why": f"not done after {PATIENCE:g} s", "requests": []}
-        time.sleep(0.2)
-    seconds = time.monotonic() - start
-    found = json.loads(browser.evaluate(_ANSWER))
-    return {"page": name, "seconds": round(seconds, 1), **found, "requests": watch.problems}
+def run_here(browser: Browser, address: str, quick: bool) -> dict[str, Any]:
+    """Rerun the page at an address: what it found, how long it took, what went wrong."""
+    with browser.new_page() as page:
+        watch = Watch(page, address.partition("/notebooks/")[0])
+        page.goto(address)
+        start = time.monotonic()
+        buttons = ["[data-set=quick]"] * quick + [".live [type=submit]"]
+        page.evaluate(_RUN, [buttons, 1000 * PATIENCE])
+        seconds = round(time.monotonic() - start, 1)
+        return {"seconds": seconds, **page.evaluate(_ANSWER), "requests": watch.problems}
 
 
 @contextmanager
@@ -163,49 +156,35 @@ def main(arguments: list[str] | None = None) -> int:
     if not (given.html / "live" / "build.json").is_file():
         print(f"no runtime beside {given.html}; run `make live` first", file=sys.stderr)
         return 2
-    binary = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if binary is None:
-        print("Chromium is not installed: apt-get install chromium", file=sys.stderr)
-        return 2
+    if (binary := installed()) is None:
+        return missing("no page was rerun")
     records = json.loads((given.html.parent / "claims.json").read_text(encoding="utf-8"))
     known = {record["id"]: record for record in records}
-    names = [path.stem for path in sorted((given.html / "live" / "pages").glob("*.json"))]
+    pages = sorted(path.stem for path in (given.html / "live" / "pages").glob("*.json"))
+    names = [name for name in pages if any(fnmatch.fnmatch(name, g) for g in given.only or "*")]
     results, failed = [], 0
-    with (
-        serve(given.html.resolve()) as origin,
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
-    ):
-        browser = Browser(binary, profile)
-        try:
-            for name in [n for n in names if any(fnmatch.fnmatch(n, g) for g in given.only or "*")]:
-                found = run_here(browser, origin, name, {}, given.quick)
+    with chromium(binary) as browser:
+        with serve(given.html.resolve()) as origin:
+            for name in names:
+                address = f"{origin}/notebooks/{name}.html"
+                found = {"page": name, **run_here(browser, address, given.quick)}
                 problems = problems_of(found, known, given.quick)
                 failed += bool(problems)
                 mine = [record for record in known.values() if record["notebook"] == name]
-                here = {record["id"]: record for record in found.get("records", ())}
+                here = {record["id"]: record for record in found["records"]}
                 same = (r["id"] in here and not [*differences(here[r["id"]], r)] for r in mine)
                 found |= {"problems": problems, "claims": len(mine), "same": sum(same)}
-                start, seconds = found.get("start") or 0.0, found.get("seconds", 0.0)
-                told = f"start {start:5.1f} s, in all {seconds:6.1f} s"
-                told += f", {len(found.get('records', ()))} claims"
+                told = f"start {found['start'] or 0:5.1f} s, in all {found['seconds']:6.1f} s"
                 how = "FAILED" if problems else "ok"
-                print(f"  {name:<34} {how:>6}  {told}", flush=True)
+                print(f"  {name:<34} {how:>6}  {told}, {len(here)} claims", flush=True)
                 for problem in problems[:12]:
                     print(f"      {problem[:300]}")
                 results.append(found)
-        finally:
-            browser.close()
-    with broken_copy(given.html.resolve()) as copy, serve(copy) as origin:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            browser = Browser(binary, profile)
-            found = run_here(browser, origin, names[0], {}, quick=True)
-            browser.close()
-        refused = bool(found["why"]) and not found.get("shown")
-        print(
-            f"  {'a broken file of the runtime':<34} {'ok' if refused else 'FAILED':>6}  "
-            f"{found['why']}"
-        )
-        failed += not refused
+        with broken_copy(given.html.resolve()) as copy, serve(copy) as origin:
+            found = run_here(browser, f"{origin}/notebooks/{pages[0]}.html", quick=True)
+        how = "ok" if found["why"] and not found["shown"] else "FAILED"
+        print(f"  {'a broken file of the runtime':<34} {how:>6}  {found['why']}")
+        failed += how != "ok"
     if not given.quick and not given.only:
         kept = ("page", "seconds", "start", "figures", "bytes", "problems", "claims", "same")
         rows = [{key: found.get(key) for key in kept} for found in results]

@@ -1,6 +1,6 @@
-"""Print the built book: the whole as one PDF, and each page alone.
+"""Print the built book as one PDF.
 
-    python tools/pdf.py [--html _build/html] [--output _build/pdf] [--paper a4] [--only GLOB]
+    python tools/pdf.py [--html _build/html] [--output _build/pdf] [--paper a4]
 
 Chromium prints one HTML document that `print_document.py` makes of the pages; then
 `pdf_check.py` compares the PDF with the HTML.  Fails if a statement, a figure or an exercise is
@@ -11,7 +11,6 @@ than the paper.  Needs Chromium.
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import html as escape
 import io
 import shutil
@@ -20,90 +19,116 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
-from check_pages import BROWSERS, Browser, without_browser
-from pdf_check import compare
-from print_document import (
-    FRONT,
-    SOLUTIONS,
-    Chapter,
-    chapter_html,
-    contents_html,
-    document,
-    key_of,
-    lead_elsewhere,
-    loose_links,
-    outline_of,
-    read_chapter,
-    running_heads,
-    solutions_html,
-)
-from printing import PAPERS, print_document, workshop
+import matplotlib
+from chromium import Watch, chromium, installed, missing
+from pdf_check import compare, destinations
+from print_document import FRONT, Chapter, document, outline_of, read_chapter
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import DictionaryObject, NameObject, TextStringObject
+from pypdf.generic import NameObject, TextStringObject
 
 from dpbook import __version__
 from dpbook.book.output import claim_folder
 from dpbook.book.pages import PageError
 from dpbook.book.serving import serve
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
 BOOK = "private-ranking-checked.pdf"
 TITLE = "Private Ranking, Checked"
-PATIENCE = 1200.0  # seconds for one command: all pages are set and printed in one
 MADE = "D:20000101000000Z"  # a date would make two files differ
+PAPERS = {"a4": "size: A4; margin: 24mm 20mm 22mm", "letter": "size: letter; margin: 20mm 22.95mm"}
+MEASURE = 642  # CSS pixels of 170 mm, the width of the text on either paper
+_FONTS = (
+    *(f"STIXGeneral{kind}.ttf" for kind in ("", "Italic", "Bol", "BolIta")),
+    *(f"DejaVuSans{kind}.ttf" for kind in ("", "Mono", "Mono-Bold", "Mono-Oblique")),
+)
+
+# Formulas set, fonts and pictures there.
+READY = """
+(async () => {
+  await window.MathJax?.startup?.promise;
+  await document.fonts.ready;
+  const pictures = [...document.images];
+  await Promise.all(pictures.map(image => image.decode().catch(() => 0)));
+  const missing = pictures.filter(image => !image.naturalWidth).map(image => image.src);
+  if (missing.length) throw new Error("not loaded: " + missing.slice(0, 3));
+})()
+"""
+# What is wider than the measure gets smaller, as little as needed; what is short stays whole.
+FIT = """
+(() => {
+  const wide = (e, width) => e.scrollWidth > width + 1;
+  const shrink = (e, width, of) => {
+    for (let size = 96; size >= 50 && wide(e, width()); size -= 4)
+      of.style.setProperty("font-size", size + "%", "important");
+  };
+  for (const math of document.querySelectorAll("div.math mjx-container"))
+    shrink(math.parentElement, () => math.parentElement.clientWidth, math);
+  for (const math of document.querySelectorAll("span.math mjx-container")) {
+    const block = math.closest("p, li, td, th, dd, dt, figcaption, h1, h2, h3, h4");
+    if (block) for (let size = 96; size >= 50
+        && math.getBoundingClientRect().right > block.getBoundingClientRect().right + 1; size -= 4)
+      math.style.setProperty("font-size", size + "%", "important");
+  }
+  for (const table of document.querySelectorAll("table")) {
+    const box = table.parentElement;
+    for (let size = 86; size >= 50 && table.offsetWidth > box.clientWidth + 1; size -= 4)
+      table.style.setProperty("font-size", size + "%", "important");
+    if (table.offsetHeight < 420) table.classList.add("short-table");
+  }
+  for (const code of document.querySelectorAll("pre"))
+    if (code.offsetHeight < 300)
+      (code.closest(".cell_input, .print-editor") ?? code.closest("[class*=highlight-]") ?? code)
+        .classList.add("short-code");
+  return 0;
+})()
+"""
+OUTSIDE = """
+(() => {
+  const edge = document.body.getBoundingClientRect();
+  const name = e => `<${e.tagName.toLowerCase()} ${e.className}> `
+    + e.textContent.trim().replace(/\\s+/g, " ").slice(0, 60);
+  const found = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (e.closest(".visually-hidden, caption.from-heading") || !e.checkVisibility()) continue;
+    const box = e.getBoundingClientRect();
+    if (!box.width || !box.height) continue;
+    if (box.right > edge.right + 1 || box.left < edge.left - 1) found.push("outside: " + name(e));
+    else if (!e.closest("mjx-container") && e.clientWidth && e.scrollWidth > e.clientWidth + 1
+        && getComputedStyle(e).overflowX !== "visible") found.push("cut: " + name(e));
+  }
+  for (const link of document.querySelectorAll('a[href^="#"]'))
+    if (!document.getElementById(decodeURIComponent(link.hash.slice(1))))
+      found.push(`a link leads to ${link.hash}, which is nowhere`);
+  return found;
+})()
+"""
+NUMBERS = """
+pages => {
+  for (const e of document.querySelectorAll("[data-page-of]"))
+    e.textContent = pages[e.dataset.pageOf] ?? "?";
+}
+"""
 
 
-def finish(data: bytes, origin: str, title: str) -> bytes:
-    """The same PDF with a title and no date; links of a page alone lead into the book's PDF."""
-    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(data)))
-    for page in writer.pages:
-        for annotation in page.get("/Annots", []):
-            _lead_into_book(annotation.get_object(), origin)
-    for mark in _bookmarks(writer.root_object.get("/Outlines")):
-        words = str(mark.get("/Title", ""))
-        half = words[: len(words) // 2]
-        if half * 2 == words:  # Chromium names a heading at the top of a page twice
-            mark[NameObject("/Title")] = TextStringObject(half)
-    writer.metadata = None
-    writer.add_metadata(
-        {
-            "/Title": title,
-            "/Author": "The Private Ranking, Checked contributors",
-            "/Subject": "Ranking from comparisons under differential privacy, tested by computer",
-            "/CreationDate": MADE,
-            "/ModDate": MADE,
-        }
-    )
-    writer.root_object[NameObject("/Lang")] = TextStringObject("en")
-    writer.root_object[NameObject("/PageMode")] = NameObject("/UseOutlines")
-    out = io.BytesIO()
-    writer.write(out)
-    return out.getvalue()
-
-
-def _bookmarks(above: Any) -> Iterator[DictionaryObject]:
-    one = above.get_object().get("/First") if above is not None else None
-    while one is not None:
-        mark = one.get_object()
-        yield mark
-        yield from _bookmarks(mark)
-        one = mark.get("/Next")
-
-
-def _lead_into_book(annotation: DictionaryObject, origin: str) -> None:
-    action = annotation.get("/A")
-    if action is None or not str(action.get("/URI", "")).startswith(f"{origin}/{BOOK}#"):
-        return
-    annotation[NameObject("/A")] = DictionaryObject(
-        {
-            NameObject("/S"): NameObject("/GoToR"),
-            NameObject("/F"): TextStringObject(BOOK),
-            NameObject("/D"): NameObject("/" + unquote(str(action["/URI"]).split("#", 1)[1])),
-        }
-    )
+@contextmanager
+def workshop(html: Path, paper: str) -> Iterator[Path]:
+    """The built book, and beside it a folder ``print`` for what is only for paper."""
+    with tempfile.TemporaryDirectory() as made:
+        for path in html.iterdir():
+            Path(made, path.name).symlink_to(path)
+        place = Path(made, "print", "fonts")
+        place.mkdir(parents=True)
+        style = Path(__file__).with_name("print.css").read_text(encoding="utf-8")
+        (place.parent / "print.css").write_text(style.replace(PAPERS["a4"], PAPERS[paper]))
+        for font in _FONTS:
+            shutil.copy(Path(matplotlib.get_data_path(), "fonts", "ttf", font), place)
+        yield Path(made)
 
 
 def title_page(profile: str, commit: str, chapters: Sequence[Chapter]) -> str:
@@ -128,25 +153,6 @@ is left out. The {solved} solutions stand in an appendix. Everything else of the
 """
 
 
-def book_html(html: Path, chapters: Sequence[Chapter], profile: str, commit: str) -> str:
-    """The document of the whole book."""
-    body, part = [title_page(profile, commit, chapters), contents_html(chapters)], ""
-    for chapter in chapters:
-        body.append(chapter_html(chapter, part=chapter.part if chapter.part != part else ""))
-        part = chapter.part
-    body.append(solutions_html(chapters, SOLUTIONS))
-    return document(html, TITLE, running_heads(chapters, TITLE), "".join(body))
-
-
-def page_html(html: Path, chapter: Chapter) -> str:
-    """The document of one page alone; what it links to elsewhere is in the PDF of the book."""
-    lead_elsewhere(chapter, BOOK)
-    body = chapter_html(chapter)
-    if chapter.solutions:
-        body += solutions_html([chapter], SOLUTIONS)
-    return document(html, chapter.title, running_heads([chapter], TITLE), body)
-
-
 def commit_of(folder: Path) -> str:
     """The commit that is checked out there; empty if that is not known."""
     words = ["git", "-C", str(folder), "log", "-1", "--format=commit %h of %cs"]
@@ -156,71 +162,63 @@ def commit_of(folder: Path) -> str:
         return ""
 
 
-def make(
-    binary: str,
-    html: Path,
-    out: Path,
-    *,
-    paper: str = "a4",
-    profile: str = "default",
-    only: str = "*",
-) -> int:
-    """Print the book and its pages alone, those that `only` names; how many problems there are."""
+def print_page(page: Page, address: str) -> tuple[bytes, list[str]]:
+    """Print what is at an address; the PDF, and what is wrong with its layout."""
+    watch = Watch(page, address.rpartition("/")[0])
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": MEASURE, "height": 900})
+    page.set_default_timeout(0)  # all pages are set and printed in one
+    page.goto(address)
+    page.evaluate(READY)
+    page.evaluate(FIT)
+    problems = page.evaluate(OUTSIDE)
+    draft = page.pdf(print_background=True, prefer_css_page_size=True, tagged=False)
+    numbers = destinations(PdfReader(io.BytesIO(draft)))
+    page.evaluate(NUMBERS, numbers)
+    data = page.pdf(print_background=True, prefer_css_page_size=True, tagged=True, outline=True)
+    if destinations(PdfReader(io.BytesIO(data))) != numbers:
+        problems.append("the numbers of pages have changed since they were written down")
+    return data, [*watch.problems, *problems]
+
+
+def finish(data: bytes) -> bytes:
+    """The same PDF with a title and no date."""
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(data)))
+    writer.metadata = None
+    writer.add_metadata(
+        {
+            "/Title": TITLE,
+            "/Author": "The Private Ranking, Checked contributors",
+            "/Subject": "Ranking from comparisons under differential privacy, tested by computer",
+            "/CreationDate": MADE,
+            "/ModDate": MADE,
+        }
+    )
+    writer.root_object[NameObject("/Lang")] = TextStringObject("en")
+    writer.root_object[NameObject("/PageMode")] = NameObject("/UseOutlines")
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def make(binary: str, html: Path, out: Path, paper: str = "a4", profile: str = "default") -> int:
+    """Print the book; how many problems there are."""
     start = time.monotonic()
     outline = outline_of(html)
-    known = {path: key_of(path) for path, _ in outline}
-    whole = fnmatch.fnmatch(BOOK.removesuffix(".pdf"), only)
-    chapters = [
-        read_chapter(html, path, part, known)
-        for path, part in outline
-        if whole or fnmatch.fnmatch(known[path], only)
-    ]
-    problems: list[str] = []
-    claim_folder(out)
-    with (
-        workshop(html, paper) as place,
-        serve(place) as origin,
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as fresh,
-    ):
-        browser = Browser(binary, fresh, PATIENCE)
-
-        def one(name: str, text: str, title: str) -> list[str]:
-            source = f"{name}.html"  # one name for each: the browser keeps what it has seen
-            (place / source).write_text(text, encoding="utf-8")
-            data, wrong = print_document(browser, origin, source)
-            done = finish(data, origin, title)
-            partial = out / f".{name}.tmp"
-            partial.write_bytes(done)
-            partial.replace(out / name)
-            return wrong
-
-        try:
-            if whole:
-                text = book_html(html, chapters, profile, commit_of(html))
-                wrong = [
-                    f"a link leads to {link}, which is nowhere" for link in loose_links(chapters)
-                ]
-                wrong += one(BOOK, text, TITLE)
-                wrong += compare(html, [chapter.path for chapter in chapters], out / BOOK)
-                problems += _tell(BOOK, wrong, start)
-            for chapter in chapters:
-                if fnmatch.fnmatch(chapter.stem, only):
-                    name = f"{chapter.stem}.pdf"
-                    wrong = one(name, page_html(html, chapter), f"{chapter.title} ({TITLE})")
-                    wrong += compare(html, [chapter.path], out / name, book=False)
-                    problems += _tell(name, wrong, start)
-        finally:
-            browser.close()
-    print(f"{out}: {time.monotonic() - start:.0f} s, {len(problems)} problems")
-    return len(problems)
-
-
-def _tell(name: str, problems: list[str], start: float) -> list[str]:
-    state = "FAILED" if problems else "ok"
-    print(f"  {name:<48} {state:>6}  {time.monotonic() - start:.0f} s", flush=True)
+    known = {path: Path(path).stem for path, _ in outline}
+    chapters = [read_chapter(html, path, part, known) for path, part in outline]
+    for old in claim_folder(out).glob("*.pdf"):
+        old.unlink()
+    with workshop(html, paper) as place, serve(place) as origin, chromium(binary) as browser:
+        text = document(html, TITLE, title_page(profile, commit_of(html), chapters), chapters)
+        (place / "book.html").write_text(text, encoding="utf-8")
+        data, problems = print_page(browser.new_page(), f"{origin}/book.html")
+    (out / BOOK).write_bytes(finish(data))
+    problems += compare(html, [path for path, _ in outline], out / BOOK)
     for problem in problems:
         print(f"      {problem}")
-    return problems
+    print(f"{out / BOOK}: {time.monotonic() - start:.0f} s, {len(problems)} problems")
+    return len(problems)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -230,30 +228,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, help="default: pdf/ beside the HTML")
     parser.add_argument("--paper", choices=sorted(PAPERS), default="a4")
     parser.add_argument("--profile", default="default", help="what the title page names")
-    parser.add_argument(
-        "--only", metavar="GLOB", default="*", help="such as '04-*', or 'private-*'"
-    )
     given = parser.parse_args(arguments)
     if not (given.html / FRONT).is_file():
         print(f"no book at {given.html}; run `make book` first", file=sys.stderr)
         return 2
-    binary = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if binary is None:
-        return without_browser("nothing was printed")
+    if (binary := installed()) is None:
+        return missing("nothing was printed")
     out = given.output or given.html.parent / "pdf"
     try:
-        wrong = make(
-            binary,
-            given.html.resolve(),
-            out,
-            paper=given.paper,
-            profile=given.profile,
-            only=given.only,
-        )
+        return 1 if make(binary, given.html.resolve(), out, given.paper, given.profile) else 0
     except PageError as error:
         print(error, file=sys.stderr)
         return 2
-    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

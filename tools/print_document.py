@@ -12,7 +12,7 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup, Tag
@@ -43,17 +43,7 @@ class Chapter:
     @property
     def key(self) -> str:
         """What its ids begin with."""
-        return key_of(self.path)
-
-    @property
-    def stem(self) -> str:
-        """The name of its file, ``04-noisy-counts``."""
-        return posixpath.basename(self.path).removesuffix(".html")
-
-
-def key_of(path: str) -> str:
-    """The id of a page in the document."""
-    return posixpath.basename(path).removesuffix(".html")
+        return PurePosixPath(self.path).stem
 
 
 def outline_of(html: Path) -> list[tuple[str, str]]:
@@ -92,7 +82,7 @@ def read_chapter(html: Path, path: str, part: str, known: Mapping[str, str]) -> 
             empty.decompose()
     _localise(article, path, known)
     heading = article.find("h1")
-    title = heading.get_text("", strip=False).strip() if heading else key_of(path)
+    title = heading.get_text("", strip=False).strip() if heading else known[path]
     solutions = tuple(node.extract() for node in article.select("div.solution"))
     _link_solutions(soup, article, solutions)
     return Chapter(path, " ".join(title.split()), part, article, solutions)
@@ -162,60 +152,31 @@ def _fragment(text: str) -> BeautifulSoup:
     return BeautifulSoup(text, "html.parser")
 
 
-def targets_of(chapters: Sequence[Chapter]) -> set[str]:
-    """The ids that the printed articles and solutions hold."""
-    found = set()
-    for chapter in chapters:
-        found.add(chapter.key)
-        for root in (chapter.article, *chapter.solutions):
-            found |= {str(node["id"]) for node in root.find_all(id=True)}
-            if "id" in root.attrs:
-                found.add(str(root["id"]))
-    return found
-
-
-def loose_links(chapters: Sequence[Chapter]) -> list[str]:
-    """Links within the document that lead nowhere."""
-    targets = targets_of(chapters)
-    links = [
-        str(link["href"])
-        for chapter in chapters
-        for root in (chapter.article, *chapter.solutions)
-        for link in root.find_all("a", href=True)
-    ]
-    return sorted({link for link in links if link.startswith("#") and link[1:] not in targets})
-
-
-def lead_elsewhere(chapter: Chapter, file: str) -> None:
-    """What the chapter links to on other pages is looked for in a file beside it."""
-    targets = targets_of([chapter])
-    for root in (chapter.article, *chapter.solutions):
-        for link in root.find_all("a", href=True):
-            href = str(link["href"])
-            if href.startswith("#") and href[1:] not in targets:
-                link["href"] = f"{file}{href}"
-
-
-def document(html: Path, title: str, extra: str, body: str) -> str:
-    """The document: the book's style sheets, then those for paper, then MathJax, and the body."""
+def document(html: Path, title: str, first: str, chapters: Sequence[Chapter]) -> str:
+    """The document: the book's style sheets, those for paper, MathJax, and what stands `first`."""
     front = _soup(html / FRONT)
     sheets = "\n".join(
         f'<link rel="stylesheet" href="{posixpath.normpath("book/" + str(link["href"]))}">'
         for link in front.select(SHEETS)
     )
+    body, part = [first, contents_html(chapters)], ""
+    for chapter in chapters:
+        body.append(chapter_html(chapter, chapter.part if chapter.part != part else ""))
+        part = chapter.part
+    body.append(solutions_html(chapters))
     return f"""<!DOCTYPE html>
 <html lang="en" data-theme="light" data-mode="light" data-content_root="./">
 <head><meta charset="utf-8"><title>{escape.escape(title)}</title>
 {sheets}
 <link rel="stylesheet" href="print/print.css">
-<style>{extra}</style>
+<style>{running_heads(chapters, title)}</style>
 <script>window.MathJax = {{options: {{enableMenu: false, enableAssistiveMml: false,
   processHtmlClass: "tex2jax_process|mathjax_process|math|output_area"}}}}</script>
 <script defer src="_static/mathjax/tex-chtml.js"></script>
 </head>
 <body><main class="bd-main"><div class="bd-content"><div class="bd-article-container">
 <article class="bd-article">
-{body}
+{"".join(body)}
 </article></div></div></main></body></html>
 """
 
@@ -236,7 +197,7 @@ def _css(text: str) -> str:
     return re.sub(r'(["\\])', r"\\\1", text)
 
 
-def chapter_html(chapter: Chapter, *, part: str = "") -> str:
+def chapter_html(chapter: Chapter, part: str) -> str:
     """One chapter, without its solutions; `part` stands above the first chapter of a part."""
     above = f'<p class="print-part">{escape.escape(part)}</p>' if part else ""
     return (
@@ -245,17 +206,16 @@ def chapter_html(chapter: Chapter, *, part: str = "") -> str:
     )
 
 
-def solutions_html(chapters: Sequence[Chapter], heading: str) -> str:
-    """The solutions of some chapters, under the title of each."""
+def solutions_html(chapters: Sequence[Chapter]) -> str:
+    """The solutions of the chapters, under the title of each."""
     body = "".join(
-        (f"<h2>{escape.escape(chapter.title)}</h2>\n" if len(chapters) > 1 else "")
-        + "\n".join(str(solution) for solution in chapter.solutions)
+        f"<h2>{escape.escape(chapter.title)}</h2>\n" + "\n".join(map(str, chapter.solutions))
         for chapter in chapters
         if chapter.solutions
     )
     return (
         '<section class="print-chapter print-solutions" id="solutions">'
-        f"<h1>{escape.escape(heading)}</h1>\n{body}</section>\n"
+        f"<h1>{SOLUTIONS}</h1>\n{body}</section>\n"
     )
 
 

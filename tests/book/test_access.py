@@ -173,7 +173,7 @@ def test_on_a_phone_a_row_is_a_card_that_says_what_its_cells_are(tmp_path, brows
         "c.getAttribute('role')]; })()"
     )
     assert browser.evaluate(look)[0] == "table-cell"
-    check_pages._set_window(browser, check_pages.PHONE, 800)
+    browser.set_viewport_size({"width": check_pages.PHONE, "height": 800})
     assert browser.evaluate(look) == ["grid", '"Claim"', "cell"]
     assert browser.evaluate(check_pages.TOO_WIDE) is None
 
@@ -192,9 +192,9 @@ def test_paper_has_no_bars_and_solutions_only_if_wanted(tmp_path, browser):
     )
     for query, solution in (("", "normal"), ("?solutions=no", False)):
         go(browser, f"file://{tmp_path}/page.html{query}")
-        browser.send("Emulation.setEmulatedMedia", media="print")
+        browser.emulate_media(media="print")
         assert browser.evaluate(look) == [False, solution, "pre-wrap"]
-        browser.send("Emulation.setEmulatedMedia", media="screen")
+        browser.emulate_media(media="screen")
         assert browser.evaluate("document.querySelector('.solution').checkVisibility()")
     entry = "document.querySelector('.btn-print-without').textContent"
     assert browser.evaluate(entry) == "Print without solutions"
@@ -212,7 +212,7 @@ def test_boxes_that_scroll_are_reached_by_the_tab_key_and_only_those(tmp_path, b
     stops = "['wide', 'small'].map(i => document.getElementById(i).tabIndex)"
     assert browser.evaluate(stops) == [0, -1]
     browser.evaluate("document.querySelector('#wide p').style.width = '10px'")
-    check_pages._set_window(browser, 700, 700)
+    browser.set_viewport_size({"width": 700, "height": 700})
     browser.evaluate("new Promise(done => setTimeout(done, 600))")
     assert browser.evaluate(stops) == [-1, -1]
 
