@@ -11,26 +11,21 @@ than the paper.  Needs Chromium.
 from __future__ import annotations
 
 import argparse
-import html as escape
 import io
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib
 from chromium import Watch, chromium, installed, missing
 from pdf_check import compare, destinations
-from print_document import FRONT, Chapter, document, outline_of, read_chapter
+from print_document import FRONT, document, outline_of
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, TextStringObject
 
 from dpbook import __version__
+from dpbook.book.about import git
 from dpbook.book.output import claim_folder
 from dpbook.book.pages import PageError
 from dpbook.book.serving import serve
@@ -43,11 +38,6 @@ TITLE = "Private Ranking, Checked"
 MADE = "D:20000101000000Z"  # a date would make two files differ
 PAPERS = {"a4": "size: A4; margin: 24mm 20mm 22mm", "letter": "size: letter; margin: 20mm 22.95mm"}
 MEASURE = 642  # CSS pixels of 170 mm, the width of the text on either paper
-_FONTS = (
-    *(f"STIXGeneral{kind}.ttf" for kind in ("", "Italic", "Bol", "BolIta")),
-    *(f"DejaVuSans{kind}.ttf" for kind in ("", "Mono", "Mono-Bold", "Mono-Oblique")),
-)
-
 # Formulas set, fonts and pictures there.
 READY = """
 (async () => {
@@ -116,59 +106,19 @@ pages => {
 """
 
 
-@contextmanager
-def workshop(html: Path, paper: str) -> Iterator[Path]:
-    """The built book, and beside it a folder ``print`` for what is only for paper."""
-    with tempfile.TemporaryDirectory() as made:
-        for path in html.iterdir():
-            Path(made, path.name).symlink_to(path)
-        place = Path(made, "print", "fonts")
-        place.mkdir(parents=True)
-        style = Path(__file__).with_name("print.css").read_text(encoding="utf-8")
-        (place.parent / "print.css").write_text(style.replace(PAPERS["a4"], PAPERS[paper]))
-        for font in _FONTS:
-            shutil.copy(Path(matplotlib.get_data_path(), "fonts", "ttf", font), place)
-        yield Path(made)
-
-
-def title_page(profile: str, commit: str, chapters: Sequence[Chapter]) -> str:
-    """What edition this is, what it was built with, and what paper leaves out."""
-    solved = sum(len(chapter.solutions) for chapter in chapters)
-    rows = {
-        "Version": __version__,
-        "State": commit or "not known",
-        "Computed with": f"the profile <code>{escape.escape(profile)}</code>",
-        "Licence": "text and figures CC BY 4.0, code BSD 3-Clause",
-    }
-    lines = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items())
-    return f"""<section class="print-title" id="title"><h1>{TITLE}</h1>
-<p class="subtitle">Ranking items from people\u2019s comparisons under differential privacy:
-every statement of the papers, tested by computer</p>
-<dl>{lines}</dl>
-<p class="small">This is the book on paper. Cells that stand open on the screen are printed with
-what they put out; the code of folded cells is left out, its outputs are here. A slider shows
-all its rows as a table, and an editor the code that it begins with. The panel that reruns a page
-is left out. The {solved} solutions stand in an appendix. Everything else of the HTML is here.</p>
-</section>
-"""
-
-
-def commit_of(folder: Path) -> str:
-    """The commit that is checked out there; empty if that is not known."""
-    words = ["git", "-C", str(folder), "log", "-1", "--format=commit %h of %cs"]
-    try:
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-
-
-def print_page(page: Page, address: str) -> tuple[bytes, list[str]]:
-    """Print what is at an address; the PDF, and what is wrong with its layout."""
-    watch = Watch(page, address.rpartition("/")[0])
+def print_page(page: Page, origin: str, text: str, paper: str) -> tuple[bytes, list[str]]:
+    """Print a document that stands beside the book; the PDF, and what is wrong with its layout."""
+    watch = Watch(page, origin)
+    style = Path(__file__).with_name("print.css").read_text(encoding="utf-8")
+    style = style.replace(PAPERS["a4"], PAPERS[paper])
+    fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
+    page.route("**/print.html", lambda one: one.fulfill(body=text, content_type="text/html"))
+    page.route("**/print.css", lambda one: one.fulfill(body=style, content_type="text/css"))
+    page.route("**/print/fonts/*", lambda one: one.fulfill(path=fonts / Path(one.request.url).name))
     page.emulate_media(media="print")
     page.set_viewport_size({"width": MEASURE, "height": 900})
     page.set_default_timeout(0)  # all pages are set and printed in one
-    page.goto(address)
+    page.goto(f"{origin}/print.html")
     page.evaluate(READY)
     page.evaluate(FIT)
     problems = page.evaluate(OUTSIDE)
@@ -204,17 +154,15 @@ def finish(data: bytes) -> bytes:
 def make(binary: str, html: Path, out: Path, paper: str = "a4", profile: str = "default") -> int:
     """Print the book; how many problems there are."""
     start = time.monotonic()
-    outline = outline_of(html)
-    known = {path: Path(path).stem for path, _ in outline}
-    chapters = [read_chapter(html, path, part, known) for path, part in outline]
+    commit = git(html, "log", "-1", "--format=commit %h of %cs")
+    known = {"version": __version__, "commit": commit, "profile": profile}
+    text = document(html, TITLE, known)
     for old in claim_folder(out).glob("*.pdf"):
         old.unlink()
-    with workshop(html, paper) as place, serve(place) as origin, chromium(binary) as browser:
-        text = document(html, TITLE, title_page(profile, commit_of(html), chapters), chapters)
-        (place / "book.html").write_text(text, encoding="utf-8")
-        data, problems = print_page(browser.new_page(), f"{origin}/book.html")
+    with serve(html) as origin, chromium(binary) as browser:
+        data, problems = print_page(browser.new_page(), origin, text, paper)
     (out / BOOK).write_bytes(finish(data))
-    problems += compare(html, [path for path, _ in outline], out / BOOK)
+    problems += compare(html, [path for path, _ in outline_of(html)], out / BOOK)
     for problem in problems:
         print(f"      {problem}")
     print(f"{out / BOOK}: {time.monotonic() - start:.0f} s, {len(problems)} problems")

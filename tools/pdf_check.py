@@ -10,63 +10,26 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4 import BeautifulSoup
 from pypdf import PdfReader
 
-#: What paper leaves out, as the title page says; and words for those who hear the page.
+#: What paper leaves out, as the title page says; formulas; words for those who hear the page.
 LEFT_OUT = (
     "details.hide, details.live, .slider, .try, form, script, .headerlink, .claim-filters, "
-    ".visually-hidden"
-)
-#: What must be found: kind and where it stands in the HTML.
-KINDS = (
-    ("heading", "h1, h2, h3, h4"),
-    ("claim", ".claim-box > .admonition-title"),
-    ("outcome", ".claim-card"),
-    ("theorem", ".proof > .admonition-title"),
-    ("figure", "figcaption"),
-    ("table", "caption:not(.from-heading)"),
-    ("exercise", ".exercise"),
-    ("solution", ".solution"),
-    ("row", "tr"),
-    ("text", "p, li, dd, dt, pre"),
+    ".visually-hidden, .math"
 )
 _LEAST = 4  # letters; shorter pieces between formulas are found anywhere and say nothing
 
 
-def pieces(html: Path, path: str) -> Iterator[tuple[str, str]]:
-    """What one page says, in pieces between formulas."""
+def pieces(html: Path, path: str) -> Iterator[str]:
+    """What one page says, in pieces between formulas and tags."""
     soup = BeautifulSoup((html / path).read_text(encoding="utf-8"), "html.parser")
     article = soup.select_one("article.bd-article")
     if article is None:
         raise ValueError(f"{path} has no <article>")
     for node in article.select(LEFT_OUT):
         node.decompose()
-    for kind, where in KINDS:
-        for node in article.select(where):
-            for run in _runs(node):
-                text = squeeze(run)
-                if len(text) >= _LEAST:
-                    yield kind, text
-
-
-def _runs(node: Tag) -> Iterator[str]:
-    """Text up to the next formula or block."""
-    words: list[str] = []
-    for child in node.descendants:
-        if isinstance(child, Tag):
-            if child.name in _BLOCKS or "math" in (child.get("class") or []):
-                yield "".join(words)
-                words = []
-        elif isinstance(child, NavigableString) and not any(
-            "math" in (parent.get("class") or []) for parent in child.parents
-        ):
-            words.append(str(child))
-    yield "".join(words)
-
-
-_BLOCKS = {"p", "li", "ul", "ol", "div", "tr", "td", "th", "dd", "dt", "dl", "pre", "section"}
-_BLOCKS |= {"table", "span", "br", "em", "strong", "a", "code", "figure", "img", "svg"}
+    yield from dict.fromkeys(text for text in map(squeeze, article.strings) if len(text) >= _LEAST)
 
 
 def squeeze(text: str) -> str:
@@ -102,9 +65,9 @@ def missing(html: Path, paths: Sequence[str], texts: Sequence[str]) -> list[str]
     """Pieces of the HTML that the PDF does not hold, on one page or over several."""
     whole = squeeze("".join(texts))
     return [
-        f"{path}: {kind} not in the PDF: {text[:80]}"
+        f"{path}: not in the PDF: {text[:80]}"
         for path in paths
-        for kind, text in dict.fromkeys(pieces(html, path))
+        for text in pieces(html, path)
         if text not in whole
     ]
 

@@ -141,10 +141,10 @@ def test_the_same_book_gives_the_same_bytes(printed, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        (CLAIM, CLAIM + CLAIM.replace("AB", "CD"), "claim not in the PDF: CD,Theorem1"),
-        ("Fig. 1.1", "Fig. 1.2", "figure not in the PDF: Fig.1.2"),
-        ("As many as", "Twice as many as", "solution not in the PDF: Twiceasmany"),
-        ("(The flip)", "(The exchange)", "exercise not in the PDF: Exercise1.1(Theexchange)"),
+        (CLAIM, CLAIM + CLAIM.replace("AB", "CD"), "not in the PDF: CD,Theorem1"),
+        ("Fig. 1.1", "Fig. 1.2", "not in the PDF: Fig.1.2"),
+        ("As many as", "Twice as many as", "not in the PDF: Twiceasmany"),
+        ("(The flip)", "(The exchange)", "not in the PDF: Exercise1.1(Theexchange)"),
     ],
 )
 def test_what_the_pdf_lacks_is_noticed(printed, tmp_path, old, new, kind):
