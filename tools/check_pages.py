@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 from chromium import Watch, chromium, installed, missing
 
 from dpbook.book.output import claim_folder
-from dpbook.book.pages import PageError
 from dpbook.book.serving import serve
 
 if TYPE_CHECKING:
@@ -80,8 +79,7 @@ LOOK = r"""
     if (corners.some(([x, y]) => brush.getImageData(x, y, 1, 1).data[3] < 255))
       problems.push(`figure ${name} shows the page through its background`);
   }
-  return {problems, formulas: formulas.length, figures: figures.length,
-    height: Math.ceil(document.documentElement.scrollHeight)};
+  return [problems, Math.ceil(document.documentElement.scrollHeight)];
 })()
 """
 # A page must not scroll sideways; a wide formula or table scrolls in a box of its own.
@@ -180,8 +178,8 @@ def axe_lines(page: Page, options: dict[str, Any], where: str) -> Iterator[str]:
             yield f"axe: {rule['id']} ({where}): {len(nodes)}, first: {first}"
 
 
-def check_page(page: Page, origin: str, name: str, screens: Path) -> tuple[list[str], str]:
-    """Look at one page, in light and in dark: what is wrong with it, and what was seen."""
+def check_page(page: Page, origin: str, name: str, screens: Path) -> list[str]:
+    """Look at one page, in light and in dark: what is wrong with it."""
     watch = Watch(page, origin)
 
     def show(theme: str, width: int, height: int = HEIGHT) -> None:
@@ -191,14 +189,13 @@ def check_page(page: Page, origin: str, name: str, screens: Path) -> tuple[list[
 
     page.goto(f"{origin}/{name}")
     problems: list[str] = []
-    seen: dict[str, Any] = {}
     for theme in ("light", "dark"):
         show(theme, WIDTH)
-        seen = page.evaluate(LOOK)
-        problems += [line for line in seen["problems"] if line not in problems]
+        wrong, height = page.evaluate(LOOK)
+        problems += wrong
         stem = name.removesuffix(".html").replace("/", "-")
         # The window is made as tall as the page: a picture of more than the window may be torn.
-        show(theme, WIDTH, min(max(seen["height"], HEIGHT), TALLEST))
+        show(theme, WIDTH, min(max(height, HEIGHT), TALLEST))
         page.screenshot(path=screens / f"{stem}-{theme}.png")
     for width in (WIDTH, PHONE):
         show("dark", width)
@@ -208,8 +205,7 @@ def check_page(page: Page, origin: str, name: str, screens: Path) -> tuple[list[
         for theme, options in [run[1:] for run in AXE_RUNS if run[0] == width]:
             show(theme, width)
             problems += axe_lines(page, options, f"{theme}, {width} px")
-    summary = f"{seen['formulas']} formulas, {seen['figures']} figures"
-    return list(dict.fromkeys([*watch.problems, *problems])), summary
+    return list(dict.fromkeys([*watch.problems, *problems]))
 
 
 def pages_of(html: Path) -> list[str]:
@@ -236,9 +232,9 @@ def check_book(binary: str, html: Path, screens: Path, only: str = "*") -> int:
         with chromium(binary) as browser:
             for name in share:
                 with browser.new_page() as page:
-                    problems, summary = check_page(page, origin, name, screens)
+                    problems = check_page(page, origin, name, screens)
                 state = "FAILED" if problems else "ok"
-                lines = [f"  {name:<48} {state:>6}  {summary}", *problems]
+                lines = [f"  {name:<48} {state:>6}", *problems]
                 print("\n      ".join(lines), flush=True)
                 total += len(problems)
         return total
@@ -263,11 +259,7 @@ def main(arguments: list[str] | None = None) -> int:
     if (binary := installed()) is None:
         return missing("no page was looked at")
     screens = given.screens or given.html.parent / "screens"
-    try:
-        return 1 if check_book(binary, given.html.resolve(), screens, given.only) else 0
-    except PageError as error:
-        print(error, file=sys.stderr)
-        return 2
+    return 1 if check_book(binary, given.html.resolve(), screens, given.only) else 0
 
 
 if __name__ == "__main__":

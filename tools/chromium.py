@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Response
+    from playwright.sync_api import Browser, Page, Request, WebSocket
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--disable-quic", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
@@ -47,24 +47,16 @@ class Watch:
 
     def __init__(self, page: Page, origin: str) -> None:
         self.problems: list[str] = []
-        self._local = (origin + "/", "data:", "blob:" + origin, "about:")
-        page.on("request", lambda request: self._request(request.url))
-        page.on("websocket", lambda socket: self._request(socket.url))
-        page.on("response", self._response)
-        page.on("pageerror", self._error)
-        page.on("console", self._console)
+        say = self.problems.append
+        local = (origin + "/", "data:", "blob:" + origin, "about:")
 
-    def _request(self, url: str) -> None:
-        if not url.startswith(self._local):
-            self.problems.append(f"asks another host: {url}")
+        def ask(one: Request | WebSocket) -> None:
+            if not one.url.startswith(local):
+                say(f"asks another host: {one.url}")
 
-    def _response(self, response: Response) -> None:
-        if response.status >= 400:
-            self.problems.append(f"{response.url} answers {response.status}")
-
-    def _error(self, error: Error) -> None:
-        self.problems.append(f"script error: {error.name}: {error.message}")
-
-    def _console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "assert"):
-            self.problems.append(f"console error: {message.text}")
+        page.on("request", ask)
+        page.on("websocket", ask)
+        page.on("response", lambda r: r.status < 400 or say(f"{r.url} answers {r.status}"))
+        page.on("pageerror", lambda error: say(f"script error: {error.name}: {error.message}"))
+        bad = ("error", "assert")
+        page.on("console", lambda line: line.type in bad and say(f"console error: {line.text}"))

@@ -3,7 +3,7 @@
     python tools/pdf.py [--html _build/html] [--output _build/pdf] [--paper a4]
 
 Chromium prints one HTML document that `print_document.py` makes of the pages; then
-`pdf_check.py` compares the PDF with the HTML.  Fails if a statement, a figure or an exercise is
+the PDF is compared with the HTML, read anew.  Fails if a statement, a figure or an exercise is
 not in the PDF, a link leads nowhere, a page number of the contents is wrong, or something is wider
 than the paper.  Needs Chromium.
 """
@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
 import time
+import unicodedata
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib
+from bs4 import BeautifulSoup
 from chromium import Watch, chromium, installed, missing
-from pdf_check import compare, destinations
 from print_document import FRONT, document, outline_of
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, TextStringObject
@@ -27,7 +30,6 @@ from pypdf.generic import NameObject, TextStringObject
 from dpbook import __version__
 from dpbook.book.about import git
 from dpbook.book.output import claim_folder
-from dpbook.book.pages import PageError
 from dpbook.book.serving import serve
 
 if TYPE_CHECKING:
@@ -38,6 +40,13 @@ TITLE = "Private Ranking, Checked"
 MADE = "D:20000101000000Z"  # a date would make two files differ
 PAPERS = {"a4": "size: A4; margin: 24mm 20mm 22mm", "letter": "size: letter; margin: 20mm 22.95mm"}
 MEASURE = 642  # CSS pixels of 170 mm, the width of the text on either paper
+#: What paper leaves out, as the title page says; formulas; words for those who hear the page.
+LEFT_OUT = (
+    "details.hide, details.live, .slider, .try, form, script, .headerlink, .claim-filters, "
+    ".visually-hidden, .math"
+)
+_LEAST = 4  # letters; shorter pieces between formulas are found anywhere and say nothing
+
 # Formulas set, fonts and pictures there.
 READY = """
 (async () => {
@@ -52,23 +61,21 @@ READY = """
 # What is wider than the measure gets smaller, as little as needed; what is short stays whole.
 FIT = """
 (() => {
-  const wide = (e, width) => e.scrollWidth > width + 1;
-  const shrink = (e, width, of) => {
-    for (let size = 96; size >= 50 && wide(e, width()); size -= 4)
-      of.style.setProperty("font-size", size + "%", "important");
+  const shrink = (e, size, fits) => {
+    for (; size >= 50 && !fits(); size -= 4)
+      e.style.setProperty("font-size", size + "%", "important");
   };
-  for (const math of document.querySelectorAll("div.math mjx-container"))
-    shrink(math.parentElement, () => math.parentElement.clientWidth, math);
+  const right = e => e.getBoundingClientRect().right;
+  for (const math of document.querySelectorAll("div.math mjx-container")) {
+    const box = math.parentElement;
+    shrink(math, 96, () => box.scrollWidth <= box.clientWidth + 1);
+  }
   for (const math of document.querySelectorAll("span.math mjx-container")) {
     const block = math.closest("p, li, td, th, dd, dt, figcaption, h1, h2, h3, h4");
-    if (block) for (let size = 96; size >= 50
-        && math.getBoundingClientRect().right > block.getBoundingClientRect().right + 1; size -= 4)
-      math.style.setProperty("font-size", size + "%", "important");
+    if (block) shrink(math, 96, () => right(math) <= right(block) + 1);
   }
   for (const table of document.querySelectorAll("table")) {
-    const box = table.parentElement;
-    for (let size = 86; size >= 50 && table.offsetWidth > box.clientWidth + 1; size -= 4)
-      table.style.setProperty("font-size", size + "%", "important");
+    shrink(table, 86, () => table.offsetWidth <= table.parentElement.clientWidth + 1);
     if (table.offsetHeight < 420) table.classList.add("short-table");
   }
   for (const code of document.querySelectorAll("pre"))
@@ -92,9 +99,10 @@ OUTSIDE = """
     else if (!e.closest("mjx-container") && e.clientWidth && e.scrollWidth > e.clientWidth + 1
         && getComputedStyle(e).overflowX !== "visible") found.push("cut: " + name(e));
   }
-  for (const link of document.querySelectorAll('a[href^="#"]'))
-    if (!document.getElementById(decodeURIComponent(link.hash.slice(1))))
-      found.push(`a link leads to ${link.hash}, which is nowhere`);
+  for (const link of document.querySelectorAll("a[href]"))
+    if (link.protocol === "file:" || link.host === location.host
+        && !document.getElementById(decodeURIComponent(link.hash.slice(1))))
+      found.push(`a link leads to ${link.getAttribute("href")}, which is nowhere`);
   return found;
 })()
 """
@@ -151,6 +159,50 @@ def finish(data: bytes) -> bytes:
     return out.getvalue()
 
 
+def pieces(html: Path, path: str) -> Iterator[str]:
+    """What one page says, in pieces between formulas and tags."""
+    soup = BeautifulSoup((html / path).read_text(encoding="utf-8"), "html.parser")
+    article = soup.select_one("article.bd-article")
+    if article is None:
+        raise ValueError(f"{path} has no <article>")
+    for node in article.select(LEFT_OUT):
+        node.decompose()
+    yield from dict.fromkeys(text for text in map(squeeze, article.strings) if len(text) >= _LEAST)
+
+
+def squeeze(text: str) -> str:
+    """Letters alone: no spaces, ligatures or hyphens at ends of lines."""
+    return re.sub(r"[\s\u00ad\u200b\ufffd]+", "", unicodedata.normalize("NFKC", text))
+
+
+def destinations(reader: PdfReader) -> dict[str, int]:
+    """The page, from 1, of every place that something in the PDF leads to."""
+    found = {}
+    for name, place in reader.named_destinations.items():
+        number = reader.get_destination_page_number(place)
+        if number is not None:
+            found[name.removeprefix("/")] = number + 1
+    return found
+
+
+def compare(html: Path, paths: Sequence[str], pdf: Path) -> list[str]:
+    """Pieces of these pages of the built book that no page of the PDF holds, nor several."""
+    pages = enumerate(PdfReader(pdf).pages, 1)
+    whole = squeeze("".join(_body(page.extract_text(), number) for number, page in pages))
+    return [
+        f"{path}: not in the PDF: {text[:80]}"
+        for path in paths
+        for text in pieces(html, path)
+        if text not in whole
+    ]
+
+
+def _body(text: str, number: int) -> str:
+    """The text of a page without its head and its number, which come first."""
+    lines = text.split("\n")
+    return "\n".join(lines[2:] if lines[1:2] == [str(number)] else lines)
+
+
 def make(binary: str, html: Path, out: Path, paper: str = "a4", profile: str = "default") -> int:
     """Print the book; how many problems there are."""
     start = time.monotonic()
@@ -183,11 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
     if (binary := installed()) is None:
         return missing("nothing was printed")
     out = given.output or given.html.parent / "pdf"
-    try:
-        return 1 if make(binary, given.html.resolve(), out, given.paper, given.profile) else 0
-    except PageError as error:
-        print(error, file=sys.stderr)
-        return 2
+    return 1 if make(binary, given.html.resolve(), out, given.paper, given.profile) else 0
 
 
 if __name__ == "__main__":

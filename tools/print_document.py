@@ -38,7 +38,6 @@ class Chapter(NamedTuple):
     part: str
     article: Tag
     solutions: list[Tag]
-    solved: int
 
 
 def outline_of(html: Path) -> list[tuple[str, str]]:
@@ -82,7 +81,7 @@ def read_chapter(html: Path, path: str, part: str, known: Mapping[str, str]) -> 
     title = article.h1.get_text() if article.h1 else known[path]
     solutions = [node.extract() for node in article.select("div.solution")]
     _link_solutions(article, solutions)
-    return Chapter(known[path], " ".join(title.split()), part, article, solutions, len(solutions))
+    return Chapter(known[path], " ".join(title.split()), part, article, solutions)
 
 
 def _soup(path: Path) -> BeautifulSoup:

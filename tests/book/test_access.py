@@ -164,6 +164,32 @@ def test_filters_of_the_errata_hide_groups_and_entries_of_the_contents(tmp_path,
 
 
 @needs_browser
+def test_the_ledger_is_sorted_by_mouse_and_by_keyboard(tmp_path, browser):
+    rows = "".join(
+        f'<tr id="ledger-{name}"><td>{name}</td><td>{verdict}</td></tr>'
+        for name, verdict in (("A-10", "refuted"), ("A-9", "holds"), ("B-1", "pending"))
+    )
+    body = (
+        '<table class="claims-ledger"><thead><tr><th>Id</th><th>Verdict</th></tr></thead>'
+        f'<tbody>{rows}</tbody></table><script src="ledger.js"></script>'
+    )
+    shutil.copy(STATIC / "ledger.js", tmp_path)
+    (tmp_path / "page.html").write_text(f"<html><body><article>{body}</article></body></html>")
+    order = "[...document.querySelectorAll('tbody tr')].map(row => row.cells[0].textContent).join()"
+    state = "[...document.querySelectorAll('th')].map(th => th.getAttribute('aria-sort')).join()"
+    watch = go(browser, f"file://{tmp_path}/page.html")
+    assert browser.evaluate(order) == "A-10,A-9,B-1"
+    browser.click("th:nth-child(2) button")
+    assert browser.evaluate(order) == "A-9,B-1,A-10"
+    assert browser.evaluate(state) == "none,ascending"
+    for expected in ("A-9,A-10,B-1", "B-1,A-10,A-9"):  # numbers count as numbers
+        browser.press("th:nth-child(1) button", "Enter")
+        assert browser.evaluate(order) == expected
+    assert browser.evaluate(state) == "descending,none"
+    assert watch.problems == []
+
+
+@needs_browser
 def test_on_a_phone_a_row_is_a_card_that_says_what_its_cells_are(tmp_path, browser):
     write_pages(tmp_path)
     go(browser, f"file://{tmp_path}/ledger.html")

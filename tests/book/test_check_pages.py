@@ -1,12 +1,11 @@
 """`tools/check_pages.py` finds what it is there to find (needs Chromium)."""
 
 import base64
-import shutil
 
 import pytest
 
 from dpbook.book.pages import PageError
-from tests.book.browsing import BROWSER, ROOT, check_pages, chromium, go, needs_browser
+from tests.book.browsing import BROWSER, check_pages, needs_browser
 
 OPAQUE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"
@@ -150,45 +149,3 @@ def test_pictures_of_others_are_not_deleted(tmp_path):
     with pytest.raises(PageError, match="holds files that no build of this book made"):
         check_pages.check_book("chromium", html, tmp_path / "theirs")
     assert (tmp_path / "theirs" / "holiday.png").is_file()
-
-
-@needs_browser
-def test_the_ledger_is_sorted_by_mouse_and_by_keyboard(tmp_path, browser):
-    rows = "".join(
-        f'<tr id="ledger-{name}"><td>{name}</td><td>{verdict}</td></tr>'
-        for name, verdict in (("A-10", "refuted"), ("A-9", "holds"), ("B-1", "pending"))
-    )
-    body = (
-        '<table class="claims-ledger"><thead><tr><th>Id</th><th>Verdict</th></tr></thead>'
-        f'<tbody>{rows}</tbody></table><script src="ledger.js"></script>'
-    )
-    html = write_book(tmp_path / "html", page=body)
-    shutil.copy(ROOT / "book" / "_static" / "ledger.js", html)
-    order = "[...document.querySelectorAll('tbody tr')].map(row => row.cells[0].textContent).join()"
-    state = "[...document.querySelectorAll('th')].map(th => th.getAttribute('aria-sort')).join()"
-    with check_pages.serve(html) as origin:
-        watch = go(browser, f"{origin}/page.html")
-        assert browser.evaluate(order) == "A-10,A-9,B-1"
-        browser.click("th:nth-child(2) button")
-        assert browser.evaluate(order) == "A-9,B-1,A-10"
-        assert browser.evaluate(state) == "none,ascending"
-        for expected in ("A-9,A-10,B-1", "B-1,A-10,A-9"):  # numbers count as numbers
-            browser.press("th:nth-child(1) button", "Enter")
-            assert browser.evaluate(order) == expected
-        assert browser.evaluate(state) == "descending,none"
-        assert watch.problems == []
-
-
-@pytest.mark.parametrize(("ci", "status", "word"), [("true", 1, "failed"), ("", 0, "skipped")])
-def test_without_a_browser_it_says_how_to_get_one(tmp_path, monkeypatch, capsys, ci, status, word):
-    monkeypatch.setattr(chromium.shutil, "which", lambda name: None)
-    monkeypatch.setenv("CI", ci)
-    write_book(tmp_path / "html", index="x")
-    assert check_pages.main(["--html", str(tmp_path / "html")]) == status
-    said = capsys.readouterr().err
-    assert "apt-get install chromium" in said and word in said
-
-
-def test_without_a_book_it_fails(tmp_path, capsys):
-    assert check_pages.main(["--html", str(tmp_path)]) == 2
-    assert "make book" in capsys.readouterr().err
