@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbook.book.claims import digest
+from dpbook.book.ledger.check import digest
 from dpbook.pages import (
     ldp_kwiksort,
     perturbed_mle_privacy,
@@ -172,8 +172,10 @@ def test_the_prior_of_the_score_attack_by_rigorous_integration():
 
 def locked(claim):
     """The numbers of a claim that the book has published."""
-    lock = json.loads((ROOT / "book" / "reports.lock").read_text(encoding="utf-8"))
-    return {name: one["value"] for name, one in lock[claim]["numbers"].items()}
+    start = f"reports {claim} "
+    files = (ROOT / "book" / "numbers").glob("*.tsv")
+    rows = [row.split("\t") for file in files for row in file.read_text("utf-8").splitlines()]
+    return {r[0].removeprefix(start): json.loads(r[1]) for r in rows if r[0].startswith(start)}
 
 
 @pytest.mark.parametrize(("sign", "name"), [(-1, "printed"), (1, "repaired")])

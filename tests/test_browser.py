@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from myst_nb.core.variables import format_plain_text
 
-from dpbook import browser
+from dpbook.book.live import browser
 
 TIMESTAMP = py_compile.PycInvalidationMode.TIMESTAMP
 ROOT = Path(__file__).parents[1]
@@ -119,7 +119,7 @@ def test_an_exercise_says_whether_it_is_solved(solved, said):
 
 DRAWING = """
 import hashlib, io, sys
-from dpbook import browser, lighter
+from dpbook.book.live import browser, lighter
 screen = browser.Screen()
 browser.install(screen)
 if sys.argv[1] == "light":
@@ -198,7 +198,7 @@ def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
                     raise ModuleNotFoundError(f"{name} is refused", name=name)
         sys.meta_path.insert(0, Refuse())
         os.environ["MPLBACKEND"] = "svg"
-        from dpbook import browser
+        from dpbook.book.live import browser
         screen = browser.Screen()
         browser.install(screen)
         page, ledger, given = json.load(sys.stdin)
@@ -211,7 +211,7 @@ def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
         print(json.dumps([last, [[r["id"], r["holds"], r["control"]] for r in records]]))
         """
     )
-    from dpbook.book.live import bundle
+    from dpbook.book.live.bundle import bundle
     from dpbook.book.pages import find_page, load_profile
 
     page = find_page(ROOT, "01")
@@ -236,7 +236,7 @@ def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
 def test_a_light_process_names_no_fortran_tools_and_computes_the_same() -> None:
     program = """
 import sys
-from dpbook import browser
+from dpbook.book.live import browser
 if len(sys.argv) > 1: browser.lighten()
 from numpy import *
 print(*sorted({"numpy.f2py", "numpy.testing"} & sys.modules.keys()))

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbook.book.claims import digest
+from dpbook.book.ledger.check import digest
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.privacy import (
     ExactLaw,

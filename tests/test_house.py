@@ -23,7 +23,7 @@ OTHER_NOISE: dict[str, str] = {
     "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
     "04-noisy-counts": "broken twins as a reader may write them, for the recorder",
     "reward_model": "on a sum of answers with features, which no ranker releases",
-    "randomized_response": "noise on single bits, whose variance page 17 measures",
+    "17-randomized-response": "noise on single bits, whose variance the page measures",
 }
 
 

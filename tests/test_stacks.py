@@ -31,7 +31,6 @@ from dpbook.pages import (
     debiased_estimation,
     edge_experiments,
     how_much_epsilon,
-    leaderboard,
     score_attack,
 )
 from dpbook.pages import lower_bounds_by_reduction as reduction
@@ -238,7 +237,6 @@ CASES: dict[str, list[Case]] = {
     "laplacian": [one(debiased_estimation.laplacian, SHARES)],
     "OneShotSpectral.release": [one(SPECTRAL.release, FIRST, NOISE, alone=(0,))],
     "goals_met": [one(lambda x: np.moveaxis(how_much_epsilon.goals_met(x, 1), 0, -1), PLACES)],
-    "misordered": [one(leaderboard.misordered, SCORES, NOISE[0])],
     "signs_to_ranking": [one(reduction.signs_to_ranking, SIGNS, 2)],
     "ranking_to_signs": [one(reduction.ranking_to_signs, PLACES, 1)],
     "error_parts": [
@@ -250,7 +248,7 @@ CASES: dict[str, list[Case]] = {
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
 APART = {"Ranker.pmf", "Ranker.release", "check_mechanism", "sensitivity", "privacy_schedule"}
-APART |= {"response_errors", "best_private_rule"}
+APART |= {"response_errors", "best_private_rule", "winner", "simultaneous_width"}
 
 
 def listed() -> Iterator[str]:

@@ -19,8 +19,8 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from dpbook.book.editions import FOR_TEACHERS, place
 from dpbook.book.pages import Page, PageError, find_pages
+from dpbook.book.run.editions import FOR_TEACHERS, place
 
 ROOT = Path(__file__).parents[1]
 ARCHIVES = (".zip", ".whl")

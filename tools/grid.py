@@ -2,7 +2,7 @@
 
     python tools/grid.py [--only '04-*'] [--kind pairs] [--jobs 1] [--report]
 
-All runs start from the smoke profile and go through `dpbook.book.sweep`, so that a run which is
+All runs start from the smoke profile and go through `dpbook.book.run.sweep`, so that a run which is
 there is not made again.  Four kinds: ``own`` is the profile itself, ``pairs`` a covering array in
 which any two ends of any two parameters meet, ``seeds``, and ``tops``, where one size at a time is
 at its upper end.  (A *size*, an integer that a profile changes, is in the array at its lower end
@@ -28,13 +28,13 @@ from typing import Any
 import yaml
 
 from dpbook.book.about import commit
-from dpbook.book.claims import RECORD_MIME
-from dpbook.book.collect import ledger_problems
-from dpbook.book.grid import plan
-from dpbook.book.ledger import load_ledger
+from dpbook.book.ledger.check import RECORD_MIME
+from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.output import write_whole
 from dpbook.book.pages import Page, Parameter, find_pages, load_profile, outputs, select
-from dpbook.book.sweep import kept_result, sweep
+from dpbook.book.run.collect import ledger_problems
+from dpbook.book.run.grid import plan
+from dpbook.book.run.sweep import kept_result, sweep
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = ("own", "pairs", "seeds", "tops")

@@ -22,8 +22,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from dpbook.book.about import commit
+from dpbook.book.ledger.words import aligned
 from dpbook.book.output import claim_folder, write_whole
-from dpbook.book.report import aligned
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13")

@@ -58,7 +58,7 @@ def wing(file: str) -> str:
     """Science, machinery or pages."""
     if file.startswith(("dpbook/pages/", "notebooks/")):
         return "pages"
-    ours = ("dpbook/book/", "dpbook/browser.py", "tools/")
+    ours = ("dpbook/book/", "dpbook/book/live/browser.py", "tools/")
     return "machinery" if file.startswith(ours) else "science"
 
 

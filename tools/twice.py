@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book.about import commit
-from dpbook.book.build import plan
 from dpbook.book.output import claim_folder, write_whole
 from dpbook.book.pages import outputs
-from dpbook.book.runner import Job
+from dpbook.book.run.build import plan
+from dpbook.book.run.runner import Job
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What differs between the two builds. To kernels the build itself gives one thread and hash

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from dpbook import __version__
-from dpbook.book import about, compare, lock, publish_cli
-from dpbook.book.editions import EDITIONS, known_edition, place
-from dpbook.book.ledger import LedgerError, load_ledger
+from dpbook.book import about, publish_cli
+from dpbook.book.ledger.claims import LedgerError, load_ledger
+from dpbook.book.ledger.words import aligned, ledger_text
 from dpbook.book.output import directory
-from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select, validate
+from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select
 from dpbook.book.reading import argument
-from dpbook.book.report import aligned, ledger_text
+from dpbook.book.run import compare
+from dpbook.book.run.editions import EDITIONS, known_edition, place
 
 _FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "false-repaired", "tier": "exact"}
 _FILTERS |= {"notebook": "04-noisy-counts"}
@@ -153,7 +154,7 @@ def _positive(text: str) -> int:
 
 def _build(given: argparse.Namespace, root: Path) -> int:
     """bring the whole book up to date"""
-    from dpbook.book import build
+    from dpbook.book.run import build
 
     out = given.output.resolve() if given.output else root / "_build"
     which = {"profile": given.profile, "overrides": given.overrides, "only": given.only}
@@ -168,7 +169,7 @@ def _build(given: argparse.Namespace, root: Path) -> int:
 
 def _run(given: argparse.Namespace, root: Path) -> int:
     """execute and render one page, beside the book"""
-    from dpbook.book.build import run_page
+    from dpbook.book.run.build import run_page
 
     out = given.output.resolve() if given.output else None
     how = {"timeout": given.timeout, "profile": given.profile, "shown": given.shown}
@@ -177,7 +178,7 @@ def _run(given: argparse.Namespace, root: Path) -> int:
 
 def _sweep(given: argparse.Namespace, root: Path) -> int:
     """run pages over a grid of parameters"""
-    from dpbook.book.sweep import sweep
+    from dpbook.book.run.sweep import sweep
 
     out = (given.output or root / "_build" / "sweep" / given.grid.stem).resolve()
     how = {"jobs": given.jobs, "timeout": given.timeout, "scheduler": given.scheduler}
@@ -186,7 +187,7 @@ def _sweep(given: argparse.Namespace, root: Path) -> int:
 
 def _live(given: argparse.Namespace, root: Path) -> int:
     """put beside the built book what reruns its pages in the browser"""
-    from dpbook.book.live import add_runtime
+    from dpbook.book.live.bundle import add_runtime
 
     out = given.output.resolve() if given.output else root / "_build"
     return add_runtime(root, out, given.edition)
@@ -235,22 +236,16 @@ def _claims(given: argparse.Namespace, root: Path) -> int:
 
 def _lock(given: argparse.Namespace, root: Path) -> int:
     """show what is not as kept, and keep what a build found instead, for a reason"""
-    from dpbook.book import kept
+    from dpbook.book.run import numbers
 
     out = given.output.resolve() if given.output else root / "_build"
     profile, outcome = about.outcome(out)
-    if profile not in kept.PROFILES or outcome not in ("passed", "moved"):
+    if profile not in numbers.PROFILES or outcome not in ("passed", "moved"):
         told = f"profile {profile}, outcome {outcome}"
-        allowed = f"a whole build at {' or '.join(kept.PROFILES)} that contradicts nothing"
+        allowed = f"a whole build at {' or '.join(numbers.PROFILES)} that contradicts nothing"
         raise PageError(f"{out} holds no build that can be kept ({told}); needed is {allowed}")
-    changes = kept.problems(root, out, profile)
-    if not given.dry_run:
-        kept.renew(root, out, profile, given.because)
-    if profile == "default":
-        defaults = {page.name: validate(page, {}) for page in find_pages(root)}
-        records = compare.load(out / "claims.json")
-        changes = lock.renew(root, records, defaults, write=not given.dry_run) + changes
-    where = "found" if given.dry_run else f"kept in {lock.FILE} and {kept.FOLDER}"
+    changes = numbers.renew(root, out, profile, given.because, write=not given.dry_run)
+    where = "found" if given.dry_run else f"kept in {numbers.FOLDER}"
     print(*changes, f"{len(changes)} changes {where}", sep="\n")
     return 0
 

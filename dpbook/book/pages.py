@@ -23,6 +23,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,17 @@ def outputs(notebook: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[
     for cell in notebook["cells"]:
         for output in cell.get("outputs", ()):
             yield output, output.get("data", {})
+
+
+@lru_cache(maxsize=128)
+def _parsed(path: Path, changed: int) -> dict[str, Any]:
+    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return notebook
+
+
+def read_notebook(path: Path) -> dict[str, Any]:
+    """The content of a notebook, parsed once a process; not to be changed."""
+    return _parsed(path, path.stat().st_mtime_ns)
 
 
 def find_pages(root: Path) -> list[Page]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from IPython.display import HTML
 
-from dpbook.book.report import table_html
+from dpbook.book.ledger.words import table_html
 
 Format = str | Callable[[Any], str]
 

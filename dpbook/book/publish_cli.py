@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpbook.book import about, compare
-from dpbook.book.ledger import load_ledger
+from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.output import directory
 from dpbook.book.pages import PageError, find_page, find_pages
+from dpbook.book.run import compare
 
 
 def add_commands(command: Callable[[Callable[..., int]], Callable[..., Any]]) -> None:
     """Give the parser of ``dpbook`` these commands."""
     add = command(_compare)
-    add("other", type=Path, metavar="OTHER/claims.json", help="what the claims found elsewhere")
+    add("other", type=Path, metavar="OTHER", help="a claims.json of elsewhere, or a version")
     words = "what to compare it with (default: _build/claims.json of the book)"
     add("here", type=Path, nargs="?", metavar="claims.json", help=words)
     words = "the output directory of a build (default: _build in the book)"
@@ -27,21 +26,30 @@ def add_commands(command: Callable[[Callable[..., int]], Callable[..., Any]]) ->
     words = "where the decks go (default: _build/slides in the book)"
     add("--output", type=directory, metavar="DIR", help=words)
     add = command(_errata)
-    add("--since", metavar="VERSION", help="what has moved since this version was given out")
-    command(_release)("version", metavar="VERSION", help="what is given out, such as 1.0.0")
+    add(
+        "--since", metavar="VERSION", help="what has moved since this version, a tag, was given out"
+    )
 
 
 def _compare(given: argparse.Namespace, root: Path) -> int:
-    """what moved between two claims.json, claim by claim"""
-    before, after = compare.load(given.other), compare.load(given.here or _claims(root))
+    """what moved between two builds or versions, claim by claim"""
+    sides = (given.other, given.here or _claims(root))
+    before, after = (_state(root, side) for side in sides)
     found = compare.changes(before, after)
     print(*found, compare.summary(before, after, found), sep="\n")
     return int(bool(found))
 
 
+def _state(root: Path, side: Path) -> dict[str, compare.Claimed]:
+    """A ``claims.json``, or the tag of a version."""
+    if side.suffix != ".json" and not side.exists():
+        return compare.version(root, str(side))
+    return compare.claimed(compare.load(side))
+
+
 def _certificate(given: argparse.Namespace, root: Path) -> int:
     """certify the built book: what ran, where, and how every claim came out"""
-    from dpbook.book import certificate
+    from dpbook.book.run import certificate
 
     out = given.output.resolve() if given.output else root / "_build"
     path, made = certificate.write(root, out)
@@ -55,7 +63,7 @@ def _certificate(given: argparse.Namespace, root: Path) -> int:
 
 def _slides(given: argparse.Namespace, root: Path) -> int:
     """write decks of slides, each one file, from pages of the built book"""
-    from dpbook.book.slides import write_slides
+    from dpbook.book.sphinx.slides import write_slides
 
     pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
     decks = (given.output or root / "_build" / "slides").resolve()
@@ -74,29 +82,9 @@ def _errata(given: argparse.Namespace, root: Path) -> int:
         ledger = load_ledger(root / "book" / "claims.yml")
         print(*(f"{c.id}: {c.heading}" for c in ledger.values() if c.is_erratum), sep="\n")
         return 0
-    versions = compare.released(root)
-    if given.since not in versions:
-        known = ", ".join(versions) or "none"
-        told = f"--since {given.since!r} is no version that was given out"
-        raise PageError(f"{told}; there are {known}")
-    before, after = versions[given.since], compare.load(_claims(root))
+    before, after = compare.version(root, given.since), _state(root, _claims(root))
     found = compare.changes(before, after)
     print(*found, compare.summary(before, after, found), sep="\n")
-    return 0
-
-
-def _release(given: argparse.Namespace, root: Path) -> int:
-    """store what the claims of a version found, for those who compare later"""
-    if not re.fullmatch(r"\d+(\.\d+)*", given.version):
-        raise PageError(f"{given.version!r} is no version; allowed are numbers such as 1.0.0")
-    if given.version in compare.released(root):
-        raise PageError(f"version {given.version} was given out already; allowed is a new one")
-    records = compare.load(_claims(root))
-    profile, outcome = about.outcome(root / "_build")
-    if (profile, outcome) != ("default", "passed"):
-        told = f"profile {profile}, outcome {outcome}"
-        raise PageError(f"_build is no whole, passing build ({told}): `make book` makes one")
-    print(compare.keep(root, given.version, records))
     return 0
 
 

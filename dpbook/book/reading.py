@@ -76,14 +76,15 @@ def argument(notebook: Mapping[str, Any]) -> int:
             solving = starts > ends or (solving and ends < 0)
         elif not solving and not _HIDDEN & {*cell["metadata"].get("tags", [])}:
             for statement in ast.parse(text).body:
-                if not isinstance(statement, ast.Import | ast.ImportFrom) and not _serves(statement):
-                    part = text.splitlines()[statement.lineno - 1 : statement.end_lineno]
-                    lines += sum(bool(line.strip()) for line in part)
+                part = text.splitlines()[statement.lineno - 1 : statement.end_lineno]
+                lines += 0 if _serves(statement) else sum(bool(line.strip()) for line in part)
     return lines
 
 
 def _serves(statement: ast.stmt) -> bool:
-    """Whether a statement checks, draws, prints a table or quotes numbers."""
+    """Whether a statement imports, checks, draws, prints a table or quotes numbers."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return True
     calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
     names = {ast.unparse(call) for call in calls}
     return bool(names & _SERVICE) or any(re.match(r"(plt|sns|ax\w*|figures)\.", n) for n in names)

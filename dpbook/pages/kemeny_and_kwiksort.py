@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from math import log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
-from scipy.special import logsumexp
 
-from dpbook.estimators import kwiksort_pmf, kwiksort_rankings
+from dpbook.estimators import kwiksort_pmf
 from dpbook.models import all_rankings
 
 Array = NDArray[np.float64]
@@ -30,66 +28,10 @@ def tournaments(n: int, *, chain: bool = False) -> Array:
     return wins
 
 
-def up_to_reversal(wins: Array) -> Array:
-    """One of each tournament and its mirror image."""
-    n = wins.shape[-1]
-    i, j = np.triu_indices(n, 1)
-    code = 2 ** np.arange(i.size)
-    return wins[wins[:, i, j] @ code <= wins[:, n - 1 - j, n - 1 - i] @ code]
-
-
 def random_tournament(n: int, bias: float, rng: np.random.Generator) -> Flags:
     """Item i beats a later one with the chance `bias`."""
     wins = np.triu(rng.random((n, n)) < bias, 1)
     return np.asarray(wins | np.tril(~wins.T, -1))
-
-
-def back_edge(n: int) -> Array:
-    """A transitive tournament, but the last item goes before the first."""
-    wins = np.triu(np.ones((n, n)), 1)
-    wins[0, -1], wins[-1, 0] = 0, 1
-    return wins
-
-
-def thinning(a: int) -> Flags:
-    """Ties of a chain: "extra item before" with a share that falls from 1 to 0 along it."""
-    share = 1 - (np.arange(a) + 0.5) / a
-    return np.asarray(np.diff(np.floor(np.r_[0, share.cumsum()] + 0.5)) > 0)
-
-
-def ladder(density: int, length: int, runs: int, rng: np.random.Generator) -> tuple[int, Array]:
-    """Items, and cost over the best in some runs, of two unanimous chains side by side.
-
-    Pairs less than 1 apart are tied; their votes go against the natural order with a chance that
-    grows with the distance.
-    """
-    x = np.linspace(0, length, int(density * length))
-    apart = x[None] + 1e-6 - x[:, None]
-    tied = np.abs(apart) < 1
-    after = np.where(tied, rng.random(apart.shape) < (1 + apart) / 2, apart < 0)
-    chain = np.triu(np.ones((x.size, x.size)), 1)
-    wins = np.block([[chain, ~after], [after.T, chain]])
-    found = np.empty(runs)
-    for r in range(runs):
-        place = kwiksort_rankings(wins, rng=rng)
-        moved = (place[None, x.size :] < place[: x.size, None]) != after
-        found[r] = 1 + moved[tied].mean()  # two tied pairs turn for each unanimous one
-    return 2 * x.size, found
-
-
-def quantile(pmf: Array, level: float) -> int:
-    """Smallest q with P(C > q) <= level."""
-    above = np.append(pmf[::-1].cumsum()[::-1][1:], 0.0)
-    return int(np.argmax(above <= level))
-
-
-def log_moments(rates: Array, n: int) -> Array:
-    """log E exp(s C_k) without cycles, for k = 0..n, one row for each rate s."""
-    logs = np.zeros((rates.size, 1))
-    for k in range(1, n + 1):
-        both = logsumexp(logs + logs[:, ::-1], axis=1)
-        logs = np.column_stack([logs, rates * (k - 1) - log(k) + both])
-    return logs
 
 
 def kwiksort_pair_probabilities(preference: ArrayLike) -> Array:
@@ -107,35 +49,14 @@ def worst_ratio(
 ) -> tuple[float, Array]:
     """Largest ratio of the expected cost to the cost of the order 0, 1, 2, ..., over fractions.
 
-    Parameters
-    ----------
-    placed : array, shape (n, n)
-        Probability that the algorithm places i before j when the majorities are `wins`.
-    wins : array of bool, shape (n, n)
-        Tournament of majorities: fractions with w_ij >= 1/2 where wins[i, j] are allowed. A tie
-        may be decided either way, as by one more vote.
-    triangle : bool
-        Whether the fractions have to obey w_ij + w_jk >= w_ik, as those of rankings do. For
-        n <= 5 that is all that rankings have to obey.
+    `placed` (n, n): the chance that i comes before j when the majorities are the tournament `wins`;
+    fractions with w_ij >= 1/2 where wins[i, j] are allowed, so a tie may be decided either way.
+    With `triangle`, w_ij + w_jk >= w_ik as for rankings; for n <= 5 that is all that rankings have
+    to obey (Reinelt, 1985). Returned are the supremum and fractions that attain it.
 
-    Returns
-    -------
-    ratio : float
-        The supremum.
-    fractions : array, shape (n, n)
-        Fractions that attain it, ties decided by `wins`.
-
-    Raises
-    ------
-    ArithmeticError
-        If the linear program is not solved, or the order's cost can be zero at a positive cost.
-
-    Notes
-    -----
     Both costs are linear in w, so with the order's cost scaled to 1 the ratio is a linear program
     (Charnes and Cooper, 1962). With a tournament for each labelling of the items, any best order
-    is the identity for one of them. The inequalities describe the hull of rankings for n <= 5
-    (Reinelt, 1985).
+    is the identity for one of them.
     """
     before, ahead = np.asarray(placed, dtype=float), np.asarray(wins).astype(bool)
     n = len(before)
@@ -172,19 +93,10 @@ def worst_ratio(
 def chain_ratio(signs: ArrayLike) -> float:
     """Ratio of KwikSort on a unanimous chain and one item that the people are split about.
 
-    Parameters
-    ----------
-    signs : array of bool, shape (a,)
-        Entry i says that the extra item is placed before item i of the chain when compared.
+    `signs`[i] says that the extra item is placed before item i of the chain when compared. The
+    limit of half the people with the extra item first and half with it last, and one more person
+    who decides the ties.
 
-    Returns
-    -------
-    float
-        Expected cost over the best cost, in the limit of half the people with the extra item
-        first and half with it last, and one more person who decides the ties.
-
-    Notes
-    -----
     The extra item costs a/2 anywhere. A pair of the chain is reversed only when the extra item is
     the pivot; until then it stands with a stretch of the chain. So the expected number of
     reversed pairs F satisfies, for the stretch from l to r,

@@ -1,5 +1,15 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
+from dpbook.simulation.contest import (
+    Entry,
+    Situation,
+    Winner,
+    contest,
+    decide,
+    field,
+    simultaneous_width,
+    winner,
+)
 from dpbook.simulation.errors import expected_wrong_pairs, lead_needed, pair_errors
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
 from dpbook.simulation.responses import (
@@ -11,9 +21,15 @@ from dpbook.simulation.responses import (
 from dpbook.simulation.statistics import log_relative_error, quantile_interval, top_k_error, trend
 
 __all__ = [
+    "Entry",
+    "Situation",
+    "Winner",
+    "contest",
     "critical_gaps",
+    "decide",
     "edge_win_counts",
     "expected_wrong_pairs",
+    "field",
     "lead_needed",
     "log_relative_error",
     "pair_errors",
@@ -22,6 +38,8 @@ __all__ = [
     "quantile_interval",
     "ranking_errors",
     "response_errors",
+    "simultaneous_width",
     "top_k_error",
     "trend",
+    "winner",
 ]

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from dpbook.book import build
 from dpbook.book.output import write_whole
-from dpbook.book.runner import Job, Outcome
+from dpbook.book.run import build
+from dpbook.book.run.runner import Job, Outcome
 from tests.book.browsing import BROWSER, chromium
 
 PARAMETERS = """\

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from docutils import nodes
 
-from dpbook.book.access import accessible, name_the_rows, prose, search_words
+from dpbook.book.sphinx.access import accessible, name_the_rows, prose
 from tests.book.browsing import ROOT, check_pages, go, needs_browser
 
 STATIC = ROOT / "book" / "_static"
@@ -53,16 +53,6 @@ def test_the_search_reads_prose_and_neither_code_nor_formulas():
     page += nodes.math_block(text="y")
     assert prose(page).astext().split() == ["A", "x_1", "Prosecheck"]
     assert "import os" in page.astext(), "the page itself keeps them"
-
-
-def test_a_claim_is_found_by_its_id_and_by_its_place():
-    words = search_words("CCW25-ALG3", "CCW25, Algorithm 3")
-    assert {"CCW25-ALG3", "Algorithm 3", "CCW25 Algorithm 3"} <= set(words)
-    two = search_words("A-T2", "A, §4; Theorem 2 and Theorem 3")
-    assert {"Theorem 2", "A Theorem 2", "A Theorem 3", "A §4"} <= set(two)
-    assert "Theorem 3" not in two, "a claim that stands there alone comes before it"
-    assert not any(";" in word for word in two), "Sphinx takes an entry apart at a semicolon"
-    assert set(search_words("BOOK-X", "BOOK-X")) == {"BOOK-X"}
 
 
 def fill(browser, name, value):

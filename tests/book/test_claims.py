@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import at_least, at_most, claims, lock, proved
-from dpbook.book.claims import ClaimError, check
-from dpbook.book.collect import collect, moved
-from dpbook.book.ledger import FIVE, SINCE, LedgerError, entries_of, find_ledger, load_ledger
-from dpbook.book.report import ledger_text
+from dpbook.book import at_least, at_most, proved
+from dpbook.book.ledger import check as claims
+from dpbook.book.ledger.check import ClaimError, check
+from dpbook.book.ledger.claims import FIVE, SINCE, LedgerError, entries_of, find_ledger, load_ledger
+from dpbook.book.ledger.words import ledger_text
+from dpbook.book.run.collect import collect
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -113,9 +114,6 @@ def project(tmp_path, monkeypatch, page_writer):
         page_writer(tmp_path / "notebooks" / f"{page}.ipynb", parameters="n = 3  # n | - | [2, 9]")
     (tmp_path / "notebooks" / "profiles.yml").write_text("smoke: {02-two: {n: 2}}\n")
     write_ledger(tmp_path, LEDGER)
-    locked = {"loss": {"value": 0.5, "tolerance": 5e-7}, "table[0].a": {"value": 1, "tolerance": 0}}
-    text = json.dumps({"HOLDS": {"parameters": {"seed": 1}, "numbers": locked}})
-    (tmp_path / lock.FILE).write_text(text)
     monkeypatch.chdir(tmp_path / "notebooks")
     return tmp_path
 
@@ -128,7 +126,12 @@ def write_ledger(root, entries):
 def shown(monkeypatch):
     """The bundles that `check` displays."""
     bundles = []
-    monkeypatch.setattr(claims, "display", lambda bundle, raw: bundles.append(bundle))
+
+    def display(bundle, raw):
+        card = claims.card_of(bundle[claims.RECORD_MIME])
+        bundles.append(bundle | {"text/html": card})
+
+    monkeypatch.setattr(claims, "display", display)
     return bundles
 
 
@@ -175,7 +178,7 @@ def problems_of(root, records, pages=None):
     for page, found in by_page.items():
         write_page(root, page, found, {"seed": 1})
     out = root / "_build"
-    return collect(out, root, pages) + moved(out, root, None, pages)
+    return collect(out, root, pages)
 
 
 def test_a_test_that_is_too_weak_betrays_itself(project, shown):
@@ -593,8 +596,7 @@ def test_every_contradiction_is_one_line(project, records, name, change, line):
     assert len(mine) == 1, problems
     assert mine[0].startswith(f"{changed['id']} ({page}): ")
     if "id" not in change:
-        # nothing else is wrong; numbers that have gone are missed by the lock as well
-        assert [p for p in problems if "lock" not in p] == mine
+        assert problems == mine, "nothing else is wrong"
 
 
 def test_missing_repeated_and_misplaced_records(project, records):
@@ -665,14 +667,6 @@ def test_only_a_readers_parameters_may_switch_a_claim_off(project, records):
     assert problems({"n": 3}) == [complaint]
     assert problems({"n": 2}) == [complaint]  # a profile is the book's own word, too
     assert problems({"n": 4}) == []
-
-
-def test_recorded_numbers_are_held_against_the_lock(project, records):
-    assert problems_of(project, records.values()) == []
-    records["HOLDS"]["report"]["loss"] *= 1.01
-    (problem,) = problems_of(project, records.values())
-    assert problem.startswith("HOLDS (01-one): loss is 0.505, but 0.5 is locked")
-    assert problems_of(project, records.values(), pages=["02-two"]) == []
 
 
 def test_the_verdict_of_the_file_is_that_of_the_ledger_now(project, records):

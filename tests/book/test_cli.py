@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import build, rendering
 from dpbook.book.cli import find_root, main
 from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.runner import Job, Outcome
+from dpbook.book.run import build, rendering
+from dpbook.book.run.runner import Job, Outcome
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,
@@ -305,4 +305,4 @@ def test_find_root_has_a_last_resort_or_says_so(tmp_path: Path) -> None:
     except PageError as error:
         assert str(tmp_path) in str(error)
     else:
-        assert root == Path(build.__file__).parents[2]
+        assert root == Path(build.__file__).parents[3]

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import editions, live, rendering
-from dpbook.book.downloads import plain_archive, with_advice
+from dpbook.book.live import bundle as live
 from dpbook.book.pages import PageError, find_pages
+from dpbook.book.run import editions, rendering
+from dpbook.book.sphinx.downloads import plain_archive, with_advice
 from tests.book.test_sphinx import project  # noqa: F401  (a fixture)
 
 ROOT = Path(__file__).parents[2]

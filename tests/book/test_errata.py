@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from dpbook.book import errata
 from dpbook.book.cli import main
-from dpbook.book.runner import run_pages
+from dpbook.book.run import errata
+from dpbook.book.run.runner import run_pages
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: privacy, says: s, notebook: 01-one, status: checked,

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from myst_parser.parsers.options import TokenizeError, options_to_items
 
-from dpbook import browser
 from dpbook.book import grade
-from dpbook.book.exercises import CHANGE, LEVELS, Check, answers, checks
+from dpbook.book.live import browser
+from dpbook.book.sphinx.exercises import CHANGE, LEVELS, Check, answers, checks
 
 ROOT = Path(__file__).parents[2]
 _EXERCISE = re.compile(

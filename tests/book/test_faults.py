@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import build, rendering
 from dpbook.book.cli import main
 from dpbook.book.output import OLD, claim_folder, sole_build, write_whole
+from dpbook.book.run import build, rendering
 from tests.book.test_output import ROOT, ended, tree, wait_until
 
 # In place of Jupyter Book: a page that shows what was executed, unless a file says what goes wrong.

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpbook.book.findings import at_least, at_most, equal, part_words
+from dpbook.book.ledger.findings import at_least, at_most, equal, part_words
 from dpbook.pages.local_protocols import fact
 
 

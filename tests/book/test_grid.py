@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dpbook.book.claims import RECORD_MIME
+from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.pages import Parameter, find_pages, load_profile, validate
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,9 +5,12 @@ import json
 
 import pytest
 
-from dpbook.book import front, panel, prose, report
-from dpbook.book.ledger import Claim
+from dpbook.book import prose
+from dpbook.book.ledger import words as report
+from dpbook.book.ledger.claims import Claim
+from dpbook.book.live import panel
 from dpbook.book.pages import find_pages
+from dpbook.book.sphinx import front
 from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 CLAIM = Claim(

@@ -7,16 +7,16 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-from dpbook.book import keys
 from dpbook.book.output import write_whole
 from dpbook.book.pages import find_page, find_pages
+from dpbook.book.run import keys
 from tests.book.browsing import ROOT
 
 SOURCES = (
     *("pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "CITATION.cff", "_config.yml"),
     *("_toc.yml", "requirements.txt", "requirements.lock", "book/part.md"),
     *("book/trust/x.json", "notebooks/profiles.yml", "notebooks/03-new.ipynb", "dpbook/x.mplstyle"),
-    *("dpbook/book/runtime/worker.mjs", "dpbook/data/table.csv", "dpbook/py.typed"),
+    *("dpbook/book/live/runtime/worker.mjs", "dpbook/data/table.csv", "dpbook/py.typed"),
     *("_build/bench.json", "_build/live.json", "out/claims.json", "out/certificates/A.json"),
     *("out/executed/notebooks/01-one.ipynb", "out/executed/errata.ipynb"),
 )

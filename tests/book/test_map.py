@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import around, drawing
-from dpbook.book.layers import _crossings, layered
-from dpbook.book.ledger import FAILING_VERDICTS, Claim, LedgerError, load_ledger
-from dpbook.book.report import STATES
-from dpbook.book.supports import GIVES_WAY, WORST_FIRST, gives_way, upstream, users
+from dpbook.book.ledger import around
+from dpbook.book.ledger.claims import FAILING_VERDICTS, Claim, LedgerError, load_ledger
+from dpbook.book.ledger.supports import GIVES_WAY, WORST_FIRST, gives_way, upstream, users
+from dpbook.book.ledger.words import STATES
+from dpbook.book.sphinx import drawing
+from dpbook.book.sphinx.layers import _crossings, layered
 from tests.book.injection import MARK, TEXT, active
 
 ROOT_LEDGER = "book/claims.yml"

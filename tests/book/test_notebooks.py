@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dpbook.book.ledger import Claim, load_ledger
+from dpbook.book.ledger.claims import Claim, load_ledger
 from dpbook.book.pages import PageError, parse_parameters
 
 ROOT = Path(__file__).resolve().parents[2]

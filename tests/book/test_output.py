@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import build
 from dpbook.book.cli import main
 from dpbook.book.output import MARKER, claim_folder, sole_build
+from dpbook.book.run import build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,7 +121,7 @@ def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
 # A parent that runs a child which would sleep for a long time, and says the child's number.
 PARENT = """
 import sys
-from dpbook.book.children import run_python
+from dpbook.book.run.children import run_python
 run_python("sleeper:main", [], environment={"PYTHONPATH": sys.argv[1]})
 """
 SLEEPER = """

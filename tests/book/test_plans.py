@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from dpbook.book.pages import PageError
-from dpbook.book.plans import FILE, load_plans, more
+from dpbook.book.sphinx.plans import FILE, load_plans, more
 
 ROOT = Path(__file__).resolve().parents[2]
 

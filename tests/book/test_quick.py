@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dpbook.book.live.quick import left_out
 from dpbook.book.pages import Page, find_pages
-from dpbook.book.quick import left_out
 
 
 def page(*cells, long=(1,)):

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpbook.book import boxes, downloads, front
-from dpbook.book.ledger import FIVE, SINCE, Claim, load_ledger
+from dpbook.book.ledger.claims import FIVE, SINCE, Claim, load_ledger
 from dpbook.book.pages import ParameterError, refuse_out_of_range
 from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, minutes
+from dpbook.book.sphinx import boxes, downloads, front
 
 
 def cell(kind, source, tags=()):

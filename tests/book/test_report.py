@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import report
-from dpbook.book.ledger import FAILING_VERDICTS, Claim, LedgerError, _validator, load_ledger
+from dpbook.book.ledger import words as report
+from dpbook.book.ledger.claims import FAILING_VERDICTS, Claim, LedgerError, _validator, load_ledger
 
 SCHEMA = _validator().schema["properties"]
 VERDICTS = SCHEMA["verdict"]["enum"]

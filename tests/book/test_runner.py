@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import build, runner
 from dpbook.book.cli import main
-from dpbook.book.editions import place
-from dpbook.book.keys import environment, environment_of, page_key
 from dpbook.book.output import write_whole
 from dpbook.book.pages import find_pages, read_page
-from dpbook.book.runner import Job, run_pages
+from dpbook.book.run import build, runner
+from dpbook.book.run.editions import place
+from dpbook.book.run.keys import environment, environment_of, page_key
+from dpbook.book.run.runner import Job, run_pages
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from dpbook.book.cli import main
 from dpbook.book.pages import PageError
-from dpbook.book.slides import write_slides
+from dpbook.book.sphinx.slides import write_slides
 from tests.book.browsing import BROWSER, chromium, go, needs_browser
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'

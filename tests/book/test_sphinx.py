@@ -1,7 +1,9 @@
 """The Sphinx extension and `_config.yml`, on a book of two tiny notebooks."""
 
+import io
 import json
 import os
+import posixpath
 import re
 import shutil
 import subprocess
@@ -11,12 +13,13 @@ from pathlib import Path
 import jupyter_book
 import pytest
 import yaml
+from sphinx.util.inventory import InventoryFile
 
-from dpbook.book import errata, lock
-from dpbook.book.claims import RECORD_MIME
-from dpbook.book.collect import collect
-from dpbook.book.ledger import FIVE
-from dpbook.book.sphinx_ext import PAGES
+from dpbook.book.ledger.check import RECORD_MIME
+from dpbook.book.ledger.claims import FIVE
+from dpbook.book.run import errata
+from dpbook.book.run.collect import collect
+from dpbook.book.sphinx.claims import PAGES
 from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -213,8 +216,8 @@ def project(tmp_path):
     )
     (root / "book" / "index.md").write_text(
         "# Index\n\n{cite:p}`knuth1997`\n\n```{bibliography}\n```\n\n"
-        "```{eval-rst}\n.. autofunction:: dpbook.book.claims.check\n"
-        ".. autoclass:: dpbook.book.ledger.Claim\n   :members:\n"
+        "```{eval-rst}\n.. autofunction:: dpbook.book.ledger.check.check\n"
+        ".. autoclass:: dpbook.book.ledger.claims.Claim\n   :members:\n"
         ".. autofunction:: dpbook.book.figures.label_line\n```\n"
     )
     (root / "book" / "bibliography.md").write_text("# The texts\n")
@@ -239,9 +242,6 @@ def project(tmp_path):
     ]
     ran = notebook(cell("code", "show(...)", [display({errata.MIME: it}) for it in shown]))
     write_json(errata.executed_copy(root / "_build"), ran)
-    collect(root / "_build", root)
-    found = json.loads((root / "_build" / "claims.json").read_text(encoding="utf-8"))
-    lock.renew(root, found, {"01-one": {}, "02-two": {}}, write=True)
     assert collect(root / "_build", root) == []
     return root
 
@@ -296,9 +296,13 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert not [n for n in ("genindex", "py-modindex", "prf-prf") if (html / f"{n}.html").exists()]
     index = (html / "searchindex.js").read_text(encoding="utf-8")
     found = json.loads(index[index.index("{") : index.rindex("}") + 1])
-    place = [found["docnames"].index("notebooks/01-one"), "claim-P-GOOD", True]
-    for words in ("p-good", "theorem 1", "xsc, theorem 1"):
-        assert found["indexentries"][words] == [place], "a claim leads the search to its check"
+    page_one = found["docnames"].index("notebooks/01-one")
+    names = {row[4]: row for row in found["objects"][""]}
+    assert names["P-GOOD: XSC, Theorem 1"][0] == page_one, "a claim leads the search to its check"
+    stream = io.BytesIO((html / "objects.inv").read_bytes())
+    inventory = InventoryFile.load(stream, "", posixpath.join)
+    assert inventory["claim:statement"]["P-GOOD"][2] == "notebooks/01-one.html#claim-P-GOOD"
+    assert inventory["claim:statement"]["Q-LATER"][2] == "book/ledger.html#ledger-Q-LATER"
 
     for text in ('href="../book/ledger.html#ledger-P-BAD"', "map/xsc.html#map-P-GOOD", "it stands"):
         assert text in first[first.index('id="claim-P-GOOD"') :], "the card says what it rests on"
@@ -441,7 +445,7 @@ def test_a_stale_copy_a_bad_badge_and_stderr_fail_the_build(project):
     assert status != 0
     assert "was edited after it was executed" in log
     assert "stderr was found" in log
-    assert "'P-NONE' is not in book/claims.yml" in log
+    assert "claim:badge reference target not found: P-NONE" in log
     assert "the reproducer of P-BAD has not been executed in this form" in log
 
 

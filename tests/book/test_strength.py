@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book import at_least, at_most, equal, strength, typed
-from dpbook.book.findings import Finding
-from dpbook.book.ledger import Claim
+from dpbook.book import at_least, at_most, equal
+from dpbook.book.ledger import strength
+from dpbook.book.ledger.claims import Claim
+from dpbook.book.ledger.findings import Finding
+from dpbook.book.run import typed
 
 CLAIM = Claim("A", "P", "here", "bound", "x", "01-one", "checked", "holds", "exact")
 SIZES = np.arange(2, 6)

@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from dpbook.book import sweep as sweeping
-from dpbook.book.claims import RECORD_MIME
 from dpbook.book.cli import main
-from dpbook.book.grid import plan
+from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.runner import Job, Outcome
+from dpbook.book.run import sweep as sweeping
+from dpbook.book.run.grid import plan
+from dpbook.book.run.runner import Job, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = """
@@ -220,7 +220,7 @@ def test_without_dask_or_a_scheduler_it_says_what_to_do(
 CLUSTER = """
 import os, pathlib, signal, sys, threading, time
 from distributed import Client, LocalCluster
-from dpbook.book.sweep import sweep
+from dpbook.book.run.sweep import sweep
 
 def kill_one(address):
     while not (root / "notebooks" / "started").exists():

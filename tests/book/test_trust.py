@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book import sphinx_ext, trust
-from dpbook.book.ledger import load_ledger
-from dpbook.book.trust import FILES, SHOWN
+from dpbook.book.ledger.claims import load_ledger
+from dpbook.book.sphinx import nodes, trust
+from dpbook.book.sphinx.trust import FILES, SHOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = {"runs": 3, "planned": 4, "claims": 1200, "contradictions": 1, "not_applicable": 0}
@@ -101,7 +101,7 @@ def test_numbers_with_proved_bounds_are_listed(monkeypatch):
         "XSC-L1": {"id": "XSC-L1", "bounds": bounds, "report": report},
         "XSC-L2": {"id": "XSC-L2", "report": {"variance_at_F_half_eps_1": 1.17}},
     }
-    monkeypatch.setattr(sphinx_ext, "_row_uri", lambda env, name: f"#{name}")
+    monkeypatch.setattr(nodes, "row_uri", lambda env, name: f"#{name}")
     monkeypatch.setattr(trust.TrustDirective, "load", lambda self: (ledger, records))
     monkeypatch.setattr(trust.TrustDirective, "page", lambda self, page, name: f"{page}#{name}")
     monkeypatch.setattr(trust.TrustDirective, "env", None)

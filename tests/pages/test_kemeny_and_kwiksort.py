@@ -18,16 +18,6 @@ from dpbook.pages.kemeny_and_kwiksort import (
 CYCLE = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]], dtype=float)
 
 
-def test_pair_probabilities_give_the_expected_cost():
-    rng = np.random.default_rng(1)
-    wins = random_tournament(5, 0.5, rng).astype(float)
-    fractions = pairwise_counts(np.argsort(rng.random((7, 5)), axis=1)) / 7
-    rankings, law = all_rankings(5), kwiksort_pmf(wins)
-    placed = kwiksort_pair_probabilities(wins)
-    assert np.allclose(placed + placed.T + np.eye(5), 1)
-    assert np.isclose((placed * fractions.T).sum(), law @ kemeny_score(rankings, fractions))
-
-
 def test_three_items_in_a_cycle():
     placed = kwiksort_pair_probabilities(CYCLE)
     assert np.isclose(worst_ratio(placed, wins=CYCLE)[0], 4 / 3)
@@ -44,18 +34,6 @@ def test_the_fractions_attain_the_ratio(triangle):
         assert (best[wins] >= 0.5 - 1e-9).all()
         assert is_table_of_rankings(best) or not triangle
         assert np.isclose((placed * best.T).sum(), ratio * kemeny_score(np.arange(4), best))
-
-
-def test_no_profile_beats_the_linear_program():
-    rng = np.random.default_rng(3)
-    for _ in range(40):
-        people = np.argsort(rng.random((3, 4)), axis=1)
-        table = pairwise_counts(people) / 3
-        wins = table > table.T
-        placed = kwiksort_pair_probabilities(wins.astype(float))
-        ratio, _ = worst_ratio(placed, wins=wins)
-        cost = kemeny_score(np.arange(4), table)
-        assert (placed * table.T).sum() <= ratio * cost + 1e-9
 
 
 def is_table_of_rankings(table):

@@ -7,17 +7,10 @@ from math import factorial, prod
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
 
-from dpbook.mechanisms import randomized_response_pmf
 from dpbook.models import mallows_pair_probabilities
 from dpbook.pages.ldp_kwiksort import (
     all_right_probability,
-    best_ratio_at,
-    channel_information,
-    joint_best,
-    joint_margins,
-    response_exponent,
     switch_epsilon,
     two_ranking_wrong,
     wrong_pairs_bound,
@@ -25,7 +18,7 @@ from dpbook.pages.ldp_kwiksort import (
     yll_mu,
 )
 from dpbook.privacy import WholeRanking
-from dpbook.rankers import PairResponses, best_queries, best_ratio, report_pmf
+from dpbook.rankers import PairResponses, best_queries
 from dpbook.simulation import expected_wrong_pairs
 
 MECHANISMS = ["response", "laplace"]
@@ -34,49 +27,6 @@ MECHANISMS = ["response", "laplace"]
 def asks(n, epsilon, queries=1, mechanism="response", design="random"):
     given = {"queries": queries, "mechanism": mechanism, "design": design}
     return PairResponses.private(epsilon, WholeRanking(n), **given)
-
-
-def test_information_is_the_drop_in_entropy():
-    channel, prior = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7]]), 0.3
-    rest = sum(p * stats.entropy(row) for p, row in zip((0.7, 0.3), channel, strict=True))
-    expected = stats.entropy([0.7, 0.3] @ channel) - rest
-    assert channel_information(channel, prior) == pytest.approx(expected)
-    assert channel_information(np.eye(2)) == pytest.approx(math.log(2))
-    printed = PairResponses.printed(2.0, WholeRanking(2)).channel
-    assert channel_information(printed, 0.3) == pytest.approx(0, abs=1e-15)
-    assert channel_information(randomized_response_pmf(2.0), 0.3) > 0.1
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_exponent_without_margin_is_k_times_the_squared_gap(mechanism):
-    channel = report_pmf(3.0 / 2, mechanism)
-    gap = channel[0, 0] - channel[0, 1]
-    assert response_exponent(2, 3.0, mechanism=mechanism) == pytest.approx(2 * gap**2)
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_exponent_with_margin_is_the_chernoff_rate(mechanism):
-    epsilon, k, margin, pairs = 3.0, 2, 0.6, 10**7
-    lie = report_pmf(epsilon / k, mechanism)[0, 1]
-    right = 0.5 * (1 + margin * (1 - 2 * lie))
-
-    def moment(tilt):  # of one person's +1, -1 or 0, times the number of pairs
-        return k * (right * math.expm1(-tilt) + (1 - right) * math.expm1(tilt))
-
-    rate = -optimize.minimize_scalar(moment, bounds=(0, 5), options={"xatol": 1e-10}).fun
-    expected = -pairs * math.log1p(-rate / pairs) * 2 / margin**2
-    found = response_exponent(k, epsilon, mechanism=mechanism, margin=margin)
-    assert found == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("margin", [0.0, 0.5, 1.0])
-def test_best_ratio_at_against_trying_all(mechanism, margin):
-    tried = np.arange(1, 4000) / 4000
-    value = response_exponent(tried, 1.0, mechanism=mechanism, margin=margin)
-    found = best_ratio_at(margin, mechanism)
-    assert found == pytest.approx(tried[np.argmax(value)], abs=1 / 4000)
-    assert margin or found == pytest.approx(best_ratio(mechanism), rel=1e-12)
 
 
 def test_switch_points():
@@ -140,18 +90,6 @@ def test_mean_of_the_law_is_the_sum_over_pairs(users):
     assert all_right_probability(ranker, preference, users) == pytest.approx(both[0], abs=1e-12)
 
 
-@pytest.mark.parametrize("design", ["random", "balanced"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_bound_is_above_the_truth_and_below_half_of_the_printed_one(mechanism, design):
-    for n, users, queries, phi in product((3, 8), (1, 20, 3000), (1, 3), (0.1, 0.7)):
-        ranker = asks(n, 2.0, queries, mechanism, design)
-        preference = mallows_pair_probabilities(n, phi)
-        bound = wrong_pairs_bound(ranker, preference, users)
-        errors = expected_wrong_pairs(ranker, preference, users)
-        assert errors.wrong + errors.tie <= bound * (1 + 1e-12)
-        assert bound <= yll_mu(ranker, users, 1 - phi) / 2 * (1 + 1e-12)
-
-
 def test_bound_by_hand():
     # All agree, tanh(epsilon / 2) = 0.6: a report has the margin 0.6, and 1 - sqrt(1 - 0.36) = 0.2.
     # Two items: 0.8^10. Three items, one question of three: 3 (1 - 0.2 / 3)^10 = 3 (14 / 15)^10.
@@ -172,16 +110,6 @@ def test_bad_input_is_named():
         wrong_pairs_pmf(asks(3, 1.0), mallows_pair_probabilities(3, 0.5), 0)
     with pytest.raises(ValueError, match="one question"):
         wrong_pairs_pmf(asks(3, 1.0, 2), mallows_pair_probabilities(3, 0.5), 5)
-
-
-def test_joint_margins_by_enumeration():
-    level, count = 1.3, 4
-    for a, found in enumerate(joint_margins(count, level)):
-        reports = np.array(list(product((1, -1), repeat=count)))  # against the truth 1, 1, ..., 1
-        weight = np.where((reports == 1).sum(axis=1) >= a, np.exp(level), 1.0)
-        assert found == pytest.approx((weight / weight.sum()) @ reports.mean(axis=1))
-    turn = math.log(1 + 2 * math.sqrt(2))
-    assert [joint_best(turn + step)[1] for step in (-1e-6, 1e-6)] == [1, 2]
 
 
 def test_two_ranking_model_by_enumeration():

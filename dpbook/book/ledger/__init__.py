@@ -1,0 +1,1 @@
+"""The claims: what the papers say, how each is tested, what came out, in words."""

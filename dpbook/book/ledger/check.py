@@ -1,0 +1,297 @@
+"""`check` a claim in a notebook: a record of what was measured, in the output of its cell."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from IPython.display import display
+
+from dpbook.book.ledger import words as _report
+from dpbook.book.ledger.claims import Claim, find_ledger, load_ledger
+from dpbook.book.ledger.findings import Finding, follows
+from dpbook.book.ledger.strength import score
+
+#: The type under which a record lies in the outputs of a notebook.
+RECORD_MIME = "application/vnd.dpbook.claim+json"
+#: And that of a certificate, for a program that knows nothing of ours.
+CERTIFICATE_MIME = "application/vnd.dpbook.certificate+json"
+#: The tier whose records name a certificate by its SHA-256.
+CERTIFIED_FOR_ALL = "all-epsilon"
+
+#: The fields of a record, in the order of ``claims.json``.
+RECORD_FIELDS = (
+    *("id", "holds", "repaired", "applies", "why", "verdict", "tier", "report", "control"),
+    *("measured", "notebook", "parameters"),
+)
+
+
+def digest(certificate: Mapping[str, Any]) -> str:
+    """SHA-256 of a certificate, of its JSON with sorted keys and nothing between."""
+    text = json.dumps(certificate, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class ClaimError(ValueError):
+    """A check that cannot be recorded; the message names the claim and what is wrong."""
+
+
+def check(
+    claim_id: str,
+    test: Callable[[Any], Finding] | None = None,
+    *,
+    printed: Any = None,
+    repaired: Any = None,
+    twin: Mapping[str, Any] | None = None,
+    tier: str,
+    report: Mapping[str, Any] | None = None,
+    balls: Mapping[str, Any] | None = None,
+    tried: Mapping[str, Any] | None = None,
+    vary: bool | Sequence[Any] = True,
+    applies: Any = True,
+    why: str | None = None,
+) -> None:
+    """Apply one test to a claim, its repair and its broken twins; record and show how it came out.
+
+    The same `test` meets every subject, so that a test which is too weak betrays itself: it passes
+    a twin.  Each part of the test must be failed by a twin, or by a printed statement whose verdict
+    says that it fails; a part that nothing has ever failed has shown nothing.
+
+    Parameters
+    ----------
+    claim_id : str
+        The id in ``book/claims.yml``; the entry must have ``status: checked``.
+    test : callable
+        Takes one subject and returns a `dpbook.book.ledger.findings.Finding` of the same parts.
+    printed : object
+        What the paper prints, in the form that `test` takes: a scale, a law, a bound, results of a
+        simulation.
+    repaired : object, optional
+        The repaired statement in the same form; the verdict ``false-repaired`` requires it.
+    twin : mapping of str to object, optional
+        What was broken on purpose, in words ("half the noise"), and the subject that results. Each
+        must come out the other way than the statement that the book asserts: the repair if there
+        is one, else the printed one. Only a definition, a model and a dataset need none.
+    tier : {"all-epsilon", "exact", "certified", "proof", "statistical"}
+        Strength of the evidence, as in the ledger. The first one needs a test with a part from
+        `proved`, whose certificate of the asserted statement is kept.
+    report : mapping of str to number or table, optional
+        Exactly the numbers that the ledger names: each a finite number, an array or list of them,
+        or a table, that is a list of dicts.
+    balls : mapping of str to object, optional
+        Proved bounds of some of these numbers, from `dpbook.privacy.balls`: their certificates are
+        kept, and the card shows the lower and the upper one. A number that lies outside contradicts
+        its claim. Not with the first tier, whose certificate is another.
+    tried : mapping of str to array or list of str, optional
+        The settings of this check by name, as the test used them; of numbers, also of a derived
+        quantity such as ``K = n log n/(mε)``, the record keeps the smallest and the largest.
+    vary : bool or sequence of int or str, optional
+        Whether the statement is also changed a little, to see whether the test notices: its
+        constant by a tenth, its exponent by a half, its size by one. Of a tuple or a
+        mapping, the places that state something; what stands at the others is data. False where
+        nothing can be changed, or where a test takes long.
+    applies : bool, optional
+        False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
+        and `test` and the subjects may be left out.
+    why : str, optional
+        Which hypothesis fails; required when `applies` is False, ignored otherwise.
+
+    Raises
+    ------
+    ClaimError
+        If nothing can be measured or recorded. What contradicts the ledger does not raise: it is
+        shown as a contradiction, and the build fails when it is collected.
+    """
+    claim = _claim(claim_id)
+    if not isinstance(applies, bool | np.bool_):
+        raise ClaimError(f"{claim_id}: applies must be True or False, got {applies!r}")
+    if not applies and not (isinstance(why, str) and why.strip()):
+        raise ClaimError(f"{claim_id}: applies=False needs why='...', which hypothesis fails")
+    measured: list[dict[str, Any]] = []
+    certificate: dict[str, Any] | None = None
+    if applies:
+        if printed is None:
+            raise ClaimError(f"{claim_id}: needs printed=..., what the test is applied to")
+        if not all(isinstance(name, str) and name.strip() for name in twin or {}):
+            raise ClaimError(
+                f"{claim_id}: every twin needs words for what was broken, got {twin!r}"
+            )
+        subjects = [("printed", "", printed), ("repaired", "", repaired)]
+        subjects = subjects[: 1 if repaired is None else 2]
+        subjects += [("twin", name, subject) for name, subject in (twin or {}).items()]
+        findings = [_found(claim_id, test, *subject) for subject in subjects]
+        measured = [
+            {"subject": role, "name": name, "passes": found.passes, "parts": [*found.parts]}
+            for (role, name, _), found in zip(subjects, findings, strict=True)
+        ]
+        asserted = 0 if repaired is None else 1
+        kept = findings[asserted].certificate
+        if (tier == CERTIFIED_FOR_ALL) != (kept is not None):
+            words = f"only the tier {CERTIFIED_FOR_ALL} has a certificate, and needs one"
+            raise ClaimError(f"{claim_id}: {words}, got tier {tier!r}")
+        certificate = {"claim": claim_id, **kept} if kept else None
+        names = [[part["what"] for part in entry["parts"]] for entry in measured]
+        if any(found != names[0] for found in names):
+            raise ClaimError(f"{claim_id}: the test measures different things: {names}")
+    fields: dict[str, Any] = _outcomes(measured) | {
+        **{"id": claim_id, "verdict": claim.verdict, "tier": tier, "measured": measured},
+        **{"applies": bool(applies), "why": None if applies else why},
+        "report": {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()},
+    }
+    record = {field: fields.get(field) for field in RECORD_FIELDS}
+    if balls and certificate:
+        raise ClaimError(f"{claim_id}: has a certificate already, and balls would be another")
+    if balls:
+        numbers = {name: ball.certificate() for name, ball in balls.items()}
+        certificate = {"claim": claim_id, "kind": "balls", "numbers": numbers}
+        record["bounds"] = {name: _bounds(numbers[name]) for name in numbers}
+    if certificate:
+        record["certificate"] = digest(certificate)
+    if tried and applies:
+        record["tried"] = {name: _ends(claim_id, name, values) for name, values in tried.items()}
+    if test is not None and measured and measured[asserted]["passes"]:
+        found = score(test, subjects[asserted][2], measured[asserted]["parts"], vary)
+        record |= {"score": found} if found["mutants"] else {}
+    problems = record_problems(record, claim)
+    bundle = {
+        "text/plain": _report.card_text(record, claim, problems),
+        RECORD_MIME: record,
+    } | ({CERTIFICATE_MIME: certificate} if certificate else {})
+    display(bundle, raw=True)
+
+
+def verdict_of(claim_id: str) -> str:
+    """The ledger's words on a claim, for a table or a label: pages pass no verdicts of their own.
+
+    Raises
+    ------
+    ClaimError
+        If the claim is not in the ledger.
+    """
+    return _report.state_words(_claim(claim_id))
+
+
+def card_of(record: Mapping[str, Any]) -> str:
+    """The card of a record as HTML, without links: for a page that runs by itself."""
+    claim = _claim(record["id"])
+    return _report.card_html(record, claim, record_problems(record, claim))
+
+
+def _claim(claim_id: str) -> Claim:
+    if claim := load_ledger(find_ledger()).get(claim_id):
+        return claim
+    raise ClaimError(f"{claim_id}: is not in book/claims.yml")
+
+
+def _ends(claim_id: str, name: str, values: Any) -> list[Any]:
+    """Smallest and largest of some settings; all of them, each once, where they are words."""
+    array = np.ravel(np.asarray(values))
+    if array.size and array.dtype.kind == "U":
+        return list(dict.fromkeys(array.tolist()))
+    if not array.size or array.dtype.kind not in "iuf" or np.isnan(array).any():
+        raise ClaimError(f"{claim_id}: tried[{name!r}] needs numbers or words, got {values!r}")
+    ends = (array.min().item(), array.max().item())
+    return [end if math.isfinite(end) else str(end) for end in ends]
+
+
+def _bounds(ball: Mapping[str, Any]) -> list[str]:
+    centre, radius = Decimal(ball["centre"]), Decimal(ball["radius"])
+    return [f"{centre - radius:f}", f"{centre + radius:f}"]
+
+
+def _found(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Finding:
+    if not callable(test):
+        raise ClaimError(f"{claim_id}: needs a test, a function of one subject; got {test!r}")
+    try:
+        finding = test(subject)
+    except ValueError as error:
+        raise ClaimError(f"{claim_id}: the test of {name or role} failed: {error}") from error
+    if not isinstance(finding, Finding):
+        told = f"a finding (at_most, at_least, equal, joined with &), got {finding!r}"
+        raise ClaimError(f"{claim_id}: the test must return {told} for {name or role}")
+    return finding
+
+
+def _outcomes(measured: Sequence[Mapping[str, Any]]) -> dict[str, bool | None]:
+    """Whether the printed statement and the repair pass, and whether the twins were caught."""
+    passes = {entry["subject"]: entry["passes"] for entry in measured}
+    printed, repaired = passes.get("printed"), passes.get("repaired")
+    asserted = printed if repaired is None else repaired
+    twins = [entry["passes"] for entry in measured if entry["subject"] == "twin"]
+    caught = asserted not in twins if twins else None
+    return {"holds": printed, "repaired": repaired, "control": caught}
+
+
+def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
+    """One phrase for everything in a record that contradicts its entry in the ledger."""
+    if claim.same_as is not None:
+        return [f"is decided by {claim.same_as}, so it cannot have a record"]
+    if not claim.checked:
+        return [f"is {claim.status} in the ledger but has a record"]
+    report = record["report"]
+    problems = [f"does not report {name}" for name in claim.report if name not in report]
+    extra = [name for name in report if name not in claim.report]
+    problems += [f"reports {name}, which the ledger does not name" for name in extra]
+    for name, (low, high) in record.get("bounds", {}).items():
+        found = report.get(name)
+        if not isinstance(found, int | float) or not Decimal(low) <= found <= Decimal(high):
+            problems.append(f"{name} is {found}, not from {low} to {high}")
+    if record["tier"] != claim.tier:
+        problems.append(f"tier is {record['tier']}, the ledger says {claim.tier}")
+    if not record["applies"]:
+        return problems
+    if not record["measured"]:
+        return [*problems, "keeps nothing that its test measured"]
+    if record["holds"] is not claim.expects_holds:
+        needs = f"the verdict {claim.verdict} needs {claim.expects_holds}"
+        problems.append(f"holds is {record['holds']}, but {needs}")
+    if not claim.expects_holds and claim.verdict != "refuted" and record["repaired"] is None:
+        problems.append("the repaired statement was not tested")
+    elif record["repaired"] is False:
+        problems.append("the repaired statement fails")
+    if record["control"] is None and claim.needs_control:
+        problems.append("has no control")
+    elif record["control"] is False:
+        problems.append("the control was not caught: the check passes a broken twin")
+    if any(entry["subject"] == "twin" for entry in record["measured"]):
+        # a part that every subject passes: nothing shows that it can fail
+        for part in zip(*(entry["parts"] for entry in record["measured"]), strict=True):
+            if all(one["passes"] for one in part):
+                problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
+    return problems or [*_unfounded(record)]
+
+
+def _unfounded(record: Mapping[str, Any]) -> Iterator[str]:
+    """What a record says of itself that does not follow from the numbers in it."""
+    for entry in record["measured"]:
+        of = entry["name"] or entry["subject"]
+        for part in entry["parts"]:
+            if part["passes"] is not follows(part):
+                yield f"the part {part['what']!r} of {of} passes or fails against its own numbers"
+        if entry["passes"] is not all(part["passes"] for part in entry["parts"]):
+            yield f"{of} passes or fails against its parts"
+    for name, outcome in _outcomes(record["measured"]).items():
+        if record[name] is not outcome:
+            yield f"{name} is {record[name]}, but what was measured says {outcome}"
+
+
+def _as_plain(claim_id: str, name: str, value: Any, cell: bool = False) -> Any:
+    """A value as plain JSON; a cell of a table may also be a label, a bool or empty."""
+    if cell and (value is None or isinstance(value, str | bool)):
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_as_plain(claim_id, name, item) for item in value]
+    if isinstance(value, Mapping):
+        cells = ((key, f"{name}[{key!r}]", item) for key, item in value.items())
+        return {str(key): _as_plain(claim_id, at, item, cell=True) for key, at, item in cells}
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        words = f"must be a finite number or rows of them, got {value!r}"
+        raise ClaimError(f"{claim_id}: {name} {words}")
+    return value

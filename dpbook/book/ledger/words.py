@@ -1,0 +1,293 @@
+"""How a claim and the outcome of its check are shown: HTML, plain text, and the summary counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from dpbook.book.ledger import strength
+from dpbook.book.ledger.claims import Claim
+from dpbook.book.ledger.findings import part_words
+
+Record = Mapping[str, Any]
+
+#: A mark and the words for every state of a claim; the words alone say everything.
+STATES = {
+    "holds": ("✓", "holds"),
+    "holds-loosely": ("≈", "holds loosely"),
+    "proof-repaired": ("⊢", "proof repaired"),
+    "empty": ("∅", "true but empty"),
+    "slip": ("✎", "slip of wording"),
+    "unproved": ("⊬", "unproved"),
+    "undecided": ("?", "undecided from our copy"),
+    "false-repaired": ("↻", "false as printed, repaired"),
+    "refuted": ("✗", "refuted"),
+    "shape-only": ("~", "shape only"),
+    "definition": ("≡", "definition"),
+    "pending": ("…", "pending"),
+    "not-judged": ("–", "not judged"),
+}
+#: Tiers whose name in the ledger is not the one that a reader sees.
+TIERS = {"all-epsilon": "proved for every ε", "consistency": "consistency of formulas"}
+#: What a badge adds where a privacy guarantee is broken.
+PRIVACY_MARK = "⚠ privacy guarantee broken"
+#: Headings of the errata, by what hangs on what failed.
+SEVERITY_HEADINGS = {
+    "privacy": "A privacy guarantee is broken",
+    "conclusion": "The conclusion changes",
+    "proof": "The proof does not give it",
+    "constant": "A constant is not the sharp one",
+    "wording": "The words say something else",
+}
+#: Chapters of the errata, the gravest first; what is merely loose, empty or a slip comes last.
+CHAPTERS = SEVERITY_HEADINGS | {
+    "proof": "The statement or its proof needs a correction, the conclusion does not",
+    "constant": "A constant is another one",
+    "wording": "Right in substance, with another argument",
+    "unproved": "The printed argument fails, and the statement is open",
+    "undecided": "Undecided: it hangs on a symbol or a formula that our copy may have lost",
+    "empty": "True, but without content as printed",
+    "holds-loosely": "True, and a constant could be sharper",
+    "slip": "Slips of wording, whose meaning is clear",
+}
+_ROLES = {"printed": "As stated", "repaired": "Repaired"}
+_FAILED = {
+    "holds-loosely": "What could be sharper",
+    "empty": "What is empty",
+    "slip": "Where the slip is",
+    "undecided": "What hangs on our copy",
+}
+_FINDINGS = {
+    "holds": "The printed statement passes this test.",
+    "holds-loosely": "The printed statement passes this test; its constant is not the sharp one, "
+    "and both stand side by side.",
+    "proof-repaired": "The printed statement is true and passes this test; its printed proof does "
+    "not give it, and the proof on this page does.",
+    "empty": "The printed statement is true and passes this test, but says nothing: its "
+    "hypotheses cannot be met, or its conclusion is trivial.",
+    "slip": "Read to the letter, the words do not pass this test; what they mean passes it.",
+    "unproved": "The printed argument does not pass this test, so it does not prove the statement, "
+    "which stays open; what is shown instead passes it.",
+    "undecided": "Of two readings one fails this test and the other passes it; our copy, converted "
+    "by machine, does not decide which of them is printed.",
+    "false-repaired": "What is printed does not pass this test; the repair passes it.",
+    "refuted": "What is printed does not pass this test, and no repair is known here.",
+    "shape-only": "The shape passes this test; nothing more is claimed.",
+    "definition": "A definition: there is nothing to test.",
+}
+
+
+def state_words(claim: Claim, sizes: bool = True) -> str:
+    """The state in words, ``holds (exact)`` or ``pending``, and whether privacy is broken.
+
+    Of a proof for every ε with the `sizes` that it speaks of.
+    """
+    tier = TIERS.get(claim.tier or "", claim.tier)
+    tier = f"{tier}: {claim.scope}" if sizes and claim.scope else tier
+    words, privacy = f" ({tier})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
+    rebuilt = " as rebuilt here" if claim.rebuilt and claim.checked else ""
+    return STATES[claim.state][1] + rebuilt + words + privacy
+
+
+def badge_words(claim: Claim) -> str:
+    """The state with its mark: ``✓ holds (exact)``."""
+    return f"{STATES[claim.state][0]} {state_words(claim)}"
+
+
+def chapter(claim: Claim) -> str:
+    """Under which heading of `CHAPTERS` an erratum stands."""
+    return claim.state if claim.state in CHAPTERS else str(claim.severity)
+
+
+def failure_words(claim: Claim) -> str:
+    """What of a claim failed, and what hangs on it; empty for a claim that leaves no erratum."""
+    told = f"{failure_head(claim)}: the {claim.failed} (severity: {claim.severity})."
+    return told if claim.failed else ""
+
+
+def failure_head(claim: Claim) -> str:
+    """What the field ``failed`` means under the verdict of the claim."""
+    return _FAILED.get(claim.state, "What failed")
+
+
+def tried_words(tried: Mapping[str, Any]) -> str:
+    """The settings of a check: smallest and largest of each quantity, or the words."""
+
+    def one(name: str, values: Sequence[Any]) -> str:
+        if isinstance(values[0], str):
+            return f"{name}: {', '.join(values)}"
+        low, high = map(format_number, values)
+        return f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
+
+    told = "; ".join(one(name, values) for name, values in tried.items())
+    return f"Tried for {told}." if told else ""
+
+
+def run_words(claim: Claim, record: Record | None) -> str:
+    """What this build has to say on a claim, in a few words."""
+    if not claim.checked:
+        return STATES[claim.state][1]
+    if record is None:
+        return "not run in this build"
+    return "checked" if record["applies"] else "outside its hypotheses at these parameters"
+
+
+def format_number(value: Any) -> str:
+    """A reported value for reading: six significant digits, tables by their size."""
+    if not isinstance(value, list):
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if len(value) <= 8 and all(isinstance(item, int | float) for item in value):
+        return ", ".join(map(format_number, value))
+    return f"{len(value)} rows"
+
+
+def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]:
+    """The outcome of a check in a few sentences; `problems` contradict the ledger."""
+    if problems:
+        return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
+    if not record["applies"]:
+        return [f"Not tested at these parameters: {str(record['why']).rstrip('.')}."]
+    told = _FINDINGS.get(claim.state, "")
+    if claim.paper == "BOOK":  # what is ours was never printed elsewhere
+        told = told.replace("The printed statement", "The statement")
+    if claim.rebuilt:
+        told = told.replace("The printed statement", "The statement as rebuilt here")
+        told = told.replace("What is printed", "The statement as rebuilt here")
+    beyond = f"Beyond: {claim.beyond}" if claim.beyond else ""
+    said = (told, failure_words(claim), tried_words(record.get("tried", {})), beyond)
+    return [sentence for sentence in said if sentence]
+
+
+def measurements(record: Record) -> list[str]:
+    """What the test measured on each subject, one line each: printed, repaired, every twin."""
+    asserted = record["holds"] if record["repaired"] is None else record["repaired"]
+    lines = []
+    for entry in record["measured"]:
+        # A passing subject passes every part; of a failing one, the parts that fail say why.
+        parts = [part for part in entry["parts"] if part["passes"] is entry["passes"]]
+        told = "; ".join(map(part_words, parts))
+        if entry["subject"] == "twin":
+            caught = "caught" if entry["passes"] is not asserted else "NOT caught"
+            lines.append(f"Twin ({entry['name']}): {told}: {caught}.")
+        else:
+            lines.append(f"{_ROLES[entry['subject']]}: {told}.")
+    return lines
+
+
+def card_html(
+    record: Record,
+    claim: Claim,
+    problems: Sequence[str] = (),
+    href: str | None = None,
+    around: str = "",
+) -> str:
+    """The card below a check, with the id ``claim-<ID>``; `href` leads to its row in the ledger.
+
+    `around` is HTML for its end: what the claim rests on, where the whole ledger is at hand.
+    """
+    state = badge_words(claim)
+    if problems or not record["applies"]:
+        state = f"{'! ' if problems else ''}recorded as {state_words(claim)}"
+    outcome = "contradiction" if problems else claim.state if record["applies"] else "outside"
+    classes = f"claim-card claim-{outcome}" + " claim-privacy" * claim.breaks_privacy
+    name = escape(claim.id)
+    linked = f'<a href="{escape(href)}">{name}</a>' if href else name
+    said = escape(" ".join(findings(record, claim, problems)))
+    html = [
+        f'<div class="{classes}" id="claim-{name}">',
+        f'<p><strong>{linked}</strong>: <span class="claim-state">{escape(state)}</span></p>',
+        f"<p>{said}</p>",
+    ]
+    if lines := [f"<li>{escape(line)}</li>" for line in measurements(record)]:
+        html.append(f'<ul class="claim-measured">{"".join(lines)}</ul>')
+    numbers, tables = [], []
+    for key, value in record["report"].items():
+        label, hint = escape(claim.label(key)), escape(key)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            heads = [(head, False) for head in value[0]]
+            rows = [[format_number(row[head]) for head in value[0]] for row in value]
+            summary = f'<summary title="{hint}">{label}: {len(value)} rows</summary>'
+            shown = table_html(heads, rows, caption=claim.label(key))
+            tables.append(f"<details>{summary}\n{shown}</details>")
+        else:
+            number = escape(format_number(value))
+            if key in record.get("bounds", {}):
+                low, high = record["bounds"][key]
+                number += f" <small>(proved: from {low} to {high})</small>"
+            numbers.append(f'<dt title="{hint}">{label}</dt><dd>{number}</dd>')
+    html += ["<dl>", *numbers, "</dl>"] if numbers else []
+    if record["measured"]:
+        shown = table_html(strength.HEADS, strength.table(record), caption="what was compared")
+        passed = claim.spares and record.get("score", {}).get("spared")
+        told = [strength.words(record), passed and f"Why it passes some: {claim.spares}"]
+        said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in told if one)
+        summary = "<summary>how strict this check is</summary>"
+        tables.append(f"<details>{summary}{said}{shown}</details>")
+    html += [*tables, f"<p>{around}</p>"] if around else tables
+    return "\n".join([*html, "</div>"])
+
+
+def table_html(
+    heads: Sequence[tuple[str, bool]],
+    rows: Iterable[Sequence[str]],
+    *,
+    caption: str | None = None,
+    header: int = 1,
+    name: str | None = None,
+) -> str:
+    """A table; a head says whether numbers stand below it, and the first `header` columns name."""
+    kinds = [' class="number"' * numbers for _, numbers in heads]
+    tops = [
+        f'<th scope="col"{kind}>{escape(head)}</th>'
+        for (head, _), kind in zip(heads, kinds, strict=True)
+    ]
+    html = [f'<table id="t-{escape(name)}">' if name else "<table>"]
+    html += [f"<caption>{escape(caption)}</caption>"] if caption else []
+    html += ["<thead>", f"<tr>{''.join(tops)}</tr>", "</thead>", "<tbody>"]
+    for row in rows:
+        cells = [
+            f'<th scope="row"{kind}>{escape(text)}</th>'
+            if at < header
+            else f"<td{kind}>{escape(text)}</td>"
+            for at, (text, kind) in enumerate(zip(row, kinds, strict=True))
+        ]
+        html.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*html, "</tbody>", "</table>"])
+
+
+def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str:
+    """The same card as plain text."""
+    said = [*findings(record, claim, problems), *measurements(record)]
+    said += [f"{claim.label(key)}: {format_number(x)}" for key, x in record["report"].items()]
+    return "\n  ".join([f"{claim.id}: {state_words(claim)}", *said])
+
+
+def state_counts(claims: Iterable[Claim]) -> dict[str, int]:
+    """How many claims are in each state, in the order of `STATES`; states without any are 0."""
+    counts = Counter(claim.state for claim in claims)
+    return {state: counts[state] for state in STATES}
+
+
+def ledger_text(
+    ledger: Mapping[str, Claim], records: Iterable[Record] = (), width: int = 100
+) -> str:
+    """The ledger for a terminal, with the last records: a line per claim, and counts."""
+    by_id = {record["id"]: record for record in records}
+    rows = []
+    for claim in ledger.values():
+        run = run_words(claim, by_id.get(claim.id))
+        state = state_words(claim, False) if run in ("checked", "pending") else run
+        rows.append((claim.id, state, claim.notebook or "", " ".join(claim.says.split())))
+    lines = aligned(rows)
+    lines = [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
+    counts = state_counts(ledger.values())
+    summary = ", ".join(f"{counts[state]} {STATES[state][1]}" for state in counts if counts[state])
+    return "\n".join([*lines, "", f"{len(ledger)} claims: {summary or 'none'}"])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines with columns of one width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -1,0 +1,1 @@
+"""Pages that run again in a reader's browser."""

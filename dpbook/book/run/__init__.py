@@ -1,0 +1,1 @@
+"""Pages executed, collected, kept and swept."""

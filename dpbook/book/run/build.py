@@ -1,0 +1,230 @@
+"""Bring the book up to date: execute what changed, check the claims, render the HTML.
+
+Everything of one build lies under one output directory::
+
+    executed/notebooks/NN-topic.ipynb   executed copies, each with the key it was made from
+    executed/errata.ipynb               the same for the reproducers of the errata
+    claims.json                         what the pages found
+    about.json                          at which profile
+    seconds.json                        what no two builds share: how long each page took
+    html/                               the book, replaced only by a complete new one
+    .dpbook, .lock                      the folder is ours; one build at a time
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpbook.book.about import note
+from dpbook.book.ledger.claims import load_ledger
+from dpbook.book.output import read_json, sole_build, write_whole
+from dpbook.book.pages import (
+    Page,
+    PageError,
+    ParameterError,
+    find_page,
+    find_pages,
+    load_profile,
+    select,
+    validate,
+)
+from dpbook.book.run import errata, numbers
+from dpbook.book.run.collect import collect
+from dpbook.book.run.editions import EDITIONS, place
+from dpbook.book.run.keys import html_key, page_key, stamp_of
+from dpbook.book.run.rendering import render, render_page
+from dpbook.book.run.runner import Job, Outcome, run_pages
+
+TIMES = "seconds.json"
+
+
+def plan(
+    root: Path,
+    out: Path,
+    *,
+    profile: str = "default",
+    overrides: Sequence[tuple[str, str]] = (),
+    only: Sequence[str] = (),
+) -> list[Job]:
+    """One job per page, every parameter checked first: the profile's values, `overrides` on top.
+
+    The latter go to the pages that match a glob in `only` (empty: all) and have the parameter.
+    """
+    pages = find_pages(root)
+    if not pages:
+        raise PageError("there are no pages: notebooks/ holds no notebook")
+    empty: dict[str, dict[str, Any]] = {page.name: {} for page in pages}
+    given = empty | load_profile(root, profile)
+    if strangers := sorted(given.keys() - {page.name for page in pages}):
+        raise PageError(f"profile {profile!r} names a page that does not exist: {strangers[0]}")
+    selected = select(pages, only)
+    for name, text in overrides:
+        takers = [page for page in selected if name in page.parameters]
+        if not takers:
+            where = ", ".join(page.name for page in selected) if only else "any page"
+            known = ", ".join(sorted({known for page in selected for known in page.parameters}))
+            raise ParameterError(f"no parameter {name!r} on {where}; there are {known}")
+        for page in takers:
+            given[page.name][name] = page.parameters[name].parse(text)
+    return [_job(page, given[page.name], root, out) for page in pages]
+
+
+def _job(page: Page, given: Mapping[str, Any], root: Path, out: Path) -> Job:
+    parameters = validate(page, given)
+    try:
+        key = page_key(page, parameters, root)
+    except PageError as error:
+        raise PageError(f"page {page.name}: {error}") from None
+    return Job(page, parameters, key, out / "executed" / "notebooks" / f"{page.name}.ipynb")
+
+
+def build_book(
+    root: Path,
+    out: Path,
+    jobs: Sequence[Job],
+    *,
+    workers: int,
+    timeout: float,
+    profile: str = "default",
+    edition: str = EDITIONS[0],
+) -> int:
+    """Execute the stale pages, check the claims, render an edition; return the exit status."""
+    codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
+    jobs = [*jobs, *([errata.job(codes, root, out)] if codes else [])]
+    with sole_build(root, out):
+        if not execute_stale(jobs, root, out, workers, timeout):
+            problems = collect(out, root)
+            changed = numbers.problems(root, out, profile, None)
+            note(out, profile, "failed" if problems else "moved" if changed else "passed")
+            _list("Claims that disagree with the ledger", problems)
+            _list("Not as kept (`dpbook lock --because '...'` accepts it)", changed)
+            if not problems and not changed and _bring_html_up_to_date(root, out, edition):
+                return 0
+        index = place(out, edition) / "html" / "index.html"
+        before = f"The previous book is unchanged: {index}"
+        print(before if index.is_file() else "No book was built.", file=sys.stderr)
+        return 1
+
+
+def _list(words: str, lines: Sequence[str]) -> None:
+    if lines:
+        print(f"\n{words}:", *(f"  {line}" for line in lines), sep="\n", file=sys.stderr)
+
+
+def execute_stale(
+    jobs: Sequence[Job], root: Path, out: Path, workers: int, timeout: float
+) -> list[Outcome]:
+    """Execute what is stale; those that failed."""
+    stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
+    # The longest first, so that no core waits at the end for one page; new pages before all.
+    took = _times(out / TIMES)
+    stale.sort(key=lambda job: -took.get(job.page.name, float("inf")))
+    print(f"{len(jobs)} pages: {len(stale)} to execute, {len(jobs) - len(stale)} up to date")
+    start = time.perf_counter()
+    outcomes = run_pages(stale, root=root, workers=workers, timeout=timeout)
+    if stale:
+        took |= {one.job.page.name: round(one.seconds, 3) for one in outcomes if not one.error}
+        write_whole(out / TIMES, json.dumps(took, indent=1, sort_keys=True))
+        print(f"executed in {time.perf_counter() - start:.1f} s")
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        _tell(outcome)
+    if failed:
+        print(f"\nfailed: {', '.join(one.job.page.name for one in failed)}", file=sys.stderr)
+    return failed
+
+
+def _times(path: Path) -> dict[str, float]:
+    """Seconds that pages took when they last ran; none if the file is missing or torn."""
+    with contextlib.suppress(ValueError, AttributeError, TypeError):
+        return {name: float(seconds) for name, seconds in read_json(path).items()}
+    return {}
+
+
+def _tell(outcome: Outcome) -> None:
+    """Say what went wrong on a page, and the command that runs just this page again."""
+    job = outcome.job
+    text = f"\nFAILED {job.page.name}, after {outcome.seconds:.1f} s, at {outcome.error}"
+    print(text, file=sys.stderr)
+    if job.page.name != errata.NAME:
+        print(f"run this page again: {rerun_command(job)}", file=sys.stderr)
+
+
+def rerun_command(job: Job) -> str:
+    """The ``dpbook run`` command line for one page at the parameters of a job."""
+    given = (word for name, value in job.overrides.items() for word in ("-p", name, str(value)))
+    return shlex.join(["dpbook", "run", job.page.name, *given])
+
+
+def _bring_html_up_to_date(root: Path, out: Path, edition: str) -> bool:
+    here = place(out, edition)
+    key_file, index = here / "html.key", here / "html" / "index.html"
+    key = html_key(root, out, edition)
+    if index.is_file() and key_file.is_file() and key_file.read_text() == key:
+        print(f"HTML is up to date\nThe book: {index}")
+        return True
+    start = time.perf_counter()
+    print("rendering the HTML ...", flush=True)
+    key_file.unlink(missing_ok=True)
+    if not render(root, out, edition):
+        return False
+    write_whole(key_file, key)
+    print(f"rendered in {time.perf_counter() - start:.1f} s\nThe book: {index}")
+    return True
+
+
+def run_page(
+    root: Path,
+    name: str,
+    overrides: Sequence[tuple[str, str]],
+    *,
+    timeout: float,
+    out: Path | None = None,
+    profile: str = "default",
+    shown: bool = True,
+) -> int:
+    """Execute one page and render it alone, by default in ``_build/run/<page>/<parameters>/``."""
+    page = find_page(root, name)
+    known = page.parameters
+    given = load_profile(root, profile).get(page.name, {})
+    given |= {key: known[key].parse(text) if key in known else text for key, text in overrides}
+    out = out or root / "_build" / "run" / page.name / folder_name(given)
+    job = _job(page, given, root, out)
+    with sole_build(root, out):
+        shutil.rmtree(out / "executed", ignore_errors=True)
+        (outcome,) = run_pages([job], root=root, workers=1, timeout=timeout)
+        if outcome.error:
+            _tell(outcome)
+            return 1
+        at = None if overrides else profile
+        problems = collect(out, root, pages=[page.name])
+        problems += numbers.problems(root, out, at, [page.name])
+        for problem in problems:
+            print(f"  claim not as recorded: {problem}", file=sys.stderr)
+        if not shown:
+            return int(bool(problems))
+        if not render_page(root, out, page.name):
+            return 1
+        html = out / "html" / "notebooks" / f"{page.name}.html"
+        print(f"notebook: {shutil.copy2(job.target, html.parent)}\npage:     {html}")
+        if problems:
+            print("The page is written, but claims did not come out as recorded.", file=sys.stderr)
+        return int(bool(problems))
+
+
+def folder_name(given: Mapping[str, Any]) -> str:
+    """A folder for each set of parameters: ``epsilon=0.25,n_items=6``, or ``published``."""
+    told = ",".join(f"{key}={value}" for key, value in sorted(given.items())) or "published"
+    if re.fullmatch(r"[\w.,=+-]{1,80}", told):
+        return told
+    return hashlib.sha256(told.encode()).hexdigest()[:16]

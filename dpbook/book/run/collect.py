@@ -1,0 +1,130 @@
+"""Gather what the checks of the executed notebooks recorded, and hold it against the ledger."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpbook.book.ledger import strength
+from dpbook.book.ledger.charges import charges
+from dpbook.book.ledger.check import (
+    CERTIFICATE_MIME,
+    CERTIFIED_FOR_ALL,
+    RECORD_FIELDS,
+    RECORD_MIME,
+    record_problems,
+)
+from dpbook.book.ledger.claims import Claim, load_ledger
+from dpbook.book.output import write_whole
+from dpbook.book.pages import named_parameters, outputs, read_notebook
+from dpbook.book.run import typed
+
+#: Checks certificates again; it imports nothing of ours.
+VERIFIER = Path(__file__).resolve().parents[3] / "tools" / "verify_certificate.py"
+#: What only some records have.
+_OPTIONAL = ("bounds", "certificate", "tried", "score")
+
+
+def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
+    """Write all records, sorted, to ``<out>/claims.json``; one line for every disagreement.
+
+    And the certificates to ``<out>/certificates/``, a file for each claim that has one.
+
+    Only the named `pages` are held to account; all, and the completeness of the ledger, when None.
+    """
+    ledger = load_ledger(root / "book" / "claims.yml")
+    names = [source.name for source in (root / "notebooks").glob("*.ipynb")]
+    executed = [out / "executed" / "notebooks" / name for name in names]
+    executed = [path for path in executed if path.is_file()]
+    records = [record for path in executed for record in records_in(path)]
+    for record in records:
+        # The ledger may have been edited after the page ran; its word is the one published.
+        if record["id"] in ledger:
+            record["verdict"] = ledger[record["id"]].verdict
+    records.sort(key=lambda record: (record["id"], record["notebook"]))
+    text = json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(out / "claims.json", text + "\n")
+    write_certificates(out / "certificates", executed)
+    mine = [record for record in records if pages is None or record["notebook"] in pages]
+    found = sorted(ledger_problems(ledger, records, pages))
+    others = {record["id"] for record in records if record not in mine}
+    found += [line for line in refused(out) if line.partition(":")[0] not in others]
+    # only a reader's parameters may leave the hypotheses of a claim, not the book's own
+    own = named_parameters(root) if mine else {}
+    for record in mine:
+        if record["id"] in ledger and record["parameters"] in own.get(record["notebook"], ()):
+            told = strength.problems(record, ledger[record["id"]])
+            if not record["applies"]:
+                told = iter([f"is not tested at the page's own parameters ({record['why']})"])
+            found += [f"{record['id']} ({record['notebook']}): {words}" for words in told]
+    texts = [*(root / "notebooks").glob("*.ipynb"), *(root / "book").rglob("*.md")]
+    held = [path for path in sorted(texts) if pages is None or path.stem in pages]
+    found += [problem for path in held for problem in charges(path, ledger)]
+    return found + typed.problems(root, mine, pages)
+
+
+def records_in(executed: Path) -> Iterator[dict[str, Any]]:
+    """The records in one executed notebook, with its name and its parameters filled in."""
+    notebook = read_notebook(executed)
+    parameters = notebook["metadata"].get("dpbook", {}).get("parameters", {})
+    filled = {"notebook": executed.stem, "parameters": parameters}
+    for _, data in outputs(notebook):
+        if record := data.get(RECORD_MIME):
+            kept = {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
+            # only where there is one: the others' records need not say that they have none
+            yield kept | {key: record[key] for key in _OPTIONAL if key in record}
+
+
+def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
+    """One file for each certificate, named by its claim; what else is there goes."""
+    shown = (data for path in executed for _, data in outputs(read_notebook(path)))
+    made = [data[CERTIFICATE_MIME] for data in shown if CERTIFICATE_MIME in data]
+    found = {certificate["claim"]: certificate for certificate in made}
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*.json"):
+        if path.stem not in found:
+            path.unlink()
+    for claim, certificate in found.items():
+        write_whole(folder / f"{claim}.json", json.dumps(certificate) + "\n")
+
+
+def refused(out: Path) -> list[str]:
+    """What a program that knows nothing of this package does not accept of the certificates."""
+    claims, folder = out / "claims.json", out / "certificates"
+    if not re.search(rf'"(certificate|{CERTIFIED_FOR_ALL})"', claims.read_text(encoding="utf-8")):
+        return []
+    command = [sys.executable, "-I", str(VERIFIER), str(claims), str(folder)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    told = run.stdout.splitlines() or [f"{VERIFIER.name} failed: {run.stderr[-300:]}"]
+    return told if run.returncode else []
+
+
+def ledger_problems(
+    ledger: Mapping[str, Claim], records: Sequence[Mapping[str, Any]], pages: Sequence[str] | None
+) -> Iterator[str]:
+    """Compare all records with the ledger; only problems of `pages` (all when None) are listed."""
+    where: dict[str, list[str]] = {}
+    for record in records:
+        name, page = record["id"], record["notebook"]
+        where.setdefault(name, []).append(page)
+        if pages is not None and page not in pages:
+            continue
+        if (claim := ledger.get(name)) is None:
+            yield f"{name} ({page}): is not in the ledger"
+            continue
+        for problem in record_problems(record, claim):
+            yield f"{name} ({page}): {problem}"
+        if claim.notebook != page:
+            yield f"{name} ({page}): the ledger says it is checked on {claim.notebook}"
+    for name, found in where.items():
+        if len(found) > 1 and (pages is None or set(found) & set(pages)):
+            yield f"{name} ({', '.join(found)}): is checked {len(found)} times"
+    for claim in ledger.values():
+        owed = claim.checked and claim.same_as is None and claim.id not in where
+        if owed and (pages is None or claim.notebook in pages):
+            yield f"{claim.id} ({claim.notebook}): is checked but has no record"

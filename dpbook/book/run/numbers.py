@@ -1,0 +1,367 @@
+"""What the book found, quoted and showed, one place for each number: a build must find it again.
+
+``book/numbers/`` has a file for each page: a line for every claim, reported number, number of a
+sentence and figure, with its value at the profile ``default``, and at ``smoke`` where that is
+another; and a hash of the page's texts.  Numbers keep one digit more than the six that a card
+shows, and may move by half a unit in the sixth, so that no reader sees another number unnoticed.
+A reported table is one line.  Simulated means keep their standard errors: at other parameters the
+two means are compared by Welch's test, with an error probability of `FALSE_ALARM` a table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpbook.book.ledger.check import RECORD_MIME
+from dpbook.book.ledger.claims import raw_entries
+from dpbook.book.output import write_whole
+from dpbook.book.pages import PageError, find_pages, outputs, read_notebook, validate
+from dpbook.book.run import errata
+
+FOLDER = "book/numbers"
+#: In the order of the columns of a file.
+PROFILES = ("default", "smoke")
+REASONS = f"{FOLDER}/reasons.tsv"
+DIGITS = 6
+FALSE_ALARM = 1e-9
+#: A report with more numbers is kept as one line.
+_FEW = 8
+_SPREAD = ("mean", "sd", "sd_between", "runs", "replicates")
+_GLUE = "application/papermill.record/text/plain"
+#: Without powers of ten: the names of a figure's shapes look like them, and would drown the rest.
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
+#: Odd numbers whose multiples have bits without an order, for the signs of three sums.
+_MIXERS = (2654435761, 2246822519, 3266489917)
+#: The texts of a row of the ledger.
+_FIELDS = (
+    *("says", "remark", "scope", "beyond", "spares", "heading", "quote", "printed", "wrong"),
+    *("repair", "reconsider", "where", "labels", "withdrawn", "severity", "failed"),
+)
+
+Record = Mapping[str, Any]
+#: Value of a line by page and name: JSON, of the first column or the second.
+Lines = dict[tuple[str, str], Any]
+
+
+def problems(root: Path, out: Path, profile: str | None, pages: Sequence[str] | None) -> list[str]:
+    """One line for everything that is not as kept; at a reader's own parameters, for the reports.
+
+    A book that keeps nothing, because it has no such folder, has none.
+    """
+    if not (root / FOLDER).is_dir():
+        return []
+    kept, now = load(root), _found(root, out, profile)
+    plain = {page.name: validate(page, {}) for page in find_pages(root)}
+    complete = profile in PROFILES
+    lines = []
+    for page, name in sorted(kept[0].keys() | kept[1].keys() | now.keys()):
+        report = name.startswith("reports ")
+        if (pages is not None and page not in pages) or not (complete or report):
+            continue
+        new = now.get((page, name))
+        other = report and _parameters(out, page) != plain.get(page)
+        column = kept[1] if profile == "smoke" and not report else kept[0]
+        old = column.get((page, name))
+        if old is None and new is None:
+            continue
+        if old is None or new is None:
+            lines.append(f"{page}: {name} is {'new' if old is None else 'gone'}")
+        elif words := difference(old, new, welch=other):
+            lines.append(f"{page}: {name}{words}")
+    return lines
+
+
+def renew(root: Path, out: Path, profile: str, because: str, write: bool = True) -> list[str]:
+    """Write what a build found, for a reason if anything moved; what moved, one line each."""
+    (root / FOLDER).mkdir(exist_ok=True)
+    moved = problems(root, out, profile, None)
+    if not write:
+        return moved
+    if moved and len(because.split()) < 3:
+        raise PageError(
+            f"{len(moved)} lines moved, such as {moved[0][:200]!r}; say why, in three words or "
+            "more: dpbook lock --because '...'"
+        )
+    now, kept = _found(root, out, profile), load(root)
+    if profile == "smoke":  # of a report only the default is kept
+        now |= {at: value for at, value in kept[0].items() if at[1].startswith("reports ")}
+    kept[PROFILES.index(profile)] = now
+    every = sorted(kept[0].keys() | kept[1].keys())
+    files: dict[str, list[str]] = {}
+    for at in every:
+        files.setdefault(at[0], []).append(_line(at[1], *(side.get(at) for side in kept)))
+    for page, lines in files.items():
+        write_whole(root / FOLDER / f"{page}.tsv", "".join(lines))
+    for path in (root / FOLDER).glob("*.tsv"):
+        if path.stem not in files and path != root / REASONS:
+            path.unlink()
+    if moved:
+        day = datetime.datetime.now(datetime.UTC).date().isoformat()
+        shown = ", ".join(line[:60] for line in moved[:4]) + f" ({len(moved)} in all)"
+        path = root / REASONS
+        before = path.read_text(encoding="utf-8") if path.is_file() else ""
+        write_whole(path, f"{before}{day}\t{profile}\t{' '.join(because.split())}\t{shown}\n")
+    return moved
+
+
+def _line(name: str, default: Any, smoke: Any) -> str:
+    """Name and value; the second value only where it is another."""
+    texts = [json.dumps(value, ensure_ascii=False) for value in (default, smoke)]
+    return "\t".join([name, texts[0], *texts[1:][texts[0] == texts[1] :]]) + "\n"
+
+
+def load(root: Path) -> list[Lines]:
+    """What is kept at each profile; empty where nothing is."""
+    return parse({path.stem: path.read_text("utf-8") for path in (root / FOLDER).glob("*.tsv")})
+
+
+def parse(texts: Mapping[str, str]) -> list[Lines]:
+    """The same from the text of each page's file."""
+    kept: list[Lines] = [{}, {}]
+    for page, text in texts.items():
+        for name, *values in (line.split("\t") for line in text.splitlines()):
+            if page != Path(REASONS).stem:
+                for side, value in zip(kept, (values * 2)[:2], strict=True):
+                    try:
+                        found = json.loads(value)
+                    except ValueError:
+                        raise PageError(
+                            f"{FOLDER}/{page}.tsv: {name}: {value!r} is no value"
+                        ) from None
+                    if found is not None:
+                        side[page, name] = found
+    return kept
+
+
+def _found(root: Path, out: Path, profile: str | None) -> Lines:
+    """All lines of a build."""
+    names = [path.name for path in sorted((root / "notebooks").glob("*.ipynb"))]
+    executed = [out / "executed" / "notebooks" / name for name in names]
+    found = gathered([*executed, errata.executed_copy(out)])
+    return found | texts(root) if profile in PROFILES else found
+
+
+def _parameters(out: Path, page: str) -> Any:
+    path = out / "executed" / "notebooks" / f"{page}.ipynb"
+    if not path.is_file():
+        return None
+    return read_notebook(path)["metadata"].get("dpbook", {}).get("parameters", {})
+
+
+def gathered(executed: Iterable[Path]) -> Lines:
+    """What these executed pages found, quote, print and show."""
+    return {
+        (path.stem, name): value
+        for path in executed
+        if path.is_file()
+        for name, value in _of_page(read_notebook(path))
+    }
+
+
+def _of_page(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Name and value: records and their reports, quoted numbers and texts, prints of the rest."""
+    for cell in notebook["cells"]:
+        shown = 0
+        for output, data in outputs({"cells": [cell]}):
+            if record := data.get(RECORD_MIME):
+                yield f"claim {record['id']}", _tested(record)
+                yield from (
+                    (f"reports {record['id']} {name}", value) for name, value in reported(record)
+                )
+            elif _GLUE in data:
+                value: Any = "".join(data[_GLUE])
+                with contextlib.suppress(ValueError):
+                    value = short(float(value))
+                yield f"says {output['metadata']['scrapbook']['name']}", value
+            elif result := data.get(errata.MIME):
+                yield result["name"], _print(result["output"])
+            elif text := _seen(output, data):
+                yield f"shows {cell['id']} {shown}", _print(text)
+                shown += 1
+
+
+def _tested(record: Record) -> list[Any]:
+    """A hash of how a claim was tested; how it came out; what the statements measured; a print of
+    what the twins did, and of the settings."""
+    statements = [entry for entry in record["measured"] if entry["subject"] != "twin"]
+    parts = [entry["parts"] for entry in record["measured"]]
+    how = [
+        [[part.get(k) for k in ("what", "sign", "slack", "entries", "error")] for part in one]
+        for one in parts[:1]
+    ]
+    outcomes = [record.get(k) for k in ("applies", "holds", "repaired", "control", "certificate")]
+    passes = [[part["passes"] for part in one] for one in parts]
+    names = [[entry["subject"], entry["name"]] for entry in record["measured"]]
+    score = record.get("score")
+    tests = [how, outcomes, passes, names, score, sorted(record.get("tried", {}))]
+    values = [short(part["value"]) for entry in statements for part in entry["parts"]]
+    rest = [[p[k] for one in parts for p in one for k in ("value", "limit")], record.get("tried")]
+    return [_hash(json.dumps(tests)), values, _print(json.dumps(rest), compressed=True)[1:]]
+
+
+def reported(record: Record) -> Iterator[tuple[str, Any]]:
+    """Every number that a record reports, a table as one line: a hash of names, and values."""
+    for name, value in record["report"].items():
+        numbers = dict(entries(value))
+        rows = [
+            list(map(short, one)) if len(one) > 1 else short(one[0]) for one in numbers.values()
+        ]
+        if not isinstance(value, list | Mapping):
+            yield name, rows[0]
+        elif len(rows) > _FEW:
+            yield name, [_hash(json.dumps([*numbers])), rows]
+        else:
+            yield from ((f"{name}{at}", row) for at, row in zip(numbers, rows, strict=True))
+
+
+def entries(value: Any, name: str = "") -> Iterator[tuple[str, list[Any]]]:
+    """Every number of a report, by name; of a simulated mean also its standard error and runs."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from entries(item, f"{name}[{_label(item, number)}]")
+    elif isinstance(value, Mapping) and {"mean", "sd_between", "runs"} <= value.keys():
+        runs = int(value["runs"])
+        yield name, [value["mean"], value["sd_between"] / math.sqrt(runs), runs]
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from entries(item, f"{name}.{key}".removeprefix("."))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield name, [value]
+
+
+def _label(item: Any, number: int) -> str:
+    """Which row this is: the settings of a simulated mean, the place of anything else."""
+    if not isinstance(item, Mapping) or "sd_between" not in item:
+        return str(number)
+    return ", ".join(f"{k}={item[k]}" for k in sorted(item) if k not in _SPREAD)
+
+
+def short(value: Any) -> Any:
+    """A number with one digit more than is compared; anything else as it is."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return str(value) if isinstance(value, float) else value
+    value = float(f"{value:.{DIGITS + 1}g}")
+    return int(value) if value.is_integer() and abs(value) < 10.0**DIGITS else value
+
+
+def _seen(output: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+    """The text of what a reader sees of an output: the vector graphic, the table, the words."""
+    for kind in ("image/svg+xml", "text/html", "text/plain"):
+        if kind in data:
+            return "".join(data[kind])
+    return "".join(output.get("text", ""))
+
+
+def _print(text: str, compressed: bool = False) -> list[Any]:
+    """Hash of a text without its numbers; how many these are, and three sums, with mixed signs.
+
+    Mixed, so that a sum is not much larger than the change of a single number; `compressed`, by
+    their logarithms, where they are of all sizes.
+    """
+    pattern = _ANY if compressed else _NUMBER
+    numbers = np.array([float(one) for one in pattern.findall(text)] or [0.0])
+    if compressed:
+        numbers = np.sign(numbers) * np.log1p(1e9 * np.minimum(np.abs(numbers), 1e290))
+    places = np.arange(1, numbers.size + 1, dtype=np.uint64)
+    signs = [np.where(places * np.uint64(mixer) & np.uint64(1 << 20), 1, -1) for mixer in _MIXERS]
+    rounding = 1e-9 * float(np.abs(numbers).sum())
+    sums = [float(numbers @ sign) for sign in signs]
+    sums = [0.0 if abs(one) < rounding else one for one in sums]
+    return [_hash(pattern.sub("#", text)), numbers.size, *map(short, sums)]
+
+
+#: A number of a record, infinities included.
+_ANY = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-?Infinity|-?\binf\b")
+
+
+def texts(root: Path) -> Lines:
+    """A hash of the prose, captions and alternative texts of every page, and of the ledger's."""
+    found = {}
+    for path in sorted((root / "notebooks").glob("*.ipynb")):
+        cells = read_notebook(path)["cells"]
+        words = [
+            "".join(cell["source"]) if cell["cell_type"] == "markdown" else cell["metadata"]
+            for cell in cells
+        ]
+        found[path.stem, "texts"] = _hash(json.dumps(words, sort_keys=True))
+    for path in sorted((root / "book").rglob("*.md")):
+        found["book", str(path.relative_to(root))] = _hash(path.read_text(encoding="utf-8"))
+    ledger = root / "book" / "claims.yml"
+    for entry in raw_entries(ledger) if ledger.is_file() else []:
+        words = [entry.get(field) for field in _FIELDS]
+        found["ledger", entry["id"]] = _hash(json.dumps(words, ensure_ascii=False))
+    return found
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def difference(old: Any, new: Any, welch: bool = False) -> str:
+    """What differs between two values of a line, in words; empty if only rounding does.
+
+    With `welch` simulated means, triples of mean, standard error and runs, may differ by chance.
+    """
+    pairs = dict(_leaves(old)), dict(_leaves(new))
+    moved = []
+    means = _means(old) if welch else {}
+    for at in pairs[0] | pairs[1]:
+        x, y = (side.get(at) for side in pairs)
+        room = 0.0
+        if at in means:
+            if at[-1] != 0:
+                continue
+            room = _room(means[at], _means(new).get(at), len(means) // 3)
+        if not close(x, y, room):
+            place = "".join(f"[{step}]" for step in at)
+            moved.append(f"{place}: {x!r} -> {y!r}"[:300])
+    return "; ".join(moved)
+
+
+def _means(value: Any) -> dict[tuple[int, ...], list[Any]]:
+    """The triples of a line, under the place of each of their three numbers."""
+    rows = value[1] if isinstance(value, list) and len(value) == 2 else None
+    triples = {(1, i): row for i, row in enumerate(rows)} if isinstance(rows, list) else {(): value}
+    found = {at: row for at, row in triples.items() if isinstance(row, list) and len(row) == 3}
+    return {(*at, k): row for at, row in found.items() for k in range(3)}
+
+
+def _room(old: Sequence[Any], new: Sequence[Any] | None, count: int) -> float:
+    """How far two means may lie apart by chance, one of so many."""
+    from scipy.stats import t  # a second, for other parameters than the kept ones
+
+    if new is None:
+        return 0.0
+    quantile = float(t.isf(FALSE_ALARM / (2 * count), min(old[2], new[2]) - 1))
+    return quantile * math.hypot(old[1], new[1])
+
+
+def _leaves(value: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """What is no list, each with its place."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _leaves(item, (*at, number))
+    else:
+        yield at, value
+
+
+def close(old: Any, new: Any, room: float = 0.0) -> bool:
+    """Whether two values are equal, or equal to half a unit in the sixth digit; whole ones are."""
+    if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (old, new)):
+        return repr(old) == repr(new)
+    if old == new or (isinstance(old, int) and isinstance(new, int) and not room):
+        return bool(old == new)
+    largest = max(abs(old), abs(new))
+    return bool(
+        abs(old - new) <= room + 0.5 * 10.0 ** (math.floor(math.log10(largest)) - DIGITS + 1)
+    )

@@ -1,0 +1,244 @@
+"""Execute pages with papermill, several at once.
+
+Kernels run in threads of one process: jupyter_client hands out ports per process, so several
+processes race for the same ones.  A page is written in one step when all of it has run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import signal
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+import nbformat
+import papermill
+from jupyter_client.manager import AsyncKernelManager
+from nbclient.exceptions import CellTimeoutError
+from papermill.exceptions import PapermillExecutionError
+from tqdm import tqdm
+
+from dpbook.book.output import write_whole
+from dpbook.book.pages import Page, outputs
+from dpbook.book.run.keys import environment
+
+TRACEBACK_LINES = 12
+# What goes wrong in a kernel comes back as an exception, and is told once, there.
+logging.getLogger("papermill").setLevel(logging.CRITICAL)
+
+# Kernels x BLAS threads must not exceed the cores; a fixed hash seed keeps set order, and with it
+# everything printed, the same from run to run.
+_ONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+FIXED_ENVIRONMENT = dict.fromkeys((*_ONE, "PYDEVD_DISABLE_FILE_VALIDATION"), "1")
+FIXED_ENVIRONMENT["PYTHONHASHSEED"] = "0"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One page to execute; what `complaint` says of its copy keeps it from being written."""
+
+    page: Page
+    parameters: dict[str, Any]
+    key: str
+    target: Path
+    complaint: Callable[[Mapping[str, Any]], str | None] = lambda notebook: None
+    words: str = ""  # what progress calls it, if not by its page
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The parameters that differ from the defaults; only these are injected."""
+        known = self.page.parameters
+        return {n: v for n, v in self.parameters.items() if v != known[n].coerce(known[n].default)}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a page went: its job, seconds, the error in words if it failed, its longest cell."""
+
+    job: Job
+    seconds: float
+    error: str | None = None
+    longest: float = 0.0  # processor seconds, which other work on the machine does not stretch
+
+
+class _Manager(AsyncKernelManager):
+    """Starts kernels in fixed surroundings, and can end all that are alive."""
+
+    # papermill(cwd=...) would change the directory of all threads
+    surroundings: ClassVar[dict[str, Any]] = {}
+    started: ClassVar[WeakSet[AsyncKernelManager]] = WeakSet()
+    mine: ClassVar[threading.local] = threading.local()  # the one that this thread started
+
+    async def _async_start_kernel(self, **options: Any) -> None:
+        self.started.add(self)
+        self.mine.manager = self
+        await super()._async_start_kernel(**options, **self.surroundings)
+
+    start_kernel = _async_start_kernel
+
+    @classmethod
+    def clock(cls) -> float:
+        """Seconds that this thread's kernel has computed; of the clock where no /proc tells."""
+        if not Path("/proc/self/stat").is_file():
+            return time.perf_counter()
+        try:
+            told = Path(f"/proc/{cls.mine.manager.provisioner.process.pid}/stat").read_text()
+        except (OSError, AttributeError):  # it is not there yet, or no more
+            return 0.0
+        user, system = told.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    @classmethod
+    def end_all(cls) -> None:
+        """End every kernel at once."""
+        for manager in list(cls.started):
+            process = getattr(manager.provisioner, "process", None)
+            if process is not None and process.poll() is None:
+                # it leads its own session, so its group holds its children and nothing of ours
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+def execute(
+    job: Job,
+    timeout: float,
+    stopped: threading.Event,
+    progress: tqdm[Any],
+    surroundings: Mapping[str, str],
+) -> Outcome:
+    """Execute one page; write the executed copy if, and only if, every cell ran."""
+    start = time.perf_counter()
+    numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
+    place, begun, longest = "", 0.0, 0.0
+
+    def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
+        nonlocal place, begun
+        begun = _Manager.clock()
+        if stopped.is_set():  # while the kernel was starting
+            raise InterruptedError
+        number = numbers.get(cell.id, cell_index)
+        place = f"cell {number} (counted from 0) of {job.page.name}.ipynb:\n"
+
+    def end(**_: Any) -> None:
+        nonlocal longest
+        longest = max(longest, _Manager.clock() - begun)
+        progress.update()
+
+    try:
+        notebook = papermill.execute_notebook(
+            nbformat.reads(json.dumps(job.page.notebook), as_version=4),
+            None,
+            parameters=job.overrides,
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+            start_timeout=120,
+            extra_arguments=["--log-level=50"],
+            record_timing=False,
+            timeout_func=lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
+            on_cell_start=begin,
+            on_cell_executed=end,
+            kernel_manager_class=_Manager,
+        )
+        _tidy(notebook)
+        error = job.complaint(notebook)
+    except PapermillExecutionError as failure:
+        # The source of the cell, the end of the trace, and the error, its last line.
+        trace = plain("\n".join(failure.traceback)).strip().splitlines()
+        above = ["  | " + line for line in trace[-TRACEBACK_LINES:-1]]
+        lines = [textwrap.indent(failure.source, "    "), *above]
+        error = place + "\n".join([*lines, f"{failure.ename}: {failure.evalue}"])
+    except CellTimeoutError:
+        error = f"{place}the page took longer than {timeout:g} s, the most that --timeout allows"
+    except Exception as failure:
+        error = place + plain(f"{type(failure).__name__}: {failure}").strip()
+    seconds = time.perf_counter() - start
+    if not error:
+        stamp = {"key": job.key, "parameters": job.parameters, "environment": surroundings}
+        notebook.metadata["dpbook"] = stamp
+        write_whole(job.target, nbformat.writes(notebook))
+    return Outcome(job, seconds, error, longest)
+
+
+def _tidy(notebook: nbformat.NotebookNode) -> None:
+    """Drop times, paths, random ids and addresses: the same run gives the same file."""
+    notebook.metadata.pop("papermill", None)
+    for _, data in outputs(notebook):
+        if "text/plain" in data:  # for example the repr of a table's styler
+            data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", data["text/plain"])
+    for cell in notebook.cells:
+        if "outputs" in cell:
+            cell["outputs"] = _joined(cell["outputs"])
+        empty = () if cell.metadata.get("tags") else ("tags",)  # papermill adds the empty list
+        for entry in ("papermill", "execution", *empty):
+            cell.metadata.pop(entry, None)
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell["id"] = "injected-parameters"
+
+
+def _joined(found: list[Any]) -> list[Any]:
+    """Outputs with what is printed in one piece: where a kernel cuts it is a matter of time."""
+    kept: list[Any] = []
+    for one in found:
+        before = kept[-1] if kept else {}
+        if one["output_type"] == "stream" and before.get("name") == one["name"]:
+            before["text"] += one["text"]
+        else:
+            kept.append(one)
+    return kept
+
+
+def plain(text: str) -> str:
+    """The text without colours and other terminal codes."""
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+
+
+def python_path(root: Path) -> str:
+    """``PYTHONPATH`` with this book before all else."""
+    return os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def run_pages(
+    jobs: Sequence[Job],
+    *,
+    root: Path,
+    workers: int,
+    timeout: float,
+    done: Callable[[Outcome], None] = lambda outcome: None,
+) -> list[Outcome]:
+    """Execute pages in `workers` threads; one that fails does not keep the others from running."""
+    variables = os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
+    _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": variables}
+    here = environment(root)
+    stopped, outcomes = threading.Event(), []
+    cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
+    # on a terminal, a bar counts the cells
+    progress = tqdm(total=cells, unit="cell", leave=False, disable=not sys.stderr.isatty())
+    with progress, ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(execute, job, timeout, stopped, progress, here) for job in jobs]
+        try:
+            for number, future in enumerate(as_completed(futures), start=1):
+                outcomes.append(outcome := future.result())
+                how = f"{'FAILED' if outcome.error else 'ok':>6} {outcome.seconds:7.1f} s"
+                name = outcome.job.words or outcome.job.page.name
+                progress.write(f"  [{number}/{len(jobs)}] {name:<36} {how}")
+                sys.stdout.flush()
+                done(outcome)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            stopped.set()
+            _Manager.end_all()  # the threads notice within a second and end
+            raise
+    return sorted(outcomes, key=lambda outcome: outcome.job.page.name)

@@ -1,0 +1,151 @@
+"""Sphinx extension: boxes of a page: what a paper claims, how the page opens, what to remember."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from myst_nb.core.render import MimeData, NbElementRenderer
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from dpbook.book.ledger.check import RECORD_MIME, record_problems
+from dpbook.book.ledger.claims import Claim
+from dpbook.book.ledger.words import card_html
+from dpbook.book.reading import minutes
+from dpbook.book.sphinx.nodes import around, badge_ref, ledger_of, place, row_uri
+
+
+class ClaimDirective(SphinxDirective):
+    """``{claim} CCW25-T3.3``: a statement of a paper, in the colour of its verdict.
+
+    Several ids may follow each other; the box takes the colour of the first.  The option ``title``
+    says what the statement is about, ``where`` replaces the ledger's place in the paper.
+    """
+
+    has_content = True
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar = {"title": directives.unchanged, "where": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        names, ledger = self.arguments[0].split(), ledger_of(self.env)
+        if unknown := [name for name in names if name not in ledger]:
+            raise self.error(f"claim: {', '.join(unknown)} is not in book/claims.yml")
+        claims = [ledger[name] for name in names]
+        for name in names:
+            self.env.get_domain("claim").note("boxes", name)  # type: ignore[attr-defined]
+        box = nodes.admonition(classes=["claim-box", f"claim-{claims[0].state}"])
+        if any(claim.breaks_privacy for claim in claims):
+            box["classes"].append("claim-privacy")
+        box += self.title(claims)
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+    def title(self, claims: list[Claim]) -> nodes.title:
+        """The place in the paper, what it is about, and the verdicts, each with a link."""
+        where = self.options.get("where") or place(claims[0])
+        targets = [nodes.target("", "", ids=[f"box-{claim.id}"]) for claim in claims]
+        title = nodes.title("", "", *targets, nodes.strong(text=where))
+        if words := self.options.get("title"):
+            children, messages = self.state.inline_text(f" {words}", self.lineno)
+            title += [*children, *messages]
+        for claim in claims:
+            title += [nodes.Text(" "), badge_ref(claim)]
+        return title
+
+
+class PageBox(SphinxDirective):
+    """A box with a title of its own."""
+
+    has_content = True
+    words: ClassVar[str]
+    look: ClassVar[str]
+
+    def run(self) -> list[nodes.Node]:
+        box = nodes.admonition("", nodes.title(text=self.words), classes=[self.look])
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
+class PageOpensDirective(PageBox):
+    """``{page-opens}``: what a reader will learn and needs, and how long the page takes."""
+
+    words, look = "On this page", "page-opens"
+
+    def run(self) -> list[nodes.Node]:
+        (box,) = super().run()
+        path = Path(self.env.doc2path(self.env.docname))
+        if path.suffix == ".ipynb":
+            took = minutes(json.loads(path.read_text("utf-8")))
+            words = nodes.Text(f"About {took} minutes, without exercises.")
+            box += nodes.paragraph("", "", nodes.strong(text="Time. "), words)
+        return [box]
+
+
+class RememberDirective(PageBox):
+    """``{remember}``: what to take away from a page."""
+
+    words, look = "To remember", "page-remember"
+
+
+def explain_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """On ``doctree-resolved``: a link to a term says what it means when it is hovered over."""
+    meanings = glossary(app)
+    for link in doctree.findall(nodes.reference):
+        name = link.get("refid") or link.get("refuri", "").partition("#")[2]
+        if name.startswith("term-") and name in meanings:
+            link["reftitle"] = meanings[name]
+
+
+@lru_cache(maxsize=1)  # every page asks
+def glossary(app: Sphinx) -> dict[str, str]:
+    """The first paragraph of every entry of the glossary, by the id of its term."""
+    if "book/glossary" not in app.env.found_docs:
+        return {}
+    found: dict[str, str] = {}
+    for item in app.env.get_doctree("book/glossary").findall(nodes.definition_list_item):
+        words = item.next_node(nodes.paragraph)
+        for term in item.findall(nodes.term):
+            found |= dict.fromkeys(term["ids"], _plain(words.astext() if words else ""))
+    return found
+
+
+def _plain(words: str) -> str:
+    """A sentence with formulas, for a place that shows no formulas."""
+    for name, letter in (("varepsilon", "ε"), ("varphi", "φ"), ("delta", "δ")):
+        words = words.replace(f"\\{name}", letter)
+    return words
+
+
+class ClaimCard:
+    """Draws the record that a check leaves in a notebook: an entry point of MyST-NB."""
+
+    mime_priority_overrides: ClassVar = [("*", RECORD_MIME, 1)]
+
+    @staticmethod
+    def handle_mime(
+        renderer: NbElementRenderer, data: MimeData, inline: bool
+    ) -> list[nodes.Element] | None:
+        """The card of a claim, with its state in the ledger of today."""
+        if data.mime_type != RECORD_MIME:
+            return None
+        record: dict[str, Any] = data.content
+        env = renderer.renderer.sphinx_env
+        claim = ledger_of(env)[record["id"]]
+        env.get_domain("claim").note("cards", claim.id)
+        beside = row_uri(env, claim.id), around(env, claim)
+        html = card_html(record, claim, record_problems(record, claim), *beside)
+        return [nodes.raw("", html, format="html", classes=["output", "text_html"])]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("claim", ClaimDirective)
+    app.add_directive("page-opens", PageOpensDirective)
+    app.add_directive("remember", RememberDirective)
+    app.connect("doctree-resolved", explain_terms)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

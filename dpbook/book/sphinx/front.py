@@ -1,0 +1,191 @@
+"""Sphinx extension: the finding on the front page, drawn from the ledger and the records."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from jinja2 import Environment, PackageLoader
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from dpbook.book.ledger import words as report
+from dpbook.book.ledger.around import listed
+from dpbook.book.ledger.claims import FIVE, SINCE, Claim
+from dpbook.book.reading import minutes
+from dpbook.book.sphinx.claims import second_machine, second_machine_words
+from dpbook.book.sphinx.nodes import ClaimsDirective, link_to, output_dir, read_json, unknown, warn
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("dpbook.book.sphinx"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+class SummaryDirective(ClaimsDirective):
+    """``{claims-summary}``: how the statements came out, a bar for each paper, one picture."""
+
+    def run(self) -> list[nodes.Node]:
+        ledger, _ = self.load()
+        here, builder = self.env.docname, self.env.app.builder
+        uris = [builder.get_relative_uri(here, f"book/{name}") for name in ("ledger", "next")]
+        html = summary_html(ledger, *uris)
+        rows = second_machine(self.env)
+        told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
+        return [nodes.raw("", html, format="html"), *told]
+
+
+class PageRole(SphinxRole):
+    """``{page}`04-noisy-counts```: a link with number and title; number only after ``!``."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        name = self.text.strip().removeprefix("!")
+        if not Path(self.env.srcdir, "notebooks", f"{name}.ipynb").is_file():
+            return unknown(self, name, f"page: there is no notebooks/{name}.ipynb")
+        link, _ = page_link(self.env, name, number_only=self.text.startswith("!"))
+        return [link], []
+
+
+class ContentsDirective(SphinxDirective):
+    """``{page-list}``: the parts of the book with their pages, numbers and minutes."""
+
+    def run(self) -> list[nodes.Node]:
+        toc = Path(self.env.srcdir, "_toc.yml")
+        self.env.note_dependency(str(toc))
+        found = nodes.definition_list()
+        for part in yaml.safe_load(toc.read_text(encoding="utf-8"))["parts"]:
+            files = [Path(entry["file"]) for entry in part["chapters"]]
+            rows = nodes.bullet_list()
+            for name in [file.name for file in files if file.parts[0] == "notebooks"]:
+                link, notebook = page_link(self.env, name)
+                took = nodes.Text(f" ({minutes(notebook)} min)")
+                rows += nodes.list_item("", nodes.paragraph("", "", link, took))
+            if len(rows):
+                term = nodes.term(text=part["caption"])
+                found += nodes.definition_list_item("", term, nodes.definition("", rows))
+        return [found]
+
+
+def page_link(
+    env: BuildEnvironment, name: str, *, number_only: bool = False
+) -> tuple[nodes.reference, dict[str, Any]]:
+    """A link with the number of a page and the heading of its notebook; and the notebook."""
+    path = Path(env.srcdir, "notebooks", f"{name}.ipynb")
+    env.note_dependency(str(path))
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    heading = "".join(notebook["cells"][0]["source"]).splitlines()[0].removeprefix("#").strip()
+    number = name.partition("-")[0].lstrip("0")
+    uri = env.app.builder.get_relative_uri(env.docname, f"notebooks/{name}")
+    return link_to(number if number_only else f"{number}. {heading}", uri), notebook
+
+
+def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
+    """The finding in words, and a bar for each paper."""
+    claims = [claim for claim in ledger.values() if claim.paper in FIVE]
+    papers = list(dict.fromkeys(claim.paper for claim in claims))
+    later = [claim for claim in ledger.values() if claim.group == SINCE]
+    bars = []
+    for paper in papers:
+        of_paper = [claim for claim in claims if claim.paper == paper and not claim.same_as]
+        bars.append({"paper": paper, "total": len(of_paper), "parts": _parts(of_paper)})
+    shown = {"group": SINCE, "bars": bars, "key": _parts(claims), "ledger": uri, "further": further}
+    template = _TEMPLATES.get_template("front.html.j2")
+    return template.render(shown, words=finding(claims), since=since(later))
+
+
+def finding(claims: Iterable[Claim]) -> str:
+    """What became of the distinct statements of the papers, with the severity of each mistake."""
+    distinct = [claim for claim in claims if claim.same_as is None]
+    count = report.state_counts(distinct)
+    rebuilt = sum(c.rebuilt is not None and c.state in ("holds", "shape-only") for c in distinct)
+    wrong = [claim for claim in distinct if claim.is_mistake]
+    mistakes = [claim for claim in wrong if claim.consequence_of is None]
+    names = {claim.id for claim in wrong}
+    carried = sum(claim.consequence_of in names for claim in wrong)
+    after = len(wrong) - len(mistakes) - carried
+    worst = Counter(str(claim.severity) for claim in mistakes)
+    minor = len(mistakes) - worst["privacy"] - worst["conclusion"]
+    apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
+    return (
+        f"Of {len(distinct)} distinct statements in four papers, one of them in two versions, "
+        f"{count['holds'] + count['holds-loosely']} hold and {count['shape-only']} are rates whose "
+        f"shape holds, {rebuilt} of all these as rebuilt here, since our copy has lost their "
+        f"formulas; {count['definition']} are definitions, and {count['empty']} are true without "
+        f"content as printed. We found {len(mistakes)} mistakes: {worst['privacy']} break a "
+        f"promised privacy guarantee, {worst['conclusion']} change a conclusion, and {minor} are "
+        f"in a proof or a constant; {carried} more statements carry them on"
+        + (f", and {after} a step that is open." if after else ".")
+        + (f" Apart from these, {listed(apart)}." if apart else "")
+    )
+
+
+#: What is counted apart from the mistakes.
+_APART = {
+    "slip": "are slips of wording",
+    "unproved": "are unproved and open",
+    "undecided": "hang on a symbol or a formula that our copy may have lost",
+    "not-judged": "are not judged",
+    "pending": "are not checked yet",
+}
+
+
+def since(claims: list[Claim]) -> str:
+    """What became of the statements of all other papers, in a sentence; empty without any."""
+    counts = report.state_counts(claims)
+    told = [f"{count} {report.STATES[state][1]}" for state, count in counts.items() if count]
+    words = f"Of papers since then the ledger lists {len(claims)} statements: {', '.join(told)}."
+    return words if claims else ""
+
+
+def _parts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
+    """The distinct claims by verdict; of the false ones, also by severity, the gravest first."""
+    kinds = [*(("false-repaired", severity) for severity in report.SEVERITY_HEADINGS)]
+    states = [(state, "") for state in report.STATES]
+    at = states.index(("false-repaired", ""))
+    found = Counter(
+        (c.state, str(c.severity) if c.state == "false-repaired" else "")
+        for c in claims
+        if c.same_as is None
+    )
+    return [
+        {
+            "state": state,
+            "severity": severity,
+            "count": found[state, severity],
+            "mark": report.PRIVACY_MARK[0] if severity == "privacy" else report.STATES[state][0],
+            "words": report.STATES[state][1] + f" ({severity})" * bool(severity),
+        }
+        for state, severity in [*states[:at], *kinds, *states[at:]]
+        if found[state, severity]
+    ]
+
+
+class RecordedRole(SphinxRole):
+    """``{recorded}`CCW25-ALG2 l1_sensitivity .2f```: a number of the records of this build."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        name, key, shape = (*self.text.split(), "g", "g")[:3]
+        records = read_json(self.env, output_dir(self.env.srcdir) / "claims.json") or ()
+        found = {record["id"]: record["report"] for record in records}.get(name)
+        if found is None:
+            warn(f"recorded: {name} has no record in this build", self.env.docname, "missing")
+            return [nodes.literal(text=self.text)], []
+        if key not in found:
+            return unknown(self, self.text, f"recorded: {name} does not report {key}")
+        return [nodes.Text(format(found[key], shape))], []
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("claims-summary", SummaryDirective)
+    app.add_directive("page-list", ContentsDirective)
+    app.add_role("page", PageRole())
+    app.add_role("recorded", RecordedRole())
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
