@@ -167,7 +167,7 @@ def pieces(html: Path, path: str) -> Iterator[str]:
         raise ValueError(f"{path} has no <article>")
     for node in article.select(LEFT_OUT):
         node.decompose()
-    yield from dict.fromkeys(text for text in map(squeeze, article.strings) if len(text) >= _LEAST)
+    yield from (text for text in map(squeeze, article.strings) if len(text) >= _LEAST)
 
 
 def squeeze(text: str) -> str:
@@ -189,12 +189,8 @@ def compare(html: Path, paths: Sequence[str], pdf: Path) -> list[str]:
     """Pieces of these pages of the built book that no page of the PDF holds, nor several."""
     pages = enumerate(PdfReader(pdf).pages, 1)
     whole = squeeze("".join(_body(page.extract_text(), number) for number, page in pages))
-    return [
-        f"{path}: not in the PDF: {text[:80]}"
-        for path in paths
-        for text in pieces(html, path)
-        if text not in whole
-    ]
+    where = {text: path for path in paths for text in pieces(html, path)}  # each is sought once
+    return [f"{where[text]}: not in the PDF: {text[:80]}" for text in where if text not in whole]
 
 
 def _body(text: str, number: int) -> str:
