@@ -115,9 +115,8 @@ def wrong(data: None, order: Order, other: None) -> tuple[float, float]:
 
 def optimal(n: int, k: int, who: str, data: None) -> Callable[[], tuple[float, float]]:
     """Value and gap of the optimal mechanism: by the reduced program, or with every variable."""
-    from dpbook.pages.exact_optimum import optimal_mechanism, unreduced_risk
-
     from dpbook.models import two_level_probabilities
+    from dpbook.optimum import optimal_mechanism, unreduced_risk
 
     rho = two_level_probabilities(n, k, DELTA)
     optimal_mechanism(two_level_probabilities(3, 1, DELTA), 1, epsilon=EPSILON)  # warm-up
