@@ -47,11 +47,10 @@ live: book  ## the book, and beside it what reruns its pages in the reader's bro
 	$(BIN)/dpbook live --edition $(EDITION)
 
 test: lint  ## everything: style, types, unit tests, each notebook at the smoke profile, links
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 	DPBOOK_DATA= $(BIN)/dpbook build --profile smoke --output _build/smoke
 	$(BIN)/python tools/verify_certificate.py _build/smoke/claims.json _build/smoke/certificates
-	$(BIN)/python tools/anchors.py _build/smoke/html
-	$(BIN)/linkchecker --no-status --no-robots _build/smoke/html/index.html
+	$(BIN)/python tools/links.py _build/smoke/html
 	DPBOOK_DATA= $(BIN)/dpbook build --profile smoke --edition student --output _build/smoke
 	$(BIN)/python tools/check_editions.py _build/smoke
 	@echo "make test: all passed"
@@ -60,7 +59,7 @@ quick: $(VENV)/.dev  ## the tests of the science alone: a minute on two cores
 	$(BIN)/python -m pytest -q -n 2 tests --ignore tests/book --ignore tests/pages \
 	    --ignore tests/test_browser.py --ignore tests/test_benchmarks.py
 
-pdf: book $(VENV)/.dev  ## the book as PDF, and each page alone (Chromium prints; PAPER=letter for the other)
+pdf: book $(VENV)/.dev  ## the book as PDF (Chromium prints; PAPER=letter for the other)
 	$(BIN)/python tools/pdf.py --profile $(PROFILE) --paper $(PAPER)
 
 clean:  ## delete what the build made (the environment stays: rm -r .venv)

@@ -339,7 +339,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
         scripts = re.findall(r"<script>(.+?)</script>", page(project, name), re.DOTALL)
         assert len(scripts) == len(set(scripts)), "an inline script is repeated"
         assert page(project, name).count("_static/ledger.js") == 1
-    check = [sys.executable, str(ROOT / "tools" / "anchors.py"), project / "_build" / "html"]
+    check = [sys.executable, str(ROOT / "tools" / "links.py"), project / "_build" / "html"]
     assert subprocess.run(check, check=False).returncode == 0
 
 
