@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from dpbook.book.reading import argument
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "dpbook"
@@ -89,3 +92,26 @@ def test_every_public_name_exists_and_is_documented() -> None:
         for name in getattr(module, "__all__", ()):
             value = getattr(module, name)
             assert not callable(value) or (value.__doc__ or "").strip(), f"{folder.name}.{name}"
+
+
+def test_the_argument_is_on_the_page() -> None:
+    """A reader sees the function that carries the idea, and no bookkeeping."""
+    lines = [argument(json.loads(page.read_text(encoding="utf-8"))) for page in PAGES]
+    assert min(lines) >= 25 and sum(lines) / len(lines) >= 45
+    plumbing = {"source": "import math\n\ncheck(1)\nax.plot(\n    2\n)\nx = 1\n\n# why\nx += 1"}
+    cell = {"cell_type": "code", "metadata": {}} | plumbing
+    folded = cell | {"metadata": {"tags": ["hide-input"]}}
+    start = {"cell_type": "markdown", "source": "```{solution-start} a\n```", "metadata": {}}
+    assert argument({"cells": [cell, folded, start, cell]}) == 2
+
+
+def test_no_file_of_the_package_is_longer_than_a_reader_keeps_in_mind() -> None:
+    for module in PACKAGE.rglob("*.py"):
+        assert len(module.read_text(encoding="utf-8").splitlines()) <= 450, module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_call_of_check_is_folded(page: Path) -> None:
+    for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code" and re.search(r"(?m)^\s*check\(", "".join(cell["source"])):
+            assert "hide-input" in cell["metadata"].get("tags", ()), cell["id"]
