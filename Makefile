@@ -6,24 +6,20 @@ PROFILE ?= default
 EDITION ?= teacher
 PAPER   ?= a4
 ARGS    ?=
-SEED    ?= 2
-SAMPLE  ?= 400
 
 VENV := .venv
 BIN  := $(VENV)/bin
-CODE := dpbook tests notebooks $(wildcard tools benchmarks)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book live live-check test lint check-pages mutants random-mutants grid twice matrix house bench pdf clean certificate release-files
+.PHONY: help book live test quick pdf clean
 
 help:  ## show this help
 	@echo "make TARGET, where TARGET is"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | \
-	    awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-8s %s\n", $$1, $$2 }'
 	@echo "book and live take EDITION=teacher|student: solutions folded, or left out;"
 	@echo "book takes PROFILE=smoke|default|paper and ARGS=\"--only '04-*' -p epsilon 0.5\";"
-	@echo "every target takes PYTHON=python3.12, used when .venv is made."
+	@echo "every target takes PYTHON=python3.12, used when .venv is made. MAINTAINING.md has more."
 
 # What is installed: wheels, which run nothing while they are installed, of the hashes that we know.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
@@ -39,82 +35,34 @@ $(VENV)/.made: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
+# What tests and tools need beside it.
+$(VENV)/.dev: $(VENV)/.made requirements-dev.lock
+	$(INSTALL) -r requirements-dev.lock
+	@touch $@
+
 book: $(VENV)/.made  ## build the book: execute what changed, check the claims, write the HTML
 	$(BIN)/dpbook build --profile $(PROFILE) --edition $(EDITION) $(ARGS)
 
 live: book  ## the book, and beside it what reruns its pages in the reader's browser
 	$(BIN)/dpbook live --edition $(EDITION)
 
-live-check:  ## every claim a second time, in a browser, against the records of the book
-	test -f _build/html/live/build.json || $(MAKE) live ARGS=
-	$(BIN)/python tools/live_check.py $(ARGS)
-
-pdf: book  ## the book as PDF, and each page alone (Chromium prints; ARGS goes to the book)
-	$(BIN)/python tools/pdf.py --profile $(PROFILE) --paper $(PAPER)
-
-lint: $(VENV)/.made  ## style of code and notebooks, types
-	$(BIN)/ruff check $(CODE)
-	$(BIN)/ruff format --check $(CODE)
-	$(BIN)/mypy
-	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
-	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
-
-test: lint $(VENV)/.axe  ## everything: style, types, unit tests, each notebook at the smoke profile, links
-	$(BIN)/python -m pytest --cov --cov-report=term
+test: lint  ## everything: style, types, unit tests, each notebook at the smoke profile, links
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 	DPBOOK_DATA= $(BIN)/dpbook build --profile smoke --output _build/smoke
 	$(BIN)/python tools/verify_certificate.py _build/smoke/claims.json _build/smoke/certificates
-	$(BIN)/python tools/linkcheck.py _build/smoke/html
+	$(BIN)/python tools/links.py _build/smoke/html
 	DPBOOK_DATA= $(BIN)/dpbook build --profile smoke --edition student --output _build/smoke
 	$(BIN)/python tools/check_editions.py _build/smoke
 	@echo "make test: all passed"
 
-# A script to run in a browser, and operators that make mutants, each without what its package
-# would bring along.
-$(VENV)/.axe: $(VENV)/.made tools/requirements.txt
-	$(INSTALL) --no-deps -r tools/requirements.txt
-	@touch $@
+quick: $(VENV)/.dev  ## the tests of the science alone: a minute on two cores
+	$(BIN)/python -m pytest -q -n 2 tests --ignore tests/book --ignore tests/pages \
+	    --ignore tests/test_browser.py --ignore tests/test_benchmarks.py
 
-check-pages: $(VENV)/.axe  ## what needs a browser: formulas, figures, accessibility (axe), no other host
-	test -f _build/html/index.html || $(MAKE) book
-	$(BIN)/python tools/check_pages.py
-
-certificate: book  ## what this build found, where and when, to publish with it
-	$(BIN)/dpbook certificate
-
-release-files: book  ## the files of a version: package, notebooks, claims, certificate, PDF if made
-	rm -rf _build/release
-	mkdir -p _build/release
-	$(BIN)/dpbook certificate
-	cp _build/html/downloads/* _build/claims.json _build/certificate.json _build/release
-	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
-	ls -l _build/release
-
-house: $(VENV)/.made  ## the package in numbers: lines, public names, which pages use each
-	$(BIN)/python tools/house.py
-
-grid: $(VENV)/.made  ## every page at the ends of its parameters and at 20 seeds (hours; resumes)
-	$(BIN)/python tools/grid.py $(ARGS)
-
-mutants: $(VENV)/.made  ## would the checks notice? seeded defects, one after the other (an hour)
-	$(BIN)/python tools/mutants.py --summary book/trust/mutants.json $(ARGS)
-
-random-mutants: $(VENV)/.axe  ## mutants of what privacy rests on, drawn at random (SEED, SAMPLE; an hour)
-	$(BIN)/python tools/random_mutants.py --seed $(SEED) --sample $(SAMPLE) \
-	    --summary book/trust/random_mutants.json $(ARGS)
-
-twice: $(VENV)/.made  ## two builds in other folders and surroundings: the same bytes?
-	$(BIN)/python tools/twice.py $(ARGS)
-
-matrix: $(VENV)/.made  ## the science under the Pythons that are here, lowest and latest dependencies
-	$(BIN)/python tools/matrix.py $(ARGS)
-
-# The peers are wanted here only; the pins of the environment hold for what they bring along.
-$(VENV)/.bench: $(VENV)/.made benchmarks/requirements.lock
-	$(INSTALL) -r benchmarks/requirements.lock
-	@touch $@
-
-bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targets
-	$(BIN)/python -m benchmarks.run --output _build/bench.json
+pdf: book $(VENV)/.dev  ## the book as PDF (Chromium prints; PAPER=letter for the other)
+	$(BIN)/python tools/pdf.py --profile $(PROFILE) --paper $(PAPER)
 
 clean:  ## delete what the build made (the environment stays: rm -r .venv)
 	rm -rf _build
+
+include maintain.mk

@@ -1,105 +1,40 @@
-"""Rank aggregation against its peers, or against a limit in seconds.
-
-As a process, ``python -m benchmarks.aggregation KIND WHO REPEATS RESULT``, it does one task a few
-times, saves what came out and prints JSON.
-"""
+"""Rank aggregation against prefsampling and corankco, or against a limit in seconds."""
 
 from __future__ import annotations
 
-import argparse
-import importlib
-import json
-import os
-import resource
-import subprocess
-import sys
-import tempfile
-import time
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.table import compare
+from benchmarks.harness import LIMIT, Task
+from dpbook.data import Rankings
+from dpbook.estimators import kemeny_ranking, kwiksort_rankings, pairwise_counts
+from dpbook.models import mallows_expected_distance, mallows_rankings
+from dpbook.privacy import WholeRanking
+from dpbook.rankers import NoisyPairs, PairResponses
 
-LIMIT = "time limit"
-MODULES = {
-    "ours": "ours_aggregation",
-    "prefsampling": "peer_prefsampling",
-    "corankco": "peer_corankco",
-    "Python loop": "peer_loop",
-}
+Places = NDArray[np.int64]
+Work = Callable[[], Any]
 USERS, ITEMS, PHI = 5000, 45, 0.9  # of the samples and the counts
 VOTERS, SPREAD = 100, 0.98  # of the exact Kemeny rankings
-SAMPLING_ERROR = 5.0  # standard errors allowed between a sample and the theory
-# Table 3 of YLL: its solutions, and users and items of its columns (SUSHI has 5000 x 10 as well).
-SOLUTIONS = ("KwikSort", "DP-KwikSort", "LDP-KwikSort:RR", "LDP-KwikSort:Lap")
+MEAN = mallows_expected_distance(ITEMS, PHI)  # of a sample from the centre
+TOLERANCE = 0.0104  # five standard errors of a sample's mean distance, relative to MEAN
+# Users and items of the columns of YLL's Table 3 (SUSHI has 5000 x 10 as well).
 COLUMNS = ((795, 4), (793, 4), (5000, 5), (5000, 10), (5000, 15), (5000, 30), (5000, 45))
+#: Its solutions, with the randomiser of the local ones.
+SOLUTIONS = {
+    **dict.fromkeys(("KwikSort", "DP-KwikSort"), ""),
+    **{"LDP-KwikSort:RR": "response", "LDP-KwikSort:Lap": "laplace"},
+}
 COLUMN_LIMIT = 0.1  # seconds; the shortest time printed for a local solution is longer
 
 
-@dataclass(frozen=True)
-class Task:
-    """One line of the table.
-
-    Attributes
-    ----------
-    name : str
-        Words of the table.
-    kind : str
-        What is done, and how its result is checked: "sample", "count", "kemeny", "bound", "local",
-        or a solution of Table 3 with users and items, "KwikSort 795 x 4".
-    peer : str
-        A key of `MODULES`, or `LIMIT`.
-    target : float
-        Smallest allowed ratio of the peer's time, or of the limit, to ours.
-    repeats : tuple of int
-        Timed runs in each process: ours, the peer's.
-    limit_s : float
-        The limit where there is no peer.
-    rounds : int
-        Processes of each side, taking turns.
-    """
-
-    name: str
-    kind: str
-    peer: str
-    target: float
-    repeats: tuple[int, int]
-    limit_s: float = 0.0
-    rounds: int = 5
-
-
-TASKS = (
-    Task("5000 Mallows rankings of 45 items", "sample", "prefsampling", 500, (40, 1), rounds=3),
-    Task("pairwise counts, 5000 rankings of 45", "count", "Python loop", 200, (60, 3)),
-    Task("pairwise counts, 5000 rankings of 45", "count", "corankco", 50, (60, 10)),
-    Task("exact Kemeny, 4 profiles, 20 items", "kemeny", "corankco", 100, (20, 1), rounds=3),
-    Task("exact Kemeny, 4 profiles, 45 items", "bound", LIMIT, 1, (5, 0), 1.0, 3),
-    Task("LDP-KwikSort, 5000 agents, 45 items", "local", LIMIT, 1, (100, 0), 1e-3),
-    *(
-        Task(f"Table 3: {kind}", kind, LIMIT, 1, (5, 0), COLUMN_LIMIT, 1)
-        for users, items in COLUMNS
-        for kind in (f"{solution} {users} x {items}" for solution in SOLUTIONS)
-    ),
-)
-
-
-def column(kind: str) -> tuple[str, int, int]:
-    """Solution, users and items of a kind; whatever is not of Table 3 has the sizes of the rest."""
-    solution, *sizes = kind.replace(" x ", " ").split()
-    users, items = map(int, sizes) if sizes else (USERS, 20 if kind == "kemeny" else ITEMS)
-    return solution, users, items
-
-
-def draw(kind: str, seed: int = 20256) -> NDArray[np.int64]:
+def draw(profiles: int, users: int, items: int, phi: float, seed: int = 20256) -> Places:
     """Rankings as positions, shape (profiles, users, items), by the harness's own insertion."""
     rng = np.random.default_rng(seed)
-    _, users, items = column(kind)
-    exact = kind in ("kemeny", "bound")
-    profiles, users, phi = (4, VOTERS, SPREAD) if exact else (1, users, PHI)
     positions = np.empty((profiles, users, items), dtype=np.int64)
     for row in positions.reshape(-1, items):
         order: list[int] = []
@@ -111,106 +46,120 @@ def draw(kind: str, seed: int = 20256) -> NDArray[np.int64]:
     return positions
 
 
-def measure(task: Task) -> dict[str, Any]:
-    """Alternate ours and the peer, each in its own process; return a row of the table."""
-    ours, theirs = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder, "data.npy")
-        np.save(data, draw(task.kind))
-        for _ in range(task.rounds):
-            ours.append(work(task, "ours", task.repeats[0], data))
-            if task.peer != LIMIT:
-                theirs.append(work(task, task.peer, task.repeats[1], data))
-    errors = [error(task.kind, result) for _, result in ours]
-    apart = [0.0]
-    if task.kind == "sample":
-        apart = [error(task.kind, result) for _, result in theirs]
-    elif theirs:
-        apart = [float(np.abs(ours[0][1] - result).max()) for _, result in theirs]
-    peer_s = [found["seconds"] for found, _ in theirs] or [task.limit_s] * len(ours)
-    return compare(
-        task.name,
-        task.peer,
-        ([found["seconds"] for found, _ in ours], peer_s),
-        (float(np.max(errors)), float(np.max(apart))),
-        target=task.target,
-        tolerance=tolerance(task.kind),
-        peak_mb=max(found["peak_mb"] for found, _ in ours),
-    )
+# Ours and the peers', from positions of shape (profiles, users, items).
 
 
-def tolerance(kind: str) -> float:
-    """Largest allowed error; samples have a sampling error, all else is exact."""
-    if kind != "sample":
-        return 0.0
-    mean, variance = distance_moments(ITEMS, PHI)
-    return SAMPLING_ERROR * float(np.sqrt(variance / USERS)) / mean
+def sample(data: Places) -> Work:
+    rng = np.random.default_rng(1)
+    return lambda: mallows_rankings(USERS, ITEMS, phi=PHI, rng=rng)
 
 
-def error(kind: str, result: NDArray[Any]) -> float:
-    """What is wrong with a result, in the units of the table."""
-    if kind == "sample":  # relative error of the mean distance; infinite unless all are rankings
-        if (np.sort(result, axis=1) != np.arange(ITEMS)).any():
-            return float("inf")
-        rows = [np.triu(row[:, None] > row, 1).sum() for row in result]
-        mean, _ = distance_moments(ITEMS, PHI)
-        return abs(float(np.mean(rows)) / mean - 1)
-    if kind == "bound":  # gap between the ranking and the certified bound, each (cost, lower)
-        return float((result[:, 0] - result[:, 1]).max())
-    solution, _, items = column(kind)
-    if kind == "local" or solution in SOLUTIONS:
-        return 0.0 if sorted(result.tolist()) == list(range(items)) else float("inf")
-    return 0.0  # compared with the peer's
+def sample_prefsampling(data: Places) -> Work:
+    from prefsampling.ordinal import mallows
+
+    # The distance of a list to the identity is that of its positions: no conversion is needed.
+    return lambda: mallows(USERS, ITEMS, PHI, seed=1)
 
 
-def distance_moments(items: int, phi: float) -> tuple[float, float]:
-    """Mean and variance of a Mallows ranking's distance from its centre."""
-    mean = variance = 0.0
-    for item in range(items):
-        steps = np.arange(item + 1)
-        law = np.power(phi, steps) / np.power(phi, steps).sum()
-        mean += float(law @ steps)
-        variance += float(law @ steps**2 - (law @ steps) ** 2)
-    return mean, variance
+def count(data: Places) -> Work:
+    rankings = Rankings(data.shape[-1], data[0])  # checked once, as the peer's data set is
+    return lambda: pairwise_counts(rankings)
 
 
-def work(task: Task, who: str, repeats: int, data: Path) -> tuple[dict[str, float], NDArray[Any]]:
-    """Run one process; return what it printed and what it saved."""
-    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    result = data.with_name("result.npy")
-    command = [sys.executable, "-m", "benchmarks.aggregation", task.kind, who, str(repeats)]
-    done = subprocess.run(
-        [*command, str(data), str(result)],
-        env={**os.environ, **dict.fromkeys(threads, "1")},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found, np.load(result)
+def count_corankco(data: Places) -> Work:
+    from corankco.algorithms.pairwisebasedalgorithm import PairwiseBasedAlgorithm as Algorithm
+    from corankco.scoringscheme import ScoringScheme
+
+    scheme = ScoringScheme.get_pseudodistance_scoring_scheme_p(1.0)  # Kendall on full rankings
+    positions = np.ascontiguousarray(data[0].T)
+    # What it costs to put i after j is the number of users who put i before j; i = j is no pair.
+    pairs = 1 - np.eye(len(positions), dtype=int)
+    return lambda: Algorithm.pairwise_cost_matrix(positions, scheme)[:, :, 1] * pairs
 
 
-def main() -> None:
-    """Do one task."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=sorted({task.kind for task in TASKS}))
-    parser.add_argument("who", choices=MODULES)
-    parser.add_argument("repeats", type=int)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("result", type=Path, help="where to save what came out")
-    options = parser.parse_args()
-    module = importlib.import_module(f"benchmarks.{MODULES[options.who]}")
-    run = module.prepare(options.kind, np.load(options.data))
-    result = run()
-    seconds = []
-    for _ in range(options.repeats):
-        start = time.perf_counter()
-        result = run()
-        seconds.append(time.perf_counter() - start)
-    np.save(options.result, np.asarray(result))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": float(np.median(seconds)), "peak_mb": peak}))
+def kemeny(data: Places) -> Work:
+    def run() -> list[tuple[float, float]]:
+        fits = [kemeny_ranking(pairwise_counts(profile)) for profile in data]
+        return [(fit.cost, fit.lower) for fit in fits]
+
+    return run
 
 
-if __name__ == "__main__":
-    main()
+def kemeny_corankco(data: Places) -> Work:
+    from corankco.algorithms.exact.exactalgorithmpulp import ExactAlgorithmPulp
+    from corankco.dataset import Dataset
+    from corankco.scoringscheme import ScoringScheme
+
+    scheme = ScoringScheme.get_pseudodistance_scoring_scheme_p(1.0)
+    orders = [[[{int(item)} for item in order] for order in np.argsort(one)] for one in data]
+    profiles = [Dataset.from_raw_list(one) for one in orders]
+
+    def run() -> list[tuple[float, float]]:
+        solver = ExactAlgorithmPulp()
+        fits = [solver.compute_consensus_rankings(one, scheme, True) for one in profiles]
+        return [(fit.kemeny_score, fit.kemeny_score) for fit in fits]
+
+    return run
+
+
+def solution(name: str, data: Places) -> Work:
+    """A solution of YLL's Table 3, from the people's rankings to the common one."""
+    rng, unit = np.random.default_rng(1), WholeRanking(data.shape[-1])
+    if name == "KwikSort":
+        return lambda: kwiksort_rankings(pairwise_counts(data[0]), rng=rng)
+    if name == "DP-KwikSort":
+        ranker = NoisyPairs.private(1.0, unit)
+        return lambda: ranker.sample(pairwise_counts(data[0]), rng=rng)
+    local = PairResponses.private(1.0, unit, mechanism=SOLUTIONS[name])
+    return lambda: local.sample(data[0], rng=rng)
+
+
+# What may be wrong with results: of data, ours and the peer's, the error of each.
+
+
+def off_the_mean(data: Places, *results: NDArray[Any]) -> list[float]:
+    """Relative error of the mean distance; infinite unless all are rankings."""
+    means = [np.mean([np.triu(row[:, None] > row, 1).sum() for row in one]) for one in results]
+    fits = [(np.sort(one, axis=1) == np.arange(ITEMS)).all() for one in results]
+    return [abs(m / MEAN - 1) if fit else np.inf for m, fit in zip(means, fits, strict=True)]
+
+
+def apart(data: Places, one: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
+    """Largest difference of the two."""
+    return 0.0, float(np.abs(one - other).max())
+
+
+def gap(data: Places, one: NDArray[Any], other: None = None) -> tuple[float, float]:
+    """Between the cost of a ranking and its certified bound."""
+    return float((one[:, 0] - one[:, 1]).max()), 0.0
+
+
+def no_ranking(data: Places, one: NDArray[Any], other: None = None) -> tuple[float, float]:
+    """Infinite unless it ranks the items."""
+    return (0.0 if sorted(one.tolist()) == list(range(data.shape[-1])) else np.inf), 0.0
+
+
+PEOPLE = partial(draw, 1, USERS, ITEMS, PHI)
+TASKS = (
+    Task(f"{USERS} Mallows rankings of {ITEMS} items", "prefsampling",
+         {"ours": sample, "prefsampling": sample_prefsampling},
+         off_the_mean, 500, TOLERANCE, PEOPLE, (40, 1), 3),
+    Task(f"pairwise counts, {USERS} rankings of {ITEMS}", "corankco",
+         {"ours": count, "corankco": count_corankco},
+         apart, 50, 0.0, PEOPLE, (60, 10)),
+    Task("exact Kemeny, 4 profiles, 20 items", "corankco",
+         {"ours": kemeny, "corankco": kemeny_corankco},
+         apart, 100, 0.0, partial(draw, 4, VOTERS, 20, SPREAD), (20, 1), 3),
+    Task(f"exact Kemeny, 4 profiles, {ITEMS} items", LIMIT, {"ours": kemeny},
+         gap, 1, 0.0, partial(draw, 4, VOTERS, ITEMS, SPREAD), (5, 0), 3, limit_s=1.0),
+    Task(f"LDP-KwikSort, {USERS} agents, {ITEMS} items", LIMIT,
+         {"ours": partial(solution, "LDP-KwikSort:RR")},
+         no_ranking, 1, 0.0, PEOPLE, (100, 0), limit_s=1e-3),
+    *(
+        Task(f"Table 3: {name} {users} x {items}", LIMIT, {"ours": partial(solution, name)},
+             no_ranking, 1, 0.0, partial(draw, 1, users, items, PHI), (5, 0), 1,
+             limit_s=COLUMN_LIMIT)
+        for users, items in COLUMNS
+        for name in SOLUTIONS
+    ),
+)  # fmt: skip

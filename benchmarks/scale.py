@@ -1,30 +1,19 @@
-"""Large sizes: seconds and peak memory, once each, in a process of its own.
-
-    python -m benchmarks.scale NAME
-
-runs one of them and prints what it found as JSON.  Data are drawn before the clock starts, and
-count for the memory.
-"""
+"""Large sizes, once each, whose data, drawn before, count for the memory; the optimal mechanism."""
 
 from __future__ import annotations
 
-import json
-import os
-import resource
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.aggregation import LIMIT
-from benchmarks.table import compare
+from benchmarks.harness import LIMIT, Task
 from dpbook.data import Comparisons
 from dpbook.estimators import kendall_distance, ranks_from_scores
 from dpbook.privacy import Edge, Person, WholeRanking
@@ -41,23 +30,12 @@ from dpbook.rankers import (
 MODELS, VOTES, PER_PERSON = 350, 1_500_000, 20
 PEOPLE, ITEMS = 1_000_000, 100
 LINES = 10_000_000
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ACCURACY, DELTA, EPSILON = 1e-8, 0.3, 1.0  # of the optimal mechanism
+SEED = 20261
 Order = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Size:
-    """One line of the table: how it is made and run, and its limits."""
-
-    name: str
-    work: Callable[[np.random.Generator], Callable[[], Order]]
-    truth: int  # the right order is 0, 1, ..., so many items
-    limit_s: float
-    limit_mb: float = 1000.0
-    tolerance: float = 0.1  # share of pairs that may come out the wrong way
-
-
-def votes(rng: np.random.Generator, count: int = VOTES) -> tuple[Order, Order]:
+def votes(rng: np.random.Generator, count: int) -> tuple[Order, Order]:
     """Winners and losers of a Bradley-Terry model of models 0, the best, to 349."""
     first = rng.integers(0, MODELS, count)
     second = (first + rng.integers(1, MODELS, count)) % MODELS
@@ -66,57 +44,47 @@ def votes(rng: np.random.Generator, count: int = VOTES) -> tuple[Order, Order]:
     return np.where(wins, first, second), np.where(wins, second, first)
 
 
-def leaderboard(kind: str, unit: str) -> Callable[[np.random.Generator], Callable[[], Order]]:
+def leaderboard(ranker: str, unit: Person | Edge, data: None) -> Callable[[], Order]:
     """From the votes to the ranking, at epsilon = 1 for a vote or for a person of twenty votes."""
+    rng = np.random.default_rng(SEED)
+    winner, loser = votes(rng, VOTES)
+    person = isinstance(unit, Person)
+    user = np.repeat(np.arange(VOTES // PER_PERSON), PER_PERSON) if person else None
 
-    def work(rng: np.random.Generator) -> Callable[[], Order]:
-        winner, loser = votes(rng)
-        user = np.repeat(np.arange(VOTES // PER_PERSON), PER_PERSON) if unit == "person" else None
-        who = Person(MODELS, PER_PERSON) if unit == "person" else Edge(MODELS)
+    def run() -> Order:
+        data = Comparisons(MODELS, winner, loser, user)
+        if ranker == "noisy counts":
+            return NoisyCounts.private(1.0, unit).sample(data, rng=rng)
+        if ranker == "perturbed MLE":
+            return PerturbedMle.private(1.0, unit).sample(data, rng=rng)
+        local = FlippedAnswers.private(1.0, Edge(MODELS, exchange=False))
+        table = data.win_matrix()
+        reports = local.release(table, local.noise(rng=rng, data=table))
+        fit = debiased_mle(local.debias(reports), gamma=1.0)
+        return ranks_from_scores(fit.theta, rng=None)
 
-        def run() -> Order:
-            data = Comparisons(MODELS, winner, loser, user)
-            if kind == "counts":
-                return NoisyCounts.private(1.0, who).sample(data, rng=rng)
-            if kind == "mle":
-                return PerturbedMle.private(1.0, who).sample(data, rng=rng)
-            local = FlippedAnswers.private(1.0, Edge(MODELS, exchange=False))
-            table = data.win_matrix()
-            reports = local.release(table, local.noise(rng=rng, data=table))
-            fit = debiased_mle(local.debias(reports), gamma=1.0)
-            return ranks_from_scores(fit.theta, rng=None)
-
-        return run
-
-    return work
+    return run
 
 
-def rankings(rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Noisy copies of one order, places in bytes: (people, items)."""
+def local(ranker: str, data: None) -> Callable[[], Order]:
+    """From everybody's ranking to the common one, without a curator, at epsilon = 4."""
+    rng, unit = np.random.default_rng(SEED), WholeRanking(ITEMS)
+    # noisy copies of one order, places in bytes: (people, items)
     table = np.empty((PEOPLE, ITEMS), dtype=np.uint8)
-    places = np.arange(ITEMS, dtype=np.uint8)[None]
     for part in np.array_split(table, 200):
         seen = np.arange(ITEMS) + 15 * rng.standard_normal(part.shape, dtype=np.float32)
+        places = np.arange(ITEMS, dtype=np.uint8)[None]
         np.put_along_axis(part, seen.argsort(axis=1), places, axis=1)
-    return table
+    if ranker == "LDP-KwikSort":
+        pairs = PairResponses.private(4.0, unit, queries=best_queries(4.0))
+        return lambda: pairs.sample(table, rng=rng)
+    asker = OneQuestion.private(4.0, unit, groups=2000)
+    return lambda: asker.sample(table, rng=rng)
 
 
-def local(kind: str) -> Callable[[np.random.Generator], Callable[[], Order]]:
-    """From everybody's ranking to the common one, without a curator, at epsilon = 4."""
-
-    def work(rng: np.random.Generator) -> Callable[[], Order]:
-        table, unit = rankings(rng), WholeRanking(ITEMS)
-        if kind == "KwikSort":
-            ranker = PairResponses.private(4.0, unit, queries=best_queries(4.0))
-            return lambda: ranker.sample(table, rng=rng)
-        asker = OneQuestion.private(4.0, unit, groups=2000)
-        return lambda: asker.sample(table, rng=rng)
-
-    return work
-
-
-def ranked_file(rng: np.random.Generator) -> Callable[[], Order]:
+def ranked_file(data: None) -> Callable[[], Order]:
     """The command `dpbook rank` on ten million lines: person, winner, loser."""
+    rng = np.random.default_rng(SEED)
     folder = tempfile.TemporaryDirectory(prefix="dpbook-scale-")  # goes with what is returned
     answers, out = Path(folder.name, "answers.csv"), Path(folder.name, "ranking.csv")
     with answers.open("w", encoding="utf-8") as file:
@@ -129,75 +97,70 @@ def ranked_file(rng: np.random.Generator) -> Callable[[], Order]:
 
     def run() -> Order:
         how = ["--protect", "person", "--epsilon", "1", "--max-answers", str(PER_PERSON)]
-        how += ["--repeats", "keep"]
-        command = [sys.executable, "-m", "dpbook", "rank", str(answers), *how, "--out", str(out)]
+        how += ["--repeats", "keep", "--out", str(out)]
+        command = [sys.executable, "-m", "dpbook", "rank", str(answers), *how]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder.name)
         lines = out.read_text(encoding="utf-8").splitlines()
         names = [cell for line in lines for cell in line.split(",") if cell[:1] == "m"]
-        listed = [int(name[1:]) for name in names if name[1:].isdecimal()]
-        return np.argsort(listed)
+        return np.argsort([int(name[1:]) for name in names if name[1:].isdecimal()])
 
     return run
 
 
-SIZES = (
-    Size(f"noisy counts, {MODELS} models, 1.5e6 votes, one vote protected",
-         leaderboard("counts", "vote"), MODELS, 5),
-    Size(f"noisy counts, {MODELS} models, 1.5e6 votes, a person protected",
-         leaderboard("counts", "person"), MODELS, 5),
-    Size(f"perturbed MLE, {MODELS} models, 1.5e6 votes, one vote protected",
-         leaderboard("mle", "vote"), MODELS, 5),
-    Size(f"perturbed MLE, {MODELS} models, 1.5e6 votes, a person protected",
-         leaderboard("mle", "person"), MODELS, 5),
-    Size(f"debiased MLE, {MODELS} models, 1.5e6 votes randomised one by one",
-         leaderboard("debiased", "vote"), MODELS, 5),
-    Size(f"LDP-KwikSort, 1e6 people, {ITEMS} items", local("KwikSort"), ITEMS, 60),
-    Size(f"one question each, 1e6 people, {ITEMS} items", local("asked"), ITEMS, 60),
+def wrong(data: None, order: Order, other: None) -> tuple[float, float]:
+    """Share of pairs in another order than that of the data, which is 0, 1, ..."""
+    n = len(order)
+    return int(kendall_distance(order, np.arange(n))) / (n * (n - 1) / 2), 0.0
+
+
+def optimal(n: int, k: int, who: str, data: None) -> Callable[[], tuple[float, float]]:
+    """Value and gap of the optimal mechanism: by the reduced program, or with every variable."""
+    from dpbook.models import two_level_probabilities
+    from dpbook.optimum import optimal_mechanism, unreduced_risk
+
+    rho = two_level_probabilities(n, k, DELTA)
+    optimal_mechanism(two_level_probabilities(3, 1, DELTA), 1, epsilon=EPSILON)  # warm-up
+
+    def run() -> tuple[float, float]:
+        if who != "ours":
+            return unreduced_risk(rho, k, epsilon=EPSILON, tol=ACCURACY), 0.0
+        best = optimal_mechanism(rho, k, epsilon=EPSILON)
+        return best.lower, best.risk - best.lower
+
+    return run
+
+
+def gap(data: None, one: Order, other: Order | None) -> tuple[float, float]:
+    """Between mechanism and dual bound, and between the optima of the two programs."""
+    return float(one[1]), 0.0 if other is None else abs(float(one[0] - other[0]))
+
+
+def large(name: str, work: Any, seconds: float) -> Task:
+    """A line of the table of large sizes; a tenth of the pairs may come out the wrong way."""
+    return Task(name, LIMIT, {"ours": work}, wrong, 1, 0.1, rounds=1, limit_s=seconds,
+                limit_mb=1000.0, size=True)  # fmt: skip
+
+
+def program(n: int, k: int, peer: str, target: float, **how: Any) -> Task:
+    """The optimal mechanism against its peer, which is solved once, or a limit."""
+    sides = {who: partial(optimal, n, k, who) for who in ("ours", peer)}
+    name = f"optimal mechanism, n = {n}, k = {k}"
+    return Task(name, peer, sides, gap, target, ACCURACY, **how)
+
+
+VOTE, PERSON = ("one vote protected", Edge(MODELS)), ("a person protected", Person(MODELS, 20))
+BOARDS = [
+    (ranker, *unit) for ranker in ("noisy counts", "perturbed MLE") for unit in (VOTE, PERSON)
+]
+BOARDS += [("debiased MLE", "votes randomised one by one", Edge(MODELS))]
+BOARD = f"{MODELS} models, 1.5e6 votes"
+TASKS = (
+    program(5, 2, "unreduced program", 100, repeats=(5, 0), rounds=1),
+    program(6, 3, LIMIT, 1, rounds=3, limit_s=5.0),
+    program(7, 3, LIMIT, 1, rounds=1, limit_s=180.0),
+    *(large(f"{who}, {BOARD}, {words}", partial(leaderboard, who, unit), 5)
+      for who, words, unit in BOARDS),
+    large(f"LDP-KwikSort, 1e6 people, {ITEMS} items", partial(local, "LDP-KwikSort"), 60),
+    large(f"one question each, 1e6 people, {ITEMS} items", partial(local, "one question"), 60),
+    large("ranking a file of 1e7 lines", ranked_file, 600),
 )  # fmt: skip
-FILE = Size("ranking a file of 1e7 lines", ranked_file, MODELS, 600)
-
-
-def sizes() -> Iterator[Size]:
-    """All sizes; that of the file where there is a command to rank one."""
-    yield from SIZES
-    command = [sys.executable, "-m", "dpbook", "rank", "--help"]
-    if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-        yield FILE
-
-
-def measure(size: Size) -> dict[str, Any]:
-    """Run it in a process of its own; a row of the table."""
-    environment = os.environ | dict.fromkeys(THREADS, "1")
-    command = [sys.executable, "-m", "benchmarks.scale", size.name]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(done.stdout)
-    row = compare(
-        size.name,
-        LIMIT,
-        ([found["seconds"]], [size.limit_s]),
-        (found["error"], 0.0),
-        target=1,
-        tolerance=size.tolerance,
-        peak_mb=found["peak_mb"],
-        peak_mb_limit=size.limit_mb,
-        cpu_s=found["cpu_s"],
-    )
-    return row | {"size": True}
-
-
-def once(size: Size) -> dict[str, float]:
-    """Seconds, processor time, peak memory in MB, and the share of pairs in the wrong order."""
-    run = size.work(np.random.default_rng(20261))
-    begin, processor = time.perf_counter(), time.process_time()
-    order = run()
-    seconds, cpu = time.perf_counter() - begin, time.process_time() - processor
-    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    peak = max(resource.getrusage(kind).ru_maxrss for kind in kinds) / 1024
-    wrong = int(kendall_distance(order, np.arange(size.truth)))
-    error = wrong / (size.truth * (size.truth - 1) / 2)
-    return {"seconds": seconds, "cpu_s": cpu, "peak_mb": peak, "error": error}
-
-
-if __name__ == "__main__":
-    (chosen,) = [size for size in (*SIZES, FILE) if size.name == sys.argv[1]]
-    print(json.dumps(once(chosen)))

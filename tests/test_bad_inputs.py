@@ -5,9 +5,6 @@ Every call here used to return a wrong answer, end in another error, or not end 
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -20,21 +17,10 @@ WINS = np.array([[0, 2, 1], [1, 0, 2], [0, 1, 0]])
 PLACES = np.argsort(np.random.default_rng(1).random((9, 4)), axis=1)
 RAGGED = [[0, 1], [1]]
 ANSWERS = rankers.FlippedAnswers.private(1.0, privacy.Edge(2, exchange=False))
-SECONDS = 10  # a refusal takes milliseconds; the rest is for a busy machine
 
 
-@pytest.fixture(autouse=True)
-def clock() -> Iterator[None]:
-    """Break off a call that neither returns nor refuses, endless loops included."""
-
-    def give_up(*_: object) -> None:
-        raise TimeoutError(f"no answer within {SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+# A refusal takes milliseconds; the rest is for a busy machine.
+pytestmark = pytest.mark.timeout(10)
 
 
 def far(spread):

@@ -1,15 +1,18 @@
-"""How the house is built: who may import whom, where noise is drawn, what is public."""
+"""How the house is built: where noise is drawn, what is public; imports: pyproject.toml."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from dpbook.book.reading import argument
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "dpbook"
@@ -23,31 +26,14 @@ OTHER_NOISE: dict[str, str] = {
     "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
     "04-noisy-counts": "broken twins as a reader may write them, for the recorder",
     "reward_model": "on a sum of answers with features, which no ranker releases",
-    "randomized_response": "noise on single bits, whose variance page 17 measures",
+    "17-randomized-response": "noise on single bits, whose variance the page measures",
 }
-
-
-def slug(page: Path) -> str:
-    """The module of a page: 23-kemeny-and-kwiksort has kemeny_and_kwiksort."""
-    return page.stem.split("-", 1)[1].replace("-", "_")
 
 
 def code_of(page: Path) -> str:
     """The code of a page as one source."""
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     return "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
-
-
-def imported(source: str) -> set[str]:
-    """The modules of dpbook that a source names in its imports, names taken from packages too."""
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.split(".")[0] == "dpbook"}
 
 
 def draws(source: str) -> list[str]:
@@ -63,25 +49,6 @@ def draws(source: str) -> list[str]:
     return found
 
 
-#: The experiments on people stand beside those on comparisons, in the designs of both.
-CONTINUES = {"12-individual-experiments": "10-edge-experiments.ipynb"}
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_imports_no_other_page(page: Path) -> None:
-    """A page that continues another one, by default the one before it, may take its module, too."""
-    before = CONTINUES.get(page.stem, PAGES[max(PAGES.index(page) - 1, 0)].stem)
-    mine = tuple(f"dpbook.pages.{slug(Path(each))}." for each in (page, before))
-    for name in imported(code_of(page)):
-        assert not name.startswith("dpbook.pages.") or f"{name}.".startswith(mine), name
-
-
-@pytest.mark.parametrize("module", sorted((PACKAGE / "pages").glob("*.py")), ids=lambda p: p.stem)
-def test_a_page_module_belongs_to_a_page(module: Path) -> None:
-    if module.name != "__init__.py":
-        assert module.stem in {slug(page) for page in PAGES}
-
-
 def test_only_packages_say_what_is_public() -> None:
     for module in MODULES:
         body = ast.parse(module.read_text(encoding="utf-8")).body
@@ -89,7 +56,7 @@ def test_only_packages_say_what_is_public() -> None:
             isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
             for node in body
         )
-        single = module.parent == PACKAGE and module.stem in ("errors", "lower_bounds")
+        single = module.parent == PACKAGE and module.stem in ("lower_bounds", "optimum")
         assert not lists or module.name == "__init__.py" or single, module
 
 
@@ -125,3 +92,26 @@ def test_every_public_name_exists_and_is_documented() -> None:
         for name in getattr(module, "__all__", ()):
             value = getattr(module, name)
             assert not callable(value) or (value.__doc__ or "").strip(), f"{folder.name}.{name}"
+
+
+def test_the_argument_is_on_the_page() -> None:
+    """A reader sees the function that carries the idea, and no bookkeeping."""
+    lines = [argument(json.loads(page.read_text(encoding="utf-8"))) for page in PAGES]
+    assert min(lines) >= 25 and sum(lines) / len(lines) >= 45
+    plumbing = {"source": "import math\n\ncheck(1)\nax.plot(\n    2\n)\nx = 1\n\n# why\nx += 1"}
+    cell = {"cell_type": "code", "metadata": {}} | plumbing
+    folded = cell | {"metadata": {"tags": ["hide-input"]}}
+    start = {"cell_type": "markdown", "source": "```{solution-start} a\n```", "metadata": {}}
+    assert argument({"cells": [cell, folded, start, cell]}) == 2
+
+
+def test_no_file_of_the_package_is_longer_than_a_reader_keeps_in_mind() -> None:
+    for module in PACKAGE.rglob("*.py"):
+        assert len(module.read_text(encoding="utf-8").splitlines()) <= 450, module
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_call_of_check_is_folded(page: Path) -> None:
+    for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code" and re.search(r"(?m)^\s*check\(", "".join(cell["source"])):
+            assert "hide-input" in cell["metadata"].get("tags", ()), cell["id"]

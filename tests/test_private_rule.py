@@ -10,7 +10,7 @@ from scipy import sparse
 
 from dpbook import lower_bounds
 from dpbook.lower_bounds import best_private_rule
-from dpbook.pages.exact_optimum import tournament_law
+from dpbook.optimum import tournament_law
 
 COSTS = np.array([[0.25, 0.75]])  # one answer, right with chance 3/4: named or not
 TOTALS, PAIRS = sparse.csr_array(np.ones((1, 2))), np.array([[0, 1]])

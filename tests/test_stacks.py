@@ -24,6 +24,7 @@ from dpbook import estimators as e
 from dpbook import lower_bounds as b
 from dpbook import mechanisms as m
 from dpbook import models as o
+from dpbook import optimum
 from dpbook import privacy as p
 from dpbook import rankers as r
 from dpbook import simulation as s
@@ -31,11 +32,9 @@ from dpbook.pages import (
     debiased_estimation,
     edge_experiments,
     how_much_epsilon,
-    leaderboard,
     score_attack,
 )
 from dpbook.pages import lower_bounds_by_reduction as reduction
-from dpbook.pages.perturbed_mle_rates import error_parts
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rank import rank
 
@@ -232,30 +231,32 @@ CASES: dict[str, list[Case]] = {
     "edge_kl": [none(b.edge_kl, SHARES, Rows(SHARES[::-1]))],
     "product_law": [none(b.product_law, LAWS)],
     "product_log_ratio": [none(b.product_log_ratio, LAWS, OTHER, 1.0)],
+    "relabel": [none(optimum.relabel, PLACES)],
+    "tournament_law": [none(optimum.tournament_law, SHARES)],
     "expected_wrong_pairs": [none(lambda q: s.expected_wrong_pairs(LOCAL, q, 9), SHARES)],
     "pair_errors": [one(lambda q: s.pair_errors(LOCAL, q, 9), CHANCES)],
     # below, what belongs to pages and says that it takes (..., n)
     "laplacian": [one(debiased_estimation.laplacian, SHARES)],
     "OneShotSpectral.release": [one(SPECTRAL.release, FIRST, NOISE, alone=(0,))],
     "goals_met": [one(lambda x: np.moveaxis(how_much_epsilon.goals_met(x, 1), 0, -1), PLACES)],
-    "misordered": [one(leaderboard.misordered, SCORES, NOISE[0])],
     "signs_to_ranking": [one(reduction.signs_to_ranking, SIGNS, 2)],
     "ranking_to_signs": [one(reduction.ranking_to_signs, PLACES, 1)],
-    "error_parts": [
-        one(lambda t, w: error_parts(MLE, SCORES[0] - 2, t, WINS[1], w).total, WINS, NOISE)
-    ],
     "data_probabilities": [one(score_attack.data_probabilities, FIRST, NOISE[0])],
     "pair_scores": [one(score_attack.pair_scores, WINS, NOISE[0])],
     "fitted_strengths": [one(rank.fitted_strengths, WINS)],
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
 APART = {"Ranker.pmf", "Ranker.release", "check_mechanism", "sensitivity", "privacy_schedule"}
-APART |= {"response_errors", "best_private_rule"}
+APART |= {"response_errors", "best_private_rule", "winner", "simultaneous_width"}
+APART |= {"response_errors", "best_private_rule", "equivariant_rule"}
+APART |= {"optimal_mechanism", "unreduced_risk"}
+APART |= {"paired_errors", "crowd_tables", "complete_counts", "estimates_at"}
+APART |= {"release_errors", "strength_errors"}
 
 
 def listed() -> Iterator[str]:
     """The public functions and methods that take an array, or data; of pages, (..., n)."""
-    wings = "estimators mechanisms models privacy rankers simulation lower_bounds"
+    wings = "estimators mechanisms models privacy rankers simulation lower_bounds optimum"
     pages = [f"pages.{page.name}" for page in pkgutil.iter_modules(dpbook.pages.__path__)]
     for name in (*wings.split(), "rank.rank", *pages):
         module = importlib.import_module(f"dpbook.{name}")

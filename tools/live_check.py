@@ -15,37 +15,40 @@ import argparse
 import fnmatch
 import json
 import math
-import shutil
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from check_pages import BROWSERS, Browser, Watch
+from chromium import Watch, chromium, installed, missing
 
 from dpbook.book.output import write_whole
 from dpbook.book.serving import serve
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 PATIENCE = 600.0  # seconds for one page
-_READY = "location.protocol !== 'about:' && document.readyState === 'complete'"
-_LISTEN = """
-window.liveLog = []; window.liveEnd = null;
-window.addEventListener("dpbook-live", ({detail}) => {
-  if (detail.kind !== "stage") liveLog.push(detail);
-  if (["done", "failed", "refused", "broken"].includes(detail.kind)) liveEnd = detail.kind;
-});
-window.before = [...document.querySelectorAll(".pasted-text[data-glue]")].map(s => s.textContent);
-document.querySelector("details.live").open = true; 0
+_RUN = """
+([buttons, patience]) => new Promise(ended => {
+  window.liveLog = [];
+  window.addEventListener("dpbook-live", ({detail}) => {
+    if (detail.kind !== "stage") liveLog.push(detail);
+    if (["done", "failed", "refused", "broken"].includes(detail.kind)) ended();
+  });
+  setTimeout(() => { liveLog.push({kind: "broken", why: "not done in time"}); ended(); }, patience);
+  window.before = [...document.querySelectorAll(".pasted-text[data-glue]")].map(s => s.textContent);
+  document.querySelector("details.live").open = true;
+  for (const button of buttons) document.querySelector(button).click();
+})
 """
 _ANSWER = """
 (() => {
   const cells = liveLog.filter(one => one.kind === "cell");
   const outputs = cells.flatMap(one => one.outputs);
   const bad = liveLog.find(one => ["failed", "refused", "broken"].includes(one.kind));
-  return JSON.stringify({
+  return {
     records: outputs.filter(one => one.record).map(one => one.record),
     figures: outputs.filter(one => one.svg).length,
     start: liveLog.find(one => one.kind === "started")?.seconds,
@@ -57,47 +60,26 @@ _ANSWER = """
         name => name.textContent)),
     bytes: performance.getEntriesByType("resource").reduce(
       (sum, one) => sum + one.encodedBodySize, 0),
-    why: bad ? bad.why : null});
+    why: bad ? bad.why : null};
 })()
 """
 
 
-def run_here(
-    browser: Browser, origin: str, name: str, given: Mapping[str, Any], quick: bool = False
-) -> dict[str, Any]:
-    """Rerun one page in the browser: what it found, how long it took, what went wrong."""
-    watch = Watch(origin)
-    browser.on_event = watch
-    browser.send("Page.navigate", url="about:blank")  # another fragment alone would load nothing
-    address = "&".join(f"{key}={value}" for key, value in given.items())
-    browser.send("Page.navigate", url=f"{origin}/notebooks/{name}.html#{address}")
-    while not browser.evaluate(_READY):
-        time.sleep(0.1)
-    browser.evaluate(_LISTEN)
-    if quick:
-        browser.evaluate("document.querySelector('[data-set=quick]').click(); 0")
-    start = time.monotonic()
-    browser.evaluate("document.querySelector('.live [type=submit]').click(); 0")
-    while not browser.evaluate("liveEnd"):
-        if time.monotonic() - start > PATIENCE:
-            return {"page": name, "why": f"not done after {PATIENCE:g} s", "requests": []}
-        time.sleep(0.2)
-    seconds = time.monotonic() - start
-    found = json.loads(browser.evaluate(_ANSWER))
-    return {"page": name, "seconds": round(seconds, 1), **found, "requests": watch.problems}
+def run_here(browser: Browser, address: str, quick: bool, broken: str = "") -> dict[str, Any]:
+    """Rerun the page at an address: what it found, how long it took, what went wrong.
 
-
-@contextmanager
-def broken_copy(html: Path) -> Iterator[Path]:
-    """The same book with one file of the runtime cut short."""
-    with tempfile.TemporaryDirectory() as made:
-        for path in html.iterdir():
-            if path.name != "live":
-                Path(made, path.name).symlink_to(path)
-        shutil.copytree(html / "live", Path(made, "live"))
-        (wheel,) = Path(made, "live", "runtime").glob("numpy-*.whl")
-        wheel.write_bytes(wheel.read_bytes()[:-1])
-        yield Path(made)
+    The files that `broken` names come as something else.
+    """
+    with browser.new_page() as page:
+        watch = Watch(page, address.partition("/notebooks/")[0])
+        if broken:
+            page.route(broken, lambda one: one.fulfill(body="something else"))
+        page.goto(address)
+        start = time.monotonic()
+        buttons = ["[data-set=quick]"] * quick + [".live [type=submit]"]
+        page.evaluate(_RUN, [buttons, 1000 * PATIENCE])
+        seconds = round(time.monotonic() - start, 1)
+        return {"seconds": seconds, **page.evaluate(_ANSWER), "requests": watch.problems}
 
 
 def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
@@ -106,26 +88,21 @@ def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[
         if mine[field] != theirs[field]:
             yield f"{field}: {mine[field]} here, {theirs[field]} there"
     tolerance = 1e-9 if theirs["tier"] != "statistical" else 1e-6
-    for key, value in theirs["report"].items():
-        if (off := _off(mine["report"].get(key), value)) > tolerance:
-            yield f"{key}: off by {off:.1e} (relative)"
+    here, there = (dict(_leaves(record["report"])) for record in (mine, theirs))
+    for place in sorted(here.keys() | there.keys()):
+        one, two = here.get(place), there.get(place)
+        numbers = all(isinstance(n, int | float) and not isinstance(n, bool) for n in (one, two))
+        if one != two and not (numbers and math.isclose(one, two, rel_tol=tolerance)):
+            yield f"{place}: {one} here, {two} there"
 
 
-def _off(mine: Any, theirs: Any) -> float:
-    """The largest relative difference of two recorded values; infinite if the shapes differ."""
-    if isinstance(theirs, bool) or not isinstance(theirs, int | float | list | dict):
-        return 0.0 if mine == theirs else math.inf
-    if isinstance(theirs, dict):
-        if not isinstance(mine, dict) or mine.keys() != theirs.keys():
-            return math.inf
-        return max((_off(mine[key], value) for key, value in theirs.items()), default=0.0)
-    if isinstance(theirs, list):
-        if not isinstance(mine, list) or len(mine) != len(theirs):
-            return math.inf
-        return max(map(_off, mine, theirs), default=0.0)
-    if not isinstance(mine, int | float):
-        return math.inf
-    return 0.0 if mine == theirs else abs(mine - theirs) / max(abs(theirs), 1e-300)
+def _leaves(value: Any, place: str = "report") -> Iterator[tuple[str, Any]]:
+    """The numbers and words of a recorded value, each with its place."""
+    if isinstance(value, dict | list):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _leaves(one, f"{place}/{key}")
+    else:
+        yield place, value
 
 
 def problems_of(found: Mapping[str, Any], known: Mapping[str, Any], quick: bool) -> list[str]:
@@ -153,6 +130,11 @@ def problems_of(found: Mapping[str, Any], known: Mapping[str, Any], quick: bool)
     return problems
 
 
+def _tell(name: str, wrong: bool, words: str, problems: Sequence[str] = ()) -> None:
+    lines = [f"  {name:<34} {'FAILED' if wrong else 'ok':>6}  {words}", *problems[:12]]
+    print("\n      ".join(line[:300] for line in lines), flush=True)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description="Rerun pages of the built book in a browser.")
@@ -163,49 +145,31 @@ def main(arguments: list[str] | None = None) -> int:
     if not (given.html / "live" / "build.json").is_file():
         print(f"no runtime beside {given.html}; run `make live` first", file=sys.stderr)
         return 2
-    binary = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if binary is None:
-        print("Chromium is not installed: apt-get install chromium", file=sys.stderr)
-        return 2
+    if (binary := installed()) is None:
+        return missing("no page was rerun")
     records = json.loads((given.html.parent / "claims.json").read_text(encoding="utf-8"))
     known = {record["id"]: record for record in records}
-    names = [path.stem for path in sorted((given.html / "live" / "pages").glob("*.json"))]
+    pages = sorted(path.stem for path in (given.html / "live" / "pages").glob("*.json"))
+    names = [name for name in pages if any(fnmatch.fnmatch(name, g) for g in given.only or "*")]
     results, failed = [], 0
-    with (
-        serve(given.html.resolve()) as origin,
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
-    ):
-        browser = Browser(binary, profile)
-        try:
-            for name in [n for n in names if any(fnmatch.fnmatch(n, g) for g in given.only or "*")]:
-                found = run_here(browser, origin, name, {}, given.quick)
-                problems = problems_of(found, known, given.quick)
-                failed += bool(problems)
-                mine = [record for record in known.values() if record["notebook"] == name]
-                here = {record["id"]: record for record in found.get("records", ())}
-                same = (r["id"] in here and not [*differences(here[r["id"]], r)] for r in mine)
-                found |= {"problems": problems, "claims": len(mine), "same": sum(same)}
-                start, seconds = found.get("start") or 0.0, found.get("seconds", 0.0)
-                told = f"start {start:5.1f} s, in all {seconds:6.1f} s"
-                told += f", {len(found.get('records', ()))} claims"
-                how = "FAILED" if problems else "ok"
-                print(f"  {name:<34} {how:>6}  {told}", flush=True)
-                for problem in problems[:12]:
-                    print(f"      {problem[:300]}")
-                results.append(found)
-        finally:
-            browser.close()
-    with broken_copy(given.html.resolve()) as copy, serve(copy) as origin:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-            browser = Browser(binary, profile)
-            found = run_here(browser, origin, names[0], {}, quick=True)
-            browser.close()
-        refused = bool(found["why"]) and not found.get("shown")
-        print(
-            f"  {'a broken file of the runtime':<34} {'ok' if refused else 'FAILED':>6}  "
-            f"{found['why']}"
-        )
-        failed += not refused
+    with chromium(binary) as browser, serve(given.html.resolve()) as origin:
+        for name in names:
+            address = f"{origin}/notebooks/{name}.html"
+            found = {"page": name, **run_here(browser, address, given.quick)}
+            problems = problems_of(found, known, given.quick)
+            failed += bool(problems)
+            mine = [record for record in known.values() if record["notebook"] == name]
+            here = {record["id"]: record for record in found["records"]}
+            same = (r["id"] in here and not [*differences(here[r["id"]], r)] for r in mine)
+            found |= {"problems": problems, "claims": len(mine), "same": sum(same)}
+            how = f"start {found['start'] or 0:5.1f} s, in all {found['seconds']:6.1f} s"
+            _tell(name, bool(problems), f"{how}, {len(here)} claims", problems)
+            results.append(found)
+        address = f"{origin}/notebooks/{pages[0]}.html"
+        found = run_here(browser, address, quick=True, broken="**/numpy-*.whl")
+        wrong = not found["why"] or bool(found["shown"])
+        _tell("a broken file of the runtime", wrong, found["why"])
+        failed += wrong
     if not given.quick and not given.only:
         kept = ("page", "seconds", "start", "figures", "bytes", "problems", "claims", "same")
         rows = [{key: found.get(key) for key in kept} for found in results]

@@ -1,7 +1,8 @@
 """Would the checks notice? ``python tools/mutants.py`` makes one defect after the other.
 
 ``tests/mutants.yml`` lists them: ``id``, ``file``, ``kind``, the text ``old`` that stands there
-exactly once, ``new`` in its place, ``why`` it matters, and ``by``, what must notice: a test
+exactly once (else the entry is stale, and told as such at the end), ``new`` in its place, ``why``
+it matters, and ``by``, what must notice: a test
 (``tests/test_x.py::test_y``), a page against what is kept of it (``page 17``), or a program of
 the environment (``lint-imports``).  Each must pass without any defect, else it notices nothing.
 With ``equivalent``, the reason why nothing can notice, it must pass with the defect, too.
@@ -35,23 +36,30 @@ Mutant = dict[str, Any]
 LIST = "tests/mutants.yml"
 FIELDS = {"id", "file", "kind", "old", "new", "why", "by"}
 GOOD = ("caught", "equivalent")
-BAD = ("survived", "not equivalent", "nothing to catch with")
+BAD = ("survived", "not equivalent", "stale", "nothing to catch with")
 APART = (LIST, "tools/mutants.py", "book/trust/")  # no result depends on them
 
 
 def load(root: Path) -> list[Mutant]:
-    """The list; a ValueError if a text does not stand in its file exactly once."""
+    """The list; a ValueError if an entry has other fields, or an id stands twice."""
     mutants: list[Mutant] = yaml.safe_load((root / LIST).read_text(encoding="utf-8"))
     for number, mutant in enumerate(mutants):
         name, fields = mutant.get("id", f"entry {number}"), mutant.keys() - {"equivalent"}
         if fields != FIELDS:
             raise ValueError(f"{name}: allowed are {sorted(FIELDS)}, not {sorted(fields)}")
-        times = (root / mutant["file"]).read_text(encoding="utf-8").count(mutant["old"])
-        if times != 1:
-            raise ValueError(f"{name}: {mutant['old']!r} occurs {times} times: allowed is once")
     if twice := [name for name, n in Counter(m["id"] for m in mutants).items() if n > 1]:
         raise ValueError(f"{twice[0]} is an id twice: allowed is once")
     return mutants
+
+
+def stale(root: Path, mutant: Mutant) -> str:
+    """Why an entry fits its file no longer; empty if it does."""
+    path = root / mutant["file"]
+    times = path.read_text(encoding="utf-8").count(mutant["old"]) if path.is_file() else None
+    if times == 1:
+        return ""
+    words = "there is no such file" if times is None else f"{mutant['old']!r} occurs {times} times"
+    return f"{mutant['id']}: {mutant['file']}: {words}"
 
 
 def wing(file: str) -> str:
@@ -146,7 +154,7 @@ def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[
     found = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
     done = {n for n, r in found.items() if r["key"] == wanted.get(n) and r["state"] in GOOD}
     todo: dict[str, list[Mutant]] = {}
-    for mutant in (m for m in mutants if m["id"] not in done):
+    for mutant in (m for m in mutants if m["id"] not in done and not stale(root, m)):
         todo.setdefault(mutant["by"].partition("::")[0], []).append(mutant)
 
     def try_one(mutant: Mutant, copy: Copy, usual: float) -> tuple[str, float]:
@@ -210,7 +218,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the list; status 1 if a defect was not noticed."""
     parser = argparse.ArgumentParser(description="Would the checks notice?")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="ids or files")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
     parser.add_argument("--output", type=Path, default=Path("_build/mutants.json"))
     parser.add_argument("--summary", type=Path, metavar="JSON", help="what the book draws")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[1])
@@ -222,7 +230,10 @@ def main(arguments: list[str] | None = None) -> int:
     if given.output.parts[0] == "_build":
         claim_folder(root / "_build")  # so that a later build of the book may use it
     found = run_all(root, mutants, root / given.output, given.jobs)
-    states = Counter(found[m["id"]]["state"] for m in mutants)
+    old = [words for m in mutants if (words := stale(root, m))]
+    print(*(f"stale: {words}" for words in old), sep="\n", end="\n" * bool(old))
+    states = Counter(found[m["id"]]["state"] for m in mutants if not stale(root, m))
+    states["stale"] = len(old)
     print(", ".join(f"{states[state]} {state}" for state in (*GOOD, *BAD) if states[state]))
     if given.summary:
         text = json.dumps(summary(root, listed, found), indent=1, ensure_ascii=False)

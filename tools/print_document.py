@@ -7,53 +7,37 @@ id gets its page's name in front, so that links between pages are links within t
 
 from __future__ import annotations
 
-import html as escape
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup, Tag
+from bs4.element import PageElement
+from jinja2 import Environment
+from markupsafe import Markup, escape
 
 FRONT = "book/index.html"
-SOLUTIONS = "Solutions of the exercises"
 #: Goes without a trace; folded cells hold code only, their outputs stand beside them.
 GONE = (
     "details.hide, .headerlink, script, form, button, input, progress, details.live, .copybtn,"
     " .claim-filters, .slider, .toggle-button"
 )
-SHEETS = "link[rel=stylesheet]"
 _REFERENCES = ("for", "headers", "aria-describedby", "aria-labelledby", "aria-controls")
 #: Stands where a page number comes in once it is known.
 _NUMBER = '<span class="page-number" data-page-of="{}">0000</span>'
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """One page of the book: its path, title and part, and the article."""
+class Chapter(NamedTuple):
+    """One page of the book: what its ids begin with, title and part, and the article."""
 
-    path: str
+    key: str
     title: str
     part: str
     article: Tag
-    solutions: tuple[Tag, ...]
-
-    @property
-    def key(self) -> str:
-        """What its ids begin with."""
-        return key_of(self.path)
-
-    @property
-    def stem(self) -> str:
-        """The name of its file, ``04-noisy-counts``."""
-        return posixpath.basename(self.path).removesuffix(".html")
-
-
-def key_of(path: str) -> str:
-    """The id of a page in the document."""
-    return posixpath.basename(path).removesuffix(".html")
+    solutions: list[Tag]
 
 
 def outline_of(html: Path) -> list[tuple[str, str]]:
@@ -85,35 +69,23 @@ def read_chapter(html: Path, path: str, part: str, known: Mapping[str, str]) -> 
             summary.name = "p"
             summary["class"] = "print-summary"
         details.name = "div"
-    for editor in article.select("div.try"):
-        _print_editor(soup, editor)
+    for editor in article.select("div.try"):  # the code that it begins with
+        code = escape(editor.textarea.get_text().strip("\n") if editor.textarea else "")
+        code = f'<div class="highlight"><pre>{code}</pre></div>'
+        words = "<p>Code to start from:</p>"
+        editor.replace_with(_node(f'<div class="print-editor">{words}{code}</div>'))
     for empty in article.select("div.cell"):
         if not empty.get_text(strip=True) and not empty.find("img"):
             empty.decompose()
     _localise(article, path, known)
-    heading = article.find("h1")
-    title = heading.get_text("", strip=False).strip() if heading else key_of(path)
-    solutions = tuple(node.extract() for node in article.select("div.solution"))
-    _link_solutions(soup, article, solutions)
-    return Chapter(path, " ".join(title.split()), part, article, solutions)
+    title = article.h1.get_text() if article.h1 else known[path]
+    solutions = [node.extract() for node in article.select("div.solution")]
+    _link_solutions(article, solutions)
+    return Chapter(known[path], " ".join(title.split()), part, article, solutions)
 
 
 def _soup(path: Path) -> BeautifulSoup:
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-
-
-def _print_editor(soup: BeautifulSoup, editor: Tag) -> None:
-    """The code that an editor begins with."""
-    code = editor.find("textarea")
-    pre = soup.new_tag("pre")
-    pre.string = code.get_text().strip("\n") if code else ""
-    words = soup.new_tag("p")
-    words.string = "Code to start from:"
-    box = soup.new_tag("div", attrs={"class": "highlight"})
-    box.append(pre)
-    editor.clear()
-    editor.attrs = {"class": "print-editor"}
-    editor.extend([words, box])
 
 
 def _localise(article: Tag, path: str, known: Mapping[str, str]) -> None:
@@ -141,143 +113,35 @@ def _localise(article: Tag, path: str, known: Mapping[str, str]) -> None:
             link["href"] = f"#{known[target]}"
 
 
-def _link_solutions(soup: BeautifulSoup, article: Tag, solutions: Sequence[Tag]) -> None:
+def _link_solutions(article: Tag, solutions: Sequence[Tag]) -> None:
     """A line below each exercise that leads to its solution, and one back."""
     for solution in solutions:
         back = solution.select_one(".admonition-title a[href^='#']")
         exercise = article.find(id=str(back["href"])[1:]) if back else None
         if exercise is None or back is None:
             raise ValueError(f"solution {solution.get('id')!r} belongs to no exercise of its page")
-        line = _fragment(
-            f'<p class="print-see"><a href="#{solution["id"]}">Solution on page '
-            f"{_NUMBER.format(solution['id'])}</a></p>"
-        )
-        exercise.append(line)
-        back.insert_after(
-            _fragment(f' <span class="print-see">(page {_NUMBER.format(exercise["id"])})</span>')
-        )
+        line = f'<a href="#{solution["id"]}">Solution on page {_NUMBER.format(solution["id"])}</a>'
+        exercise.append(_node(f'<p class="print-see">{line}</p>'))
+        line = f" (page {_NUMBER.format(exercise['id'])})"
+        back.insert_after(_node(f'<span class="print-see">{line}</span>'))
 
 
-def _fragment(text: str) -> BeautifulSoup:
-    return BeautifulSoup(text, "html.parser")
+def _node(text: str) -> PageElement:
+    return BeautifulSoup(text, "html.parser").contents[0]
 
 
-def targets_of(chapters: Sequence[Chapter]) -> set[str]:
-    """The ids that the printed articles and solutions hold."""
-    found = set()
-    for chapter in chapters:
-        found.add(chapter.key)
-        for root in (chapter.article, *chapter.solutions):
-            found |= {str(node["id"]) for node in root.find_all(id=True)}
-            if "id" in root.attrs:
-                found.add(str(root["id"]))
-    return found
-
-
-def loose_links(chapters: Sequence[Chapter]) -> list[str]:
-    """Links within the document that lead nowhere."""
-    targets = targets_of(chapters)
-    links = [
-        str(link["href"])
-        for chapter in chapters
-        for root in (chapter.article, *chapter.solutions)
-        for link in root.find_all("a", href=True)
-    ]
-    return sorted({link for link in links if link.startswith("#") and link[1:] not in targets})
-
-
-def lead_elsewhere(chapter: Chapter, file: str) -> None:
-    """What the chapter links to on other pages is looked for in a file beside it."""
-    targets = targets_of([chapter])
-    for root in (chapter.article, *chapter.solutions):
-        for link in root.find_all("a", href=True):
-            href = str(link["href"])
-            if href.startswith("#") and href[1:] not in targets:
-                link["href"] = f"{file}{href}"
-
-
-def document(html: Path, title: str, extra: str, body: str) -> str:
-    """The document: the book's style sheets, then those for paper, then MathJax, and the body."""
-    front = _soup(html / FRONT)
-    sheets = "\n".join(
-        f'<link rel="stylesheet" href="{posixpath.normpath("book/" + str(link["href"]))}">'
-        for link in front.select(SHEETS)
-    )
-    return f"""<!DOCTYPE html>
-<html lang="en" data-theme="light" data-mode="light" data-content_root="./">
-<head><meta charset="utf-8"><title>{escape.escape(title)}</title>
-{sheets}
-<link rel="stylesheet" href="print/print.css">
-<style>{extra}</style>
-<script>window.MathJax = {{options: {{enableMenu: false, enableAssistiveMml: false,
-  processHtmlClass: "tex2jax_process|mathjax_process|math|output_area"}}}}</script>
-<script defer src="_static/mathjax/tex-chtml.js"></script>
-</head>
-<body><main class="bd-main"><div class="bd-content"><div class="bd-article-container">
-<article class="bd-article">
-{body}
-</article></div></div></main></body></html>
-"""
-
-
-def running_heads(chapters: Sequence[Chapter], book: str) -> str:
-    """CSS: the title of the chapter at the head of its pages."""
-    rules = [f'@page {{ @top-left {{ content: "{_css(book)}" }} }}']
-    rules += ["@page bare { @top-left { content: none } }"]
-    rules += [
-        f'@page ch-{chapter.key} {{ @top-right {{ content: "{_css(chapter.title)}" }} }}\n'
-        f"section.ch-{chapter.key} {{ page: ch-{chapter.key} }}"
-        for chapter in chapters
-    ]
-    return "\n".join(rules)
-
-
-def _css(text: str) -> str:
-    return re.sub(r'(["\\])', r"\\\1", text)
-
-
-def chapter_html(chapter: Chapter, *, part: str = "") -> str:
-    """One chapter, without its solutions; `part` stands above the first chapter of a part."""
-    above = f'<p class="print-part">{escape.escape(part)}</p>' if part else ""
-    return (
-        f'<section class="print-chapter ch-{chapter.key}" id="{chapter.key}">{above}\n'
-        f"{chapter.article.decode_contents()}</section>\n"
-    )
-
-
-def solutions_html(chapters: Sequence[Chapter], heading: str) -> str:
-    """The solutions of some chapters, under the title of each."""
-    body = "".join(
-        (f"<h2>{escape.escape(chapter.title)}</h2>\n" if len(chapters) > 1 else "")
-        + "\n".join(str(solution) for solution in chapter.solutions)
-        for chapter in chapters
-        if chapter.solutions
-    )
-    return (
-        '<section class="print-chapter print-solutions" id="solutions">'
-        f"<h1>{escape.escape(heading)}</h1>\n{body}</section>\n"
-    )
-
-
-def contents_html(chapters: Sequence[Chapter]) -> str:
-    """The table of contents; the page numbers come in later."""
-    lines, part = [], ""
-    for chapter in chapters:
-        if chapter.part != part:
-            part = chapter.part
-            lines.append(f'</ol><p class="print-contents-part">{escape.escape(part)}</p><ol>')
-        lines.append(_contents_line(chapter.key, chapter.title))
-    lines.append('</ol><p class="print-contents-part">Appendix</p><ol>')
-    lines.append(_contents_line("solutions", SOLUTIONS))
-    return (
-        '<nav class="print-contents" id="contents"><h1>Contents</h1><ol>'
-        + "\n".join(lines)
-        + "</ol></nav>\n"
-    )
-
-
-def _contents_line(key: str, title: str) -> str:
-    return (
-        f'<li><a href="#{key}"><span class="print-contents-title">{escape.escape(title)}</span>'
-        f"{_NUMBER.format(key)}</a></li>"
+def document(html: Path, title: str, known: Mapping[str, str | None]) -> str:
+    """The document: what is `known` of the book, contents, every page, and the solutions."""
+    outline = outline_of(html)
+    keys = {path: PurePosixPath(path).stem for path, _ in outline}
+    templates = Environment(autoescape=True, trim_blocks=True)
+    templates.filters["css"] = lambda text: Markup(re.sub(r'(["\\])', r"\\\1", text))
+    template = templates.from_string(Path(__file__).with_name("print.html").read_text("utf-8"))
+    sheets = (str(link["href"]) for link in _soup(html / FRONT).select("link[rel=stylesheet]"))
+    return template.render(
+        title=title,
+        sheets=[posixpath.normpath(f"book/{sheet}") for sheet in sheets],
+        chapters=[read_chapter(html, path, part, keys) for path, part in outline],
+        number=Markup(_NUMBER),
+        **known,
     )

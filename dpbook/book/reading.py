@@ -15,7 +15,14 @@ SECONDS = {"lines": 4.0, "figures": 40.0, "tables": 25.0, "displays": 20.0, "inl
 _EXERCISE = re.compile(r"```\{(exercise|try|hint)\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
 _GATED = re.compile(r"```\{solution-start\}.*?(```\{solution-end\}\s*```|\Z)", re.DOTALL)
 
-_HIDDEN = {"hide-input", "hide-cell", "remove-cell", "remove-input", "parameters"}
+_HIDDEN = {
+    "injected-parameters",
+    "hide-input",
+    "hide-cell",
+    "remove-cell",
+    "remove-input",
+    "parameters",
+}
 _SERVICE = {"check", "say", "table", "slider", "plt.show"}
 
 

@@ -53,6 +53,10 @@ class Graph(ABC):
     def join(self, values: Array, ufunc: np.ufunc, out: Array | None = None) -> Array:
         """Apply ``ufunc`` to the values of the two items of each pair."""
 
+    def room(self, values: Array) -> Array:
+        """An array of pairs, to be filled by `join` of such values."""
+        return self.join(values, np.add)
+
     @abstractmethod
     def times(self, weights: Array, vector: Array) -> Array:
         """Sum over the opponents of each item: weight times entry of ``vector``."""
@@ -77,7 +81,7 @@ class Logistic:
         self._target = graph.won - linear
         self._mean_degree = graph.degree.mean(axis=-1, keepdims=True)
         self._ones, self._exp = np.ones(linear.shape[-1]), np.ones_like(linear)
-        self._ratio = graph.join(self._exp, np.add)
+        self._ratio = graph.room(self._exp)
         self._terms = np.empty_like(self._ratio)
 
     def score(self, theta: Array) -> Array:
@@ -201,6 +205,9 @@ class Pairs(Graph):
         higher = np.take(values, self._high, out=out, mode="clip")
         return np.asarray(ufunc(np.repeat(values, self._count), higher, out=higher))
 
+    def room(self, values: Array) -> Array:
+        return np.empty_like(self.total)
+
     def times(self, weights: Array, vector: Array) -> Array:
         self._upper.data = self._lower.data = weights
         return np.asarray(self._upper @ vector + self._lower @ vector)
@@ -228,9 +235,10 @@ class Pairs(Graph):
 
     def _reached(self, up: Array, down: Array) -> bool:
         """Whether a few steps lead from the first item to all: in crowded data they do."""
-        found = np.zeros(self._count.size)
+        found, first = np.zeros(self._count.size), slice(self._count[0])
         found[0] = 1.0
-        for _ in range(_STEPS):
+        found[self._high[first][up[first] > 0]] = 1.0  # it is the lower one in all its pairs
+        for _ in range(_STEPS - 1):
             self._upper.data, self._lower.data = down, up
             found = np.minimum(found + self._upper @ found + self._lower @ found, 1.0)
             if found.all():

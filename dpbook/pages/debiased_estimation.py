@@ -1,4 +1,4 @@
-"""Pages 18 and 19: the error of debiased M-estimation, and limits for every estimator."""
+"""Pages 18 and 19: the first-order law of debiased M-estimation, and limits for every estimator."""
 
 from __future__ import annotations
 
@@ -7,81 +7,35 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from dpbook.lower_bounds import edge_kl, fano_error
-from dpbook.mechanisms import debiased_variance
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
 from dpbook.simulation import response_errors
 from dpbook.simulation.responses import ResponseErrors
 
 Array = NDArray[np.float64]
+Groups = list[tuple[int, float]]  # how many people share which epsilon
 
 
-def ranker_of(kind: str, epsilon: ArrayLike, n_items: int) -> FlippedAnswers | LaplaceAnswers:
-    """One comparison is protected: true answers ("none"), "laplace" noise, or flips as read."""
-    answer = Edge(n_items, exchange=False)
-    if kind == "none":
-        return FlippedAnswers(answer, 0.0)
-    if kind == "laplace":
-        return LaplaceAnswers.private(epsilon, answer)
-    return FlippedAnswers.private(epsilon, answer, reading=kind)
+def simulated(
+    theta: Array, users: int, levels: ArrayLike, mechanism: str, size: int, rng: np.random.Generator
+) -> ResponseErrors:
+    """Errors of the ridge fit, its weight the variance factor of the reading.
 
-
-def crowd_of(levels: ArrayLike, users: int) -> tuple[Array, NDArray[np.int64]]:
-    """Different levels of epsilon, and how many users have each."""
-    if np.ndim(levels):
-        return np.unique(levels, return_counts=True)
-    return np.asarray(levels), np.asarray(users)
-
-
-def local_rate(theta: ArrayLike, *, users: int, epsilon: ArrayLike, mechanism: str) -> float:
-    """Root mean squared error of an estimate for many users, per item.
-
-    Parameters
-    ----------
-    theta : array, shape (n,)
-        True strengths, log-odds.
-    users : int
-        Number of users m, who answer every pair once.
-    epsilon : float or array, shape (users,)
-        Privacy parameter of one answer, in nats, for all users or for each.
-    mechanism : {"none", "debiased", "weighted", "laplace"}
-        As for `ranker_of`; ``"classic"`` has no such limit, it is inconsistent.
-
-    Returns
-    -------
-    float
-        ``sqrt(trace(H^+ V H^+) / n)``, with the Hessian H of the expected objective without its
-        ridge and the covariance V of its gradient: the limit of ``sqrt(mean(l2 ** 2))`` of
-        `response_errors`, relative to it, when the users grow in number and gamma stays.
-
-    Notes
-    -----
-    The sandwich formula of M-estimation. XSC, Theorem 2, has the same rate without the constant.
+    One comparison is protected: true answers ("none"), "laplace" noise, or flips as read.
     """
-    strengths = np.asarray(theta, dtype=float)
-    eps, counts = (np.atleast_1d(part) for part in crowd_of(epsilon, users))
-    ranker = ranker_of(mechanism, eps, strengths.size)
-    win = expit(strengths[:, None] - strengths)
-    curvature = win * win.T
+    arithmetic, harmonic = variance_factors(levels)
+    answer, each, people = Edge(theta.shape[-1], exchange=False), levels, np.asarray(users)
+    if np.ndim(levels):
+        each, people = np.unique(levels, return_counts=True)
+    ranker: FlippedAnswers | LaplaceAnswers
     if mechanism == "none":
-        variance = users * curvature
-    elif isinstance(ranker, LaplaceAnswers):
-        variance = users * curvature + 2 * float(counts @ (1 / eps**2))
+        ranker, people = FlippedAnswers(answer, 0.0), np.asarray(users)
+    elif mechanism == "laplace":
+        ranker = LaplaceAnswers.private(each, answer)
     else:
-        weight = ranker.slopes(counts) * np.tanh(eps / 2)
-        each = debiased_variance(win, eps[:, None, None])
-        variance = np.tensordot(counts * weight**2, each, axes=1)
-    inverse = np.linalg.pinv(laplacian(users * curvature), hermitian=True)
-    return float(np.sqrt(np.trace(inverse @ laplacian(variance) @ inverse) / strengths.size))
-
-
-def laplacian(weights: Array) -> Array:
-    """Sum over pairs i < j of weights[i, j] (e_i - e_j)(e_i - e_j)^T; shape (..., n, n)."""
-    off = weights * (1 - np.eye(weights.shape[-1]))
-    return np.asarray(off.sum(-1)[..., None] * np.eye(weights.shape[-1]) - off)
-
-
-# ------------------------------------------------------------------ the first-order law
+        ranker = FlippedAnswers.private(each, answer, reading=mechanism)
+    gamma = harmonic if mechanism == "weighted" else arithmetic
+    return response_errors(theta, ranker, users=people, gamma=gamma, replicates=size, rng=rng)
 
 
 def variance_factors(levels: ArrayLike) -> tuple[float, float]:
@@ -106,16 +60,10 @@ def pair_weights(theta: Array) -> Array:
     return np.asarray(expit(x) * expit(-x))
 
 
-def simulated(
-    theta: Array, users: int, levels: ArrayLike, mechanism: str, size: int, rng: np.random.Generator
-) -> ResponseErrors:
-    """Errors of the ridge fit, its weight the variance factor of the reading."""
-    arithmetic, harmonic = variance_factors(levels)
-    each, people = crowd_of(levels, users)
-    ranker = ranker_of(mechanism, each, theta.shape[-1])
-    crowd = users if mechanism == "none" else people
-    gamma = harmonic if mechanism == "weighted" else arithmetic
-    return response_errors(theta, ranker, users=crowd, gamma=gamma, replicates=size, rng=rng)
+def laplacian(weights: Array) -> Array:
+    """Sum over pairs i < j of weights[i, j] (e_i - e_j)(e_i - e_j)^T; shape (..., n, n)."""
+    off = weights * (1 - np.eye(weights.shape[-1]))
+    return np.asarray(off.sum(-1)[..., None] * np.eye(weights.shape[-1]) - off)
 
 
 def first_order(theta: Array, users: int, factor: float, ridge: float) -> tuple[Array, Array]:
@@ -139,12 +87,6 @@ def drawn_errors(
     return np.asarray(e - e.mean(axis=-1, keepdims=True) + bias)
 
 
-# ------------------------------------------------------------------ limits for every estimator
-
-
-Groups = list[tuple[int, float]]  # how many people share which epsilon
-
-
 def shrunk(groups: Groups, power: float) -> float:
     """Sum over people of t = tanh(epsilon / 2) to this power."""
     return float(sum(count * np.tanh(level / 2) ** power for count, level in groups))
@@ -156,30 +98,9 @@ def van_trees(n: int, information: float, half_width: float = 1.0) -> float:
     return float((n - 1) ** 2 / n / (n * (n - 1) / 4 * information + prior))
 
 
-def divergence(theta: Array, groups: Groups) -> float:
-    """KL divergence of all reports from those of equal strengths."""
-    x, total = expit(differences(theta)), 0.0
-    for count, level in groups:
-        t, b = np.tanh(level / 2), 1 / (1 + np.exp(level))
-        total += count * edge_kl(t * x + b, np.full_like(x, 0.5))
-    return total
-
-
 def opposite_strengths(n: int, tau: float) -> Array:
     """Pairs of items at tau and -tau; an odd last item at zero."""
     return tau * np.append(np.tile([1.0, -1.0], n // 2), np.zeros(n % 2))
-
-
-def affinity(theta: Array, other: Array, groups: Groups) -> float:
-    """Sum over all sets of reports of the root of their two chances."""
-    i, j = np.triu_indices(theta.size, 1)
-    p, q = (expit(x[i] - x[j]) for x in (theta, other))
-    total = 0.0
-    for count, level in groups:
-        t, b = np.tanh(level / 2), 1 / (1 + np.exp(level))
-        one, two = t * p + b, t * q + b
-        total += count * np.log(np.sqrt(one * two) + np.sqrt((1 - one) * (1 - two))).sum()
-    return float(np.exp(total))
 
 
 def assouad(n: int, information: float, half_width: float = 1.0) -> float:
@@ -187,6 +108,15 @@ def assouad(n: int, information: float, half_width: float = 1.0) -> float:
     tau = min(0.75 / np.sqrt(n * information), half_width)
     near = 1 - n * information * tau**2 / 4  # no affinity of neighbours is smaller
     return float(2 * (n // 2) / n * tau * (1 - np.sqrt(1 - near**2)))
+
+
+def divergence(theta: Array, groups: Groups) -> float:
+    """KL divergence of all reports from those of equal strengths."""
+    x, total = expit(differences(theta)), 0.0
+    for count, level in groups:
+        t, b = np.tanh(level / 2), 1 / (1 + np.exp(level))
+        total += count * edge_kl(t * x + b, np.full_like(x, 0.5))
+    return total
 
 
 def fano_sup(n: int, groups: Groups) -> float:

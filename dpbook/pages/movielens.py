@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbook.data import load_table
 from dpbook.data.tables import film_titles, rows_of
@@ -19,27 +19,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Films:
-    """Outcomes of each pair of films, counted over 610 users; tables have the shape (n, n).
-
-    Attributes
-    ----------
-    higher : users who rated both films, and i higher than j.
-    equal : users who gave both films the same rating.
-    only : users who rated i and not j.
-    neither : users who rated neither, those who rated no film at all included.
-    products : sum over users of the product of the surpluses of i and j. A user's surplus of a film
-        is the number of films put after it less those put before it, the unrated last.
-    raters : users who rated at least one film.
-    """
+    """Outcomes of each pair of films, counted over users; tables have the shape (n, n)."""
 
     items: tuple[str | int, ...]
-    higher: Counts
-    equal: Counts
-    only: Counts
-    neither: Counts
+    higher: Counts  # users who rated both films, and i higher than j
+    equal: Counts  # users who gave both films the same rating
+    only: Counts  # users who rated i and not j
+    neither: Counts  # users who rated neither
+    # Sum over users of the product of the surpluses of i and j: a surplus is the number of films
+    # put after a film less those put before it, the unrated last.
     products: Counts
     users: int = 610
-    raters: int = 580
+    raters: int = 580  # users who rated at least one film
 
     @property
     def n_items(self) -> int:
@@ -62,10 +53,7 @@ class Films:
         return self.expected() / self.users + np.eye(self.n_items) / 2
 
     def score_covariance(self) -> Array:
-        """Covariance over users of the films' scores.
-
-        A user's score of a film is half its surplus. Coins add their own variance to it.
-        """
+        """Covariance over users of scores, half the surpluses; coins add their own variance."""
         decided = self.decided()
         mean = (decided.sum(axis=1) - decided.sum(axis=0)) / self.users
         return (self.products / self.users - np.outer(mean, mean)) / 4
@@ -91,28 +79,3 @@ def committed_films() -> Films:
         [[int(row[str(movie)]) for movie in films] for row in rows_of("movielens_top40_lists.csv")]
     )
     return Films(load_table("movielens_top40").items, higher, equal, only, neither, products)
-
-
-def films_of(ratings: ArrayLike) -> Films:
-    """Count, pair by pair, what ratings (users, n) say; NaN where there is none."""
-    values = np.asarray(ratings, dtype=float)
-    rated = (~np.isnan(values)).astype(np.int64)
-    # NaN compares as false, so that both counts are over users who rated both.
-    higher = np.array([(column[:, None] > values).sum(axis=0) for column in values.T])
-    equal = np.array([(column[:, None] == values).sum(axis=0) for column in values.T])
-    neither = (1 - rated).T @ (1 - rated)
-    np.fill_diagonal(equal, 0)
-    np.fill_diagonal(neither, 0)
-    # Here the unrated stand below every rating.
-    ranked = np.nan_to_num(values, nan=-np.inf)
-    surplus = np.zeros(ranked.shape, dtype=np.int64)
-    for k, column in enumerate(ranked.T):
-        ahead, behind = column[:, None] > ranked, column[:, None] < ranked
-        surplus[:, k] = ahead.sum(axis=1) - behind.sum(axis=1)
-    items, only, products = (
-        tuple(range(values.shape[1])),
-        rated.T @ (1 - rated),
-        surplus.T @ surplus,
-    )
-    raters = int(rated.any(axis=1).sum())
-    return Films(items, higher, equal, only, neither, products, users=len(values), raters=raters)

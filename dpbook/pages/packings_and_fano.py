@@ -1,22 +1,17 @@
-"""Packings of sets, the printed Fano inequality, and linear programs as referees of the bounds."""
+"""Packings of sets, the bounds of private Fano, and a linear program as their referee."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, combinations_with_replacement
-from math import comb, exp, expm1, factorial, log, prod
+from math import comb, exp, factorial, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, linprog, minimize_scalar
-from scipy.sparse import coo_array
-from scipy.special import gammaln, logsumexp
 
 from dpbook import _validation as check
-from dpbook.lower_bounds import edge_kl, fano_error, product_law, product_log_ratio
-from dpbook.models import average_win_probabilities, two_level_probabilities
-from dpbook.simulation import critical_gaps
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,50 +80,9 @@ def minimum_distance(code: ArrayLike) -> int:
     return int(far[np.triu_indices(len(rows), 1)].min())
 
 
-def johnson_bound(length: int, weight: int, distance: int) -> int:
-    """Size that no constant-weight code of this distance exceeds.
-
-    Johnson's recursion A(n, w) <= n/w A(n-1, w-1): count the words through each item. It ends
-    where two words of the weight cannot be that far apart.
-    """
-    _check_sizes(length, weight, distance)
-    if 2 * weight < distance:
-        return 1
-    shortest = (distance + 1) // 2  # the smallest weight at which two words fit
-    bound = 1
-    for w in range(shortest, weight + 1):
-        bound = (length - weight + w) * bound // w
-    return bound
-
-
 def _check_sizes(length: int, weight: int, distance: int) -> None:
     check.integer("weight", weight, 1, check.integer("length", length, 1))
     check.integer("distance", distance, 1)
-
-
-def log_sizes(n: int, nu_1: float, nu_2: float = 0.5) -> tuple[float, float, float]:
-    """Logarithm of the number of sets for the largest tolerance: printed, guaranteed, at most."""
-    m = int(n ** (1 - nu_1) / (2 * (1 + nu_2)))
-    w, length, h = int(2 * (1 + nu_2) * m), n // 2, np.arange(2 * m + 1)
-    ball = logsumexp(_log_comb(w, h) + _log_comb(length - w, h))
-    share = w - 2 * m  # two words share at most this many items
-    most = _log_comb(length, share) - _log_comb(w, share)
-    return 0.9 * nu_1 * nu_2 * m * log(n), float(_log_comb(length, w) - ball), float(most)
-
-
-def _log_comb(a: Any, b: Any) -> Any:
-    return gammaln(a + 1) - gammaln(b + 1) - gammaln(a - b + 1)
-
-
-def edge_coupling_distance(rho: Array, other: Array, *, p: float = 1.0) -> float:
-    """Expected number of flips that turn edge data of one model into data of the other.
-
-    p times the sum of ``abs(rho_ij - other_ij)`` over pairs. The coupling compares the same pairs
-    on both sides and couples each outcome best possible. None is better: each pair must differ with
-    probability at least its total variation distance.
-    """
-    at = np.triu_indices(len(rho), 1)
-    return p * float(np.abs(rho[at] - other[at]).sum())
 
 
 def comparison_law(rho: ArrayLike) -> Array:
@@ -158,24 +112,6 @@ def user_total_variation(law: ArrayLike, other: ArrayLike, per_user: int) -> flo
         ways = factorial(per_user) / times
         distance += ways * abs(first[chosen].prod() - second[chosen].prod()) / 2
     return float(distance)
-
-
-def record_laws(n: int, k: int, gap: float, h: int = 1) -> list[Array]:
-    """Laws of one comparison for two sets, each with h items that the other lacks."""
-    sets = np.arange(k), np.r_[: k - h, k : k + h]
-    return [comparison_law(two_level_probabilities(n, s, gap)) for s in sets]
-
-
-def family_laws(n: int, k: int, gap: float) -> Array:
-    """Laws of the tournament for every k-set, shape (sets, data)."""
-    at, sets = np.triu_indices(n, 1), combinations(range(n), k)
-    return np.array([product_law(two_level_probabilities(n, s, gap)[at]) for s in sets])
-
-
-def fano_error_of(laws: Array) -> float:
-    """`fano_error` of laws that are positive everywhere."""
-    kl = max(float((p * np.log(p / q)).sum()) for p in laws for q in laws)
-    return fano_error(len(laws), kl)
 
 
 # Bounds.
@@ -246,121 +182,7 @@ def dp_fano_risk_printed(
     return 0.45 * (min(1.0, m * exp(-10 * epsilon * distance)) - 10 * m * distance * delta)
 
 
-def record_log_ratio(law: ArrayLike, other: ArrayLike, epsilon: float) -> float:
-    """`product_log_ratio` for one record with any finite law, all of whose values are neighbours.
-
-    The maximum over events A of log((1 + law(A) (e^eps - 1)) / (1 + other(A) (e^eps - 1))).
-    Independent records add up.
-    """
-    a, b = np.asarray(law), np.asarray(other)
-    factor = expm1(epsilon)
-    order = np.argsort(-a / np.where(a + b > 0, a + b, 1), kind="stable")
-    sums = np.cumsum(a[order]), np.cumsum(b[order])  # the best event is a likelihood-ratio set
-    return float(max(0.0, (np.log1p(factor * sums[0]) - np.log1p(factor * sums[1])).max()))
-
-
-def failing_c(n: int, sets: int, kind: str) -> float:
-    """Largest c at which the error is still 1/10, with the ``"printed"`` steps or by coupling."""
-    per_gap, unit = 2 * 4 * (n - 4), log(n) / n  # D / (p gap); with epsilon = 1, gap = c unit / p
-    if kind == "printed":
-        return log(sets - 1) / (10 * per_gap * unit)
-    return 0.9 * log(9 * (sets - 1)) / (per_gap * unit)
-
-
-def star_exponent(gap: float, n: int, epsilon: float) -> float:
-    """Sharp exponent for p = 1: one item of S against one outside."""
-    changed = product_log_ratio([0.5 + gap, 0.5], [0.5, 0.5 - gap], epsilon)  # both moved items
-    return (n - 2) * changed + product_log_ratio([0.5 + gap], [0.5 - gap], epsilon)
-
-
-def star_gap(n: int, k: int, epsilon: float, *, sharp: bool = False) -> float:
-    """Gap at which the star of k (n - k) sets still leaves an error of 1/10."""
-    goal = log(9 * k * (n - k))
-    if not sharp:
-        return 0.9 * goal / (2 * (n - 1) * epsilon)
-    if star_exponent(0.5, n, epsilon) <= goal:
-        return 0.5
-    return float(brentq(lambda g: star_exponent(g, n, epsilon) - goal, 0, 0.5))
-
-
-def ordinary_gap(n: int, k: int, items: float = 1.0) -> float:
-    """Gap at which Fano leaves an error of 1/10: one free place, n - k + 1 sets."""
-
-    def excess(gap: float) -> float:
-        pair = [two_level_probabilities(n, np.r_[: k - 1, i], gap) for i in (k, k + 1)]
-        return fano_error(n - k + 1, items * edge_kl(pair[0], pair[1])) - 0.1
-
-    return float(brentq(excess, 1e-6, 0.49))
-
-
-def random_set_fails(n: int, u: int) -> float:
-    """Chance that a random set of k = n / 2 items is more than 2u places off."""
-    k = n // 2
-    return sum(comb(k, same) ** 2 for same in range(k - u)) / comb(n, k)
-
-
-def star_error(n: int, users: int, gap: float, epsilon: float, per_user: int) -> float:
-    """Error of the star of k = n / 2, by the exact total variation of one person."""
-    law, other = record_laws(n, n // 2, gap)
-    tv = user_total_variation(law, other, per_user)
-    return dp_fano_error(n * n / 4, epsilon * users * tv)
-
-
-def measured_gaps(
-    n: int, scale: float, batches: int, rng: np.random.Generator, comparisons: int | None = None
-) -> Array:
-    """Gaps that noisy counts need for the top half, 50 data sets a batch."""
-    design: dict[str, Any] = {"comparisons": comparisons} if comparisons else {"p": 1.0}
-    found = [
-        critical_gaps(n, n // 2, scale=scale, size=50, rng=rng, **design) for _ in range(batches)
-    ]
-    return np.concatenate(found)
-
-
-# Steps of the proof of Theorem 2.4.
-
-
-def code_distances(
-    code: Words, formula: Callable[[int, int], float], n: int, k: int, gap: float, p: float = 0.5
-) -> tuple[Array, Array, Array]:
-    """Coupling distances of models of sets from the last half: exact, by a formula; their gaps."""
-    sets = [np.r_[: k - 4, n // 2 + np.flatnonzero(word)] for word in code[[0, 1, 2, -1]]]
-    models = [two_level_probabilities(n, s, gap) for s in sets]
-    exact, formal, gaps = [], [], []
-    for i, j in combinations(range(len(models)), 2):
-        exact.append(edge_coupling_distance(models[i], models[j], p=p))
-        formal.append(2 * p * gap * formula(n, len(np.setdiff1d(sets[i], sets[j]))))
-        tau = np.sort(average_win_probabilities(models[i]))[::-1]
-        gaps.append(tau[k - 2] - tau[k + 1])  # places k - 1 and k + 2: tolerance 1
-    return np.array(exact), np.array(formal), np.array(gaps)
-
-
-def strengths_error(link: Callable[[Any], Any], n: int, k: int, gap: float) -> float:
-    """Largest error of the table that strengths give, with the step g that fits best."""
-    model, g = two_level_probabilities(n, k, gap), np.linspace(0, 1, 100_001)[1:]
-    theta = np.where(np.arange(n) < k, g[np.abs(link(g) - 0.5 - gap).argmin()], 0)
-    at = np.triu_indices(n, 1)
-    return float(np.abs(link(np.subtract.outer(theta, theta)) - model)[at].max())
-
-
-# Linear programs over all private tests, and over all private mechanisms.
-
-
-def largest_log_ratio(law: ArrayLike, other: ArrayLike, epsilon: float) -> float:
-    """`product_log_ratio` by linear programming, over all tests of a few bits.
-
-    The laws, shape (2^d,), are as from `product_law`.
-    """
-    a, b = np.asarray(law), np.asarray(other)
-    x, y = _flips(len(a))
-    rows = np.arange(len(x))
-    weights = np.concatenate([np.ones(len(x)), np.full(len(x), -exp(epsilon))])
-    at = (np.tile(rows, 2), np.concatenate([x, y]))
-    ratio = coo_array((weights, at), shape=(len(x), len(a)))
-    found = linprog(-a, A_ub=ratio.toarray(), b_ub=np.zeros(len(x)), A_eq=b[None], b_eq=[1.0])
-    if found.status != 0:
-        raise RuntimeError(f"the linear program was not solved: {found.message}")
-    return log(-float(found.fun or 0.0))
+# A linear program over all private mechanisms.
 
 
 def optimal_private_risk(

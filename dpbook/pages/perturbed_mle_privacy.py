@@ -1,9 +1,9 @@
-"""Pages 06 and 07: derivatives by differences, other solvers, neighbours, searches for loss."""
+"""Pages 06 and 07: neighbours that reveal most, searches for loss, balls of two claims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import comb, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -11,103 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
-from dpbook.models import LINKS
-from dpbook.models.links import Link
-from dpbook.privacy import Edge, Person
 from dpbook.privacy.balls import Ball, exp, sqrt
 from dpbook.privacy.balls import log as log_of
-from dpbook.rankers import PerturbedMle
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator
 Case = tuple[Array, Array, Array]  # an output, and the win tables before and after
-
-
-# Derivatives of the likelihood, in extended precision, from formulas that no link shares.
-
-wide = np.longdouble
-_ROOT3, _PI = np.sqrt(wide(3)), wide(4) * np.arctan(wide(1))
-_ODD = np.cumprod(np.arange(1, 161, 2, dtype=wide))  # 1, 3, 15, 105, ...
-
-
-def _probit(x: Any) -> Any:
-    """Power series of the normal distribution function, good for moderate x."""
-    series = sum(x ** (2 * k + 1) / _ODD[k] for k in range(80))
-    return wide(0.5) + np.exp(-x * x / 2) / np.sqrt(2 * _PI) * series
-
-
-INDEPENDENT: dict[str, Callable[[Any], Any]] = {
-    "logistic": lambda x: 1 / (1 + np.exp(-x)),
-    "logistic_tanh": lambda x: 1 / (1 + np.exp(-x - np.tanh(x) / 4)),
-    "probit": _probit,
-    "cauchit": lambda x: wide(0.5) + np.arctan(x) / _PI,
-    "student_t3": lambda x: (
-        wide(0.5) + (np.arctan(x / _ROOT3) + x / _ROOT3 / (1 + x * x / 3)) / _PI
-    ),
-}
-
-
-def _derivative(f: Callable[[Any], Any], t: Any, a: int, h: Any) -> Any:
-    """Central difference of order six."""
-    step = np.eye(len(t), dtype=wide)[a]
-    weights = {1: wide(45) / 60, 2: -wide(9) / 60, 3: wide(1) / 60}
-    return sum(w * (f(t + k * h * step) - f(t - k * h * step)) for k, w in weights.items()) / h
-
-
-def by_differences(link: str, wins: NDArray[Any], t: Array, h: float) -> tuple[Any, Any]:
-    """Gradient and Hessian of the negative log-likelihood at t."""
-    i, j = np.nonzero(wins)
-    F, at, step, items = INDEPENDENT[link], t.astype(wide), wide(h), range(len(t))
-
-    def loss(s: Any) -> Any:
-        return -np.log(F(s[i] - s[j])).sum()
-
-    def slope(a: int) -> Callable[[Any], Any]:
-        return lambda s: _derivative(loss, s, a, step)
-
-    rows = [_derivative(slope(a), at, b, step) for b in items for a in items]
-    return np.array([slope(a)(at) for a in items]), np.array(rows).reshape(len(t), -1)
-
-
-# Other solvers of the score equation, two of them wrong.
-
-
-def score(theta: Array, wins: Array, noise: Array, gamma: float) -> Array:
-    """The score equation, written out; zero at the release."""
-    gap = theta[:, None] - theta
-    return np.asarray(((wins + wins.T) * expit(gap) - wins).sum(axis=1) + gamma * theta + noise)
-
-
-def aliased(wins: Array, noise: Array, gamma: float) -> Array:
-    """Gradient descent that stops at once: previous and theta are the same array."""
-    theta = np.zeros(len(noise))
-    for _ in range(10_000):
-        previous = theta
-        theta -= 0.01 * score(theta, wins, noise, gamma)
-        if np.abs(theta - previous).max() < 1e-8:
-            break
-    return theta
-
-
-def elsewhere(wins: Array, noise: Array, gamma: float) -> Array:
-    """A quasi-Newton minimiser that starts far away."""
-
-    def objective(t: Array) -> tuple[float, Array]:
-        value = (wins * np.logaddexp(0, t - t[:, None])).sum() + gamma / 2 * t @ t + noise @ t
-        return value, score(t, wins, noise, gamma)
-
-    options: Any = {"gtol": 1e-9, "ftol": 0}
-    start = 20 * np.sign(noise)
-    return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x)
-
-
-# Exact loss, and neighbours with an output that reach it.
-
-
-def exact_loss(scale: float, gamma: float, *, comparisons: int = 1, exchange: bool = True) -> float:
-    """Supremum over all data of enough items: one comparison, or one person's comparisons."""
-    unit = Edge(3, exchange) if comparisons == 1 else Person(2 * comparisons + 2, comparisons)
-    return PerturbedMle(unit, scale, gamma).loss()[1]
 
 
 def exchange_balls() -> dict[str, Ball]:
@@ -132,11 +41,6 @@ def curvature_balls() -> dict[str, Ball]:
     return {"logistic_min_curvature_at_4": curvature, "logistic_kappa2_forced_by_A2": 1 / curvature}
 
 
-def tenth_less(*plan: float, **options: Any) -> float:
-    """A twin: a tenth less than `exact_loss`."""
-    return 0.9 * exact_loss(*plan, **options)
-
-
 def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float) -> Any:
     """Privacy loss at the output t."""
     return _loss_at(before, after, gamma, scale)(t)
@@ -157,39 +61,6 @@ def _loss_at(before: Array, after: Array, gamma: float, scale: float) -> Callabl
         return here - there
 
     return loss
-
-
-# The same for any link.
-
-_GRID = np.linspace(-40, 40, 80_001)
-
-
-def constants(link: str) -> tuple[float, float]:
-    """The smallest kappa_1 and kappa_2 on a grid; the second is only the upper half of A2."""
-    F, x = LINKS[link], np.linspace(-40, 40, 8001)
-    slope, near = F.log_slope(x) + F.log_slope(-x), x[abs(x) < 37]
-    return float(slope.max()), float(F.log_curvature(near).max())
-
-
-def link_loss(link: str, scale: float, ridge: float, comparisons: int = 1) -> Any:
-    """The exact loss of one comparison, times their number."""
-    F = LINKS[link]
-    s, c = F.log_slope(_GRID), F.log_curvature(_GRID)
-    return comparisons * (2 * s.max() / scale + (2 * s / scale + np.log1p(2 * c / ridge)).max())
-
-
-def link_ratio(link: str, t: Array, before: Array, after: Array, ridge: float, scale: float) -> Any:
-    """Privacy loss at the output t."""
-    F, x = LINKS[link], t[..., :, None] - t[..., None, :]
-
-    def logpdf(wins: Array) -> Any:  # up to a constant
-        lost = np.swapaxes(wins, -1, -2)
-        pull = (lost * F.log_slope(-x) - wins * F.log_slope(x)).sum(axis=-1) + ridge * t
-        c = wins * F.log_curvature(x) + lost * F.log_curvature(-x)
-        H = (c.sum(axis=-1) + ridge)[..., None] * np.eye(t.shape[-1]) - c
-        return np.linalg.slogdet(H)[1] - np.abs(pull).sum(axis=-1) / scale
-
-    return logpdf(before) - logpdf(after)
 
 
 def _best_surprise(gamma: float, scale: float, room: float) -> tuple[float, float]:
@@ -226,9 +97,6 @@ def revealing(
         t[i + 1] = t[i] - gap
     t[up], t[down] = (s * (500 + 50 * weight * n / gamma) for s in (1, -1))
     return t, shared + before, shared + after
-
-
-# Searches without hints.
 
 
 def drawn(n: int, kind: str, points: int, rng: Generator) -> Array:
@@ -278,85 +146,3 @@ def search(
     best = np.argsort(values, axis=None)[-2:]
     random = [(t[a], before[b], after[b]) for a, b in (divmod(k, len(before)) for k in best)]
     return max(values.max(), *(_climb(*start, gamma, scale) for start in (*starts, *random)))
-
-
-def blind(L: int, n: int, epsilon: float, points: int, rng: Generator) -> float:
-    """Loss over epsilon, as printed: random data of others, L random old and new comparisons."""
-    sides = np.zeros((2, points, n, n))
-    for r in range(points):
-        others = rng.integers(0, 4, (n, n)) * (1 - np.eye(n))
-        for side in sides[:, r]:
-            side += others
-            for _ in range(L):
-                i, j = rng.choice(n, 2, replace=False)
-                side[i, j] += 1
-    return search(sides, 2 * L / epsilon, 8 * L / epsilon, (), points, rng) / epsilon
-
-
-# Steps of the proofs.
-
-
-def hessian(t: Array, wins: Array, gamma: float) -> Array:
-    """Hessian of the ridge objective."""
-    c = (wins + wins.T) * expit(t[:, None] - t) * expit(t - t[:, None])
-    return np.asarray(gamma * np.eye(len(t)) + np.diag(c.sum(axis=1)) - c)
-
-
-def update_errors(
-    t: Array, before: Array, after: Array, gamma: float, twin: bool = False
-) -> tuple[float, bool]:
-    """Error of the two-factor formula; whether both factors keep their bounds."""
-    H, new = hessian(t, before, gamma), hessian(t, after, gamma)
-    kept = hessian(t, np.minimum(before, after), gamma)
-    first = np.linalg.det(kept) / np.linalg.det(H)  # 1 - c v' H^-1 v
-    added, size = new - kept, np.trace(new - kept)
-    second = 1 + np.trace(np.linalg.solve(H if twin else kept, added))
-    exact = np.linalg.det(new) / np.linalg.det(H)
-    bounded = first <= 1 + 1e-12 and second <= 1 + size / gamma + 1e-12
-    return abs(first * second / exact - 1), bool(bounded)
-
-
-# Pairs that may be skipped.
-
-
-def skip_pairs(n: int, points: int, rng: Generator) -> Array:
-    """Random answers of one person, before and after, on top of random answers of others."""
-    i, j = np.triu_indices(n, 1)
-    others = rng.integers(0, 3, (points, n, n)) * (1 - np.eye(n))
-    sides = np.stack([others, others])
-    for side in sides:
-        x = rng.integers(-1, 2, (points, i.size))
-        side[:, i, j] += x == 1
-        side[:, j, i] += x == -1
-    return sides
-
-
-def two_halves(n: int) -> Case:
-    """Two far halves: all answers across turned round, those within a half dropped."""
-    upper = np.arange(n) < (n + 1) // 2
-    cross, inside = np.outer(upper, ~upper), np.triu(np.equal.outer(upper, upper), 1)
-    before = (cross + inside).astype(float)
-    return np.where(upper, 500.0, -500.0), before, cross.T.astype(float)
-
-
-def skip_bound(n: int) -> float:
-    """Bound on the loss times the scale."""
-    return (comb(n, 2) + 3 * (n**2 // 4)) / 2
-
-
-# A flip under links that miss the conditions.
-
-GAPS = np.linspace(-12, 12, 241)
-_MIDDLE = np.linspace(-60, 60, 1201)[:, None]
-
-
-def flip_loss(F: Link, lam: float = 8.0, ridge: float = 1.0) -> Array:
-    """Largest log-ratio of a flip at each of `GAPS`, over the mean of the two strengths."""
-    force = {1: -F.log_slope(GAPS), 0: F.log_slope(-GAPS)}
-    weight = {1: F.log_curvature(GAPS), 0: F.log_curvature(-GAPS)}
-    log_f = {}
-    for y in (0, 1):
-        first = force[y] + ridge * (_MIDDLE + GAPS / 2)
-        second = ridge * (_MIDDLE - GAPS / 2) - force[y]
-        log_f[y] = np.log(ridge + 2 * weight[y]) - (abs(first) + abs(second)) / lam
-    return np.asarray(np.abs(log_f[1] - log_f[0]).max(axis=0))

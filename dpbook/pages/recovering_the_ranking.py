@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +21,6 @@ from dpbook.models import average_win_probabilities, btl_probabilities
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
 from dpbook.simulation import pair_order_error, privacy_schedule, ranking_errors
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 
@@ -156,35 +152,6 @@ def shown_errors(
     return points, marks
 
 
-def flipped_fit(reports: Array, users: int, epsilon: float, ridge: float = 1e-3) -> Array:
-    """Strengths, (n,), that make flipped answers likely: ``reports[i, j]`` put i before j.
-
-    The likelihood is not concave. Fisher's scoring with shorter and shorter steps starts from the
-    best equal spacing in the order of the scores, and stops where a step gains less than 1e-3.
-    """
-    n, t = len(reports), np.tanh(epsilon / 2)
-    place = np.argsort(np.argsort(-reports.sum(axis=1), kind="stable"))
-
-    def gain(theta: Array) -> float:
-        reported = 0.5 + t * (expit(theta[:, None] - theta) - 0.5)
-        return float((reports * np.log(reported)).sum() - ridge / 2 * theta @ theta)
-
-    theta = max((spaced(n, h)[place] for h in np.geomspace(0.02, 3, 25)), key=gain)
-    before = -np.inf
-    while gain(theta) - before > 1e-3:
-        before, win = gain(theta), expit(theta[:, None] - theta)
-        reported, slope = 0.5 + t * (win - 0.5), t * win * (1 - win) * (1 - np.eye(n))
-        weight = slope / (reported * (1 - reported))
-        pull = ((reports - users * reported) * weight).sum(axis=1) - ridge * theta
-        weight = users * weight * slope
-        step = np.linalg.solve(np.diag(weight.sum(axis=1) + ridge) - weight, pull)
-        step *= min(1, 2 / np.abs(step).max())
-        while gain(theta + step) < before and np.abs(step).max() > 1e-4:
-            step /= 2
-        theta = theta + step
-    return theta
-
-
 def draw_page_20(
     n_items: int, spacing: float, replicates: int, rng: np.random.Generator
 ) -> np.random.Generator:
@@ -194,18 +161,6 @@ def draw_page_20(
     scenario_errors(rng)
     shown_errors(n_items, spacing, replicates, rng)
     return rng
-
-
-def with_half_width(samples: Array) -> tuple[float, float]:
-    """Mean, and half the width of its 95% interval by the normal law."""
-    return samples.mean(), 1.96 * samples.std(ddof=1) / np.sqrt(samples.size)
-
-
-def plain_ticks(ax: Axes, values: ArrayLike) -> None:
-    """Ticks of a logarithmic axis at these values, written without powers of ten."""
-    ticks = np.asarray(values).tolist()
-    ax.set_xticks(ticks, [f"{v:g}" for v in ticks])
-    ax.minorticks_off()
 
 
 class _Row:
@@ -254,32 +209,10 @@ class _Row:
 
 
 def local_order_errors(theta: ArrayLike, *, users: ArrayLike, epsilon: ArrayLike) -> Array:
-    """Exact probabilities that pairs of items come out in the wrong order.
+    """Probability that i has fewer reported wins than j, and half that of a tie, shape (n, n).
 
-    Parameters
-    ----------
-    theta : array, shape (n,)
-        True strengths, log-odds.
-    users : int, or array of int, shape (groups,)
-        Number of users, who answer every pair once through randomised response.
-    epsilon : float or array, shape (groups,)
-        Privacy parameter of one answer, in nats, of all users or of each group. Debiased numbers
-        give the same ranking only if it is the same for all.
-
-    Returns
-    -------
-    array, shape (n, n)
-        Entry [i, j] is the probability that i has fewer reported wins than j, plus half of that of
-        a tie; 1/2 on the diagonal. Relative error below 1e-9.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    XSC, Section 4.3: the mean over pairs, better item first, is the expected Kendall error (9).
+    Users, or groups of them with an epsilon each, answer every pair once. The relative error is
+    below 1e-9. The mean over pairs, better item first, is the expected Kendall error (XSC, (9)).
     """
     strengths = check.item_vector("theta", theta)
     if strengths.size == 2:
@@ -294,34 +227,9 @@ def local_order_errors(theta: ArrayLike, *, users: ArrayLike, epsilon: ArrayLike
 
 
 def local_order_rates(theta: ArrayLike, *, epsilon: float) -> Array:
-    """Exponential rates, per user, at which the probabilities of wrong orders vanish.
-
-    Parameters
-    ----------
-    theta : array, shape (n,)
-        True strengths, log-odds.
-    epsilon : float
-        Privacy parameter of one answer, in nats.
-
-    Returns
-    -------
-    array, shape (n, n)
-        Symmetric: the limit of ``-log(local_order_errors) / users``, better item first; nats per
-        user. ``exp(-users * rate)`` bounds the probability at every number of users (Chernoff).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    XSC, Theorems 5 and 6, have a rate with an unnamed constant.
-    """
-    strengths = check.item_vector("theta", theta)
-    level = np.array([check.epsilon(epsilon)])
-    rates = []
-    for row in _rows(strengths, level, np.array([1])):
+    """Limits of ``-log(local_order_errors) / users``, better item first; symmetric (Chernoff)."""
+    strengths, rates = check.item_vector("theta", theta), []
+    for row in _rows(strengths, np.array([check.epsilon(epsilon)]), np.array([1])):
         s = row.saddle()
         rates.append(-row.log_moment(s[:, None].astype(complex)).real[:, 0])
     result = _unsorted(strengths, rates, mirrored=True)

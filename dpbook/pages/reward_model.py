@@ -1,85 +1,19 @@
-"""Page 37: designs with public features, sums of answers, their private versions, and fits."""
+"""Page 37: many fits on one design, noise on sums, slopes of a difference of errors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit
 
 from dpbook.estimators._newton import minimise, newton_step, sup
-from dpbook.mechanisms import (
-    debiased_response,
-    discrete_laplace_pmf,
-    laplace_logpdf,
-    randomized_response,
-    randomized_response_pmf,
-)
 from dpbook.mechanisms.noise import discrete_laplace_noise
 
 Array = NDArray[np.float64]
-Generator = np.random.Generator
 
 BLOCK = 2**20  # numbers, replicates times pairs, held at once
 SHARED = 12  # steps of all fits by one Hessian
-
-
-# ------------------------------------------------------------------ the model
-
-
-def design(n: int, d: int, differ: int, rng: Generator) -> Array:
-    """Differences of features, (n, d): each pair differs in so many properties, one way or back."""
-    which = np.tile(np.arange(d) < differ, (n, 1))
-    return np.asarray(rng.permuted(which, axis=1) * rng.choice([-1.0, 1.0], (n, d)))
-
-
-def weights(d: int, differ: int) -> Array:
-    """Evenly spaced weights, such that the log-odds of the pairs have variance 1."""
-    theta = np.linspace(-1, 1, d)
-    return np.asarray(theta * np.sqrt(d / differ / (theta @ theta)))
-
-
-def curvature(X: Array, theta: Array, times: Array | float = 1.0) -> Array:
-    """Hessian of the negative log-likelihood: the same whatever the answers are.
-
-    Row i of the design occurs ``times[i]`` times.
-    """
-    F = expit(X @ theta)
-    return np.asarray((X.T * (F * (1 - F) * times)) @ X)
-
-
-def answers(X: Array, theta: Array, size: int, rng: Generator) -> NDArray[np.bool_]:
-    """Whether the first of each pair is preferred, (size, n)."""
-    return np.asarray(rng.random((size, len(X))) < expit(X @ theta))
-
-
-def flipped(bits: NDArray[np.bool_], e: float, rng: Generator) -> NDArray[np.bool_]:
-    """Reports: answers through randomised response."""
-    return randomized_response(bits, e, rng=rng).astype(bool)
-
-
-def debiased_sums(reports: NDArray[np.bool_], X: Array, e: float) -> Array:
-    """Unbiased sums of y x from reports, (size, d)."""
-    values = debiased_response([0, 1], e)
-    return np.asarray(values[0] * X.sum(axis=0) + (values[1] - values[0]) * (reports @ X))
-
-
-def sums(X: Array, theta: Array, levels: Sequence[float], size: int, rng: Generator) -> Array:
-    """Sums of y x, then those debiased from reports at each level: (1 + levels, size, d)."""
-    found, step = [], max(1, BLOCK // len(X))
-    for first in range(0, size, step):
-        y = answers(X, theta, min(step, size - first), rng)
-        private = [debiased_sums(flipped(y, e, rng), X, e) for e in levels]
-        found.append(np.stack([y @ X, *private]))
-    return np.concatenate(found, axis=1)
-
-
-# ------------------------------------------------------------------ fits
 
 
 def _alike(X: Array) -> tuple[Array, Array, Array]:
@@ -118,7 +52,8 @@ class _Batch:
         """At first one Hessian for all fits; those that are far from the others get their own."""
         self._steps += 1
         if self._steps <= SHARED:
-            H = curvature(self.X, np.median(self._theta, axis=0), self.times)
+            F = expit(self.X @ np.median(self._theta, axis=0))
+            H = (self.X.T * (F * (1 - F) * self.times)) @ self.X
             return np.asarray(-np.linalg.solve(H + self.gamma * np.eye(len(H)), score.T).T)
         F = expit(self._theta @ self.X.T)
         p = F * (1 - F) * self.times
@@ -146,88 +81,6 @@ def fit(X: Array, target: Array, gamma: float = 1.0) -> Array:
     return out
 
 
-def squares(X: Array, fitted: Array, theta: Array) -> Array:
-    """Mean over the pairs of the squared error of the log-odds, one for each fit."""
-    gram = X.T @ X / len(X)
-    return np.asarray(np.einsum("ri,ij,rj->r", fitted - theta, gram, fitted - theta))
-
-
-def first_order(X: Array, theta: Array, flips: float | None = None, scale: float = 0.0) -> float:
-    """Mean square error of the log-odds to first order: curvature, noise, curvature.
-
-    ``flips`` is the epsilon of randomised response, ``scale`` that of discrete Laplace noise.
-    """
-    F = expit(X @ theta)
-    p = F * (1 - F)
-    added = 0.0 if flips is None else float(np.exp(-flips) / np.expm1(-flips) ** 2)
-    noise = (X.T * (p + added)) @ X
-    if scale:
-        noise = noise + np.eye(X.shape[1]) / (2 * np.sinh(0.5 / scale) ** 2)
-    inverse = np.linalg.inv((X.T * p) @ X)
-    return float(np.trace(inverse @ (X.T @ X / len(X)) @ inverse @ noise))
-
-
-# ------------------------------------------------------------------ rates
-
-
-Rule = Callable[[Array, float], float]  # the scale of central noise, from design and epsilon
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Square errors of the log-odds, (settings, replicates); settings are rows (n, d, epsilon)."""
-
-    settings: Array
-    laws: Array  # first-order mean squares: without privacy, and what privacy adds
-    none: Array  # of fits to the answers; 0 for central noise
-    private: Array  # of fits to debiased reports; square distance of the fits for central noise
-    biased: Array  # of fits to reports that are read as if they were answers
-
-
-def at_home(
-    grid: Sequence[tuple[int, int]], levels: Sequence[float], size: int, rng: Generator
-) -> Rates:
-    """Errors of randomised response; every pair differs in 4 properties."""
-    columns: list[list[Any]] = [[] for _ in range(5)]
-    for n, d in grid:
-        X, theta, few = design(n, d, 4, rng), weights(d, 4), max(10, size // 4)
-        target = sums(X, theta, levels, size, rng)
-        plain, law = squares(X, fit(X, target[0]), theta), first_order(X, theta)
-        for e, reports in zip(levels, target[1:], strict=True):
-            zero, one = debiased_response([0, 1], e)
-            raw = fit(X, (reports[:few] - zero * X.sum(axis=0)) / (one - zero))
-            errors = squares(X, fit(X, reports), theta)
-            biased = np.resize(squares(X, raw, theta), size)
-            row = ((n, d, e), (law, first_order(X, theta, e) - law), plain, errors, biased)
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
-    return Rates(*map(np.array, columns))
-
-
-def at_curator(
-    grid: Sequence[tuple[int, int]],
-    levels: Sequence[float],
-    size: int,
-    rng: Generator,
-    rule: Rule = lambda X, e: longest(X) / e,
-    differ: Callable[[int], int] = lambda d: 4,
-) -> Rates:
-    """How far noise on the sum moves the fit, with this rule for its scale."""
-    columns: list[list[Any]] = [[] for _ in range(4)]
-    for n, d in grid:
-        X, theta = design(n, d, differ(d), rng), weights(d, differ(d))
-        (target,) = sums(X, theta, (), size, rng)
-        plain, law = fit(X, target), first_order(X, theta)
-        for e in levels:
-            moved = fit(X, noisy(target, rule(X, e), rng)) - plain
-            extra = first_order(X, theta, scale=rule(X, e)) - law
-            row = ((n, d, e), (law, extra), np.zeros(size), squares(X, moved, np.zeros(d)))
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
-    settings, laws, none, moved_by = map(np.array, columns)
-    return Rates(settings, laws, none, moved_by, moved_by)
-
-
 def added(more: Array, less: Array) -> tuple[Array, Array]:
     """Root mean square less root mean square, and what each replicate adds to it, centred."""
     with_it, without = (np.sqrt(values.mean(axis=1)) for values in (more, less))
@@ -253,79 +106,6 @@ def slopes(
     return W @ np.log(value), stats.t.isf(alarm / (2 * len(W)), size - 1) * error
 
 
-# ------------------------------------------------------------------ privacy of the sum
-
-
-def longest(X: Array) -> float:
-    """How far one answer moves the sum, in l1."""
-    return float(np.abs(X).sum(axis=1).max())
-
-
-def bundle(X: Array, answers_each: int) -> float:
-    """How far all answers of one person move the sum, in l1; people are consecutive rows."""
-    people = X.reshape(-1, answers_each, X.shape[1])
-    signs = np.array([(1, *rest) for rest in product((-1, 1), repeat=answers_each - 1)])
-    return float(max(np.abs(np.einsum("r,urd->ud", s, people)).sum(axis=1).max() for s in signs))
-
-
-def noisy(target: Array, scale: float, rng: Generator) -> Array:
+def noisy(target: Array, scale: float, rng: np.random.Generator) -> Array:
     """Sums with discrete Laplace noise, drawn by integer arithmetic."""
     return np.asarray(target + discrete_laplace_noise(scale, target.shape, rng=rng))
-
-
-def sum_loss(moves: Array, scale: float) -> float:
-    """Exact loss of noisy sums between neighbours that move the sum by each of ``moves``.
-
-    By the law, point by point: beyond both sums, which a grid reaches, the ratio stays the same.
-    """
-    found = []
-    for move in moves:
-        total = 0.0
-        for step in move:  # the coordinates are independent
-            grid = np.arange(-abs(step) - 2, abs(step) + 3)
-            near, far = (discrete_laplace_pmf(x, scale) for x in (grid, grid - step))
-            total += np.abs(np.log(near / far)).max()
-        found.append(total)
-    return float(max(found))
-
-
-def fit_loss(X: Array, before: ArrayLike, after: ArrayLike, scale: float, gamma: float) -> float:
-    """Largest log-ratio of the densities of the perturbed fit, at far points in all directions."""
-    n, d = X.shape
-    far = (1 + n * np.abs(X).sum()) / gamma
-    worst = 0.0
-    for corner in product((-far, 0.0, far), repeat=d):
-        at = np.array(corner)
-        densities = []
-        for y in (np.asarray(before, float), np.asarray(after, float)):
-            w = y @ X - expit(X @ at) @ X - gamma * at
-            determinant = np.linalg.slogdet(curvature(X, at) + gamma * np.eye(d))[1]
-            densities.append(determinant + laplace_logpdf(w, scale).sum())
-        worst = max(worst, abs(densities[0] - densities[1]))
-    return worst
-
-
-# ------------------------------------------------------------------ corruption
-
-
-def corrupted(law: Array, kind: str, share: float) -> Array:
-    """Law of an answer or a report after a share of them was corrupted, in favour of 1."""
-    if kind == "blind":
-        return (1 - share) * law + share * law[::-1]
-    if kind == "set":
-        return (1 - share) * law + share * np.array([0.0, 1.0])
-    return law + share * np.array([-1.0, 1.0])
-
-
-def shift(p: float, e: float, kind: str, share: float, *, after: bool) -> float:
-    """How far the debiased mean is moved, per corrupted share, before or after the flips."""
-    law, channel = np.array([1 - p, p]), randomized_response_pmf(e)
-    end = corrupted(law @ channel, kind, share) if after else corrupted(law, kind, share) @ channel
-    return float((end @ debiased_response([0, 1], e) - p) / share)
-
-
-def turned(bits: NDArray[np.bool_], feature: Array, share: float) -> NDArray[np.bool_]:
-    """Answers, or reports, with a share of all of them turned in favour of one property."""
-    against = (feature != 0) & (bits != (feature > 0))
-    chosen = against & (np.cumsum(against, axis=1) <= share * bits.shape[1])
-    return np.asarray(bits ^ chosen)

@@ -1,394 +1,30 @@
-"""Page 33: the rankers that fit a situation, at equal true loss; small crowds, exactly."""
+"""Page 33: three items, all data sets of a small design, and the best private rule for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
-from math import comb, inf, log
-from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.patches import Rectangle
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.optimize import brentq
-from scipy.special import expit, gammaln, logit, xlogy
-from scipy.stats import t as student
+from numpy.typing import NDArray
+from scipy.special import expit, gammaln, xlogy
 
-from dpbook.book.figures import COLORS, MECHANISMS
-from dpbook.estimators import pairwise_counts, ranks_from_scores
-from dpbook.lower_bounds import PrivateRule, best_private_rule
-from dpbook.mechanisms.selection import exponential_pmf
-from dpbook.models import (
-    all_rankings,
-    btl_probabilities,
-    individual_wins,
-    mallows_pmf,
-    mallows_rankings,
-)
-from dpbook.privacy import Edge, Person, WholeRanking
+from dpbook.lower_bounds import PrivateRule
+from dpbook.models import all_rankings, mallows_pmf
+from dpbook.optimum import equivariant_rule
 from dpbook.privacy.balls import Ball
 from dpbook.privacy.balls import exp as exp_of
 from dpbook.privacy.balls import log as log_of
-from dpbook.privacy.units import Unit
-from dpbook.rankers import (
-    AnswersOnDemand,
-    CappedKwikSort,
-    ExponentialRanking,
-    FlippedAnswers,
-    Hypercube,
-    LaplaceAnswers,
-    NoisyCounts,
-    NoisyPairs,
-    OneQuestion,
-    PairResponses,
-    PerturbedMle,
-    PrivateFootrule,
-    Ranker,
-    best_queries,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Answer = tuple[int, ...]
 
-DATA = ("comparisons", "surveys", "rankings")
-FLOOR = "no privacy"
-
-# ------------------------------------------------------------------ situations and their data
-
-
-@dataclass(frozen=True)
-class Situation:
-    """What people hand in, who is protected, and how many there are.
-
-    Attributes
-    ----------
-    data : {"comparisons", "surveys", "rankings"}
-        ``per_user`` random pairs from each person; every pair once; a whole ranking.
-    protect : {"comparison", "person"}
-        One comparison, or all that a person says; a ranking is always protected as a whole.
-    agree : float
-        Chance that a person prefers the better one of two neighbours of the true order.
-    """
-
-    data: str
-    protect: str
-    n_items: int
-    people: int
-    per_user: int
-    agree: float
-
-    @property
-    def one_answer(self) -> bool:
-        """Whether no more than one comparison is protected."""
-        return self.protect == "comparison" and self.data != "rankings"
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected, as the curator's rankers take it."""
-        n = self.n_items
-        if self.data == "rankings":
-            return WholeRanking(n)
-        if self.one_answer:
-            return Edge(n, exchange=self.data == "comparisons")
-        if self.data == "surveys":
-            return Person(n, design="each_pair_once", vouched=True)
-        return Person(n, self.per_user, vouched=True)
-
-    def crowd(self, rng: np.random.Generator) -> dict[str, Any]:
-        """What the people say: a table, and whole rankings where they give them."""
-        n, m = self.n_items, self.people
-        if self.data == "rankings":
-            places = mallows_rankings(m, n, phi=1 / self.agree - 1, rng=rng)
-            return {"places": places, "table": pairwise_counts(places)}
-        rho = btl_probabilities(-logit(self.agree) * np.arange(n))
-        if self.data == "comparisons":
-            table = individual_wins(rho, users=m, per_user=self.per_user, rng=rng)[0]
-            return {"table": table}
-        first, second = np.triu_indices(n, 1)
-        table = np.zeros((n, n), dtype=np.int64)
-        table[first, second] = rng.binomial(m, rho[first, second])
-        table[second, first] = m - table[first, second]
-        return {"table": table}
-
-    def part(self, table: Ints, few: int, rng: np.random.Generator) -> Ints:
-        """The table of so many answers of each person, drawn by lot, given that of all."""
-        n, m = self.n_items, self.people
-        if self.data == "comparisons":  # all are alike: those drawn are a random part
-            return rng.multivariate_hypergeometric(table.ravel(), few * m).reshape(n, n)
-        first, second = np.triu_indices(n, 1)
-        lots = rng.random((m, first.size)).argpartition(few - 1, axis=1)[:, :few]
-        asked = np.bincount(lots.ravel(), minlength=first.size)
-        ahead = rng.hypergeometric(table[first, second], table[second, first], asked)
-        drawn = np.zeros_like(table)
-        drawn[first, second], drawn[second, first] = ahead, asked - ahead
-        return drawn
-
-
-@dataclass(frozen=True)
-class CountedResponses(PairResponses):
-    """Few answers of each person, flipped, and then counted and not sorted: post-processing."""
-
-    def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
-        """Positions by reports for an item less reports against it, ties by lot."""
-        table = np.asarray(released)
-        return ranks_from_scores(table.sum(axis=-1) - table.sum(axis=-2), rng=rng)
-
-
-@dataclass(frozen=True)
-class CountedAnswers(FlippedAnswers):
-    """Every answer flipped, and all trusted alike: whole numbers in place of unbiased ones.
-
-    The order is the same, and ties do not hang on how a machine rounds.
-    """
-
-    def scores(self, reports: ArrayLike) -> Array:
-        """Reports for an item less reports against it."""
-        table = np.asarray(reports, dtype=float)
-        return np.asarray(table.sum(axis=-1) - table.sum(axis=-2))
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A ranker for a situation, the loss that one unit of it may have, and the data it takes."""
-
-    ranker: Ranker
-    share: float = 1.0  # of epsilon, that its own unit may lose
-    takes: str = "table"
-    few: int = 0  # comparisons that are used of each person; 0 for all
-    local: bool = False  # nobody sees more than private reports
-
-
-def ridge_as_large(epsilon: float, unit: Unit) -> PerturbedMle:
-    """The perturbed MLE with a ridge as large as its noise, whose proved loss is epsilon."""
-    start = PerturbedMle.private(epsilon, unit)
-
-    def excess(logarithm: float) -> float:
-        size = float(np.exp(logarithm))
-        return replace(start, scale=size, gamma=size).loss()[1] - epsilon
-
-    top = log(start.scale)
-    if excess(top) > -1e-12:
-        return start
-    size = float(np.exp(brentq(excess, top - log(8), top, xtol=1e-13)))
-    return replace(start, scale=size, gamma=size)
-
-
-def of_curators(s: Situation, epsilon: float) -> dict[str, Entry]:
-    """The rankers that see the data and lose epsilon."""
-    unit, pairs = s.unit, comb(s.n_items, 2)
-    entries = {"counts": Entry(NoisyCounts.private(epsilon, unit))}
-    if s.data == "comparisons":
-        return entries | {"MLE": Entry(ridge_as_large(epsilon, unit))}
-    if s.one_answer:
-        return entries
-    # Whoever answers every pair once moves every lead by at most 2, in a circle or not.
-    whole = WholeRanking(s.n_items)
-    entries |= {
-        "Kemeny": Entry(NoisyPairs.private(epsilon, whole, "kemeny")),
-        "KwikSort": Entry(NoisyPairs.private(epsilon, whole)),
-        "exponential": Entry(ExponentialRanking.private(epsilon, whole)),
-    }
-    if s.data == "surveys":
-        return entries
-    crowd, cap = WholeRanking(s.n_items, users=s.people), min(2 * s.n_items, pairs)
-    return entries | {
-        "footrule": Entry(PrivateFootrule.private(epsilon, whole), takes="places"),
-        "capped": Entry(CappedKwikSort.private(epsilon, crowd, cap)),
-    }
-
-
-def of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
-    """The rankers that see private reports only; a person, or one answer, loses epsilon."""
-    n, pairs = s.n_items, comb(s.n_items, 2)
-    unit: Edge | Person = Edge(n, exchange=False)
-    answers = 1
-    if s.data == "comparisons" and not s.one_answer:
-        answers = s.per_user
-    elif not s.one_answer:
-        unit = Person(n, design="each_pair_once", vouched=True)
-
-    def shared(make: Any, answers: int, few: int = 0) -> Entry:
-        return Entry(make.private(epsilon / answers, unit), 1 / answers, few=few, local=True)
-
-    entries = {
-        "flipped": shared(CountedAnswers, answers),
-        "Laplace": shared(LaplaceAnswers, answers),
-    }
-    most = s.per_user if s.data == "comparisons" else pairs
-    few = 1 if s.one_answer else best_queries(epsilon, most=most)
-    if s.data != "rankings":
-        if few < most and not s.one_answer:
-            unit = Edge(n, exchange=False)
-            entries["few flipped"] = shared(CountedAnswers, few, few)
-        return entries
-    whole = WholeRanking(n)
-    rankers: dict[str, Ranker] = {
-        "few flipped": CountedResponses.private(epsilon, whole, queries=few),
-        "few KwikSort": PairResponses.private(epsilon, whole, queries=few),
-        "hypercube": Hypercube.private(epsilon, whole),
-        "one each": OneQuestion.private(epsilon, whole, groups=min(s.people, pairs)),
-        "on demand": AnswersOnDemand.private(epsilon, whole, cap=max(n, min(4 * n, pairs))),
-    }
-    return entries | {
-        name: Entry(ranker, takes="places", local=True) for name, ranker in rankers.items()
-    }
-
-
-def field(s: Situation, epsilon: float) -> dict[str, Entry]:
-    """All rankers for a situation; a curator may also collect private reports."""
-    return of_curators(s, epsilon) | of_nobody(s, epsilon)
-
-
-def wrong_share(places: Ints) -> Array:
-    """Share of the pairs in the wrong order; items come in their true order."""
-    n = places.shape[-1]
-    first, second = np.triu_indices(n, 1)
-    return np.asarray((places[..., first] > places[..., second]).mean(axis=-1))
-
-
-def contest(
-    s: Situation, epsilon: float, *, crowds: int, draws: int, rng: np.random.Generator
-) -> dict[str, Array]:
-    """Mean share of wrong pairs in every crowd, (crowds,), the crowds being the same for all.
-
-    The floor are the net wins of the crowd, without any noise.
-    """
-    entries, errors = field(s, epsilon), []
-    for _ in range(crowds):
-        data, row = s.crowd(rng), {}
-        for name, entry in entries.items():
-            given = data[entry.takes]
-            given = s.part(given, entry.few, rng) if entry.few else given
-            ranker = entry.ranker.at_loss(epsilon * entry.share)
-            row[name] = float(wrong_share(ranker.sample(given, draws, rng=rng)).mean())
-        net = data["table"].sum(axis=-1) - data["table"].sum(axis=-2)
-        row[FLOOR] = float(wrong_share(ranks_from_scores(net, rng=rng)))
-        errors.append(row)
-    return {name: np.array([row[name] for row in errors]) for name in (*entries, FLOOR)}
-
-
-def reports_only(errors: Mapping[str, Array], s: Situation, epsilon: float) -> dict[str, Array]:
-    """The errors of the rankers that need no curator."""
-    return {name: errors[name] for name, entry in field(s, epsilon).items() if entry.local}
-
-
-def reach(errors: Mapping[str, Array]) -> float:
-    """Half-width over standard deviation, for all pairs of rankers at once: 95 times in 100."""
-    names = set(errors) - {FLOOR}
-    size, tests = next(iter(errors.values())).size, max(1, comb(len(names), 2))
-    return float(student.isf(0.025 / tests, size - 1) / np.sqrt(size))
-
-
-@dataclass(frozen=True)
-class Winner:
-    """Who has the smallest mean, who comes next, and whether the crowds tell them apart."""
-
-    name: str
-    error: float
-    second: str  # "" if there is nobody else
-    lead: float
-    half: float  # of the simultaneous 95 % interval of the lead
-    equals: tuple[str, ...]  # rivals that are not beaten beyond doubt
-
-
-def winner(errors: Mapping[str, Array]) -> Winner:
-    """Compared crowd by crowd, with Student's t; all pairs together are right 95 times in 100."""
-    names = sorted(set(errors) - {FLOOR}, key=lambda name: (errors[name].mean(), name))
-    best, wide = errors[names[0]], reach(errors)
-    leads = {name: errors[name] - best for name in names[1:]}
-    halves = {name: wide * float(lead.std(ddof=1)) for name, lead in leads.items()}
-    near = tuple(name for name, lead in leads.items() if lead.mean() <= halves[name])
-    second = names[1] if leads else ""
-    lead = float(leads[second].mean()) if leads else 0.0
-    return Winner(
-        names[0], float(best.mean()), second, lead, halves[second] if leads else 0.0, near
-    )
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Who wins where one may choose among all, and where nobody is trusted."""
-
-    curator: Winner
-    nobody: Winner
-
-
-def decide(
-    s: Situation, epsilon: float, *, crowds: int, draws: int, rng: np.random.Generator
-) -> Decision:
-    """One contest, read twice: private reports may be collected by a curator, too."""
-    errors = contest(s, epsilon, crowds=crowds, draws=draws, rng=rng)
-    return Decision(winner(errors), winner(reports_only(errors, s, epsilon)))
-
-
-def around(
-    s: Situation, epsilon: float, axis: str, **how: Any
-) -> dict[tuple[int, float], Decision]:
-    """Decisions for other levels and other numbers of ``"people"`` or ``"n_items"``."""
-    own = getattr(s, axis)
-    return {
-        (size, level): decide(replace(s, **{axis: size}), level, **how)
-        for size in sorted({*SIZES[axis], own})
-        for level in sorted({*LEVELS, epsilon})
-    }
-
-
-SIZES = {"people": (30, 100, 300, 1000), "n_items": (3, 5, 8, 11)}
-LEVELS = (0.1, 0.5, 1.0, 4.0)
-HUES = {
-    "counts": MECHANISMS["counts"],
-    "MLE": MECHANISMS["mle"],
-    "Kemeny": "#888888",
-    "KwikSort": MECHANISMS["kwiksort"],
-    "exponential": MECHANISMS["exponential"],
-    "footrule": MECHANISMS["footrule"],
-    "capped": COLORS["green"],
-    "flipped": MECHANISMS["response"],
-    "Laplace": MECHANISMS["laplace"],
-    "few flipped": MECHANISMS["debiased"],
-    "few KwikSort": COLORS["blue"],
-    "hypercube": MECHANISMS["hypercube"],
-    "one each": COLORS["orange"],
-    "on demand": MECHANISMS["on-demand"],
-}
-
-
-def draw_decisions(
-    ax: Axes, cells: Mapping[tuple[int, float], Winner], own: tuple[int, float]
-) -> None:
-    """One cell for each size and level: who wins, and the error; grey and hatched if undecided."""
-    sizes, levels = (sorted(set(axis)) for axis in zip(*cells, strict=True))
-    for (size, level), won in cells.items():
-        at = (levels.index(level), sizes.index(size))
-        look: dict[str, Any] = {"fc": mpl.colors.to_rgba(HUES[won.name], 0.35), "ec": "white"}
-        if won.equals:
-            look = {"fc": "#eeeeee", "ec": "#bbbbbb", "hatch": "//"}
-        ax.add_patch(Rectangle(at, 1, 1, **look))
-        words = f"{won.name}{' ?' if won.equals else ''}\n{100 * won.error:.3g} %"
-        ground = {"fc": look["fc"], "ec": "none", "pad": 1} if won.equals else None
-        middle = (at[0] + 0.5, at[1] + 0.5)
-        ax.text(*middle, words, ha="center", va="center", bbox=ground, linespacing=1.1)
-        if (size, level) == own:
-            ax.add_patch(Rectangle(at, 1, 1, fc="none", ec="black", lw=3, zorder=3))
-    ax.set(xlim=(0, len(levels)), ylim=(0, len(sizes)))
-    ax.set_xticks(np.arange(len(levels)) + 0.5, [f"{level:g}" for level in levels])
-    ax.set_yticks(np.arange(len(sizes)) + 0.5, [str(size) for size in sizes])
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-
-
-# ------------------------------------------------------------------ three items, exactly
-
 PLACES = all_rankings(3)
-WRONG = wrong_share(PLACES)
+PAIRS = list(combinations(range(3), 2))
+WRONG = np.mean([PLACES[:, i] > PLACES[:, j] for i, j in PAIRS], axis=0)  # share of wrong pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,28 +45,13 @@ class Small:
         """Tables of wins, (sets, 3, 3)."""
         return np.asarray(np.tensordot(self.rows, self.shows, 1))
 
-    def risk(self, law_of: Callable[[Ints], Array]) -> float:
-        """Expected share of wrong pairs of a ranker with this law over `all_rankings(3)`."""
-        tables, which = np.unique(self.tables.reshape(-1, 9), axis=0, return_inverse=True)
-        chance = np.bincount(which.ravel(), self.law, len(tables))
-        errors = [law_of(table.reshape(3, 3)) @ WRONG for table in tables]
-        return float(chance @ errors)
-
     def optimum(self, epsilon: float) -> PrivateRule:
         """The private rule with the least risk, whatever the true order: theorem of page 16."""
         number = {tuple(row): at for at, row in enumerate(self.rows.tolist())}
-        costs, met = np.zeros(len(self.rows)), np.empty((len(self.rows), 6), dtype=np.intp)
-        for outcome, answers in enumerate(self.before):
-            # After the renaming that makes this outcome the identity.
-            met[:, outcome] = [number[tuple(row)] for row in self.rows[:, answers].tolist()]
-            costs += WRONG[outcome] * np.bincount(met[:, outcome], self.law, len(costs))
-        rows = np.unique(np.sort(met, axis=1), axis=0)
-        where = np.repeat(np.arange(len(rows)), 6)
-        totals = sparse.csr_array(
-            (np.ones(rows.size), (where, rows.ravel())), shape=(len(rows), len(costs))
-        )
+        images = [[number[tuple(row)] for row in self.rows[:, a].tolist()] for a in self.before]
         apart = np.abs(self.rows[:, None] - self.rows).sum(axis=-1)
-        return best_private_rule(costs, totals, np.argwhere(np.triu(apart == 2)), epsilon)
+        pairs = np.argwhere(np.triu(apart == 2))
+        return equivariant_rule(images, self.law, WRONG, pairs, epsilon)
 
 
 def _before(answers: Sequence[Answer], renamed: Callable[[Answer, list[int]], Answer]) -> Ints:
@@ -455,44 +76,15 @@ def crowd_of_rankings(people: int, phi: float) -> Small:
 
 def three_games(gap: float) -> Small:
     """All ways in which the three pairs of three items end, each compared once; log-odds."""
-    answers = list(permutations(range(3), 2))  # (winner, loser)
-    pairs, rows, law = list(combinations(range(3), 2)), [], []
+    answers, rows, law = list(permutations(range(3), 2)), [], []  # (winner, loser)
     for firsts in product((True, False), repeat=3):
-        games = [pair if first else pair[::-1] for pair, first in zip(pairs, firsts, strict=True)]
+        games = [pair if first else pair[::-1] for pair, first in zip(PAIRS, firsts, strict=True)]
         rows.append([games.count(answer) for answer in answers])
         law.append(np.prod([expit(gap * (loser - winner)) for winner, loser in games]))
     shows = np.zeros((6, 3, 3), dtype=np.int64)
-    for number, (first, second) in enumerate(answers):
-        shows[number, first, second] = 1
+    shows[np.arange(6), *np.transpose(answers)] = 1
     before = _before(answers, lambda a, names: tuple(names[i] for i in a))
     return Small(np.array(rows), np.array(law), shows, before)
-
-
-TURNED = np.array(list(product((0, 1), repeat=3)))  # which of three games
-
-
-def flipped_reports(level: float, table: Ints) -> Array:
-    """Law of the reports of three games, (8,): how many first items won, in binary order."""
-    truth = table[np.triu_indices(3, 1)]
-    lie = 1 / (1 + np.exp(level))
-    return np.asarray(np.where(TURNED == truth, 1 - lie, lie).prod(axis=1))
-
-
-def flipped_ranking(level: float, table: Ints) -> Array:
-    """Law over `all_rankings(3)` of the order by reported wins, ties by lot."""
-    first, second = np.triu_indices(3, 1)
-    law = np.zeros(6)
-    for won, chance in zip(TURNED, flipped_reports(level, table), strict=True):
-        wins = np.bincount(np.where(won, first, second), minlength=3)
-        fits = [(np.diff(wins[np.argsort(places)]) <= 0).all() for places in PLACES]
-        law += chance * np.array(fits) / np.sum(fits)
-    return law
-
-
-def drawn_ranking(level: float, table: Ints) -> Array:
-    """Law over `all_rankings(3)` with chances in proportion to e^(level * agreeing games)."""
-    before = PLACES[:, :, None] < PLACES[:, None, :]
-    return exponential_pmf((before * table).sum(axis=(1, 2)), 1.0, 2 * level)
 
 
 def described_balls() -> dict[str, Ball]:
@@ -502,19 +94,18 @@ def described_balls() -> dict[str, Ball]:
     out with chance p_ab p_bc (1 + 2 p_ac)/3.
     """
     orders = list(permutations(range(3)))
-    pairs = list(combinations(range(3), 2))
-    wrong = {o: sum(o.index(i) > o.index(j) for i, j in pairs) for o in orders}
+    wrong = {o: sum(o.index(i) > o.index(j) for i, j in PAIRS) for o in orders}
     total = sum(Fraction(1, 2 ** wrong[o]) for o in orders)
     crowds: dict[tuple[int, ...], Fraction] = {}  # chances of the leads of 0-1, 0-2, 1-2
     for crowd in product(orders, repeat=3):
-        leads = tuple(sum(1 if o.index(i) < o.index(j) else -1 for o in crowd) for i, j in pairs)
+        leads = tuple(sum(1 if o.index(i) < o.index(j) else -1 for o in crowd) for i, j in PAIRS)
         chance = Fraction(1, 2 ** sum(wrong[o] for o in crowd)) / total**3
         crowds[leads] = crowds.get(leads, Fraction(0)) + chance
     tails = {size: exp_of(-size / (2 * log_of(Ball(3)))) / 2 for size in (1, 3)}
     risk = Ball(0)
     for leads, chance in crowds.items():
         p = {}
-        for (i, j), lead in zip(pairs, leads, strict=True):
+        for (i, j), lead in zip(PAIRS, leads, strict=True):
             p[i, j] = 1 - tails[abs(lead)] if lead > 0 else tails[abs(lead)]
             p[j, i] = 1 - p[i, j]
         for a, b, c in orders:
@@ -529,8 +120,8 @@ def flipped_balls() -> dict[str, Ball]:
     The better item wins with odds 2, and 4 for the outer pair; an order, or a circle, which is
     settled by lot and has half of the pairs wrong.
     """
-    told = exp_of(Ball(1)) / (1 + exp_of(Ball(1)))
-    right = [told * Fraction(o, o + 1) + (1 - told) * Fraction(1, o + 1) for o in (2, 4, 2)]
+    kept = exp_of(Ball(1)) / (1 + exp_of(Ball(1)))
+    right = [kept * Fraction(o, o + 1) + (1 - kept) * Fraction(1, o + 1) for o in (2, 4, 2)]
     risk = Ball(0)
     for reports in product((True, False), repeat=3):
         chance = Ball(1)
@@ -539,53 +130,3 @@ def flipped_balls() -> dict[str, Ball]:
         circle = reports[0] == reports[2] != reports[1]
         risk += chance * (Fraction(1, 2) if circle else Fraction(reports.count(False), 3))
     return {"flipped_n3_eps1": risk}
-
-
-# ------------------------------------------------------------------ printed noise
-
-
-@dataclass(frozen=True)
-class Printed:
-    """Noise of a scale that a paper prints, set to epsilon, and what is published with it."""
-
-    paper: str
-    name: str
-    ranker: Ranker
-    promised: float
-
-    @property
-    def ratios(self) -> tuple[float, float]:
-        """Lower and upper end of the true loss of what is published, over the promise."""
-        low, high = self.ranker.loss()
-        return low / self.promised, high / self.promised
-
-    @property
-    def suffices(self) -> float:
-        """Noise of the same kind that loses what was promised, over that printed; inf for none."""
-        # Closed halves of a cube of even dimension lose log 2 with any noise.
-        pairs = comb(self.ranker.unit.n_items, 2)
-        closed = self.name == "hypercube" and pairs % 2 == 0
-        if closed and self.promised <= log(2):
-            return inf
-        return self.ranker.at_loss(self.promised).scale / self.ranker.scale
-
-
-def printed_noise(n: int, per_user: int, people: int, epsilon: float) -> list[Printed]:
-    """Scales of noise that the papers print, for these sizes."""
-    edge, person = Edge(n), Person(n, per_user, vouched=True)
-    whole, crowd = WholeRanking(n), WholeRanking(n, users=people)
-    # fewer than all pairs, so that there is a fallback
-    capped = CappedKwikSort.printed(epsilon, crowd, min(2 * n, comb(n, 2) - 1))
-    laplace = PairResponses.private(epsilon, whole, mechanism="laplace")
-    made: list[tuple[str, str, Ranker]] = [
-        ("CCW25, Algorithm 2", "noisy counts, a comparison", NoisyCounts.printed(epsilon, edge)),
-        ("CCW25, Algorithm 3", "noisy counts, a person", NoisyCounts.printed(epsilon, person)),
-        ("CCW25, Prop. 2.1", "perturbed MLE, a comparison", PerturbedMle.printed(epsilon, edge)),
-        ("CCW25, Prop. 3.1", "perturbed MLE, a person", PerturbedMle.printed(epsilon, person)),
-        ("AGKM, Corollary 3", "all noisy pairs", NoisyPairs.printed(epsilon, crowd)),
-        ("AGKM, before Corollary 6", "all answers, and fallback", capped),
-        ("Duchi et al., by AGKM, Theorem 8", "hypercube", Hypercube.printed(epsilon, whole)),
-        ("Hay et al., by YLL, 5.1.1", "DP-KwikSort", NoisyPairs.described(epsilon, whole)),
-        ("YLL, section 4.2.2", "Laplace answers", laplace),
-    ]
-    return [Printed(paper, name, ranker, epsilon) for paper, name, ranker in made]

@@ -1,7 +1,28 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
+from dpbook.simulation.contest import (
+    Entry,
+    Situation,
+    Winner,
+    contest,
+    decide,
+    field,
+    simultaneous_width,
+    winner,
+)
 from dpbook.simulation.errors import expected_wrong_pairs, lead_needed, pair_errors
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
+from dpbook.simulation.replicates import (
+    complete_counts,
+    crowd_tables,
+    edge_experiment,
+    estimates_at,
+    paired_errors,
+    planted_strengths,
+    rankers_at,
+    release_errors,
+    strength_errors,
+)
 from dpbook.simulation.responses import (
     pair_order_error,
     privacy_schedule,
@@ -11,17 +32,34 @@ from dpbook.simulation.responses import (
 from dpbook.simulation.statistics import log_relative_error, quantile_interval, top_k_error, trend
 
 __all__ = [
+    "Entry",
+    "Situation",
+    "Winner",
+    "complete_counts",
+    "contest",
     "critical_gaps",
+    "crowd_tables",
+    "decide",
+    "edge_experiment",
     "edge_win_counts",
+    "estimates_at",
     "expected_wrong_pairs",
+    "field",
     "lead_needed",
     "log_relative_error",
     "pair_errors",
     "pair_order_error",
+    "paired_errors",
+    "planted_strengths",
     "privacy_schedule",
     "quantile_interval",
+    "rankers_at",
     "ranking_errors",
+    "release_errors",
     "response_errors",
+    "simultaneous_width",
+    "strength_errors",
     "top_k_error",
     "trend",
+    "winner",
 ]

@@ -17,7 +17,7 @@ import pytest
 from dpbook.book.output import write_whole
 from dpbook.book.run import build
 from dpbook.book.run.runner import Job, Outcome
-from tests.book.browsing import BROWSER, check_pages
+from tests.book.browsing import BROWSER, chromium
 
 PARAMETERS = """\
 epsilon = 1.0  # privacy parameter | nats | (0, 10]
@@ -121,10 +121,7 @@ def tiny_book(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Any]:
-    """Chromium with a profile of its own."""
-    opened = check_pages.Browser(BROWSER, str(tmp_path / "profile"))
-    try:
-        yield opened
-    finally:
-        opened.close()
+def browser() -> Iterator[Any]:
+    """A page in Chromium, with a profile of its own."""
+    with chromium.chromium(BROWSER) as opened:
+        yield opened.new_page()

@@ -168,6 +168,32 @@ def test_filters_of_the_errata_hide_groups_and_entries_of_the_contents(tmp_path,
 
 
 @needs_browser
+def test_the_ledger_is_sorted_by_mouse_and_by_keyboard(tmp_path, browser):
+    rows = "".join(
+        f'<tr id="ledger-{name}"><td>{name}</td><td>{verdict}</td></tr>'
+        for name, verdict in (("A-10", "refuted"), ("A-9", "holds"), ("B-1", "pending"))
+    )
+    body = (
+        '<table class="claims-ledger"><thead><tr><th>Id</th><th>Verdict</th></tr></thead>'
+        f'<tbody>{rows}</tbody></table><script src="ledger.js"></script>'
+    )
+    shutil.copy(STATIC / "ledger.js", tmp_path)
+    (tmp_path / "page.html").write_text(f"<html><body><article>{body}</article></body></html>")
+    order = "[...document.querySelectorAll('tbody tr')].map(row => row.cells[0].textContent).join()"
+    state = "[...document.querySelectorAll('th')].map(th => th.getAttribute('aria-sort')).join()"
+    watch = go(browser, f"file://{tmp_path}/page.html")
+    assert browser.evaluate(order) == "A-10,A-9,B-1"
+    browser.click("th:nth-child(2) button")
+    assert browser.evaluate(order) == "A-9,B-1,A-10"
+    assert browser.evaluate(state) == "none,ascending"
+    for expected in ("A-9,A-10,B-1", "B-1,A-10,A-9"):  # numbers count as numbers
+        browser.press("th:nth-child(1) button", "Enter")
+        assert browser.evaluate(order) == expected
+    assert browser.evaluate(state) == "descending,none"
+    assert watch.problems == []
+
+
+@needs_browser
 def test_on_a_phone_a_row_is_a_card_that_says_what_its_cells_are(tmp_path, browser):
     write_pages(tmp_path)
     go(browser, f"file://{tmp_path}/ledger.html")
@@ -177,7 +203,7 @@ def test_on_a_phone_a_row_is_a_card_that_says_what_its_cells_are(tmp_path, brows
         "c.getAttribute('role')]; })()"
     )
     assert browser.evaluate(look)[0] == "table-cell"
-    check_pages._set_window(browser, check_pages.PHONE, 800)
+    browser.set_viewport_size({"width": check_pages.PHONE, "height": 800})
     assert browser.evaluate(look) == ["grid", '"Claim"', "cell"]
     assert browser.evaluate(check_pages.TOO_WIDE) is None
 
@@ -196,9 +222,9 @@ def test_paper_has_no_bars_and_solutions_only_if_wanted(tmp_path, browser):
     )
     for query, solution in (("", "normal"), ("?solutions=no", False)):
         go(browser, f"file://{tmp_path}/page.html{query}")
-        browser.send("Emulation.setEmulatedMedia", media="print")
+        browser.emulate_media(media="print")
         assert browser.evaluate(look) == [False, solution, "pre-wrap"]
-        browser.send("Emulation.setEmulatedMedia", media="screen")
+        browser.emulate_media(media="screen")
         assert browser.evaluate("document.querySelector('.solution').checkVisibility()")
     entry = "document.querySelector('.btn-print-without').textContent"
     assert browser.evaluate(entry) == "Print without solutions"
@@ -216,7 +242,7 @@ def test_boxes_that_scroll_are_reached_by_the_tab_key_and_only_those(tmp_path, b
     stops = "['wide', 'small'].map(i => document.getElementById(i).tabIndex)"
     assert browser.evaluate(stops) == [0, -1]
     browser.evaluate("document.querySelector('#wide p').style.width = '10px'")
-    check_pages._set_window(browser, 700, 700)
+    browser.set_viewport_size({"width": 700, "height": 700})
     browser.evaluate("new Promise(done => setTimeout(done, 600))")
     assert browser.evaluate(stops) == [-1, -1]
 

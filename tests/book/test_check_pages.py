@@ -1,16 +1,11 @@
 """`tools/check_pages.py` finds what it is there to find (needs Chromium)."""
 
 import base64
-import importlib.util
-import shutil
 
 import pytest
 
 from dpbook.book.pages import PageError
-from tests.book.browsing import BROWSER, ROOT, check_pages, needs_browser
-
-HAS_AXE = importlib.util.find_spec(check_pages.AXE_PACKAGE) is not None
-needs_axe = pytest.mark.skipif(not HAS_AXE, reason="axe is not installed: make check-pages")
+from tests.book.browsing import BROWSER, check_pages, needs_browser
 
 OPAQUE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"
@@ -118,7 +113,6 @@ BAD = {
 
 
 @needs_browser
-@needs_axe
 def test_every_fault_is_found_and_nothing_else(tmp_path, capsys):
     good = (
         '<p>Fine</p><img src="opaque.png" alt="A dot.">'
@@ -148,28 +142,6 @@ def test_every_fault_is_found_and_nothing_else(tmp_path, capsys):
     assert screens == {f"{page}-{theme}.png" for page in pages for theme in ("light", "dark")}
 
 
-def test_what_is_on_the_list_of_the_theme_is_left_out_and_nothing_else(monkeypatch):
-    monkeypatch.setattr(check_pages, "AXE_KNOWN", (("region", ".logo"),))
-    found = [
-        ["region", "a.logo", "<a>"],
-        ["region", "p", "<p>1"],
-        ["region", "p + p", "<p>2"],
-        ["list", ".logo", "<ul>"],
-    ]
-    assert check_pages._axe_lines(found, "dark, 390 px") == [
-        "axe: region (dark, 390 px): 2, first: p <p>1",
-        "axe: list (dark, 390 px): 1, first: .logo <ul>",
-    ]
-
-
-def test_without_axe_it_says_how_to_get_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(check_pages, "AXE_PACKAGE", "no_such_package")
-    monkeypatch.setattr(check_pages.shutil, "which", lambda name: "chromium")
-    write_book(tmp_path / "html", index="x")
-    assert check_pages.main(["--html", str(tmp_path / "html")]) == 2
-    assert "pip install --no-deps -r tools/requirements.txt" in capsys.readouterr().err
-
-
 def test_pictures_of_others_are_not_deleted(tmp_path):
     html = write_book(tmp_path / "html", index="<p>Fine</p>")
     (tmp_path / "theirs").mkdir()
@@ -177,61 +149,3 @@ def test_pictures_of_others_are_not_deleted(tmp_path):
     with pytest.raises(PageError, match="holds files that no build of this book made"):
         check_pages.check_book("chromium", html, tmp_path / "theirs")
     assert (tmp_path / "theirs" / "holiday.png").is_file()
-
-
-@needs_browser
-def test_the_ledger_is_sorted_by_mouse_and_by_keyboard(tmp_path):
-    rows = "".join(
-        f'<tr id="ledger-{name}"><td>{name}</td><td>{verdict}</td></tr>'
-        for name, verdict in (("A-10", "refuted"), ("A-9", "holds"), ("B-1", "pending"))
-    )
-    body = (
-        '<table class="claims-ledger"><thead><tr><th>Id</th><th>Verdict</th></tr></thead>'
-        f'<tbody>{rows}</tbody></table><script src="ledger.js"></script>'
-    )
-    html = write_book(tmp_path / "html", page=body)
-    shutil.copy(ROOT / "book" / "_static" / "ledger.js", html)
-    order = "[...document.querySelectorAll('tbody tr')].map(row => row.cells[0].textContent).join()"
-    state = "[...document.querySelectorAll('th')].map(th => th.getAttribute('aria-sort')).join()"
-    button = "document.querySelectorAll('th button')[{}]"
-    with check_pages.serve(html) as origin:
-        browser = check_pages.Browser(BROWSER, str(tmp_path / "profile"))
-        try:
-            watch = browser.on_event = check_pages.Watch(origin)
-            browser.send("Page.navigate", url=f"{origin}/page.html")
-            browser.wait_for(lambda: watch.loaded)
-            assert browser.evaluate(order) == "A-10,A-9,B-1"
-            browser.evaluate(button.format(1) + ".click()")
-            assert browser.evaluate(order) == "A-9,B-1,A-10"
-            assert browser.evaluate(state) == "none,ascending"
-            browser.evaluate(button.format(0) + ".focus()")
-            for expected in ("A-9,A-10,B-1", "B-1,A-10,A-9"):  # numbers count as numbers
-                for kind in ("keyDown", "keyUp"):
-                    browser.send(
-                        "Input.dispatchKeyEvent",
-                        type=kind,
-                        key="Enter",
-                        code="Enter",
-                        text="\r",
-                        windowsVirtualKeyCode=13,
-                    )
-                assert browser.evaluate(order) == expected
-            assert browser.evaluate(state) == "descending,none"
-            assert watch.problems == []
-        finally:
-            browser.close()
-
-
-@pytest.mark.parametrize(("ci", "status", "word"), [("true", 1, "failed"), ("", 0, "skipped")])
-def test_without_a_browser_it_says_how_to_get_one(tmp_path, monkeypatch, capsys, ci, status, word):
-    monkeypatch.setattr(check_pages.shutil, "which", lambda name: None)
-    monkeypatch.setenv("CI", ci)
-    write_book(tmp_path / "html", index="x")
-    assert check_pages.main(["--html", str(tmp_path / "html")]) == status
-    said = capsys.readouterr().err
-    assert "apt-get install chromium" in said and word in said
-
-
-def test_without_a_book_it_fails(tmp_path, capsys):
-    assert check_pages.main(["--html", str(tmp_path)]) == 2
-    assert "make book" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 from dpbook.book.cli import find_root, main
 from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.run import build, rendering
+from dpbook.book.run import build, render
 from dpbook.book.run.runner import Job, Outcome
 
 LEDGER = """\
@@ -183,8 +183,8 @@ def test_a_page_that_cannot_be_rendered_is_told_and_keeps_the_old_one(
     out = tiny_book / "elsewhere"
     write_whole(out / "html/notebooks/01-one.html", "old")
     failed = subprocess.CompletedProcess([], 1, stdout="no such theme\n")
-    monkeypatch.setattr(rendering, "run_python", lambda *args, **options: failed)
-    assert not rendering.render_page(tiny_book, out, "01-one")
+    monkeypatch.setattr(render, "run_python", lambda *args, **options: failed)
+    assert not render.render_page(tiny_book, out, "01-one")
     told = capsys.readouterr().err
     assert "no such theme" in told and "the page could not be rendered" in told
     assert (out / "html/notebooks/01-one.html").read_text() == "old"
@@ -212,8 +212,9 @@ def test_rendering_that_fails_keeps_the_old_book(
         write_whole(Path(words[-1]) / "_build/html/index.html", "half of it")
         return failed
 
-    monkeypatch.setattr(rendering, "run_python", half_written)
-    assert not rendering.render(tiny_book, out)
+    monkeypatch.setattr(render, "run_python", half_written)
+    monkeypatch.setattr(render, "stage", lambda *_: [])
+    assert not render.render(tiny_book, out)
     told = capsys.readouterr().err
     assert "book/a.md:3: WARNING: no such label\n" in told and "fine" not in told
     assert (out / "html/index.html").read_text() == "old"

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -233,22 +234,24 @@ def test_a_person_is_named_as_bibtex_wants_it():
 
 
 def test_version_title_and_licence_are_the_same_wherever_they_stand():
-    zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert CITATION["version"] == zenodo["version"] == dpbook.__version__
-    assert CITATION["title"] == zenodo["title"] == config["title"]
-    assert zenodo["license"] in CITATION["license"]
-    assert str(CITATION["date-released"]) == zenodo["publication_date"]
-    assert [one["name"] for one in zenodo["creators"]] == [a["name"] for a in CITATION["authors"]]
-    assert zenodo["keywords"] == CITATION["keywords"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert CITATION["version"] == dpbook.__version__
+    assert CITATION["title"] == config["title"]
+    assert project["license"] in CITATION["license"]
 
 
-def test_each_step_of_the_workflow_is_a_target_of_the_makefile():
-    workflow = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text(encoding="utf-8"))
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    steps = [step["run"] for step in workflow["jobs"]["build"]["steps"] if "run" in step]
-    assert len(steps) > 4
+def test_each_step_of_the_workflows_is_a_target_of_the_makefile():
+    folder = ROOT / ".github" / "workflows"
+    workflow, tests = (
+        yaml.safe_load((folder / f"{name}.yml").read_text(encoding="utf-8"))
+        for name in ("pages", "tests")
+    )
+    makefiles = "".join((ROOT / name).read_text("utf-8") for name in ("Makefile", "maintain.mk"))
+    targets = set(re.findall(r"^([a-z-]+):", makefiles, re.MULTILINE))
+    jobs = [workflow["jobs"]["build"], *tests["jobs"].values()]
+    steps = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    assert len(steps) > 6
     for step in steps:
         command, target = step.split()
         assert command == "make" and target in targets, step

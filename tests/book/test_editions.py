@@ -14,7 +14,7 @@ import pytest
 
 from dpbook.book.live import bundle as live
 from dpbook.book.pages import PageError, find_pages
-from dpbook.book.run import editions, rendering
+from dpbook.book.run import editions, render
 from dpbook.book.sphinx.downloads import plain_archive, with_advice
 from tests.book.test_sphinx import project  # noqa: F401  (a fixture)
 
@@ -188,7 +188,7 @@ def with_secrets(path):
 def test_what_is_built_for_students_holds_no_solution(project):  # noqa: F811
     told, out = with_secrets(project), project / "_build"
     for edition in editions.EDITIONS:
-        assert rendering.render(project, out, edition), (out / "html.log").read_text()
+        assert render.render(project, out, edition), (out / "html.log").read_text()
     # The control: all of it is found in the teacher's edition, by the same search.
     assert {*check_editions.leaks(out / "html", told)} == {*told}
     assert check_editions.leaks(out / "student" / "html", told) == {}

@@ -239,10 +239,9 @@ def test_no_two_exercises_are_the_same():
 
 
 #: Names that a reader finds on the page of the interface.
+_PARTS = "data models mechanisms estimators privacy rankers optimum simulation book"
 _PUBLIC = {
-    name
-    for part in ("data", "models", "mechanisms", "estimators", "privacy", "rankers", "book")
-    for name in importlib.import_module(f"dpbook.{part}").__all__
+    name for part in _PARTS.split() for name in importlib.import_module(f"dpbook.{part}").__all__
 } | {"privacy", "mechanisms", "np", "scipy", "dpbook"}
 
 

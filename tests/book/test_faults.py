@@ -15,7 +15,7 @@ import pytest
 
 from dpbook.book.cli import main
 from dpbook.book.output import OLD, claim_folder, sole_build, write_whole
-from dpbook.book.run import build, rendering
+from dpbook.book.run import build, render
 from tests.book.test_output import ROOT, ended, tree, wait_until
 
 # In place of Jupyter Book: a page that shows what was executed, unless a file says what goes wrong.
@@ -34,7 +34,7 @@ def main():
         open("/dev/full", "w").write("x" * 10**6)
     (out / "half.html").unlink()
     print("rendered")
-    executed = pathlib.Path(os.environ["DPBOOK_OUT"], "executed", "notebooks", "01-one.ipynb")
+    executed = pathlib.Path(sys.argv[2], "notebooks", "01-one.ipynb")
     (out / "index.html").write_text(executed.read_text())
 """
 
@@ -225,7 +225,7 @@ def test_what_renders_and_fails_says_where_all_of_it_stands(
     tiny_book: Path, press: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     failed = subprocess.CompletedProcess([], 1, stdout="book/a.md:3: WARNING: stderr was found\n")
-    monkeypatch.setattr(rendering, "run_python", lambda *args, **options: failed)
+    monkeypatch.setattr(render, "run_python", lambda *args, **options: failed)
     edit(tiny_book)
     assert main(["build"], tiny_book) == 1
     told = capsys.readouterr().err

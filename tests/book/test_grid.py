@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.pages import Parameter, find_pages, load_profile, validate
@@ -20,27 +21,6 @@ assert _SPEC and _SPEC.loader
 grid = importlib.util.module_from_spec(_SPEC)
 sys.modules["grid_tool"] = grid
 _SPEC.loader.exec_module(grid)
-
-
-def unmet(axes: dict[str, Sequence[Any]], rows: Sequence[dict[str, Any]]) -> set[Any]:
-    """Pairs of values of two axes that stand together in no row."""
-    wanted = {
-        (a, x, b, y) for a, b in itertools.combinations(axes, 2) for x in axes[a] for y in axes[b]
-    }
-    return wanted - {
-        (a, row[a], b, row[b]) for row in rows for a, b in itertools.combinations(axes, 2)
-    }
-
-
-@pytest.mark.parametrize("levels", [(2, 2), (2, 1, 3), (2,) * 6, (3, 2, 2, 4, 1, 2, 3)])
-def test_any_two_values_of_any_two_parameters_meet(levels: tuple[int, ...]) -> None:
-    axes = {f"p{k}": range(10 * k, 10 * k + size) for k, size in enumerate(levels)}
-    rows = grid.covering(axes)
-    assert unmet(axes, rows) == set() and rows == grid.covering(axes)
-    at_least = max(levels) * sorted(levels)[-2]
-    assert at_least <= len(rows) <= 2 * at_least
-    ends = [{name: axis[end] for name, axis in axes.items()} for end in (0, -1)]
-    assert unmet(axes, ends), "the two corners alone leave pairs out"
 
 
 @pytest.mark.parametrize(
@@ -59,44 +39,47 @@ def test_the_ends_of_a_range(default: Any, allowed: str, found: list[Any]) -> No
     assert ends == (found if allowed[0] in "{e" else pytest.approx(found))
 
 
-def test_every_end_of_every_parameter_of_the_book_is_in_some_run() -> None:
+def test_any_two_ends_of_any_two_parameters_meet_in_some_run() -> None:
     profiles = {name: load_profile(ROOT, name) for name in ("smoke", "paper")}
     for page in find_pages(ROOT):
-        kinds = grid.runs(page, profiles)
-        listed = [given for settings in kinds.values() for given in settings]
-        for given in listed:
-            validate(page, profiles["smoke"].get(page.name, {}) | given)
-        for parameter in page.parameters.values():
-            seen = [given.get(parameter.name) for given in listed]
-            own = profiles["smoke"].get(page.name, {}).get(parameter.name, parameter.default)
-            assert all(end in [*seen, own] for end in grid.ends(parameter)), parameter.name
-        assert ("seed" in page.parameters) == (len(kinds["seeds"]) == 20)
+        listed = grid.settings(page, profiles)
+        assert listed[0] == {} and ("seed" in page.parameters) == ({"seed": 20} in listed)
+        smoke = profiles["smoke"].get(page.name, {})
+        own = {p.name: p.default for p in page.parameters.values()} | smoke
+        for setting in listed:
+            validate(page, smoke | setting)
+        for one, two in itertools.combinations(page.parameters.values(), 2):
+            low, *_, high = grid.ends(one)
+            for x in (low, high):
+                if {one.name: x} not in listed and x != own[one.name]:  # no upper end of a size
+                    partners = [
+                        s[two.name] for s in listed if two.name in s and s.get(one.name) == x
+                    ]
+                    assert grid.ends(two)[0] in partners, (page.name, one.name, two.name)
 
 
-def shown(**data: Any) -> list[tuple[str, str]]:
+def shown(tmp_path: Path, **data: Any) -> list[tuple[str, str]]:
     """What is found in a notebook whose only output has this data."""
     kinds = {name.replace("_", "/", 1): value for name, value in data.items()}
     output = {"output_type": "display_data", "data": kinds, "metadata": {}}
-    return list(grid.not_finite({"cells": [{"id": "a", "outputs": [output]}]}))
+    path = tmp_path / "executed.ipynb"
+    path.write_text(json.dumps({"cells": [{"id": "a", "outputs": [output]}]}), encoding="utf-8")
+    return grid.look(path)["not_finite"]
 
 
-def test_a_planted_nan_is_found_and_words_are_not() -> None:
-    assert shown(text_html="<td>1.0</td><td>nan</td>") == [("a", "1.0 nan")]
-    assert shown(text_plain=["loss ", "-inf"]) == [("a", "loss -inf")]
-    assert shown(**{"application/papermill.record/text/plain": "inf"}) == [("a", "inf")]
-    printed = {"id": "b", "outputs": [{"output_type": "stream", "text": ["NaN\n"]}]}
-    assert list(grid.not_finite({"cells": [printed]})) == [("b", "NaN")]
+def test_a_planted_nan_is_found_and_words_are_not(tmp_path: Path) -> None:
+    assert shown(tmp_path, text_html="<td>1.0</td><td>nan</td>") == [("a", "1.0 nan")]
+    assert shown(tmp_path, text_plain=["loss ", "-inf"]) == [("a", "loss -inf")]
+    glue = {"application/papermill.record/text/plain": "inf"}
+    assert shown(tmp_path, **glue) == [("a", "inf")]
     for fine in (r"$\inf_x$", "information, financial", "<b class='nan'>1</b>", "∞", "1e308"):
-        assert shown(text_html=fine) == []
-
-
-def test_an_infinite_loss_may_catch_a_twin_and_may_not_pass() -> None:
+        assert shown(tmp_path, text_html=fine) == []
+    # an infinite loss may catch a twin and may not pass
     parts = [{"what": "loss", "passes": False, "sign": "≤", "value": "inf", "limit": 1}]
     for passes in (False, True):
         record = {"report": {}, "measured": [{"passes": passes, "parts": parts}]}
         data = {RECORD_MIME: record, "text/html": "loss inf > 1: caught"}
-        notebook = {"cells": [{"id": "a", "outputs": [{"data": data, "metadata": {}}]}]}
-        assert len(list(grid.not_finite(notebook))) == passes
+        assert len(shown(tmp_path, **data)) == passes
 
 
 def measured(subject: str, name: str, passes: bool) -> dict[str, Any]:
@@ -116,40 +99,36 @@ def result(problem: bool = False, **more: Any) -> dict[str, Any]:
     return {"error": None, "records": [record], "longest": 1.0, "not_finite": []} | more
 
 
-def found(*results: tuple[str, dict[str, Any], dict[str, Any] | None]) -> dict[str, Any]:
-    return {"34-how-much-epsilon": grid.page_found("34-how-much-epsilon", results)}
+PAGE = "34-how-much-epsilon"
 
 
 def test_what_goes_wrong_is_told_with_its_setting() -> None:
-    own = ("own", {}, result(not_finite=[["a", "loss inf"], ["b", "nan"]]))
-    words = [["a", "loss inf"], ["a", "loss NaN"], ["c", "inf"]]
-    more = result(not_finite=words, longest=130.2)
+    own = result(not_finite=[["a", "loss inf"], ["b", "nan"]])
+    more = result(not_finite=[["a", "loss inf"], ["a", "loss NaN"], ["c", "inf"]], longest=130.2)
     failed = result(error="cell 3:\nValueError: no")
-    told = found(own, ("pairs", {"k": 1}, more), ("tops", {"k": 2}, failed), ("seeds", {}, None))
-    lines = "\n".join(grid.problems(told))
-    assert "k=1: not finite: inf" in lines and ": not finite: nan" in lines
-    assert "k=2: failed: ValueError: no" in lines and "k=1: slow: 130" in lines
-    assert "k=1: not finite: loss NaN" in lines
-    assert "loss inf" not in lines, "as the page says at its own setting"
-    shown = grid.summary({"pages": told, "statistical": []})["pages"]["34-how-much-epsilon"]
-    assert (shown["runs"], shown["planned"], shown["failed"], shown["longest"]) == (3, 4, 1, 130)
+    runs = [({}, own), ({"k": 1}, more), ({"k": 2}, failed), ({"seed": 3}, None)]
+    row, lines, _ = grid.judge(PAGE, runs)
+    assert [line for line in lines if "has no record" not in line] == [
+        f"{PAGE}: not finite: nan",
+        f"{PAGE} k=1: not finite: loss NaN",
+        f"{PAGE} k=1: not finite: inf",
+        f"{PAGE} k=2: failed: ValueError: no",
+    ], "an infinity in cell a is the page's own"
+    assert (row["runs"], row["planned"], row["failed"], row["longest"]) == (3, 4, 1, 130)
 
 
 def test_alarms_are_counted_beside_what_was_to_be_expected() -> None:
-    fine, wrong = found(("seeds", {"seed": 1}, result())), found(("seeds", {}, result(True)))
-    assert "holds is False" in "\n".join(grid.problems(wrong))
-    (row,), (alarmed,) = grid.statistical(fine), grid.statistical(wrong)
-    assert row["checks"] == alarmed["checks"] == alarmed["seen"] == 1
-    assert row["seen"] == 0 and row["expected"] == row["alarm"] == 1e-6
     twin = result()
     twin["records"][0]["control"] = False
-    (passed,) = grid.statistical(found(("seeds", {"seed": 1}, twin)))
-    assert (passed["seen"], passed["twins_passed"]) == (0, 1)
+    for one, seen, twins in ((result(), 0, 0), (result(True), 1, 0), (twin, 0, 1)):
+        _, lines, checks = grid.judge(PAGE, [({"seed": 1}, one)])
+        assert any("has no record" not in line for line in lines) == bool(seen + twins)
+        (row,) = grid.statistical(checks)
+        assert (row["claims"], row["checks"]) == (1, 1) and row["expected"] == row["alarm"] == 1e-6
+        assert (row["seen"], row["twins_passed"]) == (seen, twins)
 
 
 def test_every_statistical_claim_states_its_false_alarms() -> None:
-    import yaml
-
     ledger = yaml.safe_load((ROOT / "book" / "claims.yml").read_text(encoding="utf-8"))
     stated = yaml.safe_load((ROOT / "book" / "trust" / "alarms.yml").read_text(encoding="utf-8"))
     checked = {entry["id"] for entry in ledger if entry.get("tier") == "statistical"}

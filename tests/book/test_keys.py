@@ -13,7 +13,7 @@ from dpbook.book.run import keys
 from tests.book.browsing import ROOT
 
 SOURCES = (
-    *("pyproject.toml", "README.md", "LICENSE", "LICENSE-text", "CITATION.cff", "_config.yml"),
+    *("pyproject.toml", "README.md", "LICENSE", "LICENSES/text", "CITATION.cff", "_config.yml"),
     *("_toc.yml", "requirements.txt", "requirements.lock", "book/part.md"),
     *("book/trust/x.json", "notebooks/profiles.yml", "notebooks/03-new.ipynb", "dpbook/x.mplstyle"),
     *("dpbook/book/live/runtime/worker.mjs", "dpbook/data/table.csv", "dpbook/py.typed"),

@@ -376,15 +376,16 @@ def test_no_runtime_no_webassembly_no_worker_file_and_a_file_say_so(site, browse
         go(browser, f"{address}#epsilon=2")
         click(browser, RUN)
         until(browser, STATUS, "The worker was lost")
-        script = "delete window.WebAssembly"
-        added = browser.send("Page.addScriptToEvaluateOnNewDocument", source=script)
-        go(browser, address)
-        assert "This browser has no WebAssembly" in text(browser, ".live-size")
-        browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
+        bare = browser.context.browser.new_page()
+        bare.add_init_script("delete window.WebAssembly")
+        go(bare, address)
+        assert "This browser has no WebAssembly" in text(bare, ".live-size")
         (site / "_static" / "live-manifest.js").write_bytes(
             (STATIC / "live-manifest.js").read_bytes()
         )
-        browser.send("Network.clearBrowserCache")  # of the manifest with the runtime
+        browser.context.new_cdp_session(browser).send(
+            "Network.clearBrowserCache"
+        )  # of the manifest with the runtime
         go(browser, f"{address}?again")
         assert "built without the runtime; make live adds it" in text(browser, ".live-size")
     go(browser, (site / "notebooks" / "01.html").as_uri())
@@ -410,7 +411,7 @@ def test_an_editor_runs_keeps_and_gives_back_its_template_even_without_storage(s
         click(browser, ".try [data-do=template]")
         assert browser.evaluate(value).strip() == "x = 1"
         blocked = "Object.defineProperty(window, 'localStorage', {get() { throw new Error(); }})"
-        browser.send("Page.addScriptToEvaluateOnNewDocument", source=blocked)
+        browser.add_init_script(blocked)
         go(browser, address)
         click(browser, ".try [data-do=check]")
         until(browser, ".try-said", "Not yet")

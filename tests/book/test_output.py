@@ -121,7 +121,7 @@ def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
 # A parent that runs a child which would sleep for a long time, and says the child's number.
 PARENT = """
 import sys
-from dpbook.book.run.children import run_python
+from dpbook.book.run.render import run_python
 run_python("sleeper:main", [], environment={"PYTHONPATH": sys.argv[1]})
 """
 SLEEPER = """

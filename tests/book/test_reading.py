@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from dpbook.book.about import FILE
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim, load_ledger
 from dpbook.book.pages import ParameterError, refuse_out_of_range
 from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, minutes
@@ -115,14 +116,15 @@ def test_values_outside_their_range_are_refused_under_plain_papermill():
     refuse_out_of_range({"x": math.inf})  # no history, nothing to compare with
 
 
-def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path, monkeypatch):
-    monkeypatch.delenv("DPBOOK_PARTIAL", raising=False)
+def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path):
     source, out = tmp_path / "source", tmp_path / "html"
     for folder in (source / "notebooks", source / "book", out / "_sources/notebooks"):
         folder.mkdir(parents=True)
     (source / "notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
     (out / "_sources/notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
     (source / "book/claims.yml").write_text("[]  # ours")
+    (source / "_build").mkdir()
+    (source / "_build" / FILE).touch()  # a build of the whole book
     builder = SimpleNamespace(format="html")
     app = SimpleNamespace(builder=builder, outdir=str(out), srcdir=str(source))
     downloads.serve(app, None)
@@ -139,7 +141,7 @@ def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path, monkeypat
     again = (out / "downloads/notebooks.zip").read_bytes()
     downloads.serve(app, None)
     assert (out / "downloads/notebooks.zip").read_bytes() == again  # no dates inside
-    monkeypatch.setenv("DPBOOK_PARTIAL", "1")
+    (source / "_build" / FILE).unlink()
     (out / "downloads/notebooks.zip").unlink()
     downloads.serve(app, None)
     assert not (out / "downloads/notebooks.zip").exists()

@@ -2,14 +2,13 @@
 
 import base64
 import re
-import time
 
 import pytest
 
 from dpbook.book.cli import main
 from dpbook.book.pages import PageError
 from dpbook.book.sphinx.slides import write_slides
-from tests.book.browsing import BROWSER, check_pages, needs_browser
+from tests.book.browsing import BROWSER, chromium, go, needs_browser
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 PAGE = """<html><body><article>
@@ -93,16 +92,11 @@ def test_keys_lead_through_the_deck_and_each_slide_is_a_printed_page(html, tmp_p
     long = PAGE.replace("{math}", "").replace("first claim", "<p>first claim</p>" * 25)
     (html / "notebooks/04-counts.html").write_text(long, encoding="utf-8")
     count, _ = deck(html)
-    browser = check_pages.Browser(BROWSER, str(tmp_path / "profile"))
-    try:
+    with chromium.chromium(BROWSER) as opened:
+        browser = opened.new_page(viewport={"width": 1000, "height": 600})
         address = f"file://{tmp_path}/slides/04-counts.html"
-        watch = browser.on_event = check_pages.Watch(address.rsplit("/", 1)[0])
-        metrics = {"width": 1000, "height": 600, "deviceScaleFactor": 1, "mobile": False}
-        browser.send("Emulation.setDeviceMetricsOverride", **metrics)
-        browser.send("Page.navigate", url=address)
-        start = time.monotonic()
-        while not browser.evaluate("document.documentElement?.dataset.ready"):
-            assert time.monotonic() - start < 30
+        watch = go(browser, address)
+        browser.wait_for_selector("html[data-ready]", state="attached")
         assert watch.problems == []
 
         def pressed(key):
@@ -125,8 +119,5 @@ def test_keys_lead_through_the_deck_and_each_slide_is_a_printed_page(html, tmp_p
         cut = "slides.map(s => {s.style.display = 'flex'; const i = s.querySelector('.inner');"
         cut += " return i.scrollHeight > i.clientHeight || i.scrollWidth > i.clientWidth})"
         assert not any(browser.evaluate(cut))
-        printed = browser.send("Page.printToPDF", preferCSSPageSize=True)["data"]
-        pages = base64.b64decode(printed)
+        pages = browser.pdf(prefer_css_page_size=True)
         assert len(re.findall(rb"/Type\s*/Page\b", pages)) == count
-    finally:
-        browser.close()

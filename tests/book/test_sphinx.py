@@ -15,9 +15,10 @@ import pytest
 import yaml
 from sphinx.util.inventory import InventoryFile
 
+from dpbook.book.about import FILE, note
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.ledger.claims import FIVE
-from dpbook.book.run import errata
+from dpbook.book.run import errata, render
 from dpbook.book.run.collect import collect
 from dpbook.book.sphinx.claims import PAGES
 from tests.book.injection import MARK, MARKDOWN, TEXT, active
@@ -243,17 +244,15 @@ def project(tmp_path):
     ran = notebook(cell("code", "show(...)", [display({errata.MIME: it}) for it in shown]))
     write_json(errata.executed_copy(root / "_build"), ran)
     assert collect(root / "_build", root) == []
+    note(root / "_build", "default", "passed")
     return root
 
 
-def build(root, **environment):
-    """Run Jupyter Book with warnings as errors; give the exit status and the log."""
-    main = "from jupyter_book.cli.main import main; main()"
-    command = [sys.executable, "-c", main, "build", str(root), "--all", "-n", "-W", "--keep-going"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    env = {key: value for key, value in env.items() if not key.startswith("DPBOOK_")} | environment
-    done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=root, check=False)
-    return done.returncode, done.stdout + done.stderr
+def build(root, out=None):
+    """Stage and render with warnings as errors; give the exit status and the log."""
+    out = out or root / "_build"
+    done = render.render(root, out)
+    return int(not done), (out / "html.log").read_text(encoding="utf-8")
 
 
 def page(root, name):
@@ -340,7 +339,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
         scripts = re.findall(r"<script>(.+?)</script>", page(project, name), re.DOTALL)
         assert len(scripts) == len(set(scripts)), "an inline script is repeated"
         assert page(project, name).count("_static/ledger.js") == 1
-    check = [sys.executable, str(ROOT / "tools" / "linkcheck.py"), project / "_build" / "html"]
+    check = [sys.executable, str(ROOT / "tools" / "links.py"), project / "_build" / "html"]
     assert subprocess.run(check, check=False).returncode == 0
 
 
@@ -366,7 +365,13 @@ def test_a_crafted_ledger_puts_no_script_into_a_page(project, tmp_path):
     executed.write_text(page_one.replace("A white dot.", json.dumps(TEXT)[1:-1]))
     for path in (executed, project / "notebooks" / "01-one.ipynb"):
         path.write_text(path.read_text().replace("# One", f"# One {{claim-ref}}`P-GOOD` {MARK}"))
-    build(project)  # roles and substitutions in it may be warnings, which would stop `make book`
+    # roles and substitutions in it may be warnings, which would stop `make book`
+    source = project / "_build" / "source"
+    assert render.stage(project, project / "_build", source, "teacher") == []
+    script = Path(sys.executable).with_name("jupyter-book")
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [script, "build", source, "--all", "-n", "--path-output", project]
+    subprocess.run(command, env=env, cwd=project, capture_output=True, check=True)
     for name in ("notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"):
         html = page(project, name)
         assert MARK in html and active(html) == [], name
@@ -409,8 +414,31 @@ def test_an_address_gives_sitemap_and_links_and_without_one_there_are_none(proje
 
 def test_another_output_directory_is_used(project, tmp_path):
     (project / "_build").rename(tmp_path / "elsewhere")
-    status, log = build(project, DPBOOK_OUT=str(tmp_path / "elsewhere"))
+    status, log = build(project, tmp_path / "elsewhere")
     assert status == 0, log
+    assert 'id="claim-P-GOOD"' in (tmp_path / "elsewhere/html/notebooks/01-one.html").read_text()
+
+
+def test_plain_sphinx_builds_the_same_book_and_one_page_of_it(project):
+    """The settings of Jupyter Book are all that is needed of it."""
+    source = project / "_build" / "source"
+    assert render.stage(project, project / "_build", source, "teacher") == []
+    script = Path(sys.executable).with_name("jupyter-book")
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run([script, "config", "sphinx", source], check=True, env=env, capture_output=True)
+    command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "-b", "html", source]
+    command.append(project / "_build" / "plain")
+    subprocess.run(command, check=True, env=env, cwd=project)
+    assert build(project)[0] == 0
+    for name in ("notebooks/01-one", "book/ledger", "book/map/xsc"):
+        plain = (project / "_build" / "plain" / f"{name}.html").read_text(encoding="utf-8")
+        articles = [
+            re.search(r"<article.*?</article>", html, re.DOTALL)[0]
+            for html in (plain, page(project, name))
+        ]
+        assert articles[0] == articles[1] and "P-GOOD" in articles[0]
+    (project / "_build" / ".dpbook").touch()
+    assert render.render_page(project, project / "_build", "01-one")
     assert 'id="claim-P-GOOD"' in page(project, "notebooks/01-one")
 
 
@@ -422,8 +450,9 @@ def test_what_has_not_run_fails_the_build_unless_it_is_partial(project, name):
     status, log = build(project)
     assert status != 0
     assert "execute" in log
-    status, log = build(project, DPBOOK_PARTIAL="1")
-    assert "has not been executed" not in log and "no claims.json" not in log
+    (project / "_build" / FILE).unlink()  # not a build of the whole book
+    status, log = build(project)
+    assert "no claims.json" not in log and "reproducer" not in log
     if name == "claims.json":
         assert status == 0, log
         assert "not run in this build" in page(project, "book/ledger")
@@ -442,8 +471,11 @@ def test_a_stale_copy_a_bad_badge_and_stderr_fail_the_build(project):
     ledger = project / "book" / "claims.yml"
     ledger.write_text(ledger.read_text().replace("print(6 * 7)", "print(6 / 0)"))
     status, log = build(project)
+    assert status != 0 and "02-two.ipynb: WARNING: was edited after it was executed" in log
+    source.write_text(good)
+    status, log = build(project)
     assert status != 0
-    assert "was edited after it was executed" in log
+    assert f"{project}/notebooks/01-one.ipynb" in log, "where somebody can mend it"
     assert "stderr was found" in log
     assert "claim:badge reference target not found: P-NONE" in log
     assert "the reproducer of P-BAD has not been executed in this form" in log

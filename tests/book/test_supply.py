@@ -9,8 +9,8 @@ from tests.book.browsing import ROOT
 
 LOCKS = {
     "requirements.lock": "requirements.txt",
+    "requirements-dev.lock": "requirements-dev.txt",
     "benchmarks/requirements.lock": "benchmarks/requirements.txt",
-    "tools/requirements.txt": "tools/requirements.txt",
 }
 
 
@@ -28,15 +28,22 @@ def pins(name):
 @pytest.mark.parametrize("lock", LOCKS)
 def test_every_pin_is_locked_with_its_hashes(lock):
     locked, asked = pins(lock), pins(LOCKS[lock])
-    assert len(asked) > 2 and asked.keys() <= locked.keys()
+    assert asked and asked.keys() <= locked.keys()
     assert {name: version for name, (version, _) in asked.items()} == {
         name: locked[name][0] for name in asked
     }
     assert all(hashes for _, hashes in locked.values())
 
 
+def test_locks_agree_and_tests_bring_nothing_else_for_the_book():
+    book, *others = (pins(lock) for lock in LOCKS)
+    for other in others:
+        assert all(book[name] == other[name] for name in book.keys() & other.keys())
+
+
 def test_make_installs_wheels_of_known_hashes_and_beside_them_only_this_project():
-    make = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    files = (ROOT / name for name in ("Makefile", "maintain.mk"))
+    make = "".join(path.read_text(encoding="utf-8") for path in files).replace("\\\n", " ")
     installs = [line for line in make.splitlines() if "pip install" in line]
     own = [line for line in installs if line.endswith("--no-build-isolation --no-deps -e .")]
     (rule,) = [line for line in installs if line not in own]
@@ -46,9 +53,13 @@ def test_make_installs_wheels_of_known_hashes_and_beside_them_only_this_project(
 
 
 def test_actions_are_named_by_commit_and_do_no_more_than_they_must():
-    path = ROOT / ".github" / "workflows" / "pages.yml"
-    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
-    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    used = [step["uses"] for step in steps if "uses" in step]
-    assert len(used) > 5 and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in used)
-    assert workflow["permissions"] == {"contents": "read"}
+    used = {}
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+        steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+        used[path.name] = [step["uses"] for step in steps if "uses" in step]
+        assert workflow["permissions"] == {"contents": "read"}
+    names = [name for listed in used.values() for name in listed]
+    assert len(used["pages.yml"]) > 5 and len(used["tests.yml"]) > 1
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in names)
+    assert len({*names}) == len({name.partition("@")[0] for name in names}), "one commit of each"

@@ -24,6 +24,7 @@ from dpbook.book.live.bundle import glued, packages
 from dpbook.book.live.quick import left_out
 from dpbook.book.pages import Page, Parameter, load_profile, read_page
 from dpbook.book.run.editions import page_of, this_edition
+from dpbook.book.run.render import sources
 
 _log = logging.getLogger(__name__)
 _PARAMETERS = '<div class="cell tag_parameters'
@@ -87,7 +88,7 @@ def add_panel(
     body = context.get("body")
     if folder != "notebooks" or not body or _PARAMETERS not in body:
         return
-    root = Path(app.srcdir)
+    root = sources(app.srcdir)
     page = page_of(read_page(root / "notebooks" / f"{name}.ipynb"), this_edition())
     numbers = count()
     marked = re.sub(

@@ -42,7 +42,7 @@ from dpbook.book.run import errata, numbers
 from dpbook.book.run.collect import collect
 from dpbook.book.run.editions import EDITIONS, place
 from dpbook.book.run.keys import html_key, page_key, stamp_of
-from dpbook.book.run.rendering import render, render_page
+from dpbook.book.run.render import render, render_page
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
 TIMES = "seconds.json"

@@ -31,7 +31,7 @@ _CLAIM_FIELDS = tuple("id kind status verdict tier scope report severity rebuilt
 _ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "requirements.lock")
 #: What the HTML is made from, and the package in its downloads; last what may lie in `_build`.
-_FOLDERS = ("book", "dpbook", "notebooks")
+_FOLDERS = ("book", "dpbook", "notebooks", "LICENSES")
 _FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "pyproject.toml", *_PINS)
 _RESULTS = ("_build/bench.json", "_build/live.json")
 

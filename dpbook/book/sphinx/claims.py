@@ -1,12 +1,7 @@
-"""Sphinx extension: executed copies in place of the committed notebooks, badges, ledger, errata.
-
-Paths in warnings, links and downloads keep meaning the committed file.  The output directory is
-``DPBOOK_OUT``; with ``DPBOOK_PARTIAL=1`` a page may be shown although it has not run.
-"""
+"""The ledger, the errata, what was withdrawn, and what was measured, as tables."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import compress
 from pathlib import Path
@@ -20,7 +15,6 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import SINCE, Claim
 from dpbook.book.run import errata
-from dpbook.book.run.editions import notebook_of, this_edition
 from dpbook.book.sphinx.nodes import (
     ClaimsDirective,
     Row,
@@ -44,35 +38,6 @@ from dpbook.book.sphinx.nodes import (
 #: The page of the errata of each group of claims.
 PAGES = {"CCW25": "ccw", "CCW23": "ccw", "XSC": "xsc", "AGKM": "agkm", "YLL": "yll", SINCE: "since"}
 _OVERVIEW = ("Where", "What we found", "Verdict")
-
-
-def swap_in_executed(app: Sphinx, docname: str, source: list[str]) -> None:
-    """On ``source-read``: replace the text of a notebook by that of its executed copy.
-
-    The student's edition leaves out the solutions, whether a page has run or not.
-    """
-    path = Path(app.env.doc2path(docname))
-    if path.suffix != ".ipynb":
-        return
-    committed = json.loads(source[0])
-    source[0] = json.dumps(notebook_of(committed, this_edition()))
-    executed = output_dir(app.srcdir) / "executed" / path.relative_to(app.srcdir)
-    notebook = read_json(app.env, executed)
-    if notebook is None:
-        warn("has not been executed, so it is shown without outputs", docname, "missing")
-        return
-    if _cells(notebook) != _cells(committed):
-        warn("was edited after it was executed; execute it again", docname, "stale")
-    source[0] = json.dumps(notebook_of(notebook, this_edition()))
-
-
-def _cells(notebook: dict[str, Any]) -> list[tuple[str, str]]:
-    """Kind and text of the cells, without the cell that papermill injects."""
-    return [
-        (cell["cell_type"], "".join(cell["source"]))
-        for cell in notebook["cells"]
-        if "injected-parameters" not in cell["metadata"].get("tags", [])
-    ]
 
 
 class LedgerDirective(ClaimsDirective):
@@ -162,7 +127,7 @@ class ErrataDirective(ClaimsDirective):
                 printed[name] = found[name]["output"]
             else:
                 message = f"the reproducer of {name} has not been executed in this form"
-                warn(message, self.env.docname, "reproducer")
+                warn(message, self.env, "reproducer")
         return printed
 
     def section(
@@ -307,7 +272,6 @@ def drop_repeated_scripts(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("source-read", swap_in_executed)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.add_directive("claims-ledger", LedgerDirective)
     app.add_directive("claims-errata", ErrataDirective)

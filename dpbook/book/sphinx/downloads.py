@@ -23,9 +23,12 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from dpbook import __version__
+from dpbook.book.about import FILE as ABOUT
 from dpbook.book.output import plain_entry
 from dpbook.book.run.editions import notebook_of, this_edition
+from dpbook.book.run.render import sources
 from dpbook.book.sphinx.exercises import checks
+from dpbook.book.sphinx.nodes import output_dir
 
 FOLDER, ARCHIVE = "downloads", "notebooks.zip"
 WHEEL = f"dpbook-{__version__}-py3-none-any.whl"  # as pip calls it
@@ -82,9 +85,10 @@ def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def serve(app: Sphinx, exception: Exception | None) -> None:
     """On ``build-finished``: advice in the sources, the zip and the wheel under ``downloads``."""
-    if exception or app.builder.format != "html" or os.environ.get("DPBOOK_PARTIAL") == "1":
+    whole = (output_dir(app.srcdir) / ABOUT).is_file()
+    if exception or app.builder.format != "html" or not whole:
         return
-    out, root = Path(app.outdir), Path(app.srcdir)
+    out, root = Path(app.outdir), sources(app.srcdir)
     files = {}
     for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
         committed = (root / "notebooks" / path.name).read_text(encoding="utf-8")

@@ -169,7 +169,7 @@ class RecordedRole(SphinxRole):
         records = read_json(self.env, output_dir(self.env.srcdir) / "claims.json") or ()
         numbers = {record["id"]: record["report"] for record in records}.get(name)
         if numbers is None:
-            warn(f"recorded: {name} has no record in this build", self.env.docname, "missing")
+            warn(f"recorded: {name} has no record in this build", self.env, "missing")
             return [nodes.literal(text=self.text)], []
         if key not in numbers:
             return unknown(self, self.text, f"recorded: {name} does not report {key}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from html import escape
@@ -16,6 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from dpbook.book.about import FILE
 from dpbook.book.ledger import strength
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.around import around_html
@@ -30,8 +30,8 @@ Row = Sequence[str | list[nodes.Node]]
 
 
 def output_dir(srcdir: str | Path) -> Path:
-    """The output directory of the build: ``DPBOOK_OUT``, or ``_build`` under `srcdir`."""
-    return Path(srcdir, os.environ.get("DPBOOK_OUT") or "_build")
+    """Where the staged tree has what the pages found."""
+    return Path(srcdir, "_build")
 
 
 def ledger_of(env: BuildEnvironment, *, reading: bool = True) -> dict[str, Claim]:
@@ -162,10 +162,10 @@ def table_of(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.t
     return nodes.table("", group, classes=[*classes, "colwidths-auto"])
 
 
-def warn(message: str, docname: str, subtype: str) -> None:
-    """Warn; what has not run is no problem in a partial build, what is out of date always is."""
-    if subtype == "stale" or os.environ.get("DPBOOK_PARTIAL") != "1":
-        _log.warning(message, location=docname, type="dpbook", subtype=subtype)
+def warn(message: str, env: BuildEnvironment, subtype: str) -> None:
+    """Warn of what has not run, if this is a build of the whole book."""
+    if (output_dir(env.srcdir) / FILE).is_file():
+        _log.warning(message, location=env.docname, type="dpbook", subtype=subtype)
 
 
 def plain_number(number: float) -> str:
@@ -180,7 +180,7 @@ class ClaimsDirective(SphinxDirective):
         """The ledger, and the records of this build by id."""
         records = read_json(self.env, output_dir(self.env.srcdir) / "claims.json")
         if records is None:
-            warn("no claims.json: execute the book first", self.env.docname, "missing")
+            warn("no claims.json: execute the book first", self.env, "missing")
         return ledger_of(self.env), {record["id"]: record for record in records or ()}
 
     def inline(self, text: str | None) -> list[nodes.Node]:

@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.about import about, words
 from dpbook.book.run.compare import Change, changes, claimed, load, version, versions
 from dpbook.book.run.editions import EDITIONS, this_edition
+from dpbook.book.run.render import sources
 from dpbook.book.sphinx.nodes import Row, chapter, link_to, output_dir, row_uri, table_of
 
 _BUTTONS = ("use_repository_button", "use_issues_button", "use_edit_page_button")
@@ -49,7 +50,7 @@ def describe(
     if 'name="description"' not in tags:
         content = escape(app.config.book_description)
         context["metatags"] = f'{tags}\n<meta name="description" content="{content}" />'
-    here = about(Path(app.srcdir), output_dir(app.srcdir))
+    here = about(sources(app.srcdir), output_dir(app.srcdir))
     if this_edition() != EDITIONS[0]:
         here["edition"] = this_edition()
     state = words(here)
@@ -116,7 +117,7 @@ class ChangesDirective(SphinxDirective):
         root = Path(self.env.srcdir)
         self.env.note_dependency(str(output_dir(root) / "claims.json"))
         shown: list[nodes.Node] = []
-        for before, after, moved in history(root, output_dir(root)):
+        for before, after, moved in history(sources(root), output_dir(root)):
             rows: list[Row] = [
                 [[link_to(claim, row_uri(self.env, claim))], kind, what]
                 for claim, kind, what in moved

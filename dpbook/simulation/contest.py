@@ -1,0 +1,270 @@
+"""Contests of private rankers: which one loses least in a situation, at equal true loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from math import comb, exp, log
+from typing import Any
+
+import numpy as np
+import scipy
+from scipy.special import logit
+
+from dpbook import _validation as check
+from dpbook import rankers
+from dpbook.estimators import kendall_distance, pairwise_counts, ranks_from_scores
+from dpbook.models import btl_probabilities, individual_wins, mallows_rankings
+from dpbook.privacy import Edge, Person, WholeRanking
+from dpbook.privacy.units import Unit
+from dpbook.rankers.base import Array, Ints
+
+FLOOR = "no privacy"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What people hand in, who is protected, and how many there are; else a ``ValueError``.
+
+    Parameters
+    ----------
+    data : {"comparisons", "surveys", "rankings"}
+        ``per_user`` random pairs from each person; every pair once; a whole ranking.
+    protect : {"comparison", "person"}
+        One comparison, or all that a person says; a ranking is always protected as a whole.
+    n_items, people, per_user : int
+        Items, at least 3; people; pairs that each of them compares.
+    agree : float
+        Chance, above 1/2 and below 1, that a person prefers the better one of two neighbours of the
+        true order: answers follow the Bradley-Terry-Luce model, rankings that of Mallows.
+    """
+
+    data: str
+    protect: str
+    n_items: int
+    people: int
+    per_user: int
+    agree: float
+
+    def __post_init__(self) -> None:
+        check.choice("data", self.data, ("comparisons", "surveys", "rankings"))
+        check.choice("protect", self.protect, ("comparison", "person"))
+        for name in ("n_items", "people", "per_user"):
+            check.integer(name, getattr(self, name), 3 if name == "n_items" else 1)
+        if not 0.5 < self.agree < 1:
+            raise ValueError(f"agree = {self.agree!r}: allowed is a number above 1/2 and below 1")
+
+    @property
+    def one_answer(self) -> bool:
+        """Whether no more than one comparison is protected."""
+        return self.protect == "comparison" and self.data != "rankings"
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected, as the curator's rankers take it."""
+        if self.data == "rankings":
+            return WholeRanking(self.n_items)
+        if self.one_answer:
+            return Edge(self.n_items, exchange=self.data == "comparisons")
+        if self.data == "surveys":
+            return Person(self.n_items, design="each_pair_once", vouched=True)
+        return Person(self.n_items, self.per_user, vouched=True)
+
+    def crowd(self, rng: np.random.Generator) -> dict[str, Any]:
+        """What people say: a "table" of wins, (n, n), and "places", (people, n), of rankings."""
+        n, m = self.n_items, self.people
+        if self.data == "rankings":
+            places = mallows_rankings(m, n, phi=1 / self.agree - 1, rng=rng)
+            return {"places": places, "table": pairwise_counts(places)}
+        rho = btl_probabilities(-logit(self.agree) * np.arange(n))
+        if self.data == "comparisons":
+            return {"table": individual_wins(rho, users=m, per_user=self.per_user, rng=rng)[0]}
+        table = np.zeros((n, n), dtype=np.int64)
+        first, second = np.triu_indices(n, 1)
+        table[first, second] = rng.binomial(m, rho[first, second])
+        return {"table": table + np.tril(m - table.T, -1)}
+
+    def _part(self, table: Ints, few: int, rng: np.random.Generator) -> Ints:
+        """The table of so many answers of each person, drawn by lot, given that of all."""
+        n, m = self.n_items, self.people
+        if self.data == "comparisons":  # all are alike: those drawn are a random part
+            return rng.multivariate_hypergeometric(table.ravel(), few * m).reshape(n, n)
+        first, second = np.triu_indices(n, 1)
+        lots = rng.random((m, first.size)).argpartition(few - 1, axis=1)[:, :few]
+        asked = np.bincount(lots.ravel(), minlength=first.size)
+        ahead = rng.hypergeometric(table[first, second], table[second, first], asked)
+        drawn = np.zeros_like(table)
+        drawn[first, second], drawn[second, first] = ahead, asked - ahead
+        return drawn
+
+
+@dataclass(frozen=True)
+class CountedResponses(rankers.PairResponses):
+    """Few answers of each person, flipped, and then counted and not sorted: post-processing."""
+
+    def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
+        """Positions by reports for an item less reports against it, ties by lot."""
+        return ranks_from_scores(released.sum(axis=-1) - released.sum(axis=-2), rng=rng)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A ranker for a situation, the loss that one unit of it may have, and the data it takes."""
+
+    ranker: rankers.Ranker
+    share: float = 1.0  # of epsilon, that its own unit may lose
+    takes: str = "table"  # of what `Situation.crowd` gives
+    few: int = 0  # comparisons that are used of each person; 0 for all
+    local: bool = False  # nobody sees more than private reports
+
+
+def field(situation: Situation, epsilon: float) -> dict[str, Entry]:
+    """All rankers of CCW25, AGKM, YLL and XSC for a situation that lose at most ``epsilon``.
+
+    Examples
+    --------
+    >>> here = Situation("surveys", "person", 5, 100, 10, 0.6)
+    >>> [name for name, entry in field(here, 1.0).items() if entry.local]
+    ['flipped', 'Laplace', 'few flipped']
+    """
+    return _of_curators(situation, epsilon) | _of_nobody(situation, epsilon)
+
+
+def contest(
+    situation: Situation, epsilon: float, *, crowds: int, draws: int, rng: np.random.Generator
+) -> dict[str, Array]:
+    """Mean share of wrong pairs of every ranker in every crowd, each ranker losing ``epsilon``.
+
+    Parameters
+    ----------
+    crowds, draws : int
+        Crowds, the same for all rankers; rankings that each ranker draws for each of them.
+
+    Returns
+    -------
+    dict of array, shape (crowds,)
+        By the names of `field`, and "no privacy": the net wins without any noise.
+
+    Raises
+    ------
+    ValueError
+        If there is no crowd or no draw, or no ranker of a kind can lose as little as ``epsilon``.
+    """
+    check.integer("crowds", crowds, 1)
+    check.integer("draws", draws, 1)
+    entries, true = field(situation, epsilon), np.arange(situation.n_items)
+    shares: dict[str, list[float]] = {name: [] for name in (*entries, FLOOR)}
+    pairs = comb(true.size, 2)
+    for _ in range(crowds):
+        data = situation.crowd(rng)
+        for name, entry in entries.items():
+            answers, ranker = data[entry.takes], entry.ranker.at_loss(epsilon * entry.share)
+            answers = situation._part(answers, entry.few, rng) if entry.few else answers
+            places = ranker.sample(answers, draws, rng=rng)
+            shares[name].append((kendall_distance(places, true) / pairs).mean())
+        places = ranks_from_scores(data["table"].sum(axis=1) - data["table"].sum(axis=0), rng=rng)
+        shares[FLOOR].append((kendall_distance(places, true) / pairs).mean())
+    return {name: np.array(share) for name, share in shares.items()}
+
+
+@dataclass(frozen=True)
+class Winner:
+    """Who has the smallest mean error, and who is not told apart from it."""
+
+    name: str
+    error: float
+    equals: tuple[str, ...]  # rivals that are not beaten beyond doubt
+
+
+def simultaneous_width(errors: Mapping[str, Array]) -> float:
+    """Half-width of the intervals for differences of two rankers, over the standard deviation.
+
+    Student's t over the crowds of a `contest`, two at least, with Bonferroni's correction: the
+    intervals of all pairs of rankers hold together in 95 contests of 100.
+    """
+    size, tests = next(iter(errors.values())).size, max(1, comb(len({*errors} - {FLOOR}), 2))
+    check.integer("crowds", size, 2)
+    return float(scipy.stats.t.isf(0.025 / tests, size - 1) / np.sqrt(size))
+
+
+def winner(errors: Mapping[str, Array]) -> Winner:
+    """Who wins a `contest`: rankers are compared crowd by crowd, by `simultaneous_width`."""
+    names = sorted({*errors} - {FLOOR}, key=lambda name: (errors[name].mean(), name))
+    best, width = errors[names[0]], simultaneous_width(errors)
+    leads = {name: errors[name] - best for name in names[1:]}
+    near = [name for name, lead in leads.items() if lead.mean() <= width * lead.std(ddof=1)]
+    return Winner(names[0], float(best.mean()), tuple(near))
+
+
+def decide(
+    situation: Situation, epsilon: float, *, crowds: int, draws: int, rng: np.random.Generator
+) -> dict[str, Winner]:
+    """Who wins a `contest` with a "curator", and with "nobody" who is trusted: reports alone."""
+    errors = contest(situation, epsilon, crowds=crowds, draws=draws, rng=rng)
+    local = [name for name, entry in field(situation, epsilon).items() if entry.local]
+    return {"curator": winner(errors), "nobody": winner({name: errors[name] for name in local})}
+
+
+def _ridge_as_large(epsilon: float, unit: Unit) -> rankers.PerturbedMle:
+    """The perturbed MLE with a ridge as large as its noise, whose proved loss is epsilon."""
+    start = rankers.PerturbedMle.private(epsilon, unit)
+    top = log(start.scale)
+
+    def sized(x: float) -> rankers.PerturbedMle:
+        return replace(start, scale=exp(x), gamma=exp(x))
+
+    if sized(top).loss()[1] > epsilon - 1e-12:
+        return start
+    ends = top - log(8), top
+    return sized(scipy.optimize.brentq(lambda x: sized(x).loss()[1] - epsilon, *ends, xtol=1e-13))
+
+
+def _of_curators(s: Situation, epsilon: float) -> dict[str, Entry]:
+    """The rankers that see the data and lose epsilon."""
+    entries = {"counts": Entry(rankers.NoisyCounts.private(epsilon, s.unit))}
+    if s.data == "comparisons":
+        return entries | {"MLE": Entry(_ridge_as_large(epsilon, s.unit))}
+    if s.one_answer:
+        return entries
+    # Whoever answers every pair once moves every lead by at most 2, in a circle or not.
+    n, whole = s.n_items, WholeRanking(s.n_items)
+    entries["Kemeny"] = Entry(rankers.NoisyPairs.private(epsilon, whole, "kemeny"))
+    entries["KwikSort"] = Entry(rankers.NoisyPairs.private(epsilon, whole))
+    entries["exponential"] = Entry(rankers.ExponentialRanking.private(epsilon, whole))
+    if s.data == "surveys":
+        return entries
+    crowd, cap = WholeRanking(n, users=s.people), min(2 * n, comb(n, 2))
+    entries["footrule"] = Entry(rankers.PrivateFootrule.private(epsilon, whole), takes="places")
+    return entries | {"capped": Entry(rankers.CappedKwikSort.private(epsilon, crowd, cap))}
+
+
+def _of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
+    """The rankers that see private reports only; a person, or one answer, loses epsilon."""
+    n, pairs, comparisons = s.n_items, comb(s.n_items, 2), s.data == "comparisons"
+    answers = s.per_user if comparisons and not s.one_answer else 1
+    unit: Unit = Edge(n, exchange=False)
+    if not (comparisons or s.one_answer):
+        unit = Person(n, design="each_pair_once", vouched=True)
+    flipped = partial(rankers.FlippedAnswers.private, reading="classic")  # in whole numbers
+
+    def shared(private: Any, unit: Unit, answers: int, few: int = 0) -> Entry:
+        return Entry(private(epsilon / answers, unit), 1 / answers, few=few, local=True)
+
+    entries = {"flipped": shared(flipped, unit, answers)}
+    entries["Laplace"] = shared(rankers.LaplaceAnswers.private, unit, answers)
+    most = s.per_user if comparisons else pairs
+    few = 1 if s.one_answer else rankers.best_queries(epsilon, most=most)
+    if s.data != "rankings":
+        if few < most and not s.one_answer:
+            entries["few flipped"] = shared(flipped, Edge(n, exchange=False), few, few)
+        return entries
+    whole = WholeRanking(n)
+    of_places = {
+        "few flipped": CountedResponses.private(epsilon, whole, queries=few),
+        "few KwikSort": rankers.PairResponses.private(epsilon, whole, queries=few),
+        "hypercube": rankers.Hypercube.private(epsilon, whole),
+        "one each": rankers.OneQuestion.private(epsilon, whole, groups=min(s.people, pairs)),
+        "on demand": rankers.AnswersOnDemand.private(epsilon, whole, cap=max(n, min(4 * n, pairs))),
+    }
+    return entries | {k: Entry(r, takes="places", local=True) for k, r in of_places.items()}

@@ -1,0 +1,52 @@
+# For maintainers, included by the Makefile: MAINTAINING.md says when each is run.
+
+CODE := dpbook tests notebooks noxfile.py $(wildcard tools benchmarks)
+
+.PHONY: lint check-pages live-check mutants grid twice matrix bench certificate release-files
+
+lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
+	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
+
+check-pages: $(VENV)/.dev  ## what needs a browser: formulas, figures, accessibility (axe), no other host
+	test -f _build/html/index.html || $(MAKE) book
+	$(BIN)/python tools/check_pages.py
+
+live-check: $(VENV)/.dev  ## every claim a second time, in a browser, against the records of the book
+	test -f _build/html/live/build.json || $(MAKE) live ARGS=
+	$(BIN)/python tools/live_check.py $(ARGS)
+
+mutants: $(VENV)/.dev  ## would the checks notice? seeded defects (an hour)
+	$(BIN)/python tools/mutants.py --summary book/trust/mutants.json $(ARGS)
+
+grid: $(VENV)/.dev  ## every page at the ends of its parameters and at 20 seeds (hours; resumes)
+	$(BIN)/python tools/grid.py $(ARGS)
+
+twice: $(VENV)/.dev  ## two builds in other folders and surroundings: the same bytes?
+	$(BIN)/nox -s twice $(ARGS)
+
+# Pythons that pyenv keeps are found by its shims if they are named.
+matrix: $(VENV)/.dev  ## the science under the Pythons that are here, lowest and latest dependencies
+	PYENV_VERSION=$$(pyenv versions --bare 2> /dev/null | paste -sd:) $(BIN)/nox $(ARGS)
+
+# The peers are wanted here only; their list is whole, and what they ask for otherwise is left out.
+$(VENV)/.bench: $(VENV)/.made benchmarks/requirements.lock
+	$(INSTALL) --no-deps -r benchmarks/requirements.lock
+	@touch $@
+
+bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targets
+	$(BIN)/python -m benchmarks.run --output _build/bench.json
+
+certificate: book  ## what this build found, where and when, to publish with it
+	$(BIN)/dpbook certificate
+
+release-files: book  ## the files of a version: package, notebooks, claims, certificate, PDF if made
+	rm -rf _build/release
+	mkdir -p _build/release
+	$(BIN)/dpbook certificate
+	cp _build/html/downloads/* _build/claims.json _build/certificate.json _build/release
+	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
+	ls -l _build/release
