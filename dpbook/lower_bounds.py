@@ -13,6 +13,7 @@ from scipy import optimize, sparse
 from scipy.special import rel_entr
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 
 __all__ = [
     "PrivateRule",
@@ -23,9 +24,6 @@ __all__ = [
     "product_law",
     "product_log_ratio",
 ]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
 
 MOST_BITS = 21
 _TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
@@ -275,7 +273,7 @@ def _largest_loss(pairs: Ints, weights: Array) -> float:
 class _Laws:
     """What the variables add up to, and which are neighbours."""
 
-    row: Ints  # the law of each variable
+    row: NDArray[np.integer[Any]]  # the law of each variable
     times: Ints  # how often it stands there
     pairs: Ints
 

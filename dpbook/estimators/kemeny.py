@@ -10,17 +10,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, sparse
 from scipy.sparse import csgraph
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators.orders import borda_ranking
 from dpbook.estimators.pairwise import kemeny_score
 from dpbook.models.rankings import all_rankings
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_LISTED = 7  # most items whose rankings are all compared
 _SUBSETS = 12  # most items of a component whose subsets are listed

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 
-Ints = NDArray[np.int64]
 
-
-def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
+def laplace_logpdf(x: ArrayLike, scale: float) -> Array:
     """Log-density of the Laplace law, the exact twin of `numpy.random.Generator.laplace`.
 
     At points of any shape, for a scale b > 0 in the unit of the statistic; the variance is 2 b^2.
@@ -25,7 +24,7 @@ def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
     return np.asarray(-np.abs(check.number_array("x", x)) / b - np.log(2 * b))
 
 
-def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> NDArray[np.float64]:
+def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> Array:
     """Probabilities ``tanh(1 / (2 scale)) exp(-|x| / scale)`` of the discrete Laplace law.
 
     At whole numbers, any shape; the scale b > 0, a float or rational, is in units of one count.

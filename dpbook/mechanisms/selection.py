@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 
 
-def exponential_pmf(
-    utilities: ArrayLike, sensitivity: float, epsilon: float
-) -> NDArray[np.float64]:
+def exponential_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:
     """Law of the exponential mechanism: chances proportional to exp(epsilon u / (2 D)).
 
     (epsilon, 0)-DP, epsilon in nats: half of it pays for the weights, half for the sum they are

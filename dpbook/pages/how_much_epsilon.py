@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbook._typing import Array, Ints
 from dpbook.estimators import pairwise_counts, ranks_from_scores
 from dpbook.models import all_rankings, btl_probabilities, mallows_rankings
 from dpbook.privacy import Edge, Person, WholeRanking, clopper_pearson
@@ -27,8 +28,6 @@ from dpbook.rankers import (
     best_queries,
 )
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Family = Callable[[float], Ints]  # from epsilon to positions, (runs, n), with frozen randomness
 
 GOALS = ("first place", "top set", "whole order")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import expit
 
+from dpbook._typing import Array
 from dpbook.estimators._newton import minimise, newton_step, sup
 from dpbook.mechanisms import (
     debiased_response,
@@ -22,7 +23,6 @@ from dpbook.mechanisms import (
 )
 from dpbook.mechanisms.noise import discrete_laplace_noise
 
-Array = NDArray[np.float64]
 Generator = np.random.Generator
 
 BLOCK = 2**20  # numbers, replicates times pairs, held at once

@@ -12,14 +12,13 @@ from itertools import combinations
 from math import comb, exp, log1p
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy import _cells
 from dpbook.privacy._cells import NODES, TAIL_SCALES
-
-Array = NDArray[np.float64]
 
 MAX_ITEMS_RANKING = 7
 MAX_SETS = 5000
@@ -29,7 +28,7 @@ CLOSE = "a scale that cuts the line between the scores into fewer cells"
 _SMALLEST = 1e-290
 
 
-def sets_of(n_items: int, k: int) -> NDArray[np.int64]:
+def sets_of(n_items: int, k: int) -> Ints:
     """All k-subsets of the items, (C(n, k), k), in lexicographic order, that of `top_k_law`."""
     n = check.integer("n_items", n_items, 2)
     k = check.integer("k", k, 1, n - 1)

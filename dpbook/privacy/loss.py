@@ -9,12 +9,12 @@ from math import exp
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.privacy.exact import AllEpsilonReport, ExactLaw, compare_laws
 
-Array = NDArray[np.float64]
 Law = ArrayLike | Mapping[Hashable, float]
 
 # Up to this many scales the quadrature of `laplace_profile` keeps its stated error.

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
+from dpbook._typing import Array
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.loss import Law, check_chances, check_mechanism
 from dpbook.privacy.units import Unit
-
-Array = NDArray[np.float64]
 
 MOST_ITEMS = 5
 NODES = 16  # Gauss-Legendre nodes in a cell

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Ints
 from dpbook.data import Comparisons
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.neighbours import (
@@ -29,7 +30,6 @@ from dpbook.privacy.neighbours import (
     sumset,
 )
 
-Ints = NDArray[np.int64]
 Data = Comparisons | ArrayLike
 
 DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip", "ranking")

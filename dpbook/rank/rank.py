@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.privacy.units import Edge, Person, Unit
 from dpbook.rank.ledger import Totals, charge, fraction_of
 from dpbook.rank.noise import (
@@ -31,8 +32,6 @@ from dpbook.rank.noise import (
     turned,
 )
 from dpbook.rank.reading import Answers, read_answers
-
-Ints = NDArray[np.int64]
 
 STATISTICS = {
     "net": "wins minus defeats of each item",
@@ -396,7 +395,7 @@ def _ranked(
     )
 
 
-def fitted_strengths(tables: Ints) -> NDArray[np.float64]:
+def fitted_strengths(tables: Ints) -> Array:
     """Strengths fitted to noisy tables (..., n, n), whose negative entries count as none."""
     from dpbook.estimators import ridge_mle
 

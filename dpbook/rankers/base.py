@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators import ranks_from_scores
 from dpbook.privacy.units import Unit
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Size = int | tuple[int, ...]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.data import Comparisons
 from dpbook.estimators import ranks_from_scores, win_counts
 from dpbook.mechanisms import discrete_laplace_pmf, laplace_logpdf
@@ -16,7 +17,7 @@ from dpbook.mechanisms.noise import discrete_laplace_noise
 from dpbook.privacy.laws import ranking_law
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Edge, Person, Unit
-from dpbook.rankers.base import Array, Ints, Ranker, Size
+from dpbook.rankers.base import Ranker, Size
 
 Data = Comparisons | ArrayLike
 

@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators.kemeny import MAX_LISTED, ranking_costs
 from dpbook.mechanisms.selection import exponential_pmf
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Size
+from dpbook.rankers.base import Size
 from dpbook.rankers.pairs import OfRankings
 
 MAX_ITEMS = 16  # time and memory grow as n 2^n

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
 from dpbook.estimators.orders import footrule_ranking
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Size
+from dpbook.rankers.base import Size
 from dpbook.rankers.pairs import OfRankings, private_scale
 
 

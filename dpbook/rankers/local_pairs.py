@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
 from dpbook.estimators import kemeny_ranking, kwiksort_rankings
 from dpbook.estimators.pairwise import ranking_positions
@@ -29,7 +30,7 @@ from dpbook.mechanisms.hypercube import (
 )
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, pair_indices
+from dpbook.rankers.base import Ranker, Size, as_tables, pair_indices
 
 Places = NDArray[np.integer[Any]]  # rows of places, (users, n)
 

@@ -19,11 +19,12 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.data import Comparisons
 from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
 from dpbook.mechanisms import laplace_logpdf
 from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
-from dpbook.rankers.base import Array, Ranker
+from dpbook.rankers.base import Ranker
 
 Data = Comparisons | ArrayLike
 

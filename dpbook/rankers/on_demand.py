@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
 from dpbook.estimators import kwiksort_rankings
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints
 from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Places
 
 

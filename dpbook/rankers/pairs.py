@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators.kemeny import kemeny_rankings
 from dpbook.estimators.kwiksort import counted_kwiksorts, kwiksort_cost_pmf
 from dpbook.mechanisms.gaussian import gaussian_scale
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, both_ways, pair_indices
+from dpbook.rankers.base import Ranker, Size, as_tables, both_ways, pair_indices
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for three items
 

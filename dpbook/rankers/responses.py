@@ -12,12 +12,13 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.mechanisms.responses import positive_epsilon
 from dpbook.privacy.accounting import person_epsilon
 from dpbook.privacy.units import COMPLETE, Edge, Person
-from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, both_ways, pair_indices
+from dpbook.rankers.base import Ranker, Size, as_tables, both_ways, pair_indices
 
 Shape = tuple[int, ...]
 
