@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.aggregation import ITEMS, PHI, USERS, column
 from dpbook.data import Rankings
-from dpbook.estimators import kemeny_ranking, kwiksort_rankings, pairwise_counts
+from dpbook.estimators import kemeny_fit, kwiksort_rankings, pairwise_counts
 from dpbook.models import mallows_rankings
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import NoisyPairs, PairResponses
@@ -38,10 +38,10 @@ def prepare(kind: str, data: NDArray[np.int64]) -> Callable[[], Any]:
         local = PairResponses.private(1.0, WholeRanking(data.shape[-1]), mechanism=mechanism)
         return lambda: local.sample(data[0], rng=rng)
     if kind == "kemeny":
-        return lambda: [kemeny_ranking(pairwise_counts(profile)).cost for profile in data]
+        return lambda: [kemeny_fit(pairwise_counts(profile)).cost for profile in data]
 
     def certified() -> list[tuple[float, float]]:
-        fits = [kemeny_ranking(pairwise_counts(profile)) for profile in data]
+        fits = [kemeny_fit(pairwise_counts(profile)) for profile in data]
         return [(fit.cost, fit.lower) for fit in fits]
 
     return certified

@@ -21,8 +21,8 @@ __all__ = [
     "edge_kl",
     "fano_error",
     "gilbert_varshamov",
-    "product_law",
     "product_log_ratio",
+    "product_pmf",
 ]
 
 MOST_BITS = 21
@@ -46,7 +46,7 @@ def edge_kl(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) -> float:
     return p * float((rel_entr(a, b) + rel_entr(1 - a, 1 - b)).sum())
 
 
-def product_law(probabilities: ArrayLike) -> Array:
+def product_pmf(probabilities: ArrayLike) -> Array:
     """Law of independent bits over all 2^d data sets, shape (2^d,).
 
     The chances of a one, (d,), are those of at most 21 bits; bit e of the number of a data set is

@@ -16,7 +16,7 @@ from dpbook.privacy import (
     WholeRanking,
     audit_sampler,
     sets_of,
-    top_k_law,
+    top_k_pmf,
 )
 from dpbook.rankers import NoisyCounts
 
@@ -118,7 +118,7 @@ def test_released_sets_follow_their_exact_law(discrete):
     drawn = [(chosen == s).all(axis=1).sum() for s in sets]
     noise = "discrete_laplace" if discrete else "laplace"
     for scale, fits in ((2.0, True), (1.0, False)):
-        law = top_k_law([2, 1, 0], 2, scale=scale, noise=noise)
+        law = top_k_pmf([2, 1, 0], 2, scale=scale, noise=noise)
         assert audit_sampler(drawn, law).passed is fits
 
 

@@ -37,12 +37,12 @@ from dpbook.lower_bounds import (
     bordered,
     fano_error,
     privacy_rows,
-    product_law,
     product_log_ratio,
+    product_pmf,
     solve_program,
 )
 from dpbook.models import all_rankings, two_level_probabilities
-from dpbook.privacy import ranking_law, sets_of, top_k_law
+from dpbook.privacy import ranking_pmf, sets_of, top_k_pmf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ _BITS = 8  # width of the lookup tables of `relabel`
 
 def tournament_law(rho: Array) -> Array:
     """Law of the tournament under win probabilities (n, n)."""
-    return product_law(rho[np.triu_indices(len(rho), 1)])
+    return product_pmf(rho[np.triu_indices(len(rho), 1)])
 
 
 def relabel(pi: ArrayLike) -> NDArray[np.uint32]:
@@ -358,7 +358,7 @@ def noisy_counts_risk(
     n_items: int, k: int, delta: float, scale: float, noise: str = "laplace"
 ) -> float:
     """Risk of the top k by noisy win counts."""
-    rule = partial(top_k_law, k=k, scale=scale, noise=noise, underflow="zero")
+    rule = partial(top_k_pmf, k=k, scale=scale, noise=noise, underflow="zero")
     return rule_risk(rule, n_items, k, delta)
 
 
@@ -426,7 +426,7 @@ def half_noise_table(mechanism: OptimalMechanism, epsilon: float) -> Array:
     """Table of noisy counts with half of the noise that epsilon asks for."""
     wins = tournament_wins(mechanism.n_items).astype(float)
     k = mechanism.k or 1
-    return np.array([top_k_law(row, k, scale=1 / epsilon, underflow="zero") for row in wins])
+    return np.array([top_k_pmf(row, k, scale=1 / epsilon, underflow="zero") for row in wins])
 
 
 def ranking_row(n_items: int, epsilon: float) -> list[float]:
@@ -435,7 +435,7 @@ def ranking_row(n_items: int, epsilon: float) -> list[float]:
     rho = expit(np.arange(n) - np.arange(n)[:, None])
     law, wins = tournament_law(rho), tournament_wins(n)
     best = optimal_mechanism(rho, epsilon=epsilon)
-    noisy = [ranking_law(row, scale=2 / epsilon)[0] for row in wins.astype(float)]
+    noisy = [ranking_pmf(row, scale=2 / epsilon)[0] for row in wins.astype(float)]
     laws = [law[relabel(np.argsort(pi))] for pi in all_rankings(n)]
     free = 1 - np.max(laws, axis=0).sum() / factorial(n)
     gap = best.risk - best.lower

@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from scipy.special import gammaln, logsumexp
 
 from dpbook import _validation as check
-from dpbook.lower_bounds import edge_kl, fano_error, product_law, product_log_ratio
+from dpbook.lower_bounds import edge_kl, fano_error, product_log_ratio, product_pmf
 from dpbook.models import average_win_probabilities, two_level_probabilities
 from dpbook.simulation import critical_gaps
 
@@ -169,7 +169,7 @@ def record_laws(n: int, k: int, gap: float, h: int = 1) -> list[Array]:
 def family_laws(n: int, k: int, gap: float) -> Array:
     """Laws of the tournament for every k-set, shape (sets, data)."""
     at, sets = np.triu_indices(n, 1), combinations(range(n), k)
-    return np.array([product_law(two_level_probabilities(n, s, gap)[at]) for s in sets])
+    return np.array([product_pmf(two_level_probabilities(n, s, gap)[at]) for s in sets])
 
 
 def fano_error_of(laws: Array) -> float:
@@ -349,7 +349,7 @@ def strengths_error(link: Callable[[Any], Any], n: int, k: int, gap: float) -> f
 def largest_log_ratio(law: ArrayLike, other: ArrayLike, epsilon: float) -> float:
     """`product_log_ratio` by linear programming, over all tests of a few bits.
 
-    The laws, shape (2^d,), are as from `product_law`.
+    The laws, shape (2^d,), are as from `product_pmf`.
     """
     a, b = np.asarray(law), np.asarray(other)
     x, y = _flips(len(a))

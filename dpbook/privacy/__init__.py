@@ -21,7 +21,7 @@ from dpbook.privacy.exact import (
     permute_and_flip_law,
     randomized_response_law,
 )
-from dpbook.privacy.laws import ranking_law, sets_of, top_k_law
+from dpbook.privacy.laws import ranking_pmf, sets_of, top_k_pmf
 from dpbook.privacy.loss import (
     MechanismReport,
     check_mechanism,
@@ -67,9 +67,9 @@ __all__ = [
     "person_epsilon",
     "privacy_loss",
     "randomized_response_law",
-    "ranking_law",
+    "ranking_pmf",
     "record_play",
     "sensitivity",
     "sets_of",
-    "top_k_law",
+    "top_k_pmf",
 ]

@@ -113,7 +113,7 @@ def _neighbours(unit: Unit) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
 def _law_of(mechanism: Any, n: int) -> Callable[[Any], Law]:
     """The mechanism as a function from data to a law that has been looked at."""
     if all(hasattr(mechanism, name) for name in ("pdf", "cdf", "ppf", "isf")):
-        noisy = lru_cache(maxsize=None)(lambda counts: _sorted_law(counts, mechanism))
+        noisy = lru_cache(maxsize=None)(lambda counts: _sorted_pmf(counts, mechanism))
         return lambda counts: noisy(tuple(_counts(counts).tolist()))
     if not callable(mechanism):
         raise ValueError(
@@ -145,7 +145,7 @@ def _counts(data: NDArray[Any]) -> NDArray[Any]:
     return data if data.ndim == 1 else data.sum(axis=1)
 
 
-def _sorted_law(counts: tuple[float, ...], noise: Any) -> Array:
+def _sorted_pmf(counts: tuple[float, ...], noise: Any) -> Array:
     """Law of the ranking of counts plus noise; refused if it is not certain."""
     coarse, fine = (_quadrature(np.array(counts), noise, cells) for cells in (1, 2))
     if fine.min() < _RAREST:

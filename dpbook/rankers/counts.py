@@ -14,7 +14,7 @@ from dpbook.data import Comparisons
 from dpbook.estimators import ranks_from_scores, win_counts
 from dpbook.mechanisms import discrete_laplace_pmf, laplace_logpdf
 from dpbook.mechanisms.noise import discrete_laplace_noise
-from dpbook.privacy.laws import ranking_law
+from dpbook.privacy.laws import ranking_pmf
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Edge, Person, Unit
 from dpbook.rankers.base import Ranker, Size
@@ -105,7 +105,7 @@ class NoisyCounts(Ranker):
 
     def _law(self, counts: ArrayLike) -> Array:
         noise = "discrete_laplace" if self.discrete else "laplace"
-        return ranking_law(counts, scale=self.scale, noise=noise)
+        return ranking_pmf(counts, scale=self.scale, noise=noise)
 
     def _ranking_loss(self) -> tuple[float, float]:
         return (check_mechanism(self._law, self.unit.neighbours("counts")).loss,) * 2

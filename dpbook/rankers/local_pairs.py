@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
-from dpbook.estimators import kemeny_ranking, kwiksort_rankings
+from dpbook.estimators import kemeny_fit, kwiksort_rankings
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.mechanisms.hypercube import (
     TIES,
@@ -184,7 +184,7 @@ class LocalPairs(LocalRanker):
             return kwiksort_rankings(released, rng=rng)
         shares = self.fractions(released)
         tables = shares.reshape(-1, *shares.shape[-2:])
-        best = [kemeny_ranking(table).positions for table in tables]
+        best = [kemeny_fit(table).positions for table in tables]
         return np.array(best).reshape(shares.shape[:-1])
 
     def _signs(self, table: Places) -> Ints:

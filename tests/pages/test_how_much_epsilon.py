@@ -13,7 +13,7 @@ from dpbook.privacy import (
     WholeRanking,
     audit_sampler,
     permute_and_flip_law,
-    ranking_law,
+    ranking_pmf,
 )
 from dpbook.rankers import (
     ExponentialRanking,
@@ -35,8 +35,8 @@ def test_comparisons_are_drawn_by_the_laws_of_their_rankers():
     theta, rng = np.array([80.0, 40.0, 0.0]), np.random.default_rng(1)
     families = page.comparisons(theta, 2, 20_000, rng)
     counted = drawn(families["noisy counts"](1.0))
-    assert audit_sampler(counted, ranking_law([4, 2, 0], scale=2.0)).passed
-    assert not audit_sampler(counted, ranking_law([4, 2, 0], scale=2 / 1.2)).passed
+    assert audit_sampler(counted, ranking_pmf([4, 2, 0], scale=2.0)).passed
+    assert not audit_sampler(counted, ranking_pmf([4, 2, 0], scale=2 / 1.2)).passed
     ranker = FlippedAnswers.private(1.0, Edge(3, exchange=False))
     sample = ranker.sample(2 * np.triu(np.ones((3, 3), dtype=int), 1), 20_000, rng=rng)
     right = page.goals_met(families["randomised response"](1.0), 1).mean(axis=1)

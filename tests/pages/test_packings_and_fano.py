@@ -11,8 +11,8 @@ from dpbook.lower_bounds import (
     edge_kl,
     fano_error,
     gilbert_varshamov,
-    product_law,
     product_log_ratio,
+    product_pmf,
 )
 from dpbook.models import LINKS, two_level_probabilities
 from dpbook.pages import packings_and_fano
@@ -52,12 +52,12 @@ def test_sharp_ratio_is_the_optimum_over_all_tests(bits, epsilon):
     rng = np.random.default_rng(bits)
     p, q = rng.random((2, bits))
     value = product_log_ratio(p, q, epsilon)
-    optimum = largest_log_ratio(product_law(p), product_law(q), epsilon)
+    optimum = largest_log_ratio(product_pmf(p), product_pmf(q), epsilon)
     assert value == pytest.approx(optimum, abs=1e-7)
     agree = np.array([(np.array(x[::-1]) == (p > q)).sum() for x in product((0, 1), repeat=bits)])
     test = np.exp(epsilon * agree)  # the test that attains it
-    assert log((product_law(p) @ test) / (product_law(q) @ test)) == pytest.approx(value)
-    assert largest_log_ratio(product_law(p), product_law(q), 2 * epsilon) > value
+    assert log((product_pmf(p) @ test) / (product_pmf(q) @ test)) == pytest.approx(value)
+    assert largest_log_ratio(product_pmf(p), product_pmf(q), 2 * epsilon) > value
 
 
 def test_record_ratio_by_listing_events():
