@@ -202,7 +202,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match=r"steps = \[1, 2\]"):
         certify_mechanism(coin.get, [(0, 1)])
     with pytest.raises(ValueError, match="epsilons = 'some'"):
-        check_mechanism(coin.get, [(0, 1)], epsilon="some")
+        check_mechanism(lambda _: [1.0], [(0, 1)], epsilon="some")
     with pytest.raises(ValueError, match="pairs is empty"):
         certify_mechanism(coin.get, [])
     with pytest.raises(ValueError, match="value = 5"):
