@@ -6,8 +6,8 @@ and never for a release.
 """
 
 from dpbook.estimators.debiased import debiased_mle
-from dpbook.rankers.base import Ranker
-from dpbook.rankers.counts import NoisyCounts
+from dpbook.rankers.base import Ranker, StandardNoise
+from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
 from dpbook.rankers.footrule import PrivateFootrule
 from dpbook.rankers.local_pairs import (
@@ -26,6 +26,7 @@ from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
 __all__ = [
     "AnswersOnDemand",
     "CappedKwikSort",
+    "DiscreteCounts",
     "ExponentialRanking",
     "FlippedAnswers",
     "Hypercube",
@@ -37,6 +38,7 @@ __all__ = [
     "PerturbedMle",
     "PrivateFootrule",
     "Ranker",
+    "StandardNoise",
     "best_queries",
     "best_ratio",
     "debiased_mle",

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpbook import _validation as check
 from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
 from dpbook.estimators.orders import footrule_ranking
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Size
+from dpbook.rankers.base import StandardNoise
 from dpbook.rankers.pairs import OfRankings, private_scale
 
 
 @dataclass(frozen=True)
-class PrivateFootrule(OfRankings):
+class PrivateFootrule(OfRankings, StandardNoise):
     """Noise on how many people place each item at each place or before it, the last left out.
 
     Attributes
@@ -48,11 +47,6 @@ class PrivateFootrule(OfRankings):
         """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
         moved = unit.l1("places")
         return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
-
-    def _noise_shape(self, size: Size) -> tuple[int, ...]:
-        n, sides = self.unit.n_items, check.shape("size", size)
-        check.fits("size", size, prod(sides) * n * n, f"2**28 counts, {n * n} for each release")
-        return *sides, n, n - 1
 
     def release(self, data: Rankings | ArrayLike, noise: ArrayLike) -> Array:
         """Noisy counts, (..., n, n - 1), as the noise, of rankings: rows of places, (users, n)."""

@@ -24,13 +24,13 @@ from dpbook.data import Comparisons
 from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
 from dpbook.mechanisms import laplace_logpdf
 from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
-from dpbook.rankers.base import Ranker
+from dpbook.rankers.base import StandardNoise
 
 Data = Comparisons | ArrayLike
 
 
 @dataclass(frozen=True)
-class PerturbedMle(Ranker):
+class PerturbedMle(StandardNoise):
     """Bradley-Terry strengths: maximum likelihood with a ridge and a random linear term.
 
     Attributes

@@ -22,7 +22,7 @@ from dpbook.estimators.kwiksort import counted_kwiksorts, kwiksort_cost_pmf
 from dpbook.mechanisms.gaussian import gaussian_scale
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Ranker, Size, as_tables, both_ways, pair_indices
+from dpbook.rankers.base import Ranker, Size, StandardNoise, as_tables, both_ways, pair_indices
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for three items
 
@@ -34,9 +34,6 @@ class OfRankings(Ranker):
     unit: WholeRanking
     protects = WholeRanking
     statistic = "leads"
-
-    def _noise_shape(self, size: Size) -> tuple[int, ...]:
-        return *check.shape("size", size), comb(self.unit.n_items, 2)
 
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration: `pmf` on all neighbours that the unit lists."""
@@ -58,7 +55,7 @@ def private_scale(l1: float, l2: float, epsilon: float, delta: float) -> float:
 
 
 @dataclass(frozen=True)
-class NoisyPairs(OfRankings):
+class NoisyPairs(OfRankings, StandardNoise):
     """Noise on the lead of every item over every other, then a ranking of the noisy leads.
 
     Attributes
@@ -180,7 +177,7 @@ class NoisyPairs(OfRankings):
 
 
 @dataclass(frozen=True)
-class CappedKwikSort(OfRankings):
+class CappedKwikSort(OfRankings, StandardNoise):
     """Reduction II of AGKM: KwikSort on at most `cap` noisy leads, else Reduction I.
 
     Attributes
@@ -258,7 +255,7 @@ class CappedKwikSort(OfRankings):
         self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator
     ) -> tuple[Ints, NDArray[np.bool_]]:
         """As `sample`; and which rankings the fallback made, not to be published beside them."""
-        positions, made = _sorted(self.release(data, self._own_noise(data, size, rng)), rng)
+        positions, made = _sorted(self.publish(data, size, rng=rng), rng)
         over = made > self.cap
         if over.any():
             positions[over] = self.fallback.sample(data, int(over.sum()), rng=rng)
