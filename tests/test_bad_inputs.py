@@ -148,7 +148,7 @@ SILENT = {
 NAMELESS = {
     "objects": (lambda: estimators.win_counts([[0, object()], [1, 0]]), "data = .*type object"),
     "text ridge": (lambda: estimators.ridge_mle([["0", "1"], ["1", "0"]], gamma=1.0), "data = "),
-    "text reports": (lambda: ANSWERS.noise(rng=RNG, data="abc"), "data = 'abc'"),
+    "text reports": (lambda: ANSWERS.publish("abc", rng=RNG), "data = 'abc'"),
     "text bits": (lambda: mechanisms.randomized_response(["1"], 1.0, rng=RNG), "bits = "),
     "gap": (
         lambda: models.two_level_probabilities(4, 2, "a"),
@@ -185,7 +185,7 @@ NAMELESS = {
         "epsilon = .* all its rows of one",
     ),
     "reports of 1e300": (
-        lambda: ANSWERS.noise(rng=RNG, data=[[0, 1e300], [1, 0]]),
+        lambda: ANSWERS.publish([[0, 1e300], [1, 0]], rng=RNG),
         r"data holds 1e\+300: allowed are counts",
     ),
 }

@@ -17,7 +17,7 @@ from dpbook.data import Comparisons
 from dpbook.data.tables import rows_of
 from dpbook.models import btl_probabilities, edge_wins
 from dpbook.privacy import Edge
-from dpbook.rankers import NoisyCounts, PerturbedMle, Ranker
+from dpbook.rankers import NoisyCounts, PerturbedMle, StandardNoise
 from dpbook.simulation import edge_win_counts, log_relative_error, top_k_error
 
 Array = NDArray[np.float64]
@@ -356,7 +356,7 @@ def sets_only(
 
 
 @dataclass(frozen=True)
-class OneShotSpectral(Ranker):
+class OneShotSpectral(StandardNoise):
     """Stationary distribution of the walk from losers to winners, plus Laplace noise.
 
     Notes

@@ -225,9 +225,9 @@ def whole_rankings(
 
 
 def reported(ranker: PairResponses, places: Ints, runs: int, rng: np.random.Generator) -> Ints:
-    """Tables of reports, (runs, n, n): `PairResponses.release` of many crowds at once."""
+    """Tables of reports, (runs, n, n): `PairResponses.reports` of many crowds at once."""
     n, people = places.shape[1], len(places) // runs
-    question, uniform = ranker.noise(len(places), rng=rng)
+    question, uniform = ranker.lots(len(places), rng=rng)
     (i, j), law = np.triu_indices(n, 1), ranker.channel
     before = np.take_along_axis(places, i[question], 1) < np.take_along_axis(places, j[question], 1)
     says = np.where(before, uniform >= law[1, 0], uniform < law[0, 1])

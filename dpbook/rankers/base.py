@@ -146,7 +146,8 @@ class StandardNoise(Ranker):
 
     def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:
         """Independent releases, each with noise of its own; of tables in a stack as its shape."""
-        return self.release(data, self.noise(self._sides(data, size), rng=rng))
+        self._sides(data, size)
+        return self.release(data, self.noise(size, rng=rng))
 
 
 @cache

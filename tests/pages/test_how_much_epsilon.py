@@ -77,7 +77,7 @@ def test_permute_and_flip_names_the_first_place_by_its_law():
 def test_many_crowds_report_as_one_does():
     places = np.random.default_rng(4).permuted(np.tile(np.arange(4), (30, 1)), axis=1)
     ranker = PairResponses.private(1.0, WholeRanking(4), queries=2)
-    one = ranker.release(places, ranker.noise(30, rng=np.random.default_rng(5)))
+    one = ranker.publish(places, rng=np.random.default_rng(5))
     assert (page.reported(ranker, places, 1, np.random.default_rng(5))[0] == one).all()
     three = page.reported(ranker, places, 3, np.random.default_rng(5))
     assert three.shape == (3, 4, 4) and (three.sum(axis=0) == one).all()
