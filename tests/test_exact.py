@@ -23,14 +23,12 @@ from dpbook.privacy import (
     as_fraction,
     certify_mechanism,
     check_mechanism,
-    discrete_laplace_law,
     discrete_laplace_profile,
     exponential_law,
     joint_law,
-    permute_and_flip_law,
     randomized_response_law,
 )
-from dpbook.privacy.exact import Polynomial, _shifted, _signs, one, t
+from dpbook.privacy.exact import Polynomial, _shifted, _signs, discrete_laplace_law, one, t
 
 VERIFY = Path(__file__).resolve().parents[1] / "tools" / "verify_certificate.py"
 PAIRS = list(combinations(range(4), 2))
@@ -110,8 +108,6 @@ def test_laws_are_those_of_the_mechanisms(epsilon):
     assert tails[0] == pytest.approx(z / (1 + z))
     assert tails[2] == pytest.approx((1 - z) / (1 + z) * z)
     assert sum(tails.values()) == pytest.approx(1)
-    flipped = permute_and_flip_law({"a": 1, "b": 0}).at(epsilon)
-    assert flipped["b"] == pytest.approx(exp(-epsilon) / 2)
 
 
 def test_mallows_is_an_exponential_law():
@@ -172,14 +168,6 @@ def test_a_noisy_count_loses_what_the_profile_says(steps):
         found = certify_mechanism(counts.get, pairs)
         profile = discrete_laplace_profile([move], steps, [1.0])
         assert found.proved == (profile[0] <= 1e-15)
-
-
-@pytest.mark.parametrize(("steps", "private"), [(2, True), (1, False)])
-def test_permute_and_flip(steps, private):
-    scores = list(product(range(-1, 2), repeat=3))
-    laws = {u: permute_and_flip_law(dict(enumerate(u)), steps) for u in scores}
-    pairs = [(u, v) for u, v in combinations(scores, 2) if max(np.abs(np.subtract(u, v))) == 1]
-    assert certify_mechanism(laws.get, pairs).proved is private
 
 
 def test_positive_where_a_coefficient_is_negative_is_proved_by_pieces():

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from itertools import groupby, permutations, product
-from math import exp, factorial, inf, log, prod
+from itertools import groupby, product
+from math import exp, inf, log, prod
 from typing import Any
 
 import numpy as np
@@ -164,24 +164,6 @@ def randomized_response_law(truth: Sequence[int], steps: Steps = 1) -> ExactLaw:
     reports = product((0, 1), repeat=len(truth))
     scores = {r: sum(a == b for a, b in zip(r, truth, strict=True)) for r in reports}
     return exponential_law(scores, steps)
-
-
-def permute_and_flip_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
-    """Permute-and-flip (McKenna and Sheldon 2020): in random order, the first accepted."""
-    unit, power = _unit(steps)
-    best, n = max(scores.values()), len(scores)
-    weights = dict.fromkeys(scores, Polynomial(()))
-    gaps = {outcome: best - score for outcome, score in scores.items()}
-    for order in permutations(scores):
-        left, failed = sum(gaps.values()), one
-        for outcome in order:
-            left -= gaps[outcome]
-            weights[outcome] += failed * unit**left
-            failed *= unit ** gaps[outcome] - one
-    law = ExactLaw(weights, power)
-    if law.total != Polynomial((factorial(n),)) * unit ** sum(gaps.values()):
-        raise ArithmeticError("the chances of permute-and-flip do not add up to 1")
-    return law
 
 
 def discrete_laplace_law(value: int, low: int, high: int, steps: Steps = 1) -> ExactLaw:

@@ -3,7 +3,6 @@
 from dpbook.simulation.contest import (
     Entry,
     Situation,
-    Winner,
     contest,
     decide,
     field,
@@ -23,7 +22,6 @@ from dpbook.simulation.statistics import log_relative_error, quantile_interval, 
 __all__ = [
     "Entry",
     "Situation",
-    "Winner",
     "contest",
     "critical_gaps",
     "decide",
