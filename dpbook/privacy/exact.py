@@ -34,12 +34,12 @@ class Polynomial:
     coefficients: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        kept = list(self.coefficients)
-        if not all(isinstance(c, int) for c in kept):
+        entries = list(self.coefficients)
+        if not all(isinstance(c, int) for c in entries):
             raise ValueError(f"coefficients = {self.coefficients!r}: allowed are whole numbers")
-        while kept and kept[-1] == 0:
-            kept.pop()
-        object.__setattr__(self, "coefficients", tuple(kept))
+        while entries and entries[-1] == 0:
+            entries.pop()
+        object.__setattr__(self, "coefficients", tuple(entries))
 
     def __add__(self, other: Polynomial) -> Polynomial:
         short, long = sorted((self.coefficients, other.coefficients), key=len)
@@ -256,8 +256,8 @@ def certify_mechanism(
     kind: dict[Polynomial, int] = {}
     weights, totals = {}, {}
     for k, law in laws.items():
-        listed_weights = (law.weights.get(outcome, empty) for outcome in outcomes)
-        weights[k] = [kind.setdefault(weight, len(kind)) for weight in listed_weights]
+        weights_of = (law.weights.get(outcome, empty) for outcome in outcomes)
+        weights[k] = [kind.setdefault(weight, len(kind)) for weight in weights_of]
         totals[k] = kind.setdefault(law.total, len(kind))
     polynomials = list(kind)
     memory: dict[tuple[int, ...], tuple[int, Polynomial, set[int], float]] = {}
@@ -270,10 +270,10 @@ def certify_mechanism(
         moved = (factor * q * p_total - p * q_total).shifted()
         if moved not in signs:
             signs[moved], number[moved] = _signs(moved.coefficients, stop=True), len(number)
-        found, loss = {sign for _, _, sign in signs[moved]}, inf
-        if -1 in found and q != empty:
+        present, loss = {sign for _, _, sign in signs[moved]}, inf
+        if -1 in present and q != empty:
             loss = log(p.at(at_one) / q.at(at_one)) - log(p_total.at(at_one) / q_total.at(at_one))
-        return number[moved], moved, found, loss
+        return number[moved], moved, present, loss
 
     worst, violations = None, 0
     place: dict[tuple[int, ...], int] = {}  # of the same laws one is listed, and a pair once
@@ -286,15 +286,15 @@ def certify_mechanism(
             key = (p, totals[x], q, totals[y])
             if key not in memory:
                 memory[key] = decide(key)
-            at, moved, found, loss = memory[key]
+            at, moved, present, loss = memory[key]
             row.append(at)
-            if -1 in found:
+            if -1 in present:
                 violations += 1
                 if worst is None or loss > worst[0]:
                     worst = (loss, way, outcome, moved)
-            elif 0 in found:
-                words = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
-                raise ValueError(f"{words}, which is not decided: allowed are strict inequalities")
+            elif 0 in present:
+                case = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
+                raise ValueError(f"{case}, which is not decided: allowed are strict inequalities")
         first, second = (place.setdefault(tuple(weights[k]), len(place)) for k in (x, y))
         which[first, second] = row
     cases = len(both) * len(outcomes)

@@ -9,7 +9,6 @@ from dpbook.estimators.debiased import debiased_mle
 from dpbook.rankers.base import Ranker, StandardNoise
 from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
-from dpbook.rankers.footrule import PrivateFootrule
 from dpbook.rankers.local_pairs import (
     Hypercube,
     PairResponses,
@@ -20,7 +19,7 @@ from dpbook.rankers.local_pairs import (
 )
 from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
-from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs
+from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs, PrivateFootrule
 from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
 
 __all__ = [

@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
 from dpbook.estimators.kemeny import MAX_LISTED, ranking_costs
-from dpbook.mechanisms.selection import exponential_pmf
+from dpbook.mechanisms import exponential_pmf
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Size

@@ -1,7 +1,7 @@
-"""Rankings aggregated by a trusted curator, with noise on pairs: on all, or on those asked for.
+"""Rankings aggregated by a trusted curator, with noise on pairs, all or asked for, or on places.
 
-The data are tables of counts: entry [i, j] says how many people rank i before j. What carries the
-noise is the *lead* of i over j, entry [i, j] less entry [j, i].
+But for places the data are tables of counts: entry [i, j] says how many people rank i before j.
+What carries the noise is the *lead* of i over j, entry [i, j] less entry [j, i].
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from scipy.special import ndtr
 
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
+from dpbook.data import Rankings
 from dpbook.estimators.kemeny import kemeny_rankings
 from dpbook.estimators.kwiksort import counted_kwiksorts, kwiksort_cost_pmf
+from dpbook.estimators.orders import footrule_ranking
+from dpbook.estimators.pairwise import ranking_positions
 from dpbook.mechanisms.gaussian import gaussian_scale
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
@@ -274,6 +277,59 @@ class CappedKwikSort(OfRankings, StandardNoise):
         pairs = comb(self.unit.n_items, 2)
         rest = self.fallback.loss()[0] if self.cap < pairs else 0.0
         return (self.unit.step * min(self.cap, pairs) / self.scale + rest,) * 2
+
+
+@dataclass(frozen=True)
+class PrivateFootrule(OfRankings, StandardNoise):
+    """Noise on how many people place each item at each place or before it, the last left out.
+
+    Attributes
+    ----------
+    scale, gaussian : float, bool
+        Laplace scale, or standard deviation of Gaussian noise, in people.
+
+    Notes
+    -----
+    Two rankings differ in as many of these zeros and ones as their footrule distance, at most
+    floor(n^2 / 2), that of opposite ones; one person more moves n (n - 1) / 2 counts by 1.
+    **Privacy.** At the scale of `private`, (epsilon, delta)-DP and no less for the noisy counts.
+    Idealised sampler (floating point): for study, unsafe for a release.
+
+    Examples
+    --------
+    >>> PrivateFootrule.private(0.5, WholeRanking(5)).scale
+    24.0
+    """
+
+    statistic = "places"
+    gaussian: bool = False
+
+    @classmethod
+    def private(cls, epsilon: float, unit: WholeRanking, *, delta: float = 0.0) -> PrivateFootrule:
+        """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
+        moved = unit.l1("places")
+        return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
+
+    def release(self, data: Rankings | ArrayLike, noise: ArrayLike) -> Array:
+        """Noisy counts, (..., n, n - 1), as the noise, of rankings: rows of places, (users, n)."""
+        table = ranking_positions(data)
+        n, users = self.unit.n_items, self.unit.users
+        if table.shape != (users or len(table), n):
+            raise ValueError(
+                f"data of shape {table.shape}: allowed is ({users or 'users'}, {n}), as unit says"
+            )
+        return places_reached(table) + self.scale * np.asarray(noise)
+
+    def rank(self, released: Array, *, rng: np.random.Generator) -> Ints:
+        """The ranking nearest in footrule, positions of shape (..., n)."""
+        return footrule_ranking(released)
+
+
+def places_reached(positions: NDArray[np.integer]) -> Ints:
+    """People who place item i at place k or before it, shape (n, n - 1)."""
+    n = positions.shape[1]
+    held = np.array([np.bincount(column.astype(np.intp), minlength=n) for column in positions.T])
+    return held.cumsum(axis=1)[:, :-1].astype(np.int64)
 
 
 def _sorted(leads: Array, rng: np.random.Generator) -> tuple[Ints, Ints]:
