@@ -26,8 +26,8 @@ FIRST = {
         "PerturbedMle",
         "PrivateFootrule",
     ),
-    "release": ("rank_privately",),
-    "errors": ("expected_wrong_pairs",),
+    "rank": ("rank_privately",),
+    "simulation.errors": ("expected_wrong_pairs",),
 }
 NAMES = [
     module.name
