@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import LIMIT, Task
 from dpbook.data import Rankings
-from dpbook.estimators import kemeny_ranking, kwiksort_rankings, pairwise_counts
+from dpbook.estimators import kemeny_fit, kwiksort_rankings, pairwise_counts
 from dpbook.models import mallows_expected_distance, mallows_rankings
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import NoisyPairs, PairResponses
@@ -79,7 +79,7 @@ def count_corankco(data: Places) -> Work:
 
 def kemeny(data: Places) -> Work:
     def run() -> list[tuple[float, float]]:
-        fits = [kemeny_ranking(pairwise_counts(profile)) for profile in data]
+        fits = [kemeny_fit(pairwise_counts(profile)) for profile in data]
         return [(fit.cost, fit.lower) for fit in fits]
 
     return run

@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbook._typing import Array, Ints
+
 # The most 8-byte numbers that a function holds at once: 2 GiB.
 MOST_NUMBERS = 2**28
 # Beyond this not every whole number is a float, and sums of counts are no longer exact.
@@ -148,21 +150,21 @@ def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def number_array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def number_array(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as a float array of any shape without NaN; infinities may stand."""
     array = real_array(name, value).astype(float)
     _without(name, array[np.isnan(array)], "numbers")
     return array
 
 
-def levels(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def levels(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as privacy parameters in nats, any shape, infinity included."""
     eps = number_array(name, value)
     _without(name, eps[eps < 0], "numbers of at least 0")
     return eps
 
 
-def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[np.float64]:
+def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> Array:
     """Return ``value`` as a float array without NaN or infinity, not empty."""
     array = real_array(name, value).astype(float, copy=False)
     allowed = f"a non-empty array of at least {min_ndim} dimension(s)"
@@ -172,14 +174,14 @@ def finite_array(name: str, value: ArrayLike, *, min_ndim: int = 1) -> NDArray[n
     return array
 
 
-def item_vector(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def item_vector(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as finite numbers, one for each of at least two items."""
     vector = finite_array(name, value)
     shaped(name, vector, vector.ndim == 1 and vector.size >= 2, "(n,) with n >= 2")
     return vector
 
 
-def whole_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
+def whole_array(name: str, value: ArrayLike) -> Ints:
     """Return ``value`` as integers of any shape; floats must be whole numbers."""
     array = real_array(name, value)
     if array.dtype.kind == "b":
@@ -190,12 +192,12 @@ def whole_array(name: str, value: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def square_tables(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def square_tables(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as a stack of finite square tables, (..., n, n) with n >= 2."""
     return _square(name, finite_array(name, value, min_ndim=2))
 
 
-def square_table(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def square_table(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as one finite square table, (n, n) with n >= 2."""
     table = finite_array(name, value, min_ndim=2)
     shaped(name, table, table.ndim == 2, "(n, n) with n >= 2")
@@ -230,7 +232,7 @@ def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDA
     return tables.astype(np.int64 if whole else float, copy=False)  # short floats add up badly
 
 
-def rankings(name: str, value: ArrayLike, ndim: int | None = None) -> NDArray[np.int64]:
+def rankings(name: str, value: ArrayLike, ndim: int | None = None) -> Ints:
     """Return places, shape (..., n), n >= 2, each row a permutation of 0..n-1."""
     places = real_array(name, value)
     if places.dtype.kind not in "iu":

@@ -13,6 +13,7 @@ from scipy import optimize, sparse
 from scipy.special import rel_entr
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 
 __all__ = [
     "PrivateRule",
@@ -20,12 +21,9 @@ __all__ = [
     "edge_kl",
     "fano_error",
     "gilbert_varshamov",
-    "product_law",
     "product_log_ratio",
+    "product_pmf",
 ]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
 
 MOST_BITS = 21
 _TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
@@ -48,7 +46,7 @@ def edge_kl(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) -> float:
     return p * float((rel_entr(a, b) + rel_entr(1 - a, 1 - b)).sum())
 
 
-def product_law(probabilities: ArrayLike) -> Array:
+def product_pmf(probabilities: ArrayLike) -> Array:
     """Law of independent bits over all 2^d data sets, shape (2^d,).
 
     The chances of a one, (d,), are those of at most 21 bits; bit e of the number of a data set is
@@ -275,7 +273,7 @@ def _largest_loss(pairs: Ints, weights: Array) -> float:
 class _Laws:
     """What the variables add up to, and which are neighbours."""
 
-    row: Ints  # the law of each variable
+    row: NDArray[np.integer[Any]]  # the law of each variable
     times: Ints  # how often it stands there
     pairs: Ints
 

@@ -30,7 +30,7 @@ from dpbook.lower_bounds import (
     best_private_rule,
     bordered,
     privacy_rows,
-    product_law,
+    product_pmf,
     solve_program,
 )
 from dpbook.models import all_rankings
@@ -57,7 +57,7 @@ _BITS = 8  # width of the lookup tables of `relabel`
 def tournament_law(rho: ArrayLike) -> Array:
     """Law of the tournament under win probabilities, (n, n), n <= 7: shape (2^(n(n-1)/2),)."""
     chances = check.square_table("rho", rho)
-    return product_law(chances[np.triu_indices(len(chances), 1)])
+    return product_pmf(chances[np.triu_indices(len(chances), 1)])
 
 
 def relabel(pi: ArrayLike) -> NDArray[np.uint32]:

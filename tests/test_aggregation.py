@@ -185,7 +185,7 @@ def test_kemeny_against_enumeration(seed):
         rng.integers(0, 2, (n, n)),
         est.pairwise_counts(rankings(5, n, seed)),
     ][seed % 4]
-    fit = est.kemeny_ranking(counts)
+    fit = est.kemeny_fit(counts)
     best = est.kemeny_score(PERMUTATIONS[n], counts).min()
     assert fit.optimal and fit.cost == pytest.approx(best) and fit.lower == pytest.approx(best)
     assert est.kemeny_score(fit.positions, counts) == pytest.approx(best)
@@ -206,16 +206,16 @@ def held_karp(counts):
 @pytest.mark.parametrize("seed", range(4))
 def test_kemeny_of_hard_tournaments_against_dynamic_programming(seed):
     wins = (random_preference(12, seed) > 0.5).astype(int)
-    fit = est.kemeny_ranking(wins)
+    fit = est.kemeny_fit(wins)
     assert fit.optimal and fit.cost == fit.lower == held_karp(wins.tolist())
 
 
 def test_kemeny_stopped_early_still_brackets_the_optimum():
     wins = (random_preference(24, 11) > 0.5).astype(int)
-    fit = est.kemeny_ranking(wins, time_limit=1e-9)
+    fit = est.kemeny_fit(wins, time_limit=1e-9)
     assert not fit.optimal and fit.lower < fit.cost
     assert est.kemeny_score(fit.positions, wins) == fit.cost
-    full = est.kemeny_ranking(wins, time_limit=0.2)
+    full = est.kemeny_fit(wins, time_limit=0.2)
     assert fit.lower <= full.lower <= full.cost <= fit.cost
 
 
@@ -231,7 +231,7 @@ def test_local_search_ends_where_no_move_helps():
         moved = order[:p] + order[p + 1 :]
         moved.insert(q, order[p])
         assert est.kemeny_score(np.argsort(moved), counts) >= cost
-    best = est.kemeny_ranking(counts)
+    best = est.kemeny_fit(counts)
     assert (est.local_search_ranking(counts, best.positions) == best.positions).all()
 
 
@@ -259,8 +259,8 @@ def test_local_search_ends_where_no_move_helps():
         (lambda g: est.comparisons_pmf(0), "n_items"),
         (lambda g: est.comparisons_pmf_tournament(np.zeros((3, 3), dtype=bool)), "wins"),
         (lambda g: est.comparisons_pmf_tournament(np.eye(2)), "wins"),
-        (lambda g: est.kemeny_ranking(np.zeros((2, 3))), "counts"),
-        (lambda g: est.kemeny_ranking(CYCLE, time_limit=0), "time_limit"),
+        (lambda g: est.kemeny_fit(np.zeros((2, 3))), "counts"),
+        (lambda g: est.kemeny_fit(CYCLE, time_limit=0), "time_limit"),
         (lambda g: est.local_search_ranking(CYCLE, [0, 1]), "start"),
         (lambda g: est.local_search_ranking(CYCLE, [0, 0, 1]), "start"),
     ],
@@ -275,10 +275,10 @@ def test_a_bound_by_the_sets_of_items_changes_no_ranking(monkeypatch):
     for k in range(60):
         lead = source.integers(-(4, 40, 1000)[k % 3], 1000, (3 + k % 6,) * 2)
         tables.append(np.where(np.eye(len(lead)) > 0, 0, 0.5 + 0.37 * (lead - lead.T)))
-    quick = [est.kemeny_ranking(table) for table in tables]
+    quick = [est.kemeny_fit(table) for table in tables]
     monkeypatch.setattr("dpbook.estimators.kemeny._SUBSETS", 0)
     for table, one in zip(tables, quick, strict=True):
-        fit = est.kemeny_ranking(table)
+        fit = est.kemeny_fit(table)
         assert np.array_equal(one.positions, fit.positions) and one.cost == fit.cost
         assert one.lower == pytest.approx(fit.lower, rel=1e-9, abs=1e-6)
 
@@ -343,7 +343,7 @@ def test_no_lie_of_the_solver_becomes_a_bound(monkeypatch, lie):
     for seed in range(12):
         wins = (random_preference(7, seed) > 0.5).astype(int)
         best = held_karp(wins.tolist())
-        fit = est.kemeny_ranking(wins, time_limit=0.2)
+        fit = est.kemeny_fit(wins, time_limit=0.2)
         assert fit.lower <= best <= fit.cost
         assert not fit.optimal or fit.cost == best
     assert calls
@@ -375,7 +375,7 @@ def test_a_solver_that_is_believed_would_be_caught(monkeypatch):
 
     monkeypatch.setattr(kemeny._Search, "solve", believing)
     tables = [(random_preference(7, seed) > 0.5).astype(int) for seed in range(12)]
-    fits = [est.kemeny_ranking(wins, time_limit=0.2) for wins in tables]
+    fits = [est.kemeny_fit(wins, time_limit=0.2) for wins in tables]
     true = [held_karp(wins.tolist()) for wins in tables]
     assert any(fit.lower > best for fit, best in zip(fits, true, strict=True))
 
@@ -398,7 +398,7 @@ def test_branching_proves_the_optimum(monkeypatch):
     monkeypatch.setattr(kemeny, "local_search_ranking", lambda table, start: np.asarray(start))
     for wins in tables:
         np.fill_diagonal(wins, 0)
-        fit = est.kemeny_ranking(wins)
+        fit = est.kemeny_fit(wins)
         assert fit.optimal and fit.cost == fit.lower == held_karp(wins.tolist())
     assert sum(branches) > 6
 
@@ -437,6 +437,6 @@ def test_local_search_takes_the_best_move_every_time():
 def test_a_ranking_is_best_only_when_the_bound_reaches_its_cost() -> None:
     """One voter among a million closes a circle: her vote is lost, and no bound may miss it."""
     counts = np.array([[0, 10**6, 0], [0, 0, 10**6], [1, 0, 0]])
-    fit = est.kemeny_ranking(counts)
+    fit = est.kemeny_fit(counts)
     assert (fit.optimal, fit.cost, fit.lower) == (True, 1, 1)
     assert fit.positions.tolist() == [0, 1, 2]

@@ -33,25 +33,25 @@ ENDLESS = {
         r"delta = 5e-324: allowed is a number from 2\.2",
     ),
     "top k, one million": (
-        lambda: privacy.top_k_law(far(1e6), 1, scale=1),
+        lambda: privacy.top_k_pmf(far(1e6), 1, scale=1),
         r"scale = 1\.0 with scores from 0 to 1e\+06: allowed are laws",
     ),
-    "top k, one billion": (lambda: privacy.top_k_law(far(1e9), 1, scale=1), "scale = 1.0"),
+    "top k, one billion": (lambda: privacy.top_k_pmf(far(1e9), 1, scale=1), "scale = 1.0"),
     "top k, zeros": (
-        lambda: privacy.top_k_law(far(1e9), 1, scale=1, underflow="zero"),
+        lambda: privacy.top_k_pmf(far(1e9), 1, scale=1, underflow="zero"),
         r"scale = 1\.0 asks for too much work: allowed is a scale .* fewer cells",
     ),
     "top k, discrete": (
-        lambda: privacy.top_k_law(far(1e9), 1, scale=1, noise="discrete_laplace", underflow="zero"),
+        lambda: privacy.top_k_pmf(far(1e9), 1, scale=1, noise="discrete_laplace", underflow="zero"),
         "allowed is a scale .* fewer cells",
     ),
-    "ranking": (lambda: privacy.ranking_law(far(1e9), scale=1), "scale = 1.0"),
+    "ranking": (lambda: privacy.ranking_pmf(far(1e9), scale=1), "scale = 1.0"),
     "ranking, zeros": (
-        lambda: privacy.ranking_law(far(1e9), scale=1, underflow="zero"),
+        lambda: privacy.ranking_pmf(far(1e9), scale=1, underflow="zero"),
         "allowed is a scale .* fewer cells",
     ),
     "ranking, discrete": (
-        lambda: privacy.ranking_law(far(1e9), scale=1900, noise="discrete_laplace"),
+        lambda: privacy.ranking_pmf(far(1e9), scale=1900, noise="discrete_laplace"),
         r"scale = 1900\.0",
     ),
     "profile": (
@@ -134,7 +134,7 @@ SILENT = {
 NAMELESS = {
     "objects": (lambda: estimators.win_counts([[0, object()], [1, 0]]), "data = .*type object"),
     "text ridge": (lambda: estimators.ridge_mle([["0", "1"], ["1", "0"]], gamma=1.0), "data = "),
-    "text reports": (lambda: ANSWERS.noise(rng=RNG, data="abc"), "data = 'abc'"),
+    "text reports": (lambda: ANSWERS.publish("abc", rng=RNG), "data = 'abc'"),
     "text bits": (lambda: mechanisms.randomized_response(["1"], 1.0, rng=RNG), "bits = "),
     "gap": (
         lambda: models.two_level_probabilities(4, 2, "a"),
@@ -171,7 +171,7 @@ NAMELESS = {
         "epsilon = .* all its rows of one",
     ),
     "reports of 1e300": (
-        lambda: ANSWERS.noise(rng=RNG, data=[[0, 1e300], [1, 0]]),
+        lambda: ANSWERS.publish([[0, 1e300], [1, 0]], rng=RNG),
         r"data holds 1e\+300: allowed are counts",
     ),
 }
@@ -189,9 +189,9 @@ def test_what_lies_within_the_limits_still_works():
     """The limits above are not so tight that they cost anything that could be computed."""
     assert mechanisms.gaussian_scale(1, 1, 1e-307) > 30
     assert np.isfinite(mechanisms.laplace_logpdf([0.0, 1e300], 1e150)).all()
-    assert privacy.top_k_law(far(600), 1, scale=1).sum() == pytest.approx(1)
-    assert privacy.ranking_law(far(600), scale=1).sum() == pytest.approx(1)
-    assert privacy.top_k_law(far(5000), 1, scale=1, underflow="zero").max() == pytest.approx(1)
+    assert privacy.top_k_pmf(far(600), 1, scale=1).sum() == pytest.approx(1)
+    assert privacy.ranking_pmf(far(600), scale=1).sum() == pytest.approx(1)
+    assert privacy.top_k_pmf(far(5000), 1, scale=1, underflow="zero").max() == pytest.approx(1)
     # Where e^epsilon overflows nobody lies: no warning, which would be an error here.
     report = hypercube.hypercube_response(np.ones((3, 5)), 800.0, rng=RNG)
     assert np.abs(report).max() == hypercube.hypercube_scale(5, 800.0)
@@ -202,9 +202,9 @@ def test_what_lies_within_the_limits_still_works():
 def test_no_law_is_refused_before_the_work_that_would_not_be_after_it(noise):
     """Two scores are moved apart until the law underflows; the bound used at first is close."""
     for spread in range(660, 680):
-        least = privacy.top_k_law([0, spread], 1, scale=1, noise=noise, underflow="zero").min()
+        least = privacy.top_k_pmf([0, spread], 1, scale=1, noise=noise, underflow="zero").min()
         try:
-            privacy.top_k_law([0, spread], 1, scale=1, noise=noise)
+            privacy.top_k_pmf([0, spread], 1, scale=1, noise=noise)
         except ValueError:
             assert least < 1e-290
         else:

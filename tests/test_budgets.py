@@ -67,7 +67,7 @@ def rng() -> np.random.Generator:
 def test_flipped_answers_take_epsilon_for_each_answer(watch: Watch, epsilon: float) -> None:
     calls = watch(randomized_response_pmf)
     ranker = rankers.FlippedAnswers.private(epsilon, Edge(ITEMS, exchange=False))
-    ranker.noise(rng=rng(), data=COUNTS)
+    ranker.publish(COUNTS, rng=rng())
     assert [float(c.epsilon) for c in calls] == [pytest.approx(epsilon, rel=1e-15)]
 
 
@@ -79,7 +79,7 @@ def test_laplace_answers_take_epsilon_for_each_answer(epsilon: float) -> None:
     5.33 sqrt(2.1 / 24000) = 0.05 of it with probability 1 - 1e-7, so that a scale 5 % off shows.
     """
     ranker = rankers.LaplaceAnswers.private(epsilon, Edge(ITEMS, exchange=False))
-    draws = ranker.release(COUNTS, ranker.noise(4000, rng=rng(), data=COUNTS))
+    draws = ranker.publish(COUNTS, 4000, rng=rng())
     noise = (draws - COUNTS)[:, *np.triu_indices(ITEMS, 1)]
     assert (noise**2).mean() * epsilon**2 / (2 * USERS) == pytest.approx(1, abs=0.05)
 

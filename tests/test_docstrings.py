@@ -52,7 +52,9 @@ def test_every_sampler_says_of_which_kind_it_is(name: str) -> None:
 
 
 def test_samplers_of_every_module_were_found() -> None:
-    assert {"randomized_response", "NoisyCounts.noise", "PairResponses.noise"} <= set(SAMPLERS)
+    assert {"randomized_response", "ExponentialRanking.publish", "PairResponses.lots"} <= set(
+        SAMPLERS
+    )
     assert {"AnswersOnDemand.answers", "NoisyPairs.rank"} <= set(SAMPLERS)
 
 
@@ -67,9 +69,9 @@ class NoFloats(np.random.Generator):
 
 def test_samplers_that_are_said_to_be_exact_draw_no_float() -> None:
     exact = {name for name in SAMPLERS if EXACT in " ".join(str(SAMPLERS[name].__doc__).split())}
-    assert exact == {"NoisyCounts.noise", "NoisyCounts.rank"}
+    assert exact == {"DiscreteCounts.publish", "DiscreteCounts.rank"}
     rng = NoFloats(np.random.PCG64(1))
-    ranker = rankers.NoisyCounts.private(1, Edge(2), discrete=True)
-    assert ranker.release([[0, 2], [1, 0]], ranker.noise(rng=rng)).dtype == np.int64
+    ranker = rankers.DiscreteCounts.private(1, Edge(2))
+    assert ranker.publish([[0, 2], [1, 0]], rng=rng).dtype == np.int64
     with pytest.raises(AssertionError, match=r"rng\.laplace was called"):
         rankers.NoisyCounts.private(1, Edge(2)).noise(rng=rng)

@@ -15,8 +15,8 @@ import dpbook
 FIRST = {
     "data": ("Comparisons", "Rankings", "load_table"),
     "models": ("all_rankings",),
-    "estimators": ("kemeny_ranking", "pairwise_counts", "ridge_mle", "win_counts"),
-    "privacy": ("Edge", "Person", "WholeRanking", "check_mechanism", "ranking_law"),
+    "estimators": ("kemeny_fit", "pairwise_counts", "ridge_mle", "win_counts"),
+    "privacy": ("Edge", "Person", "WholeRanking", "check_mechanism", "ranking_pmf"),
     "rankers": (
         "CappedKwikSort",
         "ExponentialRanking",

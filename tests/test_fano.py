@@ -35,7 +35,7 @@ def test_fano_error_by_hand():
 
 def test_product_law_by_hand():
     # Entry d has bit 0 in the last place of its binary number: 00, 01, 10, 11.
-    law = fano.product_law([0.2, 0.7])
+    law = fano.product_pmf([0.2, 0.7])
     assert law == pytest.approx([0.8 * 0.3, 0.2 * 0.3, 0.8 * 0.7, 0.2 * 0.7])
 
 
@@ -55,8 +55,8 @@ def test_sets_that_can_always_be_had():
         (lambda: fano.fano_error(3, -1), "kl"),
         (lambda: fano.edge_kl(np.eye(2), np.eye(3)), "other"),
         (lambda: fano.product_log_ratio([0.5], [0.5, 0.5], 1), "q"),
-        (lambda: fano.product_law(np.full(22, 0.5)), "probabilities"),
-        (lambda: fano.product_law([1.5]), "probabilities"),
+        (lambda: fano.product_pmf(np.full(22, 0.5)), "probabilities"),
+        (lambda: fano.product_pmf([1.5]), "probabilities"),
         (lambda: fano.gilbert_varshamov(5, 6, 2), "weight"),
         (lambda: fano.product_log_ratio([1.5], [0.5], 1), r"p = \[1\.5\]"),
     ],

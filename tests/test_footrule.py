@@ -12,7 +12,7 @@ from dpbook.mechanisms import laplace_logpdf
 from dpbook.mechanisms.gaussian import gaussian_profile
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import PrivateFootrule
-from dpbook.rankers.footrule import places_reached
+from dpbook.rankers.pairs import places_reached
 from tests.oracles import all_places
 
 

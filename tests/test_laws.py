@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from dpbook.models import all_rankings
-from dpbook.privacy import ranking_law, sets_of, top_k_law
+from dpbook.privacy import ranking_pmf, sets_of, top_k_pmf
 from dpbook.privacy._cells import NODES
 
 NOISES = ("laplace", "discrete_laplace")
@@ -21,7 +21,7 @@ NOISES = ("laplace", "discrete_laplace")
 
 
 def law_error_bound(n: int, *, cells: int = 16) -> float:
-    """Bound on the relative error of the entries of `top_k_law` and `ranking_law`.
+    """Bound on the relative error of the entries of `top_k_pmf` and `ranking_pmf`.
 
     The line of scores is cut into ``cells``: about the range of the scores in scales plus n
     for Laplace noise, the range of the counts plus 1 for discrete noise.
@@ -146,24 +146,24 @@ def test_two_items_have_the_textbook_probability(gap, scale):
     x = gap / scale
     behind = math.exp(-x) * (1 + x / 2) / 2
     expected = pytest.approx([1 - behind, behind], rel=1e-12, abs=0)
-    assert top_k_law([3 + gap, 3.0], 1, scale=scale) == expected
-    assert ranking_law([3 + gap, 3.0], scale=scale) == expected
+    assert top_k_pmf([3 + gap, 3.0], 1, scale=scale) == expected
+    assert ranking_pmf([3 + gap, 3.0], scale=scale) == expected
 
 
 @pytest.mark.parametrize(
     ("scores", "scale"), [((2, 1, 0), 1.0), ((1, 1, 1), 2.0), ((5, 0, 4), 0.6), ((0.3, 2.7, 1), 3)]
 )
 def test_three_items_with_laplace_noise_match_quadrature(scores, scale):
-    law = ranking_law(scores, scale=scale)
+    law = ranking_pmf(scores, scale=scale)
     expected = [laplace_ranking(order, scores, scale) for order in orders_of(3)]
     assert law == pytest.approx(expected, rel=1e-9, abs=0)
     winners = [laplace_winner(i, scores, scale) for i in range(3)]
-    assert top_k_law(scores, 1, scale=scale) == pytest.approx(winners, rel=1e-9, abs=0)
+    assert top_k_pmf(scores, 1, scale=scale) == pytest.approx(winners, rel=1e-9, abs=0)
     # the set of the best two leaves out the last: the winner of the negated scores
     losers = [laplace_winner(i, [-s for s in scores], scale) for i in (2, 1, 0)]
-    assert top_k_law(scores, 2, scale=scale) == pytest.approx(losers, rel=1e-9, abs=0)
+    assert top_k_pmf(scores, 2, scale=scale) == pytest.approx(losers, rel=1e-9, abs=0)
     # the same comparison notices half the noise
-    assert ranking_law(scores, scale=scale / 2) != pytest.approx(expected, rel=1e-3) or (
+    assert ranking_pmf(scores, scale=scale / 2) != pytest.approx(expected, rel=1e-3) or (
         len(set(scores)) == 1
     )
 
@@ -173,7 +173,7 @@ def test_four_items_with_laplace_noise_match_nested_quadrature(order):
     scores, scale = (3, 2, 1, 0), 1.5
     at = orders_of(4).tolist().index(list(order))
     expected = laplace_ranking(order, scores, scale)
-    assert ranking_law(scores, scale=scale)[at] == pytest.approx(expected, rel=1e-8, abs=0)
+    assert ranking_pmf(scores, scale=scale)[at] == pytest.approx(expected, rel=1e-8, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -181,10 +181,10 @@ def test_four_items_with_laplace_noise_match_nested_quadrature(order):
     [((1, 0), 2.0), ((2, 2), 0.5), ((2, 1, 0), 1.0), ((1, 1, 1), 0.7), ((4, 0, 0), 1.2)],
 )
 def test_discrete_noise_with_fair_ties_matches_the_lattice_sum(scores, scale):
-    law = ranking_law(scores, scale=scale, noise="discrete_laplace")
+    law = ranking_pmf(scores, scale=scale, noise="discrete_laplace")
     assert law == pytest.approx(lattice_rankings(scores, scale), rel=1e-10, abs=0)
     for k in range(1, len(scores)):
-        law = top_k_law(scores, k, scale=scale, noise="discrete_laplace")
+        law = top_k_pmf(scores, k, scale=scale, noise="discrete_laplace")
         assert law == pytest.approx(lattice_sets(scores, k, scale), rel=1e-10, abs=0)
 
 
@@ -205,24 +205,24 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
     scores, scale, noise = case
     n = scores.size
     rankings = orders_of(n)
-    law = ranking_law(scores, scale=scale, noise=noise)
+    law = ranking_pmf(scores, scale=scale, noise=noise)
     assert law.min() > 0
     assert law.sum() == pytest.approx(1, rel=1e-12, abs=0)
     for k in range(1, n):
         sets = [tuple(sorted(order)) for order in rankings[:, :k].tolist()]
         marginal = [law[[s == tuple(t) for s in sets]].sum() for t in sets_of(n, k).tolist()]
-        found = top_k_law(scores, k, scale=scale, noise=noise)
+        found = top_k_pmf(scores, k, scale=scale, noise=noise)
         assert found == pytest.approx(marginal, rel=2 * law_error_bound(n), abs=0)
     # renaming the items renames the rankings; adding a constant changes nothing
     names = list(range(n))
     random.shuffle(names)
     at = {tuple(order): i for i, order in enumerate(rankings.tolist())}
     renamed = [at[tuple(names.index(i) for i in order)] for order in rankings.tolist()]
-    moved = ranking_law(scores[names] + 17, scale=scale, noise=noise)
+    moved = ranking_pmf(scores[names] + 17, scale=scale, noise=noise)
     assert moved[renamed] == pytest.approx(law, rel=1e-10, abs=0)
     # turning the scores round turns the rankings round
     turned = [at[tuple(order[::-1])] for order in rankings.tolist()]
-    assert ranking_law(-scores, scale=scale, noise=noise)[turned] == pytest.approx(
+    assert ranking_pmf(-scores, scale=scale, noise=noise)[turned] == pytest.approx(
         law, rel=1e-10, abs=0
     )
 
@@ -232,7 +232,7 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
 def test_a_better_score_gives_a_better_chance(case):
     scores, scale, noise = case
     for k in range(1, scores.size):
-        law = top_k_law(scores, k, scale=scale, noise=noise)
+        law = top_k_pmf(scores, k, scale=scale, noise=noise)
         inside = np.array(
             [law[(sets_of(scores.size, k) == i).any(axis=1)].sum() for i in range(scores.size)]
         )
@@ -242,19 +242,19 @@ def test_a_better_score_gives_a_better_chance(case):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_equal_scores_make_all_outcomes_equally_likely(noise):
-    assert ranking_law([4] * 5, scale=3.0, noise=noise) == pytest.approx([1 / 120] * 120)
-    assert top_k_law([4] * 8, 3, scale=3.0, noise=noise) == pytest.approx([1 / 56] * 56)
+    assert ranking_pmf([4] * 5, scale=3.0, noise=noise) == pytest.approx([1 / 120] * 120)
+    assert top_k_pmf([4] * 8, 3, scale=3.0, noise=noise) == pytest.approx([1 / 56] * 56)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_seven_items(noise):
     scores = [6, 5, 4, 3, 2, 1, 0]
-    law = ranking_law(scores, scale=2.0, noise=noise)
+    law = ranking_pmf(scores, scale=2.0, noise=noise)
     assert law.size == 5040 and law.argmax() == 0 and law.argmin() == 5039
     assert law.sum() == pytest.approx(1, rel=1e-12, abs=0)
     first_three = np.sort(orders_of(7)[:, :3], axis=1) @ [49, 7, 1]
     marginal = [law[first_three == code].sum() for code in sets_of(7, 3) @ [49, 7, 1]]
-    found = top_k_law(scores, 3, scale=2.0, noise=noise)
+    found = top_k_pmf(scores, 3, scale=2.0, noise=noise)
     assert law_error_bound(7) < 1e-11
     assert found == pytest.approx(marginal, rel=law_error_bound(7), abs=0)
 
@@ -265,8 +265,8 @@ def test_seven_items(noise):
 @pytest.mark.parametrize("x", [50, 300, 600])
 def test_tiny_probabilities_keep_their_relative_accuracy(x):
     behind = math.exp(-x) * (1 + x / 2) / 2
-    assert top_k_law([x, 0], 1, scale=1.0)[1] == pytest.approx(behind, rel=1e-12, abs=0)
-    assert ranking_law([x, 0], scale=1.0)[1] == pytest.approx(behind, rel=1e-12, abs=0)
+    assert top_k_pmf([x, 0], 1, scale=1.0)[1] == pytest.approx(behind, rel=1e-12, abs=0)
+    assert ranking_pmf([x, 0], scale=1.0)[1] == pytest.approx(behind, rel=1e-12, abs=0)
     # discrete: the difference of two noises is at least x, a tie at exactly x counted half
     z = math.exp(-1)
     tie = ((1 - z) / (1 + z)) ** 2 * z**x * (x + 1 + 2 * z**2 / (1 - z**2))
@@ -275,15 +275,15 @@ def test_tiny_probabilities_keep_their_relative_accuracy(x):
         for m in range(x + 1, x + 80)
     )
     for found in (
-        top_k_law([x, 0], 1, scale=1.0, noise="discrete_laplace")[1],
-        ranking_law([x, 0], scale=1.0, noise="discrete_laplace")[1],
+        top_k_pmf([x, 0], 1, scale=1.0, noise="discrete_laplace")[1],
+        ranking_pmf([x, 0], scale=1.0, noise="discrete_laplace")[1],
     ):
         assert found == pytest.approx(above + tie / 2, rel=1e-11, abs=0)
 
 
 def test_the_least_likely_of_six_rankings_is_right_at_1e_minus_70():
     scores, scale = (160, 80, 0), 1.0
-    law = ranking_law(scores, scale=scale)
+    law = ranking_pmf(scores, scale=scale)
     assert law[5] < 1e-68
     # The middle item has to stay near its place; outside, the integrand is smaller by e^-60.
     z = [0.0, 80.0, 160.0]
@@ -296,8 +296,8 @@ def test_the_least_likely_of_six_rankings_is_right_at_1e_minus_70():
 @pytest.mark.parametrize("noise", NOISES)
 def test_probabilities_too_small_for_a_float_are_refused_unless_asked_for(noise):
     for call in (
-        lambda **kw: top_k_law([2000, 0], 1, scale=1.0, noise=noise, **kw),
-        lambda **kw: ranking_law([2000, 0], scale=1.0, noise=noise, **kw),
+        lambda **kw: top_k_pmf([2000, 0], 1, scale=1.0, noise=noise, **kw),
+        lambda **kw: ranking_pmf([2000, 0], scale=1.0, noise=noise, **kw),
     ):
         with pytest.raises(ValueError, match=r"scale = 1\.0 .*underflow='zero'"):
             call()
@@ -316,23 +316,23 @@ def test_probabilities_too_small_for_a_float_are_refused_unless_asked_for(noise)
         (lambda: sets_of(4, 0), "k"),
         (lambda: sets_of(4, 4), "k"),
         (lambda: sets_of(4, 1.5), "k"),
-        (lambda: top_k_law([1, 2, 3], 3, scale=1.0), "k"),
-        (lambda: top_k_law([1, 2, 3], 0, scale=1.0), "k"),
-        (lambda: top_k_law(range(20), 10, scale=1.0), "k"),
-        (lambda: top_k_law([1, 2], 1, scale=0.0), "scale"),
-        (lambda: top_k_law([1, 2], 1, scale=math.nan), "scale"),
-        (lambda: top_k_law([1, math.nan], 1, scale=1.0), "scores"),
-        (lambda: top_k_law([1], 1, scale=1.0), "scores"),
-        (lambda: top_k_law([[1, 2], [3, 4]], 1, scale=1.0), "scores"),
-        (lambda: top_k_law([1, 2.5], 1, scale=1.0, noise="discrete_laplace"), "scores"),
-        (lambda: top_k_law([1, 2.6], 1, scale=1.0, noise="discrete_laplace"), "scores"),
-        (lambda: top_k_law([1, 2], 1, scale=1.0, noise="gauss"), "noise"),
-        (lambda: ranking_law(range(8), scale=1.0), "scores"),
-        (lambda: ranking_law([1, 2], scale=-1.0), "scale"),
-        (lambda: ranking_law([1, math.inf], scale=1.0), "scores"),
-        (lambda: ranking_law([], scale=1.0), "scores"),
-        (lambda: ranking_law([0.5, 1], scale=1.0, noise="discrete_laplace"), "scores"),
-        (lambda: ranking_law([1, 2], scale=1.0, noise=""), "noise"),
+        (lambda: top_k_pmf([1, 2, 3], 3, scale=1.0), "k"),
+        (lambda: top_k_pmf([1, 2, 3], 0, scale=1.0), "k"),
+        (lambda: top_k_pmf(range(20), 10, scale=1.0), "k"),
+        (lambda: top_k_pmf([1, 2], 1, scale=0.0), "scale"),
+        (lambda: top_k_pmf([1, 2], 1, scale=math.nan), "scale"),
+        (lambda: top_k_pmf([1, math.nan], 1, scale=1.0), "scores"),
+        (lambda: top_k_pmf([1], 1, scale=1.0), "scores"),
+        (lambda: top_k_pmf([[1, 2], [3, 4]], 1, scale=1.0), "scores"),
+        (lambda: top_k_pmf([1, 2.5], 1, scale=1.0, noise="discrete_laplace"), "scores"),
+        (lambda: top_k_pmf([1, 2.6], 1, scale=1.0, noise="discrete_laplace"), "scores"),
+        (lambda: top_k_pmf([1, 2], 1, scale=1.0, noise="gauss"), "noise"),
+        (lambda: ranking_pmf(range(8), scale=1.0), "scores"),
+        (lambda: ranking_pmf([1, 2], scale=-1.0), "scale"),
+        (lambda: ranking_pmf([1, math.inf], scale=1.0), "scores"),
+        (lambda: ranking_pmf([], scale=1.0), "scores"),
+        (lambda: ranking_pmf([0.5, 1], scale=1.0, noise="discrete_laplace"), "scores"),
+        (lambda: ranking_pmf([1, 2], scale=1.0, noise=""), "noise"),
     ],
 )
 def test_what_is_no_sort_is_refused_by_name(call, name):
@@ -342,9 +342,9 @@ def test_what_is_no_sort_is_refused_by_name(call, name):
 
 def test_too_many_sets_are_refused_before_they_are_listed():
     with pytest.raises(ValueError, match="allowed are at most"):
-        top_k_law(range(60), 30, scale=1.0)
+        top_k_pmf(range(60), 30, scale=1.0)
 
 
 def test_too_wide_discrete_noise_is_refused():
     with pytest.raises(ValueError, match="scale"):
-        top_k_law([1, 0], 1, scale=1e6, noise="discrete_laplace")
+        top_k_pmf([1, 0], 1, scale=1e6, noise="discrete_laplace")

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 from dpbook import lower_bounds
-from dpbook.lower_bounds import product_law
+from dpbook.lower_bounds import product_pmf
 from dpbook.models import two_level_probabilities
 from dpbook.optimum import equivariant_rule, optimal_mechanism, relabel, unreduced_risk
 from dpbook.privacy import check_mechanism, sets_of
@@ -128,7 +128,7 @@ def test_the_table_attains_the_risk_at_every_hypothesis():
     best = optimal_mechanism(two_level_probabilities(4, 2, 0.3), 2, epsilon=1.0)
     at = np.triu_indices(4, 1)
     for column, members in enumerate(sets_of(4, 2)):
-        law = product_law(two_level_probabilities(4, members, 0.3)[at])
+        law = product_pmf(two_level_probabilities(4, members, 0.3)[at])
         assert 1 - law @ best.table()[:, column] == pytest.approx(best.risk, abs=1e-13)
 
 

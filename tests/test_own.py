@@ -16,9 +16,9 @@ from dpbook.privacy import (
     WholeRanking,
     check_mechanism,
     check_ranker,
-    ranking_law,
+    ranking_pmf,
     sets_of,
-    top_k_law,
+    top_k_pmf,
 )
 
 # A density that jumps where no cell of the quadrature begins.
@@ -30,7 +30,7 @@ STEPS = rv_histogram((np.array([1.0, 5, 2, 7, 1]), np.linspace(-3.3, 3.1, 6)), d
 def test_laplace_noise_is_as_the_exact_law_says(n: int, scale: float) -> None:
     """Two ways to the same law: quadrature here, a closed form there. Half the noise fails."""
     report = check_ranker(laplace(scale=scale), Edge(n), epsilon=2 / scale)
-    exact = check_mechanism(lambda counts: ranking_law(counts, scale=scale), Edge(n).neighbours())
+    exact = check_mechanism(lambda counts: ranking_pmf(counts, scale=scale), Edge(n).neighbours())
     assert report.loss == pytest.approx(exact.loss, abs=1e-9) and report.private
     assert not check_ranker(laplace(scale=scale / 2), Edge(n), epsilon=exact.loss).private
 
@@ -38,11 +38,11 @@ def test_laplace_noise_is_as_the_exact_law_says(n: int, scale: float) -> None:
 def test_sets_are_as_their_exact_law_says() -> None:
     def law(counts: Any) -> dict[object, float]:
         return dict(
-            zip(map(tuple, sets_of(4, 2).tolist()), top_k_law(counts, 2, scale=2.0), strict=True)
+            zip(map(tuple, sets_of(4, 2).tolist()), top_k_pmf(counts, 2, scale=2.0), strict=True)
         )
 
     report = check_ranker(law, Edge(4))
-    exact = check_mechanism(lambda counts: top_k_law(counts, 2, scale=2.0), Edge(4).neighbours())
+    exact = check_mechanism(lambda counts: top_k_pmf(counts, 2, scale=2.0), Edge(4).neighbours())
     assert report.loss == pytest.approx(exact.loss, abs=1e-9)
     assert report.outcome.startswith("outcome (") and report.private is None
 

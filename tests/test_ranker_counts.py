@@ -16,9 +16,9 @@ from dpbook.privacy import (
     WholeRanking,
     audit_sampler,
     sets_of,
-    top_k_law,
+    top_k_pmf,
 )
-from dpbook.rankers import NoisyCounts
+from dpbook.rankers import DiscreteCounts, NoisyCounts
 
 WINS = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
 EDGE = NoisyCounts.private(1.0, Edge(3))
@@ -63,8 +63,8 @@ def test_the_scale_spends_epsilon_on_the_farthest_neighbours(unit, move, epsilon
     if isinstance(move, str):
         vectors = sheets(4, move)
         move = max(np.abs(vectors - row).sum(axis=1).max() for row in vectors)
-    for discrete in (False, True):
-        ranker = NoisyCounts.private(epsilon, unit, discrete=discrete)
+    for kind in (NoisyCounts, DiscreteCounts):
+        ranker = kind.private(epsilon, unit)
         assert move / ranker.scale == pytest.approx(epsilon, rel=1e-12)
         assert ranker.loss() == pytest.approx((epsilon, epsilon), rel=1e-12)
     assert replace(ranker, scale=0).loss()[0] == np.inf
@@ -110,15 +110,15 @@ def test_a_skipped_pair_would_lose_a_quarter_more_than_promised():
 
 @pytest.mark.parametrize("discrete", [False, True])
 def test_released_sets_follow_their_exact_law(discrete):
-    ranker, source = NoisyCounts.private(1.0, Edge(3), discrete=discrete), rng(7)
-    values = ranker.release(WINS, ranker.noise(40_000, rng=source))
+    ranker, source = (DiscreteCounts if discrete else NoisyCounts).private(1.0, Edge(3)), rng(7)
+    values = ranker.publish(WINS, 40_000, rng=source)
     assert values.dtype.kind == ("i" if discrete else "f")
     chosen = top_k_mask(values, 2, rng=source)
     sets = np.array([np.isin(np.arange(3), s) for s in sets_of(3, 2)])
     drawn = [(chosen == s).all(axis=1).sum() for s in sets]
     noise = "discrete_laplace" if discrete else "laplace"
     for scale, fits in ((2.0, True), (1.0, False)):
-        law = top_k_law([2, 1, 0], 2, scale=scale, noise=noise)
+        law = top_k_pmf([2, 1, 0], 2, scale=scale, noise=noise)
         assert audit_sampler(drawn, law).passed is fits
 
 
@@ -130,7 +130,7 @@ def test_released_values_have_the_stated_density():
     x = np.array([3.5, 1.0, -2.0])
     expected = stats.laplace(scale=4).logpdf(x - [2, 1, 0]).sum()
     assert ranker.logpdf(x, [2, 1, 0]) == pytest.approx(expected, rel=1e-14)
-    whole = replace(ranker, discrete=True)
+    whole = DiscreteCounts(Edge(3), ranker.scale)
     expected = stats.dlaplace(1 / 4).logpmf([1, 0, -2]).sum()
     assert whole.logpdf([3, 1, -2], [2, 1, 0]) == pytest.approx(expected, rel=1e-14)
     # So far out that the probability itself is 0 to a float.
@@ -148,7 +148,7 @@ def test_noise_is_standard_and_comes_with_its_bits():
 
 
 def test_integers_tie_and_ties_go_by_lot():
-    ranker = NoisyCounts(Edge(3), 0.01, discrete=True)  # hardly ever anything but 0
+    ranker = DiscreteCounts(Edge(3), 0.01)  # hardly ever anything but 0
     first = ranker.sample(np.zeros((3, 3), dtype=int), 6000, rng=rng(4))[:, 0]
     assert audit_sampler(np.bincount(first, minlength=3), [1 / 3] * 3).passed
 
@@ -163,7 +163,7 @@ def test_halves_are_kept_and_other_fractions_refused():
             with pytest.raises(ValueError, match=r"data holds (0\.9|0\.25|1e\+300)"):
                 call(table)
     with pytest.raises(ValueError, match=r"data holds 1\.5.*whole numbers"):
-        replace(EDGE, discrete=True).release(halves, np.zeros(3))
+        DiscreteCounts(Edge(3), 1.0).publish(halves, rng=rng())
 
 
 # ------------------------------------------------------------------ what is refused
@@ -181,7 +181,7 @@ def test_halves_are_kept_and_other_fractions_refused():
         (lambda: EDGE.release(WINS, np.zeros(4)), r"noise of shape \(4,\): allowed is \(..., 3\)"),
         (lambda: EDGE.perturb([1, 2], np.zeros(3)), r"counts of shape \(2,\)"),
         (lambda: EDGE.logpdf([np.nan, 0, 0], [0, 0, 0]), "released holds nan"),
-        (lambda: replace(EDGE, discrete=True).logpdf([0.5, 1, 0], [0, 1, 0]), "released"),
+        (lambda: DiscreteCounts(Edge(3), 1.0).logpdf([0.5, 1, 0], [0, 1, 0]), "released"),
         (lambda: EDGE.release([[0, 1], [1]], np.zeros(3)), "data = .* all its rows of one"),
         (lambda: EDGE.release([["0", "a"], ["b", "0"]], np.zeros(3)), "data = .*type <U1"),
     ],

@@ -31,10 +31,9 @@ def test_sampler_follows_the_law():
     ranker = ExponentialRanking.private(2.0, WholeRanking(4, users=40))
     law = ranker.pmf(counts)
     assert close(frequencies(ranker.sample(counts, size, rng=rng)), law, size)
-    noise = ranker.noise((2, 3), rng=rng)
-    drawn = ranker.release(counts, noise)
-    assert drawn.shape == (2, 3, 4)  # frozen noise gives the same rankings again
-    assert (drawn[1, 2] == ranker.release(counts, noise[1, 2])).all()
+    drawn, row = (ranker.publish(counts, k, rng=np.random.default_rng(1)) for k in ((2, 3), 6))
+    assert drawn.shape == (2, 3, 4)  # a size is a shape of independent draws
+    assert (drawn.reshape(6, 4) == row).all()
 
 
 def test_exact_sampler_of_many_items():

@@ -55,7 +55,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_loss_is_that_of_the_channel_and_at_most_the_promise(name: str) -> None:
     ranker, epsilon = CASES[name]
-    laws = [ranker.pmf(places) for places in all_rankings(ranker.unit.n_items)]
+    laws = [ranker.message_pmf(places) for places in all_rankings(ranker.unit.n_items)]
     assert [law.sum() for law in laws] == pytest.approx([1] * len(laws), abs=1e-12)
     low, high = ranker.loss()
     assert low == high == pytest.approx(worst_loss(laws), rel=1e-12)
@@ -69,17 +69,17 @@ def test_loss_is_that_of_the_channel_and_at_most_the_promise(name: str) -> None:
 def test_what_is_printed() -> None:
     printed = PairResponses.printed(1.0, FOUR, queries=2)
     assert printed.loss() == (0.0, 0.0)
-    laws = [printed.pmf(places) for places in all_rankings(4)]
+    laws = [printed.message_pmf(places) for places in all_rankings(4)]
     assert worst_loss(laws) == pytest.approx(0, abs=1e-15)
     with pytest.raises(ValueError, match="printed"):
         printed.fractions(np.ones((4, 4)))
     one = printed.channel[1, 1]
-    reports = printed.release(np.tile([0, 1, 2, 3], (4000, 1)), printed.noise(4000, rng=rng()))
+    reports = printed.publish(np.tile([0, 1, 2, 3], (4000, 1)), rng=rng())
     assert stats.binomtest(int(np.triu(reports).sum()), 8000, one).pvalue > TINY
     # closed half-spaces: right in odd dimension, ln(1 + e^epsilon) in even dimension
     for unit, loss in ((THREE, 1.0), (FOUR, math.log(1 + math.e))):
         closed = Hypercube.printed(1.0, unit)
-        laws = [closed.pmf(places) for places in all_rankings(unit.n_items)]
+        laws = [closed.message_pmf(places) for places in all_rankings(unit.n_items)]
         low, high = closed.loss()
         assert low == high == pytest.approx(loss) == pytest.approx(worst_loss(laws))
 
@@ -88,18 +88,18 @@ def test_what_is_printed() -> None:
 
 
 def seen_messages(ranker: PairResponses | Hypercube, places: list[int], draws: int) -> np.ndarray:
-    """How often each message was sent, in the order of `pmf`."""
+    """How often each message was sent, in the order of `message_pmf`."""
     source, n = rng(11), len(places)
     first, second = np.triu_indices(n, 1)
     if isinstance(ranker, Hypercube):
-        sent = [ranker.release([places], source)[first, second] for _ in range(draws)]
+        sent = [ranker.publish([places], rng=source)[first, second] for _ in range(draws)]
         return np.bincount(
             np.array(sent) @ 2 ** np.arange(first.size)[::-1], minlength=2**first.size
         )
     sets = list(itertools.combinations(range(first.size), ranker.queries))
     seen = np.zeros((len(sets), 2**ranker.queries), dtype=int)
     for _ in range(draws):
-        reports = ranker.release([places], ranker.noise(1, rng=source))
+        reports = ranker.publish([places], rng=source)
         asked = np.flatnonzero((reports + reports.T)[first, second])
         bits = reports[first, second][asked]
         seen[sets.index(tuple(asked)), bits @ 2 ** np.arange(asked.size)[::-1]] += 1
@@ -112,7 +112,7 @@ def test_sampler_follows_its_channel(name: str) -> None:
     places, draws = [2, 0, 1, 3][: ranker.unit.n_items], 6000
     places = [sorted(places).index(p) for p in places]
     seen = seen_messages(ranker, places, draws)
-    assert stats.chisquare(seen, draws * ranker.pmf(places)).pvalue > TINY
+    assert stats.chisquare(seen, draws * ranker.message_pmf(places)).pvalue > TINY
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -122,7 +122,7 @@ def test_fractions_against_their_moments(name: str, epsilon: float) -> None:
     n, source, runs = ranker.unit.n_items, rng(8), 3000
     positions = mallows_rankings(25, n, phi=0.5, rng=source)
     share, off = pairwise_counts(positions) / 25, ~np.eye(n, dtype=bool)
-    reports = [ranker.release(positions, ranker.noise(25, rng=source)) for _ in range(runs)]
+    reports = [ranker.publish(positions, rng=source) for _ in range(runs)]
     draws = ranker.fractions(np.array(reports))
     assert draws[:, off] + np.swapaxes(draws, 1, 2)[:, off] == pytest.approx(1)
     assert draws[0] == pytest.approx(ranker.fractions(reports[0]), abs=1e-12)
@@ -196,9 +196,9 @@ def test_hardly_any_noise_gives_the_true_counts() -> None:
     positions = mallows_rankings(200, 6, phi=0.7, rng=source)
     true = pairwise_counts(positions)
     everything = PairResponses.private(15 * 60, unit, queries=15)
-    assert np.array_equal(everything.release(positions, everything.noise(200, rng=source)), true)
+    assert np.array_equal(everything.publish(positions, rng=source), true)
     dealt = PairResponses.private(3 * 60, unit, queries=3, design="balanced")
-    some = dealt.release(positions, dealt.noise(200, rng=source))
+    some = dealt.publish(positions, rng=source)
     assert some.sum() == 600 and (some <= true).all() and (np.diag(some) == 0).all()
     assert set((some + some.T)[np.triu_indices(6, 1)].tolist()) == {40}
 
@@ -231,7 +231,7 @@ def test_rankings_and_nothing_else(ranker: PairResponses | Hypercube) -> None:
         ([0, 1, 2, 3], "positions"),
     ):
         with pytest.raises(ValueError, match=named):
-            ranker.release(bad, ranker.noise(1, rng=rng()))
+            ranker.publish(bad, rng=rng())
 
 
 @pytest.mark.parametrize(
@@ -251,14 +251,14 @@ def test_arguments_out_of_range(change: dict[str, object], named: str) -> None:
         PairResponses.private(**{"epsilon": 1.0, "unit": THREE, **change})  # type: ignore[arg-type]
 
 
-def test_bad_noise_and_bad_ties() -> None:
+def test_bad_lots_and_bad_ties() -> None:
     ranker = PairResponses.private(1.0, THREE)
-    with pytest.raises(ValueError, match="noise is for 3 people: allowed is for 2"):
-        ranker.release([[0, 1, 2]] * 2, ranker.noise(3, rng=rng()))
+    with pytest.raises(ValueError, match="lots are for 3 people: allowed is for 2"):
+        ranker.reports([[0, 1, 2]] * 2, ranker.lots(3, rng=rng()))
     with pytest.raises(ValueError, match="rng"):
-        ranker.noise(3, rng=5)  # type: ignore[arg-type]
+        ranker.lots(3, rng=5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="data holds 2 rankings"):
-        ranker.pmf([[0, 1, 2]] * 2)
+        ranker.message_pmf([[0, 1, 2]] * 2)
     with pytest.raises(ValueError, match="ties = 'open'"):
         Hypercube(THREE, 1.0, ties="open")
 
@@ -320,7 +320,7 @@ def test_releases_are_single_releases_in_turn(queries: int) -> None:
     people = mallows_rankings(40, 4, phi=0.5, rng=rng())
     ranker = PairResponses.private(1.0, FOUR, queries=queries)
     many, draw = ranker.publish(people, (2, 3), rng=rng(1)), rng(1)
-    single = [ranker.release(people, ranker.noise(40, rng=draw)) for _ in range(6)]
+    single = [ranker.reports(people, ranker.lots(40, rng=draw)) for _ in range(6)]
     np.testing.assert_array_equal(many, np.reshape(single, (2, 3, 4, 4)))
     assert (many[0, 0] != many[0, 1]).any()
 
@@ -329,7 +329,7 @@ def test_releases_are_single_releases_in_turn(queries: int) -> None:
 def test_reports_on_all_pairs_are_those_of_each_person(make: Callable[..., PairResponses]) -> None:
     people = mallows_rankings(30, 4, phi=0.5, rng=rng())
     ranker = make(1.0, FOUR, queries=6)
-    question, uniform = ranker.noise(30, rng=rng(1))
+    question, uniform = ranker.lots(30, rng=rng(1))
     expected, chance = np.zeros((4, 4), dtype=int), ranker.channel
     for places, asked, drawn in zip(people, question, uniform, strict=True):
         for pair, u in zip(asked, drawn, strict=True):
@@ -337,7 +337,7 @@ def test_reports_on_all_pairs_are_those_of_each_person(make: Callable[..., PairR
             honest = places[i] < places[j]
             before = u >= chance[1, 0] if honest else u < chance[0, 1]
             expected[(i, j) if before else (j, i)] += 1
-    np.testing.assert_array_equal(ranker.release(people, (question, uniform)), expected)
+    np.testing.assert_array_equal(ranker.reports(people, (question, uniform)), expected)
 
 
 def test_who_is_asked_the_same_in_the_balanced_design_is_drawn_by_lot() -> None:

@@ -37,7 +37,7 @@ def transcript(ranker: AnswersOnDemand, places: tuple[int, ...]) -> np.ndarray:
     bits, law = [places[i] < places[j] for i, j in ((0, 1), (0, 2), (1, 2))], np.ones(1)
     for k in range(ranker.limit):
         law = np.kron(law, ranker.channel[int(bits[k % 3])])
-    return np.kron(law, ranker.second.pmf(places)) if ranker.fallback else law
+    return np.kron(law, ranker.second.message_pmf(places)) if ranker.fallback else law
 
 
 @pytest.mark.parametrize("fallback", [True, False])
@@ -138,7 +138,7 @@ def test_a_clear_order_is_found(calibration: str) -> None:
     found, asked, refused = ranker._run(np.tile(centre, (4000, 1)), rng(6))
     assert not refused and 4 <= asked <= 10
     assert np.array_equal(found, centre)
-    assert np.array_equal(ranker.release(np.tile(centre, (4000, 1)), rng(6)), centre)
+    assert np.array_equal(ranker.publish(np.tile(centre, (4000, 1)), rng=rng(6)), centre)
 
 
 def test_two_items_follow_their_law() -> None:
@@ -158,13 +158,13 @@ def test_two_items_follow_their_law() -> None:
 def test_refusal_hands_over_to_the_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fallback is the second ranker, with half of epsilon; nobody else sees the people."""
     source, centre, seen = rng(7), np.array([2, 0, 3, 1, 4]), []
-    original = Hypercube._release
+    original = Hypercube._once
 
-    def noted(self: Hypercube, table: object, noise: object) -> object:
+    def noted(self: Hypercube, table: object, rng: object) -> object:
         seen.append(self)
-        return original(self, table, noise)  # type: ignore[arg-type]
+        return original(self, table, rng)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Hypercube, "_release", noted)
+    monkeypatch.setattr(Hypercube, "_once", noted)
     positions, ranker = np.tile(centre, (3000, 1)), AnswersOnDemand.private(6.0, FIVE, cap=3)
     runs = [ranker._run(positions, source) for _ in range(20)]
     refused = [found for found, _, over in runs if over]  # five groups with one answer each
@@ -174,7 +174,7 @@ def test_refusal_hands_over_to_the_fallback(monkeypatch: pytest.MonkeyPatch) -> 
     assert all(np.array_equal(found, centre) for found in refused)
     with pytest.raises(ValueError, match="cap = 3, fallback = False: a group was asked too often"):
         for _ in range(50):
-            replace(ranker, fallback=False).release(positions, source)
+            replace(ranker, fallback=False).publish(positions, rng=source)
 
 
 def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,7 +329,7 @@ def test_rankings_and_nothing_else(ranker: AnswersOnDemand | OneQuestion) -> Non
         ([[0, 1, 2]], "positions of shape"),
     ):
         with pytest.raises(ValueError, match=named):
-            ranker.release(bad, rng())
+            ranker.publish(bad, rng=rng())
 
 
 def test_arguments_out_of_range() -> None:
@@ -341,7 +341,7 @@ def test_arguments_out_of_range() -> None:
         with pytest.raises(ValueError, match=named):
             OneQuestion.private(**({"epsilon": 1.0, "unit": THREE} | given))  # type: ignore[arg-type]
     few = OneQuestion.private(1.0, THREE, groups=6)
-    for call in (lambda: few.release([[0, 1, 2]] * 5, rng()), lambda: entry_variance(few, 5)):
+    for call in (lambda: few.publish([[0, 1, 2]] * 5, rng=rng()), lambda: entry_variance(few, 5)):
         with pytest.raises(ValueError, match="groups = 6: allowed is an integer from 1 to 5"):
             call()
     with pytest.raises(ValueError, match="cap = 2: allowed is an integer >= 3"):

@@ -30,7 +30,7 @@ def rng(seed=1):
 
 def reports(ranker, data, size=(), seed=1):
     generator = rng(seed)
-    return ranker.release(data, ranker.noise(size, rng=generator, data=data))
+    return ranker.publish(data, size, rng=generator)
 
 
 def one_person(design):
@@ -167,8 +167,7 @@ def test_simulated_scores_are_those_of_simulated_answers():
             for i, j in ((0, 1), (0, 2), (1, 2)):
                 true[:, g, i, j] = generator.binomial(users, chance[i, j], 20_000)
                 true[:, g, j, i] = users - true[:, g, i, j]
-        turned = ranker.noise(rng=generator, data=true)
-        scores = ranker.scores(ranker.release(true, turned)).round(9) + 0.0
+        scores = ranker.scores(ranker.publish(true, rng=generator)).round(9) + 0.0
         for item in range(3):
             assert stats.ks_2samp(direct[:, item], scores[:, item]).pvalue > 1e-3
         assert stats.ks_2samp(direct[:, 0], scores[:, 1]).pvalue < 1e-9
@@ -285,9 +284,9 @@ def test_other_arguments_out_of_range_are_refused():
     with pytest.raises(ValueError, match="reading = "):
         FlippedAnswers.private(1.0, ANSWER, reading="best")
     with pytest.raises(ValueError, match="size = "):
-        ranker.noise(-1, rng=rng(), data=WINS)
+        ranker.publish(WINS, -1, rng=rng())
     with pytest.raises(ValueError, match="rng = "):
-        ranker.noise(rng=None, data=WINS)
+        ranker.publish(WINS, rng=None)
     with pytest.raises(NotImplementedError):
         ranker.pmf(WINS)
     with pytest.raises(ValueError, match="chance"):

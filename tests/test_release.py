@@ -21,12 +21,13 @@ from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.privacy import audit_sampler, sensitivity
 from dpbook.rank import Answers, rank, rank_privately
 from dpbook.rank import ledger as ledgers
+from dpbook.rank import release as releases
 from dpbook.rank.ledger import charge, fraction_of
 from dpbook.rank.noise import exact_noise, opendp_noisy, reach, system_bits, turned
 from dpbook.rank.rank import exact_epsilon, sensitivity_of, statistic_of
 
 DRAWS = 20_000
-rank_out_files = rank.out_files
+rank_out_files = releases.out_files
 
 
 def comparisons(rows: list[tuple[int, int, int]], n: int) -> Answers:
@@ -436,7 +437,7 @@ def test_a_file_that_comes_meanwhile_is_kept(
         (tmp_path / name).write_text("another's")
         return pair
 
-    monkeypatch.setattr(rank, "out_files", looked)
+    monkeypatch.setattr(releases, "out_files", looked)
     with pytest.raises(FileExistsError):
         release.write(tmp_path / "out.csv")
     assert (tmp_path / name).read_text() == "another's"

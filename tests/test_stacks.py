@@ -86,6 +86,7 @@ CERTAIN = Rows(first.astype(float) for first in FIRST)
 ANY, ANSWER, VOUCHED = WholeRanking(3), Edge(3, exchange=False), Person(3, per_user=9, vouched=True)
 SOME = WholeRanking(3, users=3)
 NOISY, MLE = r.NoisyCounts(VOUCHED, 2.0), r.PerturbedMle(VOUCHED, 2.0, 1.5)
+DISCRETE = r.DiscreteCounts(VOUCHED, 2.0)
 PAIRS, KEMENY = r.NoisyPairs(ANY, 2.0), r.NoisyPairs(SOME, 2.0, "kemeny")
 LOCAL, DEMAND, SMALL = (
     r.PairResponses(ANY, 2.0),
@@ -117,7 +118,7 @@ CASES: dict[str, list[Case]] = {
     "comparisons_pmf_tournament": [none(e.comparisons_pmf_tournament, FIRST)],
     "copeland_ranking": [one(e.copeland_ranking, WINS)],
     "footrule_ranking": [one(e.footrule_ranking, REACHED)],
-    "kemeny_ranking": [none(e.kemeny_ranking, WINS)],
+    "kemeny_fit": [none(e.kemeny_fit, WINS)],
     "kemeny_score": [one(e.kemeny_score, PLACES, SHARES)],
     "kendall_distance": [one(e.kendall_distance, PLACES, Rows(PLACES[::-1]))],
     "kwiksort_pmf": [one(e.kwiksort_pmf, SHARES)],
@@ -163,20 +164,20 @@ CASES: dict[str, list[Case]] = {
     ],
     "outcome_counts": [one(p.outcome_counts, SIGNS, 3)],
     "privacy_loss": [none(p.privacy_loss, LAWS, OTHER)],
-    "ranking_law": [none(partial(p.ranking_law, scale=2.0), COUNTS)],
-    "top_k_law": [none(partial(p.top_k_law, scale=2.0), COUNTS, 1)],
+    "ranking_pmf": [none(partial(p.ranking_pmf, scale=2.0), COUNTS)],
+    "top_k_pmf": [none(partial(p.top_k_pmf, scale=2.0), COUNTS, 1)],
     "AnswersOnDemand.answers": [none(drawn(r.AnswersOnDemand(ANY, 0.5, 3).answers), RANKINGS)],
     "LocalRanker.publish": [none(drawn(LOCAL.publish), RANKINGS)],
-    "LocalRanker.release": [
-        none(lambda d: LOCAL.release(d, LOCAL.noise(3, rng=np.random.default_rng(0))), RANKINGS)
+    "PairResponses.reports": [
+        none(lambda d: LOCAL.reports(d, LOCAL.lots(3, rng=np.random.default_rng(0))), RANKINGS)
     ],
     "LocalPairs.fractions": [one(LOCAL.fractions, WINS)],
     "LocalPairs.rank": [
         one(drawn(LOCAL.rank), WINS),
         one(drawn(r.Hypercube(ANY, 2.0, "kemeny").rank), WINS),
     ],
-    "Hypercube.pmf": [none(r.Hypercube(ANY, 2.0).pmf, PLACES)],
-    "PairResponses.pmf": [none(LOCAL.pmf, PLACES)],
+    "Hypercube.message_pmf": [none(r.Hypercube(ANY, 2.0).message_pmf, PLACES)],
+    "PairResponses.message_pmf": [none(LOCAL.message_pmf, PLACES)],
     "_OnDemand.rank": [one(drawn(DEMAND.rank), PLACES)],
     "Ranker.rank": [one(drawn(MLE.rank), SCORES)],
     "CappedKwikSort.pmf": [
@@ -189,23 +190,22 @@ CASES: dict[str, list[Case]] = {
     "ExponentialRanking.expected_cost": [none(SMALL.expected_cost, AGREE)],
     "ExponentialRanking.pmf": [none(SMALL.pmf, AGREE)],
     "ExponentialRanking.rank": [one(drawn(SMALL.rank), PLACES)],
-    "ExponentialRanking.release": [one(SMALL.release, AGREE, LAWS, alone=(0,))],
+    "ExponentialRanking.publish": [none(drawn(SMALL.publish), AGREE)],
     "FlippedAnswers.debias": [one(k.debias, GROUPS) for k in GROUPED],
-    "FlippedAnswers.release": [one(k.release, GROUPS, GROUPS[:1][0] // 2) for k in GROUPED],
     "FlippedAnswers.slopes": [one(k.slopes, rows(*PEOPLE)) for k in GROUPED],
     "LaplaceAnswers.debias": [one(ADDED.debias, GROUPS)],
-    "LaplaceAnswers.release": [one(ADDED.release, GROUPS, Rows(np.stack([x, -x]) for x in NOISE))],
-    "_Answers.noise": [one(lambda d: TRUE.noise(rng=np.random.default_rng(0), data=d), WINS)],
     "_Answers.publish": [one(drawn(TRUE.publish), WINS)],
     "_Answers.rank": [one(drawn(k.rank), GROUPS) for k in GROUPED],
     "_Answers.scores": [one(k.scores, GROUPS) for k in GROUPED],
     "_Answers.simulate": [one(drawn(TRUE.simulate), CERTAIN, np.array([2, 9, 5]))],
-    "Ranker.publish": [none(drawn(k.publish), AGREE) for k in (NOISY, MLE, PAIRS)],
+    "StandardNoise.publish": [none(drawn(k.publish), AGREE) for k in (NOISY, MLE, PAIRS)],
+    "DiscreteCounts.publish": [none(drawn(DISCRETE.publish), AGREE)],
+    "DiscreteCounts.logpdf": [one(DISCRETE.logpdf, WHOLE, COUNTS)],
+    "DiscreteCounts.rank": [one(drawn(DISCRETE.rank), PLACES)],
     "Ranker.sample": [none(drawn(k.sample), AGREE) for k in (NOISY, MLE, PAIRS)],
     "NoisyCounts.logpdf": [one(NOISY.logpdf, SCORES, COUNTS)],
     "NoisyCounts.perturb": [one(NOISY.perturb, COUNTS, NOISE)],
-    "NoisyCounts.pmf": [none(NOISY.pmf, WINS)],
-    "NoisyCounts.rank": [one(drawn(NOISY.rank), SCORES)],
+    "CountRanker.pmf": [none(k.pmf, WINS) for k in (NOISY, DISCRETE)],
     "NoisyCounts.release": [one(NOISY.release, WINS, NOISE)],
     "NoisyPairs.cost_pmf": [one(PAIRS.cost_pmf, AGREE)],
     "NoisyPairs.pmf": [one(PAIRS.pmf, AGREE), none(KEMENY.pmf, CROWD)],
@@ -229,7 +229,7 @@ CASES: dict[str, list[Case]] = {
     "top_k_error": [one(s.top_k_error, SCORES, MASKS, 2, alone=(1,))],
     "trend": [none(s.trend, rows([1, 2, 3], [1, 4, 9], [2, 3, 4]), LEADS)],
     "edge_kl": [none(b.edge_kl, SHARES, Rows(SHARES[::-1]))],
-    "product_law": [none(b.product_law, LAWS)],
+    "product_pmf": [none(b.product_pmf, LAWS)],
     "product_log_ratio": [none(b.product_log_ratio, LAWS, OTHER, 1.0)],
     "relabel": [none(optimum.relabel, PLACES)],
     "tournament_law": [none(optimum.tournament_law, SHARES)],
@@ -246,7 +246,8 @@ CASES: dict[str, list[Case]] = {
     "fitted_strengths": [one(rank.fitted_strengths, WINS)],
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
-APART = {"Ranker.pmf", "Ranker.release", "check_mechanism", "sensitivity", "privacy_schedule"}
+APART = {"Ranker.pmf", "Ranker.publish", "StandardNoise.release", "sensitivity"}
+APART |= {"check_mechanism", "certify_mechanism", "privacy_schedule"}
 APART |= {"response_errors", "best_private_rule", "winner", "simultaneous_width"}
 APART |= {"response_errors", "best_private_rule", "equivariant_rule"}
 APART |= {"optimal_mechanism", "unreduced_risk"}

@@ -21,9 +21,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.data import _official
 from dpbook.data._official import MAX_BYTES
 from dpbook.data.tables import TURK_NAMES, film_titles, load_table, turk_rankings
@@ -103,7 +103,7 @@ DATASETS: dict[str, Dataset] = {
 
 def load_dataset(
     name: str, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
-) -> Comparisons | Rankings | NDArray[np.float64]:
+) -> Comparisons | Rankings | Array:
     """Load what every person said, or raise a `DatasetError` that says what to do.
 
     Parameters
@@ -156,7 +156,7 @@ def _decided(rows: list[list[str]]) -> Comparisons:
     return Comparisons(tuple(items), winner, loser, user)
 
 
-def _ratings(rows: list[list[str]]) -> NDArray[np.float64]:
+def _ratings(rows: list[list[str]]) -> Array:
     """Rows in the order of the users' numbers, those without any rating last."""
     column = {movie: k for k, movie in enumerate(film_titles())}
     line = {user: k for k, user in enumerate(sorted({int(row[0]) for row in rows}))}

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 
 Item = str | int
-Counts = NDArray[np.int64]
 
 # Numbers stand for names one by one, about a hundred bytes each.
 MOST_ITEMS = 10**7
@@ -70,9 +70,9 @@ class Comparisons(_Data):
     """
 
     items: tuple[Item, ...]
-    winner: Counts
-    loser: Counts
-    user: Counts | None
+    winner: Ints
+    loser: Ints
+    user: Ints | None
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Comparisons(_Data):
         """Return the number of comparisons N."""
         return int(self.winner.size)
 
-    def win_matrix(self) -> Counts:
+    def win_matrix(self) -> Ints:
         """Count the wins, shape (n, n): entry [i, j] says how often item i beat item j."""
         n = self.n_items
         wins = np.bincount(self.winner * n + self.loser, minlength=n * n).reshape(n, n)
@@ -141,7 +141,7 @@ class Rankings(_Data):
     """
 
     items: tuple[Item, ...]
-    positions: Counts
+    positions: Ints
 
     def __init__(self, items: int | Sequence[Item], positions: ArrayLike) -> None:
         names = _names(items)
@@ -182,9 +182,9 @@ class PairTable(_Data):
     """
 
     items: tuple[Item, ...]
-    counts: Counts
+    counts: Ints
     users: int
-    ties: Counts
+    ties: Ints
     source: str
     licence: str
 
@@ -217,13 +217,13 @@ class PairTable(_Data):
         return self.n_items * (self.n_items - 1) // 2
 
     @property
-    def missing(self) -> Counts:
+    def missing(self) -> Ints:
         """People who said nothing about a pair, shape (n, n), symmetric, zero diagonal."""
         silent = self.users - (self.counts + self.counts.T + self.ties)
         np.fill_diagonal(silent, 0)
         return silent
 
-    def half_tied_counts(self) -> NDArray[np.float64]:
+    def half_tied_counts(self) -> Array:
         """Return counts + ties / 2, shape (n, n): a tie is half a win for each side."""
         return self.counts + self.ties / 2
 
@@ -250,7 +250,7 @@ def _names(items: int | Sequence[Item]) -> tuple[Item, ...]:
 
 def _labels(
     name: str, values: ArrayLike, *, stop: int | None = None, size: int | None = None
-) -> Counts:
+) -> Ints:
     """Return a copy of a list of integers, each from 0 to stop - 1."""
     array = check.real_array(name, values)
     if array.ndim != 1 or not array.size:
@@ -267,7 +267,7 @@ def _labels(
     return array
 
 
-def _counts(name: str, values: ArrayLike) -> Counts:
+def _counts(name: str, values: ArrayLike) -> Ints:
     """Return a copy of a square table of counts with zero diagonal."""
     table = np.array(check.win_tables(name, values, unit=1))
     if table.ndim != 2:

@@ -1,6 +1,6 @@
 """Non-private estimators: win counts, orders, ridge maximum likelihood, rank aggregation."""
 
-from dpbook.estimators.kemeny import kemeny_ranking, local_search_ranking
+from dpbook.estimators.kemeny import kemeny_fit, local_search_ranking
 from dpbook.estimators.kwiksort import (
     comparisons_pmf,
     comparisons_pmf_tournament,
@@ -24,7 +24,7 @@ __all__ = [
     "comparisons_pmf_tournament",
     "copeland_ranking",
     "footrule_ranking",
-    "kemeny_ranking",
+    "kemeny_fit",
     "kemeny_score",
     "kendall_distance",
     "kwiksort_pmf",

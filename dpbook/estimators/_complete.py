@@ -13,13 +13,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from dpbook._typing import Array
 from dpbook.estimators._logistic import Matrices
 from dpbook.estimators._newton import centred, logistic_start, minimise
-
-Array = NDArray[np.float64]
 
 # Strengths that spread more than this from the middle need too many polynomials.
 WIDEST = 10.0

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from dpbook._typing import Array
 from dpbook.estimators._newton import logistic_start, minimise, newton_step, sup
-
-Array = NDArray[np.float64]
 
 # exp(theta) is used while squares of its entries stay finite: strengths within +-300 of the middle.
 SAFE_SPREAD = 600.0

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dpbook._typing import Array
 
 TINY = np.finfo(float).tiny
 STEP_LIMIT = 500

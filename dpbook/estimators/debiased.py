@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
-
-Array = NDArray[np.float64]
 
 
 def debiased_mle(outcomes: ArrayLike, *, gamma: float) -> RidgeFit:

@@ -10,17 +10,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, sparse
 from scipy.sparse import csgraph
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators.orders import borda_ranking
 from dpbook.estimators.pairwise import kemeny_score
 from dpbook.models.rankings import all_rankings
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_LISTED = 7  # most items whose rankings are all compared
 _SUBSETS = 12  # most items of a component whose subsets are listed
@@ -38,7 +36,7 @@ class KemenyFit:
     optimal: bool  # whether cost and lower agree
 
 
-def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> KemenyFit:
+def kemeny_fit(counts: ArrayLike, *, time_limit: float | None = None) -> KemenyFit:
     """Find the ranking with the fewest disagreements, by linear programs and branching.
 
     The variable x_ab, a < b, says that a comes before b; 0 <= x_ab + x_bc - x_ac <= 1 excludes
@@ -52,7 +50,7 @@ def kemeny_ranking(counts: ArrayLike, *, time_limit: float | None = None) -> Kem
 
     Examples
     --------
-    >>> fit = kemeny_ranking([[0, 5, 4], [2, 0, 6], [3, 1, 0]])
+    >>> fit = kemeny_fit([[0, 5, 4], [2, 0, 6], [3, 1, 0]])
     >>> fit.positions, fit.cost == fit.lower  # places of the items; the bound proves them best
     (array([0, 1, 2]), True)
     """
@@ -88,7 +86,7 @@ def kemeny_rankings(tables: Array, *, rng: np.random.Generator) -> Ints:
     """Kemeny rankings of a stack of noisy tables, shape (runs, n); ties at random up to 7 items."""
     n = tables.shape[-1]
     if n > MAX_LISTED:
-        return np.array([kemeny_ranking(table).positions for table in tables], dtype=np.int64)
+        return np.array([kemeny_fit(table).positions for table in tables], dtype=np.int64)
     places, found = all_rankings(n), []
     for part in np.split(tables, range(_BLOCK, len(tables), _BLOCK)):
         cost = ranking_costs(part)
@@ -101,7 +99,7 @@ def kemeny_rankings(tables: Array, *, rng: np.random.Generator) -> Ints:
 def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
     """Move one item at a time to a better place, the best such move first, until none helps.
 
-    Counts, (n, n), as for `kemeny_ranking`; ``start`` and the result are positions, (n,).
+    Counts, (n, n), as for `kemeny_fit`; ``start`` and the result are positions, (n,).
     """
     table = check.square_table("counts", counts)
     places = check.rankings("start", start)

@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.models.pairs import probabilities
 from dpbook.models.rankings import all_rankings
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _FEW = 8  # up to this many runs, one after the other is faster
 _ENUMERATED = 8  # most items whose rankings are listed

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from dpbook import _validation as check
+from dpbook._typing import Ints
 from dpbook.data import Comparisons
 
 
@@ -28,9 +29,7 @@ def win_counts(data: Comparisons | ArrayLike) -> NDArray[Any]:
     return np.asarray(check.win_tables("data", data, unit=0.5).sum(axis=-1))
 
 
-def ranks_from_scores(
-    scores: ArrayLike, *, rng: np.random.Generator | None = None
-) -> NDArray[np.int64]:
+def ranks_from_scores(scores: ArrayLike, *, rng: np.random.Generator | None = None) -> Ints:
     """Rank of each item, 0 for the largest score; scores and ranks have the shape (..., n).
 
     A generator breaks ties uniformly at random; without it the smaller index comes first.
@@ -54,7 +53,7 @@ def top_k_mask(
     return ranks < check.integer("k", k, 1, ranks.shape[-1] - 1)
 
 
-def borda_ranking(counts: ArrayLike) -> NDArray[np.int64]:
+def borda_ranking(counts: ArrayLike) -> Ints:
     """Rank by the number of times an item is placed before another one, or by average place.
 
     Entry [i, j] of ``counts``, (..., n, n), says how many users place i before j; noisy counts will
@@ -65,9 +64,7 @@ def borda_ranking(counts: ArrayLike) -> NDArray[np.int64]:
     return ranks_from_scores((table * off).sum(axis=-1))
 
 
-def copeland_ranking(
-    counts: ArrayLike, *, rng: np.random.Generator | None = None
-) -> NDArray[np.int64]:
+def copeland_ranking(counts: ArrayLike, *, rng: np.random.Generator | None = None) -> Ints:
     """Rank by the number of items that lose the majority vote; a tied vote counts one half.
 
     Counts and positions as for `borda_ranking`, ties as for `ranks_from_scores`.
@@ -77,7 +74,7 @@ def copeland_ranking(
     return ranks_from_scores(outcome.sum(axis=-1), rng=rng)
 
 
-def footrule_ranking(reached: ArrayLike) -> NDArray[np.int64]:
+def footrule_ranking(reached: ArrayLike) -> Ints:
     """Ranking with the smallest total footrule distance to the users' rankings.
 
     Entry [i, k] of ``reached``, (..., n, n - 1), says how many users place item i at place k or

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
 
 _WORDS = 255  # most words whose bytes, each 0 or 1, can be added without a carry
@@ -47,7 +48,7 @@ def pairwise_counts(
     return ahead
 
 
-def kendall_distance(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
+def kendall_distance(a: ArrayLike, b: ArrayLike) -> Ints:
     """Number of pairs of items that two rankings order differently.
 
     Both are positions, (..., n), integers; leading axes broadcast. AGKM, Background; YLL, section
@@ -64,7 +65,7 @@ def kendall_distance(a: ArrayLike, b: ArrayLike) -> NDArray[np.int64]:
     return np.asarray(total)
 
 
-def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> NDArray[np.float64]:
+def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> Array:
     """Average Kendall distance of a ranking, positions (..., n), to a profile of rankings.
 
     Entry [i, j] of ``fractions``, (..., n, n), is the fraction of users who place i before j, noisy
@@ -87,7 +88,7 @@ def ranking_positions(positions: Rankings | ArrayLike) -> NDArray[np.integer[Any
     return positions.positions if isinstance(positions, Rankings) else _places(positions, False)[0]
 
 
-def _count_block(columns: NDArray[Any]) -> NDArray[np.int64]:
+def _count_block(columns: NDArray[Any]) -> Ints:
     """Counts of some users for the pairs i < j, in lexicographic order.
 
     The comparisons of eight users are one 64-bit word, a byte for each user, so that up to 255

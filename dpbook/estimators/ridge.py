@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.data import Comparisons
 from dpbook.estimators._complete import WinCounts
 from dpbook.estimators._logistic import Graph, Matrices, Pairs
-
-Array = NDArray[np.float64]
 
 Data = WinCounts | Graph  # in the form that one solver wants
 

@@ -10,14 +10,13 @@ take the noise away again. Results on real people need `dpbook.rank`, or a libra
 """
 
 from dpbook.mechanisms.gaussian import gaussian_profile, gaussian_scale
-from dpbook.mechanisms.noise import discrete_laplace_pmf, laplace_logpdf
+from dpbook.mechanisms.noise import discrete_laplace_pmf, exponential_pmf, laplace_logpdf
 from dpbook.mechanisms.responses import (
     debiased_response,
     debiased_variance,
     randomized_response,
     randomized_response_pmf,
 )
-from dpbook.mechanisms.selection import exponential_pmf
 
 __all__ = [
     "debiased_response",

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
-
-Array = NDArray[np.float64]
+from dpbook._typing import Array
 
 _NARROW = 0.1  # ratio of sensitivity to scale below which differences lose their digits
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # of the integral that stands for them

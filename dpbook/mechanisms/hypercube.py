@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from dpbook import _validation as check
-
-Array = NDArray[np.float64]
+from dpbook._typing import Array
 
 TIES = ("split", "closed")
 

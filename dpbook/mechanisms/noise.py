@@ -1,4 +1,4 @@
-"""Noise for numbers: the Laplace law, and discrete Laplace noise in integer arithmetic."""
+"""Noise for numbers, Laplace and discrete Laplace in integer arithmetic; a choice by weights."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 
-Ints = NDArray[np.int64]
 
-
-def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
+def laplace_logpdf(x: ArrayLike, scale: float) -> Array:
     """Log-density of the Laplace law, the exact twin of `numpy.random.Generator.laplace`.
 
     At points of any shape, for a scale b > 0 in the unit of the statistic; the variance is 2 b^2.
@@ -25,7 +24,7 @@ def laplace_logpdf(x: ArrayLike, scale: float) -> NDArray[np.float64]:
     return np.asarray(-np.abs(check.number_array("x", x)) / b - np.log(2 * b))
 
 
-def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> NDArray[np.float64]:
+def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> Array:
     """Probabilities ``tanh(1 / (2 scale)) exp(-|x| / scale)`` of the discrete Laplace law.
 
     At whole numbers, any shape; the scale b > 0, a float or rational, is in units of one count.
@@ -65,6 +64,21 @@ def discrete_laplace_noise(
         flat[todo[accepted]] = np.where(negative, -magnitude, magnitude)[accepted]
         todo = todo[~accepted]
     return out
+
+
+def exponential_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:
+    """Law of the exponential mechanism: chances proportional to exp(epsilon u / (2 D)).
+
+    (epsilon, 0)-DP, epsilon in nats: half of it pays for the weights, half for the sum they are
+    divided by (McSherry and Talwar 2007, Theorem 6). One of the utilities u, (candidates,), changes
+    by at most D, the sensitivity, between neighbours; larger is better.
+    """
+    u = check.finite_array("utilities", utilities)
+    if u.ndim != 1:
+        raise ValueError(f"utilities of shape {u.shape}: allowed is the shape (candidates,)")
+    rate = check.epsilon(epsilon) / (2 * check.positive("sensitivity", sensitivity))
+    weights = np.exp(rate * (u - u.max()))
+    return np.asarray(weights / weights.sum())
 
 
 def _bernoulli_exp(

@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 
-Array = NDArray[np.float64]
 
-
-def randomized_response(
-    bits: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def randomized_response(bits: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator) -> Ints:
     """Report each bit truly with probability e^epsilon / (1 + e^epsilon), else flipped.
 
     The bits, 0 or 1, have any shape; the parameter of one report, in nats, above 0, broadcasts

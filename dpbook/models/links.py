@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dpbook._typing import Array
 
 
 @dataclass(frozen=True)

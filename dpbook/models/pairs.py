@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.models.links import LINKS
-
-Array = NDArray[np.float64]
 
 
 def btl_probabilities(theta: ArrayLike, *, link: str = "logistic") -> Array:
@@ -49,9 +48,7 @@ def two_level_probabilities(n_items: int, k: int | ArrayLike, gap: float) -> Arr
     return 0.5 + gap * (upper[:, None] - upper)
 
 
-def edge_wins(
-    rho: ArrayLike, *, p: float = 1.0, size: int = 1, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def edge_wins(rho: ArrayLike, *, p: float = 1.0, size: int = 1, rng: np.random.Generator) -> Ints:
     """Sample win matrices of the edge design (CCW25, section 2.1): each pair at most once.
 
     A pair, of winning probabilities ``rho``, (n, n), is compared with probability p in (0, 1].
@@ -73,7 +70,7 @@ def edge_wins(
 
 def individual_wins(
     rho: ArrayLike, *, users: int, per_user: int, size: int = 1, rng: np.random.Generator
-) -> NDArray[np.int64]:
+) -> Ints:
     """Sample win matrices of the individual design (CCW25, section 3.1), summed over users.
 
     Each of ``users`` people m makes ``per_user`` comparisons L, of pairs drawn uniformly with

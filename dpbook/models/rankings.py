@@ -5,12 +5,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpbook import _validation as check
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dpbook._typing import Array, Ints
 
 _BLOCK = 2048  # users sampled together: their places stay in the cache
 _ENUMERATED = 8  # most items whose rankings are listed

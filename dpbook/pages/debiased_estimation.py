@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from dpbook._typing import Array
 from dpbook.lower_bounds import edge_kl, fano_error
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
 from dpbook.simulation import response_errors
 from dpbook.simulation.responses import ResponseErrors
 
-Array = NDArray[np.float64]
 Groups = list[tuple[int, float]]  # how many people share which epsilon
 
 

@@ -12,7 +12,6 @@ from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.data.tables import rows_of
 from dpbook.privacy import Edge
-from dpbook.rankers import Ranker
 
 Array = NDArray[np.float64]
 
@@ -37,7 +36,7 @@ def reference_table() -> NDArray[np.void]:
 
 
 @dataclass(frozen=True)
-class OneShotSpectral(Ranker):
+class OneShotSpectral(StandardNoise):
     """Stationary distribution of the walk from losers to winners, plus Laplace noise.
 
     Notes

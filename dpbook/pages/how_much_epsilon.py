@@ -6,16 +6,20 @@ order. Items are named by their true order, 0 for the best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import permutations
+from math import factorial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbook._typing import Array, Ints
 from dpbook.estimators import pairwise_counts, ranks_from_scores
 from dpbook.models import all_rankings, btl_probabilities, mallows_rankings
-from dpbook.privacy import Edge, Person, WholeRanking, clopper_pearson
+from dpbook.privacy import Edge, ExactLaw, Person, Polynomial, WholeRanking, clopper_pearson
 from dpbook.rankers import (
     ExponentialRanking,
     FlippedAnswers,
@@ -27,8 +31,6 @@ from dpbook.rankers import (
     best_queries,
 )
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Family = Callable[[float], Ints]  # from epsilon to positions, (runs, n), with frozen randomness
 
 GOALS = ("first place", "top set", "whole order")
@@ -226,9 +228,9 @@ def whole_rankings(
 
 
 def reported(ranker: PairResponses, places: Ints, runs: int, rng: np.random.Generator) -> Ints:
-    """Tables of reports, (runs, n, n): `PairResponses.release` of many crowds at once."""
+    """Tables of reports, (runs, n, n): `PairResponses.reports` of many crowds at once."""
     n, people = places.shape[1], len(places) // runs
-    question, uniform = ranker.noise(len(places), rng=rng)
+    question, uniform = ranker.lots(len(places), rng=rng)
     (i, j), law = np.triu_indices(n, 1), ranker.channel
     before = np.take_along_axis(places, i[question], 1) < np.take_along_axis(places, j[question], 1)
     says = np.where(before, uniform >= law[1, 0], uniform < law[0, 1])
@@ -237,3 +239,21 @@ def reported(ranker: PairResponses, places: Ints, runs: int, rng: np.random.Gene
     a, b = i[question], j[question]
     np.add.at(tally, (run, np.where(says, a, b), np.where(says, b, a)), 1)
     return tally
+
+
+def permute_and_flip_law(scores: Mapping[Any, int], steps: int | Fraction = 1) -> ExactLaw:
+    """Permute-and-flip (McKenna and Sheldon 2020): in random order, the first accepted."""
+    one, unit = Polynomial((1,)), Polynomial((0, 1)) ** Fraction(steps).denominator
+    best, n = max(scores.values()), len(scores)
+    weights: dict[Hashable, Polynomial] = dict.fromkeys(scores, Polynomial(()))
+    gaps = {outcome: best - score for outcome, score in scores.items()}
+    for order in permutations(scores):
+        left, failed = sum(gaps.values()), one
+        for outcome in order:
+            left -= gaps[outcome]
+            weights[outcome] += failed * unit**left
+            failed *= unit ** gaps[outcome] - one
+    law = ExactLaw(weights, Fraction(steps).numerator)
+    if law.total != Polynomial((factorial(n),)) * unit ** sum(gaps.values()):
+        raise ArithmeticError("the chances of permute-and-flip do not add up to 1")
+    return law

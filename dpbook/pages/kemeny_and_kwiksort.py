@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize
 
+from dpbook._typing import Array
 from dpbook.estimators import kwiksort_pmf
 from dpbook.models import all_rankings
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 

@@ -12,14 +12,13 @@ from scipy import fft, stats
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.privacy import WholeRanking
 from dpbook.privacy.balls import Ball, root, sqrt
 from dpbook.privacy.balls import exp as exp_of
 from dpbook.privacy.balls import log as log_of
 from dpbook.rankers import PairResponses, best_ratio, report_pmf
 from dpbook.rankers.local_pairs import report_margin
-
-Array = NDArray[np.float64]
 
 
 def asks(

@@ -8,13 +8,10 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from dpbook._typing import Array, Ints
 from dpbook.estimators import ridge_mle
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def inverse_information(theta: Array, met: Array, gamma: float) -> Array:

@@ -8,17 +8,16 @@ from itertools import combinations, permutations, product
 from math import comb, exp, tanh
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.book.ledger.findings import Finding
 from dpbook.estimators import comparisons_pmf, kendall_distance
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses
 from dpbook.rankers.on_demand import GroupAnswers
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Ranking = tuple[int, ...]
 
 THREE = tuple(permutations(range(3)))

@@ -7,11 +7,10 @@ items. Rankings are arrays of positions, 0 best.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import betabinom
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dpbook._typing import Array, Ints
 
 
 def signs_to_ranking(signs: ArrayLike, middle: int, *, convention: str = "words") -> Ints:

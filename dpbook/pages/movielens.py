@@ -8,13 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbook._typing import Array, Ints
 from dpbook.data import load_table
 from dpbook.data.tables import film_titles, rows_of
 
-Counts = NDArray[np.int64]
-Array = NDArray[np.float64]
+Counts = Ints
 
 
 @dataclass(frozen=True)

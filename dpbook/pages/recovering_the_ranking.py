@@ -16,13 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.mechanisms.responses import positive_epsilon
 from dpbook.models import average_win_probabilities, btl_probabilities
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
 from dpbook.simulation import pair_order_error, privacy_schedule, ranking_errors
-
-Array = NDArray[np.float64]
 
 # Nodes on half of the contour, and their distance in standard deviations: the rule errs by about
 # exp(-2 pi / STEP) of the answer.
@@ -166,7 +165,7 @@ def draw_page_20(
 class _Row:
     """Win differences of one item against some worse ones: sums of independent bits."""
 
-    def __init__(self, reported: Array, counts: NDArray[np.int64], i: int, worse: range) -> None:
+    def __init__(self, reported: Array, counts: Ints, i: int, worse: range) -> None:
         n = reported.shape[-1]
         others = np.array([[x for x in range(n) if x not in (i, j)] for j in worse], dtype=int)
         j = np.array(worse)
@@ -254,7 +253,7 @@ def _tails(row: _Row) -> Array:
     return np.asarray(np.where(k < half[:, None], values.real, 0.0).sum(axis=1) / half)
 
 
-def _rows(strengths: Array, eps: Array, counts: NDArray[np.int64]) -> Iterator[_Row]:
+def _rows(strengths: Array, eps: Array, counts: Ints) -> Iterator[_Row]:
     """One row for each item but the last, items sorted from the best."""
     best = np.sort(strengths)[::-1]
     shrink = np.tanh(eps / 2)[:, None, None]

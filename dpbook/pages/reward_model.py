@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit
 
+from dpbook._typing import Array
 from dpbook.estimators._newton import minimise, newton_step, sup
 from dpbook.mechanisms.noise import discrete_laplace_noise
-
-Array = NDArray[np.float64]
 
 BLOCK = 2**20  # numbers, replicates times pairs, held at once
 SHARED = 12  # steps of all fits by one Hessian

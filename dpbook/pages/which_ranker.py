@@ -8,7 +8,6 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, permutations, product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, gammaln, xlogy
 
 from dpbook.lower_bounds import PrivateRule
@@ -18,8 +17,6 @@ from dpbook.privacy.balls import Ball
 from dpbook.privacy.balls import exp as exp_of
 from dpbook.privacy.balls import log as log_of
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Answer = tuple[int, ...]
 
 PLACES = all_rankings(3)

@@ -11,15 +11,14 @@ from math import exp, log
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpbook._typing import Array
 from dpbook.mechanisms import discrete_laplace_pmf
 from dpbook.privacy.balls import Ball
 from dpbook.privacy.balls import exp as exp_of
 from dpbook.rank import Answers
 from dpbook.rank.rank import sensitivity_of, statistic_of
 
-Array = NDArray[np.float64]
 Bundle = tuple[tuple[int, int], ...]
 
 ITEMS = ("coffee", "tea", "juice", "cocoa", "mate", "water")  # the best first

@@ -10,20 +10,17 @@ from dpbook.privacy.accounting import (
 )
 from dpbook.privacy.audit import audit_sampler, clopper_pearson
 from dpbook.privacy.exact import (
-    AllEpsilonReport,
     ExactLaw,
     Polynomial,
     as_fraction,
-    discrete_laplace_law,
+    certify_mechanism,
     exponential_law,
     joint_law,
     noisy_counts_law,
-    permute_and_flip_law,
     randomized_response_law,
 )
-from dpbook.privacy.laws import ranking_law, sets_of, top_k_law
+from dpbook.privacy.laws import ranking_pmf, sets_of, top_k_pmf
 from dpbook.privacy.loss import (
-    MechanismReport,
     check_mechanism,
     discrete_laplace_profile,
     hockey_stick,
@@ -31,29 +28,24 @@ from dpbook.privacy.loss import (
     privacy_loss,
 )
 from dpbook.privacy.neighbours import edge_datasets, edge_neighbours, outcome_counts, sensitivity
-from dpbook.privacy.own import RankerReport, check_ranker
-from dpbook.privacy.record import NoiseCall, PlayReport, record_play
+from dpbook.privacy.own import check_ranker
+from dpbook.privacy.record import record_play
 from dpbook.privacy.units import Edge, Person, WholeRanking
 
 __all__ = [
-    "AllEpsilonReport",
     "Edge",
     "ExactLaw",
-    "MechanismReport",
-    "NoiseCall",
     "Person",
-    "PlayReport",
     "Polynomial",
-    "RankerReport",
     "WholeRanking",
     "as_fraction",
     "audit_sampler",
+    "certify_mechanism",
     "check_mechanism",
     "check_ranker",
     "clopper_pearson",
     "composed_response_delta",
     "composed_response_epsilon",
-    "discrete_laplace_law",
     "discrete_laplace_profile",
     "edge_datasets",
     "edge_neighbours",
@@ -63,13 +55,12 @@ __all__ = [
     "laplace_profile",
     "noisy_counts_law",
     "outcome_counts",
-    "permute_and_flip_law",
     "person_epsilon",
     "privacy_loss",
     "randomized_response_law",
-    "ranking_law",
+    "ranking_pmf",
     "record_play",
     "sensitivity",
     "sets_of",
-    "top_k_law",
+    "top_k_pmf",
 ]

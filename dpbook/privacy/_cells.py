@@ -10,7 +10,8 @@ from math import ceil, exp, factorial
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dpbook._typing import Array, Ints
+
 Steps = tuple[Array, Iterator[Array], Array]  # left tail, one step for each cell, right tail
 
 # Gauss-Legendre nodes per cell of width at most one scale: tests/test_laws.py bounds the error.
@@ -83,7 +84,7 @@ def geometric_nodes(values: Array, b: float) -> tuple[Array, Array, Array, Array
 # Arrays here have the orders of the items, lowest first, as their last axis.
 
 
-def laplace_steps(values: Array, b: float, orders: NDArray[np.int64]) -> Steps:
+def laplace_steps(values: Array, b: float, orders: Ints) -> Steps:
     """Left tail, steps through the cells and right tail of the ranking law, Laplace noise."""
     z = values / b
     n, low, high = z.size, z.min(), z.max()
@@ -101,7 +102,7 @@ def laplace_steps(values: Array, b: float, orders: NDArray[np.int64]) -> Steps:
     return left, (step(float(a), float(c)) for a, c in pairwise(_edges(z))), right
 
 
-def geometric_steps(values: Array, b: float, orders: NDArray[np.int64]) -> Steps:
+def geometric_steps(values: Array, b: float, orders: Ints) -> Steps:
     """As `laplace_steps`, for discrete Laplace noise."""
     low, high = values.min(), values.max()
     fractions = _inverse_factorials(values.size)

@@ -8,12 +8,11 @@ independent and add up. For answers at unequal parameters use a library such as 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.privacy.loss import profile_of_loss
-
-Array = NDArray[np.float64]
 
 
 def person_epsilon(epsilon_each: float, count: int) -> float:

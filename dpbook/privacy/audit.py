@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.privacy.loss import check_chances
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class SamplerAudit:
     """Outcome of `audit_sampler`."""
 
     passed: bool  # every exact probability lies in its simultaneous interval
-    outliers: NDArray[np.int64]  # outcomes whose exact probability lies outside
+    outliers: Ints  # outcomes whose exact probability lies outside
 
 
 def clopper_pearson(

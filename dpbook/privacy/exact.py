@@ -13,9 +13,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from itertools import groupby, permutations, product
-from math import exp, factorial, inf, log, prod
+from itertools import groupby, product
+from math import exp, inf, log, prod
 from typing import Any
+
+import numpy as np
 
 from dpbook import _validation as check
 
@@ -32,12 +34,12 @@ class Polynomial:
     coefficients: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        kept = list(self.coefficients)
-        if not all(isinstance(c, int) for c in kept):
+        entries = list(self.coefficients)
+        if not all(isinstance(c, int) for c in entries):
             raise ValueError(f"coefficients = {self.coefficients!r}: allowed are whole numbers")
-        while kept and kept[-1] == 0:
-            kept.pop()
-        object.__setattr__(self, "coefficients", tuple(kept))
+        while entries and entries[-1] == 0:
+            entries.pop()
+        object.__setattr__(self, "coefficients", tuple(entries))
 
     def __add__(self, other: Polynomial) -> Polynomial:
         short, long = sorted((self.coefficients, other.coefficients), key=len)
@@ -113,7 +115,7 @@ class ExactLaw:
 
 @dataclass(frozen=True)
 class AllEpsilonReport:
-    """What `check_mechanism` found for all epsilon at once, over the listed pairs.
+    """What `certify_mechanism` found, over the listed pairs.
 
     Where it is not ``proved``, the inequality fails for the epsilon in ``where`` (nats, the upper
     end may be infinite; the longest interval, if there are several), at this pair and outcome, and
@@ -164,24 +166,6 @@ def randomized_response_law(truth: Sequence[int], steps: Steps = 1) -> ExactLaw:
     return exponential_law(scores, steps)
 
 
-def permute_and_flip_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
-    """Permute-and-flip (McKenna and Sheldon 2020): in random order, the first accepted."""
-    unit, power = _unit(steps)
-    best, n = max(scores.values()), len(scores)
-    weights = dict.fromkeys(scores, Polynomial(()))
-    gaps = {outcome: best - score for outcome, score in scores.items()}
-    for order in permutations(scores):
-        left, failed = sum(gaps.values()), one
-        for outcome in order:
-            left -= gaps[outcome]
-            weights[outcome] += failed * unit**left
-            failed *= unit ** gaps[outcome] - one
-    law = ExactLaw(weights, power)
-    if law.total != Polynomial((factorial(n),)) * unit ** sum(gaps.values()):
-        raise ArithmeticError("the chances of permute-and-flip do not add up to 1")
-    return law
-
-
 def discrete_laplace_law(value: int, low: int, high: int, steps: Steps = 1) -> ExactLaw:
     """A count plus discrete Laplace noise of scale steps/epsilon, clipped to low..high.
 
@@ -227,10 +211,33 @@ def _unit(steps: Steps) -> tuple[Polynomial, int]:
     return t**steps.denominator, steps.numerator
 
 
-def compare_laws(
-    law_of: Callable[[Any], ExactLaw], pairs: Iterable[tuple[Any, Any]]
+def remembered(mechanism: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The mechanism, asked only once for the law of a data set that can be a key."""
+    memory: dict[Hashable, Any] = {}
+
+    def law_of(dataset: Any) -> Any:
+        array = isinstance(dataset, np.ndarray)
+        key = (dataset.shape, dataset.dtype.str, dataset.tobytes()) if array else dataset
+        try:
+            known = key in memory
+        except TypeError:  # it cannot be a key
+            return mechanism(dataset)
+        if not known:
+            memory[key] = mechanism(dataset)
+        return memory[key]
+
+    return law_of
+
+
+def certify_mechanism(
+    mechanism: Callable[[Any], ExactLaw], pairs: Iterable[tuple[Any, Any]]
 ) -> AllEpsilonReport:
-    """Whether P_x(o) <= t^steps P_y(o) for every epsilon, in both directions of every pair."""
+    """Whether a finite mechanism is epsilon-private for every epsilon at once, with a certificate.
+
+    As `check_mechanism`, of laws that are an `ExactLaw` each: whether P_x(o) <= t^steps P_y(o), in
+    both directions of every pair.
+    """
+    law_of = remembered(mechanism)
     both = [way for x, y in pairs for way in ((x, y), (y, x))]
     if not both:
         raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
@@ -249,8 +256,8 @@ def compare_laws(
     kind: dict[Polynomial, int] = {}
     weights, totals = {}, {}
     for k, law in laws.items():
-        listed_weights = (law.weights.get(outcome, empty) for outcome in outcomes)
-        weights[k] = [kind.setdefault(weight, len(kind)) for weight in listed_weights]
+        weights_of = (law.weights.get(outcome, empty) for outcome in outcomes)
+        weights[k] = [kind.setdefault(weight, len(kind)) for weight in weights_of]
         totals[k] = kind.setdefault(law.total, len(kind))
     polynomials = list(kind)
     memory: dict[tuple[int, ...], tuple[int, Polynomial, set[int], float]] = {}
@@ -263,10 +270,10 @@ def compare_laws(
         moved = (factor * q * p_total - p * q_total).shifted()
         if moved not in signs:
             signs[moved], number[moved] = _signs(moved.coefficients, stop=True), len(number)
-        found, loss = {sign for _, _, sign in signs[moved]}, inf
-        if -1 in found and q != empty:
+        present, loss = {sign for _, _, sign in signs[moved]}, inf
+        if -1 in present and q != empty:
             loss = log(p.at(at_one) / q.at(at_one)) - log(p_total.at(at_one) / q_total.at(at_one))
-        return number[moved], moved, found, loss
+        return number[moved], moved, present, loss
 
     worst, violations = None, 0
     place: dict[tuple[int, ...], int] = {}  # of the same laws one is listed, and a pair once
@@ -279,15 +286,15 @@ def compare_laws(
             key = (p, totals[x], q, totals[y])
             if key not in memory:
                 memory[key] = decide(key)
-            at, moved, found, loss = memory[key]
+            at, moved, present, loss = memory[key]
             row.append(at)
-            if -1 in found:
+            if -1 in present:
                 violations += 1
                 if worst is None or loss > worst[0]:
                     worst = (loss, way, outcome, moved)
-            elif 0 in found:
-                words = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
-                raise ValueError(f"{words}, which is not decided: allowed are strict inequalities")
+            elif 0 in present:
+                case = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
+                raise ValueError(f"{case}, which is not decided: allowed are strict inequalities")
         first, second = (place.setdefault(tuple(weights[k]), len(place)) for k in (x, y))
         which[first, second] = row
     cases = len(both) * len(outcomes)

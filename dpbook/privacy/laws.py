@@ -12,14 +12,13 @@ from itertools import combinations
 from math import comb, exp, log1p
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy import _cells
 from dpbook.privacy._cells import NODES, TAIL_SCALES
-
-Array = NDArray[np.float64]
 
 MAX_ITEMS_RANKING = 7
 MAX_SETS = 5000
@@ -29,14 +28,14 @@ CLOSE = "a scale that cuts the line between the scores into fewer cells"
 _SMALLEST = 1e-290
 
 
-def sets_of(n_items: int, k: int) -> NDArray[np.int64]:
-    """All k-subsets of the items, (C(n, k), k), in lexicographic order, that of `top_k_law`."""
+def sets_of(n_items: int, k: int) -> Ints:
+    """All k-subsets of the items, (C(n, k), k), in lexicographic order, that of `top_k_pmf`."""
     n = check.integer("n_items", n_items, 2)
     k = check.integer("k", k, 1, n - 1)
     return np.array(list(combinations(range(n), k)), dtype=np.int64)
 
 
-def top_k_law(
+def top_k_pmf(
     scores: ArrayLike, k: int, *, scale: float, noise: str = "laplace", underflow: str = "raise"
 ) -> Array:
     """Exact law of the k items with the largest noisy scores, (C(n, k),), as `sets_of` lists them.
@@ -73,16 +72,16 @@ def top_k_law(
     return np.asarray(law)
 
 
-def ranking_law(
+def ranking_pmf(
     scores: ArrayLike, *, scale: float, noise: str = "laplace", underflow: str = "raise"
 ) -> Array:
     """Exact law of the ranking of 2 to 7 noisy scores, over `dpbook.models.all_rankings`.
 
-    Closed form: products and sums of positive terms. Parameters and error as for `top_k_law`.
+    Closed form: products and sums of positive terms. Parameters and error as for `top_k_pmf`.
 
     Examples
     --------
-    >>> ranking_law([2, 1, 0], scale=1.0).round(3)  # wins of three items; over all_rankings(3)
+    >>> ranking_pmf([2, 1, 0], scale=1.0).round(3)  # wins of three items; over all_rankings(3)
     array([0.478, 0.193, 0.193, 0.053, 0.053, 0.03 ])
     """
     values, b, cells = _arguments(scores, scale, noise, underflow)

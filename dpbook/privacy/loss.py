@@ -6,15 +6,15 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
-from dpbook.privacy.exact import AllEpsilonReport, ExactLaw, compare_laws
+from dpbook._typing import Array
+from dpbook.privacy.exact import remembered
 
-Array = NDArray[np.float64]
 Law = ArrayLike | Mapping[Hashable, float]
 
 # Up to this many scales the quadrature of `laplace_profile` keeps its stated error.
@@ -59,32 +59,13 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
     return np.asarray(np.maximum(*(np.maximum(e, 0).sum(axis=-1) for e in excess)))
 
 
-@overload
 def check_mechanism(
     mechanism: Callable[[Any], Law],
     pairs: Iterable[tuple[Any, Any]],
     *,
     epsilon: float | None = None,
     delta: float = 0.0,
-) -> MechanismReport: ...
-
-
-@overload
-def check_mechanism(
-    mechanism: Callable[[Any], ExactLaw],
-    pairs: Iterable[tuple[Any, Any]],
-    *,
-    epsilon: Literal["all"],
-) -> AllEpsilonReport: ...
-
-
-def check_mechanism(
-    mechanism: Callable[[Any], Any],
-    pairs: Iterable[tuple[Any, Any]],
-    *,
-    epsilon: float | str | None = None,
-    delta: float = 0.0,
-) -> MechanismReport | AllEpsilonReport:
+) -> MechanismReport:
     """Exact privacy of a finite mechanism, by comparing its laws on all pairs of neighbours.
 
     Parameters
@@ -96,8 +77,7 @@ def check_mechanism(
         All pairs of neighbours; an array of shape (pairs, 2, ...) will do.
     epsilon, delta : float
         With an epsilon, the smallest delta at it is found too. ``private`` compares with both, with
-        1e-12 to spare for the rounding of a log-ratio. With ``"all"`` the laws are an `ExactLaw`
-        each, and the report says whether they are epsilon-private for every epsilon at once.
+        1e-12 to spare for the rounding of a log-ratio; `certify_mechanism` is for all epsilon.
 
     Examples
     --------
@@ -106,23 +86,7 @@ def check_mechanism(
     1.0986
     """
     check.probability("delta", delta, one=False)
-    memory: dict[Hashable, Any] = {}
-
-    def law_of(dataset: Any) -> Any:
-        array = isinstance(dataset, np.ndarray)
-        key = (dataset.shape, dataset.dtype.str, dataset.tobytes()) if array else dataset
-        try:
-            known = key in memory
-        except TypeError:  # it cannot be a key
-            return mechanism(dataset)
-        if not known:
-            memory[key] = mechanism(dataset)
-        return memory[key]
-
-    if isinstance(epsilon, str):
-        if epsilon != "all" or delta:
-            raise ValueError(f"epsilon = {epsilon!r}: allowed is a number, or 'all' with delta 0")
-        return compare_laws(law_of, pairs)
+    law_of = remembered(mechanism)
     worst: MechanismReport | None = None
     largest_delta = 0.0
     for x, y in pairs:

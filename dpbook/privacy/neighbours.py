@@ -14,11 +14,10 @@ from math import comb, prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
-
-Ints = NDArray[np.int64]
+from dpbook._typing import Ints
 
 NORMS = {"l1": 1, "l2": 2, "linf": np.inf}
 MOST_BUNDLES = 100_000

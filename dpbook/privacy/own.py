@@ -13,11 +13,10 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
+from dpbook._typing import Array
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.loss import Law, check_chances, check_mechanism
 from dpbook.privacy.units import Unit
-
-Array = NDArray[np.float64]
 
 MOST_ITEMS = 5
 NODES = 16  # Gauss-Legendre nodes in a cell
@@ -91,11 +90,11 @@ def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) ->
     if not 2 <= n <= MOST_ITEMS:
         raise ValueError(f"unit has {n} items: allowed are 2 to {MOST_ITEMS}")
     law = _law_of(mechanism, n)
-    found = check_mechanism(law, _neighbours(unit))
-    x, y = found.pair
-    chances = _chance(law(x), found.outcome), _chance(law(y), found.outcome)
-    words = _words(found.outcome, np.asarray(law(x)).size, n)
-    return RankerReport(found.loss, (x, y), words, chances, unit, epsilon)
+    worst = check_mechanism(law, _neighbours(unit))
+    x, y = worst.pair
+    chances = _chance(law(x), worst.outcome), _chance(law(y), worst.outcome)
+    outcome = _words(worst.outcome, np.asarray(law(x)).size, n)
+    return RankerReport(worst.loss, (x, y), outcome, chances, unit, epsilon)
 
 
 def _neighbours(unit: Unit) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -114,7 +113,7 @@ def _neighbours(unit: Unit) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
 def _law_of(mechanism: Any, n: int) -> Callable[[Any], Law]:
     """The mechanism as a function from data to a law that has been looked at."""
     if all(hasattr(mechanism, name) for name in ("pdf", "cdf", "ppf", "isf")):
-        noisy = lru_cache(maxsize=None)(lambda counts: _sorted_law(counts, mechanism))
+        noisy = lru_cache(maxsize=None)(lambda counts: _sorted_pmf(counts, mechanism))
         return lambda counts: noisy(tuple(_counts(counts).tolist()))
     if not callable(mechanism):
         raise ValueError(
@@ -123,12 +122,12 @@ def _law_of(mechanism: Any, n: int) -> Callable[[Any], Law]:
         )
 
     def law(data: Any) -> Law:
-        given = mechanism(data)
-        what = f"mechanism, for {np.asarray(data).tolist()}, returned {given!r:.80}"
+        answer = mechanism(data)
+        what = f"mechanism, for {np.asarray(data).tolist()}, returned {answer!r:.80}"
         allowed = f"{factorial(n)} probabilities in the order of all_rankings({n})"
         allowed += f", or {n} of the first item, or a mapping from outcome to probability"
-        named = isinstance(given, Mapping)
-        values = np.asarray(list(given.values()) if named else given)
+        named = isinstance(answer, Mapping)
+        values = np.asarray(list(answer.values()) if named else answer)
         fit = values.ndim == 1 and (named or values.size in (factorial(n), n))
         if not fit or values.dtype.kind not in "fiu":
             rare = "a draw shows nothing of what is drawn too rarely"
@@ -137,7 +136,7 @@ def _law_of(mechanism: Any, n: int) -> Callable[[Any], Law]:
             check_chances("the law", values.astype(float))
         except ValueError as error:
             raise ValueError(f"{what}: {error}; {allowed}") from None
-        return given
+        return answer
 
     return law
 
@@ -146,7 +145,7 @@ def _counts(data: NDArray[Any]) -> NDArray[Any]:
     return data if data.ndim == 1 else data.sum(axis=1)
 
 
-def _sorted_law(counts: tuple[float, ...], noise: Any) -> Array:
+def _sorted_pmf(counts: tuple[float, ...], noise: Any) -> Array:
     """Law of the ranking of counts plus noise; refused if it is not certain."""
     coarse, fine = (_quadrature(np.array(counts), noise, cells) for cells in (1, 2))
     if fine.min() < _RAREST:

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbook import _validation as check
-
-Array = NDArray[np.float64]
+from dpbook._typing import Array
 
 _NAMES = {"binomial": ("n", "p", "size"), "standard_normal": ("size",)}
 _NAMES |= dict.fromkeys(("laplace", "normal"), ("loc", "scale", "size"))

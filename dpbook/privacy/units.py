@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Ints
 from dpbook.data import Comparisons
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.neighbours import (
@@ -29,7 +30,6 @@ from dpbook.privacy.neighbours import (
     sumset,
 )
 
-Ints = NDArray[np.int64]
 Data = Comparisons | ArrayLike
 
 DESIGNS = ("with_replacement", "each_pair_once", "each_pair_or_skip", "ranking")
@@ -252,11 +252,11 @@ class WholeRanking:
                 yield from ((base + ahead[0], base + other) for other in ahead[1:])
 
     def check(self, data: Data) -> None:
-        """Refuse data that are not so many rankings, as far as they show it."""
+        """Refuse data that are not so many rankings, or one fewer, as far as they show it."""
         _same_items(self.n_items, data)
         if isinstance(data, Comparisons) and data.user is not None:
             _check_answers(data, data.user, "ranking")
-        _check_even(data, self.users)
+        _check_even(data, self.users, fewer=self.relation == "add_remove")
 
 
 Unit = Edge | Person | WholeRanking
@@ -277,11 +277,13 @@ def _same_items(n_items: int, data: Data) -> None:
         raise ValueError(f"data has {n} items: allowed are the {n_items} items of the unit")
 
 
-def _check_even(data: Data, users: int | None, otherwise: str = "") -> None:
+def _check_even(data: Data, users: int | None, otherwise: str = "", *, fewer: bool = False) -> None:
     """Refuse data in which not everybody has answered every pair."""
     wins = data.win_matrix() if isinstance(data, Comparisons) else np.asarray(data)
     answers = (wins + np.swapaxes(wins, -1, -2))[..., ~np.eye(wins.shape[-1], dtype=bool)]
-    off = np.abs(answers - (answers[..., :1] if users is None else users))
+    first = answers[..., :1]
+    wanted = first if users is None else users - (fewer & (first < users - 0.5))
+    off = np.abs(answers - wanted)
     uneven = (off > 4 * np.finfo(float).eps * answers).any(axis=-1)  # shares times people round
     if uneven.any():
         least, most = answers[uneven][0].min(), answers[uneven][0].max()

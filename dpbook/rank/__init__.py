@@ -5,7 +5,8 @@ noise is drawn in whole numbers from the bits of the operating system, and its s
 The command ``dpbook rank`` is this package on the command line.
 """
 
-from dpbook.rank.rank import Release, rank_privately
+from dpbook.rank.rank import rank_privately
 from dpbook.rank.reading import Answers, BadFile, read_answers
+from dpbook.rank.release import Release
 
 __all__ = ["Answers", "BadFile", "Release", "rank_privately", "read_answers"]

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpbook.rank.rank import STATISTICS, exact_epsilon, out_files, rank_privately
+from dpbook.rank.rank import exact_epsilon, rank_privately
 from dpbook.rank.reading import MOST_BYTES, Answers, BadFile, read_answers
+from dpbook.rank.release import STATISTICS, out_files
 
 _ABOUT = """Rank items by the answers of real people under differential privacy.
 

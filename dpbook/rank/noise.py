@@ -13,9 +13,9 @@ from math import exp, expm1, inf, nextafter
 from os import urandom
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from dpbook._typing import Ints
+
 Below = Callable[[int], int]
 
 

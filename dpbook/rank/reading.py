@@ -21,7 +21,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from dpbook._typing import Ints
 
 MOST_ITEMS = 10_000
 MOST_ANSWERS = 50_000_000

@@ -6,10 +6,9 @@ and never for a release.
 """
 
 from dpbook.estimators.debiased import debiased_mle
-from dpbook.rankers.base import Ranker
-from dpbook.rankers.counts import NoisyCounts
+from dpbook.rankers.base import Ranker, StandardNoise
+from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
-from dpbook.rankers.footrule import PrivateFootrule
 from dpbook.rankers.local_pairs import (
     Hypercube,
     PairResponses,
@@ -20,12 +19,13 @@ from dpbook.rankers.local_pairs import (
 )
 from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
-from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs
+from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs, PrivateFootrule
 from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
 
 __all__ = [
     "AnswersOnDemand",
     "CappedKwikSort",
+    "DiscreteCounts",
     "ExponentialRanking",
     "FlippedAnswers",
     "Hypercube",
@@ -37,6 +37,7 @@ __all__ = [
     "PerturbedMle",
     "PrivateFootrule",
     "Ranker",
+    "StandardNoise",
     "best_queries",
     "best_ratio",
     "debiased_mle",

@@ -17,9 +17,10 @@ array([0.478, 0.193, 0.193, 0.053, 0.053, 0.03 ])
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from math import exp, inf, log
+from math import comb, exp, inf, log, prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,11 +28,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators import ranks_from_scores
 from dpbook.privacy.units import Unit
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Size = int | tuple[int, ...]
 
 
@@ -60,18 +60,11 @@ class Ranker(ABC):
         if self.scale != 0:
             check.noise_scale(self.scale)
 
+    private: ClassVar[Callable[..., Any]]  # of epsilon and the unit: the least noise that will do
+
     @abstractmethod
-    def release(self, data: Any, noise: Any) -> Any:
-        """What is published, from the data and from standard noise drawn by `noise`."""
-
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
-        """Standard noise for so many releases, shape (size..., n): the scale is not in it."""
-        check.generator(rng)
-        shape = self._noise_shape(size)
-        return rng.standard_normal(shape) if self.gaussian else rng.laplace(size=shape)
-
-    def _noise_shape(self, size: Size) -> tuple[int, ...]:
-        return *check.shape("size", size), self.unit.n_items
+    def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:
+        """Independent releases, of the shape of ``size`` before that of one."""
 
     def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
         """Positions read off releases, shape (..., n): a post-processing, it spends nothing."""
@@ -81,17 +74,13 @@ class Ranker(ABC):
         """Independent rankings, positions of shape (size..., n); ties as `rank` breaks them."""
         return self.rank(self.publish(data, size, rng=rng), rng=rng)
 
-    def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:
-        """Independent releases, each with noise of its own; of tables in a stack as its shape."""
-        return self.release(data, self._own_noise(data, size, rng))
-
-    def _own_noise(self, data: Any, size: Size, rng: Any) -> Any:
-        """Noise for `publish`: of a stack of tables no two share it."""
-        stack, noise = np.shape(data)[:-2], self.noise(size, rng=rng)
-        if stack and check.shape("size", size)[-len(stack) :] != stack:
-            told = f"size = {size!r} with data of shape {np.shape(data)}"
-            raise ValueError(f"{told}: allowed is (..., *{stack}), noise for each table")
-        return noise
+    def _sides(self, data: Any, size: Size) -> tuple[int, ...]:
+        """The shape of independent releases: of a stack of tables no two share their noise."""
+        stack, sides = np.shape(data)[:-2], check.shape("size", size)
+        if stack and sides[-len(stack) :] != stack:
+            where = f"size = {size!r} with data of shape {np.shape(data)}"
+            raise ValueError(f"{where}: allowed is (..., *{stack}), noise for each table")
+        return sides
 
     def pmf(self, data: Any) -> Array:
         """Exact law of the ranking over ``all_rankings(n)``, shape (n!,)."""
@@ -132,6 +121,33 @@ class Ranker(ABC):
             high += log(2)
         root = brentq(excess, low, high, xtol=1e-14, rtol=1e-14) if low < high else low
         return replace(self, scale=exp(root))
+
+
+@dataclass(frozen=True)
+class StandardNoise(Ranker):
+    """A ranker that adds its scale times standard noise to a statistic.
+
+    The noise can be drawn beforehand: shared by rankers, kept, or halved.
+    """
+
+    @abstractmethod
+    def release(self, data: Any, noise: Any) -> Any:
+        """What is published, from the data and from standard noise drawn by `noise`."""
+
+    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
+        """Standard noise for so many releases, of the shape (size..., *statistic)."""
+        n, sides = self.unit.n_items, check.shape("size", size)
+        one = {"counts": (n,), "leads": (comb(n, 2),), "places": (n, n - 1)}[self.statistic]
+        many = prod(sides) * prod(one)
+        check.fits("size", size, many, f"2**28 numbers, {prod(one)} for each release")
+        shape = *sides, *one
+        check.generator(rng)
+        return rng.standard_normal(shape) if self.gaussian else rng.laplace(size=shape)
+
+    def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:
+        """Independent releases, each with noise of its own; of tables in a stack as its shape."""
+        self._sides(data, size)
+        return self.release(data, self.noise(size, rng=rng))
 
 
 @cache

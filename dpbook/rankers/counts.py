@@ -3,42 +3,69 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.data import Comparisons
 from dpbook.estimators import ranks_from_scores, win_counts
 from dpbook.mechanisms import discrete_laplace_pmf, laplace_logpdf
 from dpbook.mechanisms.noise import discrete_laplace_noise
-from dpbook.privacy.laws import ranking_law
+from dpbook.privacy.laws import ranking_pmf
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Edge, Person, Unit
-from dpbook.rankers.base import Array, Ints, Ranker, Size
+from dpbook.rankers.base import Ranker, Size, StandardNoise
 
 Data = Comparisons | ArrayLike
 
 
 @dataclass(frozen=True)
-class NoisyCounts(Ranker):
-    """Win counts plus independent noise; the items are ranked by the result.
+class CountRanker(Ranker):
+    """Items ranked by their win counts with independent noise."""
+
+    law: ClassVar[str]  # of the noise
+    step: ClassVar[float]  # what counts are multiples of
+
+    @classmethod
+    def private(cls, epsilon: float, unit: Unit) -> Self:
+        """The least noise that is epsilon-DP: the l1-sensitivity over epsilon."""
+        return cls(unit, unit.l1("counts") / check.epsilon(epsilon))
+
+    def pmf(self, data: Data) -> Array:
+        """Exact law of the ranking of up to 7 items, over ``all_rankings(n)``."""
+        return self._pmf(self._counts(data))
+
+    def _counts(self, data: Data) -> NDArray[Any]:
+        """Win counts of data that keep what the unit promises."""
+        if not isinstance(data, Comparisons):
+            data = check.win_tables("data", data, unit=self.step)
+        self.unit.check(data)
+        return win_counts(data)
+
+    def _pmf(self, counts: ArrayLike) -> Array:
+        return ranking_pmf(counts, scale=self.scale, noise=self.law)
+
+    def _ranking_loss(self) -> tuple[float, float]:
+        return (check_mechanism(self._pmf, self.unit.neighbours("counts")).loss,) * 2
+
+
+@dataclass(frozen=True)
+class NoisyCounts(CountRanker, StandardNoise):
+    """Win counts plus independent Laplace noise; the items are ranked by the result.
 
     Attributes
     ----------
     scale : float
         Of the noise on each count, in wins.
-    discrete : bool
-        Discrete Laplace noise, on whole counts; ties are then broken uniformly at random.
 
     Notes
     -----
     CCW25, Algorithms 2 and 3. **Privacy.** At the scale of `private`, (epsilon, 0)-DP and no less
     for the noisy counts; a ranking or a top-k set read off them loses less (`loss`).
-    Idealised sampler (floating point): for study, unsafe for a release. With discrete noise:
-    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
-    generator can be repeated.
+    Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples
     --------
@@ -48,12 +75,7 @@ class NoisyCounts(Ranker):
     (1.0, 1.0)
     """
 
-    discrete: bool = False
-
-    @classmethod
-    def private(cls, epsilon: float, unit: Unit, *, discrete: bool = False) -> Self:
-        """The least noise that is epsilon-DP: the l1-sensitivity over epsilon."""
-        return cls(unit, unit.l1("counts") / check.epsilon(epsilon), discrete)
+    law, step = "laplace", 0.5
 
     @classmethod
     def printed(cls, epsilon: float, unit: Edge | Person) -> Self:
@@ -63,48 +85,52 @@ class NoisyCounts(Ranker):
         moved = 2 if isinstance(unit, Edge) else unit.comparisons
         return cls(unit, moved / check.epsilon(epsilon))
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
-        """Noise for `release`, shape (size..., n): standard, or at this scale if discrete."""
-        if not self.discrete:
-            return super().noise(size, rng=rng)
-        return discrete_laplace_noise(self.scale, self._noise_shape(size), rng=rng)
-
-    def release(self, data: Data, noise: ArrayLike) -> NDArray[Any]:
+    def release(self, data: Data, noise: ArrayLike) -> Array:
         """Noisy counts, (..., n), of comparisons or tables (..., n, n); with ties as halves."""
-        if not isinstance(data, Comparisons):
-            data = check.win_tables("data", data, unit=1 if self.discrete else 0.5)
-        self.unit.check(data)
-        return self.perturb(win_counts(data), noise)
+        return self.perturb(self._counts(data), noise)
 
-    def perturb(self, counts: ArrayLike, noise: ArrayLike) -> NDArray[Any]:
+    def perturb(self, counts: ArrayLike, noise: ArrayLike) -> Array:
         """The release from the win counts alone, shape (..., n); the caller checks the data."""
         wins, drawn, n = np.asarray(counts), np.asarray(noise), self.unit.n_items
         for name, array in (("counts", wins), ("noise", drawn)):
             if array.shape[-1:] != (n,):
                 raise ValueError(f"{name} of shape {array.shape}: allowed is (..., {n})")
-        return wins + (drawn if self.discrete else self.scale * drawn)
-
-    def rank(self, released: ArrayLike, *, rng: np.random.Generator) -> Ints:
-        """Positions, shape (..., n); only integers tie."""
-        return ranks_from_scores(released, rng=rng if self.discrete else None)
-
-    def pmf(self, data: Data) -> Array:
-        """Exact law of the ranking of up to 7 items, over ``all_rankings(n)``."""
-        return self._law(win_counts(data))
+        return np.asarray(wins + self.scale * drawn)
 
     def logpdf(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """Log-density, or log-probability, of noisy counts given the counts; shape (...)."""
+        """Log-density of noisy counts given the counts; shape (...)."""
         x = check.finite_array("released", released) - check.finite_array("counts", counts)
-        if not self.discrete:
-            return np.asarray(laplace_logpdf(x, self.scale).sum(axis=-1))
+        return np.asarray(laplace_logpdf(x, self.scale).sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class DiscreteCounts(CountRanker):
+    """Win counts plus discrete Laplace noise, whole numbers; ties are broken at random.
+
+    Its noise is no multiple of a standard one: only `publish` draws it.
+
+    Notes
+    -----
+    **Privacy.** As for `NoisyCounts`.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
+    """
+
+    law, step = "discrete_laplace", 1.0
+
+    def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
+        """Noisy counts of a table, or of a stack as its shape: whole numbers, (size..., n)."""
+        wins, shape = self._counts(data), (*self._sides(data, size), self.unit.n_items)
+        return np.asarray(wins + discrete_laplace_noise(self.scale, shape, rng=rng))
+
+    def rank(self, released: ArrayLike, *, rng: np.random.Generator) -> Ints:
+        """Positions, shape (..., n)."""
+        return ranks_from_scores(released, rng=rng)
+
+    def logpdf(self, released: ArrayLike, counts: ArrayLike) -> Array:
+        """Log-probability of noisy counts given the counts; shape (...)."""
+        x = check.finite_array("released", released) - check.finite_array("counts", counts)
         if not np.array_equal(x, np.rint(x)):
-            raise ValueError("released holds a fraction: allowed are integers with discrete noise")
+            raise ValueError("released holds a fraction: allowed are integers")
         at_zero = np.log(discrete_laplace_pmf(0, self.scale))  # elsewhere it may underflow
         return np.asarray((at_zero - np.abs(x) / self.scale).sum(axis=-1))
-
-    def _law(self, counts: ArrayLike) -> Array:
-        noise = "discrete_laplace" if self.discrete else "laplace"
-        return ranking_law(counts, scale=self.scale, noise=noise)
-
-    def _ranking_loss(self) -> tuple[float, float]:
-        return (check_mechanism(self._law, self.unit.neighbours("counts")).loss,) * 2

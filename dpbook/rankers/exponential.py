@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators.kemeny import MAX_LISTED, ranking_costs
-from dpbook.mechanisms.selection import exponential_pmf
+from dpbook.mechanisms import exponential_pmf
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Size
+from dpbook.rankers.base import Size
 from dpbook.rankers.pairs import OfRankings
 
 MAX_ITEMS = 16  # time and memory grow as n 2^n
@@ -52,14 +53,11 @@ class ExponentialRanking(OfRankings):
         """The least scale that is epsilon-DP for any number of people."""
         return cls(unit, unit.l1("leads") / check.epsilon(epsilon))
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Uniform numbers, one for each place of each draw, shape (size..., n)."""
-        return check.generator(rng).random((*check.shape("size", size), self.unit.n_items))
-
-    def release(self, data: ArrayLike, noise: ArrayLike) -> Ints:
-        """The rankings drawn from one table (n, n), positions (..., n), for up to 16 items."""
+    def publish(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> Ints:
+        """The rankings drawn from one table (n, n), positions (size..., n), for up to 16 items."""
         first, _, _ = self._sets(self._counts(data, whole=True))
-        uniform = np.asarray(noise, dtype=float).reshape(-1, self.unit.n_items)
+        shape = *self._sides(data, size), self.unit.n_items
+        uniform = check.generator(rng).random(shape).reshape(-1, shape[-1])
         left = np.full(len(uniform), len(first) - 1)
         positions = np.empty(uniform.shape, dtype=np.int64)
         for place, drawn in enumerate(uniform.T):
@@ -67,7 +65,7 @@ class ExponentialRanking(OfRankings):
             item = np.argmax(drawn[:, None] * reached[:, -1:] < reached, axis=1)
             positions[np.arange(len(left)), item] = place
             left ^= 1 << item
-        return positions.reshape(np.shape(noise))
+        return positions.reshape(shape)
 
     def rank(self, released: Ints, *, rng: np.random.Generator) -> Ints:
         """What is released is a ranking."""

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
-from dpbook.estimators import kemeny_ranking, kwiksort_rankings
+from dpbook.estimators import kemeny_fit, kwiksort_rankings
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.mechanisms.hypercube import (
     TIES,
@@ -29,7 +30,7 @@ from dpbook.mechanisms.hypercube import (
 )
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, pair_indices
+from dpbook.rankers.base import Ranker, Size, as_tables, pair_indices
 
 Places = NDArray[np.integer[Any]]  # rows of places, (users, n)
 
@@ -118,24 +119,18 @@ class LocalRanker(Ranker):
         """Privacy parameter of one report, one over the scale."""
         return 1 / self.scale
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
-        """The generator itself: how much is drawn depends on what has been said."""
-        return check.generator(rng)
-
-    def release(self, data: Rankings | ArrayLike, noise: Any) -> Any:
-        """Reports "i before j" on rankings, places (users, n): (n, n); on demand, the ranking."""
-        return self._release(self._places(data), noise)
-
-    def publish(self, data: Any, size: Size = (), *, rng: Any) -> NDArray[Any]:
-        """Independent releases of the same people, shape (size..., n, n) or (size..., n)."""
-        shape, table = check.shape("size", size), self._places(data)
+    def publish(self, data: Any, size: Size = (), *, rng: np.random.Generator) -> Ints:
+        """Independent releases of the same people, places (users, n): tables of reports "i before
+        j", (size..., n, n); on demand the rankings, (size..., n).
+        """
+        sides, table = check.shape("size", size), self._places(data)
         check.generator(rng)
-        runs = [self._release(table, self.noise(len(table), rng=rng)) for _ in range(prod(shape))]
-        return np.array(runs).reshape(*shape, *np.shape(runs)[1:])
+        runs = [self._once(table, rng) for _ in range(prod(sides))]
+        return np.array(runs).reshape(*sides, *np.shape(runs)[1:])
 
     @abstractmethod
-    def _release(self, table: Places, noise: Any) -> Any:
-        """`release`, of places that have been checked."""
+    def _once(self, table: Places, rng: np.random.Generator) -> Ints:
+        """One release, of places that have been checked."""
 
     def _places(self, rankings: Rankings | ArrayLike) -> Places:
         table = ranking_positions(rankings)
@@ -183,7 +178,7 @@ class LocalPairs(LocalRanker):
             return kwiksort_rankings(released, rng=rng)
         shares = self.fractions(released)
         tables = shares.reshape(-1, *shares.shape[-2:])
-        best = [kemeny_ranking(table).positions for table in tables]
+        best = [kemeny_fit(table).positions for table in tables]
         return np.array(best).reshape(shares.shape[:-1])
 
     def _signs(self, table: Places) -> Ints:
@@ -271,16 +266,23 @@ class PairResponses(LocalPairs):
             raise ValueError("mechanism = 'printed': its reports say nothing about the people")
         return self.pairs / (self.queries * float(report_margin(self.level, self.mechanism)))
 
-    def noise(self, size: Size = (), *, rng: np.random.Generator) -> Any:
-        """Questions and uniform numbers of ``size`` people, two arrays (size, K)."""
-        users = check.integer("size", size, 1)
-        question = _questions(users, self.pairs, self.queries, self.design, check.generator(rng))
+    def lots(self, users: int, *, rng: np.random.Generator) -> tuple[Ints, Array]:
+        """Questions and uniform numbers of so many people, two arrays (users, K)."""
+        people = check.integer("users", users, 1)
+        question = _questions(people, self.pairs, self.queries, self.design, check.generator(rng))
         return question, rng.random(question.shape)
 
-    def _release(self, table: Places, noise: Any) -> Ints:
-        (question, uniform), (users, n) = noise, table.shape
+    def reports(self, data: Rankings | ArrayLike, lots: tuple[Ints, Array]) -> Ints:
+        """The table of reports, (n, n), of people who have drawn these `lots`."""
+        return self._reports(self._places(data), lots)
+
+    def _once(self, table: Places, rng: np.random.Generator) -> Ints:
+        return self._reports(table, self.lots(len(table), rng=rng))
+
+    def _reports(self, table: Places, lots: tuple[Ints, Array]) -> Ints:
+        (question, uniform), (users, n) = lots, table.shape
         if len(question) != users:
-            raise ValueError(f"noise is for {len(question)} people: allowed is for {users}")
+            raise ValueError(f"lots are for {len(question)} people: allowed is for {users}")
         (first, second), law = pair_indices(n), self.channel
         if everything := self.queries == self.pairs:  # in order: nothing to look up
             small = table.astype(np.min_scalar_type(n))
@@ -296,7 +298,7 @@ class PairResponses(LocalPairs):
         tally = np.bincount(answer, minlength=2 * self.pairs)
         return as_tables(tally[1::2], tally[::2], n)
 
-    def pmf(self, data: ArrayLike) -> Array:
+    def message_pmf(self, data: ArrayLike) -> Array:
         """Exact law of the message of one person with this ranking, (C(N, K) 2^K,).
 
         Sets of pairs as `itertools.combinations` lists them, for each the reports in binary order.
@@ -354,15 +356,15 @@ class Hypercube(LocalPairs):
         """Half the side B of the cube."""
         return hypercube_scale(self.pairs, self.level, self.ties)
 
-    def _release(self, table: Places, noise: Any) -> Ints:
+    def _once(self, table: Places, rng: np.random.Generator) -> Ints:
         yes, step = np.zeros(self.pairs, dtype=np.int64), max(1, _CHUNK // self.pairs)
         for start in range(0, len(table), step):
             signs = self._signs(table[start : start + step])
-            corners = hypercube_response(signs, self.level, ties=self.ties, rng=noise)
+            corners = hypercube_response(signs, self.level, ties=self.ties, rng=rng)
             yes += (corners > 0).sum(axis=0)
         return as_tables(yes, len(table) - yes, self.unit.n_items)
 
-    def pmf(self, data: ArrayLike) -> Array:
+    def message_pmf(self, data: ArrayLike) -> Array:
         """Exact law of the corner of one person with this ranking, (2^N,), as `sign_vectors`."""
         return hypercube_response_pmf(self._one(data), self.level, self.ties)
 

@@ -19,17 +19,18 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.data import Comparisons
 from dpbook.estimators.ridge import RidgeFit, ridge_mle, ridge_mle_complete
 from dpbook.mechanisms import laplace_logpdf
 from dpbook.privacy.units import Edge, Person, Unit, WholeRanking
-from dpbook.rankers.base import Array, Ranker
+from dpbook.rankers.base import StandardNoise
 
 Data = Comparisons | ArrayLike
 
 
 @dataclass(frozen=True)
-class PerturbedMle(Ranker):
+class PerturbedMle(StandardNoise):
     """Bradley-Terry strengths: maximum likelihood with a ridge and a random linear term.
 
     Attributes

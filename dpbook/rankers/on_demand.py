@@ -9,17 +9,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
 from dpbook.estimators import kwiksort_rankings
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints
 from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Places
 
 
@@ -39,8 +39,8 @@ class _OnDemand(LocalRanker):
     def rank(self, released: Ints, *, rng: np.random.Generator) -> Ints:
         return released
 
-    def _release(self, table: Places, noise: Any) -> Ints:
-        return self._run(table, check.generator(noise))[0]
+    def _once(self, table: Places, rng: np.random.Generator) -> Ints:
+        return self._run(table, rng)[0]
 
     @abstractmethod
     def _run(self, table: Places, rng: np.random.Generator) -> tuple[Ints, int, bool]:

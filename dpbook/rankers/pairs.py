@@ -1,7 +1,7 @@
-"""Rankings aggregated by a trusted curator, with noise on pairs: on all, or on those asked for.
+"""Rankings aggregated by a trusted curator, with noise on pairs, all or asked for, or on places.
 
-The data are tables of counts: entry [i, j] says how many people rank i before j. What carries the
-noise is the *lead* of i over j, entry [i, j] less entry [j, i].
+But for places the data are tables of counts: entry [i, j] says how many people rank i before j.
+What carries the noise is the *lead* of i over j, entry [i, j] less entry [j, i].
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
+from dpbook.data import Rankings
 from dpbook.estimators.kemeny import kemeny_rankings
 from dpbook.estimators.kwiksort import counted_kwiksorts, kwiksort_cost_pmf
+from dpbook.estimators.orders import footrule_ranking
+from dpbook.estimators.pairwise import ranking_positions
 from dpbook.mechanisms.gaussian import gaussian_scale
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, both_ways, pair_indices
+from dpbook.rankers.base import Ranker, Size, StandardNoise, as_tables, both_ways, pair_indices
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for three items
 
@@ -33,9 +37,6 @@ class OfRankings(Ranker):
     unit: WholeRanking
     protects = WholeRanking
     statistic = "leads"
-
-    def _noise_shape(self, size: Size) -> tuple[int, ...]:
-        return *check.shape("size", size), comb(self.unit.n_items, 2)
 
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration: `pmf` on all neighbours that the unit lists."""
@@ -57,7 +58,7 @@ def private_scale(l1: float, l2: float, epsilon: float, delta: float) -> float:
 
 
 @dataclass(frozen=True)
-class NoisyPairs(OfRankings):
+class NoisyPairs(OfRankings, StandardNoise):
     """Noise on the lead of every item over every other, then a ranking of the noisy leads.
 
     Attributes
@@ -179,7 +180,7 @@ class NoisyPairs(OfRankings):
 
 
 @dataclass(frozen=True)
-class CappedKwikSort(OfRankings):
+class CappedKwikSort(OfRankings, StandardNoise):
     """Reduction II of AGKM: KwikSort on at most `cap` noisy leads, else Reduction I.
 
     Attributes
@@ -257,7 +258,7 @@ class CappedKwikSort(OfRankings):
         self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator
     ) -> tuple[Ints, NDArray[np.bool_]]:
         """As `sample`; and which rankings the fallback made, not to be published beside them."""
-        positions, made = _sorted(self.release(data, self._own_noise(data, size, rng)), rng)
+        positions, made = _sorted(self.publish(data, size, rng=rng), rng)
         over = made > self.cap
         if over.any():
             positions[over] = self.fallback.sample(data, int(over.sum()), rng=rng)
@@ -276,6 +277,59 @@ class CappedKwikSort(OfRankings):
         pairs = comb(self.unit.n_items, 2)
         rest = self.fallback.loss()[0] if self.cap < pairs else 0.0
         return (self.unit.step * min(self.cap, pairs) / self.scale + rest,) * 2
+
+
+@dataclass(frozen=True)
+class PrivateFootrule(OfRankings, StandardNoise):
+    """Noise on how many people place each item at each place or before it, the last left out.
+
+    Attributes
+    ----------
+    scale, gaussian : float, bool
+        Laplace scale, or standard deviation of Gaussian noise, in people.
+
+    Notes
+    -----
+    Two rankings differ in as many of these zeros and ones as their footrule distance, at most
+    floor(n^2 / 2), that of opposite ones; one person more moves n (n - 1) / 2 counts by 1.
+    **Privacy.** At the scale of `private`, (epsilon, delta)-DP and no less for the noisy counts.
+    Idealised sampler (floating point): for study, unsafe for a release.
+
+    Examples
+    --------
+    >>> PrivateFootrule.private(0.5, WholeRanking(5)).scale
+    24.0
+    """
+
+    statistic = "places"
+    gaussian: bool = False
+
+    @classmethod
+    def private(cls, epsilon: float, unit: WholeRanking, *, delta: float = 0.0) -> PrivateFootrule:
+        """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
+        moved = unit.l1("places")
+        return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
+
+    def release(self, data: Rankings | ArrayLike, noise: ArrayLike) -> Array:
+        """Noisy counts, (..., n, n - 1), as the noise, of rankings: rows of places, (users, n)."""
+        table = ranking_positions(data)
+        n, users = self.unit.n_items, self.unit.users
+        if table.shape != (users or len(table), n):
+            raise ValueError(
+                f"data of shape {table.shape}: allowed is ({users or 'users'}, {n}), as unit says"
+            )
+        return places_reached(table) + self.scale * np.asarray(noise)
+
+    def rank(self, released: Array, *, rng: np.random.Generator) -> Ints:
+        """The ranking nearest in footrule, positions of shape (..., n)."""
+        return footrule_ranking(released)
+
+
+def places_reached(positions: NDArray[np.integer]) -> Ints:
+    """People who place item i at place k or before it, shape (n, n - 1)."""
+    n = positions.shape[1]
+    held = np.array([np.bincount(column.astype(np.intp), minlength=n) for column in positions.T])
+    return held.cumsum(axis=1)[:, :-1].astype(np.int64)
 
 
 def _sorted(leads: Array, rng: np.random.Generator) -> tuple[Ints, Ints]:

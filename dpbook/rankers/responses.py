@@ -12,12 +12,13 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.mechanisms.responses import positive_epsilon
 from dpbook.privacy.accounting import person_epsilon
 from dpbook.privacy.units import COMPLETE, Edge, Person
-from dpbook.rankers.base import Array, Ints, Ranker, Size, as_tables, both_ways, pair_indices
+from dpbook.rankers.base import Ranker, Size, as_tables, both_ways, pair_indices
 
 Shape = tuple[int, ...]
 
@@ -96,18 +97,16 @@ class _Answers(Ranker):
         return ranks_from_scores(self.scores(released), rng=rng)
 
     def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:
-        """Independent tables of reports, shape (size..., ..., n, n)."""
-        return self.release(data, self.noise(size, rng=rng, data=data))
-
-    def noise(self, size: Size = (), *, rng: Generator, data: Any = None) -> Any:
-        """Noise for `release` of these data: by `_drawn`, from the true answers both ways."""
-        ahead, behind = both_ways(self._table("data", data))
+        """Independent tables of the reports that people send, shape (size..., ..., n, n)."""
+        true = self._table("data", data)
+        self.unit.check(true)
+        ahead, behind = both_ways(true)
         shape = (*check.shape("size", size), *ahead.shape)
-        return self._drawn(ahead, behind, shape, check.generator(rng))
+        return as_tables(*self._drawn(ahead, behind, shape, check.generator(rng)), true.shape[-1])
 
     @abstractmethod
-    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> Any:
-        """How many answers "i over j" are turned round, [i, j]; or sums of noise for i < j."""
+    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> tuple[Any, Any]:
+        """Reports of the pairs i < j, each way, on the true answers each way."""
 
     def _release_loss(self) -> tuple[float, float]:
         """Opposite answers to all questions of the unit add up to the sum."""
@@ -154,17 +153,12 @@ class FlippedAnswers(_Answers):
             return np.broadcast_to(np.eye(2), (*self.levels.shape, 2, 2))
         return randomized_response_pmf(self.levels)
 
-    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> Ints:
+    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> tuple[Ints, Ints]:
         channel = self.channel()[..., None]
         kept = rng.binomial(ahead, channel[..., 0, 0, :], shape)
         turned = rng.binomial(behind, channel[..., 0, 1, :], shape)
-        return as_tables(ahead - kept, turned, self.unit.n_items)
-
-    def release(self, data: Any, noise: Any) -> Ints:
-        """The reports that people send: tables of the shape of the noise."""
-        true, turned = self._table("data", data), np.asarray(noise)
-        self.unit.check(true)
-        return np.asarray(true - turned + np.swapaxes(turned, -1, -2))
+        reports = kept + turned
+        return reports, ahead + behind - reports
 
     def slopes(self, users: ArrayLike) -> Array:
         """How much one report of each group moves a score, given people of each: (..., groups)."""
@@ -209,15 +203,10 @@ class LaplaceAnswers(_Answers):
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
-    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> Array:
-        return _laplace_sums(ahead + behind, shape, rng)
-
-    def release(self, data: Any, noise: Any) -> Array:
-        """Noisy sums of answers; [i, j] and [j, i] add up to the number of answers."""
-        true, added = self._table("data", data), np.asarray(noise) / self.levels[..., None]
-        self.unit.check(true)
-        ahead, behind = both_ways(true)
-        return as_tables(ahead + added, behind - added, self.unit.n_items)
+    def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> tuple[Any, Any]:
+        """Noisy sums of answers; the two ways add up to the number of answers."""
+        noise = _laplace_sums(ahead + behind, shape, rng) / self.levels[..., None]
+        return ahead + noise, behind - noise
 
     def debias(self, reports: ArrayLike) -> Array:
         """The noisy sums, groups added up."""

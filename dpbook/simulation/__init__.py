@@ -3,7 +3,6 @@
 from dpbook.simulation.contest import (
     Entry,
     Situation,
-    Winner,
     contest,
     decide,
     field,

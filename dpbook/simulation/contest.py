@@ -14,11 +14,11 @@ from scipy.special import logit
 
 from dpbook import _validation as check
 from dpbook import rankers
+from dpbook._typing import Array, Ints
 from dpbook.estimators import kendall_distance, pairwise_counts, ranks_from_scores
 from dpbook.models import btl_probabilities, individual_wins, mallows_rankings
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.privacy.units import Unit
-from dpbook.rankers.base import Array, Ints
 
 FLOOR = "no privacy"
 

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
-from dpbook.rankers.base import Array, Ints
+from dpbook._typing import Array, Ints
 from dpbook.rankers.local_pairs import PairResponses
 
 # An upper tail of the number of people asked, left out of sums of doubles.

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.models import LINKS
 from dpbook.privacy import Edge
 from dpbook.rankers import NoisyCounts
-
-Array = NDArray[np.float64]
 
 _BISECTIONS = 24
 
@@ -19,7 +18,7 @@ _ENTRIES = 1 << 20  # outcomes of pairs that are kept at once
 _ROWS = 64  # items whose probabilities are made at once
 
 
-def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def edge_win_counts(theta: Array, *, size: int, rng: np.random.Generator) -> Ints:
     """Win counts when each pair is compared once, (size, n), without keeping the outcomes.
 
     The strengths ``theta``, (n,), are log-odds; probabilities and uniform numbers have 24 bits.
@@ -90,7 +89,7 @@ def critical_gaps(
     u = rng.random(pair.size)
     noise = ranker.noise(size, rng=rng)
 
-    def wins(of: NDArray[np.int64], pair: NDArray[np.int64], first: NDArray[np.bool_]) -> Array:
+    def wins(of: Ints, pair: Ints, first: NDArray[np.bool_]) -> Array:
         winner = np.where(first, i[pair], j[pair])
         at = (of * n + winner).astype(np.intp)
         return np.bincount(at, minlength=size * n).reshape(size, n).astype(float)

@@ -11,15 +11,14 @@ from functools import reduce
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.estimators import top_k_mask
 from dpbook.estimators.debiased import fit_scores
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
-
-Array = NDArray[np.float64]
 
 SCHEDULES = ("faster", "threshold", "slower")
 _MOST_OUTCOMES = 2**22  # of one half of the groups in `pair_order_error`
@@ -168,7 +167,7 @@ def _kendall(values: Array, target: Array) -> Array:
     return np.asarray(np.where(true_order == 0, 0.0, (1 - agree) / 2).mean(axis=-1))
 
 
-def _crowd(users: ArrayLike, ranker: FlippedAnswers | LaplaceAnswers) -> NDArray[np.int64]:
+def _crowd(users: ArrayLike, ranker: FlippedAnswers | LaplaceAnswers) -> Ints:
     """Numbers of users of the ranker's groups, shape (groups,)."""
     crowd, groups = np.atleast_1d(check.whole_array("users", users)), ranker.levels.size
     if crowd.shape != (groups,) or crowd.min() < 1:

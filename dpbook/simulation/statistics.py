@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
+from dpbook._typing import Array
 from dpbook.estimators import top_k_mask
-
-Array = NDArray[np.float64]
 
 
 def log_relative_error(estimate: ArrayLike, truth: ArrayLike, norm: str = "l2") -> Array:

@@ -13,7 +13,7 @@ from dpbook.book import proved
 from dpbook.book.ledger import check as claims
 from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.run import build, collect, numbers
-from dpbook.privacy import check_mechanism, exponential_law
+from dpbook.privacy import certify_mechanism, exponential_law
 
 CLAIM = {
     **{"id": "ALL", "paper": "BOOK", "where": "here", "kind": "privacy", "rests_on": []},
@@ -25,7 +25,7 @@ MIMES = claims.RECORD_MIME, claims.CERTIFICATE_MIME
 
 def private(steps):
     laws = [exponential_law({0: way, 1: 1 - way}, steps) for way in (0, 1)]
-    found = check_mechanism(laws.__getitem__, [(0, 1)], epsilon="all")
+    found = certify_mechanism(laws.__getitem__, [(0, 1)])
     return proved("reports that tell more", found)
 
 

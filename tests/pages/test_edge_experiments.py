@@ -92,7 +92,7 @@ def test_the_recorder_sees_that_the_one_shot_scale_looks_at_the_data():
         (changed if moves else same).append(flipped)
     for flipped in changed[:2]:
         (found,) = record_play(as_run, wins, flipped).violations
-        assert found.startswith("call 1, laplace in dpbook.rankers.base.Ranker.noise")
+        assert found.startswith("call 1, laplace in dpbook.rankers.base.StandardNoise.noise")
         assert "draws are multiplied by" in found
     assert not record_play(partial(as_run, rho=here), wins, changed[0]).violations
     for flipped in same[:1]:

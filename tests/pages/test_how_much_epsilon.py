@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,8 @@ from dpbook.privacy import (
     Person,
     WholeRanking,
     audit_sampler,
-    permute_and_flip_law,
-    ranking_law,
+    certify_mechanism,
+    ranking_pmf,
 )
 from dpbook.rankers import (
     ExponentialRanking,
@@ -35,8 +37,8 @@ def test_comparisons_are_drawn_by_the_laws_of_their_rankers():
     theta, rng = np.array([80.0, 40.0, 0.0]), np.random.default_rng(1)
     families = page.comparisons(theta, 2, 20_000, rng)
     counted = drawn(families["noisy counts"](1.0))
-    assert audit_sampler(counted, ranking_law([4, 2, 0], scale=2.0)).passed
-    assert not audit_sampler(counted, ranking_law([4, 2, 0], scale=2 / 1.2)).passed
+    assert audit_sampler(counted, ranking_pmf([4, 2, 0], scale=2.0)).passed
+    assert not audit_sampler(counted, ranking_pmf([4, 2, 0], scale=2 / 1.2)).passed
     ranker = FlippedAnswers.private(1.0, Edge(3, exchange=False))
     sample = ranker.sample(2 * np.triu(np.ones((3, 3), dtype=int), 1), 20_000, rng=rng)
     right = page.goals_met(families["randomised response"](1.0), 1).mean(axis=1)
@@ -69,15 +71,25 @@ def test_permute_and_flip_names_the_first_place_by_its_law():
     named = page.first_place(np.tile(wins, (20_000, 1)), 2, np.random.default_rng(8))(1.5)
     share = (named == 0).mean(axis=0)
     for moved, near in ((2, True), (1, False)):
-        flip = permute_and_flip_law(dict(enumerate(wins.tolist())), 2 * moved).at(1.5)
+        flip = page.permute_and_flip_law(dict(enumerate(wins.tolist())), 2 * moved).at(1.5)
         law = np.array(list(flip.values()))
         assert (np.abs(share - law) < 5 * np.sqrt(law / 20_000)).all() == near
+
+
+@pytest.mark.parametrize(("steps", "private"), [(2, True), (1, False)])
+def test_permute_and_flip(steps, private):
+    scores = list(product(range(-1, 2), repeat=3))
+    laws = {u: page.permute_and_flip_law(dict(enumerate(u)), steps) for u in scores}
+    pairs = [(u, v) for u, v in combinations(scores, 2) if max(np.abs(np.subtract(u, v))) == 1]
+    flip = page.permute_and_flip_law({"a": 1, "b": 0}, steps).at(0.5)
+    assert flip["b"] == pytest.approx(np.exp(-0.5 / steps) / 2)
+    assert certify_mechanism(laws.get, pairs).proved is private
 
 
 def test_many_crowds_report_as_one_does():
     places = np.random.default_rng(4).permuted(np.tile(np.arange(4), (30, 1)), axis=1)
     ranker = PairResponses.private(1.0, WholeRanking(4), queries=2)
-    one = ranker.release(places, ranker.noise(30, rng=np.random.default_rng(5)))
+    one = ranker.publish(places, rng=np.random.default_rng(5))
     assert (page.reported(ranker, places, 1, np.random.default_rng(5))[0] == one).all()
     three = page.reported(ranker, places, 3, np.random.default_rng(5))
     assert three.shape == (3, 4, 4) and (three.sum(axis=0) == one).all()

@@ -45,7 +45,7 @@ def test_survey_ranks_are_those_of_noisy_counts():
     ).values()
     found = every["hamming"][0, 0]
     counts = table.half_tied_counts().sum(axis=1)
-    law = privacy.ranking_law(counts, scale=4.0)
+    law = privacy.ranking_pmf(counts, scale=4.0)
     places = all_rankings(6)
     displaced = (places != np.argsort(np.argsort(-counts))).mean(axis=1)
     mean, square = law @ displaced, law @ displaced**2

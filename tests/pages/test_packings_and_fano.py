@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, laplace
 
-from dpbook.lower_bounds import gilbert_varshamov, product_law
+from dpbook.lower_bounds import gilbert_varshamov, product_pmf
 from dpbook.models import two_level_probabilities
 from dpbook.pages import packings_and_fano
 from dpbook.pages.packings_and_fano import (
@@ -27,7 +27,7 @@ METRIC = np.column_stack([1 - np.eye(3), np.full(3, 0.5)])
 def winner_laws(gap):
     """Laws of the tournament of three items, each of them the best one."""
     at = np.triu_indices(3, 1)
-    return np.array([product_law(two_level_probabilities(3, [i], gap)[at]) for i in range(3)])
+    return np.array([product_pmf(two_level_probabilities(3, [i], gap)[at]) for i in range(3)])
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.1, 0.4])

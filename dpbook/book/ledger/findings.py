@@ -104,8 +104,7 @@ def proved(what: str, report: Any) -> Finding:
     what : str
         In words, what was counted: the cases in which the inequality fails.
     report : object
-        With ``violations``, their number, and ``certificate``, as `check_mechanism` hands out for
-        ``epsilon="all"``.
+        With ``violations``, their number, and ``certificate``, as `certify_mechanism` hands out.
     """
     return Finding(equal(what, report.violations, 0).parts, report.certificate)
 
