@@ -87,14 +87,6 @@ def test_laplace_answers_take_epsilon_for_each_answer(epsilon: float) -> None:
 # ------------------------------------------------------------------ a trusted curator
 
 
-def largest_move(vectors: np.ndarray) -> float:
-    """Largest l1-distance between two rows."""
-    return max(float(np.abs(vectors - row).sum(axis=1).max()) for row in vectors)
-
-
-PERSON = {"privacy": "individual", "trust_design": True}
-
-
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize(
     ("unit", "answers"), [(Edge(ITEMS), 1), (Person(ITEMS, 3, vouched=True), 3)]

@@ -137,24 +137,3 @@ def test_a_release_is_the_counts_plus_the_noise():
     assert noise.shape == (4, 3, 2)
     released = one.release(positions, noise)
     assert released == pytest.approx(reached_by_hand(positions) + 4 * noise)
-
-
-def test_bad_arguments_are_refused():
-    good, rng = np.array([[0, 1, 2], [2, 1, 0]]), np.random.default_rng(0)
-    for call, words in (
-        (lambda: ranker(3, 1.0).sample([[0, 0, 2]], rng=rng), "permutation of 0..2"),
-        (lambda: ranker(4, 1.0).sample(good, rng=rng), r"allowed is \(users, 4\)"),
-        (lambda: ranker(3, 0.0), "epsilon = 0.0"),
-        (lambda: ranker(3, 1.0, 1.0), "delta = 1.0"),
-        (lambda: ranker(3, 1.0).sample(good, -1, rng=rng), "size = -1"),
-        (lambda: ranker(3, 1.0).sample(good, 2**27, rng=rng), "size = 134217728 asks for too much"),
-        (lambda: ranker(3, 1.0).sample(good, rng=3), "rng"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            call()
-    three_people = PrivateFootrule.private(1.0, WholeRanking(3, users=3))
-    with pytest.raises(ValueError, match=r"data of shape \(2, 3\): allowed is \(3, 3\)"):
-        three_people.sample(good, rng=rng)
-    for table in (np.zeros((3, 3)), np.zeros(3), np.full((3, 2), np.nan)):
-        with pytest.raises(ValueError, match="reached"):
-            footrule_ranking(table)

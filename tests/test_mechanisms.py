@@ -22,7 +22,6 @@ from dpbook.mechanisms.noise import discrete_laplace_noise
 from dpbook.privacy import audit_sampler
 
 DRAWS = 40_000
-BAD_SCALES = [0, -1, math.nan, math.inf, "wide", None]
 
 
 class IntegersOnly(np.random.Generator):
@@ -169,56 +168,4 @@ def test_debiased_response_has_the_stated_mean_and_variance(epsilon, p):
     assert debiased_variance(p, epsilon) == pytest.approx(variance, rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, [1.0, 0.0], [1.0, math.nan]])
-def test_responses_take_positive_epsilons_only(epsilon):
-    rng = np.random.default_rng(0)
-    for call in (
-        lambda: randomized_response([0, 1], epsilon, rng=rng),
-        lambda: randomized_response_pmf(epsilon),
-        lambda: debiased_response([0, 1], epsilon),
-        lambda: debiased_variance(0.5, epsilon),
-    ):
-        with pytest.raises(ValueError, match=r"epsilon (=|holds)"):
-            call()
-
-
-def test_responses_refuse_shapes_that_do_not_fit_and_values_that_are_no_answers():
-    rng = np.random.default_rng(0)
-    for call in (
-        lambda: randomized_response([0, 1, 1], [1.0, 2.0], rng=rng),
-        lambda: debiased_response([0, 1, 1], [1.0, 2.0]),
-        lambda: debiased_variance([0.1, 0.2, 0.3], [1.0, 2.0]),
-    ):
-        with pytest.raises(ValueError, match="epsilon of shape"):
-            call()
-    with pytest.raises(ValueError, match="reports hold"):
-        debiased_response([0.5], 1.0)
-    with pytest.raises(ValueError, match="bits hold"):
-        randomized_response([2], 1.0, rng=rng)
-    with pytest.raises(ValueError, match="p leaves"):
-        debiased_variance(1.1, 1.0)
-
-
 # ------------------------------------------------------------------ what is refused
-
-
-@pytest.mark.parametrize("scale", BAD_SCALES)
-def test_a_scale_that_is_no_scale_is_refused(scale):
-    rng = np.random.default_rng(0)
-    for call in (
-        lambda: laplace_logpdf([0.0], scale),
-        lambda: discrete_laplace_pmf([0], scale),
-        lambda: discrete_laplace_noise(scale, 2, rng=rng),
-    ):
-        with pytest.raises(ValueError, match=r"scale = .*above 0"):
-            call()
-
-
-@pytest.mark.parametrize("rng", [None, 0, np.random.RandomState(0)])
-def test_chance_comes_from_a_generator_only(rng):
-    for call in (
-        lambda: discrete_laplace_noise(1.0, 2, rng=rng),
-        lambda: randomized_response([0, 1], 1.0, rng=rng),
-    ):
-        with pytest.raises(ValueError, match=r"rng = .*numpy\.random\.Generator"):
-            call()

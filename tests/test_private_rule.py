@@ -153,20 +153,6 @@ def test_roundings_of_a_law_are_within_what_is_said():
         assert (1 - share) * Fraction(found) <= exact <= (1 + share) * Fraction(found)
 
 
-@pytest.mark.parametrize(
-    ("costs", "totals", "epsilon", "word"),
-    [
-        ([[-1.0, 1.0]], [[1, 1]], 1.0, "costs"),
-        ([[0.0, 1e30]], [[1, 1]], 1.0, "costs"),
-        ([[0.0, 1.0]], [[0.5, 1]], 1.0, "totals"),
-        ([[0.0, 1.0]], [[1, 1]], 701.0, "epsilon = 701"),
-    ],
-)
-def test_what_cannot_be_bounded_is_refused(costs, totals, epsilon, word):
-    with pytest.raises(ValueError, match=word):
-        best_private_rule(costs, sparse.csr_array(np.array(totals, float)), PAIRS, epsilon)
-
-
 def test_the_bound_is_given_the_upper_exponential(monkeypatch):
     """Which end goes where: the dual never gets less than e^epsilon, the repair never more."""
     given = {}

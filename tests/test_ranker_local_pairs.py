@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.data import Rankings
 from dpbook.estimators import pairwise_counts
 from dpbook.models import all_rankings, mallows_rankings
 from dpbook.pages.local_protocols import entry_variance
@@ -217,50 +216,6 @@ def test_ties_are_ordered_at_random() -> None:
     runs = PairResponses.private(1.0, THREE).sample([[0, 1, 2]], 3000, rng=rng(8))
     assert len(np.unique(runs, axis=0)) == 6
     assert np.array_equal(np.sort(runs, axis=1), np.tile(np.arange(3), (3000, 1)))
-
-
-@pytest.mark.parametrize("ranker", [PairResponses.private(1.0, FOUR), Hypercube.private(1.0, FOUR)])
-def test_rankings_and_nothing_else(ranker: PairResponses | Hypercube) -> None:
-    places = np.argsort(rng(3).random((30, 4)), axis=1)
-    one, two = (ranker.sample(p, rng=rng()) for p in (places, Rankings(4, places)))
-    assert np.array_equal(one, two)
-    for bad, named in (
-        ([[0, 0, 5, 1]], r"positions\[0\] = \[0, 0, 5, 1\]: allowed is a permutation"),
-        ([[0.0, 1.0, 2.0, 3.0]], "positions of type float64"),
-        ([[0, 1, 2]], r"positions of shape \(1, 3\): allowed is \(users, 4\)"),
-        ([0, 1, 2, 3], "positions"),
-    ):
-        with pytest.raises(ValueError, match=named):
-            ranker.release(bad, ranker.noise(1, rng=rng()))
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"queries": 4}, "queries = 4"),
-        ({"queries": 0}, "queries = 0"),
-        ({"epsilon": 0}, "epsilon = 0"),
-        ({"mechanism": "gauss"}, "mechanism = 'gauss'"),
-        ({"design": "latin"}, "design = 'latin'"),
-        ({"solver": "borda"}, "solver = 'borda'"),
-        ({"unit": WholeRanking(3, relation="add_remove")}, "unit = WholeRanking"),
-    ],
-)
-def test_arguments_out_of_range(change: dict[str, object], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        PairResponses.private(**{"epsilon": 1.0, "unit": THREE, **change})  # type: ignore[arg-type]
-
-
-def test_bad_noise_and_bad_ties() -> None:
-    ranker = PairResponses.private(1.0, THREE)
-    with pytest.raises(ValueError, match="noise is for 3 people: allowed is for 2"):
-        ranker.release([[0, 1, 2]] * 2, ranker.noise(3, rng=rng()))
-    with pytest.raises(ValueError, match="rng"):
-        ranker.noise(3, rng=5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="data holds 2 rankings"):
-        ranker.pmf([[0, 1, 2]] * 2)
-    with pytest.raises(ValueError, match="ties = 'open'"):
-        Hypercube(THREE, 1.0, ties="open")
 
 
 # ------------------------------------------------------------------ one answer, how many questions

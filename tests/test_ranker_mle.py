@@ -9,7 +9,6 @@ import pytest
 from scipy import optimize, special, stats
 from scipy.special import logit
 
-from dpbook.data import Comparisons
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rankers import PerturbedMle
 
@@ -367,40 +366,3 @@ def test_printed():
 
 
 # ------------------------------------------------------------------ bad input
-
-
-SKIP = Person(4, design="each_pair_or_skip")
-ADDED = WholeRanking(4, relation="add_remove")
-RANKER = PerturbedMle(Edge(3), 1.0, 1.0)
-ONE_EACH = PerturbedMle(Person(3, per_user=1), 1.0, 1.0)
-LABELLED = Comparisons(3, winner=[0, 1, 0], loser=[1, 2, 2], user=[0, 0, 1])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: PerturbedMle.private(0.0, Edge(4)), "epsilon = 0.0"),
-        (lambda: PerturbedMle.private(np.nan, Edge(4)), "epsilon = nan"),
-        (lambda: PerturbedMle.private(1.0, Edge(4), gamma=-1.0), "gamma = -1.0"),
-        (lambda: PerturbedMle.private(1.0, Edge(4), gamma=0.29), "gamma = 0.29: allowed is more"),
-        (lambda: PerturbedMle.private(1.0, SKIP, gamma=1.0), "gamma = 1.0: allowed is at least 9"),
-        (lambda: PerturbedMle.private(1.0, ADDED), "relation='add_remove'.*rankings replaced"),
-        (lambda: PerturbedMle.printed(1.0, Edge(4), gamma=0.9), "gamma = 0.9: allowed is at leas"),
-        (lambda: PerturbedMle(Edge(3), 1.0, 0.0), "gamma = 0"),
-        (lambda: PerturbedMle(Edge(3), -1.0, 1.0), "scale = -1.0"),
-        (lambda: RANKER.at_loss(1.0, of="ranking"), "of = 'ranking'"),
-        (lambda: RANKER.logpdf([0.0, np.nan, 0.0], WINS), "theta holds nan"),
-        (lambda: RANKER.logpdf([0.0, 1.0], WINS), "theta of shape"),
-        (lambda: RANKER.logpdf([0.0, 1.0, 2.0], -WINS), "data holds -"),
-        (lambda: RANKER.logpdf([0.0, 1.0, 2.0], WINS + np.eye(3)), "data has a non-zero diagonal"),
-        (lambda: RANKER.release(WINS / 3, np.zeros(3)), "data holds"),
-        (lambda: RANKER.release(WINS, np.zeros(4)), "noise of shape"),
-        (lambda: RANKER.release(WINS, [0, 0, np.inf]), "noise holds inf"),
-        (lambda: RANKER.perturb([1, 1, 2], np.zeros(3)), "wins of shape"),
-        (lambda: ONE_EACH.release(LABELLED, np.zeros(3)), "a person in data has 2 comparisons"),
-        (lambda: ONE_EACH.release(WINS, np.zeros(3)), "does not say who gave which"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

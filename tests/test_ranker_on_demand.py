@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.data import Rankings
 from dpbook.estimators import pairwise_counts
 from dpbook.models import mallows_rankings
 from dpbook.pages.local_protocols import entry_variance
@@ -315,36 +314,3 @@ def test_one_question_each_reads_everybody_once(cap: int) -> None:
 
 
 # ------------------------------------------------------------------ bad input
-
-
-@pytest.mark.parametrize(
-    "ranker", [AnswersOnDemand.private(1.0, FOUR, cap=6), OneQuestion.private(1.0, FOUR, groups=7)]
-)
-def test_rankings_and_nothing_else(ranker: AnswersOnDemand | OneQuestion) -> None:
-    places = np.argsort(rng(3).random((30, 4)), axis=1)
-    one, two = (ranker.sample(p, rng=rng()) for p in (places, Rankings(4, places)))
-    assert np.array_equal(one, two) and ranker.loss("ranking") == (0.0, ranker.loss()[1])
-    for bad, named in (
-        ([[0, 0, 5, 1]], r"positions\[0\] = \[0, 0, 5, 1\]: allowed is a permutation"),
-        ([[0, 1, 2]], "positions of shape"),
-    ):
-        with pytest.raises(ValueError, match=named):
-            ranker.release(bad, rng())
-
-
-def test_arguments_out_of_range() -> None:
-    for given, named in (
-        ({"groups": 0}, "groups = 0: allowed is an integer >= 1"),
-        ({"groups": 4, "cap": 5}, "cap = 5: allowed is an integer from 0 to 4"),
-        ({"groups": 4, "epsilon": 0}, "epsilon = 0"),
-    ):
-        with pytest.raises(ValueError, match=named):
-            OneQuestion.private(**({"epsilon": 1.0, "unit": THREE} | given))  # type: ignore[arg-type]
-    few = OneQuestion.private(1.0, THREE, groups=6)
-    for call in (lambda: few.release([[0, 1, 2]] * 5, rng()), lambda: entry_variance(few, 5)):
-        with pytest.raises(ValueError, match="groups = 6: allowed is an integer from 1 to 5"):
-            call()
-    with pytest.raises(ValueError, match="cap = 2: allowed is an integer >= 3"):
-        AnswersOnDemand.private(1.0, FIVE, cap=2)
-    with pytest.raises(ValueError, match="calibration = 'loose'"):
-        AnswersOnDemand(FIVE, 1.0, cap=3, calibration="loose")

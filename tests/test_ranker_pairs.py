@@ -61,24 +61,6 @@ def test_loss_of_the_ranking_is_that_of_enumeration_and_within_the_promise(make,
     assert 0.15 * epsilon < worst <= ranker.loss()[1] + 1e-12 <= epsilon + 1e-9
 
 
-def test_tables_that_are_not_of_these_people_are_refused(make):
-    for users in (10, 8, 2):
-        ranker = make(1.0, WholeRanking(3, users=users))
-        for use in (ranker.pmf, lambda c, r=ranker: r.sample(c, rng=np.random.default_rng(0))):
-            with pytest.raises(ValueError, match=f"data holds 9 to 9 answers .* users = {users}"):
-                use(CYCLE)
-    ranker = make(1.0, NINE)
-    with pytest.raises(ValueError, match=r"data holds 0\.\d+: allowed are counts"):
-        ranker.sample(CYCLE / 9, rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match="data holds -"):
-        ranker.pmf(-CYCLE)
-    with pytest.raises(ValueError, match="data has 4 items"):
-        ranker.pmf(np.zeros((4, 4)))
-    with pytest.raises(ValueError, match="rng"):
-        ranker.sample(CYCLE, rng=3)
-    ranker.sample(CYCLE.astype(float), rng=np.random.default_rng(0))
-
-
 # ------------------------------------------------------------------ noise on all pairs
 
 
@@ -323,34 +305,6 @@ def test_capped_kwiksort_of_many_items():
 
 
 # ------------------------------------------------------------------ refusals
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: NoisyPairs.private(1.0, NINE, "borda"), "solver = 'borda'"),
-        (lambda: NoisyPairs.private(1.0, NINE, delta=1.0), "delta = 1.0"),
-        (lambda: NoisyPairs.printed(1.0, WholeRanking(3)), "users = None with clip"),
-        (lambda: NoisyPairs.private(1.0, WholeRanking(3)).loss("set"), "of = 'set'"),
-        (lambda: NoisyPairs.private(1.0, NINE, delta=0.1).at_loss(1.0), "gaussian=True"),
-        (lambda: CappedKwikSort.private(1.0, NINE, 1), "cap = 1"),
-        (lambda: CappedKwikSort.private(1.0, NINE, 2, share=0.0), "share = 0"),
-        (lambda: CappedKwikSort.private(1.0, WholeRanking(3), 2), "users = None"),
-        (lambda: NoisyPairs.private(1.0, NINE).pmf([["0", "1"], ["1", "0"]]), "data = "),
-        (lambda: kwiksort_cost_pmf([[0.5, 0.7], [0.7, 0.5]]), "preference"),
-    ],
-)
-def test_refusals(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
-
-
-def test_the_law_of_a_kemeny_ranking_is_known_for_three_items():
-    four = NoisyPairs.private(1.0, WholeRanking(4), "kemeny")
-    with pytest.raises(ValueError, match="allowed are exactly 3"):
-        four.pmf(np.ones((4, 4)) - np.eye(4))
-    with pytest.raises(ValueError, match="users = None"):
-        four.loss("ranking")
 
 
 def test_two_fields_that_footrule_shares():

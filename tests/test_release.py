@@ -369,25 +369,6 @@ def test_pairs_are_fitted() -> None:
     assert net.ranking[1].item == "b" and net.ranking[1].noisy < 0
 
 
-REFUSED = {
-    "protect = 'nobody': allowed is one of 'person', 'comparison'": {"protect": "nobody"},
-    "statistic = 'mean': allowed is one of 'net', 'wins', 'pairs'": {"statistic": "mean"},
-    "sampler = 'numpy': allowed is one of 'book', 'opendp'": {"sampler": "numpy"},
-    "max_answers is missing: allowed is a whole number from 1": {"max_answers": None},
-    "max_answers = 0: allowed is an integer from 1": {"max_answers": 0},
-    "max_answers = 3 with protect = 'comparison': allowed is None": {"protect": "comparison"},
-    "below is given with sampler = 'opendp'": {"sampler": "opendp", "below": known_below},
-}
-
-
-@pytest.mark.parametrize("message", REFUSED)
-def test_arguments_refused(message: str) -> None:
-    arguments = {"epsilon": 1, "protect": "person", "max_answers": 3} | REFUSED[message]
-    with pytest.raises(ValueError) as error:
-        rank_privately(comparisons([(1, 0, 1)], 2), **arguments)  # type: ignore[arg-type]
-    assert message in str(error.value)
-
-
 def test_counts_protect_a_person_only_by_somebodys_word() -> None:
     data = counts([[0, 5], [3, 0]])
     with pytest.raises(ValueError, match="nobody can bound what one person adds"):

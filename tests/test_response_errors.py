@@ -217,25 +217,3 @@ def test_schedules_start_together_and_straddle_the_threshold():
 
 
 # ------------------------------------------------------------------ what is refused
-
-
-def test_other_arguments_out_of_range_are_refused():
-    with pytest.raises(ValueError, match="gamma = "):
-        run("debiased", gamma=-1.0)
-    with pytest.raises(ValueError, match="theta of shape"):
-        run("debiased", theta=np.zeros((3, 4)), replicates=2)
-    with pytest.raises(ValueError, match="no minimiser"):
-        run("debiased", users=2, epsilon=0.1, gamma=0.0)
-    for users in (0, [50, 50], 2.5):
-        with pytest.raises(ValueError, match="users"):
-            run("debiased", users=users)
-        with pytest.raises(ValueError, match="users"):
-            pair_order_error(0.1, ranker("debiased", 1.0, 2), users=users)
-    with pytest.raises(ValueError, match="kind = "):
-        privacy_schedule("flat", 10, [10])
-    with pytest.raises(ValueError, match="users = "):
-        privacy_schedule("faster", 10, [0])
-    with pytest.raises(ValueError, match="gap = "):
-        pair_order_error(-0.1, ranker("classic", 1.0, 2), users=3)
-    with pytest.raises(ValueError, match="truth of shape"):
-        ranking_errors([1.0, 2.0, 3.0], [1.0, 2.0], 1)
