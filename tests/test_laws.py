@@ -227,25 +227,6 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
     )
 
 
-@settings(max_examples=30, deadline=None)
-@given(settings_of_a_sort())
-def test_a_better_score_gives_a_better_chance(case):
-    scores, scale, noise = case
-    for k in range(1, scores.size):
-        law = top_k_law(scores, k, scale=scale, noise=noise)
-        inside = np.array(
-            [law[(sets_of(scores.size, k) == i).any(axis=1)].sum() for i in range(scores.size)]
-        )
-        better = scores[:, None] > scores
-        assert (inside[:, None] - inside)[better].min(initial=1) > 0
-
-
-@pytest.mark.parametrize("noise", NOISES)
-def test_equal_scores_make_all_outcomes_equally_likely(noise):
-    assert ranking_law([4] * 5, scale=3.0, noise=noise) == pytest.approx([1 / 120] * 120)
-    assert top_k_law([4] * 8, 3, scale=3.0, noise=noise) == pytest.approx([1 / 56] * 56)
-
-
 @pytest.mark.parametrize("noise", NOISES)
 def test_seven_items(noise):
     scores = [6, 5, 4, 3, 2, 1, 0]

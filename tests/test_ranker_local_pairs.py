@@ -135,7 +135,7 @@ def test_fractions_against_their_moments(name: str, epsilon: float) -> None:
     assert np.abs(draws.mean(axis=0) - share).max() < SD * math.sqrt(1.2 * exact / runs)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["two of three", "laplace", "hypercube, odd"])
 def test_items_may_be_renamed(name: str) -> None:
     """The ranking that everybody holds decides the law of the output up to the names."""
     ranker = CASES[name][0].at_loss(3.0)
@@ -202,15 +202,6 @@ def test_hardly_any_noise_gives_the_true_counts() -> None:
     assert set((some + some.T)[np.triu_indices(6, 1)].tolist()) == {40}
 
 
-@pytest.mark.parametrize("solver", ["kwiksort", "kemeny"])
-@pytest.mark.parametrize("maker", [PairResponses.private, Hypercube.private])
-def test_a_clear_order_is_found(maker: type, solver: str) -> None:
-    centre = np.array([2, 0, 3, 1])
-    ranker = maker(4.0, FOUR, solver=solver)
-    found = ranker.sample(np.tile(centre, (3000, 1)), (2, 2), rng=rng(7))
-    assert np.array_equal(found, np.tile(centre, (2, 2, 1)))
-
-
 def test_ties_are_ordered_at_random() -> None:
     # one person, three items, one answer: the other two pairs are ties
     runs = PairResponses.private(1.0, THREE).sample([[0, 1, 2]], 3000, rng=rng(8))
@@ -250,24 +241,6 @@ def test_best_queries_against_trying_all(mechanism: str) -> None:
         value = np.arange(1, 200) * np.square(margins)
         assert best_queries(epsilon, mechanism=mechanism) == 1 + int(np.argmax(value))
     assert best_queries(47.3, mechanism=mechanism, most=3) == 3
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_one_pair_beats_the_other_protocols_at_the_same_epsilon(epsilon: float) -> None:
-    for n in range(3, 30):
-        unit, most = WholeRanking(n), n * (n - 1) // 2
-        tried = [
-            entry_variance(PairResponses.private(epsilon, unit, queries=k), 1000)
-            for k in (*range(1, min(most, 20) + 1), most)
-        ]
-        k = best_queries(epsilon, most=most)
-        best = entry_variance(PairResponses.private(epsilon, unit, queries=k), 1000)
-        assert tried[0] < entry_variance(Hypercube.private(epsilon, unit), 1000)
-        assert best == pytest.approx(min(tried))
-    many = WholeRanking(300)
-    ratio = entry_variance(Hypercube.private(epsilon, many), 1000)
-    ratio /= entry_variance(PairResponses.private(epsilon, many), 1000)
-    assert ratio == pytest.approx(math.pi / 2, rel=1e-4)
 
 
 @pytest.mark.parametrize("queries", [1, 4, 6])

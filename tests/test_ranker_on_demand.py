@@ -68,19 +68,6 @@ def test_budgets_are_split_as_stated() -> None:
     assert alone.level == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("level", [0.05, 1.0, 3.0])
-def test_a_printed_report_wastes_half_of_its_budget(level: float) -> None:
-    unit = WholeRanking(2)
-    printed = AnswersOnDemand.printed(level, unit, cap=1)
-    tight = AnswersOnDemand.private(2 * level, unit, cap=1, fallback=False)
-    assert printed.level == pytest.approx(level)
-    assert worst_loss(list(printed.channel)) == pytest.approx(math.log((1 + math.exp(level)) / 2))
-    assert worst_loss(list(tight.channel)) == pytest.approx(2 * level)
-    reports = np.array([-1, 1])
-    assert printed.channel @ reports * printed.gain == pytest.approx(np.array([0, 1]), abs=1e-12)
-    assert tight.channel @ reports * tight.gain == pytest.approx(np.array([-1, 1]))
-
-
 # ------------------------------------------------------------------ the answers
 
 
@@ -269,16 +256,6 @@ def test_variance_of_one_question_by_enumeration(groups: int, truth: list[int]) 
     exact = entry_variance(OneQuestion.private(epsilon, FIVE, groups=groups), users, share)
     assert mean / total == pytest.approx(share)
     assert square / total - share**2 == pytest.approx(exact)
-
-
-def test_without_groups_one_question_each_is_one_pair() -> None:
-    source, centre = rng(7), np.array([2, 0, 3, 1, 4])
-    for cap in (0, 4, None):  # nobody, one pivot, everybody on demand
-        ranker = OneQuestion.private(60.0, FIVE, groups=20, cap=cap)
-        found, asked, refused = ranker._run(np.tile(centre, (4000, 1)), source)
-        assert np.array_equal(found, centre)
-        assert asked == 0 if cap == 0 else 4 <= asked <= (cap or 10)
-        assert refused == (cap == 0) or cap == 4
 
 
 @pytest.mark.parametrize("cap", range(8))

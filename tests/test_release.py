@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, permutations, product
@@ -464,24 +463,6 @@ def test_a_damaged_ledger_is_refused_and_nothing_is_released(tmp_path: Path, lin
     with pytest.raises(ValueError, match=r"spent.jsonl, line 2: .* is no release"):
         rank_privately(counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison", ledger=path)
     assert path.read_bytes() == before
-
-
-def test_a_refused_release_is_not_charged(tmp_path: Path) -> None:
-    path = tmp_path / "spent.jsonl"
-    with pytest.raises(ValueError, match="max_answers is missing"):
-        rank_privately(comparisons([(1, 0, 1)], 2), epsilon=1, protect="person", ledger=path)
-    assert not path.exists()
-
-
-def test_two_at_once_take_turns(tmp_path: Path) -> None:
-    path = tmp_path / "spent.jsonl"
-
-    def spend(_: int) -> None:
-        charge(path, "person", Fraction(1, 10))
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(spend, range(40)))
-    assert charge(path, "person", Fraction(1)) == {"person": (41, Fraction(5))}
 
 
 CHARGE = """
