@@ -178,12 +178,12 @@ def test_complete_graph_with_many_answers_and_a_tiny_ridge(spread):
 
 def test_plain_estimates_of_all_routes_agree():
     rng = np.random.default_rng(8)
-    rho = btl_probabilities(rng.uniform(-1, 1, 24))
+    rho = btl_probabilities(rng.uniform(-1, 1, 30))
     every, some = edge_wins(rho, rng=rng)[0], edge_wins(rho, p=0.6, rng=rng)[0]
     for wins, methods in ((every, ("complete", "dense", "sparse")), (some, ("dense", "sparse"))):
         fits = [by_route(m, wins, gamma=0) for m in methods]
         for fit in fits:
-            assert np.abs(pair_score(fit.theta, wins, 0, np.zeros(24))).max() <= 1.1e-8
+            assert np.abs(pair_score(fit.theta, wins, 0, np.zeros(30))).max() <= 1.1e-8
             assert abs(fit.theta.sum()) < 1e-10
             # Curvature at least (weights at these strengths) x (connectivity): above 0.1.
             np.testing.assert_allclose(fit.theta, fits[0].theta, rtol=0, atol=2e-7)
