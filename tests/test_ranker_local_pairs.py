@@ -108,7 +108,7 @@ def seen_messages(ranker: PairResponses | Hypercube, places: list[int], draws: i
 @pytest.mark.parametrize("name", [*CASES, "printed, even"])
 def test_sampler_follows_its_channel(name: str) -> None:
     ranker = Hypercube.printed(1.0, FOUR) if name == "printed, even" else CASES[name][0]
-    places, draws = [2, 0, 1, 3][: ranker.unit.n_items], 6000
+    places, draws = [2, 0, 1, 3][: ranker.unit.n_items], 3000
     places = [sorted(places).index(p) for p in places]
     seen = seen_messages(ranker, places, draws)
     assert stats.chisquare(seen, draws * ranker.pmf(places)).pvalue > TINY
@@ -118,7 +118,7 @@ def test_sampler_follows_its_channel(name: str) -> None:
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
 def test_fractions_against_their_moments(name: str, epsilon: float) -> None:
     ranker = replace(CASES[name][0].at_loss(epsilon), solver="kemeny")
-    n, source, runs = ranker.unit.n_items, rng(8), 3000
+    n, source, runs = ranker.unit.n_items, rng(8), 1500
     positions = mallows_rankings(25, n, phi=0.5, rng=source)
     share, off = pairwise_counts(positions) / 25, ~np.eye(n, dtype=bool)
     reports = [ranker.release(positions, ranker.noise(25, rng=source)) for _ in range(runs)]

@@ -93,7 +93,7 @@ def test_variance_by_enumeration(calibration: str, truth: list[int]) -> None:
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 @pytest.mark.parametrize("calibration", MAKERS)
 def test_answers_against_their_moments(calibration: str, epsilon: float) -> None:
-    source, runs = rng(4), 3000
+    source, runs = rng(4), 1500
     positions = mallows_rankings(23, 4, phi=0.5, rng=source)
     share = pairwise_counts(positions) / 23
     ranker = MAKERS[calibration](epsilon, FOUR, cap=6, fallback=False)
@@ -130,10 +130,10 @@ def test_a_clear_order_is_found(calibration: str) -> None:
 def test_two_items_follow_their_law() -> None:
     """42 people agree; a group of 21 answers the one pair at epsilon / 2, the majority decides.
 
-    4000 runs err by 5.33 sqrt(0.13 * 0.87 / 4000) = 0.03 at most, at the level TINY; at all of
+    1500 runs err by 5.33 sqrt(0.13 * 0.87 / 1500) = 0.05 at most, at the level TINY; at all of
     epsilon the chance of the right order would be 0.99 instead of 0.87.
     """
-    ranker, runs = AnswersOnDemand.private(1.0, WholeRanking(2), cap=1), 4000
+    ranker, runs = AnswersOnDemand.private(1.0, WholeRanking(2), cap=1), 1500
     places = ranker.sample(np.tile([0, 1], (42, 1)), runs, rng=rng(12))
     right = int((places[:, 0] == 0).sum())
     chance, twice = (stats.binom.sf(10, 21, 1 / (1 + math.exp(-e))) for e in (0.5, 1.0))
@@ -216,7 +216,7 @@ def test_one_question_each_spends_epsilon_by_enumeration(epsilon: float, cap: in
 
 @pytest.mark.parametrize("cap", [2, 3])
 def test_one_question_each_follows_its_law(cap: int) -> None:
-    crowd, source, runs = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)], rng(21), 5000
+    crowd, source, runs = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)], rng(21), 2500
     chances, half = (dict.fromkeys(itertools.permutations(range(3)), 0.0) for _ in range(2))
     for law, epsilon in ((chances, 2.5), (half, 5.0)):
         for chance, places in one_question_runs(crowd, epsilon, cap).values():
@@ -233,9 +233,9 @@ def test_one_question_each_follows_its_law(cap: int) -> None:
 def test_a_tied_group_decides_by_a_coin() -> None:
     """Reversed and with 0 and 2 renamed, these people are the same: item 1 is as often first as
     last. If a tie always put the other item before the pivot, it would be first in 0.57 of those
-    runs, 8 standard deviations from a half."""
+    runs, 6 standard deviations from a half."""
     crowd = [(1, 0, 2)] * 3 + [(0, 2, 1)] * 3
-    places = OneQuestion.private(60.0, THREE, groups=3).sample(crowd, 5000, rng=rng(22))[:, 1]
+    places = OneQuestion.private(60.0, THREE, groups=3).sample(crowd, 3000, rng=rng(22))[:, 1]
     first, last = int((places == 0).sum()), int((places == 2).sum())
     assert stats.binomtest(first, first + last).pvalue > TINY
 
