@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,40 +39,3 @@ def test_one_draw_of_an_impossible_outcome_is_enough():
 
 def test_an_audit_does_not_see_what_was_never_drawn():
     assert audit_sampler([9_999, 0], [1 - 1e-6, 1e-6]).passed
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: clopper_pearson(5, 4), "successes, trials"),
-        (lambda: clopper_pearson(-1, 4), "successes, trials"),
-        (lambda: clopper_pearson(0, 0), "successes, trials"),
-        (lambda: clopper_pearson(1, 4, confidence=1.0), "confidence"),
-        (lambda: clopper_pearson(1, 4, confidence=math.nan), "confidence"),
-        (lambda: audit_sampler([1, 2], [0.5, 0.3, 0.2]), "outcome_counts, pmf"),
-        (lambda: audit_sampler([[1, 2]], [[0.5, 0.5]]), "outcome_counts, pmf"),
-        (lambda: audit_sampler([0, 0], [0.5, 0.5]), "outcome_counts, pmf"),
-        (lambda: audit_sampler([1, 2], [0.5, 0.5], confidence=0.0), "confidence"),
-    ],
-)
-def test_what_is_no_tally_is_refused_by_name(call, name):
-    with pytest.raises(ValueError, match=rf"^{name}\b"):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("counts", "pmf", "named"),
-    [
-        ([5, 5], [np.nan, 0.5], "pmf"),
-        ([50, 50], [0.45, 0.45], "pmf sums to 0.9"),
-        ([0.5, 5], [0.5, 0.5], "outcome_counts"),
-    ],
-)
-def test_audit_names_arguments_that_are_no_law_or_no_counts(counts, pmf, named):
-    with pytest.raises(ValueError, match=named):
-        audit_sampler(counts, pmf)
-
-
-def test_clopper_pearson_refuses_nan():
-    with pytest.raises(ValueError, match="successes"):
-        clopper_pearson(np.nan, 5)

@@ -20,7 +20,6 @@ from dpbook.book.ledger.check import digest
 from dpbook.pages import (
     ldp_kwiksort,
     perturbed_mle_privacy,
-    randomized_response,
     score_attack,
     trusted_curator,
     which_ranker,
@@ -38,8 +37,6 @@ PAGES = {
     "CCW25-A0A1A2": perturbed_mle_privacy.curvature_balls,
     "CCW25-P2.1": perturbed_mle_privacy.exchange_balls,
     "CCW25-P2.4": score_attack.prior_balls,
-    "XSC-L1": randomized_response.log_odds_balls,
-    "XSC-L2": randomized_response.variance_balls,
     "YLL-DPKS": trusted_curator.described_balls,
     "YLL-KSTAR": ldp_kwiksort.best_number_balls,
 }

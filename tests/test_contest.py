@@ -119,35 +119,6 @@ def test_a_decision_is_the_same_contest_read_twice() -> None:
     assert both["nobody"].name in local
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"data": "pairs"},
-        {"protect": "everybody"},
-        {"n_items": 2},
-        {"people": 0},
-        {"per_user": 2.5},
-        {"agree": 0.5},
-        {"agree": 1.0},
-    ],
-    ids=str,
-)
-def test_what_is_no_situation_is_refused(wrong: dict[str, object]) -> None:
-    good = {"data": "surveys", "protect": "person", "n_items": 4, "people": 9, "per_user": 6}
-    (name,) = wrong
-    with pytest.raises(ValueError, match=f"^{name} = "):
-        Situation(**(good | {"agree": 0.7} | wrong))  # type: ignore[arg-type]
-
-
-def test_contests_without_crowds_are_refused() -> None:
-    s, rng = Situation("surveys", "person", 4, 9, 6, 0.7), np.random.default_rng(1)
-    for numbers in ({"crowds": 0, "draws": 1}, {"crowds": 1, "draws": 0}):
-        with pytest.raises(ValueError, match="= 0: allowed is an integer >= 1"):
-            contest(s, 1.0, **numbers, rng=rng)
-    with pytest.raises(ValueError, match="crowds = 1: allowed is an integer >= 2"):
-        decide(s, 1.0, crowds=1, draws=1, rng=rng)
-
-
 def test_a_winner_beats_all_others_or_is_not_one() -> None:
     rng = np.random.default_rng(3)
     noise = rng.normal(0, 0.01, 30)

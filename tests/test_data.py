@@ -69,34 +69,6 @@ def test_equality_looks_at_every_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((3, [], []), r"winner of shape \(0,\)"),
-        ((3, [0, 3], [1, 1]), r"winner\[1\] = 3: allowed is 0\.\.2"),
-        ((3, [0, 1], [1, -1]), r"loser\[1\] = -1: allowed is 0\.\.2"),
-        ((3, [0, 1], [1, 1]), r"loser\[1\] = 1 equals winner"),
-        ((3, [0, 1], [1]), r"loser has 1 entries: allowed is 2"),
-        ((3, [0, 1], [1, 2], [0]), r"user has 1 entries: allowed is 2"),
-        ((3, [0, 1], [1, 2], [0, -4]), r"user\[1\] = -4: allowed is 0 or more"),
-        ((3, [0, 1], [1, 2], [0, np.nan]), r"user of type float64: allowed are integers"),
-        ((3, [0.0, 1.0], [1, 2]), r"winner of type float64: allowed are integers"),
-        ((3, ["a", "b"], [1, 2]), r"winner = .*, of type .U1: allowed"),
-        ((3, [True, False], [1, 2]), r"winner of type bool: allowed are integers"),
-        ((3, [[0], [1]], [1, 2]), r"winner of shape \(2, 1\)"),
-        ((3, [[0], [1, 2]], [1, 2]), r"winner = .*: allowed is an array of numbers, all its rows"),
-        ((1, [0], [0]), r"items = 1: allowed is at least 2"),
-        ((["x"], [0], [0]), r"items = \('x',\): allowed is at least 2"),
-        (("xy", [0], [1]), r"items = 'xy': allowed is"),
-        ((["x", "x"], [0], [1]), r"items contains 'x' more than once"),
-        (([0.5, 1.5], [0], [1]), r"items contains 0.5: allowed is strings or integers"),
-    ],
-)
-def test_bad_comparisons_are_refused(arguments: tuple[object, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Comparisons(*arguments)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
     ("wins", "items", "message"),
     [
         ([[0, 1, 2], [1, 0, 2]], None, r"wins of shape \(2, 3\)"),
@@ -125,22 +97,6 @@ def test_the_table_is_read_only():
     data = Rankings(3, [[0, 1, 2]])
     with pytest.raises(ValueError, match="read-only"):
         data.positions[0, 0] = 2
-
-
-@pytest.mark.parametrize(
-    ("positions", "message"),
-    [
-        ([[0, 0, 1]], r"positions\[0\] = \[0, 0, 1\]: allowed is a permutation of 0..2"),
-        ([[0, 1, 3]], "permutation"),
-        ([[0.0, 1.0, 2.0]], "integers"),
-        ([0, 1, 2], "shape"),
-        ([[0, 1]], "shape"),
-        (np.empty((0, 3), dtype=int), "at least one user"),
-    ],
-)
-def test_bad_tables_are_refused(positions, message):
-    with pytest.raises(ValueError, match=message):
-        Rankings(3, positions)
 
 
 # ---------------------------------------------------------------- PairTable

@@ -48,24 +48,6 @@ def test_sets_that_can_always_be_had():
             assert fano.gilbert_varshamov(length, weight, distance) == -(-len(sets) // near)
 
 
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: fano.fano_error(1, 0.1), "hypotheses"),
-        (lambda: fano.fano_error(3, -1), "kl"),
-        (lambda: fano.edge_kl(np.eye(2), np.eye(3)), "other"),
-        (lambda: fano.product_log_ratio([0.5], [0.5, 0.5], 1), "q"),
-        (lambda: fano.product_pmf(np.full(22, 0.5)), "probabilities"),
-        (lambda: fano.product_pmf([1.5]), "probabilities"),
-        (lambda: fano.gilbert_varshamov(5, 6, 2), "weight"),
-        (lambda: fano.product_log_ratio([1.5], [0.5], 1), r"p = \[1\.5\]"),
-    ],
-)
-def test_errors_name_the_argument(call, name):
-    with pytest.raises(ValueError, match=name):
-        call()
-
-
 def one_bit(delta, size=2):
     """Costs, sums and neighbours of a rule that names the winner of one game, or not."""
     right, wrong = 0.5 + delta, 0.5 - delta

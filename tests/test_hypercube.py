@@ -74,23 +74,6 @@ def test_hypercube_sampler_follows_its_law(ties: str, value: list[float]) -> Non
     assert stats.chisquare(seen, expected).pvalue > TINY
 
 
-def test_hypercube_keeps_shapes_and_refuses_bad_values() -> None:
-    rng = np.random.default_rng(2)
-    assert hypercube_response(np.ones((2, 3, 5)), 1.0, rng=rng).shape == (2, 3, 5)
-    with pytest.raises(ValueError, match="values"):
-        hypercube_response([1.5, 0], 1.0, rng=rng)
-    with pytest.raises(ValueError, match="ties"):
-        hypercube_scale(3, 1.0, "open")
-    with pytest.raises(ValueError, match="dimension"):
-        hypercube_response_pmf(np.ones(17), 1.0)
-
-
-def test_sign_vectors_stop_at_twenty() -> None:
-    assert len(sign_vectors(20)) == 2**20
-    with pytest.raises(ValueError, match="dimension"):
-        sign_vectors(21)
-
-
 def test_a_law_over_all_pairs_of_many_corners_is_refused() -> None:
     """Sixteen entries of 0 round to every corner: 2^16 truths beside 2^16 answers."""
     assert hypercube_response_pmf(np.ones(16), 1.0).sum() == pytest.approx(1, abs=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import threading
@@ -45,8 +46,11 @@ SMALL_CSV = """respondent,item_a,item_b,outcome
 2,y,z,a
 3,x,y,tie
 """
-SMALL_SHA256 = hashlib.sha256(SMALL_CSV.encode()).hexdigest()
 DECIDED = Comparisons(["x", "y", "z"], [0, 2, 1, 1], [1, 0, 0, 2], user=[0, 0, 1, 1])
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.fixture
@@ -60,171 +64,170 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> loader.Dataset:
     """A registered survey of two respondents; nothing listens at its address."""
-    dataset = loader.Dataset(
-        "http://127.0.0.1:9/data/CEMS.R", SMALL_SHA256, _official.from_bradleyterry2
-    )
+    convert, url = _official.from_bradleyterry2, "http://127.0.0.1:9/data/CEMS.R"
+    dataset = loader.Dataset(url, digest(SMALL_CSV), convert, digest(SMALL_R))
     monkeypatch.setitem(loader.DATASETS, "small", dataset)
     return dataset
 
 
 @pytest.fixture
-def server(small: loader.Dataset, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """A local stand-in of the official server; yields the list of requested paths."""
-    asked: list[str] = []
+def server(
+    small: loader.Dataset, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[list[str], list[bytes]]]:
+    """A local stand-in of the official server: the paths asked for, and what it answers."""
+    pytest.importorskip("pooch", reason="the optional package pooch is not installed")
+    asked, answers = [], [SMALL_R.encode()]
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(self.path)
             self.send_response(200)
+            self.send_header("Content-Length", str(len(SMALL_R)))
             self.end_headers()
-            self.wfile.write(SMALL_R.encode())
+            self.wfile.write(answers[0])
 
         def log_message(self, *args: object) -> None:
             pass
 
     httpd = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=httpd.serve_forever)
+    thread = threading.Thread(target=httpd.serve_forever, args=(0.02,))
     thread.start()
     url = f"http://127.0.0.1:{httpd.server_port}/data/CEMS.R"
     monkeypatch.setitem(loader.DATASETS, "small", replace(small, url=url))
-    yield asked
+    yield asked, answers
     httpd.shutdown()
     thread.join()
     httpd.server_close()
 
 
-def test_fetch_converts_verifies_and_caches(server: list[str], cache: Path) -> None:
-    pytest.importorskip("pooch", reason="the optional package pooch is not installed")
-    assert load_dataset("small") == DECIDED
-    assert [path.name for path in cache.iterdir()] == ["small.csv"]
-    assert (cache / "small.csv").read_bytes() == SMALL_CSV.encode()
+Server = tuple[list[str], list[bytes]]
+
+
+def test_a_file_is_fetched_verified_and_cached(server: Server, cache: Path) -> None:
+    assert not has_dataset("small")
+    assert load_dataset("small") == DECIDED and has_dataset("small")
+    assert [path.name for path in cache.iterdir()] == ["CEMS.R"]
     load_dataset("small")
-    assert server == ["/data/CEMS.R"]  # the second call read the cache
+    assert server[0] == ["/data/CEMS.R"]  # the second call read the cache
+    (cache / "CEMS.R").write_text("damaged")
+    assert load_dataset("small") == DECIDED  # and a file of another digest is fetched again
 
 
-def test_folder_comes_before_cache_and_network(
+@pytest.mark.parametrize("sent", [SMALL_R[:99], SMALL_R.replace("win1 = c(1", "win1 = c(0")])
+def test_half_an_answer_or_other_bytes_are_refused_and_not_kept(
+    server: Server, cache: Path, sent: str
+) -> None:
+    server[1][0] = sent.encode()
+    with pytest.raises(DatasetError, match=r"cannot fetch http.*DPBOOK_DATA"):
+        load_dataset("small")
+    assert not list(cache.glob("*"))
+
+
+def test_a_folder_comes_before_cache_and_network(
+    server: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPBOOK_DATA", str(tmp_path))
+    (tmp_path / "CEMS.R").write_text(SMALL_R)
+    assert load_dataset("small") == DECIDED and has_dataset("small")
+    (tmp_path / "small.csv").write_text(SMALL_CSV)  # before the official file
+    (tmp_path / "CEMS.R").write_text("not read")
+    assert load_dataset("small") == load_dataset("small", path=tmp_path) == DECIDED
+    assert not server[0]
+    for name in ("small.csv", "CEMS.R"):
+        (tmp_path / name).unlink()
+    with pytest.raises(DatasetError, match=r"neither small\.csv nor CEMS\.R"):
+        load_dataset("small", path=tmp_path)
+    assert load_dataset("small") == DECIDED  # goes on to fetch
+    monkeypatch.setenv("DPBOOK_DATA", str(tmp_path / "nowhere"))
+    for call in (has_dataset, load_dataset):
+        with pytest.raises(DatasetError, match="is not a folder"):
+            call("small")
+
+
+def test_what_cannot_be_fetched_or_read_says_what_to_do(
     small: loader.Dataset, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache.mkdir(parents=True)
-    (cache / "small.csv").write_text("not read")
-    (tmp_path / "small.csv").write_bytes(SMALL_CSV.encode())
-    monkeypatch.setenv("DPBOOK_DATA", str(tmp_path))
-    assert load_dataset("small") == DECIDED
-
-
-def test_folder_may_hold_the_official_file(
-    small: loader.Dataset, cache: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "CEMS.R").write_text(SMALL_R)
-    assert load_dataset("small", path=tmp_path) == DECIDED
-
-
-def test_offline_error_says_what_to_do(small: loader.Dataset, cache: Path) -> None:
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(DatasetError, match="cannot fetch") as caught:
         load_dataset("small")
     for part in (small.url, "small.csv", "DPBOOK_DATA"):
         assert part in str(caught.value)
-    assert not cache.exists()
+    (tmp_path / "small.csv").write_text(SMALL_CSV)
 
-
-def test_folder_without_the_file(
-    small: loader.Dataset, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    raw = SMALL_R.encode()
-    with pytest.raises(DatasetError, match=r"neither small\.csv nor CEMS\.R"):
-        load_dataset("small", path=tmp_path, opener=lambda url: raw)
-    monkeypatch.setenv("DPBOOK_DATA", str(tmp_path))
-    assert load_dataset("small", opener=lambda url: raw) == DECIDED  # goes on to fetch
-    with pytest.raises(DatasetError, match="is not a folder"):
-        load_dataset("small", path=tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("path", [5, b"folder", ["folder"]])
-def test_a_path_that_is_no_folder_name_is_refused(small: loader.Dataset, path: object) -> None:
-    with pytest.raises(ValueError, match=r"path must be a folder.s name .* got"):
-        load_dataset("small", path=path)
-
-
-def test_digest_mismatch_names_file_expected_and_got(
-    small: loader.Dataset, cache: Path, tmp_path: Path
-) -> None:
-    changed = SMALL_CSV.replace("1,x,y,a", "1,x,y,b").encode()
-    (tmp_path / "small.csv").write_bytes(changed)
-    with pytest.raises(DatasetError) as caught:
-        load_dataset("small", path=tmp_path)
-    for part in (str(tmp_path / "small.csv"), SMALL_SHA256, hashlib.sha256(changed).hexdigest()):
-        assert part in str(caught.value)
-    cache.mkdir(parents=True)
-    (cache / "small.csv").write_bytes(changed)
-    with pytest.raises(DatasetError, match="Delete it to fetch it again"):
-        load_dataset("small")
-
-
-def test_changed_source_is_refused_and_not_cached(small: loader.Dataset, cache: Path) -> None:
-    text = SMALL_R.replace("win1 = c(1, 0", "win1 = c(0, 0")
-    text = text.replace("win2 = c(0, 1", "win2 = c(1, 1")
-    with pytest.raises(DatasetError, match=r"SHA-256 of small\.csv converted from http"):
-        load_dataset("small", opener=lambda url: text.encode())
-    with pytest.raises(DatasetError, match="does not have the expected layout"):
-        load_dataset("small", opener=lambda url: b"<html>moved</html>")
-    assert not cache.exists()
-
-
-def test_interrupted_write_leaves_nothing(
-    small: loader.Dataset, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*args: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(loader.os, "replace", interrupted)
-    raw = SMALL_R.encode()
-    with pytest.raises(KeyboardInterrupt):
-        load_dataset("small", opener=lambda url: raw)
-    assert list(cache.iterdir()) == []
-
-
-def test_unwritable_cache_is_named(
-    small: loader.Dataset, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache.parent.write_text("a file where the folder should be")
-    raw = SMALL_R.encode()
-    with pytest.raises(DatasetError, match="cannot write the cache file"):
-        load_dataset("small", opener=lambda url: raw)
-
-
-@pytest.mark.parametrize("value", ["relative/cache", ""])
-def test_relative_cache_setting_is_ignored(
-    small: loader.Dataset, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("DPBOOK_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", value)
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    monkeypatch.chdir(tmp_path)
-    load_dataset("small", opener=lambda url: SMALL_R.encode())
-    assert (tmp_path / ".cache" / "dpbook" / "small.csv").is_file()
-
-
-def test_missing_optional_package_is_named(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr(_official.importlib, "import_module", absent)
-    any_file = replace(loader.DATASETS["immigration"], raw_sha256="")
-    monkeypatch.setitem(loader.DATASETS, "immigration", any_file)
-    advice = r"pip install 'dpbook\[data\]'"
+    monkeypatch.setattr(loader.importlib, "import_module", absent)
     with pytest.raises(
-        DatasetError, match=f"reading .*immig.RData needs the package rdata: {advice}"
+        DatasetError, match=r"package pooch is missing: pip install 'dpbook\[data\]'"
     ):
-        load_dataset("immigration", opener=lambda url: b"")
-    with pytest.raises(
-        DatasetError, match=f"fetching .*immig.RData needs the package pooch: {advice}"
-    ):
-        load_dataset("immigration")
+        load_dataset("small")
+
+    def locked(*args: object) -> None:
+        raise PermissionError("locked")
+
+    monkeypatch.setattr(Path, "read_bytes", locked)
+    with pytest.raises(DatasetError, match=r"cannot read .*small\.csv: locked.*DPBOOK_DATA"):
+        load_dataset("small", path=tmp_path)
 
 
-def test_unknown_dataset_lists_the_names(cache: Path) -> None:
-    with pytest.raises(ValueError, match=r"name = 'elections'.*'cems', 'cems_1998', 'immigration'"):
-        load_dataset("elections")
+def test_digest_mismatch_names_file_expected_and_got(small: loader.Dataset, tmp_path: Path) -> None:
+    changed = SMALL_CSV.replace("1,x,y,a", "1,x,y,b")
+    (tmp_path / "small.csv").write_text(changed)
+    with pytest.raises(DatasetError) as caught:
+        load_dataset("small", path=tmp_path)
+    for part in (str(tmp_path / "small.csv"), digest(SMALL_CSV), digest(changed)):
+        assert part in str(caught.value)
+
+
+def test_nothing_is_parsed_before_the_digest_of_the_official_file(
+    small: loader.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(raw: bytes) -> str:
+        raise AssertionError("the converter saw bytes of another digest")
+
+    (tmp_path / "CEMS.R").write_text("another file")
+    monkeypatch.setitem(loader.DATASETS, "small", replace(small, convert=never))
+    with pytest.raises(DatasetError, match=f"is {digest('another file')}; expected"):
+        load_dataset("small", path=tmp_path)
+    monkeypatch.setitem(loader.DATASETS, "small", replace(small, raw_sha256=""))
+    with pytest.raises(DatasetError, match="does not have the expected layout: no data frame"):
+        load_dataset("small", path=tmp_path)
+
+
+# An R promise to call `system`, in R's own ASCII form: R would run it when the value is asked for.
+PROMISE = (
+    b"RDA2\nA\n2\n262153\n131840\n1026\n1\n262153\n5\nimmig\n5\n252\n6\n1\n262153\n6\nsystem\n"
+    b"2\n16\n1\n262153\n8\ntouch\\040x\n254\n254\n"
+)
+
+
+@pytest.mark.parametrize("raw", [PROMISE, gzip.compress(PROMISE), b"", b"RDX3\nX\n" + bytes(60)])
+def test_code_in_an_r_file_never_runs(
+    raw: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rdata", reason="the optional package rdata is not installed")
+    monkeypatch.chdir(tmp_path)
+    known = replace(loader.DATASETS["immigration"], raw_sha256="")
+    monkeypatch.setitem(loader.DATASETS, "immigration", known)
+    (tmp_path / "immig.RData").write_bytes(raw)
+    with pytest.raises(DatasetError, match="does not have the expected layout"):
+        load_dataset("immigration", path=tmp_path)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "message"),
+    [
+        ("cems", {"path": 5}, r"path must be a folder.s name .* got"),
+        ("elections", {}, r"name = 'elections'.*'cems', 'cems_1998', 'immigration'"),
+        ("sushi", {"part": 2}, "part = 2: allowed is an integer from 1 to 1"),
+        ("turkdots", {"part": 5}, "part = 5: allowed is an integer from 1 to 4"),
+    ],
+)
+def test_arguments_are_refused_by_name(name: str, how: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_dataset(name, **how)  # type: ignore[arg-type]
+    assert has_dataset("turkdots")
 
 
 def test_every_data_set_is_registered_at_a_pinned_address() -> None:
@@ -241,31 +244,6 @@ def test_every_data_set_is_registered_at_a_pinned_address() -> None:
             assert dataset.url.startswith("https://raw.githubusercontent.com/")
             assert len(dataset.url.split("/")[5]) == 40  # a commit, not a branch
             assert len(dataset.raw_sha256) == 64 and dataset.raw_sha256 != dataset.sha256
-
-
-def test_unknown_parts_are_refused(cache: Path) -> None:
-    with pytest.raises(ValueError, match="part = 2: allowed is an integer from 1 to 1"):
-        load_dataset("sushi", part=2)
-    with pytest.raises(ValueError, match="part = 5: allowed is an integer from 1 to 4"):
-        load_dataset("turkdots", part=5)
-
-
-def test_has_dataset_looks_at_folder_and_cache_only(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert has_dataset("turkdots") and not has_dataset("sushi")
-    cache.mkdir(parents=True)
-    (cache / "sushi.csv").write_text("-")
-    assert has_dataset("sushi") and not has_dataset("cems")
-    monkeypatch.setenv("DPBOOK_DATA", str(tmp_path))
-    assert not has_dataset("cems")
-    (tmp_path / "CEMS.R").write_text("-")
-    assert has_dataset("cems")
-    with pytest.raises(ValueError, match="name = 'elections'"):
-        has_dataset("elections")
-    monkeypatch.setenv("DPBOOK_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(DatasetError, match="is not a folder"):
-        has_dataset("sushi")
 
 
 # ---------------------------------------------------------------- the real data
@@ -318,14 +296,12 @@ def test_one_changed_character_is_refused(name: str, cache: Path, tmp_path: Path
 def test_full_data_survive_the_official_layout(
     name: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Write the data in the layout of the official file, and fetch them back."""
+    """Write the data in the layout of the official file, and read them back."""
     # The layout is the official one, the bytes are not.
     dataset = replace(loader.DATASETS[name], raw_sha256="")
     monkeypatch.setitem(loader.DATASETS, name, dataset)
     canonical = (FULL_DATA / f"{name}.csv").read_bytes()
     raw = official_file(name, canonical.decode(), tmp_path)
-    assert loader.dataset_text(name, opener={dataset.url: raw}.__getitem__) == canonical.decode()
-    assert (cache / f"{name}.csv").read_bytes() == canonical and has_dataset(name)
     (tmp_path / dataset.file).write_bytes(raw)
     assert loader.dataset_text(name, path=tmp_path) == canonical.decode()
 

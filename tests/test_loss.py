@@ -109,18 +109,13 @@ def plane_profile(shift, scale, epsilon):
 
 
 @pytest.mark.parametrize(
-    ("shift", "scale"), [((1,), 0.7), ((3,), 2.0), ((1, -1), 2.0), ((2, -1), 1.0), ((0, 2), 1.3)]
+    ("shift", "scale"),
+    [((1,), 0.7), ((3,), 2.0), ((1, -1), 2.0), ((2, -1), 1.0), ((1, -2, 1), 0.6)],
 )
 def test_the_discrete_profile_is_the_sum_over_the_lattice(shift, scale):
     found = discrete_laplace_profile(shift, scale, GRID)
     assert found == pytest.approx(lattice_profile(shift, scale, GRID), abs=1e-13)
     assert discrete_laplace_profile(shift, scale / 2, GRID) != pytest.approx(found, rel=0.01)
-
-
-def test_the_discrete_profile_of_three_counts():
-    shift, scale = (1, -2, 1), 0.6
-    expected = lattice_profile(shift, scale, GRID)
-    assert discrete_laplace_profile(shift, scale, GRID) == pytest.approx(expected, abs=1e-13)
 
 
 @pytest.mark.parametrize("a", [0.2, 1.0, 3.0])
@@ -210,37 +205,6 @@ def test_each_law_is_computed_once_and_datasets_may_be_arrays():
 
 
 # ------------------------------------------------------------------ what is refused
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: privacy_loss([0.5, 0.5], [1.0]), "p and q"),
-        (lambda: privacy_loss([], []), "p and q"),
-        (lambda: privacy_loss([[0.5, 0.5]], [[0.5, 0.5]]), "p and q"),
-        (lambda: privacy_loss([0.5, 0.4], [0.5, 0.5]), "p sums"),
-        (lambda: privacy_loss([0.5, 0.5], [0.5, 0.6]), "q sums"),
-        (lambda: privacy_loss([1.5, -0.5], [0.5, 0.5]), "p holds"),
-        (lambda: privacy_loss([0.5, 0.5], [math.nan, 0.5]), "q holds"),
-        (lambda: hockey_stick([1.0], [1.0], -0.1), "epsilons"),
-        (lambda: hockey_stick([1.0], [1.0], math.nan), "epsilons"),
-        (lambda: laplace_profile([1, 1, 1], 1.0, 1.0), "shift"),
-        (lambda: laplace_profile([math.nan], 1.0, 1.0), "shift"),
-        (lambda: laplace_profile([1], 0.0, 1.0), "scale"),
-        (lambda: laplace_profile([1], 1.0, [0.5, -1]), "epsilons"),
-        (lambda: discrete_laplace_profile([0.5], 1.0, 1.0), "shift"),
-        (lambda: discrete_laplace_profile([1], -1.0, 1.0), "scale"),
-        (lambda: discrete_laplace_profile([1], 1.0, math.nan), "epsilons"),
-        (lambda: check_mechanism(response(0.7), []), "pairs"),
-        (lambda: check_mechanism(response(0.7), [(0, 1)], epsilon=-1), "epsilons"),
-        (lambda: check_mechanism(lambda x: {x: 0.9}, [(0, 1)]), "p sums"),
-        (lambda: check_mechanism(lambda x: {0: 2.0, 1: -1.0}, [(0, 1)]), "p holds"),
-        (lambda: check_mechanism(lambda x: [{0: 1.0}, [1.0]][x], [(0, 1)]), "mechanism"),
-    ],
-)
-def test_what_is_no_law_is_refused_by_name(call, name):
-    with pytest.raises(ValueError, match=rf"^{name}\b"):
-        call()
 
 
 @pytest.mark.parametrize("epsilon", [800.0, np.inf])

@@ -90,27 +90,3 @@ def test_individual_wins_follow_the_enumerated_law():
     assert audit_sampler(frequencies(wins.sum(axis=2), law), list(law.values())).passed
     flipped = dict(zip(law, [law[key[::-1]] for key in law], strict=True))
     assert not audit_sampler(frequencies(wins.sum(axis=2), law), list(flipped.values())).passed
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: models.btl_probabilities([0.0, np.nan]), "theta"),
-        (lambda: models.btl_probabilities([0.0, 1.0], link="loglog"), "link"),
-        (lambda: models.two_level_probabilities(4, 4, 0.1), "k = 4"),
-        (lambda: models.two_level_probabilities(4, 2, 0.6), "gap"),
-        (lambda: models.two_level_probabilities(4, [1, 1], 0.1), "k = "),
-        (lambda: models.two_level_probabilities(4, [0, 4], 0.1), "k = "),
-        (lambda: models.two_level_probabilities(4, [0, 1, 2, 3], 0.1), "k = "),
-        (lambda: models.average_win_probabilities(np.full((3, 3), 0.4)), "rho"),
-        (lambda: models.edge_wins(RHO, p=0, rng=np.random.default_rng(0)), "p = 0"),
-        (lambda: models.edge_wins(RHO, rng=np.random), "rng"),
-        (
-            lambda: models.individual_wins(RHO, users=0, per_user=1, rng=np.random.default_rng(0)),
-            "users",
-        ),
-    ],
-)
-def test_bad_arguments_are_named(call, named):
-    with pytest.raises(ValueError, match=named):
-        call()

@@ -99,30 +99,3 @@ def test_the_worst_pair_is_returned_and_a_statistic_may_be_given():
 
 
 # ------------------------------------------------------------------ what is refused
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: edge_datasets(1), "n_items"),
-        (lambda: edge_datasets(8), "n_items"),
-        (lambda: edge_datasets(6, complete=False), "n_items"),
-        (lambda: edge_datasets(3.0), "n_items"),
-        (lambda: edge_neighbours([[1, 1, 1]]), "dataset"),
-        (lambda: edge_neighbours([1, 2, 1]), "dataset"),
-        (lambda: edge_neighbours([0.5, 1, 1]), "dataset"),
-        (lambda: edge_neighbours([1, 1, 1], kind="swap"), "kind"),
-        (lambda: outcome_counts([1, 1], 3), "datasets"),
-        (lambda: sensitivity([]), "pairs"),
-        (lambda: sensitivity([((0,), (1,))], norm="l3"), "norm"),
-    ],
-)
-def test_what_is_no_data_set_is_refused_by_name(call, name):
-    with pytest.raises(ValueError, match=rf"^{name}\b"):
-        call()
-
-
-def test_sensitivity_refuses_nan_wherever_it_comes():
-    pairs = [(0, 1), (0, 2)]
-    with pytest.raises(ValueError, match="statistic"):
-        sensitivity(pairs, statistic=lambda x: [np.nan if x == 2 else x])

@@ -167,25 +167,3 @@ def test_halves_are_kept_and_other_fractions_refused():
 
 
 # ------------------------------------------------------------------ what is refused
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: NoisyCounts.private(0, Edge(3)), "epsilon"),
-        (lambda: NoisyCounts.private(1e-320, Edge(3)), "epsilon = 1e-320"),
-        (lambda: NoisyCounts.private(True, Edge(3)), "epsilon = True: allowed is a finite number"),
-        (lambda: NoisyCounts.private("1", Edge(3)), "epsilon = '1'"),
-        (lambda: NoisyCounts.private(10**400, Edge(3)), "epsilon = 10"),
-        (lambda: NoisyCounts.printed(1, WholeRanking(3)), r"unit = .*Edge\(...\) or Person"),
-        (lambda: EDGE.release(WINS, np.zeros(4)), r"noise of shape \(4,\): allowed is \(..., 3\)"),
-        (lambda: EDGE.perturb([1, 2], np.zeros(3)), r"counts of shape \(2,\)"),
-        (lambda: EDGE.logpdf([np.nan, 0, 0], [0, 0, 0]), "released holds nan"),
-        (lambda: DiscreteCounts(Edge(3), 1.0).logpdf([0.5, 1, 0], [0, 1, 0]), "released"),
-        (lambda: EDGE.release([[0, 1], [1]], np.zeros(3)), "data = .* all its rows of one"),
-        (lambda: EDGE.release([["0", "a"], ["b", "0"]], np.zeros(3)), "data = .*type <U1"),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

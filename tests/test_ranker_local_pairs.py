@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.data import Rankings
 from dpbook.estimators import pairwise_counts
 from dpbook.models import all_rankings, mallows_rankings
 from dpbook.pages.local_protocols import entry_variance
@@ -109,7 +108,7 @@ def seen_messages(ranker: PairResponses | Hypercube, places: list[int], draws: i
 @pytest.mark.parametrize("name", [*CASES, "printed, even"])
 def test_sampler_follows_its_channel(name: str) -> None:
     ranker = Hypercube.printed(1.0, FOUR) if name == "printed, even" else CASES[name][0]
-    places, draws = [2, 0, 1, 3][: ranker.unit.n_items], 6000
+    places, draws = [2, 0, 1, 3][: ranker.unit.n_items], 3000
     places = [sorted(places).index(p) for p in places]
     seen = seen_messages(ranker, places, draws)
     assert stats.chisquare(seen, draws * ranker.message_pmf(places)).pvalue > TINY
@@ -119,7 +118,7 @@ def test_sampler_follows_its_channel(name: str) -> None:
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
 def test_fractions_against_their_moments(name: str, epsilon: float) -> None:
     ranker = replace(CASES[name][0].at_loss(epsilon), solver="kemeny")
-    n, source, runs = ranker.unit.n_items, rng(8), 3000
+    n, source, runs = ranker.unit.n_items, rng(8), 1500
     positions = mallows_rankings(25, n, phi=0.5, rng=source)
     share, off = pairwise_counts(positions) / 25, ~np.eye(n, dtype=bool)
     reports = [ranker.publish(positions, rng=source) for _ in range(runs)]
@@ -136,7 +135,7 @@ def test_fractions_against_their_moments(name: str, epsilon: float) -> None:
     assert np.abs(draws.mean(axis=0) - share).max() < SD * math.sqrt(1.2 * exact / runs)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["two of three", "laplace", "hypercube, odd"])
 def test_items_may_be_renamed(name: str) -> None:
     """The ranking that everybody holds decides the law of the output up to the names."""
     ranker = CASES[name][0].at_loss(3.0)
@@ -203,64 +202,11 @@ def test_hardly_any_noise_gives_the_true_counts() -> None:
     assert set((some + some.T)[np.triu_indices(6, 1)].tolist()) == {40}
 
 
-@pytest.mark.parametrize("solver", ["kwiksort", "kemeny"])
-@pytest.mark.parametrize("maker", [PairResponses.private, Hypercube.private])
-def test_a_clear_order_is_found(maker: type, solver: str) -> None:
-    centre = np.array([2, 0, 3, 1])
-    ranker = maker(4.0, FOUR, solver=solver)
-    found = ranker.sample(np.tile(centre, (3000, 1)), (2, 2), rng=rng(7))
-    assert np.array_equal(found, np.tile(centre, (2, 2, 1)))
-
-
 def test_ties_are_ordered_at_random() -> None:
     # one person, three items, one answer: the other two pairs are ties
     runs = PairResponses.private(1.0, THREE).sample([[0, 1, 2]], 3000, rng=rng(8))
     assert len(np.unique(runs, axis=0)) == 6
     assert np.array_equal(np.sort(runs, axis=1), np.tile(np.arange(3), (3000, 1)))
-
-
-@pytest.mark.parametrize("ranker", [PairResponses.private(1.0, FOUR), Hypercube.private(1.0, FOUR)])
-def test_rankings_and_nothing_else(ranker: PairResponses | Hypercube) -> None:
-    places = np.argsort(rng(3).random((30, 4)), axis=1)
-    one, two = (ranker.sample(p, rng=rng()) for p in (places, Rankings(4, places)))
-    assert np.array_equal(one, two)
-    for bad, named in (
-        ([[0, 0, 5, 1]], r"positions\[0\] = \[0, 0, 5, 1\]: allowed is a permutation"),
-        ([[0.0, 1.0, 2.0, 3.0]], "positions of type float64"),
-        ([[0, 1, 2]], r"positions of shape \(1, 3\): allowed is \(users, 4\)"),
-        ([0, 1, 2, 3], "positions"),
-    ):
-        with pytest.raises(ValueError, match=named):
-            ranker.publish(bad, rng=rng())
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"queries": 4}, "queries = 4"),
-        ({"queries": 0}, "queries = 0"),
-        ({"epsilon": 0}, "epsilon = 0"),
-        ({"mechanism": "gauss"}, "mechanism = 'gauss'"),
-        ({"design": "latin"}, "design = 'latin'"),
-        ({"solver": "borda"}, "solver = 'borda'"),
-        ({"unit": WholeRanking(3, relation="add_remove")}, "unit = WholeRanking"),
-    ],
-)
-def test_arguments_out_of_range(change: dict[str, object], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        PairResponses.private(**{"epsilon": 1.0, "unit": THREE, **change})  # type: ignore[arg-type]
-
-
-def test_bad_lots_and_bad_ties() -> None:
-    ranker = PairResponses.private(1.0, THREE)
-    with pytest.raises(ValueError, match="lots are for 3 people: allowed is for 2"):
-        ranker.reports([[0, 1, 2]] * 2, ranker.lots(3, rng=rng()))
-    with pytest.raises(ValueError, match="rng"):
-        ranker.lots(3, rng=5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="data holds 2 rankings"):
-        ranker.message_pmf([[0, 1, 2]] * 2)
-    with pytest.raises(ValueError, match="ties = 'open'"):
-        Hypercube(THREE, 1.0, ties="open")
 
 
 # ------------------------------------------------------------------ one answer, how many questions
@@ -295,24 +241,6 @@ def test_best_queries_against_trying_all(mechanism: str) -> None:
         value = np.arange(1, 200) * np.square(margins)
         assert best_queries(epsilon, mechanism=mechanism) == 1 + int(np.argmax(value))
     assert best_queries(47.3, mechanism=mechanism, most=3) == 3
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_one_pair_beats_the_other_protocols_at_the_same_epsilon(epsilon: float) -> None:
-    for n in range(3, 30):
-        unit, most = WholeRanking(n), n * (n - 1) // 2
-        tried = [
-            entry_variance(PairResponses.private(epsilon, unit, queries=k), 1000)
-            for k in (*range(1, min(most, 20) + 1), most)
-        ]
-        k = best_queries(epsilon, most=most)
-        best = entry_variance(PairResponses.private(epsilon, unit, queries=k), 1000)
-        assert tried[0] < entry_variance(Hypercube.private(epsilon, unit), 1000)
-        assert best == pytest.approx(min(tried))
-    many = WholeRanking(300)
-    ratio = entry_variance(Hypercube.private(epsilon, many), 1000)
-    ratio /= entry_variance(PairResponses.private(epsilon, many), 1000)
-    assert ratio == pytest.approx(math.pi / 2, rel=1e-4)
 
 
 @pytest.mark.parametrize("queries", [1, 4, 6])

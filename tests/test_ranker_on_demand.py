@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook.data import Rankings
 from dpbook.estimators import pairwise_counts
 from dpbook.models import mallows_rankings
 from dpbook.pages.local_protocols import entry_variance
@@ -69,19 +68,6 @@ def test_budgets_are_split_as_stated() -> None:
     assert alone.level == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("level", [0.05, 1.0, 3.0])
-def test_a_printed_report_wastes_half_of_its_budget(level: float) -> None:
-    unit = WholeRanking(2)
-    printed = AnswersOnDemand.printed(level, unit, cap=1)
-    tight = AnswersOnDemand.private(2 * level, unit, cap=1, fallback=False)
-    assert printed.level == pytest.approx(level)
-    assert worst_loss(list(printed.channel)) == pytest.approx(math.log((1 + math.exp(level)) / 2))
-    assert worst_loss(list(tight.channel)) == pytest.approx(2 * level)
-    reports = np.array([-1, 1])
-    assert printed.channel @ reports * printed.gain == pytest.approx(np.array([0, 1]), abs=1e-12)
-    assert tight.channel @ reports * tight.gain == pytest.approx(np.array([-1, 1]))
-
-
 # ------------------------------------------------------------------ the answers
 
 
@@ -107,7 +93,7 @@ def test_variance_by_enumeration(calibration: str, truth: list[int]) -> None:
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 @pytest.mark.parametrize("calibration", MAKERS)
 def test_answers_against_their_moments(calibration: str, epsilon: float) -> None:
-    source, runs = rng(4), 3000
+    source, runs = rng(4), 1500
     positions = mallows_rankings(23, 4, phi=0.5, rng=source)
     share = pairwise_counts(positions) / 23
     ranker = MAKERS[calibration](epsilon, FOUR, cap=6, fallback=False)
@@ -144,10 +130,10 @@ def test_a_clear_order_is_found(calibration: str) -> None:
 def test_two_items_follow_their_law() -> None:
     """42 people agree; a group of 21 answers the one pair at epsilon / 2, the majority decides.
 
-    4000 runs err by 5.33 sqrt(0.13 * 0.87 / 4000) = 0.03 at most, at the level TINY; at all of
+    1500 runs err by 5.33 sqrt(0.13 * 0.87 / 1500) = 0.05 at most, at the level TINY; at all of
     epsilon the chance of the right order would be 0.99 instead of 0.87.
     """
-    ranker, runs = AnswersOnDemand.private(1.0, WholeRanking(2), cap=1), 4000
+    ranker, runs = AnswersOnDemand.private(1.0, WholeRanking(2), cap=1), 1500
     places = ranker.sample(np.tile([0, 1], (42, 1)), runs, rng=rng(12))
     right = int((places[:, 0] == 0).sum())
     chance, twice = (stats.binom.sf(10, 21, 1 / (1 + math.exp(-e))) for e in (0.5, 1.0))
@@ -230,7 +216,7 @@ def test_one_question_each_spends_epsilon_by_enumeration(epsilon: float, cap: in
 
 @pytest.mark.parametrize("cap", [2, 3])
 def test_one_question_each_follows_its_law(cap: int) -> None:
-    crowd, source, runs = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)], rng(21), 5000
+    crowd, source, runs = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)], rng(21), 2500
     chances, half = (dict.fromkeys(itertools.permutations(range(3)), 0.0) for _ in range(2))
     for law, epsilon in ((chances, 2.5), (half, 5.0)):
         for chance, places in one_question_runs(crowd, epsilon, cap).values():
@@ -247,9 +233,9 @@ def test_one_question_each_follows_its_law(cap: int) -> None:
 def test_a_tied_group_decides_by_a_coin() -> None:
     """Reversed and with 0 and 2 renamed, these people are the same: item 1 is as often first as
     last. If a tie always put the other item before the pivot, it would be first in 0.57 of those
-    runs, 8 standard deviations from a half."""
+    runs, 6 standard deviations from a half."""
     crowd = [(1, 0, 2)] * 3 + [(0, 2, 1)] * 3
-    places = OneQuestion.private(60.0, THREE, groups=3).sample(crowd, 5000, rng=rng(22))[:, 1]
+    places = OneQuestion.private(60.0, THREE, groups=3).sample(crowd, 3000, rng=rng(22))[:, 1]
     first, last = int((places == 0).sum()), int((places == 2).sum())
     assert stats.binomtest(first, first + last).pvalue > TINY
 
@@ -270,16 +256,6 @@ def test_variance_of_one_question_by_enumeration(groups: int, truth: list[int]) 
     exact = entry_variance(OneQuestion.private(epsilon, FIVE, groups=groups), users, share)
     assert mean / total == pytest.approx(share)
     assert square / total - share**2 == pytest.approx(exact)
-
-
-def test_without_groups_one_question_each_is_one_pair() -> None:
-    source, centre = rng(7), np.array([2, 0, 3, 1, 4])
-    for cap in (0, 4, None):  # nobody, one pivot, everybody on demand
-        ranker = OneQuestion.private(60.0, FIVE, groups=20, cap=cap)
-        found, asked, refused = ranker._run(np.tile(centre, (4000, 1)), source)
-        assert np.array_equal(found, centre)
-        assert asked == 0 if cap == 0 else 4 <= asked <= (cap or 10)
-        assert refused == (cap == 0) or cap == 4
 
 
 @pytest.mark.parametrize("cap", range(8))
@@ -315,36 +291,3 @@ def test_one_question_each_reads_everybody_once(cap: int) -> None:
 
 
 # ------------------------------------------------------------------ bad input
-
-
-@pytest.mark.parametrize(
-    "ranker", [AnswersOnDemand.private(1.0, FOUR, cap=6), OneQuestion.private(1.0, FOUR, groups=7)]
-)
-def test_rankings_and_nothing_else(ranker: AnswersOnDemand | OneQuestion) -> None:
-    places = np.argsort(rng(3).random((30, 4)), axis=1)
-    one, two = (ranker.sample(p, rng=rng()) for p in (places, Rankings(4, places)))
-    assert np.array_equal(one, two) and ranker.loss("ranking") == (0.0, ranker.loss()[1])
-    for bad, named in (
-        ([[0, 0, 5, 1]], r"positions\[0\] = \[0, 0, 5, 1\]: allowed is a permutation"),
-        ([[0, 1, 2]], "positions of shape"),
-    ):
-        with pytest.raises(ValueError, match=named):
-            ranker.publish(bad, rng=rng())
-
-
-def test_arguments_out_of_range() -> None:
-    for given, named in (
-        ({"groups": 0}, "groups = 0: allowed is an integer >= 1"),
-        ({"groups": 4, "cap": 5}, "cap = 5: allowed is an integer from 0 to 4"),
-        ({"groups": 4, "epsilon": 0}, "epsilon = 0"),
-    ):
-        with pytest.raises(ValueError, match=named):
-            OneQuestion.private(**({"epsilon": 1.0, "unit": THREE} | given))  # type: ignore[arg-type]
-    few = OneQuestion.private(1.0, THREE, groups=6)
-    for call in (lambda: few.publish([[0, 1, 2]] * 5, rng=rng()), lambda: entry_variance(few, 5)):
-        with pytest.raises(ValueError, match="groups = 6: allowed is an integer from 1 to 5"):
-            call()
-    with pytest.raises(ValueError, match="cap = 2: allowed is an integer >= 3"):
-        AnswersOnDemand.private(1.0, FIVE, cap=2)
-    with pytest.raises(ValueError, match="calibration = 'loose'"):
-        AnswersOnDemand(FIVE, 1.0, cap=3, calibration="loose")

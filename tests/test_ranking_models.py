@@ -95,26 +95,3 @@ def test_all_rankings_are_the_order_of_a_law():
     assert table.shape == (24, 4) and table.tolist() == sorted(table.tolist())
     assert len(set(map(tuple, table.tolist()))) == 24
     assert models.mallows_pmf(4, 0.5).shape == (24,)
-
-
-@pytest.mark.parametrize(
-    ("call", "word"),
-    [
-        (lambda g: models.mallows_rankings(0, 3, phi=0.5, rng=g), "users"),
-        (lambda g: models.mallows_rankings(2, 1, phi=0.5, rng=g), "n_items"),
-        (lambda g: models.mallows_rankings(2, 3, phi=1.1, rng=g), "phi"),
-        (lambda g: models.mallows_rankings(2, 3, phi=0.5, rng=7), "rng"),
-        (lambda g: models.mallows_pmf(9, 0.5), "n_items"),
-        (lambda g: models.mallows_pair_probabilities(3, -0.1), "phi"),
-        (lambda g: models.mallows_expected_distance(3, 2), "phi"),
-    ],
-)
-def test_bad_arguments_are_named(call, word):
-    with pytest.raises(ValueError, match=word):
-        call(np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("n", [0, 9, True, 2.0])
-def test_rankings_of_too_many_items_are_not_listed(n):
-    with pytest.raises(ValueError, match=r"^n_items = "):
-        models.all_rankings(n)

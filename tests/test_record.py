@@ -131,17 +131,3 @@ def test_every_broken_twin_is_told_with_its_place(twin: Any, words: str) -> None
 def test_a_ranking_shows_nothing_of_the_values() -> None:
     report = play(NoisyCounts.private(1.0, Edge(3)).sample, TABLE, TABLE.T)
     assert np.isnan(report.l1) and not report.violations and "nan" in str(report)
-
-
-@pytest.mark.parametrize(
-    ("how", "named"),
-    [
-        ({"declared": -1.0}, "declared"),
-        ({"scale": 0.0}, "scale"),
-        ({"seed": 1.5}, "seed"),
-        ({"mechanism": lambda c, rng: "A, B"}, "release of mechanism"),
-    ],
-)
-def test_bad_input_is_refused_by_name(how: dict[str, Any], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        play(**{"mechanism": by_hand, **how})

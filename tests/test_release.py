@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 from itertools import combinations_with_replacement, permutations, product
@@ -370,25 +369,6 @@ def test_pairs_are_fitted() -> None:
     assert net.ranking[1].item == "b" and net.ranking[1].noisy < 0
 
 
-REFUSED = {
-    "protect = 'nobody': allowed is one of 'person', 'comparison'": {"protect": "nobody"},
-    "statistic = 'mean': allowed is one of 'net', 'wins', 'pairs'": {"statistic": "mean"},
-    "sampler = 'numpy': allowed is one of 'book', 'opendp'": {"sampler": "numpy"},
-    "max_answers is missing: allowed is a whole number from 1": {"max_answers": None},
-    "max_answers = 0: allowed is an integer from 1": {"max_answers": 0},
-    "max_answers = 3 with protect = 'comparison': allowed is None": {"protect": "comparison"},
-    "below is given with sampler = 'opendp'": {"sampler": "opendp", "below": known_below},
-}
-
-
-@pytest.mark.parametrize("message", REFUSED)
-def test_arguments_refused(message: str) -> None:
-    arguments = {"epsilon": 1, "protect": "person", "max_answers": 3} | REFUSED[message]
-    with pytest.raises(ValueError) as error:
-        rank_privately(comparisons([(1, 0, 1)], 2), **arguments)  # type: ignore[arg-type]
-    assert message in str(error.value)
-
-
 def test_counts_protect_a_person_only_by_somebodys_word() -> None:
     data = counts([[0, 5], [3, 0]])
     with pytest.raises(ValueError, match="nobody can bound what one person adds"):
@@ -484,24 +464,6 @@ def test_a_damaged_ledger_is_refused_and_nothing_is_released(tmp_path: Path, lin
     with pytest.raises(ValueError, match=r"spent.jsonl, line 2: .* is no release"):
         rank_privately(counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison", ledger=path)
     assert path.read_bytes() == before
-
-
-def test_a_refused_release_is_not_charged(tmp_path: Path) -> None:
-    path = tmp_path / "spent.jsonl"
-    with pytest.raises(ValueError, match="max_answers is missing"):
-        rank_privately(comparisons([(1, 0, 1)], 2), epsilon=1, protect="person", ledger=path)
-    assert not path.exists()
-
-
-def test_two_at_once_take_turns(tmp_path: Path) -> None:
-    path = tmp_path / "spent.jsonl"
-
-    def spend(_: int) -> None:
-        charge(path, "person", Fraction(1, 10))
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(spend, range(40)))
-    assert charge(path, "person", Fraction(1)) == {"person": (41, Fraction(5))}
 
 
 CHARGE = """

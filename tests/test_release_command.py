@@ -101,30 +101,6 @@ def test_refused_in_one_sentence(
     assert sorted(os.listdir(here)) == before  # nothing is released, written or charged
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "answers.csv --epsilon 1",
-        "answers.csv --protect people --epsilon 1",
-        "answers.csv --protect person --epsilon 1 --max-answers 0",
-        "answers.csv --protect person --epsilon 1 --max-answers 1.5",
-        "answers.csv --protect person --epsilon 1 --seed 3",
-    ],
-)
-def test_options_refused(here: Path, command: str) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(command.split())
-    assert stopped.value.code == 2
-
-
-def test_force_replaces(here: Path) -> None:
-    command = "counts.csv --protect comparison --epsilon 1 --out ranking.csv".split()
-    assert main(command) == 0
-    first = (here / "ranking.csv").stat().st_ino
-    assert main(command) == 2 and (here / "ranking.csv").stat().st_ino == first
-    assert main([*command, "--force"]) == 0 and (here / "ranking.csv").stat().st_ino != first
-
-
 def test_items_from_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "items.txt").write_bytes("\ufefftea\r\nmate\r\n\r\ncoffee\r\nwater\r\n".encode())
     command = "answers.csv --protect comparison --epsilon 1 --items-file items.txt"

@@ -43,15 +43,6 @@ def test_exponential_chances_lose_no_more_than_epsilon_and_nearly_that():
     assert broken > 1.2  # half the sensitivity would not do
 
 
-def test_selection_refuses():
-    with pytest.raises(ValueError, match="utilities of shape"):
-        exponential_pmf([[1.0, 2.0]], 1, 1)
-    with pytest.raises(ValueError, match="utilities holds nan"):
-        exponential_pmf([1.0, math.nan], 1, 1)
-    with pytest.raises(ValueError, match="sensitivity"):
-        exponential_pmf([1.0, 2.0], 0, 1)
-
-
 # ------------------------------------------------------------------ Gaussian noise
 
 
@@ -121,11 +112,3 @@ def test_scale_never_spends_more_than_delta():
         # The solver finds log(D / s), at most 8 here, to 1e-14 of it; log delta is at most 100
         # times as steep.
         assert delta * (1 - 1e-11) < spent <= delta
-
-
-def test_gaussian_refuses():
-    for arguments in ((0, 1, 0.1), (1, 0, 0.1), (1, 1, 0), (1, 1, 1)):
-        with pytest.raises(ValueError, match="allowed is"):
-            gaussian_scale(*arguments)
-    with pytest.raises(ValueError, match="epsilons hold"):
-        gaussian_profile(1, 1, [-0.1])

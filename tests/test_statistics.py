@@ -18,27 +18,12 @@ def test_log_relative_error_of_a_worked_example():
     assert log_relative_error(estimate[:2], truth, "linf") == pytest.approx([np.log(1 / 4), 0.0])
 
 
-@pytest.mark.parametrize(
-    ("estimate", "truth", "norm"),
-    [([1, 2], [1, 2, 3], "l2"), ([1, 2], [0, 0], "l2"), ([1, 2], [1, 2], "l1")],
-)
-def test_log_relative_error_refuses(estimate, truth, norm):
-    with pytest.raises(ValueError, match=r"truth|norm"):
-        log_relative_error(estimate, truth, norm)
-
-
 def test_top_k_error_counts_what_is_missed_and_breaks_ties_at_random():
     mask = np.array([False, False, True, True])
     assert top_k_error([[4, 3, 2, 1], [1, 4, 2, 5], [1, 2, 3, 4]], mask, 2).tolist() == [1, 0.5, 0]
     tied = np.zeros((4000, 4))
     assert top_k_error(tied, mask, 2).tolist() == [1.0] * 4000
     assert top_k_error(tied, mask, 2, rng=rng()).mean() == pytest.approx(0.5, abs=0.03)
-
-
-@pytest.mark.parametrize("mask", [[True] * 3 + [False], [1, 0, 1, 0], [True, True]])
-def test_top_k_error_refuses_a_truth_of_another_size(mask):
-    with pytest.raises(ValueError, match="truth_mask"):
-        top_k_error([4, 3, 2, 1], np.array(mask), 2)
 
 
 def test_quantile_interval_takes_the_ranks_of_the_tables():
@@ -67,14 +52,6 @@ def test_quantile_interval_covers_on_either_side_and_no_rank_is_given_away(size,
 def test_quantile_interval_is_open_where_the_sample_is_too_small():
     estimate, low, high = quantile_interval(np.arange(20.0), 0.99)
     assert estimate == 19 and np.isfinite(low) and np.isinf(high)
-
-
-@pytest.mark.parametrize(
-    ("values", "q", "named"), [([], 0.5, "values"), ([1, np.nan], 0.5, "values"), ([1], 1, "q = 1")]
-)
-def test_quantile_interval_names_bad_arguments(values, q, named):
-    with pytest.raises(ValueError, match=named):
-        quantile_interval(values, q)
 
 
 def test_trend_tells_rising_flat_and_falling_apart():
@@ -107,15 +84,3 @@ def test_trend_by_hand():
     assert found.slope * np.log(2) == pytest.approx(1.0)
     assert (found.high - found.slope) * np.log(2) == pytest.approx(2.91999 / 12**0.5, abs=1e-5)
     assert (found.slope - found.low) * np.log(2) == pytest.approx(2.91999 / 12**0.5, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: trend([1, 2, 3], np.zeros((2, 5))), "curve"),
-        (lambda: trend([1, 2], np.zeros((2, 5)), confidence=1.0), "confidence"),
-    ],
-)
-def test_bad_arguments_of_trends_are_named(call, named):
-    with pytest.raises(ValueError, match=named):
-        call()

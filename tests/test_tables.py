@@ -146,18 +146,6 @@ def test_turk_tables_equal_a_recount(name: str) -> None:
         assert Counter(named) == people[str(part)]
 
 
-@pytest.mark.parametrize("part", [0, 5, 1.5, True])
-def test_unknown_parts_and_names_are_refused(part: object) -> None:
-    with pytest.raises(ValueError, match=r"part = .*allowed is an integer from 1 to 4"):
-        load_table("turkdots", part=part)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="part = 2: allowed is an integer from 1 to 1"):
-        load_table("cems", part=2)
-    with pytest.raises(
-        ValueError, match=r"name = 'elections': allowed is one of 'cems', .*'sushi'"
-    ):
-        load_table("elections")
-
-
 # ---------------------------------------------------------------- SUSHI
 
 

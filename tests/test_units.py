@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import FrozenInstanceError
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -292,46 +291,6 @@ def test_data_that_keep_it_are_taken(unit, data):
 
 
 # ------------------------------------------------------------------ what is no unit
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: Edge(1), "n_items"),
-        (lambda: Edge(3, exchange=1), "exchange"),
-        (lambda: Edge(6).neighbours(), "n_items"),
-        (lambda: Edge(8, exchange=False).neighbours(), "n_items"),
-        (lambda: Edge(3).l1("leads"), "statistic"),
-        (lambda: Person(1, 1), "n_items"),
-        (lambda: Person(3), "per_user"),
-        (lambda: Person(3, 0), "per_user"),
-        (lambda: Person(3, design="free"), "design"),
-        (lambda: Person(3, 2, "ranking"), "per_user"),
-        (lambda: Person(3, 2, vouched="yes"), "vouched"),
-        (lambda: Person(3, 2, users=0), "users"),
-        (lambda: Person(3, 2).neighbours(), "users"),
-        (lambda: Person(3, 2, users=2).neighbours("places"), "statistic"),
-        (lambda: Person(40, design="each_pair_once").contributions(), "n_items = 40"),
-        (lambda: Person(15, design="ranking").contributions(), "n_items = 15"),
-        (lambda: Person(7, design="each_pair_or_skip").contributions(), "n_items = 7"),
-        (lambda: Person(5, 10**6).contributions(), "per_user = 1000000 with n_items = 5"),
-        (lambda: Person(3, design="each_pair_once", users=1000).neighbours(), "users = 1000"),
-        (lambda: WholeRanking(3, 0), "users"),
-        (lambda: WholeRanking(3, relation="swap"), "relation"),
-        (lambda: next(WholeRanking(3).neighbours()), "users"),
-        (lambda: next(WholeRanking(3, 2).neighbours("places")), "statistic"),
-        (lambda: WholeRanking(3).l1("wins"), "statistic"),
-    ],
-)
-def test_what_is_no_unit_is_refused_by_name(call, name):
-    with pytest.raises(ValueError, match=rf"^{name}\b"):
-        call()
-
-
-@pytest.mark.parametrize("unit", [Edge(3), Person(3, 2), WholeRanking(3)])
-def test_a_unit_stays_what_was_checked(unit):
-    with pytest.raises(FrozenInstanceError):
-        unit.n_items = 1
 
 
 def test_a_circle_below_the_first_place_is_no_ranking() -> None:

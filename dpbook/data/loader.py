@@ -1,8 +1,8 @@
 """Full data sets, person by person: found, fetched, converted and verified.
 
-Files and servers are not trusted.  Nothing larger than `MAX_BYTES` is read, and nothing of an
-official file is parsed before its digest, where the registry has one, is right.  Of the others only
-the result is pinned.  Whatever goes wrong ends as a `DatasetError` that says what to do.
+pooch fetches, tries again and keeps the cache.  An official file is parsed only if its digest is
+right, where the registry has one; nothing is returned whose canonical CSV has another digest.
+Whatever goes wrong ends as a `DatasetError` that says what to do.
 """
 
 from __future__ import annotations
@@ -10,11 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import importlib
-import io
 import os
-import queue
-import tempfile
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,14 +21,9 @@ import numpy as np
 from dpbook import _validation as check
 from dpbook._typing import Array
 from dpbook.data import _official
-from dpbook.data._official import MAX_BYTES
 from dpbook.data.tables import TURK_NAMES, film_titles, load_table, turk_rankings
 from dpbook.data.types import Comparisons, Rankings
 
-#: Seconds without a byte, and seconds for a whole file, after which a server is given up.
-SILENCE, DEADLINE = 30.0, 300.0
-
-Opener = Callable[[str], bytes]
 Folder = str | os.PathLike[str]
 
 
@@ -102,8 +93,8 @@ DATASETS: dict[str, Dataset] = {
 
 
 def load_dataset(
-    name: str, *, part: int = 1, path: Folder | None = None, opener: Opener | None = None
-) -> Comparisons | Rankings | Array:
+    name: str, *, part: int = 1, path: Folder | None = None
+) -> Comparisons | Rankings | NDArray[np.float64]:
     """Load what every person said, or raise a `DatasetError` that says what to do.
 
     Parameters
@@ -122,8 +113,6 @@ def load_dataset(
         The only folder to search, for the canonical ``<name>.csv`` or the official file. By default
         the folder in the environment variable ``DPBOOK_DATA``, the cache
         (``$XDG_CACHE_HOME/dpbook`` or ``~/.cache/dpbook``) and the official source are searched.
-    opener : callable, optional
-        From a URL to the bytes behind it; pooch, with a limit of size and of time, by default.
 
     Returns
     -------
@@ -134,7 +123,7 @@ def load_dataset(
     check.integer("part", part, 1, 4 if name in TURK_NAMES else 1)
     if name in TURK_NAMES:
         return turk_rankings(name, part)
-    rows = list(csv.reader(dataset_text(name, path=path, opener=opener).splitlines()))[1:]
+    rows = list(csv.reader(dataset_text(name, path=path).splitlines()))[1:]
     if name == "sushi":
         orders = np.array(rows, dtype=np.int64)[:, 1:]
         return Rankings.from_orders(orders, load_table(name).items)
@@ -171,52 +160,43 @@ def has_dataset(name: str) -> bool:
     check.choice("name", name, (*DATASETS, *TURK_NAMES))
     if name in TURK_NAMES:
         return True
-    folder = os.environ.get("DPBOOK_DATA")
-    here = folder and _in_folder(name, Path(folder))
-    return bool(here) or os.path.isfile(_cache_folder() / f"{name}.csv")
+    if (folder := os.environ.get("DPBOOK_DATA")) and _in_folder(name, Path(folder)):
+        return True
+    return os.path.isfile(_cache() / DATASETS[name].file)
 
 
-def dataset_text(name: str, *, path: Folder | None = None, opener: Opener | None = None) -> str:
+def dataset_text(name: str, *, path: Folder | None = None) -> str:
     """Return the verified canonical CSV of a data set; see `load_dataset`."""
-    # An integer is a file descriptor to the operating system, and nobody means one.
     if path is not None and not isinstance(path, str | os.PathLike):
         raise ValueError(f"path must be a folder's name (str or path-like), got {path!r}")
     dataset, advice = DATASETS[name], _advice(name)
-    given = path if path is not None else os.environ.get("DPBOOK_DATA") or None
-    if given is not None and (found := _in_folder(name, Path(given))):
-        return _from_file(name, found, advice)
-    if path is not None:
-        raise DatasetError(
-            f"{Path(path)} holds neither {name}.csv nor {dataset.file}, to be had at {dataset.url}"
-        )
-    cached = _cache_folder() / f"{name}.csv"
-    if os.path.isfile(cached):
-        return _from_file(name, cached, "Delete it to fetch it again")
+    given = os.environ.get("DPBOOK_DATA") or None if path is None else path
+    found = None if given is None else _in_folder(name, Path(given))
+    if found is None:
+        if path is not None:
+            both = f"neither {name}.csv nor {dataset.file}"
+            raise DatasetError(f"{Path(path)} holds {both}, to be had at {dataset.url}")
+        found, advice = _fetched(dataset, advice), f"Delete it to fetch it again, or {advice}"
     try:
-        raw = (opener or _download)(dataset.url)
-        if not isinstance(raw, bytes):
-            raise TypeError(f"the opener returned {type(raw).__name__}; expected bytes")
-        if len(raw) > MAX_BYTES:
-            raise _too_large()
-    except ModuleNotFoundError as error:
-        needs = _needs(f"fetching {dataset.url}", error)
-        raise DatasetError(f"{needs}. Without it: {advice}") from error
-    except Exception as error:
-        # An opener is the caller's, and the network's: whatever it raises, there is no file.
-        raise DatasetError(
-            f"cannot fetch {dataset.url} ({error}). Without a network: {advice}"
-        ) from error
-    text = _converted(name, raw, dataset.url)
-    _store(cached, text)
-    return text
+        content = found.read_bytes()
+    except OSError as error:
+        raise _fault(f"cannot read {found}", error, advice) from error
+    if found.name == dataset.file:
+        if dataset.raw_sha256:
+            _check_digest(content, dataset.raw_sha256, str(found), advice)
+        try:
+            content = dataset.convert(content).encode()
+        except Exception as error:  # whatever a parser stumbles over
+            raise _fault(f"{found} does not have the expected layout", error, advice) from error
+    _check_digest(content, dataset.sha256, f"{name}.csv from {found}", advice)
+    return content.decode()
 
 
 def _in_folder(name: str, folder: Path) -> Path | None:
     """Find the canonical file or the official one in a folder; None when it holds neither."""
-    # os.path, not pathlib: a folder that may not be entered holds nothing, and is no error.
     if not os.path.isdir(folder):
         raise DatasetError(f"{folder} (path, or DPBOOK_DATA) is not a folder: {_advice(name)}")
-    files = (folder / f"{name}.csv", folder / DATASETS[name].file)
+    files = folder / f"{name}.csv", folder / DATASETS[name].file
     return next((file for file in files if os.path.isfile(file)), None)
 
 
@@ -229,111 +209,29 @@ def _advice(name: str) -> str:
     )
 
 
-def _needs(what: str, error: ModuleNotFoundError) -> str:
-    return f"{what} needs the package {error.name}: pip install 'dpbook[data]'"
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "dpbook")
 
 
-def _from_file(name: str, file: Path, advice: str) -> str:
-    """Return the canonical CSV from a file of allowed size, canonical or official."""
+def _fetched(dataset: Dataset, advice: str) -> Path:
+    """The official file in the cache, by pooch, of the registered digest if there is one."""
     try:
-        with file.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise DatasetError(f"cannot read {file} ({error}). {advice}") from error
-    if len(content) > MAX_BYTES:
-        raise DatasetError(f"{file} has more than {MAX_BYTES} bytes: a wrong file. {advice}")
-    if file.name != f"{name}.csv":
-        return _converted(name, content, str(file))
-    return _same_digest(content, DATASETS[name].sha256, str(file), advice).decode()
+        pooch = importlib.import_module("pooch")
+        known = {dataset.file: f"sha256:{dataset.raw_sha256}" if dataset.raw_sha256 else None}
+        urls = {dataset.file: dataset.url}
+        cache = pooch.create(_cache(), "", registry=known, urls=urls, retry_if_failed=1)
+        return Path(cache.fetch(dataset.file, downloader=pooch.HTTPDownloader(timeout=30)))
+    except Exception as error:  # the network's, the server's, the disk's: there is no file
+        raise _fault(f"cannot fetch {dataset.url}", error, advice) from error
 
 
-def _too_large() -> ValueError:
-    return ValueError(f"more than {MAX_BYTES} bytes; no official file is as large")
+def _fault(what: str, error: Exception, advice: str) -> DatasetError:
+    if isinstance(error, ModuleNotFoundError):
+        error = type(error)(f"the package {error.name} is missing: pip install 'dpbook[data]'")
+    return DatasetError(f"{what}: {str(error) or type(error).__name__}. What helps: {advice}")
 
 
-def _converted(name: str, raw: bytes, where: str) -> str:
-    """Convert the official file, of the registered digest if there is one."""
-    dataset, advice = DATASETS[name], _advice(name)
-    damaged = f"It is damaged, or another version; {advice}"
-    if dataset.raw_sha256:
-        _same_digest(raw, dataset.raw_sha256, where, damaged)
-    try:
-        text = dataset.convert(raw)
-    except ModuleNotFoundError as error:
-        raise DatasetError(_needs(f"reading {where}", error)) from error
-    except Exception as error:
-        # The bytes may be anything; every way in which a parser can stumble over them is one fault.
-        layout = f"the expected layout: {str(error) or type(error).__name__}"
-        raise DatasetError(f"{where} does not have {layout}. {damaged}") from error
-    where = f"{name}.csv converted from {where}"
-    return _same_digest(text.encode(), dataset.sha256, where, advice).decode()
-
-
-def _same_digest(content: bytes, expected: str, where: str, advice: str) -> bytes:
+def _check_digest(content: bytes, expected: str, where: str, advice: str) -> None:
     got = hashlib.sha256(content).hexdigest()
     if got != expected:
         raise DatasetError(f"SHA-256 of {where} is {got}; expected {expected}. {advice}")
-    return content
-
-
-def _cache_folder() -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The XDG rules say to ignore a relative path.
-    if base.is_absolute():
-        return base / "dpbook"
-    try:
-        return Path.home() / ".cache" / "dpbook"
-    except RuntimeError as error:
-        raise DatasetError(f"{error}; XDG_CACHE_HOME can name the folder of the cache") from error
-
-
-def _store(target: Path, text: str) -> None:
-    """Write a file in one step, so that an interruption never leaves half of it."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            part = Path(folder, target.name)
-            part.write_bytes(text.encode())
-            os.replace(part, target)
-    except OSError as error:
-        raise DatasetError(
-            f"cannot write the cache file {target} ({error}); XDG_CACHE_HOME can name another place"
-        ) from error
-
-
-class _Limited(io.BytesIO):
-    """A file that refuses to grow beyond the limit, and after its reader has gone."""
-
-    abandoned = False
-
-    def write(self, part: bytes) -> int:  # type: ignore[override]
-        if self.abandoned or self.tell() + len(part) > MAX_BYTES:
-            raise _too_large()
-        return super().write(part)
-
-
-def _download(url: str) -> bytes:
-    """Return what stands at an address, or raise before `DEADLINE` is over.
-
-    A time limit of a socket is one for each read: a server that drips may keep a reader for ever.
-    So the reading is left to a thread, which is abandoned when time is up.
-    """
-    fetch = importlib.import_module("pooch").HTTPDownloader(timeout=SILENCE)
-    content, answer = _Limited(), queue.SimpleQueue[Exception | None]()
-
-    def read() -> None:
-        try:
-            fetch(url, content, None)
-            answer.put(None)
-        except Exception as error:
-            answer.put(error)
-
-    threading.Thread(target=read, name="dpbook-download", daemon=True).start()
-    try:
-        error = answer.get(timeout=DEADLINE)
-    except queue.Empty:
-        content.abandoned = True
-        raise TimeoutError(f"no complete answer within {DEADLINE:g} seconds") from None
-    if error is not None:
-        raise error
-    return content.getvalue()

@@ -12,6 +12,7 @@ from dpbook import _validation as check
 from dpbook.data import Comparisons
 from dpbook.data.tables import rows_of
 from dpbook.privacy import Edge
+from dpbook.rankers import StandardNoise
 
 Array = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ from itertools import combinations, combinations_with_replacement, permutations,
 import numpy as np
 from scipy.special import expit, gammaln, xlogy
 
+from dpbook._typing import Array, Ints
 from dpbook.lower_bounds import PrivateRule
 from dpbook.models import all_rankings, mallows_pmf
 from dpbook.optimum import equivariant_rule
