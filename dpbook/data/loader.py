@@ -94,7 +94,7 @@ DATASETS: dict[str, Dataset] = {
 
 def load_dataset(
     name: str, *, part: int = 1, path: Folder | None = None
-) -> Comparisons | Rankings | NDArray[np.float64]:
+) -> Comparisons | Rankings | Array:
     """Load what every person said, or raise a `DatasetError` that says what to do.
 
     Parameters
