@@ -27,7 +27,7 @@ FIRST = {
         "PrivateFootrule",
     ),
     "rank": ("rank_privately",),
-    "simulation.errors": ("expected_wrong_pairs",),
+    "simulation": ("expected_wrong_pairs",),
 }
 NAMES = [
     module.name
