@@ -101,8 +101,7 @@ def from_sushi(raw: bytes) -> str:
     the order, and the item ids, the most preferred first.
     """
     head, *lines = _member(raw, "sushi3a.5000.10.order").decode("utf-8").splitlines()
-    n = int(head.split()[0])
-    orders = [line.split()[2:] for line in lines if line.strip()]
+    n, orders = int(head.split()[0]), [line.split()[2:] for line in lines if line.strip()]
     if any(len(set(order)) != n or len(order) != n for order in orders):
         raise ConversionError(f"a line of sushi3a.5000.10.order is not an order of {n} items")
     header = (HEADER[0], *(f"pos{k + 1}" for k in range(n)))

@@ -160,9 +160,8 @@ def has_dataset(name: str) -> bool:
     check.choice("name", name, (*DATASETS, *TURK_NAMES))
     if name in TURK_NAMES:
         return True
-    if (folder := os.environ.get("DPBOOK_DATA")) and _in_folder(name, Path(folder)):
-        return True
-    return os.path.isfile(_cache() / DATASETS[name].file)
+    folder, cached = os.environ.get("DPBOOK_DATA"), _cache() / DATASETS[name].file
+    return bool(folder and _in_folder(name, Path(folder))) or os.path.isfile(cached)
 
 
 def dataset_text(name: str, *, path: Folder | None = None) -> str:
@@ -215,14 +214,14 @@ def _cache() -> Path:
 
 def _fetched(dataset: Dataset, advice: str) -> Path:
     """The official file in the cache, by pooch, of the registered digest if there is one."""
+    file, url = dataset.file, dataset.url
     try:
         pooch = importlib.import_module("pooch")
-        known = {dataset.file: f"sha256:{dataset.raw_sha256}" if dataset.raw_sha256 else None}
-        urls = {dataset.file: dataset.url}
-        cache = pooch.create(_cache(), "", registry=known, urls=urls, retry_if_failed=1)
-        return Path(cache.fetch(dataset.file, downloader=pooch.HTTPDownloader(timeout=30)))
+        known = {file: f"sha256:{dataset.raw_sha256}" if dataset.raw_sha256 else None}
+        cache = pooch.create(_cache(), "", registry=known, urls={file: url}, retry_if_failed=1)
+        return Path(cache.fetch(file, downloader=pooch.HTTPDownloader(timeout=30)))
     except Exception as error:  # the network's, the server's, the disk's: there is no file
-        raise _fault(f"cannot fetch {dataset.url}", error, advice) from error
+        raise _fault(f"cannot fetch {url}", error, advice) from error
 
 
 def _fault(what: str, error: Exception, advice: str) -> DatasetError:
