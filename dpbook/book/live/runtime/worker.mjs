@@ -63,7 +63,7 @@ import json, sys
 sys.dont_write_bytecode = False
 from js import tellPage
 sys.path.insert(0, "/home/pyodide")
-from dpbook import browser
+from dpbook.book.live import browser
 browser.lighten()
 screen = browser.Screen()
 browser.install(screen)
