@@ -54,14 +54,6 @@ def test_cells_that_are_left_out_do_not_run_and_leave_their_numbers_to_the_publi
     assert told[-1]["glued"] == [None, None, None]
 
 
-def test_imports_are_made_ahead_and_nothing_else(monkeypatch):
-    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
-    browser.import_all(
-        ["x = 1 / 0", "import no_such_module\nfrom math import no_such_name\nimport colorsys"]
-    )
-    assert "colorsys" in sys.modules
-
-
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -115,59 +107,6 @@ def test_an_exercise_says_whether_it_is_solved(solved, said):
     screen, told = browser.Screen(), []
     browser.run_text("x = 2", solved, screen, told.append)
     assert told == [{"kind": "text", "outputs": [], "solved": said}]
-
-
-DRAWING = """
-import hashlib, io, sys
-from dpbook.book.live import browser, lighter
-screen = browser.Screen()
-browser.install(screen)
-if sys.argv[1] == "light":
-    browser.lighten()
-elif sys.argv[1] == "forgetful":  # ticks are where they were first
-    browser.lighten()
-    lighter._state = lambda axis: ()
-import matplotlib.artist, matplotlib.axis
-import matplotlib.pyplot as plt
-import numpy as np
-from scipy import stats
-from dpbook.book import figures
-figures.use_style()
-looks = 0
-count = matplotlib.axis.Axis.get_majorticklocs
-def counted(self):
-    global looks
-    looks += 1
-    return count(self)
-matplotlib.axis.Axis.get_majorticklocs = counted
-fig, axes = plt.subplots(2, 2, figsize=(7, 6), sharex="col")
-axes[0, 0].loglog([1, 1e5], [1e-3, 1e4], label=r"$\\sqrt{\\varepsilon}$")
-axes[0, 0].legend(loc="best")
-image = axes[0, 1].imshow(np.arange(6).reshape(2, 3))
-fig.colorbar(image, ax=axes[0, 1]).set_label("a bar")
-axes[1, 0].plot([1, 3e4], [1, 2e6])
-axes[1, 0].set(title="a title", xlabel="x", ylabel="y")
-axes[1, 0].twinx().plot([0.001, 0.002], [1, 2])
-figures.draw_table(axes[1, 1], [["1", "2"]], rows=["a"], columns=["b", "c"])
-screen.show()
-fig, ax = figures.canvas(5, 2)
-figures.label_line(ax, ax.plot([0, 3], [0, 1])[0], "end")
-screen.show()
-law = stats.betabinom(5, 2.0, 3.0).pmf(range(6)), stats.norm.isf(0.01), stats.t(3).ppf(0.9)
-text = "".join(one["svg"] for one in screen.outputs) + repr(law)
-print(hashlib.sha256(text.encode()).hexdigest(), looks, bool(plt.plot.__doc__))
-"""
-
-
-def test_figures_and_laws_made_with_less_work_are_the_same_to_the_byte():
-    made = {}
-    for how in ("plain", "light", "forgetful"):
-        call = [sys.executable, "-c", DRAWING, how]
-        run = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
-        made[how] = run.stdout.split()
-    assert made["light"][0] == made["plain"][0]
-    assert made["forgetful"][0] != made["plain"][0]
-    assert int(made["light"][1]) < int(made["plain"][1]) / 2
 
 
 def test_bytecode_is_kept_and_not_compared_with_its_source(tmp_path):
@@ -231,23 +170,3 @@ def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
     assert last["kind"] == "done", last
     assert "?" not in last["glued"]
     assert records == [[entry["id"], True, True] for entry in packed["ledger"]]
-
-
-def test_a_light_process_names_no_fortran_tools_and_computes_the_same() -> None:
-    program = """
-import sys
-from dpbook.book.live import browser
-if len(sys.argv) > 1: browser.lighten()
-from numpy import *
-print(*sorted({"numpy.f2py", "numpy.testing"} & sys.modules.keys()))
-import scipy.stats, scipy.optimize, scipy.sparse.csgraph
-print(scipy.stats.binom.pmf(1, 2, 0.5))
-"""
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", program, *word], capture_output=True, text=True, check=True
-        ).stdout.split()
-        for word in ([], ["light"])
-    ]
-    assert told[0][:2] == ["numpy.f2py", "numpy.testing"]  # the control
-    assert told[1] == told[0][2:]

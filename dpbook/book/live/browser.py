@@ -21,8 +21,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.live import lighter
-
 Output = dict[str, Any]
 
 
@@ -53,8 +51,7 @@ class Screen:
         plt: Any = sys.modules.get("matplotlib.pyplot")
         for number in plt.get_fignums() if plt else ():
             drawn, figure = io.StringIO(), plt.figure(number)
-            with lighter.drawn_once(figure):
-                figure.savefig(drawn, format="svg", metadata={"Date": None})
+            figure.savefig(drawn, format="svg", metadata={"Date": None})
             plt.close(number)
             self._flush()
             self.outputs.append({"svg": drawn.getvalue()})
@@ -130,35 +127,6 @@ def install(screen: Screen) -> None:
     myst.glue = screen.glue
     for module in (ipython, display, myst):
         sys.modules[module.__name__] = module
-
-
-def lighten() -> None:
-    """Spare the imports that no page needs: for a process that does nothing but run pages.
-
-    SciPy imports all that NumPy names, Fortran tools and tests among it, and a tester for each of
-    its parts.
-    """
-    import numpy as np
-
-    unused = {"ctypeslib", "f2py", "test", "testing", "typing"}
-    np.__all__ = [name for name in np.__all__ if name not in unused]
-    testers: Any = types.ModuleType("scipy._lib._testutils")
-    testers.PytestTester = lambda module: None
-    sys.modules[testers.__name__] = testers
-    lighter.lighten_matplotlib()
-    lighter.lighten_distributions()
-
-
-def import_all(sources: Sequence[str]) -> None:
-    """Import what the cells of a page import, before the first of them begins.
-
-    What cannot be imported is left to the cell, which tells of it.
-    """
-    for source in sources:
-        for node in ast.parse(source).body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                with contextlib.suppress(ImportError):
-                    exec(compile(ast.Module([node], []), "imports", "exec"), {})
 
 
 def sentence(glued: str, form: str) -> str:

@@ -36,7 +36,7 @@ _CORE = ("pyodide.asm.js", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip
 # Tests, headers, stubs, other backends and fonts, data for examples: a third of the bytes.
 _LEFT_OUT = re.compile(
     r"(^|/)(tests?|sample_data|docs?|examples|include|distutils|misc|_pyinstaller|datasets|odr"
-    r"|_fast_matrix_market|signal|cluster|fftpack|f2py|afm|pdfcorefonts|plot_directive|mpl-data/images)/"
+    r"|_fast_matrix_market|signal|cluster|fftpack|afm|pdfcorefonts|plot_directive|mpl-data/images)/"
     r"|\.(pyi|h|pxd|pyx|c|cpp|a)$|\.dist-info/(?!METADATA|LICEN)|_sobol_direction|_webp|_imagingft"
     r"|backends/(backend_(gtk|qt|wx|tk|mac|nbagg|webagg|cairo|pgf|ps|pdf)|qt_|_backend_(gtk|tk|pdf)"
     r"|web_backend|_tkagg)|/(STIX|cm(b|ex|mi|r|ss|sy|tt)\d|DejaVuSerif|DejaVuSansMono)[^/]*\.ttf$"

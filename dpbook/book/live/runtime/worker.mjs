@@ -64,7 +64,6 @@ sys.dont_write_bytecode = False
 from js import tellPage
 sys.path.insert(0, "/home/pyodide")
 from dpbook.book.live import browser
-browser.lighten()
 screen = browser.Screen()
 browser.install(screen)
 def tell(message):
@@ -92,7 +91,6 @@ page, request = json.loads(page_text), json.loads(request_text)
 if page is not None:
     with open("/home/pyodide/book/ledger.json", "w", encoding="utf-8") as file:
         json.dump(page["ledger"], file)
-    browser.import_all(page["cells"])
 `);
     tell({ kind: "started", seconds: (performance.now() - started) / 1000 });
     const run = `
