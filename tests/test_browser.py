@@ -2,7 +2,6 @@
 
 import json
 import py_compile
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -49,9 +48,66 @@ def test_a_page_runs_at_given_values_and_shows_what_a_notebook_shows():
 
 
 def test_cells_that_are_left_out_do_not_run_and_leave_their_numbers_to_the_published():
-    told = told_of(PAGE, {}, left_out=[1, 2])
-    assert [one["kind"] for one in told] == ["begin", "cell", "done"]
+    told = told_of(PAGE, {}, long=[1])
+    assert [one["cell"] for one in told if one["kind"] == "cell"] == [0]
     assert told[-1]["glued"] == [None, None, None]
+
+
+def cells_run(*cells, long=(1,)):
+    """The numbers of those that ran, after a cell of parameters, when others are long."""
+    page = {"cells": ["p = 1  # a | - | [0, 1]", *cells], "parameters": 0, "glued": []}
+    told = told_of(page, {}, long=[number + 1 for number in long])
+    assert told[-1]["kind"] == "done", told[-1]
+    return [one["cell"] - 1 for one in told if one["kind"] == "cell"][1:]
+
+
+NEEDS = {
+    "a name": "y = x + 1",
+    "to change it": "x += 1",
+    "in a branch": "if 1:\n    print(x)",
+    "beside its new value": "x = x + 1",
+    "what a function reads": "def f():\n    return x\n\n\nf()",
+    "after a number was glued": "from myst_nb import glue\nglue('n', 1)\nx",
+}
+DOES_NOT = {
+    "made anew": "x = 2\nprint(x)",
+    "a parameter": "def f(x):\n    return x\n\n\nf(2)",
+    "of a comprehension": "y = [x for x in range(3)]",
+    "never called": "def f():\n    return x",
+}
+
+
+@pytest.mark.parametrize("cell", NEEDS.values(), ids=NEEDS)
+def test_a_cell_that_reads_what_a_long_one_makes_is_left_out(cell):
+    assert cells_run("x = 1", "x = 2", cell) == [0]
+    assert cells_run("x = 1", "x = 2", cell, long=()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("cell", DOES_NOT.values(), ids=DOES_NOT)
+def test_a_cell_that_does_not_read_it_runs(cell):
+    assert cells_run("x = 1", "x = 2", cell) == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "change", ["x.append(1)", "x[0] = 1", "x[0][1] = 1", "del x[0]", "x += [1]", "x.sort()"]
+)
+def test_a_long_cell_that_changes_a_list_makes_it(change):
+    assert cells_run("x = [0]", change, "print(x)") == [0]
+
+
+def test_one_cell_after_the_other_is_left_out_until_the_name_is_made_anew():
+    cells = ("import math\nx = 1", "math.sin(1)\nx = 2", "y = x", "x = 3", "print(x)", "math, y")
+    assert cells_run(*cells) == [0, 3, 4]
+
+
+def test_a_cell_that_was_given_up_leaves_no_figure_and_no_number():
+    plot = "import matplotlib.pyplot as plt\nfrom myst_nb import glue\nplt.figure()"
+    cells = ["p = 1  # a | - | [0, 1]", "x = 1", f"{plot}\nglue('n', 1)\nx", "1"]
+    told = told_of({"cells": cells, "parameters": 0, "glued": [("n", "s")]}, {}, long=[1])
+    assert told[-1]["glued"] == [None]
+    assert told[-2]["outputs"] == [{"text": "1\n"}]
+    wrong = told_of({"cells": [*cells, "z"], "parameters": 0, "glued": []}, {}, long=[1])
+    assert "name 'z' is not defined" in wrong[-1]["why"], "which no cell left out makes"
 
 
 @pytest.mark.parametrize(
@@ -107,22 +163,6 @@ def test_an_exercise_says_whether_it_is_solved(solved, said):
     screen, told = browser.Screen(), []
     browser.run_text("x = 2", solved, screen, told.append)
     assert told == [{"kind": "text", "outputs": [], "solved": said}]
-
-
-def test_bytecode_is_kept_and_not_compared_with_its_source(tmp_path):
-    (tmp_path / "one.py").write_text("x = 1\n")
-    py_compile.compile(tmp_path / "one.py", invalidation_mode=TIMESTAMP)
-    packed = browser.packed_bytecode([str(tmp_path)])
-    (tmp_path / "one.py").write_text("x = 2\n")
-    shutil.rmtree(tmp_path / "__pycache__")
-    (tmp_path / "kept.zip").write_bytes(packed)
-    shutil.unpack_archive(tmp_path / "kept.zip", "/")  # as the runtime does: no absolute names
-    code = "import one; print(one.x)"
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert run.stdout == "1\n"
-    assert browser.packed_bytecode([str(tmp_path)]) is None, "nothing new"
 
 
 def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
