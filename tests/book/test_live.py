@@ -243,7 +243,8 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</t
 <script>window.text = "runs"</script>{panel}
 <div class="cell tag_parameters"><div class="cell_input">epsilon = 1.0</div></div>
 <div class="cell"><div class="cell_output"><pre>old</pre>
-<img alt="a curve" src="data:,"></div></div>
+<img alt="a curve" src="data:,">
+<div class="claim-card"><strong><a href="ledger.html">A-1</a></strong></div></div></div>
 <p>It is <span class="pasted-text" data-glue="0">1.00</span>.</p>
 {editor}</article></body></html>"""
 MORE = """
@@ -272,7 +273,8 @@ onmessage = ({data}) => {
     postMessage({kind: "begin", cell: 0, words: "epsilon"});
     postMessage({kind: "cell", cell: 0, outputs: [], seconds: 1});
     postMessage({kind: "cell", cell: 1, seconds: 1,
-      outputs: [{text: "new <b>"}, {svg: "<svg xmlns='http://www.w3.org/2000/svg'/>"}]});
+      outputs: [{text: "new <b>"}, {svg: "<svg xmlns='http://www.w3.org/2000/svg'/>"},
+        {html: "<div class='claim-card new'><strong>A-1</strong></div>"}]});
     postMessage({kind: "done", glued: [spoiled ? "spoiled" : JSON.stringify(data.given.epsilon)]});
   }
 };
@@ -333,6 +335,7 @@ def test_a_run_changes_the_page_and_restore_brings_it_back(site, browser):
         assert text(browser, ".live-mark") == "your run: epsilon = 0.5"
         assert text(browser, ".cell_output pre") == "new <b>", "shown as text"
         assert text(browser, "[data-glue]") == "0.5"
+        assert text(browser, ".claim-card.new strong a[href='ledger.html']") == "A-1"
         look = "document.querySelector('.cell_output img')"
         assert browser.evaluate(f"{look}.src").startswith("data:image/svg")
         assert browser.evaluate(f"{look}.alt") == "a curve"
