@@ -2,7 +2,6 @@
 
 import json
 import py_compile
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -49,17 +48,66 @@ def test_a_page_runs_at_given_values_and_shows_what_a_notebook_shows():
 
 
 def test_cells_that_are_left_out_do_not_run_and_leave_their_numbers_to_the_published():
-    told = told_of(PAGE, {}, left_out=[1, 2])
-    assert [one["kind"] for one in told] == ["begin", "cell", "done"]
+    told = told_of(PAGE, {}, long=[1])
+    assert [one["cell"] for one in told if one["kind"] == "cell"] == [0]
     assert told[-1]["glued"] == [None, None, None]
 
 
-def test_imports_are_made_ahead_and_nothing_else(monkeypatch):
-    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
-    browser.import_all(
-        ["x = 1 / 0", "import no_such_module\nfrom math import no_such_name\nimport colorsys"]
-    )
-    assert "colorsys" in sys.modules
+def cells_run(*cells, long=(1,)):
+    """The numbers of those that ran, after a cell of parameters, when others are long."""
+    page = {"cells": ["p = 1  # a | - | [0, 1]", *cells], "parameters": 0, "glued": []}
+    told = told_of(page, {}, long=[number + 1 for number in long])
+    assert told[-1]["kind"] == "done", told[-1]
+    return [one["cell"] - 1 for one in told if one["kind"] == "cell"][1:]
+
+
+NEEDS = {
+    "a name": "y = x + 1",
+    "to change it": "x += 1",
+    "in a branch": "if 1:\n    print(x)",
+    "beside its new value": "x = x + 1",
+    "what a function reads": "def f():\n    return x\n\n\nf()",
+    "after a number was glued": "from myst_nb import glue\nglue('n', 1)\nx",
+}
+DOES_NOT = {
+    "made anew": "x = 2\nprint(x)",
+    "a parameter": "def f(x):\n    return x\n\n\nf(2)",
+    "of a comprehension": "y = [x for x in range(3)]",
+    "never called": "def f():\n    return x",
+}
+
+
+@pytest.mark.parametrize("cell", NEEDS.values(), ids=NEEDS)
+def test_a_cell_that_reads_what_a_long_one_makes_is_left_out(cell):
+    assert cells_run("x = 1", "x = 2", cell) == [0]
+    assert cells_run("x = 1", "x = 2", cell, long=()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("cell", DOES_NOT.values(), ids=DOES_NOT)
+def test_a_cell_that_does_not_read_it_runs(cell):
+    assert cells_run("x = 1", "x = 2", cell) == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "change", ["x.append(1)", "x[0] = 1", "x[0][1] = 1", "del x[0]", "x += [1]", "x.sort()"]
+)
+def test_a_long_cell_that_changes_a_list_makes_it(change):
+    assert cells_run("x = [0]", change, "print(x)") == [0]
+
+
+def test_one_cell_after_the_other_is_left_out_until_the_name_is_made_anew():
+    cells = ("import math\nx = 1", "math.sin(1)\nx = 2", "y = x", "x = 3", "print(x)", "math, y")
+    assert cells_run(*cells) == [0, 3, 4]
+
+
+def test_a_cell_that_was_given_up_leaves_no_figure_and_no_number():
+    plot = "import matplotlib.pyplot as plt\nfrom myst_nb import glue\nplt.figure()"
+    cells = ["p = 1  # a | - | [0, 1]", "x = 1", f"{plot}\nglue('n', 1)\nx", "1"]
+    told = told_of({"cells": cells, "parameters": 0, "glued": [("n", "s")]}, {}, long=[1])
+    assert told[-1]["glued"] == [None]
+    assert told[-2]["outputs"] == [{"text": "1\n"}]
+    wrong = told_of({"cells": [*cells, "z"], "parameters": 0, "glued": []}, {}, long=[1])
+    assert "name 'z' is not defined" in wrong[-1]["why"], "which no cell left out makes"
 
 
 @pytest.mark.parametrize(
@@ -117,75 +165,6 @@ def test_an_exercise_says_whether_it_is_solved(solved, said):
     assert told == [{"kind": "text", "outputs": [], "solved": said}]
 
 
-DRAWING = """
-import hashlib, io, sys
-from dpbook.book.live import browser, lighter
-screen = browser.Screen()
-browser.install(screen)
-if sys.argv[1] == "light":
-    browser.lighten()
-elif sys.argv[1] == "forgetful":  # ticks are where they were first
-    browser.lighten()
-    lighter._state = lambda axis: ()
-import matplotlib.artist, matplotlib.axis
-import matplotlib.pyplot as plt
-import numpy as np
-from scipy import stats
-from dpbook.book import figures
-figures.use_style()
-looks = 0
-count = matplotlib.axis.Axis.get_majorticklocs
-def counted(self):
-    global looks
-    looks += 1
-    return count(self)
-matplotlib.axis.Axis.get_majorticklocs = counted
-fig, axes = plt.subplots(2, 2, figsize=(7, 6), sharex="col")
-axes[0, 0].loglog([1, 1e5], [1e-3, 1e4], label=r"$\\sqrt{\\varepsilon}$")
-axes[0, 0].legend(loc="best")
-image = axes[0, 1].imshow(np.arange(6).reshape(2, 3))
-fig.colorbar(image, ax=axes[0, 1]).set_label("a bar")
-axes[1, 0].plot([1, 3e4], [1, 2e6])
-axes[1, 0].set(title="a title", xlabel="x", ylabel="y")
-axes[1, 0].twinx().plot([0.001, 0.002], [1, 2])
-figures.draw_table(axes[1, 1], [["1", "2"]], rows=["a"], columns=["b", "c"])
-screen.show()
-fig, ax = figures.canvas(5, 2)
-figures.label_line(ax, ax.plot([0, 3], [0, 1])[0], "end")
-screen.show()
-law = stats.betabinom(5, 2.0, 3.0).pmf(range(6)), stats.norm.isf(0.01), stats.t(3).ppf(0.9)
-text = "".join(one["svg"] for one in screen.outputs) + repr(law)
-print(hashlib.sha256(text.encode()).hexdigest(), looks, bool(plt.plot.__doc__))
-"""
-
-
-def test_figures_and_laws_made_with_less_work_are_the_same_to_the_byte():
-    made = {}
-    for how in ("plain", "light", "forgetful"):
-        call = [sys.executable, "-c", DRAWING, how]
-        run = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
-        made[how] = run.stdout.split()
-    assert made["light"][0] == made["plain"][0]
-    assert made["forgetful"][0] != made["plain"][0]
-    assert int(made["light"][1]) < int(made["plain"][1]) / 2
-
-
-def test_bytecode_is_kept_and_not_compared_with_its_source(tmp_path):
-    (tmp_path / "one.py").write_text("x = 1\n")
-    py_compile.compile(tmp_path / "one.py", invalidation_mode=TIMESTAMP)
-    packed = browser.packed_bytecode([str(tmp_path)])
-    (tmp_path / "one.py").write_text("x = 2\n")
-    shutil.rmtree(tmp_path / "__pycache__")
-    (tmp_path / "kept.zip").write_bytes(packed)
-    shutil.unpack_archive(tmp_path / "kept.zip", "/")  # as the runtime does: no absolute names
-    code = "import one; print(one.x)"
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert run.stdout == "1\n"
-    assert browser.packed_bytecode([str(tmp_path)]) is None, "nothing new"
-
-
 def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
     """A process that refuses to import them runs a page, with its checks."""
     code = textwrap.dedent(
@@ -231,23 +210,3 @@ def test_a_page_of_the_book_needs_no_ipython_jinja2_yaml_or_pandas(tmp_path):
     assert last["kind"] == "done", last
     assert "?" not in last["glued"]
     assert records == [[entry["id"], True, True] for entry in packed["ledger"]]
-
-
-def test_a_light_process_names_no_fortran_tools_and_computes_the_same() -> None:
-    program = """
-import sys
-from dpbook.book.live import browser
-if len(sys.argv) > 1: browser.lighten()
-from numpy import *
-print(*sorted({"numpy.f2py", "numpy.testing"} & sys.modules.keys()))
-import scipy.stats, scipy.optimize, scipy.sparse.csgraph
-print(scipy.stats.binom.pmf(1, 2, 0.5))
-"""
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", program, *word], capture_output=True, text=True, check=True
-        ).stdout.split()
-        for word in ([], ["light"])
-    ]
-    assert told[0][:2] == ["numpy.f2py", "numpy.testing"]  # the control
-    assert told[1] == told[0][2:]

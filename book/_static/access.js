@@ -44,6 +44,30 @@ document.addEventListener("DOMContentLoaded", () => {
     print.closest("li").after(entry);
   }
 
+  // One switch for all folded code of a page, kept while the window is open; solutions stay closed.
+  const folded = [...document.querySelectorAll("div.cell > details.hide")].filter(
+    block => !block.closest(".solution"));
+  const title = document.querySelector("article h1");
+  if (folded.length && title) {
+    const place = document.createElement("p");
+    const button = place.appendChild(document.createElement("button"));
+    const store = act => { try { return act(sessionStorage); } catch { return null; } };
+    const turn = shown => {
+      button.setAttribute("aria-pressed", shown);
+      for (const block of folded) block.open = shown;
+    };
+    place.className = "code-switch";
+    button.type = "button";
+    button.textContent = "Show all code";
+    button.addEventListener("click", () => {
+      const shown = button.getAttribute("aria-pressed") === "false";
+      turn(shown);
+      store(kept => kept.setItem("dpbook:code", shown));
+    });
+    turn(store(kept => kept.getItem("dpbook:code")) === "true");
+    title.after(place);
+  }
+
   // The button below the title saves the notebook instead of showing its text.
   for (const link of document.querySelectorAll('a[href$=".ipynb"]')) link.download = "";
 

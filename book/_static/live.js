@@ -10,10 +10,8 @@ window.dpbookRun = (() => {
     : !runtime() ? "This copy of the book was built without the runtime; make live adds it."
       : typeof WebAssembly !== "object" || typeof Worker !== "function"
         ? "This browser has no WebAssembly or no workers, which a run here needs." : "";
-  const megabytes = packages => Math.ceil(Object.entries(runtime().bytes)
-    .filter(([name]) => packages.includes("scipy") || !["scipy", "openblas"].includes(name))
-    .filter(([name]) => packages.includes("matplotlib") || !["matplotlib", "pillow"].includes(name))
-    .reduce((sum, [, size]) => sum + size, 0) / 1e6);
+  const megabytes = () => Math.ceil(
+    Object.values(runtime().bytes).reduce((sum, size) => sum + size, 0) / 1e6);
   const stop = () => { worker?.terminate(); worker = hearing = null; own = false; };
   // What is wrong, in a sentence.
   const words = why => /another build/.test(why)
@@ -146,7 +144,7 @@ document.addEventListener("DOMContentLoaded", () => {
   // What will be loaded is said before it is.
   const why = dpbookRun.impossible();
   panel.querySelector(".live-size").textContent = why ? `${why} ${byHand()}`
-    : `The first run loads at most ${dpbookRun.megabytes(about.packages)} MB from this site, and from nowhere else; `
+    : `The first run loads ${dpbookRun.megabytes()} MB from this site, and from nowhere else; `
       + "nothing that you enter leaves this computer.";
   run.disabled = Boolean(why);
 
@@ -198,7 +196,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const begin = given => {
     const results = new Array(about.cells).fill(null);
-    const leftOut = short?.checked ? about.long : [];
+    const long = short?.checked ? about.long : [];
     let at = -1, words = "";
     const began = performance.now();
     const seconds = () => ((performance.now() - began) / 1000).toFixed(0);
@@ -213,7 +211,7 @@ document.addEventListener("DOMContentLoaded", () => {
     button("stop").disabled = false;
     bar.hidden = false;
     bar.value = 0;
-    dpbookRun.send({page: about.page, given, leftOut, packages: about.packages}, data => {
+    dpbookRun.send({page: about.page, given, long}, data => {
       if (data.kind === "stage") { words = data.words; say(words); progress(); }
       else if (data.kind === "begin") {
         if (at < 0) say("running the cells");
@@ -225,7 +223,7 @@ document.addEventListener("DOMContentLoaded", () => {
       else if (data.kind === "failed") fail(`Cell ${data.cell + 1} failed: ${data.why}.`, given);
       else if (data.kind === "done") {
         finish();
-        show(results, data.glued, given, new Set(leftOut));
+        show(results, data.glued, given);
         say(`Done in ${seconds()} s. The page shows your run; Restore brings the published one back.`);
       } else if (data.kind === "broken") fail(dpbookRun.words(data.why), given);
     });
@@ -244,7 +242,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const told = Object.entries(given).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
     return `your run: ${told.join(", ") || "as published"}`;
   };
-  function show(results, glued, given, leftOut) {
+  function show(results, glued, given) {
     restore();
     published = [];
     const keep = node => published.push([node, node.cloneNode(true)]);
@@ -252,7 +250,7 @@ document.addEventListener("DOMContentLoaded", () => {
     results.forEach((outputs, number) => {
       const cell = hidden.has(number) ? null : cellOf(number);
       const place = cell?.querySelector(":scope > .cell_output, :scope > details > .cell_output");
-      if (!place || !(outputs || leftOut.has(number))) return;
+      if (!place) return;
       keep(place);
       const badge = document.createElement("p");
       badge.className = outputs ? "live-mark" : "live-mark left-out";
@@ -309,10 +307,9 @@ document.addEventListener("DOMContentLoaded", () => {
     area.value = store(kept => kept.getItem(key)) ?? template;
     area.addEventListener("input", () => store(kept => kept.setItem(key, area.value)));
     const why = dpbookRun.impossible();
-    const packages = ["numpy", "scipy", ...(/matplotlib|plt/.test(template) ? ["matplotlib"] : [])];
     const state = box.dataset.solved ? `${said.textContent} ` : "";
-    said.textContent = state + (why || "The first run loads at most "
-      + `${dpbookRun.megabytes(packages)} MB from this site.`);
+    said.textContent = state + (why || "The first run loads "
+      + `${dpbookRun.megabytes()} MB from this site.`);
     for (const name of ["check", "template", "save"]) button(name).disabled = false;
     button("check").disabled = Boolean(why);
     const finish = () => { button("check").disabled = false; button("stop").disabled = true; };
@@ -325,7 +322,7 @@ document.addEventListener("DOMContentLoaded", () => {
       button("check").disabled = true;
       button("stop").disabled = false;
       said.replaceChildren(line("running …"));
-      const request = {code: area.value, solved: box.dataset.solved, packages};
+      const request = {code: area.value, solved: box.dataset.solved};
       dpbookRun.send(request, data => {
         if (data.kind === "stage") said.replaceChildren(line(`${data.words} …`));
         else if (data.kind === "broken") {

@@ -231,6 +231,34 @@ def test_paper_has_no_bars_and_solutions_only_if_wanted(tmp_path, browser):
 
 
 @needs_browser
+def test_one_switch_shows_all_folded_code_but_no_solution_and_is_kept(tmp_path, browser):
+    cell = "<div class='cell'><details class='hide'><summary>draws</summary>code</details></div>"
+    body = "<body class='bd-content'><article><h1>T</h1>{}<details class='hide'><summary>an aside"
+    body += "</summary>text</details><div class='solution'>" + cell + "</div></article>"
+    write_body(tmp_path, body.format(""))
+    address = f"file://{tmp_path}/page.html"
+    switch = "document.querySelector('article > h1 + p.code-switch button')"
+    assert go(browser, address).problems == []
+    assert browser.evaluate(switch) is None, "nothing is folded on this page"
+    write_body(tmp_path, body.format(2 * cell))
+    look = f"[{switch}.ariaPressed, ...[...document.querySelectorAll('details')].map(d => d.open)]"
+    go(browser, address)
+    assert browser.evaluate(look) == ["false", False, False, False, False]
+    browser.evaluate(f"{switch}.click()")
+    assert browser.evaluate(look) == ["true", True, True, False, False]
+    go(browser, address)
+    assert browser.evaluate(look) == ["true", True, True, False, False], "on the next page, too"
+    browser.evaluate(f"{switch}.click()")
+    assert browser.evaluate(look) == ["false", False, False, False, False]
+    blocked = "Object.defineProperty(window, 'sessionStorage', {get() { throw new Error(); }})"
+    browser.send("Page.addScriptToEvaluateOnNewDocument", source=blocked)
+    assert go(browser, address).problems == []
+    browser.evaluate(f"{switch}.click()")
+    assert browser.evaluate(look) == ["true", True, True, False, False], "without storage, too"
+    assert browser.evaluate(f"{switch}.textContent") == "Show all code", "its name stays"
+
+
+@needs_browser
 def test_boxes_that_scroll_are_reached_by_the_tab_key_and_only_those(tmp_path, browser):
     write_body(
         tmp_path,

@@ -78,7 +78,7 @@ def test_the_panel_of_parameters(tiny_book, page_writer, monkeypatch):
     page = find_pages(tiny_book)[0]
 
     def html():
-        return panel.panel_html(page, {"edition": TEXT}, [TEXT])
+        return panel.panel_html(page, {"edition": TEXT})
 
     assert MARK in html() and active(html()) == []
     monkeypatch.setattr(panel, "escape", str)

