@@ -1,4 +1,4 @@
-"""Numbers in sentences and tables for readers."""
+"""Numbers in sentences and tables for readers, and what the check of an exercise says."""
 
 from __future__ import annotations
 
@@ -116,6 +116,23 @@ def slider(
         f'<details class="slider-table"><summary>All values</summary>\n'
         f'<div class="book-table">{whole}</div></details>'
     )
+
+
+def grade(found: object) -> str:
+    """The outcome of a check in words.
+
+    Parameters
+    ----------
+    found : bool or str
+        What the expression of the check gave: true if the exercise is solved, or what is missing.
+
+    Returns
+    -------
+    str
+    """
+    if isinstance(found, str):
+        return f"Not yet: {found}."
+    return "Solved." if found else "Not yet."
 
 
 def _columns(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from dpbook.book.ledger.supports import graph_problems, own_names
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -195,7 +195,7 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
         else:
             taken = {key: other[key] for key in _INHERITED if key in other}
             if "rests_on" in taken:
-                taken["rests_on"] = own_names(taken["rests_on"], entry["paper"], good)
+                taken["rests_on"] = _own_names(taken["rests_on"], entry["paper"], good)
             ledger[name] = Claim(**({"notebook": None} | entry | taken))
     for claim in ledger.values():
         if not written and claim.consequence_of not in (None, *good):
@@ -203,7 +203,7 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
             problems.append(f"{claim.id}: {words}")
     if not written and not problems:
         rests = {name: claim.rests_on for name, claim in ledger.items()}
-        problems += graph_problems(rests, path.name)
+        problems += _graph_problems(rests, path.name)
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger
@@ -242,3 +242,38 @@ def _complaints(entry: Mapping[str, Any]) -> Iterator[str]:
 
 def _allowed(schema: Mapping[str, Any]) -> str:
     return schema.get("description") or f"one of {', '.join(schema['enum'])}"
+
+
+def _graph_problems(rests: Mapping[str, Sequence[str]], file: str) -> Iterator[str]:
+    """One line for each name that is unknown, its own or said twice; else one for a circle."""
+    found = False
+    for name, supports in rests.items():
+        for at, support in enumerate(supports):
+            wrong = {
+                "is the claim itself": support == name,
+                "must be the id of another claim of this file": support not in rests,
+                "is named twice": support in supports[:at],
+            }
+            if complaint := next(compress(wrong, wrong.values()), ""):
+                found = True
+                yield f"{name}: rests_on in {file}: {support!r} {complaint}"
+    if not found:
+        try:
+            TopologicalSorter(rests).prepare()
+        except CycleError as error:
+            circle = error.args[1][::-1]  # each rests on the next
+            first = min(map(list(rests).index, circle[:-1]))
+            start = circle.index(list(rests)[first])
+            circle = [*circle[start:-1], *circle[: start + 1]]
+            yield f"{circle[0]}: rests_on in {file} goes in a circle: {' → '.join(circle)}"
+
+
+def _own_names(
+    supports: Iterable[str], paper: str, rows: Mapping[str, Mapping[str, str]]
+) -> list[str]:
+    """The supports of a repeated claim, by the names that they have in its own paper, if any."""
+    twins: dict[str, str] = {}
+    for name, row in rows.items():
+        if row.get("same_as") and row["paper"] == paper:
+            twins.setdefault(row["same_as"], name)
+    return list(dict.fromkeys(twins.get(support, support) for support in supports))
