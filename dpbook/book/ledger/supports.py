@@ -22,6 +22,14 @@ WORST_FIRST = (
 GIVES_WAY = WORST_FIRST[:4]
 #: The states of a claim that nobody has checked.
 _OPEN = ("not-judged", "pending")
+_WHICH = {
+    "refuted": "which is refuted",
+    "false-repaired": "which is false as printed",
+    "unproved": "which is unproved",
+    "empty": "which is true but empty",
+}
+#: How many users a row or a card names; the map names all.
+_MOST = 6
 
 
 @dataclass(frozen=True)
@@ -39,11 +47,11 @@ class Upstream:
 
 def users(ledger: Mapping[str, Claim]) -> dict[str, list[str]]:
     """For each claim those that name it in ``rests_on``, in the order of the ledger."""
-    found: dict[str, list[str]] = {name: [] for name in ledger}
+    by: dict[str, list[str]] = {name: [] for name in ledger}
     for claim in ledger.values():
         for support in claim.rests_on:
-            found[support].append(claim.id)
-    return found
+            by[support].append(claim.id)
+    return by
 
 
 def gives_way(claim: Claim, ledger: Mapping[str, Claim]) -> Upstream | None:
@@ -57,14 +65,9 @@ def failing(claim: Claim, ledger: Mapping[str, Claim]) -> list[Upstream]:
     Of equals those that are not shielded, then the nearest, then the first by ``rests_on``.  None
     for a claim that gives way itself: its own verdict says more.
     """
-    if claim.state in GIVES_WAY:
-        return []
-    found = [up for up in upstream(claim, ledger) if up.state in GIVES_WAY]
-
-    def grave(up: Upstream) -> tuple[int, bool]:
-        return WORST_FIRST.index(up.state), up.shielded
-
-    return sorted(found, key=grave)  # stable
+    above = [] if claim.state in GIVES_WAY else upstream(claim, ledger)
+    weak = [up for up in above if up.state in GIVES_WAY]
+    return sorted(weak, key=lambda up: (WORST_FIRST.index(up.state), up.shielded))  # stable
 
 
 def upstream(claim: Claim, ledger: Mapping[str, Claim]) -> list[Upstream]:
@@ -85,24 +88,18 @@ def upstream(claim: Claim, ledger: Mapping[str, Claim]) -> list[Upstream]:
 def _walk(
     claim: Claim, ledger: Mapping[str, Claim], *, past_standing: bool
 ) -> dict[str, tuple[str, ...]]:
-    """What is found going up, and between which claims; perhaps not past those that stand."""
-    found: dict[str, tuple[str, ...]] = {}
+    """The claims above, and those between; perhaps not past those that stand."""
+    ways: dict[str, tuple[str, ...]] = {}
     todo: list[tuple[Claim, tuple[str, ...]]] = [(claim, ())]
     for here, through in todo:  # grows
         for name in here.rests_on:
             support = ledger[name]
-            if name in found or (here.paper == "BOOK" and _mended(support)):
+            if name in ways or (here.paper == "BOOK" and _mended(support)):
                 continue
-            found[name] = through
+            ways[name] = through
             if past_standing or support.state in (*GIVES_WAY, *_OPEN):
                 todo.append((support, (*through, name)))
-    return found
-
-
-def repaired_supports(claim: Claim, ledger: Mapping[str, Claim]) -> list[str]:
-    """The claims that a result of this book's own uses in their repaired form."""
-    ours = claim.paper == "BOOK"
-    return [n for n in claim.rests_on if ours and ledger[n].state in GIVES_WAY[1:]]
+    return ways
 
 
 def _mended(support: Claim) -> bool:
@@ -111,44 +108,36 @@ def _mended(support: Claim) -> bool:
     return support.state in GIVES_WAY[1:] or not (ours or support.state in ("refuted", *_OPEN))
 
 
-#: How many users a row or a card names; the map names all.
-_MOST = 6
-_WHICH = {
-    "refuted": "which is refuted",
-    "false-repaired": "which is false as printed",
-    "unproved": "which is unproved",
-    "empty": "which is true but empty",
-}
-
-
 def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
     """What fails upstream of a claim, and what that means for it; empty if nothing does."""
-    found = failing(claim, ledger)
-    if not found:
+    if not (weak := failing(claim, ledger)):
         return ""
-    up, *others = found
-    which, words = _WHICH[up.state], STATES[claim.state][1]
+    up, *others = weak
+    words = STATES[claim.state][1]
     fail = "fail" if others[1:] else "fails"
     too = f" {len(others)} more upstream {fail}, too." * bool(others)
+    it = f"{up.name}, {_WHICH[up.state]}"
     if up.shielded:
         one, many = "was checked on its own and stands", "were checked on their own and stand"
         stands = one if len(up.through) == 1 else many
-        said = f"Upstream: through {listed(up.through)} it rests on {up.name}, {which}"
-        own = f"and so does this claim ({words})"
-        own = own if claim.checked else "but this claim is not checked"
-        return f"{said}; {listed(up.through)} {stands}, {own}.{too}"
+        own = f"so does this claim ({words})" if claim.checked else "this claim is not checked"
+        between, but = listed(up.through), "and" if claim.checked else "but"
+        return (
+            f"Upstream: through {between} it rests on {it}; {between} {stands}, {but} {own}.{too}"
+        )
     through = f"through {listed(up.through)} " if up.through else ""
-    said = f"Its printed support fails: it rests {through}on {up.name}, {which}."
+    support = f"Its printed support fails: it rests {through}on {it}."
     if not claim.checked:
-        return f"{said} The claim itself is not checked here.{too}"
+        return f"{support} The claim itself is not checked here.{too}"
     stands = "it stands by itself" if up.state == "refuted" else "with the repair it stands"
-    return f"{said} The claim was checked on its own ({words}): {stands}.{too}"
+    return f"{support} The claim was checked on its own ({words}): {stands}.{too}"
 
 
 def repaired_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
     """What a result of this book's own uses otherwise than printed; empty if nothing."""
-    names = repaired_supports(claim, ledger)
-    return f"It uses the repaired form of {listed(names)}." if names else ""
+    names = [name for name in claim.rests_on if ledger[name].state in GIVES_WAY[1:]]
+    ours = names and claim.paper == "BOOK"
+    return f"It uses the repaired form of {listed(names)}." if ours else ""
 
 
 def around_html(
@@ -167,19 +156,19 @@ def around_html(
         return " ".join(_link(ledger[name], uri(name)) for name in names) or "nothing listed"
 
     shown = users if len(users) <= _MOST else users[: _MOST - 1]
-    more = f" and {len(users) - len(shown)} more" if len(shown) < len(users) else ""
-    words = f'map<span class="visually-hidden"> around {escape(claim.id)}</span>'
-    html = [
-        f"<strong>Rests on</strong> {links(claim.rests_on)};",
-        f"<strong>used by</strong> {links(shown)}{more};",
-        f'<a href="{escape(map_uri)}">{words}</a>.',
-    ]
-    if told := repaired_words(claim, ledger):
-        html.append(f"<span>{escape(told)}</span>")
+    more = f" and {len(users) - len(shown)} more" * (len(shown) < len(users))
+    html = (
+        f"<strong>Rests on</strong> {links(claim.rests_on)}; "
+        f"<strong>used by</strong> {links(shown)}{more}; "
+        f'<a href="{escape(map_uri)}">map<span class="visually-hidden"> around '
+        f"{escape(claim.id)}</span></a>."
+    )
+    if words := repaired_words(claim, ledger):
+        html += f" <span>{escape(words)}</span>"
     if up := gives_way(claim, ledger):
-        told = escape(f"! {upstream_words(claim, ledger)}")
-        html.append(f'<span class="claim-upstream claim-{up.state}">{told}</span>')
-    return f'<span class="claim-around">{" ".join(html)}</span>'
+        words = escape(f"! {upstream_words(claim, ledger)}")
+        html += f' <span class="claim-upstream claim-{up.state}">{words}</span>'
+    return f'<span class="claim-around">{html}</span>'
 
 
 def listed(names: Sequence[str]) -> str:
