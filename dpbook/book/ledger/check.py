@@ -31,14 +31,14 @@ RECORD_FIELDS = (
 )
 
 
+class ClaimError(ValueError):
+    """A claim that cannot be checked or quoted; the message names it and what is wrong."""
+
+
 def digest(certificate: Mapping[str, Any]) -> str:
     """SHA-256 of a certificate, of its JSON with sorted keys and nothing between."""
     text = json.dumps(certificate, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-class ClaimError(ValueError):
-    """A claim that cannot be checked or quoted; the message names it and what is wrong."""
 
 
 def check(
@@ -80,22 +80,18 @@ def check(
         Strength of the evidence, as in the ledger. The first one needs a test with a part from
         `proved`, whose certificate of the asserted statement is kept.
     report : mapping of str to number or table, optional
-        Exactly the numbers that the ledger names: each finite, an array or list of such, or a
-        table, that is a list of dicts.
+        Exactly the numbers that the ledger names: each finite, a list of such, or a list of dicts.
     balls : mapping of str to object, optional
-        Proved bounds of some of these numbers, from `dpbook.privacy.balls`: their certificates are
-        kept, and a number outside contradicts its claim. Not with the first tier, whose
-        certificate is another.
+        Proved bounds of some of these numbers, from `dpbook.privacy.balls`, with certificates; a
+        number outside contradicts its claim. Not with the first tier, which has a certificate.
     tried : mapping of str to array or list of str, optional
-        The settings of this check by name, as the test used them, or quantities derived of them;
-        of numbers the record keeps the smallest and the largest.
+        The settings of this check by name; of numbers the smallest and the largest are kept.
     vary : bool or sequence of int or str, optional
         Whether the statement is also changed a little, to see whether the test notices: its
         constant by a tenth, its exponent by a half, its size by one. Of a tuple or a mapping, the
         places that state something. False where nothing can be changed, or a test takes long.
     applies : bool, optional
-        False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
-        and `test` and the subjects may be left out.
+        False when the parameters of the page leave the claim's hypotheses: nothing is tested then.
     why : str, optional
         Which hypothesis fails; required when `applies` is False, ignored otherwise.
 
@@ -117,8 +113,8 @@ def check(
         if not all(isinstance(name, str) and name.strip() for name in twin or {}):
             complaint = f"every twin needs words for what was broken, got {twin!r}"
             raise ClaimError(f"{claim_id}: {complaint}")
-        subjects = [("printed", "", printed), ("repaired", "", repaired)]
-        subjects = subjects[: 1 if repaired is None else 2]
+        subjects = [("printed", "", printed)]
+        subjects += [] if repaired is None else [("repaired", "", repaired)]
         asserted = len(subjects) - 1
         subjects += [("twin", name, subject) for name, subject in (twin or {}).items()]
     findings = [_finding(claim_id, test, *subject) for subject in subjects]
@@ -130,10 +126,9 @@ def check(
     if any(others != names[0] for others in names):
         raise ClaimError(f"{claim_id}: the test measures different things: {names}")
     record = dict.fromkeys(RECORD_FIELDS) | {"id": claim_id, **_outcomes(measured)}
-    record |= {"applies": bool(applies), "why": None if applies else why}
-    record |= {"verdict": claim.verdict, "tier": tier, "measured": measured}
-    items = (report or {}).items()
-    record["report"] = {str(k): _as_plain(claim_id, str(k), value) for k, value in items}
+    record |= {"applies": bool(applies), "why": None if applies else why, "tier": tier}
+    record |= {"verdict": claim.verdict, "measured": measured}
+    record["report"] = {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()}
     certificate = findings[asserted].certificate if findings else None
     if findings and (tier == CERTIFIED_FOR_ALL) != (certificate is not None):
         complaint = f"only the tier {CERTIFIED_FOR_ALL} has a certificate, and needs one"
@@ -143,7 +138,8 @@ def check(
     if balls:
         numbers = {name: ball.certificate() for name, ball in balls.items()}
         certificate = {"kind": "balls", "numbers": numbers}
-        record["bounds"] = {name: _bounds(ball) for name, ball in numbers.items()}
+        ends = ((n, Decimal(b["centre"]), Decimal(b["radius"])) for n, b in numbers.items())
+        record["bounds"] = {name: [f"{c - r:f}", f"{c + r:f}"] for name, c, r in ends}
     bundle: dict[str, Any] = {}
     if certificate:
         bundle[CERTIFICATE_MIME] = {"claim": claim_id, **certificate}
@@ -183,11 +179,6 @@ def _ends(claim_id: str, name: str, values: Any) -> list[Any]:
         raise ClaimError(f"{claim_id}: tried[{name!r}] needs numbers or words, got {values!r}")
     ends = (array.min().item(), array.max().item())
     return [end if math.isfinite(end) else str(end) for end in ends]
-
-
-def _bounds(ball: Mapping[str, Any]) -> list[str]:
-    centre, radius = Decimal(ball["centre"]), Decimal(ball["radius"])
-    return [f"{centre - radius:f}", f"{centre + radius:f}"]
 
 
 def _finding(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Finding:
