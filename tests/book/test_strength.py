@@ -119,14 +119,7 @@ def book(tmp_path):
 
 
 RECORD = {"id": "A", "report": {"x": 4 / 3}, "measured": [], "parameters": {"size": 77}}
-FREE = [
-    ("01-one", "0.7"),
-    ("01-one", "12"),
-    ("01-one", "17"),
-    ("01-one", "18"),
-    ("01-one", "34"),
-    ("A", "8"),
-]
+FREE = [("01-one", number) for number in ("0.7", "12", "17", "18", "34")] + [("A", "8")]
 
 
 def test_typed_numbers_are_bound_or_listed(book):
