@@ -235,11 +235,10 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         problems.append("has no control")
     elif record["control"] is False:
         problems.append("the control was not caught: the check passes a broken twin")
-    if any(entry["subject"] == "twin" for entry in record["measured"]):
-        # a part that every subject passes: nothing shows that it can fail
-        for part in zip(*(entry["parts"] for entry in record["measured"]), strict=True):
-            if all(one["passes"] for one in part):
-                problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
+    twins = any(entry["subject"] == "twin" for entry in record["measured"])
+    for part in zip(*(entry["parts"] for entry in record["measured"] if twins), strict=True):
+        if all(one["passes"] for one in part):
+            problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
     return problems or [*_unfounded(record)]
 
 

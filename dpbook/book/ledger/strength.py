@@ -111,10 +111,10 @@ def words(record: Mapping[str, Any]) -> str:
     """The score of a statement in words, ``notices 7 of 9 changes; says less: 2``, or nothing."""
     if not (found := record.get("score")):
         return ""
-    less, attained, spared = found["less"], found["attained"], len(found["spared"])
-    told = f"notices {found['mutants'] - less - attained - spared} of {found['mutants']} changes"
-    rest = {"says less": less, "is attained": attained, "passes": spared}
-    return "; ".join([told, *(f"{name}: {count}" for name, count in rest.items() if count)])
+    counts = {"says less": found["less"], "is attained": found["attained"]}
+    counts["passes"] = len(found["spared"])
+    told = f"notices {found['mutants'] - sum(counts.values())} of {found['mutants']} changes"
+    return "; ".join([told, *(f"{name}: {count}" for name, count in counts.items() if count)])
 
 
 def table(record: Mapping[str, Any]) -> list[list[str]]:
@@ -138,12 +138,12 @@ def _after(function: Callable[..., Any], change: Callable[[Any], Any]) -> Callab
 
 
 def _one_more(function: Callable[..., Any]) -> Callable[..., Any]:
-    def moved(first: Any, *given: Any, **named: Any) -> Any:
+    def changed(first: Any, *given: Any, **named: Any) -> Any:
         if not isinstance(first, int | np.integer) or isinstance(first, bool):
             raise TypeError("its first argument is no whole number")
         return function(first + 1, *given, **named)
 
-    return moved
+    return changed
 
 
 def _elsewhere(call: Callable[[], Any]) -> Any:

@@ -22,12 +22,9 @@ WORST_FIRST = (
 GIVES_WAY = WORST_FIRST[:4]
 #: The states of a claim that nobody has checked.
 _OPEN = ("not-judged", "pending")
-_WHICH = {
-    "refuted": "which is refuted",
-    "false-repaired": "which is false as printed",
-    "unproved": "which is unproved",
-    "empty": "which is true but empty",
-}
+_WHICH = dict(
+    zip(GIVES_WAY, ("refuted", "false as printed", "unproved", "true but empty"), strict=True)
+)
 #: How many users a row or a card names; the map names all.
 _MOST = 6
 
@@ -116,10 +113,10 @@ def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
     words = STATES[claim.state][1]
     fail = "fail" if others[1:] else "fails"
     too = f" {len(others)} more upstream {fail}, too." * bool(others)
-    it = f"{up.name}, {_WHICH[up.state]}"
+    it = f"{up.name}, which is {_WHICH[up.state]}"
     if up.shielded:
         one, many = "was checked on its own and stands", "were checked on their own and stand"
-        stands = one if len(up.through) == 1 else many
+        stands = many if up.through[1:] else one
         own = f"so does this claim ({words})" if claim.checked else "this claim is not checked"
         between, but = listed(up.through), "and" if claim.checked else "but"
         return (
