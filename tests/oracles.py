@@ -250,3 +250,10 @@ def losses_of_a_selection(pmf) -> tuple[float, float]:
         for step in product((-1, 0, 1), repeat=3)
     )
     return worst, loss([12.0, 0, 0], [11.0, 1, 1], 0.5)
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of a colour, ``"#rrggbb"``, as WCAG 2 defines it."""
+    channels = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])

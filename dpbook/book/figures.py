@@ -21,71 +21,50 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.table import Table
     from matplotlib.text import Annotation
-    from numpy.typing import NDArray
 
 #: The eight colours of Okabe and Ito (2002), told apart with every common form of colour blindness;
 #: in the order in which lines take them. Yellow comes last: on white it is for areas only.
 COLORS = {
-    "blue": "#0072B2",
-    "vermillion": "#D55E00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
-    "black": "#000000",
-    "yellow": "#F0E442",
+    **{"blue": "#0072B2", "vermillion": "#D55E00", "green": "#009E73", "purple": "#CC79A7"},
+    **{"orange": "#E69F00", "sky": "#56B4E9", "black": "#000000", "yellow": "#F0E442"},
 }
 
 #: Markers in the same order, for figures in which colour alone would have to tell series apart.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
-
 #: What was printed, what is right, and what protects nobody, in every figure.
 ROLES = {"printed": COLORS["vermillion"], "right": COLORS["blue"], "non-private": "#555555"}
 
-#: One colour for each mechanism, in every figure.
-MECHANISMS = {
-    "counts": COLORS["blue"],
-    "mle": COLORS["purple"],
-    "one-shot": COLORS["green"],
-    "laplace": COLORS["orange"],
-    "response": COLORS["green"],
-    "debiased": COLORS["sky"],
-    "kwiksort": COLORS["sky"],
-    "kemeny": COLORS["black"],
-    "borda": COLORS["blue"],
-    "footrule": COLORS["purple"],
-    "exponential": COLORS["orange"],
-    "hypercube": COLORS["vermillion"],
-    "on-demand": COLORS["purple"],
+_MECHANISMS = {
+    **{"counts": "blue", "mle": "purple", "one-shot": "green", "laplace": "orange"},
+    **{"response": "green", "debiased": "sky", "kwiksort": "sky", "kemeny": "black"},
+    **{"borda": "blue", "footrule": "purple", "exponential": "orange", "hypercube": "vermillion"},
+    "on-demand": "purple",
 }
+#: One colour for each mechanism, in every figure.
+MECHANISMS = {name: COLORS[color] for name, color in _MECHANISMS.items()}
 
 #: Lines are told apart without colour, too.
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)), "-.")
-_EPSILONS = (0.05, 10.0)  # the ends of the scale of colours
 
 
 def epsilon_color(epsilon: float) -> str:
-    """The colour of a level of epsilon: dark is little privacy; without any it is black."""
+    """The colour of a level of epsilon, 0.05 to 10: dark is little privacy, none is black."""
     if not np.isfinite(epsilon):
         return COLORS["black"]
-    low, high = np.log(_EPSILONS)
+    low, high = np.log([0.05, 10.0])
     share = np.clip((np.log(epsilon) - low) / (high - low), 0, 1)
     return str(mpl.colors.to_hex(mpl.colormaps["viridis_r"](0.15 + 0.8 * share)))
 
 
 def ink(color: str) -> str:
-    """A colour for text on white: the same hue, dark enough for a contrast of 4.5."""
+    """A colour for text on white: the same hue, dark enough for a contrast of 4.5 (WCAG 2.2)."""
     rgb = np.array(mpl.colors.to_rgb(color))
-    while _luminance(rgb) > 1.05 / 4.5 - 0.05:
+    while True:
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        if linear @ [0.2126, 0.7152, 0.0722] <= 1.05 / 4.5 - 0.05:
+            return str(mpl.colors.to_hex(tuple(rgb.tolist())))
         rgb = 0.95 * rgb
-    return str(mpl.colors.to_hex(tuple(rgb.tolist())))
-
-
-def _luminance(rgb: NDArray[np.float64]) -> float:
-    """Relative luminance of a colour (WCAG 2.2)."""
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def canvas(width: float = 7.0, height: float = 3.0) -> tuple[Figure, Axes]:
@@ -116,8 +95,8 @@ def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0
         raise ValueError(f"line has no finite point to label with {text!r}")
     x, y = finite[np.argmax(finite[:, 0])]
     look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-    at, color = (float(x), float(y)), ink(str(line.get_color()))
-    return ax.annotate(text, at, xytext=(dx, dy), color=color, **look)
+    look["color"] = ink(str(line.get_color()))
+    return ax.annotate(text, (float(x), float(y)), xytext=(dx, dy), **look)
 
 
 def draw_table(

@@ -1,4 +1,4 @@
-"""Numbers in sentences and tables for readers."""
+"""Numbers in sentences and tables for readers, and what the check of an exercise says."""
 
 from __future__ import annotations
 
@@ -90,41 +90,45 @@ def slider(
     IPython.display.HTML
     """
     listed = list(rows)
-    if not 0 <= start < len(listed):
-        raise ValueError(f"start is {start}; allowed are 0 to {len(listed) - 1}, one of the rows")
+    last = len(listed) - 1
+    if not 0 <= start <= last:
+        raise ValueError(f"start is {start}; allowed are 0 to {last}, one of the rows")
     heads, texts = _columns(listed, formats or {})
-    over, *others = [head for head, _ in heads]
-    numbers = {
-        head: [abs(float(row[head])) for row in listed] for head, number in heads[1:] if number
-    }
-    shared = {head: [x / (max(column) or 1.0) for x in column] for head, column in numbers.items()}
-    shares = [
-        [shared[head][at] if head in shared else None for head in others]
-        for at in range(len(listed))
-    ]
+    (over, _), *others = heads
+    columns: list[list[float | None]] = []
+    for head, number in others:
+        sizes = [abs(float(row[head])) for row in listed] if number else []
+        largest = max(sizes, default=0) or 1.0
+        columns.append([size / largest for size in sizes] or [None] * len(listed))
+    shares = [[column[at] for column in columns] for at in range(len(listed))]
     data = escape(json.dumps({"rows": texts, "shares": shares}))
     empty = '<span></span><i aria-hidden="true"></i>'
-    lines = [f"<dt>{escape(head)}</dt><dd>{empty}</dd>" for head in others]
-    control = (
-        f'<label>{escape(over)} <input type="range" min="0" max="{len(listed) - 1}" step="1" '
-        f'value="{start}"> <output></output></label>'
-    )
-    whole = table_html(heads, texts, caption=caption, name=name)
+    lines = "".join(f"<dt>{escape(head)}</dt><dd>{empty}</dd>" for head, _ in others)
     return HTML(
-        f'<div class="slider" data-slider="{data}"><p>{escape(caption)}</p>\n{control}\n'
-        f"<dl>{''.join(lines)}</dl>\n</div>\n"
+        f'<div class="slider" data-slider="{data}"><p>{escape(caption)}</p>\n'
+        f'<label>{escape(over)} <input type="range" min="0" max="{last}" step="1" '
+        f'value="{start}"> <output></output></label>\n<dl>{lines}</dl>\n</div>\n'
         f'<details class="slider-table"><summary>All values</summary>\n'
-        f'<div class="book-table">{whole}</div></details>'
+        f'<div class="book-table">{table_html(heads, texts, caption=caption, name=name)}</div>'
+        "</details>"
     )
+
+
+def grade(outcome: object) -> str:
+    """What the check of an exercise says in a notebook: a text tells what is missing."""
+    if isinstance(outcome, str):
+        return f"Not yet: {outcome}."
+    return "Solved." if outcome else "Not yet."
 
 
 def _columns(
-    listed: list[Mapping[str, Any]], formats: Mapping[str, Format]
+    rows: list[Mapping[str, Any]], formats: Mapping[str, Format]
 ) -> tuple[list[tuple[str, bool]], list[tuple[str, ...]]]:
     """The heads of a table, with whether numbers stand below them, and its rows as texts."""
     heads, columns = [], []
-    for head in dict.fromkeys(head for row in listed for head in row):
-        values = [_plain(row.get(head, math.nan)) for row in listed]
+    for head in dict.fromkeys(head for row in rows for head in row):
+        entries = [row.get(head, math.nan) for row in rows]
+        values = [v.item() if getattr(v, "ndim", None) == 0 else v for v in entries]
         kinds = set(map(type, values))
         numbers = bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
         if numbers and kinds != {int}:
@@ -134,11 +138,7 @@ def _columns(
     return heads, list(zip(*columns, strict=True))
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if getattr(value, "ndim", None) == 0 else value
-
-
 def _text(value: Any, form: Format | None) -> str:
-    if form is not None:
-        return form.format(value) if isinstance(form, str) else str(form(value))
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    if callable(form):
+        return str(form(value))
+    return (form or ("{:.6f}" if isinstance(value, float) else "{!s}")).format(value)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book.ledger.charges import charges
 from dpbook.book.ledger.claims import Claim, load_ledger
+from dpbook.book.ledger.texts import charges
 from dpbook.book.run.collect import collect
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,6 +12,7 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 
 from dpbook.book import figures
+from tests.oracles import luminance
 
 
 @pytest.fixture(autouse=True)
@@ -62,12 +63,6 @@ def test_the_style_does_not_depend_on_what_was_set_before():
     mpl.rcParams["lines.linestyle"] = ":"
     figures.use_style()
     assert dict(mpl.rcParams) == first
-
-
-def luminance(colour):
-    channels = np.array(mpl.colors.to_rgb(colour))
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return linear @ [0.2126, 0.7152, 0.0722]
 
 
 # Viénot, Brettel and Mollon (1999): linear RGB as seen without the long or the middle cones.

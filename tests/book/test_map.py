@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dpbook.book.ledger import around
+from dpbook.book.ledger import supports
 from dpbook.book.ledger.claims import FAILING_VERDICTS, Claim, LedgerError, load_ledger
 from dpbook.book.ledger.supports import GIVES_WAY, WORST_FIRST, gives_way, upstream, users
 from dpbook.book.ledger.words import STATES
@@ -180,7 +180,7 @@ FALSE = claim("F", state="false-repaired", heading="h", repair="r")
 )  # fmt: skip
 def test_what_is_said_of_it(claims, words):
     book = ledger(*claims, FALSE)
-    said = around.upstream_words(book["A"], book)
+    said = supports.upstream_words(book["A"], book)
     assert words in said and bool(words) == bool(said)
 
 
@@ -193,9 +193,9 @@ def test_a_result_of_our_own_uses_the_repaired_form():
         FALSE,
     )
     assert gives_way(book["A"], book) is None
-    assert around.repaired_words(book["A"], book) == "It uses the repaired form of F."
+    assert supports.repaired_words(book["A"], book) == "It uses the repaired form of F."
     assert gives_way(book["P"], book).name == "F"  # the control: the same support, in print
-    assert around.repaired_words(book["P"], book) == ""
+    assert supports.repaired_words(book["P"], book) == ""
     assert gives_way(book["B"], book).name == "R"  # what has no repair cannot be used
 
 
@@ -302,11 +302,11 @@ def test_text_stays_text(monkeypatch):
     book = ledger(claim(TEXT, state="false-repaired"), claim("A", TEXT))
 
     def html():
-        beside = around.around_html(book["A"], book, [TEXT], lambda name: name, TEXT)
+        beside = supports.around_html(book["A"], book, [TEXT], lambda name: name, TEXT)
         return svg(book, TEXT), beside
 
     assert all(MARK in part and active(part) == [] for part in html())
-    monkeypatch.setattr(around, "escape", str)
+    monkeypatch.setattr(supports, "escape", str)
     monkeypatch.setattr(drawing, "TEMPLATES", drawing.TEMPLATES.overlay(autoescape=False))
     assert all(map(active, html()))
 
@@ -315,12 +315,12 @@ def test_beside_a_claim_stand_its_supports_and_its_users():
     many = [claim(f"U{i}", "A") for i in range(9)]
     book = ledger(FALSE, claim("A", "F"), *many)
     names = [each.id for each in many]
-    html = around.around_html(book["A"], book, names, lambda name: f"#row-{name}", "m#map-A")
+    html = supports.around_html(book["A"], book, names, lambda name: f"#row-{name}", "m#map-A")
     found = [link["to"] for link in Links(html).links]
     assert found == ["#row-F", *(f"#row-U{i}" for i in range(5)), "m#map-A"]
     assert "and 4 more" in html and "claim-upstream claim-false-repaired" in html
     assert re.search(r'title="false as printed, repaired">↻\xa0F</a>', html)
-    alone = around.around_html(FALSE, book, ["A"], lambda name: f"#row-{name}", "m")
+    alone = supports.around_html(FALSE, book, ["A"], lambda name: f"#row-{name}", "m")
     assert "nothing listed" in alone and "claim-upstream" not in alone and "more" not in alone
 
 

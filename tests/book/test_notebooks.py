@@ -2,8 +2,10 @@
 
 import ast
 import copy
+import functools
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,26 +19,10 @@ PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 MAX_VISIBLE, MAX_FOLDED, MAX_COLUMNS, MAX_CAPTION = 25, 45, 80, 8
 CELL_METADATA = {"tags", "mystnb"}
-TAGS = {
-    "parameters",
-    "hide-input",
-    "hide-output",
-    "hide-cell",
-    "remove-input",
-    "remove-output",
-    "remove-cell",
-    "output_scroll",
-    "long",
-}
-MYSTNB = {
-    "figure",
-    "image",
-    "code_prompt_show",
-    "code_prompt_hide",
-    "number_source_lines",
-    "markdown_format",
-    "text_lexer",
-}
+TAGS = {"hide-input", "hide-output", "hide-cell", "remove-input", "remove-output", "remove-cell"}
+TAGS |= {"parameters", "output_scroll", "long"}
+MYSTNB = {"figure", "image", "code_prompt_show", "code_prompt_hide", "number_source_lines"}
+MYSTNB |= {"markdown_format", "text_lexer"}
 FIGURE_KEYS = {"name", "caption", "caption_before", "classes"}
 IMAGE_KEYS = {"alt", "classes", "width", "height", "scale", "align"}
 SEEDED = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "MT19937", "BitGenerator"}
@@ -64,26 +50,28 @@ def prose(page):
     return "\n\n".join(text(cell) for cell in page["cells"] if cell["cell_type"] == "markdown")
 
 
-def calls(cell):
-    """All calls in a cell, as (dotted name, node)."""
+def nodes_of(cell):
+    """All nodes of a cell's code; none where it is not plain Python."""
     try:
-        tree = ast.parse(text(cell))
+        return [*ast.walk(ast.parse(text(cell)))]
     except SyntaxError:
         return []
-    return [(ast.unparse(n.func), n) for n in ast.walk(tree) if isinstance(n, ast.Call)]
+
+
+def calls(cell):
+    """All calls in a cell, as (dotted name, node)."""
+    return [(ast.unparse(n.func), n) for n in nodes_of(cell) if isinstance(n, ast.Call)]
 
 
 def check_calls(page):
     """All calls of `check`, as (cell number, claim id or None, keywords)."""
-    found = []
     for number, cell in code_cells(page):
         for name, node in calls(cell):
             if name == "check" or name.endswith(".check"):
                 literal = node.args and isinstance(node.args[0], ast.Constant)
                 keywords = {keyword.arg: keyword.value for keyword in node.keywords}
                 keywords |= dict(zip(("test",), node.args[1:], strict=False))
-                found.append((number, node.args[0].value if literal else None, keywords))
-    return found
+                yield number, node.args[0].value if literal else None, keywords
 
 
 def looks_at_its_subject(page, node):
@@ -94,290 +82,259 @@ def looks_at_its_subject(page, node):
     if isinstance(node, ast.Lambda):
         functions = [node]
     elif isinstance(node, ast.Name):
-        trees = [ast.parse(text(cell)) for _, cell in code_cells(page) if plain_cell(cell)]
-        found = [n for tree in trees for n in ast.walk(tree)]
-        functions = [n for n in found if isinstance(n, ast.FunctionDef) and n.name == node.id]
+        nodes = [n for _, cell in code_cells(page) for n in nodes_of(cell)]
+        functions = [n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == node.id]
     else:
         return isinstance(node, ast.Call)  # a test made for the occasion
-    for function in functions:
+
+    def looks(function):
         names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
         body = function.body if isinstance(function.body, list) else [function.body]
         used = {n.id for part in body for n in ast.walk(part) if isinstance(n, ast.Name)}
-        if not names or names[0] not in used:
-            return False
-    return bool(functions)
+        return bool(names) and names[0] in used
 
-
-def plain_cell(cell):
-    try:
-        ast.parse(text(cell))
-    except SyntaxError:
-        return False
-    return True
+    return bool(functions) and all(map(looks, functions))
 
 
 # --- the rules: each takes the name, the page and the ledger, and gives one line per fault --------
+RULES = []
 
 
-def no_outputs(name, page, ledger):
-    return [
-        f"cell {number} holds outputs or a count"
-        for number, cell in code_cells(page)
-        if cell.get("outputs") or cell.get("execution_count") is not None
-    ]
+def rule(function):
+    """A rule that yields its faults, as one that lists them."""
 
+    @functools.wraps(function)
+    def faults(name, page, ledger):
+        return [*function(name, page, ledger)]
 
-def file_format(name, page, ledger):
-    faults = []
-    if page.get("nbformat") != 4 or page.get("nbformat_minor", 0) < 5:
-        faults.append("is not in notebook format 4.5")
-    if page["metadata"].get("kernelspec", {}).get("name") != "python3":
-        faults.append("needs the kernelspec python3")
-    ids = [cell.get("id") for cell in page["cells"]]
-    if None in ids or len(set(ids)) != len(ids):
-        faults.append("needs an id for each cell, all different")
-    if not re.fullmatch(r"\d\d-[a-z0-9-]+", name):
-        faults.append("must be named NN-topic")
+    RULES.append(faults)
     return faults
 
 
+@rule
+def no_outputs(name, page, ledger):
+    for number, cell in code_cells(page):
+        if cell.get("outputs") or cell.get("execution_count") is not None:
+            yield f"cell {number} holds outputs or a count"
+
+
+@rule
+def file_format(name, page, ledger):
+    if page.get("nbformat") != 4 or page.get("nbformat_minor", 0) < 5:
+        yield "is not in notebook format 4.5"
+    if page["metadata"].get("kernelspec", {}).get("name") != "python3":
+        yield "needs the kernelspec python3"
+    ids = [cell.get("id") for cell in page["cells"]]
+    if None in ids or len(set(ids)) != len(ids):
+        yield "needs an id for each cell, all different"
+    if not re.fullmatch(r"\d\d-[a-z0-9-]+", name):
+        yield "must be named NN-topic"
+
+
+@rule
 def opening(name, page, ledger):
-    faults = []
     first = page["cells"][0]
     title = re.match(r"(?:\([\w-]+\)=\n)?# \S[^\n]*\n+(.+)", text(first), re.S)
     if first["cell_type"] != "markdown" or not title:
-        faults.append("must open with a title and two sentences")
+        yield "must open with a title and two sentences"
     elif len(re.findall(r"[.!?](?=\s|$)", title[1])) < 2:
-        faults.append("needs two plain sentences below the title")
+        yield "needs two plain sentences below the title"
     tagged = [number for number, cell in code_cells(page) if "parameters" in tags(cell)]
     if tagged != [number for number, _ in code_cells(page)][:1]:
-        faults.append("the parameters cell must be the first code cell, and the only one so tagged")
-    return faults
+        yield "the parameters cell must be the first code cell, and the only one so tagged"
 
 
+@rule
 def parameters(name, page, ledger):
-    faults = []
     for _, cell in code_cells(page):
         if "parameters" in tags(cell):
             try:
                 parse_parameters(text(cell))
             except PageError as error:
-                faults.append(str(error))
-    return faults
+                yield str(error)
 
 
+@rule
 def metadata(name, page, ledger):
-    faults = []
     for number, cell in enumerate(page["cells"]):
-        given = cell["metadata"]
-        mystnb = given.get("mystnb", {})
-        unknown = [
-            *sorted(set(given) - CELL_METADATA),
-            *(f"tag {tag}" for tag in sorted(set(tags(cell)) - TAGS)),
-            *(f"mystnb.{key}" for key in sorted(set(mystnb) - MYSTNB)),
-            *(f"figure.{key}" for key in sorted(set(mystnb.get("figure", {})) - FIGURE_KEYS)),
-            *(f"image.{key}" for key in sorted(set(mystnb.get("image", {})) - IMAGE_KEYS)),
-        ]
-        faults += [f"cell {number}: unknown metadata {key}" for key in unknown]
-    return faults
+        mystnb = cell["metadata"].get("mystnb", {})
+        for before, given, known in (
+            ("", cell["metadata"], CELL_METADATA),
+            ("tag ", tags(cell), TAGS),
+            ("mystnb.", mystnb, MYSTNB),
+            ("figure.", mystnb.get("figure", {}), FIGURE_KEYS),
+            ("image.", mystnb.get("image", {}), IMAGE_KEYS),
+        ):
+            yield from (f"cell {number}: unknown metadata {before}{k}" for k in {*given} - known)
 
 
+@rule
 def figures(name, page, ledger):
-    faults, names = [], []
+    names = []
     for number, cell in code_cells(page):
         mystnb = cell["metadata"].get("mystnb", {})
         figure, image = mystnb.get("figure", {}), mystnb.get("image", {})
-        draws = any(
-            re.match(r"(plt|sns)\.", call) and call not in ("plt.close", "sns.set_theme")
-            for call, _ in calls(cell)
-        )
-        if not (draws or figure or image) or "remove-output" in tags(cell):
+        drawing = {call for call, _ in calls(cell) if re.match(r"(plt|sns)\.", call)}
+        draws = drawing - {"plt.close", "sns.set_theme"} or figure or image
+        if not draws or "remove-output" in tags(cell):
             continue
         names.append(figure.get("name"))
         if not re.fullmatch(r"fig-[a-z0-9-]+", str(figure.get("name"))):
-            faults.append(f"cell {number}: the figure needs a name like fig-topic")
+            yield f"cell {number}: the figure needs a name like fig-topic"
         if len(str(figure.get("caption", "")).split()) < 4:
-            faults.append(f"cell {number}: the figure needs a caption")
+            yield f"cell {number}: the figure needs a caption"
         if len(str(image.get("alt", "")).split()) < 4:
-            faults.append(f"cell {number}: the figure needs alternative text that describes it")
+            yield f"cell {number}: the figure needs alternative text that describes it"
         if image.get("alt") and image.get("alt") == figure.get("caption"):
-            faults.append(f"cell {number}: the alternative text only repeats the caption")
+            yield f"cell {number}: the alternative text only repeats the caption"
     if len(set(names)) != len(names):
-        faults.append("two figures have the same name")
-    return faults
+        yield "two figures have the same name"
 
 
-def folded(cell):
-    return any(tag in ("hide-input", "hide-cell", "remove-input") for tag in tags(cell))
-
-
+@rule
 def short_cells(name, page, ledger):
-    faults = []
     for number, cell in code_cells(page):
         if "parameters" in tags(cell):
             continue  # one line for each parameter, with all that is said of it
-        limit = MAX_FOLDED if folded(cell) else MAX_VISIBLE
-        given = [line for line in text(cell).splitlines() if line.strip()]
-        if len(given) > limit:
-            faults.append(f"cell {number} has {len(given)} lines, {limit} are allowed")
-        if max(map(len, given), default=0) > MAX_COLUMNS:
-            faults.append(f"cell {number} has a line beyond {MAX_COLUMNS} columns")
-    return faults
+        folded = {"hide-input", "hide-cell", "remove-input"} & {*tags(cell)}
+        limit = MAX_FOLDED if folded else MAX_VISIBLE
+        lines = [line for line in text(cell).splitlines() if line.strip()]
+        if len(lines) > limit:
+            yield f"cell {number} has {len(lines)} lines, {limit} are allowed"
+        if max(map(len, lines), default=0) > MAX_COLUMNS:
+            yield f"cell {number} has a line beyond {MAX_COLUMNS} columns"
 
 
+@rule
 def captions_of_folds(name, page, ledger):
-    faults = []
     for number, cell in code_cells(page):
-        if "hide-input" not in tags(cell):
-            continue
         mystnb = cell["metadata"].get("mystnb", {})
         said = mystnb.get("code_prompt_show", "")
-        if not 1 <= len(said.split()) <= MAX_CAPTION or said != mystnb.get("code_prompt_hide"):
-            faults.append(f"cell {number} is folded without a caption that says what it does")
-    return faults
+        fits = 1 <= len(said.split()) <= MAX_CAPTION and said == mystnb.get("code_prompt_hide")
+        if "hide-input" in tags(cell) and not fits:
+            yield f"cell {number} is folded without a caption that says what it does"
 
 
+@rule
 def plain_python(name, page, ledger):
-    faults = []
     for number, cell in code_cells(page):
         try:
             ast.parse(text(cell))
         except SyntaxError as error:
-            faults.append(f"cell {number} is not plain Python: {error.msg}")
-    return faults
+            yield f"cell {number} is not plain Python: {error.msg}"
 
 
+@rule
 def controls(name, page, ledger):
-    faults = []
     for number, claim_id, given in check_calls(page):
         where = f"cell {number}: check of {claim_id}"
-        if claim_id is None:
-            faults.append(f"cell {number}: check needs a claim id written out")
+        if claim_id is None or claim_id not in ledger:
+            yield (
+                f"{where}: no such claim" if claim_id else f"{where}: needs a claim id written out"
+            )
             continue
-        claim = ledger.get(claim_id)
-        if claim is None:
-            faults.append(f"{where}: no such claim")
-            continue
+        claim, twins = ledger[claim_id], given.get("twin")
         if not claim.checked:
-            faults.append(f"{where}: the claim is pending")
+            yield f"{where}: the claim is pending"
         if claim.notebook != name:
-            faults.append(f"{where}: the ledger says {claim.notebook}")
+            yield f"{where}: the ledger says {claim.notebook}"
         if "applies" in given and ast.unparse(given["applies"]) == "False":
-            faults.append(f"{where}: applies must be computed, not written down")
+            yield f"{where}: applies must be computed, not written down"
         if not looks_at_its_subject(page, given.get("test")):
-            faults.append(f"{where}: needs a test, a function on this page that uses its argument")
-        twins = given.get("twin")
+            yield f"{where}: needs a test, a function on this page that uses its argument"
         if claim.needs_control and twins is None:
-            faults.append(f"{where}: needs a twin")
+            yield f"{where}: needs a twin"
         if isinstance(twins, ast.Dict):
             same = {ast.unparse(given[k]) for k in ("printed", "repaired") if k in given}
             if same & {ast.unparse(value) for value in twins.values}:
-                faults.append(f"{where}: the twin is the statement itself")
+                yield f"{where}: the twin is the statement itself"
         if "printed" not in given:
-            faults.append(f"{where}: needs printed")
+            yield f"{where}: needs printed"
         if claim.verdict == "false-repaired" and "repaired" not in given:
-            faults.append(f"{where}: needs repaired")
-    return faults
+            yield f"{where}: needs repaired"
 
 
+@rule
 def completeness(name, page, ledger):
-    checked = [claim_id for _, claim_id, _ in check_calls(page)]
-    faults = [
-        f"{claim_id} is checked twice"
-        for claim_id in sorted({c for c in checked if c})
-        if checked.count(claim_id) > 1
-    ]
+    checked = [claim_id for _, claim_id, _ in check_calls(page) if claim_id]
     boxes = " ".join(re.findall(r"^`{3,}\{claim\} (.+)$", prose(page), re.MULTILINE))
     badges = {*re.findall(r"\{badge\}`([^`]+)`", prose(page)), *boxes.split()}
+    yield from (f"{one} is checked twice" for one, times in Counter(checked).items() if times > 1)
+    yield from (f"{one} has no badge" for one in checked if one not in badges)
     for claim in ledger.values():
-        owed = claim.checked and claim.same_as is None
-        if owed and claim.notebook == name and claim.id not in checked:
-            faults.append(f"{claim.id} is not checked")
-    faults += [
-        f"{claim_id} has no badge" for claim_id in checked if claim_id and claim_id not in badges
-    ]
-    return faults
+        owed = claim.checked and claim.same_as is None and claim.notebook == name
+        if owed and claim.id not in checked:
+            yield f"{claim.id} is not checked"
 
 
+@rule
 def chance(name, page, ledger):
-    faults = []
+    imports = r"^\s*(import random\b|from random import|from numpy.random import)"
     for number, cell in code_cells(page):
-        source = text(cell)
-        for found in re.findall(r"\b(?:np|numpy)\.random\.(\w+)", source):
+        for found in re.findall(r"\b(?:np|numpy)\.random\.(\w+)", text(cell)):
             if found not in SEEDED:
-                faults.append(f"cell {number}: np.random.{found} uses the global state")
-        if re.search(
-            r"^\s*(import random\b|from random import|from numpy.random import)", source, re.M
-        ):
-            faults.append(f"cell {number}: imports the global random state")
+                yield f"cell {number}: np.random.{found} uses the global state"
+        if re.search(imports, text(cell), re.M):
+            yield f"cell {number}: imports the global random state"
         for call, node in calls(cell):
-            keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+            keywords = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
             short = call.split(".")[-1]
             if short in ("default_rng", "SeedSequence") and not (node.args or keywords):
-                faults.append(f"cell {number}: {short}() without a seed")
-            if call.startswith("sns.") and short in BOOTSTRAPPED and "seed" not in keywords:
-                errorbar = keywords.get("errorbar")
-                if not (isinstance(errorbar, ast.Constant) and errorbar.value is None):
-                    faults.append(f"cell {number}: {call} without seed= moves from run to run")
+                yield f"cell {number}: {short}() without a seed"
+            draws = call.startswith("sns.") and short in BOOTSTRAPPED and "seed" not in keywords
+            if draws and keywords.get("errorbar") != "None":
+                yield f"cell {number}: {call} without seed= moves from run to run"
             if short == "rvs" and "random_state" not in keywords:
-                faults.append(f"cell {number}: rvs without random_state=")
-    return faults
+                yield f"cell {number}: rvs without random_state="
 
 
+@rule
 def exercises(name, page, ledger):
     source = prose(page)
     asked = re.findall(r"^:{3,}\{exercise\}|^`{3,}\{exercise\}", source, re.M)
     labels = re.findall(r"\{exercise\}[^\n]*\n(?:[^\n]+\n)*?:label: *([\w-]+)", source)
     starts = re.findall(r"\{solution-start\} *([\w-]+)\n((?::[^\n]+\n)*)", source)
-    faults = []
     if not 2 <= len(asked) <= 4:
-        faults.append(f"has {len(asked)} exercises, two to four are wanted")
+        yield f"has {len(asked)} exercises, two to four are wanted"
     if len(labels) != len(asked):
-        faults.append("every exercise needs a label")
+        yield "every exercise needs a label"
     if sorted(labels) != sorted(label for label, _ in starts):
-        faults.append("every exercise needs one solution, between solution-start and solution-end")
+        yield "every exercise needs one solution, between solution-start and solution-end"
     if source.count("{solution-end}") != len(starts):
-        faults.append("solution-start and solution-end do not match")
-    faults += [
-        f"the solution of {label} is not folded (:class: dropdown)"
-        for label, options in starts
-        if not re.search(r":class:.*\bdropdown\b", options)
-    ]
-    inside, ran = None, {}
+        yield "solution-start and solution-end do not match"
+    inside, ran = None, set()
     for cell in page["cells"]:
         if cell["cell_type"] == "code":
-            ran[inside] = True
-        for start, end in re.findall(
-            r"\{solution-start\} *([\w-]+)|(\{solution-end\})", text(cell)
-        ):
-            inside = None if end else start
-    faults += [f"the solution of {label} runs no code" for label, _ in starts if label not in ran]
-    return faults
+            ran.add(inside)
+        for start in re.findall(r"\{solution-start\} *([\w-]+)|\{solution-end\}", text(cell)):
+            inside = start or None
+    for label, options in starts:
+        if not re.search(r":class:.*\bdropdown\b", options):
+            yield f"the solution of {label} is not folded (:class: dropdown)"
+        if label not in ran:
+            yield f"the solution of {label} runs no code"
 
 
+@rule
 def rerun(name, page, ledger):
     last = [text(cell) for cell in page["cells"] if cell["cell_type"] == "markdown"][-1]
-    wanted = "## Rerun this page" in last and re.search(
-        rf"dpbook run {re.escape(name)} .*-p ", last
-    )
-    return [] if wanted else [f"must end with 'Rerun this page' and 'dpbook run {name} -p ...'"]
+    command = re.search(rf"dpbook run {re.escape(name)} .*-p ", last)
+    if not ("## Rerun this page" in last and command):
+        yield f"must end with 'Rerun this page' and 'dpbook run {name} -p ...'"
 
 
+@rule
 def mathematics(name, page, ledger):
-    outside = re.sub(r"\$\$.*?\$\$", "", prose(page), flags=re.S)
-    outside = re.sub(r"```\{math\}.*?```", "", outside, flags=re.S)
-    return [
-        "a bare LaTeX environment has a random id; write $$ ... $$ (label)"
-        for _ in AMSMATH.findall(outside)
-    ]
+    outside = re.sub(r"\$\$.*?\$\$|```\{math\}.*?```", "", prose(page), flags=re.S)
+    if AMSMATH.search(outside):
+        yield "a bare LaTeX environment has a random id; write $$ ... $$ (label)"
 
 
+@rule
 def no_machine_paths(name, page, ledger):
-    return [
-        f"cell {number} names a path of one machine: {found}"
-        for number, cell in enumerate(page["cells"])
-        for found in re.findall(r"(?<![\w.:/])/(?:home|work|tmp|root|Users)/\w*", text(cell))
-    ]
+    for number, cell in enumerate(page["cells"]):
+        for found in re.findall(r"(?<![\w.:/])/(?:home|work|tmp|root|Users)/\w*", text(cell)):
+            yield f"cell {number} names a path of one machine: {found}"
 
 
 #: What makes a sentence about authors checkable: a citation, a numbered place, or a file.
@@ -397,61 +354,27 @@ def unsourced(words):
     ]
 
 
+@rule
 def sources(name, page, ledger):
-    return [
-        f"a sentence about authors names no source: {found}" for found in unsourced(prose(page))
-    ]
-
-
-RULES = [
-    no_outputs,
-    file_format,
-    opening,
-    parameters,
-    metadata,
-    figures,
-    short_cells,
-    captions_of_folds,
-    plain_python,
-    controls,
-    completeness,
-    chance,
-    exercises,
-    rerun,
-    mathematics,
-    no_machine_paths,
-    sources,
-]
+    yield from (f"a sentence about authors names no source: {s}" for s in unsourced(prose(page)))
 
 
 # --- a good page, and for every rule the ways of breaking it --------------------------------------
 
 
 def claim(name, **fields):
-    base = dict(
-        id=name,
-        paper="P",
-        where="1",
-        kind="privacy",
-        says="s",
-        notebook="01-good",
-        status="checked",
-        verdict="holds",
-        tier="exact",
-    )
-    return Claim(**(base | fields))
+    base = {"paper": "P", "where": "1", "kind": "privacy", "says": "s", "notebook": "01-good"}
+    return Claim(name, **(base | {"status": "checked", "verdict": "holds"} | fields))
 
 
-LEDGER = {
-    c.id: c
-    for c in (
-        claim("A"),
-        claim("B", verdict="false-repaired"),
-        claim("D", kind="dataset", verdict="definition"),
-        claim("OTHER", notebook="02-other"),
-        claim("LATER", status="pending", verdict=None, tier=None, notebook="01-good"),
-    )
-}
+CLAIMS = (
+    claim("A"),
+    claim("B", verdict="false-repaired"),
+    claim("D", kind="dataset", verdict="definition"),
+    claim("OTHER", notebook="02-other"),
+    claim("LATER", status="pending", verdict=None),
+)
+LEDGER = {c.id: c for c in CLAIMS}
 
 
 def build_page(*cells):
@@ -507,18 +430,17 @@ GOOD = build_page(
 )
 
 
-def edited(number, old, new):
-    """The good page with a text replaced in one cell."""
-    page = copy.deepcopy(GOOD)
-    assert old in page["cells"][number]["source"]
-    page["cells"][number]["source"] = page["cells"][number]["source"].replace(old, new)
-    return page
-
-
 def changed(number, **fields):
     page = copy.deepcopy(GOOD)
     page["cells"][number] |= fields
     return page
+
+
+def edited(number, old, new):
+    """The good page with a text replaced in one cell."""
+    source = GOOD["cells"][number]["source"]
+    assert old in source
+    return changed(number, source=source.replace(old, new))
 
 
 def figure(**parts):
@@ -526,12 +448,6 @@ def figure(**parts):
     for part, fields in parts.items():
         value[part] = {k: v for k, v in (value.get(part, {}) | fields).items() if v is not None}
     return changed(4, metadata={"mystnb": value})
-
-
-def without(number):
-    page = copy.deepcopy(GOOD)
-    del page["cells"][number]
-    return page
 
 
 FOLDED = {
@@ -597,7 +513,11 @@ BAD = [
     (exercises, edited(8, "{solution-start} ex-b", "{solution-start} ex-c"), "needs one solution"),
     (exercises, edited(8, ":class: dropdown\n", ""), "solution of ex-b is not folded"),
     (exercises, edited(10, "{solution-end}", "{note}"), "do not match"),
-    (exercises, without(9), "the solution of ex-b runs no code"),
+    (
+        exercises,
+        GOOD | {"cells": [*GOOD["cells"][:9], *GOOD["cells"][10:]]},
+        "the solution of ex-b runs no code",
+    ),
     (rerun, edited(11, "dpbook run 01-good", "dpbook run 02-other"), "must end with"),
     (rerun, edited(11, "Rerun", "Read"), "must end with"),
     (mathematics, edited(2, "$$\n", "").copy(), "a bare LaTeX environment"),
@@ -662,16 +582,11 @@ def test_page(rule, path):
 
 def toc_files(part):
     """All files that a table of contents names."""
-    if isinstance(part, dict):
-        part = [
-            *([part["root"]] if "root" in part else []),
-            *([part["file"]] if "file" in part else []),
-            *part.get("parts", []),
-            *part.get("chapters", []),
-            *part.get("sections", []),
-        ]
-        return [name for item in part for name in toc_files(item)]
-    return [part]
+    if isinstance(part, str):
+        return [part]
+    kinds = ("root", "file", "parts", "chapters", "sections")
+    items = part if isinstance(part, list) else [part[kind] for kind in kinds if kind in part]
+    return [name for item in items for name in toc_files(item)]
 
 
 def toc_faults(root):

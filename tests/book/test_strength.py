@@ -10,7 +10,7 @@ from dpbook.book import at_least, at_most, equal
 from dpbook.book.ledger import strength
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.findings import Finding
-from dpbook.book.run import typed
+from dpbook.book.ledger.texts import LIST, unbound_numbers
 
 CLAIM = Claim("A", "P", "here", "bound", "x", "01-one", "checked", "holds", "exact")
 SIZES = np.arange(2, 6)
@@ -119,29 +119,22 @@ def book(tmp_path):
 
 
 RECORD = {"id": "A", "report": {"x": 4 / 3}, "measured": [], "parameters": {"size": 77}}
-FREE = [
-    ("01-one", "0.7"),
-    ("01-one", "12"),
-    ("01-one", "17"),
-    ("01-one", "18"),
-    ("01-one", "34"),
-    ("A", "8"),
-]
+FREE = [("01-one", number) for number in ("0.7", "12", "17", "18", "34")] + [("A", "8")]
 
 
 def test_typed_numbers_are_bound_or_listed(book):
-    told = typed.problems(book, [RECORD])
+    told = unbound_numbers(book, [RECORD])
     assert [(line.split(":")[0], line.split()[4]) for line in told] == FREE
-    path = book / typed.LIST
+    path = book / LIST
     path.write_text("".join(f"{name}\t{number}\tof the paper\n" for name, number in FREE))
-    assert typed.problems(book, [RECORD]) == []
+    assert unbound_numbers(book, [RECORD]) == []
     path.write_text(path.read_text() + "01-one\t30\tidle\nA 8\n")
-    told = typed.problems(book, [RECORD])
+    told = unbound_numbers(book, [RECORD])
     assert len(told) == 2 and "needs page, number and why" in told[0]
     assert told[1] == "01-one: book/typed.tsv lists 30, which needs no reason"
-    assert typed.problems(book, [RECORD], ["02-two"]) == []
+    assert unbound_numbers(book, [RECORD], ["02-two"]) == []
 
 
 def test_a_reason_is_not_empty(book):
-    (book / typed.LIST).write_text("".join(f"{name}\t{number}\t \n" for name, number in FREE))
-    assert len(typed.problems(book, [RECORD])) == len(FREE)
+    (book / LIST).write_text("".join(f"{name}\t{number}\t \n" for name, number in FREE))
+    assert len(unbound_numbers(book, [RECORD])) == len(FREE)

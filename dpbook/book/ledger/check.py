@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from IPython.display import display
 
-from dpbook.book.ledger import words as _report
+from dpbook.book.ledger import words
 from dpbook.book.ledger.claims import Claim, find_ledger, load_ledger
 from dpbook.book.ledger.findings import Finding, follows
 from dpbook.book.ledger.strength import score
@@ -31,14 +31,14 @@ RECORD_FIELDS = (
 )
 
 
+class ClaimError(ValueError):
+    """A claim that cannot be checked or quoted; the message names it and what is wrong."""
+
+
 def digest(certificate: Mapping[str, Any]) -> str:
     """SHA-256 of a certificate, of its JSON with sorted keys and nothing between."""
     text = json.dumps(certificate, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-class ClaimError(ValueError):
-    """A check that cannot be recorded; the message names the claim and what is wrong."""
 
 
 def check(
@@ -69,35 +69,29 @@ def check(
     test : callable
         Takes one subject and returns a `dpbook.book.ledger.findings.Finding` of the same parts.
     printed : object
-        What the paper prints, in the form that `test` takes: a scale, a law, a bound, results of a
-        simulation.
+        What the paper prints, as `test` takes it: a scale, a law, a bound, simulated results.
     repaired : object, optional
         The repaired statement in the same form; the verdict ``false-repaired`` requires it.
     twin : mapping of str to object, optional
         What was broken on purpose, in words ("half the noise"), and the subject that results. Each
         must come out the other way than the statement that the book asserts: the repair if there
-        is one, else the printed one. Only a definition, a model and a dataset need none.
-    tier : {"all-epsilon", "exact", "certified", "proof", "statistical"}
+        is one, else the printed one. Only a dataset needs none.
+    tier : {"all-epsilon", "exact", "certified", "proof", "consistency", "statistical"}
         Strength of the evidence, as in the ledger. The first one needs a test with a part from
         `proved`, whose certificate of the asserted statement is kept.
     report : mapping of str to number or table, optional
-        Exactly the numbers that the ledger names: each a finite number, an array or list of them,
-        or a table, that is a list of dicts.
+        Exactly the numbers that the ledger names: each finite, a list of such, or a list of dicts.
     balls : mapping of str to object, optional
-        Proved bounds of some of these numbers, from `dpbook.privacy.balls`: their certificates are
-        kept, and the card shows the lower and the upper one. A number that lies outside contradicts
-        its claim. Not with the first tier, whose certificate is another.
+        Proved bounds of some of these numbers, from `dpbook.privacy.balls`, with certificates; a
+        number outside contradicts its claim. Not with the first tier, which has a certificate.
     tried : mapping of str to array or list of str, optional
-        The settings of this check by name, as the test used them; of numbers, also of a derived
-        quantity such as ``K = n log n/(mε)``, the record keeps the smallest and the largest.
+        The settings of this check by name; of numbers the smallest and the largest are kept.
     vary : bool or sequence of int or str, optional
         Whether the statement is also changed a little, to see whether the test notices: its
-        constant by a tenth, its exponent by a half, its size by one. Of a tuple or a
-        mapping, the places that state something; what stands at the others is data. False where
-        nothing can be changed, or where a test takes long.
+        constant by a tenth, its exponent by a half, its size by one. Of a tuple or a mapping, the
+        places that state something. False where nothing can be changed, or a test takes long.
     applies : bool, optional
-        False when the parameters of the page leave the claim's hypotheses: then nothing is tested,
-        and `test` and the subjects may be left out.
+        False when the parameters of the page leave the claim's hypotheses: nothing is tested then.
     why : str, optional
         Which hypothesis fails; required when `applies` is False, ignored otherwise.
 
@@ -112,74 +106,62 @@ def check(
         raise ClaimError(f"{claim_id}: applies must be True or False, got {applies!r}")
     if not applies and not (isinstance(why, str) and why.strip()):
         raise ClaimError(f"{claim_id}: applies=False needs why='...', which hypothesis fails")
-    measured: list[dict[str, Any]] = []
-    certificate: dict[str, Any] | None = None
+    subjects: list[tuple[str, str, Any]] = []
     if applies:
         if printed is None:
             raise ClaimError(f"{claim_id}: needs printed=..., what the test is applied to")
         if not all(isinstance(name, str) and name.strip() for name in twin or {}):
-            raise ClaimError(
-                f"{claim_id}: every twin needs words for what was broken, got {twin!r}"
-            )
-        subjects = [("printed", "", printed), ("repaired", "", repaired)]
-        subjects = subjects[: 1 if repaired is None else 2]
+            complaint = f"every twin needs words for what was broken, got {twin!r}"
+            raise ClaimError(f"{claim_id}: {complaint}")
+        subjects = [("printed", "", printed)]
+        subjects += [] if repaired is None else [("repaired", "", repaired)]
+        asserted = len(subjects) - 1
         subjects += [("twin", name, subject) for name, subject in (twin or {}).items()]
-        findings = [_found(claim_id, test, *subject) for subject in subjects]
-        measured = [
-            {"subject": role, "name": name, "passes": found.passes, "parts": [*found.parts]}
-            for (role, name, _), found in zip(subjects, findings, strict=True)
-        ]
-        asserted = 0 if repaired is None else 1
-        kept = findings[asserted].certificate
-        if (tier == CERTIFIED_FOR_ALL) != (kept is not None):
-            words = f"only the tier {CERTIFIED_FOR_ALL} has a certificate, and needs one"
-            raise ClaimError(f"{claim_id}: {words}, got tier {tier!r}")
-        certificate = {"claim": claim_id, **kept} if kept else None
-        names = [[part["what"] for part in entry["parts"]] for entry in measured]
-        if any(found != names[0] for found in names):
-            raise ClaimError(f"{claim_id}: the test measures different things: {names}")
-    fields: dict[str, Any] = _outcomes(measured) | {
-        **{"id": claim_id, "verdict": claim.verdict, "tier": tier, "measured": measured},
-        **{"applies": bool(applies), "why": None if applies else why},
-        "report": {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()},
-    }
-    record = {field: fields.get(field) for field in RECORD_FIELDS}
+    findings = [_finding(claim_id, test, *subject) for subject in subjects]
+    measured: list[dict[str, Any]] = [
+        {"subject": role, "name": name, "passes": finding.passes, "parts": [*finding.parts]}
+        for (role, name, _), finding in zip(subjects, findings, strict=True)
+    ]
+    names = [[part["what"] for part in entry["parts"]] for entry in measured]
+    if any(others != names[0] for others in names):
+        raise ClaimError(f"{claim_id}: the test measures different things: {names}")
+    record = dict.fromkeys(RECORD_FIELDS) | {"id": claim_id, **_outcomes(measured)}
+    record |= {"applies": bool(applies), "why": None if applies else why, "tier": tier}
+    record |= {"verdict": claim.verdict, "measured": measured}
+    record["report"] = {str(k): _as_plain(claim_id, str(k), v) for k, v in (report or {}).items()}
+    certificate = findings[asserted].certificate if findings else None
+    if findings and (tier == CERTIFIED_FOR_ALL) != (certificate is not None):
+        complaint = f"only the tier {CERTIFIED_FOR_ALL} has a certificate, and needs one"
+        raise ClaimError(f"{claim_id}: {complaint}, got tier {tier!r}")
     if balls and certificate:
         raise ClaimError(f"{claim_id}: has a certificate already, and balls would be another")
     if balls:
         numbers = {name: ball.certificate() for name, ball in balls.items()}
-        certificate = {"claim": claim_id, "kind": "balls", "numbers": numbers}
-        record["bounds"] = {name: _bounds(numbers[name]) for name in numbers}
+        certificate = {"kind": "balls", "numbers": numbers}
+        ends = ((n, Decimal(b["centre"]), Decimal(b["radius"])) for n, b in numbers.items())
+        record["bounds"] = {name: [f"{c - r:f}", f"{c + r:f}"] for name, c, r in ends}
+    bundle: dict[str, Any] = {}
     if certificate:
-        record["certificate"] = digest(certificate)
+        bundle[CERTIFICATE_MIME] = {"claim": claim_id, **certificate}
+        record["certificate"] = digest(bundle[CERTIFICATE_MIME])
     if tried and applies:
         record["tried"] = {name: _ends(claim_id, name, values) for name, values in tried.items()}
     if test is not None and measured and measured[asserted]["passes"]:
-        found = score(test, subjects[asserted][2], measured[asserted]["parts"], vary)
-        record |= {"score": found} if found["mutants"] else {}
-    problems = record_problems(record, claim)
-    bundle = {
-        "text/plain": _report.card_text(record, claim, problems),
-        RECORD_MIME: record,
-    } | ({CERTIFICATE_MIME: certificate} if certificate else {})
-    display(bundle, raw=True)
+        strength = score(test, subjects[asserted][2], measured[asserted]["parts"], vary)
+        record |= {"score": strength} if strength["mutants"] else {}
+    card = words.card_text(record, claim, record_problems(record, claim))
+    display({"text/plain": card, RECORD_MIME: record} | bundle, raw=True)
 
 
 def verdict_of(claim_id: str) -> str:
-    """The ledger's words on a claim, for a table or a label: pages pass no verdicts of their own.
-
-    Raises
-    ------
-    ClaimError
-        If the claim is not in the ledger.
-    """
-    return _report.state_words(_claim(claim_id))
+    """The ledger's words on a claim, for a table or a label: pages pass no verdicts."""
+    return words.state_words(_claim(claim_id))
 
 
 def card_of(record: Mapping[str, Any]) -> str:
     """The card of a record as HTML, without links: for a page that runs by itself."""
     claim = _claim(record["id"])
-    return _report.card_html(record, claim, record_problems(record, claim))
+    return words.card_html(record, claim, record_problems(record, claim))
 
 
 def _claim(claim_id: str) -> Claim:
@@ -199,12 +181,7 @@ def _ends(claim_id: str, name: str, values: Any) -> list[Any]:
     return [end if math.isfinite(end) else str(end) for end in ends]
 
 
-def _bounds(ball: Mapping[str, Any]) -> list[str]:
-    centre, radius = Decimal(ball["centre"]), Decimal(ball["radius"])
-    return [f"{centre - radius:f}", f"{centre + radius:f}"]
-
-
-def _found(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Finding:
+def _finding(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Finding:
     if not callable(test):
         raise ClaimError(f"{claim_id}: needs a test, a function of one subject; got {test!r}")
     try:
@@ -212,8 +189,8 @@ def _found(claim_id: str, test: Any, role: str, name: str, subject: Any) -> Find
     except ValueError as error:
         raise ClaimError(f"{claim_id}: the test of {name or role} failed: {error}") from error
     if not isinstance(finding, Finding):
-        told = f"a finding (at_most, at_least, equal, joined with &), got {finding!r}"
-        raise ClaimError(f"{claim_id}: the test must return {told} for {name or role}")
+        needed = f"a finding (at_most, at_least, equal, joined with &), got {finding!r}"
+        raise ClaimError(f"{claim_id}: the test must return {needed} for {name or role}")
     return finding
 
 
@@ -258,11 +235,10 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         problems.append("has no control")
     elif record["control"] is False:
         problems.append("the control was not caught: the check passes a broken twin")
-    if any(entry["subject"] == "twin" for entry in record["measured"]):
-        # a part that every subject passes: nothing shows that it can fail
-        for part in zip(*(entry["parts"] for entry in record["measured"]), strict=True):
-            if all(one["passes"] for one in part):
-                problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
+    twins = any(entry["subject"] == "twin" for entry in record["measured"])
+    for part in zip(*(entry["parts"] for entry in record["measured"] if twins), strict=True):
+        if all(one["passes"] for one in part):
+            problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
     return problems or [*_unfounded(record)]
 
 
@@ -292,6 +268,6 @@ def _as_plain(claim_id: str, name: str, value: Any, cell: bool = False) -> Any:
         cells = ((key, f"{name}[{key!r}]", item) for key, item in value.items())
         return {str(key): _as_plain(claim_id, at, item, cell=True) for key, at, item in cells}
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        words = f"must be a finite number or rows of them, got {value!r}"
-        raise ClaimError(f"{claim_id}: {name} {words}")
+        complaint = f"must be a finite number or rows of them, got {value!r}"
+        raise ClaimError(f"{claim_id}: {name} {complaint}")
     return value

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from dpbook.book.ledger.supports import graph_problems, own_names
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -120,12 +120,12 @@ def load_ledger(path: str | Path) -> dict[str, Claim]:
     path = Path(path)
     if not path.is_file():
         raise LedgerError(f"no ledger at {path}; expected a file such as book/claims.yml")
-    return dict(_loaded(path, *_version(path)))
+    return dict(_loaded(path, _version(path)))
 
 
 def raw_entries(path: Path) -> list[Any]:
     """The entries of the ledger as they stand there; raises `LedgerError` if it is not a list."""
-    return _parsed(path, *_version(path))
+    return _parsed(path, _version(path))
 
 
 def entries_of(page: str, code: str, entries: Sequence[Any]) -> list[dict[str, Any]]:
@@ -145,12 +145,11 @@ def find_ledger() -> Path:
 
 
 def _version(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size
+    return path.stat().st_mtime_ns, path.stat().st_size
 
 
 @lru_cache(maxsize=4)
-def _parsed(path: Path, changed: int, size: int) -> list[Any]:
+def _parsed(path: Path, version: tuple[int, int]) -> list[Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -160,9 +159,8 @@ def _parsed(path: Path, changed: int, size: int) -> list[Any]:
     import yaml
 
     # The parser in C where there is one; whatever stands in the ledger is text, dates too.
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        entries = yaml.load(text, Loader=loader)
+        entries = yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
     except yaml.YAMLError as error:
         raise LedgerError(f"{path.name} is not valid YAML: {error}") from error
     if not isinstance(entries, list):
@@ -171,20 +169,19 @@ def _parsed(path: Path, changed: int, size: int) -> list[Any]:
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
+def _loaded(path: Path, version: tuple[int, int]) -> dict[str, Claim]:
     written = path.suffix == ".json"  # by a build, for a browser: valid, and of one page alone
     problems: list[str] = []
     good: dict[str, dict[str, Any]] = {}
-    for number, entry in enumerate(_parsed(path, changed, size), start=1):
+    for number, entry in enumerate(_parsed(path, version), start=1):
         name = entry.get("id") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name.strip():
             problems.append(f"entry {number} of {path.name}: needs an id, got {entry!r:.80}")
-        elif found := [
-            *([] if written else _complaints(entry)),
-            *["the id occurs twice"] * (name in good),
-        ]:
-            problems += [f"{name}: {problem}" for problem in found]
-        else:
+            continue
+        complaints = [] if written else [*_complaints(entry)]
+        complaints += ["the id occurs twice"] * (name in good)
+        problems += [f"{name}: {complaint}" for complaint in complaints]
+        if not complaints:
             good[name] = entry
     ledger = {}
     for name, entry in good.items():
@@ -192,18 +189,16 @@ def _loaded(path: Path, changed: int, size: int) -> dict[str, Claim]:
         if "same_as" in other:
             words = f"same_as is {entry['same_as']!r}, must be a claim with its own check"
             problems.append(f"{name}: {words}")
-        else:
-            taken = {key: other[key] for key in _INHERITED if key in other}
-            if "rests_on" in taken:
-                taken["rests_on"] = own_names(taken["rests_on"], entry["paper"], good)
-            ledger[name] = Claim(**({"notebook": None} | entry | taken))
-    for claim in ledger.values():
+            continue
+        taken = {key: other[key] for key in _INHERITED if key in other}
+        if "rests_on" in taken:
+            taken["rests_on"] = _own_names(taken["rests_on"], entry["paper"], good)
+        ledger[name] = claim = Claim(**({"notebook": None} | entry | taken))
         if not written and claim.consequence_of not in (None, *good):
             words = f"consequence_of is {claim.consequence_of!r}, must be another claim"
-            problems.append(f"{claim.id}: {words}")
+            problems.append(f"{name}: {words}")
     if not written and not problems:
-        rests = {name: claim.rests_on for name, claim in ledger.items()}
-        problems += graph_problems(rests, path.name)
+        problems += _graph_problems({c.id: c.rests_on for c in ledger.values()}, path.name)
     if problems:
         raise LedgerError("\n".join(problems))
     return ledger
@@ -225,7 +220,7 @@ def _complaints(entry: Mapping[str, Any]) -> Iterator[str]:
     properties = _validator().schema["properties"]
     for error in _validator().iter_errors(entry):
         where = error.json_path.removeprefix("$").removeprefix(".")
-        before = f"{where}: " if where else ""
+        before = f"{where}: " * bool(where)
         fields = error.schema.get("properties", properties)
         if error.validator == "required":
             name = error.message.split("'")[1]
@@ -242,3 +237,35 @@ def _complaints(entry: Mapping[str, Any]) -> Iterator[str]:
 
 def _allowed(schema: Mapping[str, Any]) -> str:
     return schema.get("description") or f"one of {', '.join(schema['enum'])}"
+
+
+def _graph_problems(rests: Mapping[str, Sequence[str]], file: str) -> list[str]:
+    """One line for each name that is unknown, its own or said twice; else one for a circle."""
+    problems = []
+    for name, supports in rests.items():
+        for at, support in enumerate(supports):
+            wrong = {
+                "is the claim itself": support == name,
+                "must be the id of another claim of this file": support not in rests,
+                "is named twice": support in supports[:at],
+            }
+            if any(wrong.values()):
+                complaint = next(compress(wrong, wrong.values()))
+                problems.append(f"{name}: rests_on in {file}: {support!r} {complaint}")
+    try:
+        TopologicalSorter(rests if not problems else {}).prepare()
+    except CycleError as error:
+        circle = error.args[1][:0:-1]  # each rests on the next, the last on the first
+        start = min(range(len(circle)), key=lambda at: [*rests].index(circle[at]))
+        names = circle[start:] + circle[: start + 1]
+        problems.append(f"{names[0]}: rests_on in {file} goes in a circle: {' → '.join(names)}")
+    return problems
+
+
+def _own_names(
+    supports: Iterable[str], paper: str, rows: Mapping[str, Mapping[str, str]]
+) -> list[str]:
+    """The supports of a repeated claim, by the names that they have in its own paper, if any."""
+    repeats = ((row.get("same_as"), name) for name, row in rows.items() if row["paper"] == paper)
+    twins = dict(reversed([*repeats]))  # the first of several
+    return list(dict.fromkeys(twins.get(support, support) for support in supports))

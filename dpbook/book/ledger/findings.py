@@ -77,23 +77,15 @@ def at_most(
 
 
 def at_least(
-    what: str,
-    value: Any,
-    limit: Any,
-    *,
-    slack: float = 0.0,
-    strict: bool = False,
-    error: float | None = None,
+    what: str, value: Any, limit: Any, *, strict: bool = False, **options: float | None
 ) -> Finding:
     """Whether a number, or every entry of an array, stays above a limit; as `at_most`."""
-    return _compared(what, value, limit, ">" if strict else "≥", slack, error)
+    return _compared(what, value, limit, ">" if strict else "≥", **options)
 
 
-def equal(
-    what: str, value: Any, expected: Any, *, slack: float = 0.0, error: float | None = None
-) -> Finding:
+def equal(what: str, value: Any, expected: Any, **options: float | None) -> Finding:
     """Whether a number, or every entry of an array, is the expected one; as `at_most`."""
-    return _compared(what, value, expected, "=", slack, error)
+    return _compared(what, value, expected, "=", **options)
 
 
 def proved(what: str, report: Any) -> Finding:
@@ -124,16 +116,15 @@ def part_words(part: Part) -> str:
     if not sign:
         return f"{what}: {'yes' if passes else 'no'}"
     value, limit = (float(x) if isinstance(x, str) else x for x in (part["value"], part["limit"]))
-    if passes:
-        return f"{what} {_shown(value, 4)} {sign} {_shown(limit, 4)}"
-    digits = 4  # and as many more as tell the two apart
-    while _shown(value, digits) == _shown(limit, digits) and value != limit:
+    digits = 4  # and, where it fails, as many more as tell the two apart
+    while not passes and value != limit and _shown(value, digits) == _shown(limit, digits):
         digits += 1
-    return f"{what} {_shown(value, digits)} {_FAILED[sign]} {_shown(limit, digits)}"
+    sign = sign if passes else _FAILED[sign]
+    return f"{what} {_shown(value, digits)} {sign} {_shown(limit, digits)}"
 
 
 def _compared(
-    what: str, value: Any, limit: Any, sign: str, slack: float, error: float | None
+    what: str, value: Any, limit: Any, sign: str, slack: Any = 0.0, error: float | None = None
 ) -> Finding:
     """The entry that goes farthest beyond its limit, and whether that is within the slack."""
     if not isinstance(what, str) or not what.strip():
@@ -152,9 +143,8 @@ def _compared(
     at = int(over.argmax())
     if error is not None and not 0 < error < 1:
         raise ValueError(f"{what}: error is {error!r}, allowed is a chance between 0 and 1")
-    part: dict[str, Any] = {"what": what, "passes": None, "sign": sign}
-    part |= {"value": _plain(found[at]), "limit": _plain(wanted[at])}
-    part |= {"slack": _plain(slack), "entries": int(over.size)}
+    part: dict[str, Any] = {"what": what, "passes": None, "sign": sign, "value": _plain(found[at])}
+    part |= {"limit": _plain(wanted[at]), "slack": _plain(slack), "entries": over.size}
     part["passes"] = follows(part)
     if sign != "=" and bool((over >= -slack).all()):
         part["level"] = True

@@ -26,9 +26,9 @@ _CHANGES: Mapping[str, Callable[[Any], Any]] = {
     "a tenth less": lambda x: 0.9 * x,
     "power 3/2": lambda x: np.sign(x) * np.abs(x) ** 1.5,
 }
-_TOLD = ("entries", "slack", "error", "nearest control beyond the limit")
 #: The columns of `table`, and whether numbers stand in them.
-HEADS = [("part", False), *((head, True) for head in _TOLD)]
+HEADS = [("part", False), ("entries", True), ("slack", True), ("error", True)]
+HEADS += [("nearest control beyond the limit", True)]
 _NOTICED, _SAYS_LESS, _PASSED = "noticed", "says less", "passed"
 
 
@@ -38,28 +38,25 @@ def mutants(statement: Any, vary: bool | Sequence[Any] = True) -> Iterator[tuple
     Of several, in a tuple, a list or a mapping, those at the places `vary` are changed, all when
     True; what lies deeper is data.
     """
-    if isinstance(statement, Mapping | tuple | list):
-        items = statement.items() if isinstance(statement, Mapping) else enumerate(statement)
-        for at, one in [*items]:
-            for name, other in _near(one) if vary is True or (vary and at in vary) else ():
-                if isinstance(statement, Mapping):
-                    yield f"{at}: {name}", {**statement, at: other}
-                else:
-                    changed = [*statement[:at], other, *statement[at + 1 :]]
-                    yield f"{at}: {name}", type(statement)(changed)
-    elif vary:
-        yield from _near(statement)
+    if not isinstance(statement, Mapping | tuple | list):
+        yield from _near(statement) if vary else ()
+        return
+    parts = dict(statement.items() if isinstance(statement, Mapping) else enumerate(statement))
+    for at, one in parts.items():
+        for name, other in _near(one) if vary is True or (vary and at in vary) else ():
+            near: Any = parts | {at: other}
+            if not isinstance(statement, Mapping):
+                near = type(statement)(near.values())
+            yield f"{at}: {name}", near
 
 
 def _near(one: Any) -> Iterator[tuple[str, Any]]:
     number = isinstance(one, int | float | np.number | np.ndarray) and not isinstance(one, bool)
     if number and np.asarray(one).dtype.kind in "if" and np.size(one):
-        for name, change in _CHANGES.items():
-            if not np.array_equal(changed := change(one), one):
-                yield name, changed
+        changes = ((name, change(one)) for name, change in _CHANGES.items())
+        yield from (new for new in changes if not np.array_equal(new[1], one))
     elif callable(one) and not isinstance(one, type):
-        for name, change in _CHANGES.items():
-            yield name, _after(one, change)
+        yield from ((name, _after(one, change)) for name, change in _CHANGES.items())
         yield "one more", _one_more(one)
 
 
@@ -85,17 +82,22 @@ def score(
     }
 
 
-def nearest(part: Part, others: Sequence[Part]) -> float | None:
-    """How far the nearest control lies beyond the limit of a part; None if none fails it."""
-    failing = [one for one in others if part["sign"] and not one["passes"]]
-    return min((abs(float(one["value"]) - float(one["limit"])) for one in failing), default=None)
+def _nearest(record: Mapping[str, Any]) -> Iterator[tuple[Part, float | None]]:
+    """Each part of the asserted statement, and how far beyond its limit the nearest control lies.
+
+    None where no control fails it.
+    """
+    if entries := [*record["measured"]]:
+        asserted = entries.pop(0 if record["repaired"] is None else 1)
+        for part, *others in zip(asserted["parts"], *(e["parts"] for e in entries), strict=True):
+            failing = [one for one in others if one["sign"] and not one["passes"]]
+            misses = (abs(float(one["value"]) - float(one["limit"])) for one in failing)
+            yield part, min(misses, default=None)
 
 
 def problems(record: Mapping[str, Any], claim: Claim) -> Iterator[str]:
     """What a record shows too little of, at the parameters for which it was made."""
-    asserted, others = sides(record)
-    for at, part in enumerate(asserted["parts"] if record["holds"] is not None else ()):
-        miss = nearest(part, [entry["parts"][at] for entry in others])
+    for part, miss in _nearest(record):
         size = abs(float(part["limit"])) if part["sign"] else 0.0
         if miss is not None and 0 < NEAR * size < miss:
             words = f"no control is near in the part {part['what']!r}: the nearest misses by"
@@ -109,18 +111,17 @@ def words(record: Mapping[str, Any]) -> str:
     """The score of a statement in words, ``notices 7 of 9 changes; says less: 2``, or nothing."""
     if not (found := record.get("score")):
         return ""
-    less, attained, spared = found["less"], found["attained"], len(found["spared"])
-    told = f"notices {found['mutants'] - less - attained - spared} of {found['mutants']} changes"
-    rest = {"says less": less, "is attained": attained, "passes": spared}
-    return "; ".join([told, *(f"{name}: {count}" for name, count in rest.items() if count)])
+    counts = {"says less": found["less"], "is attained": found["attained"]}
+    counts["passes"] = len(found["spared"])
+    told = f"notices {found['mutants'] - sum(counts.values())} of {found['mutants']} changes"
+    return "; ".join([told, *(f"{name}: {count}" for name, count in counts.items() if count)])
 
 
 def table(record: Mapping[str, Any]) -> list[list[str]]:
     """How strictly each part compared: entries, slack, stated error, and the nearest control."""
-    asserted, others = sides(record)
     rows = []
-    for at, part in enumerate(asserted["parts"]):
-        miss, slack = nearest(part, [entry["parts"][at] for entry in others]), part.get("slack")
+    for part, miss in _nearest(record):
+        slack = part.get("slack")
         near = "–" if miss is None else f"{miss:.3g}"
         near += f" ({miss / slack:.2g} × the slack)" if miss and slack else ""
         given = ("–" if x is None else f"{x:.3g}" for x in (slack, part.get("error")))
@@ -128,27 +129,21 @@ def table(record: Mapping[str, Any]) -> list[list[str]]:
     return rows
 
 
-def sides(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
-    """What was measured on the statement that the book asserts, and on all others."""
-    asserted = record["measured"][0 if record["repaired"] is None else 1]
-    return asserted, [entry for entry in record["measured"] if entry is not asserted]
-
-
 def _after(function: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[..., Any]:
     def changed(*given: Any, **named: Any) -> Any:
-        found = function(*given, **named)
-        return change(np.asarray(found) if isinstance(found, list) else found)
+        value = function(*given, **named)
+        return change(np.asarray(value) if isinstance(value, list) else value)
 
     return changed
 
 
 def _one_more(function: Callable[..., Any]) -> Callable[..., Any]:
-    def moved(first: Any, *given: Any, **named: Any) -> Any:
+    def changed(first: Any, *given: Any, **named: Any) -> Any:
         if not isinstance(first, int | np.integer) or isinstance(first, bool):
             raise TypeError("its first argument is no whole number")
         return function(first + 1, *given, **named)
 
-    return moved
+    return changed
 
 
 def _elsewhere(call: Callable[[], Any]) -> Any:

@@ -6,14 +6,12 @@ statement, or its printed proof, would have no support.  No more than one step i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from itertools import compress
-from typing import TYPE_CHECKING
+from html import escape
 
-if TYPE_CHECKING:  # the ledger asks this module whether its graph is one
-    from dpbook.book.ledger.claims import Claim
+from dpbook.book.ledger.claims import Claim
+from dpbook.book.ledger.words import STATES
 
 #: Every state of a claim, the gravest for what rests on it first; nowhere else is this order.
 WORST_FIRST = (
@@ -24,6 +22,11 @@ WORST_FIRST = (
 GIVES_WAY = WORST_FIRST[:4]
 #: The states of a claim that nobody has checked.
 _OPEN = ("not-judged", "pending")
+_WHICH = dict(
+    zip(GIVES_WAY, ("refuted", "false as printed", "unproved", "true but empty"), strict=True)
+)
+#: How many users a row or a card names; the map names all.
+_MOST = 6
 
 
 @dataclass(frozen=True)
@@ -39,48 +42,13 @@ class Upstream:
     shielded: bool = False
 
 
-def graph_problems(rests: Mapping[str, Sequence[str]], file: str) -> Iterator[str]:
-    """One line for each name that is unknown, its own or said twice; else one for a circle."""
-    found = False
-    for name, supports in rests.items():
-        for at, support in enumerate(supports):
-            wrong = {
-                "is the claim itself": support == name,
-                "must be the id of another claim of this file": support not in rests,
-                "is named twice": support in supports[:at],
-            }
-            if complaint := next(compress(wrong, wrong.values()), ""):
-                found = True
-                yield f"{name}: rests_on in {file}: {support!r} {complaint}"
-    if not found:
-        try:
-            TopologicalSorter(rests).prepare()
-        except CycleError as error:
-            circle = error.args[1][::-1]  # each rests on the next
-            first = min(map(list(rests).index, circle[:-1]))
-            start = circle.index(list(rests)[first])
-            circle = [*circle[start:-1], *circle[: start + 1]]
-            yield f"{circle[0]}: rests_on in {file} goes in a circle: {' → '.join(circle)}"
-
-
 def users(ledger: Mapping[str, Claim]) -> dict[str, list[str]]:
     """For each claim those that name it in ``rests_on``, in the order of the ledger."""
-    found: dict[str, list[str]] = {name: [] for name in ledger}
+    by: dict[str, list[str]] = {name: [] for name in ledger}
     for claim in ledger.values():
         for support in claim.rests_on:
-            found[support].append(claim.id)
-    return found
-
-
-def own_names(
-    supports: Iterable[str], paper: str, rows: Mapping[str, Mapping[str, str]]
-) -> list[str]:
-    """The supports of a repeated claim, by the names that they have in its own paper, if any."""
-    twins: dict[str, str] = {}
-    for name, row in rows.items():
-        if row.get("same_as") and row["paper"] == paper:
-            twins.setdefault(row["same_as"], name)
-    return list(dict.fromkeys(twins.get(support, support) for support in supports))
+            by[support].append(claim.id)
+    return by
 
 
 def gives_way(claim: Claim, ledger: Mapping[str, Claim]) -> Upstream | None:
@@ -94,14 +62,9 @@ def failing(claim: Claim, ledger: Mapping[str, Claim]) -> list[Upstream]:
     Of equals those that are not shielded, then the nearest, then the first by ``rests_on``.  None
     for a claim that gives way itself: its own verdict says more.
     """
-    if claim.state in GIVES_WAY:
-        return []
-    found = [up for up in upstream(claim, ledger) if up.state in GIVES_WAY]
-
-    def grave(up: Upstream) -> tuple[int, bool]:
-        return WORST_FIRST.index(up.state), up.shielded
-
-    return sorted(found, key=grave)  # stable
+    above = [] if claim.state in GIVES_WAY else upstream(claim, ledger)
+    weak = [up for up in above if up.state in GIVES_WAY]
+    return sorted(weak, key=lambda up: (WORST_FIRST.index(up.state), up.shielded))  # stable
 
 
 def upstream(claim: Claim, ledger: Mapping[str, Claim]) -> list[Upstream]:
@@ -122,27 +85,98 @@ def upstream(claim: Claim, ledger: Mapping[str, Claim]) -> list[Upstream]:
 def _walk(
     claim: Claim, ledger: Mapping[str, Claim], *, past_standing: bool
 ) -> dict[str, tuple[str, ...]]:
-    """What is found going up, and between which claims; perhaps not past those that stand."""
-    found: dict[str, tuple[str, ...]] = {}
+    """The claims above, and those between; perhaps not past those that stand."""
+    ways: dict[str, tuple[str, ...]] = {}
     todo: list[tuple[Claim, tuple[str, ...]]] = [(claim, ())]
     for here, through in todo:  # grows
         for name in here.rests_on:
             support = ledger[name]
-            if name in found or (here.paper == "BOOK" and _mended(support)):
+            if name in ways or (here.paper == "BOOK" and _mended(support)):
                 continue
-            found[name] = through
+            ways[name] = through
             if past_standing or support.state in (*GIVES_WAY, *_OPEN):
                 todo.append((support, (*through, name)))
-    return found
-
-
-def repaired_supports(claim: Claim, ledger: Mapping[str, Claim]) -> list[str]:
-    """The claims that a result of this book's own uses in their repaired form."""
-    ours = claim.paper == "BOOK"
-    return [n for n in claim.rests_on if ours and ledger[n].state in GIVES_WAY[1:]]
+    return ways
 
 
 def _mended(support: Claim) -> bool:
     """Whether a result of this book's own may use it, whatever it rests on in print."""
     ours = support.paper == "BOOK"
     return support.state in GIVES_WAY[1:] or not (ours or support.state in ("refuted", *_OPEN))
+
+
+def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
+    """What fails upstream of a claim, and what that means for it; empty if nothing does."""
+    if not (weak := failing(claim, ledger)):
+        return ""
+    up, *others = weak
+    words = STATES[claim.state][1]
+    fail = "fail" if others[1:] else "fails"
+    too = f" {len(others)} more upstream {fail}, too." * bool(others)
+    it = f"{up.name}, which is {_WHICH[up.state]}"
+    if up.shielded:
+        one, many = "was checked on its own and stands", "were checked on their own and stand"
+        stands = many if up.through[1:] else one
+        own = f"so does this claim ({words})" if claim.checked else "this claim is not checked"
+        between, but = listed(up.through), "and" if claim.checked else "but"
+        return (
+            f"Upstream: through {between} it rests on {it}; {between} {stands}, {but} {own}.{too}"
+        )
+    through = f"through {listed(up.through)} " if up.through else ""
+    support = f"Its printed support fails: it rests {through}on {it}."
+    if not claim.checked:
+        return f"{support} The claim itself is not checked here.{too}"
+    stands = "it stands by itself" if up.state == "refuted" else "with the repair it stands"
+    return f"{support} The claim was checked on its own ({words}): {stands}.{too}"
+
+
+def repaired_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
+    """What a result of this book's own uses otherwise than printed; empty if nothing."""
+    names = [name for name in claim.rests_on if ledger[name].state in GIVES_WAY[1:]]
+    ours = names and claim.paper == "BOOK"
+    return f"It uses the repaired form of {listed(names)}." if ours else ""
+
+
+def around_html(
+    claim: Claim,
+    ledger: Mapping[str, Claim],
+    users: Sequence[str],
+    uri: Callable[[str], str],
+    map_uri: str,
+) -> str:
+    """Links to the supports and to the users of a claim, in their colours, and what fails upstream.
+
+    `uri` gives the address of a claim, `map_uri` is that of the graphic around this one.
+    """
+
+    def links(names: Sequence[str]) -> str:
+        return " ".join(_link(ledger[name], uri(name)) for name in names) or "nothing listed"
+
+    shown = users if len(users) <= _MOST else users[: _MOST - 1]
+    more = f" and {len(users) - len(shown)} more" * (len(shown) < len(users))
+    html = (
+        f"<strong>Rests on</strong> {links(claim.rests_on)}; "
+        f"<strong>used by</strong> {links(shown)}{more}; "
+        f'<a href="{escape(map_uri)}">map<span class="visually-hidden"> around '
+        f"{escape(claim.id)}</span></a>."
+    )
+    if words := repaired_words(claim, ledger):
+        html += f" <span>{escape(words)}</span>"
+    if up := gives_way(claim, ledger):
+        words = escape(f"! {upstream_words(claim, ledger)}")
+        html += f' <span class="claim-upstream claim-{up.state}">{words}</span>'
+    return f'<span class="claim-around">{html}</span>'
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a part of a sentence: "A, B and C"."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _link(claim: Claim, uri: str) -> str:
+    """The sign of the verdict and the id, with the words of the verdict for who points at it."""
+    mark, words = STATES[claim.state]
+    kind = f"claim-link claim-{claim.state}" + " claim-privacy" * claim.breaks_privacy
+    href = f'href="{escape(uri)}" title="{escape(words)}"'
+    return f'<a class="{kind}" {href}>{mark}\u00a0{escape(claim.id)}</a>'

@@ -103,8 +103,8 @@ def chapter(claim: Claim) -> str:
 
 def failure_words(claim: Claim) -> str:
     """What of a claim failed, and what hangs on it; empty for a claim that leaves no erratum."""
-    told = f"{failure_head(claim)}: the {claim.failed} (severity: {claim.severity})."
-    return told if claim.failed else ""
+    words = f"{failure_head(claim)}: the {claim.failed} (severity: {claim.severity})."
+    return words if claim.failed else ""
 
 
 def failure_head(claim: Claim) -> str:
@@ -112,17 +112,16 @@ def failure_head(claim: Claim) -> str:
     return _FAILED.get(claim.state, "What failed")
 
 
-def tried_words(tried: Mapping[str, Any]) -> str:
+def tried_words(tried: Mapping[str, Sequence[Any]]) -> str:
     """The settings of a check: smallest and largest of each quantity, or the words."""
-
-    def one(name: str, values: Sequence[Any]) -> str:
+    settings = []
+    for name, values in tried.items():
         if isinstance(values[0], str):
-            return f"{name}: {', '.join(values)}"
-        low, high = map(format_number, values)
-        return f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
-
-    told = "; ".join(one(name, values) for name, values in tried.items())
-    return f"Tried for {told}." if told else ""
+            settings.append(f"{name}: {', '.join(values)}")
+        else:
+            low, high = map(format_number, values)
+            settings.append(f"{name} = {low}" if low == high else f"{name} from {low} to {high}")
+    return f"Tried for {'; '.join(settings)}." if settings else ""
 
 
 def run_words(claim: Claim, record: Record | None) -> str:
@@ -149,15 +148,14 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
         return ["Not as recorded in the ledger: " + "; ".join(problems) + "."]
     if not record["applies"]:
         return [f"Not tested at these parameters: {str(record['why']).rstrip('.')}."]
-    told = _FINDINGS.get(claim.state, "")
+    outcome = _FINDINGS.get(claim.state, "")
     if claim.paper == "BOOK":  # what is ours was never printed elsewhere
-        told = told.replace("The printed statement", "The statement")
-    if claim.rebuilt:
-        told = told.replace("The printed statement", "The statement as rebuilt here")
-        told = told.replace("What is printed", "The statement as rebuilt here")
+        outcome = outcome.replace("The printed statement", "The statement")
+    for printed in ("The printed statement", "What is printed") if claim.rebuilt else ():
+        outcome = outcome.replace(printed, "The statement as rebuilt here")
     beyond = f"Beyond: {claim.beyond}" if claim.beyond else ""
-    said = (told, failure_words(claim), tried_words(record.get("tried", {})), beyond)
-    return [sentence for sentence in said if sentence]
+    sentences = (outcome, failure_words(claim), tried_words(record.get("tried", {})), beyond)
+    return [*filter(None, sentences)]
 
 
 def measurements(record: Record) -> list[str]:
@@ -167,12 +165,12 @@ def measurements(record: Record) -> list[str]:
     for entry in record["measured"]:
         # A passing subject passes every part; of a failing one, the parts that fail say why.
         parts = [part for part in entry["parts"] if part["passes"] is entry["passes"]]
-        told = "; ".join(map(part_words, parts))
+        line = "; ".join(map(part_words, parts))
         if entry["subject"] == "twin":
             caught = "caught" if entry["passes"] is not asserted else "NOT caught"
-            lines.append(f"Twin ({entry['name']}): {told}: {caught}.")
+            lines.append(f"Twin ({entry['name']}): {line}: {caught}.")
         else:
-            lines.append(f"{_ROLES[entry['subject']]}: {told}.")
+            lines.append(f"{_ROLES[entry['subject']]}: {line}.")
     return lines
 
 
@@ -187,10 +185,10 @@ def card_html(
 
     `around` is HTML for its end: what the claim rests on, where the whole ledger is at hand.
     """
-    state = badge_words(claim)
+    state, outcome = badge_words(claim), claim.state
     if problems or not record["applies"]:
-        state = f"{'! ' if problems else ''}recorded as {state_words(claim)}"
-    outcome = "contradiction" if problems else claim.state if record["applies"] else "outside"
+        state = f"{'! ' * bool(problems)}recorded as {state_words(claim)}"
+        outcome = "contradiction" if problems else "outside"
     classes = f"claim-card claim-{outcome}" + " claim-privacy" * claim.breaks_privacy
     name = escape(claim.id)
     linked = f'<a href="{escape(href)}">{name}</a>' if href else name
@@ -206,11 +204,9 @@ def card_html(
     for key, value in record["report"].items():
         label, hint = escape(claim.label(key)), escape(key)
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            heads = [(head, False) for head in value[0]]
             rows = [[format_number(row[head]) for head in value[0]] for row in value]
-            summary = f'<summary title="{hint}">{label}: {len(value)} rows</summary>'
-            shown = table_html(heads, rows, caption=claim.label(key))
-            tables.append(f"<details>{summary}\n{shown}</details>")
+            shown = table_html([(head, False) for head in value[0]], rows, caption=claim.label(key))
+            tables.append(_folded(f'<summary title="{hint}">{label}: {len(value)} rows', shown))
         else:
             number = escape(format_number(value))
             if key in record.get("bounds", {}):
@@ -220,13 +216,15 @@ def card_html(
     html += ["<dl>", *numbers, "</dl>"] if numbers else []
     if record["measured"]:
         shown = table_html(strength.HEADS, strength.table(record), caption="what was compared")
-        passed = claim.spares and record.get("score", {}).get("spared")
-        told = [strength.words(record), passed and f"Why it passes some: {claim.spares}"]
-        said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in told if one)
-        summary = "<summary>how strict this check is</summary>"
-        tables.append(f"<details>{summary}{said}{shown}</details>")
-    html += [*tables, f"<p>{around}</p>"] if around else tables
-    return "\n".join([*html, "</div>"])
+        spared = claim.spares and record.get("score", {}).get("spared")
+        words = (strength.words(record), spared and f"Why it passes some: {claim.spares}")
+        said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in words if one)
+        tables.append(_folded("<summary>how strict this check is", shown, said))
+    return "\n".join([*html, *tables, *[f"<p>{around}</p>"] * bool(around), "</div>"])
+
+
+def _folded(summary: str, table: str, words: str = "\n") -> str:
+    return f"<details>{summary}</summary>{words}{table}</details>"
 
 
 def table_html(
@@ -239,13 +237,11 @@ def table_html(
 ) -> str:
     """A table; a head says whether numbers stand below it, and the first `header` columns name."""
     kinds = [' class="number"' * numbers for _, numbers in heads]
-    tops = [
-        f'<th scope="col"{kind}>{escape(head)}</th>'
-        for (head, _), kind in zip(heads, kinds, strict=True)
-    ]
+    tops = zip(kinds, heads, strict=True)
+    top = "".join(f'<th scope="col"{kind}>{escape(head)}</th>' for kind, (head, _) in tops)
     html = [f'<table id="t-{escape(name)}">' if name else "<table>"]
     html += [f"<caption>{escape(caption)}</caption>"] if caption else []
-    html += ["<thead>", f"<tr>{''.join(tops)}</tr>", "</thead>", "<tbody>"]
+    html += ["<thead>", f"<tr>{top}</tr>", "</thead>", "<tbody>"]
     for row in rows:
         cells = [
             f'<th scope="row"{kind}>{escape(text)}</th>'
@@ -259,9 +255,9 @@ def table_html(
 
 def card_text(record: Record, claim: Claim, problems: Sequence[str] = ()) -> str:
     """The same card as plain text."""
-    said = [*findings(record, claim, problems), *measurements(record)]
-    said += [f"{claim.label(key)}: {format_number(x)}" for key, x in record["report"].items()]
-    return "\n  ".join([f"{claim.id}: {state_words(claim)}", *said])
+    lines = [f"{claim.id}: {state_words(claim)}", *findings(record, claim, problems)]
+    numbers = [f"{claim.label(key)}: {format_number(x)}" for key, x in record["report"].items()]
+    return "\n  ".join([*lines, *measurements(record), *numbers])
 
 
 def state_counts(claims: Iterable[Claim]) -> dict[str, int]:
@@ -280,10 +276,9 @@ def ledger_text(
         run = run_words(claim, by_id.get(claim.id))
         state = state_words(claim, False) if run in ("checked", "pending") else run
         rows.append((claim.id, state, claim.notebook or "", " ".join(claim.says.split())))
-    lines = aligned(rows)
-    lines = [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
-    counts = state_counts(ledger.values())
-    summary = ", ".join(f"{counts[state]} {STATES[state][1]}" for state in counts if counts[state])
+    lines = [line if len(line) <= width else line[: width - 1] + "…" for line in aligned(rows)]
+    counts = state_counts(ledger.values()).items()
+    summary = ", ".join(f"{count} {STATES[state][1]}" for state, count in counts if count)
     return "\n".join([*lines, "", f"{len(ledger)} claims: {summary or 'none'}"])
 
 

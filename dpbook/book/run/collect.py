@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book.ledger import strength
-from dpbook.book.ledger.charges import charges
 from dpbook.book.ledger.check import (
     CERTIFICATE_MIME,
     CERTIFIED_FOR_ALL,
@@ -20,9 +19,9 @@ from dpbook.book.ledger.check import (
     record_problems,
 )
 from dpbook.book.ledger.claims import Claim, load_ledger
+from dpbook.book.ledger.texts import charges, unbound_numbers
 from dpbook.book.output import write_whole
 from dpbook.book.pages import named_parameters, outputs, read_notebook
-from dpbook.book.run import typed
 
 #: Checks certificates again; it imports nothing of ours.
 VERIFIER = Path(__file__).resolve().parents[3] / "tools" / "verify_certificate.py"
@@ -65,7 +64,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     texts = [*(root / "notebooks").glob("*.ipynb"), *(root / "book").rglob("*.md")]
     held = [path for path in sorted(texts) if pages is None or path.stem in pages]
     found += [problem for path in held for problem in charges(path, ledger)]
-    return found + typed.problems(root, mine, pages)
+    return found + unbound_numbers(root, mine, pages)
 
 
 def records_in(executed: Path) -> Iterator[dict[str, Any]]:

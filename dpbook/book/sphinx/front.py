@@ -16,8 +16,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book.ledger import words as report
-from dpbook.book.ledger.around import listed
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim
+from dpbook.book.ledger.supports import listed
 from dpbook.book.reading import minutes
 from dpbook.book.sphinx.claims import second_machine, second_machine_words
 from dpbook.book.sphinx.nodes import ClaimsDirective, link_to, output_dir, read_json, unknown, warn

@@ -8,9 +8,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from dpbook.book.ledger.around import repaired_words, upstream_words
 from dpbook.book.ledger.claims import Claim
-from dpbook.book.ledger.supports import gives_way, users
+from dpbook.book.ledger.supports import gives_way, repaired_words, upstream_words, users
 from dpbook.book.sphinx.drawing import map_svg
 from dpbook.book.sphinx.nodes import Row, badge_of, badge_ref, ledger_of, link_to, map_uri, table_of
 

@@ -18,9 +18,8 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from dpbook.book.about import FILE
 from dpbook.book.ledger import strength
 from dpbook.book.ledger import words as report
-from dpbook.book.ledger.around import around_html
 from dpbook.book.ledger.claims import Claim, load_ledger
-from dpbook.book.ledger.supports import users
+from dpbook.book.ledger.supports import around_html, users
 
 #: The page with a row for every claim.
 LEDGER = "book/ledger"
