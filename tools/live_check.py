@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from chromium import Watch, chromium, installed, missing
 
-from dpbook.book.output import write_whole
-from dpbook.book.serving import serve
+from dpbook.book.cli import serve
+from dpbook.book.files import write_whole
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
+import http.server
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpbook import __version__
-from dpbook.book import about, publish_cli
+from dpbook.book.files import directory
+from dpbook.book.files import outcome as outcome_of
 from dpbook.book.ledger.claims import LedgerError, load_ledger
 from dpbook.book.ledger.words import aligned, ledger_text
-from dpbook.book.output import directory
 from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select
 from dpbook.book.reading import argument
 from dpbook.book.run import compare
@@ -135,7 +138,20 @@ def _parser() -> argparse.ArgumentParser:
     for field, example in _FILTERS.items():
         claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
     command(_rank)  # for the list of commands: it is taken out before, as it needs no book
-    publish_cli.add_commands(command)
+    add = command(_compare)
+    add("other", type=Path, metavar="OTHER", help="a claims.json of elsewhere, or a version")
+    words = "what to compare it with (default: _build/claims.json of the book)"
+    add("here", type=Path, nargs="?", metavar="claims.json", help=words)
+    words = "the output directory of a build (default: _build in the book)"
+    command(_certificate)("--output", type=directory, metavar="DIR", help=words)
+    add = command(_slides)
+    add("notebook", nargs="*", metavar="PAGE", help="pages, named as for run (default: all)")
+    words = "where the decks go (default: _build/slides in the book)"
+    add("--output", type=directory, metavar="DIR", help=words)
+    add = command(_errata)
+    add(
+        "--since", metavar="VERSION", help="what has moved since this version, a tag, was given out"
+    )
     add = command(_lock)
     add("--dry-run", action="store_true", help="show the changes only")
     add("--output", type=directory, metavar="DIR", help="the build to keep (default: _build)")
@@ -195,8 +211,6 @@ def _live(given: argparse.Namespace, root: Path) -> int:
 
 def _serve(given: argparse.Namespace, root: Path) -> int:
     """show the built book at an address of this machine"""
-    from dpbook.book.serving import serve
-
     out = place(given.output.resolve() if given.output else root / "_build", given.edition)
     if not (out / "html" / "index.html").is_file():
         raise PageError(f"no book at {out / 'html'}; run `make book` first")
@@ -239,7 +253,7 @@ def _lock(given: argparse.Namespace, root: Path) -> int:
     from dpbook.book.run import numbers
 
     out = given.output.resolve() if given.output else root / "_build"
-    profile, outcome = about.outcome(out)
+    profile, outcome = outcome_of(out)
     if profile not in numbers.PROFILES or outcome not in ("passed", "moved"):
         told = f"profile {profile}, outcome {outcome}"
         allowed = f"a whole build at {' or '.join(numbers.PROFILES)} that contradicts nothing"
@@ -253,3 +267,93 @@ def _lock(given: argparse.Namespace, root: Path) -> int:
 def _rank(given: argparse.Namespace, root: Path) -> int:
     """rank your own data privately"""
     raise PageError("rank stands alone: dpbook rank --help")
+
+
+def _compare(given: argparse.Namespace, root: Path) -> int:
+    """what moved between two builds or versions, claim by claim"""
+    sides = (given.other, given.here or _last_claims(root))
+    before, after = (_state(root, side) for side in sides)
+    found = compare.changes(before, after)
+    print(*found, compare.summary(before, after, found), sep="\n")
+    return int(bool(found))
+
+
+def _state(root: Path, side: Path) -> dict[str, compare.Claimed]:
+    """A ``claims.json``, or the tag of a version."""
+    if side.suffix != ".json" and not side.exists():
+        return compare.version(root, str(side))
+    return compare.claimed(compare.load(side))
+
+
+def _certificate(given: argparse.Namespace, root: Path) -> int:
+    """certify the built book: what ran, where, and how every claim came out"""
+    from dpbook.book.run.build import write_certificate
+
+    out = given.output.resolve() if given.output else root / "_build"
+    path, made = write_certificate(root, out)
+    shown = {key: value for key, value in made.items() if not isinstance(value, dict | list)}
+    shown = made["book"] | made["machine"] | shown
+    told = [f"{name}: {value}" for name, value in shown.items()]
+    told += [f"claims: {len(made['claims'])}, contradictions: {len(made['contradictions'])}"]
+    print(*made["contradictions"], *told, f"the certificate: {path}", sep="\n")
+    return int(bool(made["contradictions"]))
+
+
+def _slides(given: argparse.Namespace, root: Path) -> int:
+    """write decks of slides, each one file, from pages of the built book"""
+    from dpbook.book.sphinx.slides import write_slides
+
+    pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
+    decks = (given.output or root / "_build" / "slides").resolve()
+    if decks.suffix == ".html":
+        raise PageError(f"--output {decks.name}: the decks go to a folder, one file for each page")
+    for page in pages:
+        path = decks / f"{page.name}.html"
+        count = write_slides(root / "_build" / "html", page.name, path)
+        print(f"{path}: {count} slides")
+    return 0
+
+
+def _errata(given: argparse.Namespace, root: Path) -> int:
+    """what this book says of the papers' claims, and what of it moved since a version"""
+    if given.since is None:
+        ledger = load_ledger(root / "book" / "claims.yml")
+        print(*(f"{c.id}: {c.heading}" for c in ledger.values() if c.is_erratum), sep="\n")
+        return 0
+    before, after = compare.version(root, given.since), _state(root, _last_claims(root))
+    found = compare.changes(before, after)
+    print(*found, compare.summary(before, after, found), sep="\n")
+    return 0
+
+
+def _last_claims(root: Path) -> Path:
+    """What the last build of the book found."""
+    path = root / "_build" / "claims.json"
+    if not path.is_file():
+        raise PageError(f"{path} is missing: `make book` writes it")
+    return path
+
+
+@contextlib.contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder to this machine at a free port; gives the address."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            if self.path == "/favicon.ico":  # browsers ask for it by themselves
+                self.send_response(204)
+                self.end_headers()
+                return
+            super().do_GET()
+
+    handler = functools.partial(Handler, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()

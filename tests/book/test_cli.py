@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpbook.book.cli import find_root, main
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from dpbook.book.pages import PageError
 from dpbook.book.run import build, render
 from dpbook.book.run.runner import Job, Outcome

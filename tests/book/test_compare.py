@@ -12,11 +12,10 @@ import pytest
 import yaml
 
 import dpbook
-from dpbook.book.about import about, commit, note
 from dpbook.book.cli import main
-from dpbook.book.output import write_whole
+from dpbook.book.files import about, commit, note, write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.run import certificate, compare, numbers
+from dpbook.book.run import build, compare, numbers
 from dpbook.book.run.keys import html_key
 from dpbook.book.sphinx import citing
 
@@ -138,7 +137,7 @@ def built(tiny_book):
 
 def test_a_certificate_says_what_ran_where_and_how_it_came_out(built, capsys):
     assert main(["certificate"], built) == 0
-    made = json.loads((built / "_build" / certificate.FILE).read_text())
+    made = json.loads((built / "_build" / build.CERTIFICATE).read_text())
     digest = subprocess.run(
         ["sha256sum", built / "_build/claims.json"], capture_output=True, text=True, check=True
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpbook.book.cli import main
-from dpbook.book.output import OLD, claim_folder, sole_build, write_whole
+from dpbook.book.files import OLD, claim_folder, sole_build, write_whole
 from dpbook.book.run import build, render
 from tests.book.test_output import ROOT, ended, tree, wait_until
 

@@ -7,7 +7,7 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from dpbook.book.pages import find_page, find_pages
 from dpbook.book.run import keys
 from tests.book.browsing import ROOT

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dpbook.book.about import note
 from dpbook.book.cli import main
+from dpbook.book.files import note
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.pages import PageError
 from dpbook.book.run import errata, numbers

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpbook.book.cli import main
-from dpbook.book.output import MARKER, claim_folder, sole_build
+from dpbook.book.files import MARKER, claim_folder, sole_build
 from dpbook.book.run import build
 
 ROOT = Path(__file__).resolve().parents[2]

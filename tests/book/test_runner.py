@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dpbook.book.cli import main
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from dpbook.book.pages import find_pages, read_page
 from dpbook.book.run import build, runner
 from dpbook.book.run.editions import place

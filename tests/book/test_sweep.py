@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from dpbook.book.cli import main
+from dpbook.book.files import write_whole
 from dpbook.book.ledger.check import RECORD_MIME
-from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError
 from dpbook.book.run import sweep as sweeping
-from dpbook.book.run.grid import plan
 from dpbook.book.run.runner import Job, Outcome
+from dpbook.book.run.sweep import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = """

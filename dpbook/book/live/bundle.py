@@ -21,9 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.about import git
+from dpbook.book.files import git, plain_entry, sole_build, write_whole
 from dpbook.book.ledger.claims import entries_of, raw_entries
-from dpbook.book.output import plain_entry, sole_build, write_whole
 from dpbook.book.pages import Page, PageError, find_pages
 from dpbook.book.run.editions import EDITIONS, page_of, place
 from dpbook.book.run.keys import reached, refuse_stale

@@ -14,8 +14,11 @@ Everything of one build lies under one output directory::
 from __future__ import annotations
 
 import contextlib
+import datetime
 import hashlib
 import json
+import os
+import platform
 import re
 import shlex
 import shutil
@@ -25,9 +28,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.about import note
+from dpbook.book.files import about, note, read_json, sha256_of, sole_build, write_whole
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.output import read_json, sole_build, write_whole
 from dpbook.book.pages import (
     Page,
     PageError,
@@ -39,13 +41,15 @@ from dpbook.book.pages import (
     validate,
 )
 from dpbook.book.run import errata, numbers
-from dpbook.book.run.collect import collect
+from dpbook.book.run.collect import collect, ledger_problems
+from dpbook.book.run.compare import load
 from dpbook.book.run.editions import EDITIONS, place
-from dpbook.book.run.keys import html_key, page_key, stamp_of
+from dpbook.book.run.keys import environment_of, html_key, page_key, refuse_stale, stamp_of
 from dpbook.book.run.render import render, render_page
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
 TIMES = "seconds.json"
+CERTIFICATE = "certificate.json"
 
 
 def plan(
@@ -228,3 +232,49 @@ def folder_name(given: Mapping[str, Any]) -> str:
     if re.fullmatch(r"[\w.,=+-]{1,80}", told):
         return told
     return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def certificate(root: Path, out: Path) -> dict[str, Any]:
+    """What was built, where, when, and how every claim came out.
+
+    Raises
+    ------
+    PageError
+        If there is no book in `out`, one of other sources than those in `root`, or one whose pages
+        do not say where they ran.
+    """
+    claims = out / "claims.json"
+    if not claims.is_file() or not (out / "html.key").is_file():
+        raise PageError(f"there is no book in {out} to certify: `make book` builds one")
+    refuse_stale(root, out)
+    records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
+    environment = environment_of(out)
+    outcomes = {
+        record["id"]: {
+            "verdict": record["verdict"],
+            "tier": record["tier"],
+            "printed": record["holds"] if record["applies"] else None,
+            "repaired": record["repaired"],
+            "twins_caught": record["control"],
+        }
+        for record in records
+    }
+    machine = {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()}
+    return {
+        "book": about(root, out),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": machine | {"python": environment.pop("python")},
+        "environment": environment,
+        "pins_sha256": sha256_of(root / "requirements.txt"),
+        "claims_sha256": sha256_of(claims),
+        "contradictions": sorted(ledger_problems(ledger, records, None)),
+        "claims": outcomes,
+    }
+
+
+def write_certificate(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:
+    """Write the certificate beside the book; where it is, and what it says."""
+    made = certificate(root, out)
+    path = out / CERTIFICATE
+    write_whole(path, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
+    return path, made

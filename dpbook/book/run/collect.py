@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpbook.book.files import write_whole
 from dpbook.book.ledger import strength
 from dpbook.book.ledger.charges import charges
 from dpbook.book.ledger.check import (
@@ -20,7 +21,6 @@ from dpbook.book.ledger.check import (
     record_problems,
 )
 from dpbook.book.ledger.claims import Claim, load_ledger
-from dpbook.book.output import write_whole
 from dpbook.book.pages import named_parameters, outputs, read_notebook
 from dpbook.book.run import typed
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from dpbook.book.about import git
+from dpbook.book.files import git
 from dpbook.book.pages import PageError
 from dpbook.book.run import numbers
 

@@ -19,9 +19,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.about import about, words
+from dpbook.book.files import about, read_json, words
 from dpbook.book.ledger.claims import entries_of, raw_entries
-from dpbook.book.output import read_json
 from dpbook.book.pages import Page, PageError
 from dpbook.book.run.editions import EDITIONS, place
 

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from dpbook.book.files import write_whole
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.ledger.claims import raw_entries
-from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError, find_pages, outputs, read_notebook, validate
 from dpbook.book.run import errata
 

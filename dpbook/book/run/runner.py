@@ -30,7 +30,7 @@ from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from dpbook.book.pages import Page, outputs
 from dpbook.book.run.keys import environment
 

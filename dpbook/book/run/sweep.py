@@ -9,26 +9,118 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from dpbook.book.files import read_json, sole_build, write_whole
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.output import read_json, sole_build, write_whole
-from dpbook.book.pages import PageError, read_page
+from dpbook.book.pages import (
+    Page,
+    PageError,
+    ParameterError,
+    find_page,
+    find_pages,
+    load_profile,
+    read_page,
+    validate,
+)
 from dpbook.book.run.collect import ledger_problems, records_in
-from dpbook.book.run.grid import Task, plan
-from dpbook.book.run.keys import page_key
+from dpbook.book.run.keys import page_key, page_keys
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
 # seconds, those of the longest cell, error (None if there is none), records, what `look` adds
 Result = dict[str, Any]
 Look = Callable[[Path], dict[str, Any]]
 _SHOWN = ("verdict", "tier", "applies", "holds", "repaired", "control")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One page at one setting; `given` is what the grid says, `parameters` are all of them."""
+
+    page: Page
+    given: dict[str, Any]
+    parameters: dict[str, Any]
+    key: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.page.name}-{self.key[:16]}"
+
+    @property
+    def words(self) -> str:
+        return " ".join([self.page.name, *(f"{key}={value}" for key, value in self.given.items())])
+
+
+def plan(root: Path, grid: Path) -> list[Task]:
+    """The tasks of a grid, each once; a `PageError` has a line for everything that is wrong."""
+    try:
+        asked = yaml.safe_load(grid.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise PageError(f"{grid} cannot be read: {' '.join(str(error).split())}") from None
+    wanted = asked.get("pages") if isinstance(asked, dict) else None
+    if not isinstance(wanted, dict) or not wanted:
+        raise PageError(f"{grid}: needs `pages`, a mapping of pages to parameters and their values")
+    others = sorted(map(str, asked.keys() - {"pages", "profile"}))
+    problems = [f"unknown entry {name!r}; allowed are pages and profile" for name in others]
+    profile: dict[str, dict[str, Any]] = {}
+    try:
+        profile = load_profile(root, str(asked.get("profile", "default")))
+    except PageError as error:
+        problems.append(str(error))
+    tasks: dict[str, Task] = {}
+    pages: dict[str, Page] = {}
+    for name, values in wanted.items():
+        try:
+            pages = pages or {page.name: page for page in find_pages(root)}
+            page = pages.get(name) or find_page(root, str(name))
+            settings = list(_settings(page, values, problems))
+            if not problems:
+                own = profile.get(page.name, {})
+                effective = [validate(page, own | given) for given in settings]
+                keys = page_keys(page, effective, root)
+                for given, parameters, key in zip(settings, effective, keys, strict=True):
+                    tasks.setdefault(key, Task(page, given, parameters, key))
+        except PageError as error:
+            problems.append(str(error))
+    if problems:
+        raise PageError("\n  ".join([f"{grid}: nothing was run", *problems]))
+    return list(tasks.values())
+
+
+def _settings(page: Page, values: Any, problems: list[str]) -> Iterator[dict[str, Any]]:
+    """The settings that an entry of the grid asks for, and into `problems` what is wrong."""
+    if isinstance(values, list) and values and all(isinstance(one, dict) for one in values):
+        settings = values
+    elif values is None or isinstance(values, dict):
+        axes: dict[str, list[Any]] = {}
+        for name, axis in (values or {}).items():
+            if isinstance(axis, list) and axis:
+                axes[str(name)] = axis
+            else:
+                problems.append(f"page {page.name}: {name} = {axis!r} is not a list of values")
+        settings = [dict(zip(axes, one, strict=True)) for one in itertools.product(*axes.values())]
+    else:
+        allowed = "allowed: parameters with lists of values, or a list of settings"
+        problems.append(f"page {page.name}: {values!r}; {allowed}")
+        return
+    for setting in settings:
+        for name, value in setting.items():
+            try:
+                validate(page, {str(name): value})
+            except ParameterError as error:
+                if str(error) not in problems:
+                    problems.append(str(error))
+        yield {str(name): value for name, value in setting.items()}
 
 
 def sweep(

@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup, Tag
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from dpbook.book.pages import PageError
 
 #: What becomes a slide of its own; a solution and a hint never do.
