@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
+import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
+import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,3 +160,26 @@ def git(root: Path, *words: str) -> str | None:
 def words(found: dict[str, str]) -> str:
     """The same in a line: ``version 0.1.0, commit 0123456789ab, profile default``."""
     return ", ".join(f"{name} {value}" for name, value in found.items())
+
+
+@contextlib.contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder to this machine only, at a free port; gives the address."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def send_error(self, code: int, *words: Any) -> None:
+            if self.path != "/favicon.ico":  # browsers ask for it by themselves
+                return super().send_error(code, *words)
+            self.send_response(204)
+            self.end_headers()
+
+    handler = functools.partial(Handler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()

@@ -11,7 +11,7 @@ import zipimport
 
 import pytest
 
-from dpbook.book.cli import serve
+from dpbook.book.files import serve
 from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.live import bundle as live
 from dpbook.book.live import panel

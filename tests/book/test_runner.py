@@ -20,7 +20,7 @@ from dpbook.book.files import write_whole
 from dpbook.book.pages import find_pages, read_page
 from dpbook.book.run import build, runner
 from dpbook.book.run.editions import place
-from dpbook.book.run.keys import environment, environment_of, page_key
+from dpbook.book.run.keys import environment, environment_of, page_keys
 from dpbook.book.run.runner import Job, run_pages
 
 
@@ -129,7 +129,7 @@ def test_what_the_ledger_asks_of_a_page_is_part_of_its_key(tiny_book: Path) -> N
     page, other = find_pages(tiny_book)
 
     def keys() -> tuple[str, str]:
-        return tuple(page_key(p, {}, tiny_book) for p in (page, other))  # type: ignore[return-value]
+        return tuple(page_keys(p, [{}], tiny_book) for p in (page, other))  # type: ignore[return-value]
 
     ledger = tiny_book / "book" / "claims.yml"
     ledger.write_text("- {id: A, notebook: 01-one, verdict: holds, says: x}")

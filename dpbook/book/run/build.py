@@ -44,7 +44,7 @@ from dpbook.book.run import errata, numbers
 from dpbook.book.run.collect import collect, ledger_problems
 from dpbook.book.run.compare import load
 from dpbook.book.run.editions import EDITIONS, place
-from dpbook.book.run.keys import environment_of, html_key, page_key, refuse_stale, stamp_of
+from dpbook.book.run.keys import environment_of, html_key, page_keys, refuse_stale, stamp_of
 from dpbook.book.run.render import render, render_page
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
@@ -86,7 +86,7 @@ def plan(
 def _job(page: Page, given: Mapping[str, Any], root: Path, out: Path) -> Job:
     parameters = validate(page, given)
     try:
-        key = page_key(page, parameters, root)
+        (key,) = page_keys(page, [parameters], root)
     except PageError as error:
         raise PageError(f"page {page.name}: {error}") from None
     return Job(page, parameters, key, out / "executed" / "notebooks" / f"{page.name}.ipynb")

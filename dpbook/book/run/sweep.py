@@ -34,7 +34,7 @@ from dpbook.book.pages import (
     validate,
 )
 from dpbook.book.run.collect import ledger_problems, records_in
-from dpbook.book.run.keys import page_key, page_keys
+from dpbook.book.run.keys import page_keys
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
 # seconds, those of the longest cell, error (None if there is none), records, what `look` adds
@@ -237,7 +237,7 @@ def run_one(
 ) -> Result:
     """One task in a worker of a cluster."""
     page = read_page(Path(root, "notebooks", f"{name}.ipynb"))
-    if page_key(page, parameters, Path(root)) != key:
+    if page_keys(page, [parameters], Path(root)) != [key]:
         why = f"the book in {root} on this machine is another one than that of the sweep"
         return {"seconds": 0.0, "error": why, "records": []}
     with tempfile.TemporaryDirectory() as folder:
