@@ -264,4 +264,4 @@ def test_what_is_printed_is_one_piece_wherever_the_kernel_cut_it() -> None:
     picture = {"output_type": "display_data", "data": {}, "metadata": {}}
     cut = [printed("a\n"), printed("b\n"), picture, printed("c"), printed("d", "stderr")]
     whole = [printed("a\nb\n"), picture, printed("c"), printed("d", "stderr")]
-    assert runner._joined(cut) == runner._joined(whole) == whole
+    assert runner.joined(cut) == runner.joined(whole) == whole

@@ -69,10 +69,15 @@ def html_key(root: Path, out: Path, edition: str = EDITIONS[0]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def stored_key(here: Path) -> str | None:
+    """The key of the HTML that lies in a folder; None if there is none."""
+    key = here / "html.key"
+    return key.read_text(encoding="utf-8") if key.is_file() else None
+
+
 def refuse_stale(root: Path, out: Path, edition: str = EDITIONS[0]) -> None:
     """A `PageError` if the HTML of an edition was made from other sources than those in `root`."""
-    key = place(out, edition) / "html.key"
-    if not key.is_file() or key.read_text(encoding="utf-8") != html_key(root, out, edition):
+    if stored_key(place(out, edition)) != html_key(root, out, edition):
         raise PageError(f"the book in {out} is older than its sources: `make book` first")
 
 
