@@ -1,7 +1,5 @@
 """The student's edition has no solution anywhere: pages, sources, search, downloads, live cells."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import json

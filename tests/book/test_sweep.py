@@ -3,15 +3,12 @@
 What can be tested without a kernel is: `played` stands in for the runner.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from dpbook.book.files import write_whole
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.pages import PageError
 from dpbook.book.run import sweep as sweeping
-from dpbook.book.run.runner import Job, Outcome
+from dpbook.book.run.runner import Outcome
 from dpbook.book.run.sweep import plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +45,7 @@ GRID = "profile: smoke\npages:\n  1: {epsilon: [0.5, 1.0, 2], n_items: [3, 4]}\n
 
 
 @pytest.fixture
-def book(tiny_book: Path, page_writer: Callable[..., Path]) -> Path:
+def book(tiny_book, page_writer):
     """The tiny book with a claim on its first page, and a grid of six settings."""
     (tiny_book / "book" / "claims.yml").write_text(LEDGER)
     (tiny_book / "grid.yml").write_text(GRID)
@@ -57,11 +54,11 @@ def book(tiny_book: Path, page_writer: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def played(monkeypatch):
     """In place of kernels: ``ran`` lists the settings, ``errors`` gives the errors to come."""
     told: dict[str, Any] = {"ran": [], "errors": {}}
 
-    def run_pages(jobs: Sequence[Job], *, done: Callable[[Outcome], None], **_: Any) -> None:
+    def run_pages(jobs, *, done, **_):
         for job in jobs:
             epsilon = job.parameters["epsilon"]
             told["ran"].append((epsilon, job.parameters["n_items"]))
@@ -80,11 +77,11 @@ def played(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return told
 
 
-def swept(book: Path, out: str = "out", *more: str) -> int:
+def swept(book, out="out", *more):
     return main(["sweep", str(book / "grid.yml"), "--output", str(book / out), *more], book)
 
 
-def tables(book: Path, out: str = "out") -> tuple[str, str]:
+def tables(book, out="out"):
     return (book / out / "claims.json").read_text(), (book / out / "claims.csv").read_text()
 
 
@@ -114,13 +111,7 @@ def tables(book: Path, out: str = "out") -> tuple[str, str]:
         ),
     ],
 )
-def test_a_bad_grid_is_refused_before_anything_runs(
-    book: Path,
-    played: dict[str, Any],
-    capsys: pytest.CaptureFixture[str],
-    grid: str,
-    problems: list[str],
-) -> None:
+def test_a_bad_grid_is_refused_before_anything_runs(book, played, capsys, grid, problems):
     (book / "grid.yml").write_text(grid)
     assert swept(book) == 2
     said = capsys.readouterr().err
@@ -131,7 +122,7 @@ def test_a_bad_grid_is_refused_before_anything_runs(
         plan(book, book / "nowhere.yml")
 
 
-def test_settings_are_products_or_listed_and_each_runs_once(book: Path) -> None:
+def test_settings_are_products_or_listed_and_each_runs_once(book):
     tasks = plan(book, book / "grid.yml")
     assert [tuple(t.given.values()) for t in tasks] == [
         *((0.5, 3), (0.5, 4), (1.0, 3)),
@@ -145,9 +136,7 @@ def test_settings_are_products_or_listed_and_each_runs_once(book: Path) -> None:
     assert [t.parameters["n_items"] for t in tasks] == [3, 3, 4], "the profile, then the default"
 
 
-def test_what_ran_is_kept_and_not_run_again(
-    book: Path, played: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_ran_is_kept_and_not_run_again(book, played, capsys):
     assert swept(book) == 0
     assert len(played["ran"]) == 6 and "6 tasks: 6 to run, 0 done" in capsys.readouterr().out
     first = tables(book)
@@ -166,9 +155,7 @@ def test_what_ran_is_kept_and_not_run_again(
     assert {row["problems"] for row in rows} == {""}
 
 
-def test_a_contradiction_and_a_failing_page_are_told_and_the_others_go_on(
-    book: Path, played: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_contradiction_and_a_failing_page_are_told_and_the_others_go_on(book, played, capsys):
     (book / "grid.yml").write_text("pages: {1: {epsilon: [0.5, 6, 7]}}")
     played["errors"] = {7.0: ["cell 2: ValueError: no"]}
     assert swept(book) == 1
@@ -180,12 +167,7 @@ def test_a_contradiction_and_a_failing_page_are_told_and_the_others_go_on(
     assert len(played["ran"]) == 4 and len(json.loads(tables(book)[0])) == 3
 
 
-def test_a_page_that_leaves_its_claim_out_is_told(
-    book: Path,
-    played: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_page_that_leaves_its_claim_out_is_told(book, played, monkeypatch, capsys):
     monkeypatch.setattr(sweeping, "records_in", lambda path: iter(()))
     assert swept(book) == 1
     assert "A (01-one): is checked but has no record" in capsys.readouterr().err
@@ -209,9 +191,7 @@ def test_a_task_that_lost_its_process_has_one_more_try(
     assert told.err.count("did not run: DeadKernelError") == deaths - 1
 
 
-def test_without_dask_or_a_scheduler_it_says_what_to_do(
-    book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_dask_or_a_scheduler_it_says_what_to_do(book, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert swept(book, "out", "--scheduler", "tcp://127.0.0.1:1") == 2
     assert "--scheduler needs Dask: pip install 'dpbook[scale]'" in capsys.readouterr().err
@@ -243,7 +223,7 @@ if __name__ == "__main__":
 """
 
 
-def test_one_process_several_and_a_cluster_that_loses_a_worker_find_the_same(book: Path) -> None:
+def test_one_process_several_and_a_cluster_that_loses_a_worker_find_the_same(book):
     (book / "grid.yml").write_text("pages: {1: {epsilon: [0.5, 1, 2]}}")
     assert swept(book, "one", "--jobs", "1") == 0
     assert swept(book, "two", "--jobs", "2") == 0
