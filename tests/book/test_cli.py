@@ -164,7 +164,8 @@ def test_rendering_that_fails_keeps_the_old_book(tiny_book, monkeypatch, capsys)
     lines = "fine\n\x1b[91mbook/a.md:3: WARNING: no such label\x1b[0m\n"
 
     def half_written(call, words, **_):
-        write_whole(Path(words[-1]) / "_build/html/index.html", "half of it")
+        if "--path-output" in words:
+            write_whole(Path(words[-1]) / "_build/html/index.html", "half of it")
         return subprocess.CompletedProcess([], 1, stdout=lines)
 
     monkeypatch.setattr(render, "run_python", half_written)
