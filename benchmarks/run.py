@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks import aggregation, fit, scale
 from benchmarks.harness import line, measure
-from dpbook.book.output import claim_folder
+from dpbook.book.files import claim_folder
 
 PEERS = ("evalica", "arena-rank", "scikit-learn", "corankco", "prefsampling")
 MODULES = {"fit": fit, "scale": scale, "aggregation": aggregation}

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from chromium import Watch, chromium, installed, missing
 
-from dpbook.book.output import claim_folder
-from dpbook.book.serving import serve
+from dpbook.book.files import claim_folder, serve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -18,14 +18,12 @@ from typing import Any
 import yaml
 from allpairspy import AllPairs
 
-from dpbook.book.about import commit
+from dpbook.book.files import commit, write_whole
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.output import write_whole
 from dpbook.book.pages import Page, Parameter, find_pages, load_profile, outputs, select
 from dpbook.book.run.collect import ledger_problems
-from dpbook.book.run.grid import plan
-from dpbook.book.run.sweep import kept_result, sweep
+from dpbook.book.run.sweep import kept_result, plan, sweep
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTED = "runs planned claims contradictions not_applicable failed not_finite longest".split()

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from chromium import Watch, chromium, installed, missing
 
-from dpbook.book.output import write_whole
-from dpbook.book.serving import serve
+from dpbook.book.files import serve, write_whole
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

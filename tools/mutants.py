@@ -29,8 +29,7 @@ from typing import Any
 
 import yaml
 
-from dpbook.book.about import commit
-from dpbook.book.output import claim_folder, write_whole
+from dpbook.book.files import claim_folder, commit, write_whole
 
 Mutant = dict[str, Any]
 LIST = "tests/mutants.yml"

@@ -28,9 +28,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import NameObject, TextStringObject
 
 from dpbook import __version__
-from dpbook.book.about import git
-from dpbook.book.output import claim_folder
-from dpbook.book.serving import serve
+from dpbook.book.files import claim_folder, git, serve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

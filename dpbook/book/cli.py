@@ -8,15 +8,14 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dpbook import __version__
-from dpbook.book import about, publish_cli
+from dpbook.book.files import directory, outcome, serve
 from dpbook.book.ledger.claims import LedgerError, load_ledger
 from dpbook.book.ledger.words import aligned, ledger_text
-from dpbook.book.output import directory
 from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select
 from dpbook.book.reading import argument
 from dpbook.book.run import compare
@@ -85,60 +84,66 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("dpbook", None, _ABOUT, _EXAMPLES, formatter_class=plain)
     parser.add_argument("--version", action="version", version=f"dpbook {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    def command(run: Callable[..., int]) -> Callable[..., Any]:
-        made = commands.add_parser(run.__name__.strip("_"), help=run.__doc__)
-        made.set_defaults(command=run)
-        return made.add_argument
-
-    build, run, claims = command(_build), command(_run), command(_claims)
-    run("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
-    words = "where the page goes (default: a folder of its own in _build/run)"
-    run("--output", type=directory, metavar="DIR", help=words)
-    for add in (build, run):
-        words = "set a parameter; may be repeated"
-        pair: dict[str, Any] = {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE")}
-        add(*_PARAMETER, dest="overrides", default=[], help=words, **pair)
-        words = "what a page may take (default: %(default)s)"
-        add("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
-        words = "parameters from notebooks/profiles.yml (default: %(default)s)"
-        add("--profile", default="default", metavar="P", help=words)
-    words = "check the page only, and render nothing"
-    run("--no-html", action="store_false", dest="shown", help=words)
-    words = "pages that -p is meant for; the others stay at the profile"
-    build("--only", action="append", default=[], metavar="GLOB", help=words)
-    words = "pages executed at once (default: the cores, %(default)s)"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    build("--jobs", type=_positive, default=cores, metavar="N", help=words)
-    words = "where everything goes: a new, an empty or an earlier such folder (default: _build in "
-    build("--output", type=directory, metavar="DIR", help=words + "the book)")
-    editions = {"default": EDITIONS[0], "metavar": "E"}
-    words = "teacher (solutions folded) or student (none), in a folder of its own in the output"
-    build("--edition", help=f"{words} (default: %(default)s)", **editions)
-    sweep = command(_sweep)
-    words = "pages, parameters, and lists of their values"
-    sweep("grid", type=Path, metavar="GRID.yml", help=words)
-    words = "where results are kept, so that what ran does not run again"
-    words += " (default: _build/sweep/GRID)"
-    sweep("--output", type=directory, metavar="DIR", help=words)
-    words = "pages executed at once on this machine (default: the cores, %(default)s)"
-    sweep("--jobs", type=_positive, default=cores, metavar="N", help=words)
-    words = "run on this Dask cluster instead; its machines need the book in the same folder"
-    sweep("--scheduler", metavar="tcp://HOST:PORT", help=words)
-    words = "what a page may take (default: %(default)s)"
-    sweep("--timeout", type=_positive, default=3600, metavar="SECONDS", help=words)
-    for add in (command(_live), command(_serve)):
-        words = "the output directory of a build (default: _build in the book)"
-        add("--output", type=directory, metavar="DIR", help=words)
-        add("--edition", help="teacher or student (default: %(default)s)", **editions)
-    command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
+    at_least = {"type": _positive, "help": "what a page may take (default: %(default)s)"}
+    shared: dict[str, dict[str, Any]] = {
+        "--timeout": at_least | {"default": 3600, "metavar": "SECONDS"},
+        "--jobs": at_least | {"default": cores, "metavar": "N"},
+        "--profile": {"default": "default", "metavar": "P"},
+        "--edition": {"default": EDITIONS[0], "metavar": "E"},
+        "--output": {"type": directory, "metavar": "DIR"},
+        "-p": {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE"), "default": []},
+    }
+    shared["--jobs"]["help"] = "pages executed at once on this machine (default: %(default)s)"
+    shared["--profile"]["help"] = "parameters from notebooks/profiles.yml (default: %(default)s)"
+    shared["--edition"]["help"] = "teacher (solutions folded) or student (none), in its own folder"
+    shared["--output"]["help"] = "the output directory of a build (default: _build in the book)"
+    shared["-p"] |= {"dest": "overrides", "help": "set a parameter; may be repeated"}
+
+    def command(run: Callable[..., int], *names: str, **words: str) -> Callable[..., Any]:
+        added = commands.add_parser(run.__name__.strip("_"), help=run.__doc__)
+        added.set_defaults(command=run)
+        for name in names:
+            how = shared[name] | ({"help": words[name[2:]]} if name[2:] in words else {})
+            added.add_argument(*(_PARAMETER if name == "-p" else [name]), **how)
+        return added.add_argument
+
+    words = "where everything goes: a new, an empty or an earlier such folder (default: _build)"
+    common = ("-p", "--timeout", "--profile", "--output")
+    add = command(_build, *common, "--jobs", "--edition", output=words)
+    words = "pages that -p is meant for; the others stay at the profile"
+    add("--only", action="append", default=[], metavar="GLOB", help=words)
+    words = "where the page goes (default: a folder of its own in _build/run)"
+    add = command(_run, *common, output=words)
+    add("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
+    words = "check the page only, and render nothing"
+    add("--no-html", action="store_false", dest="shown", help=words)
+    add = command(_claims)
     for field, example in _FILTERS.items():
-        claims(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
-    command(_rank)  # for the list of commands: it is taken out before, as it needs no book
-    publish_cli.add_commands(command)
-    add = command(_lock)
+        add(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
+    words = "where results are kept: what ran does not run again (default: _build/sweep/GRID)"
+    add = command(_sweep, "--jobs", "--timeout", "--output", output=words)
+    words = "pages, parameters, and lists of their values"
+    add("grid", type=Path, metavar="GRID.yml", help=words)
+    words = "run on this Dask cluster instead; its machines need the book in the same folder"
+    add("--scheduler", metavar="tcp://HOST:PORT", help=words)
+    command(_live, "--output", "--edition")
+    command(_serve, "--output", "--edition")
+    command(_list)("only", nargs="*", metavar="GLOB", help="pages to list (default: all)")
+    # for the list of commands: `dpbook.__main__` takes it out before, as it needs no book
+    commands.add_parser("rank", help="rank your own data privately")
+    add = command(_compare)
+    add("other", type=Path, metavar="OTHER", help="a claims.json of elsewhere, or a version")
+    words = "what to compare it with (default: _build/claims.json of the book)"
+    add("here", type=Path, nargs="?", metavar="claims.json", help=words)
+    command(_certificate, "--output")
+    words = "where the decks go (default: _build/slides in the book)"
+    add = command(_slides, "--output", output=words)
+    add("notebook", nargs="*", metavar="PAGE", help="pages, named as for run (default: all)")
+    words = "what has moved since this version, a tag, was given out"
+    command(_errata)("--since", metavar="VERSION", help=words)
+    add = command(_lock, "--output", output="the build to keep (default: _build)")
     add("--dry-run", action="store_true", help="show the changes only")
-    add("--output", type=directory, metavar="DIR", help="the build to keep (default: _build)")
     add("--because", default="", metavar="WHY", help="the reason, kept beside what moved")
     return parser
 
@@ -149,6 +154,10 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _out(given: argparse.Namespace, root: Path, *default: str) -> Path:
+    return Path(given.output or root.joinpath("_build", *default)).resolve()
+
+
 # What executes pages imports papermill, which takes a second.
 
 
@@ -156,22 +165,21 @@ def _build(given: argparse.Namespace, root: Path) -> int:
     """bring the whole book up to date"""
     from dpbook.book.run import build
 
-    out = given.output.resolve() if given.output else root / "_build"
-    which = {"profile": given.profile, "overrides": given.overrides, "only": given.only}
     known_edition(given.edition)
-    jobs = build.plan(root, out, **which)
-    told = given.profile + ", with parameters of the reader" * bool(given.overrides)
+    out, which = _out(given, root), {"overrides": given.overrides, "only": given.only}
+    jobs = build.plan(root, out, profile=given.profile, **which)
+    profile = given.profile + ", with parameters of the reader" * bool(given.overrides)
     if given.only and not given.overrides:
         print("note: --only says which pages -p is meant for; every page is brought up to date")
     how = {"workers": given.jobs, "timeout": given.timeout, "edition": given.edition}
-    return build.build_book(root, out, jobs, profile=told, **how)
+    return build.build_book(root, out, jobs, profile=profile, **how)
 
 
 def _run(given: argparse.Namespace, root: Path) -> int:
     """execute and render one page, beside the book"""
     from dpbook.book.run.build import run_page
 
-    out = given.output.resolve() if given.output else None
+    out = given.output and given.output.resolve()
     how = {"timeout": given.timeout, "profile": given.profile, "shown": given.shown}
     return run_page(root, given.notebook, given.overrides, out=out, **how)
 
@@ -180,27 +188,23 @@ def _sweep(given: argparse.Namespace, root: Path) -> int:
     """run pages over a grid of parameters"""
     from dpbook.book.run.sweep import sweep
 
-    out = (given.output or root / "_build" / "sweep" / given.grid.stem).resolve()
     how = {"jobs": given.jobs, "timeout": given.timeout, "scheduler": given.scheduler}
-    return sweep(root, given.grid, out, **how)
+    return sweep(root, given.grid, _out(given, root, "sweep", given.grid.stem), **how)
 
 
 def _live(given: argparse.Namespace, root: Path) -> int:
     """put beside the built book what reruns its pages in the browser"""
     from dpbook.book.live.bundle import add_runtime
 
-    out = given.output.resolve() if given.output else root / "_build"
-    return add_runtime(root, out, given.edition)
+    return add_runtime(root, _out(given, root), given.edition)
 
 
 def _serve(given: argparse.Namespace, root: Path) -> int:
     """show the built book at an address of this machine"""
-    from dpbook.book.serving import serve
-
-    out = place(given.output.resolve() if given.output else root / "_build", given.edition)
-    if not (out / "html" / "index.html").is_file():
-        raise PageError(f"no book at {out / 'html'}; run `make book` first")
-    with contextlib.suppress(KeyboardInterrupt), serve(out / "html") as address:
+    html = place(_out(given, root), given.edition) / "html"
+    if not (html / "index.html").is_file():
+        raise PageError(f"no book at {html}; run `make book` first")
+    with contextlib.suppress(KeyboardInterrupt), serve(html) as address:
         print(f"{address}  (Ctrl-C or SIGTERM ends)", flush=True)
         signal.pause()
     return 0
@@ -238,18 +242,71 @@ def _lock(given: argparse.Namespace, root: Path) -> int:
     """show what is not as kept, and keep what a build found instead, for a reason"""
     from dpbook.book.run import numbers
 
-    out = given.output.resolve() if given.output else root / "_build"
-    profile, outcome = about.outcome(out)
-    if profile not in numbers.PROFILES or outcome not in ("passed", "moved"):
-        told = f"profile {profile}, outcome {outcome}"
+    out = _out(given, root)
+    profile, came_out = outcome(out)
+    if profile not in numbers.PROFILES or came_out not in ("passed", "moved"):
+        words = f"profile {profile}, outcome {came_out}"
         allowed = f"a whole build at {' or '.join(numbers.PROFILES)} that contradicts nothing"
-        raise PageError(f"{out} holds no build that can be kept ({told}); needed is {allowed}")
+        raise PageError(f"{out} holds no build that can be kept ({words}); needed is {allowed}")
     changes = numbers.renew(root, out, profile, given.because, write=not given.dry_run)
     where = "found" if given.dry_run else f"kept in {numbers.FOLDER}"
     print(*changes, f"{len(changes)} changes {where}", sep="\n")
     return 0
 
 
-def _rank(given: argparse.Namespace, root: Path) -> int:
-    """rank your own data privately"""
-    raise PageError("rank stands alone: dpbook rank --help")
+def _compare(given: argparse.Namespace, root: Path) -> int:
+    """what moved between two builds or versions, claim by claim"""
+    return int(_moved(*(_state(root, side) for side in (given.other, given.here))))
+
+
+def _moved(before: compare.Claims, after: compare.Claims) -> bool:
+    changes = compare.changes(before, after)
+    print(*changes, compare.summary(before, after, changes), sep="\n")
+    return bool(changes)
+
+
+def _state(root: Path, side: Path | None) -> compare.Claims:
+    """A ``claims.json``, or the tag of a version; None is the last build of the book."""
+    if side and side.suffix != ".json" and not side.exists():
+        return compare.version(root, str(side))
+    path = side or root / "_build" / "claims.json"
+    if not side and not path.is_file():
+        raise PageError(f"{path} is missing: `make book` writes it")
+    return compare.claimed(compare.load(path))
+
+
+def _errata(given: argparse.Namespace, root: Path) -> int:
+    """what this book says of the papers' claims, and what of it moved since a version"""
+    if given.since:
+        _moved(compare.version(root, given.since), _state(root, None))
+        return 0
+    ledger = load_ledger(root / "book" / "claims.yml")
+    print(*(f"{c.id}: {c.heading}" for c in ledger.values() if c.is_erratum), sep="\n")
+    return 0
+
+
+def _certificate(given: argparse.Namespace, root: Path) -> int:
+    """certify the built book: what ran, where, and how every claim came out"""
+    from dpbook.book.run.build import write_certificate
+
+    path, says = write_certificate(root, _out(given, root))
+    lines = {key: value for key, value in says.items() if not isinstance(value, Mapping | list)}
+    lines = says["book"] | says["machine"] | lines | {"the certificate": path}
+    wrong = says["contradictions"]
+    print(*wrong, *(f"{name}: {value}" for name, value in lines.items()), sep="\n")
+    print(f"claims: {len(says['claims'])}, contradictions: {len(wrong)}")
+    return int(bool(wrong))
+
+
+def _slides(given: argparse.Namespace, root: Path) -> int:
+    """write decks of slides, each one file, from pages of the built book"""
+    from dpbook.book.sphinx.slides import write_slides
+
+    pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
+    decks = _out(given, root, "slides")
+    if decks.suffix == ".html":
+        raise PageError(f"--output {decks.name}: the decks go to a folder, one file for each page")
+    for page in pages:
+        path = decks / f"{page.name}.html"
+        print(f"{path}: {write_slides(root / '_build' / 'html', page.name, path)} slides")
+    return 0

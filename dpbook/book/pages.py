@@ -125,9 +125,13 @@ def read_notebook(path: Path) -> dict[str, Any]:
     return _parsed(path, path.stat().st_mtime_ns)
 
 
+def _paths(root: Path) -> list[Path]:
+    return sorted((root / "notebooks").glob("*.ipynb"))
+
+
 def find_pages(root: Path) -> list[Page]:
     """All pages in ``<root>/notebooks``, ordered by name; a `PageError` if one is malformed."""
-    return [read_page(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
+    return [read_page(path) for path in _paths(root)]
 
 
 def read_page(path: Path) -> Page:
@@ -144,76 +148,70 @@ def read_page(path: Path) -> Page:
     except (OSError, KeyError, AttributeError, *_UNREADABLE) as error:
         why = f"not a readable notebook ({type(error).__name__}: {error})"
         raise PageError(f"page {path.stem}: {why}") from None
-    lines = (line for kind, _, text in cells if kind == "markdown" for line in text.splitlines())
-    headings = (line[2:].strip() for line in lines if line.startswith("# "))
-    return Page(path.stem, next(headings, path.stem), parameters, notebook)
+    text = "\n".join(text for kind, _, text in cells if kind == "markdown")
+    heading = re.search(r"(?m)^# (.*)$", text)
+    return Page(path.stem, heading[1].strip() if heading else path.stem, parameters, notebook)
 
 
 def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
     """The pages that match a glob in `only`, all when it is empty; a glob must match something."""
     names = [page.name for page in pages]
-    matched = {glob: fnmatch.filter(names, glob) for glob in only}
-    if idle := [glob for glob in only if not matched[glob]]:
-        raise PageError(f"no page matches {idle[0]}; the pages are {', '.join(names) or '(none)'}")
-    return [p for p in pages if not only or any(p.name in found for found in matched.values())]
+    for glob in only:
+        if not fnmatch.filter(names, glob):
+            raise PageError(f"no page matches {glob}; the pages are {', '.join(names) or '(none)'}")
+    return [p for p in pages if not only or any(fnmatch.fnmatch(p.name, glob) for glob in only)]
 
 
 def find_page(root: Path, name: str) -> Page:
     """The page with this name, a path to it, its number (``4``, ``04``), or a part of the name."""
-    stem, pages = Path(name).name.removesuffix(".ipynb"), find_pages(root)
-    number = f"{int(stem):02d}-" if stem.isdecimal() else None
-    tests: tuple[Callable[[str], bool], ...] = (
-        lambda other: other == stem,
-        lambda other: other.startswith(number or stem),
-        lambda other: number is None and stem.lower() in other,
-    )
-    found = next(filter(None, ([p for p in pages if test(p.name)] for test in tests)), [])
-    if len(found) == 1:
-        return found[0]
-    names = [page.name for page in found or pages]
-    near = "" if found else _nearest(stem, names)
-    what = "fits several pages" if found else "fits no page"
-    raise PageError(f"{name!r} {what}{near}; the pages are {', '.join(names) or '(none)'}")
+    stem, names = Path(name).name.removesuffix(".ipynb"), [path.stem for path in _paths(root)]
+    start, inside = (f"{int(stem):02d}-", "/") if stem.isdecimal() else (stem, stem.lower())
+    tests: tuple[Callable[[str], bool], ...] = (stem.__eq__, lambda x: x.startswith(start))
+    tests += (lambda x: inside in x,)
+    fits = next(filter(None, ([n for n in names if test(n)] for test in tests)), [])
+    if len(fits) == 1:
+        return read_page(root / "notebooks" / f"{fits[0]}.ipynb")
+    what = "fits several pages" if fits else f"fits no page{_nearest(stem, names)}"
+    raise PageError(f"{name!r} {what}; the pages are {', '.join(fits or names) or '(none)'}")
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
     """A question, if something known is spelled like this word."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    found = found or [name for name in known if word and (word in name or name in word)][:1]
-    return f", did you mean {found[0]!r}?" if found else ""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    near = near or [name for name in known if word and (word in name or name in word)][:1]
+    return f", did you mean {near[0]!r}?" if near else ""
 
 
 def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
     """Effective parameters of a page: the defaults with `given` on top, all of them checked."""
-    if unknown := [name for name in given if name not in page.parameters]:
-        near = _nearest(unknown[0], page.parameters)
-        words = (
-            f"no parameter {unknown[0]!r}{near}; its parameters are {', '.join(page.parameters)}"
-        )
-        raise ParameterError(f"page {page.name}: {words}")
-    effective = {name: parameter.default for name, parameter in page.parameters.items()}
-    effective.update(given)
-    for name, value in effective.items():
+    known = page.parameters
+    try:
+        if unknown := next((name for name in given if name not in known), None):
+            near = f"{unknown!r}{_nearest(unknown, known)}"
+            raise ParameterError(f"no parameter {near}; its parameters are {', '.join(known)}")
+        return _checked(known, {name: p.default for name, p in known.items()} | dict(given))
+    except ParameterError as error:
+        raise ParameterError(f"page {page.name}: {error}") from None
+
+
+def _checked(known: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+    checked = {}
+    for name, parameter in known.items():
         try:
-            effective[name] = page.parameters[name].coerce(value)
+            checked[name] = parameter.coerce(values[name])
         except ValueError as error:
-            raise ParameterError(f"page {page.name}: {name} = {value!r} {error}") from None
-    return effective
+            raise ParameterError(f"{name} = {values[name]!r} {error}") from None
+    return checked
 
 
 def refuse_out_of_range(names: Mapping[str, Any]) -> None:
-    """Hold the values that a notebook runs at to what its own parameters cell allows.
+    """Hold the globals of a notebook to what its parameters cell, in ``In``, allows.
 
-    `names` are the globals of the notebook; its cells stand there as ``In``.  Elsewhere, and for
-    ``dpbook run``, which looks before anything runs, it finds nothing.
+    For plain papermill, which checks nothing, as ``dpbook run`` does before anything runs.
     """
     for source in names.get("In", ()):
-        with contextlib.suppress(PageError):
-            for name, parameter in parse_parameters(source).items():
-                try:
-                    parameter.coerce(names[name])
-                except ValueError as error:
-                    raise ParameterError(f"{name} = {names[name]!r} {error}") from None
+        with contextlib.suppress(PageError):  # another cell
+            _checked(parse_parameters(source), names)
 
 
 def named_parameters(root: Path) -> dict[str, list[dict[str, Any]]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from dpbook.book.run import build
 from dpbook.book.run.runner import Job, Outcome
 from tests.book.browsing import BROWSER, chromium

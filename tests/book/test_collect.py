@@ -1,7 +1,5 @@
 """What is collected is checked again: certificates by a program of its own, parts by numbers."""
 
-from __future__ import annotations
-
 import copy
 import json
 from fractions import Fraction

@@ -1,8 +1,7 @@
 """What moved between two claims.json, the certificate of a build, and how a page is cited."""
 
-import copy
+import hashlib
 import json
-import os
 import re
 import subprocess
 import tomllib
@@ -12,11 +11,10 @@ import pytest
 import yaml
 
 import dpbook
-from dpbook.book.about import about, commit, note
 from dpbook.book.cli import main
-from dpbook.book.output import write_whole
+from dpbook.book.files import about, commit, note, write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.run import certificate, compare, numbers
+from dpbook.book.run import build, compare, numbers
 from dpbook.book.run.keys import html_key
 from dpbook.book.sphinx import publishing
 
@@ -37,30 +35,24 @@ def record(name="A-1", **fields):
     return base | fields
 
 
+NUMBER, OUTCOME = "A-1: number changed: ", f"A-1: outcome changed: {PASSES} → "
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
         ({}, []),
         ({"report": {"loss": 0.5000004, "rows": 3}}, []),  # half a unit in the sixth digit
-        (
-            {"report": {"loss": 0.500001, "rows": 3}},
-            ["A-1: number changed: loss: 0.5 -> 0.500001"],
-        ),
-        ({"report": {"loss": 0.5, "rows": 4}}, ["A-1: number changed: rows: 3 -> 4"]),
-        ({"report": {"loss": 0.5}}, ["A-1: number changed: rows: 3 is gone"]),
-        (
-            {"report": {"loss": 0.5, "rows": 3, "m": 2}},
-            ["A-1: number changed: m: 2 is new"],
-        ),
+        ({"report": {"loss": 0.500001, "rows": 3}}, [f"{NUMBER}loss: 0.5 -> 0.500001"]),
+        ({"report": {"loss": 0.5, "rows": 4}}, [f"{NUMBER}rows: 3 -> 4"]),
+        ({"report": {"loss": 0.5}}, [f"{NUMBER}rows: 3 is gone"]),
+        ({"report": {"loss": 0.5, "rows": 3, "m": 2}}, [f"{NUMBER}m: 2 is new"]),
         ({"verdict": "empty"}, ["A-1: verdict changed: holds → empty"]),
         (
             {"holds": False, "repaired": True},
-            [f"A-1: outcome changed: {PASSES} → as printed it fails, repaired it passes"],
+            [f"{OUTCOME}as printed it fails, repaired it passes"],
         ),
-        (
-            {"applies": False},
-            [f"A-1: outcome changed: {PASSES} → not tested at these parameters"],
-        ),
+        ({"applies": False}, [f"{OUTCOME}not tested at these parameters"]),
         ({"id": "B-2"}, ["A-1: gone: holds", "B-2: new: holds"]),
     ],
 )
@@ -77,9 +69,9 @@ def test_simulated_means_at_other_parameters_are_compared_by_their_errors():
         return compare.claimed([record(report={"t": [row]}, parameters={"seed": seed})])
 
     # the standard error is 0.003 on each side: 0.001 apart is nothing, 0.5 is beyond any doubt
-    assert not compare.changes(simulated(0.5, 1), simulated(0.501, 2))
-    assert compare.changes(simulated(0.5, 1), simulated(0.501, 1))
-    assert compare.changes(simulated(0.5, 1), simulated(1.0, 2))
+    others = ((0.501, 2), (0.501, 1), (1.0, 2))
+    moved = [compare.changes(simulated(0.5, 1), simulated(*other)) for other in others]
+    assert [bool(one) for one in moved] == [False, True, True]
 
 
 def test_a_version_is_a_tag_and_tells_what_moved_since(built, capsys):
@@ -137,57 +129,42 @@ def built(tiny_book):
 
 
 def test_a_certificate_says_what_ran_where_and_how_it_came_out(built, capsys):
-    assert main(["certificate"], built) == 0
-    made = json.loads((built / "_build" / certificate.FILE).read_text())
-    digest = subprocess.run(
-        ["sha256sum", built / "_build/claims.json"], capture_output=True, text=True, check=True
+    claims, copy_of_two = (
+        built / "_build" / name for name in ("claims.json", "executed/notebooks/02-two.ipynb")
     )
-    assert made["claims_sha256"] == digest.stdout.split()[0]
-    assert made["claims"]["A-1"] == {
-        "verdict": "holds",
-        "tier": "exact",
-        "printed": True,
-        "repaired": None,
-        "twins_caught": True,
-    }
-    assert made["book"] == {"version": dpbook.__version__, "profile": "smoke"}
-    assert made["environment"] == {"numpy": "0.9"}, "where the pages ran, not where this is asked"
-    assert made["machine"]["python"] == "CPython 3.0.1" and not made["contradictions"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made["date"])
+    assert main(["certificate"], built) == 0
+    says = json.loads((built / "_build" / build.CERTIFICATE).read_text())
+    assert says["claims_sha256"] == hashlib.sha256(claims.read_bytes()).hexdigest()
+    came_out = {"printed": True, "repaired": None, "twins_caught": True}
+    assert says["claims"]["A-1"] == {"verdict": "holds", "tier": "exact"} | came_out
+    assert says["book"] == {"version": dpbook.__version__, "profile": "smoke"}
+    assert says["environment"] == {"numpy": "0.9"}, "where the pages ran, not where this is asked"
+    assert says["machine"]["python"] == "CPython 3.0.1" and not says["contradictions"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", says["date"])
     assert "claims: 1, contradictions: 0" in capsys.readouterr().out
-
-
-def test_a_claim_that_contradicts_the_ledger_is_certified_as_such(built, capsys):
-    write_whole(built / "_build/claims.json", json.dumps([record(holds=False)]))
-    write_whole(built / "_build/html.key", html_key(built, built / "_build"))
-    assert main(["certificate"], built) == 1
-    assert "contradictions: 1" in capsys.readouterr().out
-
-
-def test_pages_that_ran_in_two_environments_are_not_certified(built, capsys):
-    copy = built / "_build/executed/notebooks/02-two.ipynb"
-    for told in (copy.read_text().replace("0.9", "0.8"), "{}"):
-        write_whole(copy, told)
+    good = copy_of_two.read_text()
+    for path, text, status, words in (
+        (claims, json.dumps([record(holds=False)]), 1, "contradictions: 1"),
+        (copy_of_two, good.replace("0.9", "0.8"), 2, "do not say one environment that they ran in"),
+        (copy_of_two, "{}", 2, "do not say one environment that they ran in"),
+    ):
+        write_whole(path, text)
         write_whole(built / "_build/html.key", html_key(built, built / "_build"))
-        assert main(["certificate"], built) == 2
-        assert "do not say one environment that they ran in" in capsys.readouterr().err
-
-
-def test_nothing_stale_is_certified(built, capsys):
+        assert main(["certificate"], built) == status
+        assert words in "".join(capsys.readouterr())
     (built / "book/claims.yml").write_text("[]\n")
     assert main(["certificate"], built) == 2
     assert "is older than its sources: `make book` first" in capsys.readouterr().err
-    (built / "_build/claims.json").unlink()
+    claims.unlink()
     assert main(["certificate"], built) == 2
     assert "there is no book in" in capsys.readouterr().err
 
 
 def test_compare_ends_with_one_if_something_moved(built, capsys, tmp_path):
     theirs = tmp_path / "theirs.json"
-    theirs.write_text(json.dumps([record()]))
-    assert main(["compare", str(theirs)], built) == 0
-    theirs.write_text(json.dumps([record(verdict="empty")]))
-    assert main(["compare", str(theirs)], built) == 1
+    for verdict, status in (("holds", 0), ("empty", 1)):
+        theirs.write_text(json.dumps([record(verdict=verdict)]))
+        assert main(["compare", str(theirs)], built) == status
     assert "A-1: verdict changed: empty → holds" in capsys.readouterr().out
     assert main(["compare", str(tmp_path / "nowhere.json")], built) == 2
     assert "nowhere.json: not a readable claims.json" in capsys.readouterr().err
@@ -210,58 +187,45 @@ def test_the_commit_says_whether_files_differ_from_it(tmp_path, monkeypatch):
     assert about(tmp_path, tmp_path) == {"version": dpbook.__version__}
 
 
-def test_an_entry_for_a_page_has_its_version_and_its_address_if_there_is_one():
+def test_an_entry_for_a_page_has_its_version_its_authors_and_its_address_if_there_is_one():
     here = {"version": "1.2", "commit": "abc"}
+    named = CITATION | {
+        "authors": [{"family-names": "Noether", "given-names": "E."}, {"name": "A & B"}]
+    }
     title = "Counts & {noise}: 5 % of #1_2"
-    entry = publishing.bibtex(
-        CITATION, title, "notebooks/04-noisy-counts", here, "https://x.org/b/"
-    )
+    entry = publishing.bibtex(named, title, "notebooks/04-noisy-counts", here, "https://x.org/b/")
     assert entry.startswith("@incollection{private-ranking-checked-04-noisy-counts,")
-    assert r"title = {{Counts \& \{noise\}: 5 \% of \#1\_2}}" in entry
-    assert "note = {version 1.2, commit abc}" in entry
-    assert "url = {https://x.org/b/notebooks/04-noisy-counts.html}" in entry
+    for words in (
+        r"title = {{Counts \& \{noise\}: 5 \% of \#1\_2}}",
+        r"author = {Noether, E. and {A \& B}}",
+        "note = {version 1.2, commit abc}",
+        "url = {https://x.org/b/notebooks/04-noisy-counts.html}",
+    ):
+        assert words in entry
     assert entry.count("{") == entry.count("}")
     whole = publishing.bibtex(CITATION, None, "book/index", here, "")
     assert whole.startswith("@book{private-ranking-checked,") and "url" not in whole
     assert "booktitle" not in whole
 
 
-def test_a_person_is_named_as_bibtex_wants_it():
-    named = copy.deepcopy(CITATION)
-    named["authors"] = [{"family-names": "Noether", "given-names": "E."}, {"name": "A & B"}]
-    entry = publishing.bibtex(named, None, "book/index", {"version": "1"}, "")
-    assert r"author = {Noether, E. and {A \& B}}" in entry
-
-
-def test_version_title_and_licence_are_the_same_wherever_they_stand():
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+def test_files_of_the_project_say_the_same_of_it():
+    texts = {name: (ROOT / name).read_text("utf-8") for name in ("pyproject.toml", "Dockerfile")}
+    project = tomllib.loads(texts["pyproject.toml"])["project"]
     assert CITATION["version"] == dpbook.__version__
-    assert CITATION["title"] == config["title"]
+    assert CITATION["title"] == yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
     assert project["license"] in CITATION["license"]
-
-
-def test_each_step_of_the_workflows_is_a_target_of_the_makefile():
-    folder = ROOT / ".github" / "workflows"
+    assert re.findall(r"^RUN (make .*)$", texts["Dockerfile"], re.MULTILINE) == ["make book"]
+    assert "COPY --from=build /book/_build/html /" in texts["Dockerfile"]
+    assert "_build" in (ROOT / ".dockerignore").read_text()
+    # each step of the workflows is a target
     workflow, tests = (
-        yaml.safe_load((folder / f"{name}.yml").read_text(encoding="utf-8"))
+        yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8"))
         for name in ("pages", "tests")
     )
     makefiles = "".join((ROOT / name).read_text("utf-8") for name in ("Makefile", "maintain.mk"))
     targets = set(re.findall(r"^([a-z-]+):", makefiles, re.MULTILINE))
     jobs = [workflow["jobs"]["build"], *tests["jobs"].values()]
-    steps = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
-    assert len(steps) > 6
-    for step in steps:
-        command, target = step.split()
-        assert command == "make" and target in targets, step
-    # the control: a step that nobody here could run
-    assert "deploy" not in targets
+    steps = [step["run"].split() for job in jobs for step in job["steps"] if "run" in step]
+    assert len(steps) > 6 and {words[0] for words in steps} == {"make"}
+    assert {target for _, target in steps} <= targets and "deploy" not in targets
     assert workflow[True]["push"] == {"tags": ["v*"]}  # YAML 1.1 reads "on" as true
-
-
-def test_the_container_builds_with_a_target_that_exists():
-    recipe = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    assert re.findall(r"^RUN (make .*)$", recipe, re.MULTILINE) == ["make book"]
-    assert "COPY --from=build /book/_build/html /" in recipe
-    assert os.path.basename(ROOT / "_build") in (ROOT / ".dockerignore").read_text()

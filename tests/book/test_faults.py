@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpbook.book.cli import main
-from dpbook.book.output import OLD, claim_folder, sole_build, write_whole
+from dpbook.book.files import OLD, claim_folder, sole_build, write_whole
 from dpbook.book.run import build, render
 from tests.book.test_output import ROOT, ended, tree, wait_until
 
@@ -40,7 +40,7 @@ def main():
 
 
 @pytest.fixture
-def press(tiny_book: Path, stub_kernels: list[str]) -> Path:
+def press(tiny_book, stub_kernels):
     """A book of one page that builds quickly, and has been built once; its HTML."""
     shutil.rmtree(tiny_book / "dpbook")  # the real package is the one that runs
     (tiny_book / "notebooks" / "02-two.ipynb").unlink()
@@ -50,7 +50,7 @@ def press(tiny_book: Path, stub_kernels: list[str]) -> Path:
     return tiny_book / "_build" / "html"
 
 
-def build_elsewhere(root: Path) -> subprocess.Popen[str]:
+def build_elsewhere(root):
     code = "import sys, pathlib; from dpbook.book.cli import main; "
     code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
     return subprocess.Popen(
@@ -62,15 +62,13 @@ def build_elsewhere(root: Path) -> subprocess.Popen[str]:
     )
 
 
-def edit(root: Path) -> None:
+def edit(root):
     """Something that all HTML depends on."""
     config = root / "_config.yml"
     config.write_text(config.read_text() + "# another line\n")
 
 
-def test_kill_9_in_execution(
-    tiny_book: Path, sleeping_build, page_writer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kill_9_in_execution(tiny_book, sleeping_build, page_writer, monkeypatch):
     out = tiny_book / "_build"
     write_whole(out / "html" / "index.html", "previous")
     process, kernel = sleeping_build
@@ -85,7 +83,7 @@ def test_kill_9_in_execution(
     assert main(["build"], tiny_book) == 0
 
 
-def test_kill_9_in_rendering(tiny_book: Path, press: Path) -> None:
+def test_kill_9_in_rendering(tiny_book, press):
     before = tree(press)
     edit(tiny_book)
     (tiny_book / "fault").write_text("sleep")
@@ -103,7 +101,7 @@ def test_kill_9_in_rendering(tiny_book: Path, press: Path) -> None:
     assert not list((tiny_book / "_build").glob("staging-*"))
 
 
-def test_kill_9_between_two_renamings(tmp_path: Path) -> None:
+def test_kill_9_between_two_renamings(tmp_path):
     out = claim_folder(tmp_path / "out")
     write_whole(out / OLD / "index.html", "previous")
     with sole_build(tmp_path, out):
@@ -115,9 +113,7 @@ def test_kill_9_between_two_renamings(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("when", ["executing", "rendering", "writing the log"])
-def test_a_full_disk(
-    tiny_book: Path, press: Path, page_writer, capsys: pytest.CaptureFixture[str], when: str
-) -> None:
+def test_a_full_disk(tiny_book, press, page_writer, capsys, when):
     before = tree(press)
     edit(tiny_book)
     full = None
@@ -142,14 +138,12 @@ def test_a_full_disk(
     assert "half.html" not in tree(press)
 
 
-def test_a_folder_that_may_not_be_changed_keeps_the_book(
-    tiny_book: Path, press: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+def test_a_folder_that_may_not_be_changed_keeps_the_book(tiny_book, press, monkeypatch, capsys):
     before = tree(press)
     edit(tiny_book)
     rename = Path.rename
 
-    def refuse(self: Path, target: Path) -> Path:
+    def refuse(self, target):
         if self.parent.name == "_build" and "staging-" in str(self):
             raise OSError(errno.EROFS, "Read-only file system", str(target))
         return rename(self, target)
@@ -167,6 +161,11 @@ BROKEN = {
     "notebook: nested too deeply": ("notebooks/01-one.ipynb", b"[" * 100_000, "page 01-one"),
     "notebook: no UTF-8": ("notebooks/01-one.ipynb", b"\xff\xfe", "page 01-one"),
     "notebook: half a file": ("notebooks/01-one.ipynb", b'{"cells": [', "page 01-one"),
+    "notebook: no cells": ("notebooks/01-one.ipynb", b'{"cells": [1]}', "page 01-one: not a read"),
+    "notebook: no fields": (
+        *("notebooks/01-one.ipynb", b'{"cells": [{"cell_type": "code", "metadata": {}}]}'),
+        "page 01-one: not a readable notebook",
+    ),
     "ledger: no YAML": ("book/claims.yml", b"- {id: A", "claims.yml is not valid YAML"),
     "ledger: no UTF-8": ("book/claims.yml", b"\xff", "claims.yml is not valid UTF-8"),
     "ledger: no list": ("book/claims.yml", b"5", "claims.yml must be a list"),
@@ -182,8 +181,8 @@ BROKEN = {
 
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_broken_file_is_named_before_anything_runs(
-    fault: str, tiny_book: Path, page_writer, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+    fault, tiny_book, page_writer, monkeypatch, capsys
+):
     page_writer(tiny_book / "notebooks" / "01-one.ipynb", "import dpbook.ranking")
     monkeypatch.setattr(build, "run_pages", lambda *args, **options: [])
     monkeypatch.setattr(build, "render", lambda *args: True)
@@ -204,7 +203,7 @@ def test_a_broken_file_is_named_before_anything_runs(
     assert main(["build"], tiny_book) == 0
 
 
-def test_a_cell_that_is_no_python_is_named(tiny_book: Path, page_writer, capsys) -> None:
+def test_a_cell_that_is_no_python_is_named(tiny_book, page_writer, capsys):
     page_writer(tiny_book / "notebooks" / "01-one.ipynb", "%matplotlib inline\nx = = 1")
     assert main(["build"], tiny_book) == 2
     told = capsys.readouterr().err
@@ -212,7 +211,7 @@ def test_a_cell_that_is_no_python_is_named(tiny_book: Path, page_writer, capsys)
     assert "line 2: 'x = = 1'" in told
 
 
-def test_a_killed_kernel_is_told_with_its_cell(tiny_book: Path, page_writer, capsys) -> None:
+def test_a_killed_kernel_is_told_with_its_cell(tiny_book, page_writer, capsys):
     (tiny_book / "notebooks" / "02-two.ipynb").unlink()
     page_writer(tiny_book / "notebooks" / "01-one.ipynb", "import os; os.kill(os.getpid(), 9)")
     assert main(["build"], tiny_book) == 1
@@ -221,9 +220,7 @@ def test_a_killed_kernel_is_told_with_its_cell(tiny_book: Path, page_writer, cap
     assert "run this page again: dpbook run 01-one" in told
 
 
-def test_what_renders_and_fails_says_where_all_of_it_stands(
-    tiny_book: Path, press: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
+def test_what_renders_and_fails_says_where_all_of_it_stands(tiny_book, press, monkeypatch, capsys):
     failed = subprocess.CompletedProcess([], 1, stdout="book/a.md:3: WARNING: stderr was found\n")
     monkeypatch.setattr(render, "run_python", lambda *args, **options: failed)
     edit(tiny_book)
@@ -232,11 +229,11 @@ def test_what_renders_and_fails_says_where_all_of_it_stands(
     assert "stderr was found" in told and "html.log" in told and str(press / "index.html") in told
 
 
-def functions(file: Path) -> set[str]:
+def functions(file):
     return set(re.findall(r"(?m)^def (test_\w+)", file.read_text(encoding="utf-8")))
 
 
-def test_every_fault_of_the_table_has_its_test() -> None:
+def test_every_fault_of_the_table_has_its_test():
     rows = json.loads((ROOT / "book" / "trust" / "faults.json").read_text(encoding="utf-8"))
     assert len({row["fault"] for row in rows}) == len(rows)
     for row in rows:

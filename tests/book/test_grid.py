@@ -1,13 +1,10 @@
 """The grid of all pages: what it runs, and what it finds in what they show."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -34,12 +31,12 @@ _SPEC.loader.exec_module(grid)
         ([1.0], "each in [0.1, 8]", [[0.1], [8.0]]),
     ],
 )
-def test_the_ends_of_a_range(default: Any, allowed: str, found: list[Any]) -> None:
+def test_the_ends_of_a_range(default, allowed, found):
     ends = grid.ends(Parameter("x", default, "m", "-", allowed))
     assert ends == (found if allowed[0] in "{e" else pytest.approx(found))
 
 
-def test_any_two_ends_of_any_two_parameters_meet_in_some_run() -> None:
+def test_any_two_ends_of_any_two_parameters_meet_in_some_run():
     profiles = {name: load_profile(ROOT, name) for name in ("smoke", "paper")}
     for page in find_pages(ROOT):
         listed = grid.settings(page, profiles)
@@ -58,7 +55,7 @@ def test_any_two_ends_of_any_two_parameters_meet_in_some_run() -> None:
                     assert grid.ends(two)[0] in partners, (page.name, one.name, two.name)
 
 
-def shown(tmp_path: Path, **data: Any) -> list[tuple[str, str]]:
+def shown(tmp_path, **data):
     """What is found in a notebook whose only output has this data."""
     kinds = {name.replace("_", "/", 1): value for name, value in data.items()}
     output = {"output_type": "display_data", "data": kinds, "metadata": {}}
@@ -67,7 +64,7 @@ def shown(tmp_path: Path, **data: Any) -> list[tuple[str, str]]:
     return grid.look(path)["not_finite"]
 
 
-def test_a_planted_nan_is_found_and_words_are_not(tmp_path: Path) -> None:
+def test_a_planted_nan_is_found_and_words_are_not(tmp_path):
     assert shown(tmp_path, text_html="<td>1.0</td><td>nan</td>") == [("a", "1.0 nan")]
     assert shown(tmp_path, text_plain=["loss ", "-inf"]) == [("a", "loss -inf")]
     glue = {"application/papermill.record/text/plain": "inf"}
@@ -82,13 +79,13 @@ def test_a_planted_nan_is_found_and_words_are_not(tmp_path: Path) -> None:
         assert len(shown(tmp_path, **data)) == passes
 
 
-def measured(subject: str, name: str, passes: bool) -> dict[str, Any]:
+def measured(subject, name, passes):
     part = {"what": "loss", "sign": "≤", "value": 0 if passes else 2, "limit": 1, "slack": 0}
     entry = {"subject": subject, "name": name, "passes": passes}
     return entry | {"parts": [part | {"passes": passes}]}
 
 
-def result(problem: bool = False, **more: Any) -> dict[str, Any]:
+def result(problem=False, **more):
     page = "34-how-much-epsilon"
     record = {
         **{"id": "BOOK-SMALLEST-EPSILON", "holds": not problem, "repaired": None, "applies": True},
@@ -102,7 +99,7 @@ def result(problem: bool = False, **more: Any) -> dict[str, Any]:
 PAGE = "34-how-much-epsilon"
 
 
-def test_what_goes_wrong_is_told_with_its_setting() -> None:
+def test_what_goes_wrong_is_told_with_its_setting():
     own = result(not_finite=[["a", "loss inf"], ["b", "nan"]])
     more = result(not_finite=[["a", "loss inf"], ["a", "loss NaN"], ["c", "inf"]], longest=130.2)
     failed = result(error="cell 3:\nValueError: no")
@@ -117,7 +114,7 @@ def test_what_goes_wrong_is_told_with_its_setting() -> None:
     assert (row["runs"], row["planned"], row["failed"], row["longest"]) == (3, 4, 1, 130)
 
 
-def test_alarms_are_counted_beside_what_was_to_be_expected() -> None:
+def test_alarms_are_counted_beside_what_was_to_be_expected():
     twin = result()
     twin["records"][0]["control"] = False
     for one, seen, twins in ((result(), 0, 0), (result(True), 1, 0), (twin, 0, 1)):
@@ -128,7 +125,7 @@ def test_alarms_are_counted_beside_what_was_to_be_expected() -> None:
         assert (row["seen"], row["twins_passed"]) == (seen, twins)
 
 
-def test_every_statistical_claim_states_its_false_alarms() -> None:
+def test_every_statistical_claim_states_its_false_alarms():
     ledger = yaml.safe_load((ROOT / "book" / "claims.yml").read_text(encoding="utf-8"))
     stated = yaml.safe_load((ROOT / "book" / "trust" / "alarms.yml").read_text(encoding="utf-8"))
     checked = {entry["id"] for entry in ledger if entry.get("tier") == "statistical"}

@@ -1,7 +1,5 @@
 """The folder of a build: never somebody else's, never two builds', and clean after a kill."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal
@@ -13,75 +11,45 @@ from pathlib import Path
 import pytest
 
 from dpbook.book.cli import main
-from dpbook.book.output import MARKER, claim_folder, sole_build
+from dpbook.book.files import MARKER, claim_folder, sole_build, write_whole
 from dpbook.book.run import build
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def tree(folder: Path) -> dict[str, bytes]:
+def tree(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_what_is_not_ours_is_never_deleted(
-    tiny_book: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.fixture
+def unused(monkeypatch):
     monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
+
+
+def test_what_is_not_ours_is_never_deleted(tiny_book, unused, capsys):
     theirs = tiny_book / "theirs"
-    for name in (
-        "html/important.txt",
-        "html.old/o.txt",
-        "staging/s.txt",
-        "executed/notebooks/a.ipynb",
-    ):
-        (theirs / name).parent.mkdir(parents=True, exist_ok=True)
-        (theirs / name).write_text("mine")
+    for name in ("html/important.txt", "html.old/o.txt", "staging/s.txt", "executed/a.ipynb"):
+        write_whole(theirs / name, "mine")
     before = tree(tiny_book)
     assert main(["build", "--output", str(theirs)], tiny_book) == 2
-    told = capsys.readouterr().err
-    assert (
-        f"{theirs} holds files that no build of this book made (executed, html, html.old, ...)"
-        in told
-    )
+    told = f"{theirs} holds files that no build of this book made (executed, html, html.old, ...)"
+    assert told in capsys.readouterr().err
     assert tree(tiny_book) == before
 
 
-def test_the_working_directory_is_no_folder_for_a_build(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
-    monkeypatch.chdir(tiny_book)
-    before = tree(tiny_book)
-    with pytest.raises(SystemExit, match="2"):
-        main(["build", "--output", ""], tiny_book)
-    assert tree(tiny_book) == before
-
-
-def test_new_empty_and_own_folders_are_taken(tmp_path: Path) -> None:
+def test_new_empty_and_own_folders_are_taken(tmp_path):
     (tmp_path / "empty").mkdir()
     for name in ("new", "deep/er", "empty"):
         out = claim_folder(tmp_path / name)
-        assert (out / MARKER).is_file()
         (out / "html").mkdir()
-        assert claim_folder(out) == out  # ours, however full
+        assert (out / MARKER).is_file() and claim_folder(out) == out  # ours, however full
+    with sole_build(tmp_path, tmp_path / "_build" / "smoke"):
+        pass
+    with sole_build(tmp_path, tmp_path / "_build"):  # the folder above stays usable
+        pass
 
 
-def test_a_build_below_leaves_the_folder_above_usable(
-    tiny_book: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "run_pages", lambda *a, **o: [])
-    monkeypatch.setattr(build, "render", lambda *a, **o: True)
-    for output in (tiny_book / "_build" / "smoke", tiny_book / "_build"):
-        assert main(["build", "--output", str(output)], tiny_book) == 0
-    assert (tiny_book / "_build" / MARKER).is_file()
-
-
-def test_a_place_that_cannot_be_written_is_one_sentence(
-    tiny_book: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "run_pages", lambda *a, **o: pytest.fail("a page was executed"))
+def test_a_place_that_cannot_be_written_is_one_sentence(tiny_book, unused, capsys):
     (tiny_book / "file").write_text("x")
     cases = {
         str(tiny_book / "file"): "file cannot be written to: File exists",
@@ -95,7 +63,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(
     assert (tiny_book / "file").read_text() == "x"
 
 
-def test_one_build_at_a_time(tiny_book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_build_at_a_time(tiny_book, capsys):
     out = claim_folder(tiny_book / "_build")
     with open(out / ".lock", "w") as other:
         other.write("4711\n")
@@ -109,7 +77,7 @@ def test_one_build_at_a_time(tiny_book: Path, capsys: pytest.CaptureFixture[str]
         assert (out / ".lock").read_text() == f"{os.getpid()}\n"
 
 
-def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
+def test_what_a_killed_build_left_is_removed(tmp_path):
     out = claim_folder(tmp_path / "out")
     (out / "staging-killed" / "deep").mkdir(parents=True)
     with sole_build(tmp_path, out):
@@ -134,7 +102,7 @@ def main():
 """
 
 
-def wait_until(condition, seconds: float = 30.0) -> bool:
+def wait_until(condition, seconds=30.0):
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -143,7 +111,7 @@ def wait_until(condition, seconds: float = 30.0) -> bool:
     return True
 
 
-def ended(pid: int) -> bool:
+def ended(pid):
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -154,7 +122,7 @@ def ended(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_child_ends_with_its_parent(tmp_path: Path, number: int) -> None:
+def test_a_child_ends_with_its_parent(tmp_path, number):
     (tmp_path / "sleeper.py").write_text(SLEEPER)
     paths = os.pathsep.join([str(tmp_path), str(ROOT)])
     parent = subprocess.Popen(
@@ -170,9 +138,7 @@ def test_a_child_ends_with_its_parent(tmp_path: Path, number: int) -> None:
     assert wait_until(lambda: ended(child), 10)
 
 
-def test_sigterm_is_cleaned_up_like_ctrl_c(
-    tiny_book: Path, sleeping_build: tuple[subprocess.Popen[str], int]
-) -> None:
+def test_sigterm_is_cleaned_up_like_ctrl_c(tiny_book, sleeping_build):
     process, kernel = sleeping_build
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=30)
@@ -192,8 +158,8 @@ def test_sigterm_is_cleaned_up_like_ctrl_c(
     ],
 )
 def test_a_page_that_hangs_or_dies_is_told_with_its_cell(
-    tiny_book: Path, page_writer, capsys: pytest.CaptureFixture[str], code: str, told: str
-) -> None:
+    tiny_book, page_writer, capsys, code, told
+):
     for path in (tiny_book / "notebooks").glob("*.ipynb"):
         path.unlink()
     page_writer(tiny_book / "notebooks" / "01-one.ipynb", "x = 1", code)

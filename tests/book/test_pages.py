@@ -1,11 +1,8 @@
 """The parameters cell: its grammar, the values it lets through, and what is said to the others."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,12 +31,12 @@ shift = -1.5  # shift of the scores | - | (-inf, inf)
 """
 
 
-def one(line: str) -> Parameter:
+def one(line):
     (parameter,) = parse_parameters(line).values()
     return parameter
 
 
-def allows(parameter: Parameter, value: object) -> bool:
+def allows(parameter, value):
     try:
         parameter.coerce(value)
     except ValueError:
@@ -47,18 +44,16 @@ def allows(parameter: Parameter, value: object) -> bool:
     return True
 
 
-def test_every_kind_of_parameter_is_read() -> None:
+def test_every_kind_of_parameter_is_read():
     parameters = parse_parameters(ALL_KINDS)
-    assert list(parameters) == [
-        "epsilon", "n_items", "epsilons", "edition", "private", "names", "shift",
-    ]  # fmt: skip
+    names = "epsilon n_items epsilons edition private names shift"
+    assert list(parameters) == names.split()
     assert parameters["epsilon"] == Parameter(
         "epsilon", 1.0, "privacy parameter", "nats", "(0, 10]"
     )
     assert parameters["edition"].meaning == "edition of the survey # 1"
-    assert [p.kind for p in parameters.values()] == [
-        "float", "int", "list of float", "str", "bool", "list of str", "float",
-    ]  # fmt: skip
+    kinds = ["float", "int", "list of float", "str", "bool", "list of str", "float"]
+    assert [p.kind for p in parameters.values()] == kinds
 
 
 @pytest.mark.parametrize(
@@ -82,7 +77,7 @@ def test_every_kind_of_parameter_is_read() -> None:
         ("a = 1  # x | - | [0, 1]\na = 1  # x | - | [0, 1]", "assigned twice"),
     ],
 )
-def test_malformed_cells_are_refused(cell: str, complaint: str) -> None:
+def test_malformed_cells_are_refused(cell, complaint):
     with pytest.raises(PageError) as caught:
         parse_parameters(cell)
     assert complaint in str(caught.value)
@@ -95,9 +90,7 @@ def test_malformed_cells_are_refused(cell: str, complaint: str) -> None:
     left=st.sampled_from("(["),
     right=st.sampled_from(")]"),
 )
-def test_intervals_mean_what_they_say(
-    low: int, width: int, value: float, left: str, right: str
-) -> None:
+def test_intervals_mean_what_they_say(low, width, value, left, right):
     high = low + width
     parameter = Parameter("x", 0.0, "x", "-", f"{left}{low}, {high}{right}")
     expected = (low < value or (left == "[" and value == low)) and (
@@ -108,19 +101,12 @@ def test_intervals_mean_what_they_say(
 
 
 @given(value=st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans())
-def test_text_on_the_command_line_means_the_same_as_in_python(value: float) -> None:
+def test_text_on_the_command_line_means_the_same_as_in_python(value):
     allowed = "{True, False}" if isinstance(value, bool) else "(-inf, inf)"
     parameter = Parameter("x", value, "x", "-", allowed)
     read = parameter.parse(repr(value))
     assert type(read) is type(value) and read == value
     assert parameter.coerce(read) == value
-
-
-@given(st.text())
-def test_any_text_is_read_without_a_crash(text: str) -> None:
-    for default in (1.0, 1, True, [1.0], ["a"]):
-        Parameter("x", default, "x", "-", "(0, 1]").parse(text)
-    assert isinstance(Parameter("x", "a", "x", "-", '{"a"}').parse(text), str | list | dict)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +123,7 @@ def test_any_text_is_read_without_a_crash(text: str) -> None:
         ("shift", "-2", -2.0),
     ],
 )
-def test_values_from_the_command_line(name: str, text: str, value: object) -> None:
+def test_values_from_the_command_line(name, text, value):
     parameter = parse_parameters(ALL_KINDS)[name]
     read = parameter.coerce(parameter.parse(text))
     assert read == value and type(read) is type(value)
@@ -168,8 +154,8 @@ def test_values_from_the_command_line(name: str, text: str, value: object) -> No
     ],
 )
 def test_refusals_name_page_parameter_value_and_what_is_allowed(
-    tmp_path: Path, page_writer: Callable[..., Path], name: str, value: object, complaint: str
-) -> None:
+    tmp_path, page_writer, name, value, complaint
+):
     page_writer(tmp_path / "notebooks" / "03-x.ipynb", parameters=ALL_KINDS)
     (page,) = find_pages(tmp_path)
     with pytest.raises(ParameterError) as caught:
@@ -178,42 +164,18 @@ def test_refusals_name_page_parameter_value_and_what_is_allowed(
     assert complaint in str(caught.value)
 
 
-def test_effective_parameters_are_the_defaults_with_the_given_values_on_top(
-    tiny_book: Path,
-) -> None:
+def test_a_page_has_its_defaults_and_one_parameters_cell(tiny_book):
     page = find_pages(tiny_book)[0]
     assert validate(page, {}) == {"epsilon": 1.0, "n_items": 4}
     effective = validate(page, {"epsilon": 2})
-    assert effective == {"epsilon": 2.0, "n_items": 4}
-    assert type(effective["epsilon"]) is float
-    assert page.title == "One"
-    assert page.code_cells[1:] == ["print(epsilon)"]
-
-
-def test_a_page_needs_exactly_one_parameters_cell(
-    tmp_path: Path, page_writer: Callable[..., Path]
-) -> None:
-    path = page_writer(tmp_path / "notebooks" / "03-x.ipynb", "y = 1")
+    assert effective == {"epsilon": 2.0, "n_items": 4} and type(effective["epsilon"]) is float
+    assert page.title == "One" and page.code_cells[1:] == ["print(epsilon)"]
+    path = tiny_book / "notebooks" / "01-one.ipynb"
     path.write_text(path.read_text().replace('["parameters"]', "[]"))
-    with pytest.raises(PageError, match="page 03-x: 0 cells are tagged 'parameters'"):
-        find_pages(tmp_path)
-    path.write_text("not json")
-    with pytest.raises(PageError, match="page 03-x: not a readable notebook"):
-        find_pages(tmp_path)
-
-
-def test_profiles(tiny_book: Path) -> None:
+    with pytest.raises(PageError, match="page 01-one: 0 cells are tagged 'parameters'"):
+        find_pages(tiny_book)
     assert load_profile(tiny_book, "default") == {}
     assert load_profile(tiny_book, "smoke") == {"01-one": {"n_items": 3}}
-    with pytest.raises(PageError, match=r"no profile 'big'; .* has default, smoke"):
-        load_profile(tiny_book, "big")
-    profiles = tiny_book / "notebooks" / "profiles.yml"
-    profiles.write_text("smoke:\n  01-one: 3\n")
-    with pytest.raises(PageError, match="mapping of parameter to value"):
-        load_profile(tiny_book, "smoke")
-    profiles.unlink()
-    with pytest.raises(PageError, match=r"profiles\.yml cannot be read"):
-        load_profile(tiny_book, "default")
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -229,7 +191,7 @@ PRINTED = {
 }
 
 
-def test_the_paper_profile_is_as_large_as_the_papers() -> None:
+def test_the_paper_profile_is_as_large_as_the_papers():
     """And no size of it is below that of the pages, or a small part of what a page allows."""
     paper, pages = load_profile(ROOT, "paper"), {page.name: page for page in find_pages(ROOT)}
     published = (ROOT / "dpbook" / "data" / "ccw25_reference.csv").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from tests.book.browsing import BROWSER, check_pages, chromium, needs_browser
 
 pypdf = pytest.importorskip("pypdf", reason="pypdf is not installed: make pdf")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpbook.book.about import FILE
+from dpbook.book.files import ABOUT
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim, load_ledger
 from dpbook.book.pages import ParameterError, refuse_out_of_range
 from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, minutes
@@ -124,7 +124,7 @@ def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path):
     (out / "_sources/notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
     (source / "book/claims.yml").write_text("[]  # ours")
     (source / "_build").mkdir()
-    (source / "_build" / FILE).touch()  # a build of the whole book
+    (source / "_build" / ABOUT).touch()  # a build of the whole book
     builder = SimpleNamespace(format="html")
     app = SimpleNamespace(builder=builder, outdir=str(out), srcdir=str(source))
     downloads.serve(app, None)
@@ -141,7 +141,7 @@ def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path):
     again = (out / "downloads/notebooks.zip").read_bytes()
     downloads.serve(app, None)
     assert (out / "downloads/notebooks.zip").read_bytes() == again  # no dates inside
-    (source / "_build" / FILE).unlink()
+    (source / "_build" / ABOUT).unlink()
     (out / "downloads/notebooks.zip").unlink()
     downloads.serve(app, None)
     assert not (out / "downloads/notebooks.zip").exists()

@@ -3,33 +3,29 @@
 Starting a kernel costs a second, so what can be tested without one is: `stub_kernels` stands in.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
 import signal
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from dpbook.book.cli import main
-from dpbook.book.output import write_whole
-from dpbook.book.pages import find_pages, read_page
+from dpbook.book.files import write_whole
+from dpbook.book.pages import find_pages
 from dpbook.book.run import build, runner
 from dpbook.book.run.editions import place
-from dpbook.book.run.keys import environment, environment_of, page_key
-from dpbook.book.run.runner import Job, run_pages
+from dpbook.book.run.keys import environment, environment_of, page_keys
+from dpbook.book.run.runner import Job
 
 
 @pytest.fixture
-def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def rendered(monkeypatch):
     """Replace the rendering of the HTML; gives the list of output folders rendered."""
     calls: list[Path] = []
 
-    def render(root: Path, out: Path, edition: str = "teacher") -> bool:
+    def render(root, out, edition="teacher"):
         calls.append(place(out, edition))
         write_whole(calls[-1] / "html" / "index.html", f"build {len(calls)}")
         return True
@@ -38,33 +34,35 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return calls
 
 
-def test_editions_share_what_ran_and_keep_their_html_apart(tiny_book, stub_kernels, rendered):
+def test_the_html_is_rendered_for_each_edition_and_when_pages_leave(
+    tiny_book, stub_kernels, rendered, monkeypatch, capsys
+):
     assert executed_by(tiny_book, stub_kernels, "--profile", "smoke")
     for edition in ("student", "teacher", "student"):
-        ran = executed_by(tiny_book, stub_kernels, "--profile", "smoke", "--edition", edition)
-        assert not ran
+        words = ["--profile", "smoke", "--edition", edition]
+        assert not executed_by(tiny_book, stub_kernels, *words)
     out = tiny_book / "_build"
     assert rendered == [out, out / "student"]  # each once
     assert (out / "html/index.html").read_text() == "build 1"
-
-
-def test_an_unknown_edition_is_refused_before_anything_runs(tiny_book, stub_kernels, capsys):
     assert main(["build", "--edition", "pupil"], tiny_book) == 2
     assert "no edition 'pupil'; allowed is teacher or student" in capsys.readouterr().err
-    assert not stub_kernels
+    (tiny_book / "notebooks/02-two.ipynb").unlink()
+    assert main(["build"], tiny_book) == 0 and len(rendered) == 3
+    monkeypatch.setattr(build, "collect", lambda out, root: ["A-1 (01-one): no record"])
+    assert main(["build", "-p", "epsilon", "2"], tiny_book) == 1
+    assert "A-1 (01-one): no record" in capsys.readouterr().err
+    assert (out / "html/index.html").read_text() == "build 3"
 
 
-def executed_by(root: Path, executed: list[str], *arguments: str) -> list[str]:
+def executed_by(root, executed, *arguments):
     """Names of the pages that one successful ``dpbook build`` executes."""
     executed.clear()
     assert main(["build", *arguments], root) == 0
     return sorted(executed)
 
 
-def test_only_what_changed_is_executed_again(
-    tiny_book: Path, stub_kernels: list[str], rendered: list[Path]
-) -> None:
-    def pages(*arguments: str) -> list[str]:
+def test_only_what_changed_is_executed_again(tiny_book, stub_kernels, rendered):
+    def pages(*arguments):
         return executed_by(tiny_book, stub_kernels, *arguments)
 
     both = ["01-one", "02-two"]
@@ -92,8 +90,8 @@ def test_only_what_changed_is_executed_again(
 
 
 def test_a_page_depends_on_the_modules_that_its_imports_reach(
-    tiny_book: Path, stub_kernels: list[str], rendered: list[Path], page_writer: Callable[..., Path]
-) -> None:
+    tiny_book, stub_kernels, rendered, page_writer
+):
     files = {
         "__init__.py": '"""Doc."""\nfrom dpbook.rankers.counts import add\n__all__ = ["add"]\n',
         "counts.py": "from dpbook import ranking\ndef add(): ...\n",
@@ -106,7 +104,7 @@ def test_a_page_depends_on_the_modules_that_its_imports_reach(
     page_writer(tiny_book / "notebooks/01-one.ipynb", "%matplotlib inline\nimport dpbook.pages.one")
     page_writer(tiny_book / "notebooks/02-two.ipynb", "from dpbook.rankers.other import other")
 
-    def after(change: str) -> list[str]:
+    def after(change):
         path = tiny_book / change
         text = path.read_text() if path.is_file() else ""
         path.write_text(text + "\n# another\n")
@@ -125,11 +123,11 @@ def test_a_page_depends_on_the_modules_that_its_imports_reach(
     assert executed_by(tiny_book, stub_kernels) == ["01-one"], "now it holds more than imports"
 
 
-def test_what_the_ledger_asks_of_a_page_is_part_of_its_key(tiny_book: Path) -> None:
+def test_what_the_ledger_asks_of_a_page_is_part_of_its_key(tiny_book):
     page, other = find_pages(tiny_book)
 
-    def keys() -> tuple[str, str]:
-        return tuple(page_key(p, {}, tiny_book) for p in (page, other))  # type: ignore[return-value]
+    def keys():
+        return tuple(page_keys(p, [{}], tiny_book) for p in (page, other))  # type: ignore[return-value]
 
     ledger = tiny_book / "book" / "claims.yml"
     ledger.write_text("- {id: A, notebook: 01-one, verdict: holds, says: x}")
@@ -141,44 +139,14 @@ def test_what_the_ledger_asks_of_a_page_is_part_of_its_key(tiny_book: Path) -> N
     assert keys()[1] == before[1]
 
 
-def test_a_page_that_left_the_book_is_rendered_away(
-    tiny_book: Path, stub_kernels: list[str], rendered: list[Path]
-) -> None:
-    assert main(["build"], tiny_book) == 0
-    (tiny_book / "notebooks/02-two.ipynb").unlink()
-    assert main(["build"], tiny_book) == 0
-    assert len(rendered) == 2
-
-
-def test_a_claim_not_as_recorded_fails_the_build_and_keeps_the_book(
-    tiny_book: Path,
-    stub_kernels: list[str],
-    rendered: list[Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["build"], tiny_book) == 0
-    monkeypatch.setattr(build, "collect", lambda out, root: ["A-1 (01-one): no record"])
-    assert main(["build", "-p", "epsilon", "2"], tiny_book) == 1
-    assert "A-1 (01-one): no record" in capsys.readouterr().err
-    assert (tiny_book / "_build/html/index.html").read_text() == "build 1"
-
-
-@pytest.fixture
-def keep_directory(monkeypatch: pytest.MonkeyPatch, tiny_book: Path) -> Path:
-    """A working directory whose change by a run would be noticed."""
-    monkeypatch.chdir(tiny_book)
-    return tiny_book
-
-
 def test_a_failing_page_is_explained_and_nothing_else_is_lost(
-    tiny_book: Path,
-    keep_directory: Path,
-    rendered: list[Path],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    tiny_book, monkeypatch, rendered, capsys
+):
     """With real kernels: the second page divides by zero when there are five items."""
+    monkeypatch.chdir(tiny_book)
+    (tiny_book / "requirements.txt").write_text("numpy==0\n")
     assert main(["build"], tiny_book) == 0
+    assert environment_of(tiny_book / "_build") == environment(tiny_book), "it says where it ran"
     folder = tiny_book / "_build/executed/notebooks"
     before = (folder / "02-two.ipynb").read_text()
     capsys.readouterr()
@@ -208,8 +176,8 @@ def test_a_failing_page_is_explained_and_nothing_else_is_lost(
 
 
 def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
-    tiny_book: Path, sleeping_build: tuple[subprocess.Popen[str], int]
-) -> None:
+    tiny_book, sleeping_build
+):
     process, kernel = sleeping_build
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
@@ -221,11 +189,7 @@ def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
     assert not list((tiny_book / "_build").rglob("*.ipynb"))
 
 
-def test_no_jobs_start_nothing(tiny_book: Path) -> None:
-    assert run_pages([], root=tiny_book, workers=2, timeout=9) == []
-
-
-def test_the_rerun_command_reads_back(tmp_path: Path, page_writer: Callable[..., Path]) -> None:
+def test_the_rerun_command_reads_back(tmp_path, page_writer):
     parameters = (
         'edition = "a b"  # edition | - | {"a b", "1998", "[x]"}\n'
         "levels = [1.0]  # levels | nats | each in (0, 9]\n"
@@ -242,26 +206,11 @@ def test_the_rerun_command_reads_back(tmp_path: Path, page_writer: Callable[...,
     assert build.rerun_command(unchanged) == "dpbook run 01-one"
 
 
-def test_the_longest_cell_is_counted_in_what_its_kernel_computed(
-    tiny_book: Path, page_writer: Callable[..., Path]
-) -> None:
-    busy = "import time\nstart = time.process_time()\nwhile time.process_time() < start + 1: pass"
-    codes = {"01-one": busy, "02-two": "import time\ntime.sleep(2)"}
-    (tiny_book / "requirements.txt").write_text("numpy==0\n")
-    pages = [read_page(page_writer(tiny_book / f"notebooks/{k}.ipynb", codes[k])) for k in codes]
-    jobs = [Job(page, {}, "k", tiny_book / f"out/executed/{page.name}.ipynb") for page in pages]
-    computed, waited = run_pages(jobs, root=tiny_book, workers=2, timeout=60)
-    assert (computed.error, waited.error) == (None, None)
-    assert environment_of(tiny_book / "out") == environment(tiny_book), "it says where it ran"
-    assert 0.9 < computed.longest < 2
-    assert waited.longest < 0.9 and waited.seconds > 2
-
-
-def test_what_is_printed_is_one_piece_wherever_the_kernel_cut_it() -> None:
-    def printed(text: str, name: str = "stdout") -> dict[str, object]:
+def test_what_is_printed_is_one_piece_wherever_the_kernel_cut_it():
+    def printed(text, name="stdout"):
         return {"output_type": "stream", "name": name, "text": text}
 
     picture = {"output_type": "display_data", "data": {}, "metadata": {}}
     cut = [printed("a\n"), printed("b\n"), picture, printed("c"), printed("d", "stderr")]
     whole = [printed("a\nb\n"), picture, printed("c"), printed("d", "stderr")]
-    assert runner._joined(cut) == runner._joined(whole) == whole
+    assert runner.joined(cut) == runner.joined(whole) == whole

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from sphinx.util.inventory import InventoryFile
 
-from dpbook.book.about import FILE, note
+from dpbook.book.files import ABOUT, note
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.ledger.claims import FIVE
 from dpbook.book.run import errata, render
@@ -450,7 +450,7 @@ def test_what_has_not_run_fails_the_build_unless_it_is_partial(project, name):
     status, log = build(project)
     assert status != 0
     assert "execute" in log
-    (project / "_build" / FILE).unlink()  # not a build of the whole book
+    (project / "_build" / ABOUT).unlink()  # not a build of the whole book
     status, log = build(project)
     assert "no claims.json" not in log and "reproducer" not in log
     if name == "claims.json":

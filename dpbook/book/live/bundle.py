@@ -24,9 +24,8 @@ from typing import Any
 
 import pooch  # type: ignore[import-untyped]
 
-from dpbook.book.about import git, sha256_of
+from dpbook.book.files import git, plain_entry, sha256_of, sole_build, write_whole
 from dpbook.book.ledger.claims import entries_of, raw_entries
-from dpbook.book.output import plain_entry, sole_build, write_whole
 from dpbook.book.pages import Page, PageError, find_pages
 from dpbook.book.run.editions import EDITIONS, page_of, place
 from dpbook.book.run.keys import refuse_stale

@@ -13,9 +13,11 @@ Everything of one build lies under one output directory::
 
 from __future__ import annotations
 
-import contextlib
+import datetime
 import hashlib
 import json
+import os
+import platform
 import re
 import shlex
 import shutil
@@ -25,9 +27,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.about import note
+from dpbook.book.files import about, note, read_json, sha256_of, sole_build, write_whole
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.output import read_json, sole_build, write_whole
 from dpbook.book.pages import (
     Page,
     PageError,
@@ -39,13 +40,22 @@ from dpbook.book.pages import (
     validate,
 )
 from dpbook.book.run import errata, numbers
-from dpbook.book.run.collect import collect
+from dpbook.book.run.collect import collect, ledger_problems
+from dpbook.book.run.compare import load
 from dpbook.book.run.editions import EDITIONS, place
-from dpbook.book.run.keys import html_key, page_key, stamp_of
+from dpbook.book.run.keys import (
+    environment_of,
+    html_key,
+    page_keys,
+    refuse_stale,
+    stamp_of,
+    stored_key,
+)
 from dpbook.book.run.render import render, render_page
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
 TIMES = "seconds.json"
+CERTIFICATE = "certificate.json"
 
 
 def plan(
@@ -82,7 +92,7 @@ def plan(
 def _job(page: Page, given: Mapping[str, Any], root: Path, out: Path) -> Job:
     parameters = validate(page, given)
     try:
-        key = page_key(page, parameters, root)
+        (key,) = page_keys(page, [parameters], root)
     except PageError as error:
         raise PageError(f"page {page.name}: {error}") from None
     return Job(page, parameters, key, out / "executed" / "notebooks" / f"{page.name}.ipynb")
@@ -127,8 +137,9 @@ def execute_stale(
     """Execute what is stale; those that failed."""
     stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
     # The longest first, so that no core waits at the end for one page; new pages before all.
-    took = _times(out / TIMES)
-    stale.sort(key=lambda job: -took.get(job.page.name, float("inf")))
+    took = read_json(out / TIMES)
+    took = took if isinstance(took, dict) else {}
+    stale.sort(key=lambda job: -float(took.get(job.page.name, "inf")))
     print(f"{len(jobs)} pages: {len(stale)} to execute, {len(jobs) - len(stale)} up to date")
     start = time.perf_counter()
     outcomes = run_pages(stale, root=root, workers=workers, timeout=timeout)
@@ -142,13 +153,6 @@ def execute_stale(
     if failed:
         print(f"\nfailed: {', '.join(one.job.page.name for one in failed)}", file=sys.stderr)
     return failed
-
-
-def _times(path: Path) -> dict[str, float]:
-    """Seconds that pages took when they last ran; none if the file is missing or torn."""
-    with contextlib.suppress(ValueError, AttributeError, TypeError):
-        return {name: float(seconds) for name, seconds in read_json(path).items()}
-    return {}
 
 
 def _tell(outcome: Outcome) -> None:
@@ -168,18 +172,17 @@ def rerun_command(job: Job) -> str:
 
 def _bring_html_up_to_date(root: Path, out: Path, edition: str) -> bool:
     here = place(out, edition)
-    key_file, index = here / "html.key", here / "html" / "index.html"
-    key = html_key(root, out, edition)
-    if index.is_file() and key_file.is_file() and key_file.read_text() == key:
+    index, key = here / "html" / "index.html", html_key(root, out, edition)
+    if not index.is_file() or stored_key(here) != key:
+        start = time.perf_counter()
+        print("rendering the HTML ...", flush=True)
+        (here / "html.key").unlink(missing_ok=True)
+        if not render(root, out, edition):
+            return False
+        write_whole(here / "html.key", key)
+        print(f"rendered in {time.perf_counter() - start:.1f} s\nThe book: {index}")
+    else:
         print(f"HTML is up to date\nThe book: {index}")
-        return True
-    start = time.perf_counter()
-    print("rendering the HTML ...", flush=True)
-    key_file.unlink(missing_ok=True)
-    if not render(root, out, edition):
-        return False
-    write_whole(key_file, key)
-    print(f"rendered in {time.perf_counter() - start:.1f} s\nThe book: {index}")
     return True
 
 
@@ -228,3 +231,39 @@ def folder_name(given: Mapping[str, Any]) -> str:
     if re.fullmatch(r"[\w.,=+-]{1,80}", told):
         return told
     return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def write_certificate(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:
+    """Certify a build, beside it: what ran, where, when, and how every claim came out.
+
+    A `PageError` if there is no book in `out`, one of other sources than those in `root`, or one
+    whose pages do not say where they ran.
+    """
+    claims, path = out / "claims.json", out / CERTIFICATE
+    if not claims.is_file() or stored_key(out) is None:
+        raise PageError(f"there is no book in {out} to certify: `make book` builds one")
+    refuse_stale(root, out)
+    records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
+    environment = environment_of(out)
+    machine = {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()}
+    says = {
+        "book": about(root, out),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "machine": machine | {"python": environment.pop("python")},
+        "environment": environment,
+        "pins_sha256": sha256_of(root / "requirements.txt"),
+        "claims_sha256": sha256_of(claims),
+        "contradictions": sorted(ledger_problems(ledger, records, None)),
+        "claims": {
+            record["id"]: {
+                "verdict": record["verdict"],
+                "tier": record["tier"],
+                "printed": record["holds"] if record["applies"] else None,
+                "repaired": record["repaired"],
+                "twins_caught": record["control"],
+            }
+            for record in records
+        },
+    }
+    write_whole(path, json.dumps(says, indent=1, ensure_ascii=False) + "\n")
+    return path, says

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpbook.book.files import write_whole
 from dpbook.book.ledger import strength
 from dpbook.book.ledger.check import (
     CERTIFICATE_MIME,
@@ -20,7 +21,6 @@ from dpbook.book.ledger.check import (
 )
 from dpbook.book.ledger.claims import Claim, load_ledger
 from dpbook.book.ledger.texts import charges, unbound_numbers
-from dpbook.book.output import write_whole
 from dpbook.book.pages import named_parameters, outputs, read_notebook
 
 #: Checks certificates again; it imports nothing of ours.

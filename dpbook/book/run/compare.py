@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from dpbook.book.about import git
+from dpbook.book.files import git
 from dpbook.book.pages import PageError
 from dpbook.book.run import numbers
 
@@ -32,6 +32,9 @@ class Claimed(NamedTuple):
     numbers: dict[str, Any]
 
 
+Claims = Mapping[str, Claimed]
+
+
 class Change(NamedTuple):
     """One thing that moved: the claim, a member of `KINDS`, and from what to what."""
 
@@ -43,7 +46,7 @@ class Change(NamedTuple):
         return f"{self.claim}: {self.kind}: {self.words}".removesuffix(": ")
 
 
-def changes(before: Mapping[str, Claimed], after: Mapping[str, Claimed]) -> list[Change]:
+def changes(before: Claims, after: Claims) -> list[Change]:
     """All that moved from one set of claims to another, by claim."""
     found = [Change(name, "gone", before[name].verdict) for name in before.keys() - after.keys()]
     found += [Change(name, "new", after[name].verdict) for name in after.keys() - before.keys()]
@@ -129,9 +132,7 @@ def load(path: Path) -> list[dict[str, Any]]:
     return list(records)
 
 
-def summary(
-    before: Mapping[str, Claimed], after: Mapping[str, Claimed], found: Sequence[Change]
-) -> str:
+def summary(before: Claims, after: Claims, found: Sequence[Change]) -> str:
     """How many claims are in both, and in how many of these nothing moved."""
     both = before.keys() & after.keys()
     same = len(both - {change.claim for change in found})

@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.pages import Page, outputs
-from dpbook.book.run.keys import page_key
+from dpbook.book.run.keys import page_keys
 
 if TYPE_CHECKING:
     from dpbook.book.run.runner import Job
@@ -47,7 +47,7 @@ def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
         new_code_cell(source, id=name) for name, source in zip(ids, sources.values(), strict=True)
     ]
     page = Page(NAME, "Errata", {}, new_notebook(cells=cells))
-    key = page_key(page, {}, root, sources=codes.values())
+    (key,) = page_keys(page, [{}], root, sources=codes.values())
     return Job(page, {}, key, executed_copy(out), complaint)
 
 

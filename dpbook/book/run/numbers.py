@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from dpbook.book.files import write_whole
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.ledger.claims import raw_entries
-from dpbook.book.output import write_whole
 from dpbook.book.pages import PageError, find_pages, outputs, read_notebook, validate
 from dpbook.book.run import errata
 
@@ -128,18 +128,19 @@ def load(root: Path) -> list[Lines]:
 def parse(texts: Mapping[str, str]) -> list[Lines]:
     """The same from the text of each page's file."""
     kept: list[Lines] = [{}, {}]
-    for page, text in texts.items():
-        for name, *values in (line.split("\t") for line in text.splitlines()):
-            if page != Path(REASONS).stem:
-                for side, value in zip(kept, (values * 2)[:2], strict=True):
-                    try:
-                        found = json.loads(value)
-                    except ValueError:
-                        raise PageError(
-                            f"{FOLDER}/{page}.tsv: {name}: {value!r} is no value"
-                        ) from None
-                    if found is not None:
-                        side[page, name] = found
+    rows = [(page, line) for page, text in texts.items() for line in text.splitlines()]
+    for page, line in rows:
+        if page == Path(REASONS).stem:
+            continue
+        name, *values = line.split("\t")
+        for side, text in zip(kept, (values * 2)[:2], strict=True):
+            try:
+                value = json.loads(text)
+            except ValueError:
+                why = f"{FOLDER}/{page}.tsv: {name}: {text!r} is no value"
+                raise PageError(why) from None
+            if value is not None:
+                side[page, name] = value
     return kept
 
 
@@ -193,18 +194,18 @@ def _of_page(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _tested(record: Record) -> list[Any]:
     """A hash of how a claim was tested; how it came out; what the statements measured; a print of
     what the twins did, and of the settings."""
-    statements = [entry for entry in record["measured"] if entry["subject"] != "twin"]
-    parts = [entry["parts"] for entry in record["measured"]]
-    how = [
-        [[part.get(k) for k in ("what", "sign", "slack", "entries", "error")] for part in one]
-        for one in parts[:1]
+    measured = record["measured"]
+    parts = [entry["parts"] for entry in measured]
+    what = ("what", "sign", "slack", "entries", "error")
+    tests = [
+        [[[part.get(k) for k in what] for part in one] for one in parts[:1]],
+        [record.get(k) for k in ("applies", "holds", "repaired", "control", "certificate")],
+        [[part["passes"] for part in one] for one in parts],
+        [[entry["subject"], entry["name"]] for entry in measured],
+        record.get("score"),
+        sorted(record.get("tried", {})),
     ]
-    outcomes = [record.get(k) for k in ("applies", "holds", "repaired", "control", "certificate")]
-    passes = [[part["passes"] for part in one] for one in parts]
-    names = [[entry["subject"], entry["name"]] for entry in record["measured"]]
-    score = record.get("score")
-    tests = [how, outcomes, passes, names, score, sorted(record.get("tried", {}))]
-    values = [short(part["value"]) for entry in statements for part in entry["parts"]]
+    values = [short(p["value"]) for e in measured if e["subject"] != "twin" for p in e["parts"]]
     rest = [[p[k] for one in parts for p in one for k in ("value", "limit")], record.get("tried")]
     return [_hash(json.dumps(tests)), values, _print(json.dumps(rest), compressed=True)[1:]]
 
@@ -312,45 +313,40 @@ def difference(old: Any, new: Any, welch: bool = False) -> str:
 
     With `welch` simulated means, triples of mean, standard error and runs, may differ by chance.
     """
-    pairs = dict(_leaves(old)), dict(_leaves(new))
+    means = _means(old) if welch else set()
+    sides = [dict(_leaves(value, means)) for value in (old, new)]
     moved = []
-    means = _means(old) if welch else {}
-    for at in pairs[0] | pairs[1]:
-        x, y = (side.get(at) for side in pairs)
+    for at in sides[0] | sides[1]:
+        x, y = (side.get(at) for side in sides)
         room = 0.0
-        if at in means:
-            if at[-1] != 0:
-                continue
-            room = _room(means[at], _means(new).get(at), len(means) // 3)
+        if x and at in means and isinstance(y, list) and len(y) == 3:
+            room, x, y = _room(x, y, len(means)), x[0], y[0]
         if not close(x, y, room):
             place = "".join(f"[{step}]" for step in at)
             moved.append(f"{place}: {x!r} -> {y!r}"[:300])
     return "; ".join(moved)
 
 
-def _means(value: Any) -> dict[tuple[int, ...], list[Any]]:
-    """The triples of a line, under the place of each of their three numbers."""
+def _means(value: Any) -> set[tuple[int, ...]]:
+    """The places of the triples of a line."""
     rows = value[1] if isinstance(value, list) and len(value) == 2 else None
-    triples = {(1, i): row for i, row in enumerate(rows)} if isinstance(rows, list) else {(): value}
-    found = {at: row for at, row in triples.items() if isinstance(row, list) and len(row) == 3}
-    return {(*at, k): row for at, row in found.items() for k in range(3)}
+    rows = {(1, i): row for i, row in enumerate(rows)} if isinstance(rows, list) else {(): value}
+    return {at for at, row in rows.items() if isinstance(row, list) and len(row) == 3}
 
 
-def _room(old: Sequence[Any], new: Sequence[Any] | None, count: int) -> float:
+def _room(old: Sequence[Any], new: Sequence[Any], count: int) -> float:
     """How far two means may lie apart by chance, one of so many."""
     from scipy.stats import t  # a second, for other parameters than the kept ones
 
-    if new is None:
-        return 0.0
     quantile = float(t.isf(FALSE_ALARM / (2 * count), min(old[2], new[2]) - 1))
     return quantile * math.hypot(old[1], new[1])
 
 
-def _leaves(value: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """What is no list, each with its place."""
-    if isinstance(value, list):
+def _leaves(value: Any, means: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """What is no list, or one of the `means`, each with its place."""
+    if isinstance(value, list) and at not in means:
         for number, item in enumerate(value):
-            yield from _leaves(item, (*at, number))
+            yield from _leaves(item, means, (*at, number))
     else:
         yield at, value
 

@@ -24,15 +24,14 @@ from typing import Any
 
 import yaml
 
-from dpbook.book.about import FILE
-from dpbook.book.output import OLD, STAGING, claim_folder, write_whole
+from dpbook.book.files import ABOUT, OLD, STAGING, claim_folder, write_whole
 from dpbook.book.run import errata
 from dpbook.book.run.editions import EDITIONS, VARIABLE, notebook_of, place, toc_of
 from dpbook.book.run.runner import plain, python_path
 
 #: What the book is made from besides its notebooks, and what a build or a tool found.
 _SOURCES = ("_config.yml", "CITATION.cff", "book")
-_FOUND = ("claims.json", FILE, "certificates", f"executed/{errata.NAME}.ipynb")
+_FOUND = ("claims.json", ABOUT, "certificates", f"executed/{errata.NAME}.ipynb")
 _RESULTS = ("bench.json", "live.json")
 _POINTER = "sources"
 _TELLING = re.compile(r"WARNING|ERROR|CRITICAL")

@@ -30,7 +30,7 @@ from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from dpbook.book.pages import Page, outputs
 from dpbook.book.run.keys import environment
 
@@ -70,7 +70,7 @@ class Outcome:
     job: Job
     seconds: float
     error: str | None = None
-    longest: float = 0.0  # processor seconds, which other work on the machine does not stretch
+    longest: float = 0.0
 
 
 class _Manager(AsyncKernelManager):
@@ -79,26 +79,12 @@ class _Manager(AsyncKernelManager):
     # papermill(cwd=...) would change the directory of all threads
     surroundings: ClassVar[dict[str, Any]] = {}
     started: ClassVar[WeakSet[AsyncKernelManager]] = WeakSet()
-    mine: ClassVar[threading.local] = threading.local()  # the one that this thread started
 
     async def _async_start_kernel(self, **options: Any) -> None:
         self.started.add(self)
-        self.mine.manager = self
         await super()._async_start_kernel(**options, **self.surroundings)
 
     start_kernel = _async_start_kernel
-
-    @classmethod
-    def clock(cls) -> float:
-        """Seconds that this thread's kernel has computed; of the clock where no /proc tells."""
-        if not Path("/proc/self/stat").is_file():
-            return time.perf_counter()
-        try:
-            told = Path(f"/proc/{cls.mine.manager.provisioner.process.pid}/stat").read_text()
-        except (OSError, AttributeError):  # it is not there yet, or no more
-            return 0.0
-        user, system = told.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     @classmethod
     def end_all(cls) -> None:
@@ -112,11 +98,7 @@ class _Manager(AsyncKernelManager):
 
 
 def execute(
-    job: Job,
-    timeout: float,
-    stopped: threading.Event,
-    progress: tqdm[Any],
-    surroundings: Mapping[str, str],
+    job: Job, timeout: float, stopped: threading.Event, progress: tqdm[Any], here: dict[str, str]
 ) -> Outcome:
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
@@ -125,7 +107,7 @@ def execute(
 
     def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
         nonlocal place, begun
-        begun = _Manager.clock()
+        begun = time.perf_counter()
         if stopped.is_set():  # while the kernel was starting
             raise InterruptedError
         number = numbers.get(cell.id, cell_index)
@@ -133,7 +115,7 @@ def execute(
 
     def end(**_: Any) -> None:
         nonlocal longest
-        longest = max(longest, _Manager.clock() - begun)
+        longest = max(longest, time.perf_counter() - begun)
         progress.update()
 
     try:
@@ -166,7 +148,7 @@ def execute(
         error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
     if not error:
-        stamp = {"key": job.key, "parameters": job.parameters, "environment": surroundings}
+        stamp = {"key": job.key, "parameters": job.parameters, "environment": here}
         notebook.metadata["dpbook"] = stamp
         write_whole(job.target, nbformat.writes(notebook))
     return Outcome(job, seconds, error, longest)
@@ -180,24 +162,23 @@ def _tidy(notebook: nbformat.NotebookNode) -> None:
             data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", data["text/plain"])
     for cell in notebook.cells:
         if "outputs" in cell:
-            cell["outputs"] = _joined(cell["outputs"])
+            cell.outputs = joined(cell.outputs)
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.id = "injected-parameters"
         empty = () if cell.metadata.get("tags") else ("tags",)  # papermill adds the empty list
         for entry in ("papermill", "execution", *empty):
             cell.metadata.pop(entry, None)
-        if "injected-parameters" in cell.metadata.get("tags", []):
-            cell["id"] = "injected-parameters"
 
 
-def _joined(found: list[Any]) -> list[Any]:
+def joined(pieces: list[Any]) -> list[Any]:
     """Outputs with what is printed in one piece: where a kernel cuts it is a matter of time."""
-    kept: list[Any] = []
-    for one in found:
-        before = kept[-1] if kept else {}
-        if one["output_type"] == "stream" and before.get("name") == one["name"]:
-            before["text"] += one["text"]
+    whole: list[Any] = []
+    for one in pieces:
+        if whole and one["output_type"] == "stream" and whole[-1].get("name") == one["name"]:
+            whole[-1]["text"] += one["text"]
         else:
-            kept.append(one)
-    return kept
+            whole.append(one)
+    return whole
 
 
 def plain(text: str) -> str:

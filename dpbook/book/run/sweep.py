@@ -1,5 +1,16 @@
 """Run pages over a grid of parameters, here or on a Dask cluster, and gather their claims.
 
+The grid is a file of YAML that names pages, parameters and lists of their values::
+
+    profile: smoke            # may be absent; the values below go on top of it
+    pages:
+      04-noisy-counts:        # every combination of these values
+        epsilon: [0.5, 1.0]
+        n_items: [4, 6]
+      17:                     # or one setting after the other
+        - {epsilon: 0.5}
+        - {epsilon: 1.0, people: 100}
+
 One task is one page at one setting, run as by ``dpbook run``.  What its claims recorded becomes a
 file named by the page and by a hash of all that the page depends on, its parameters among it; such
 a task does not run again, unless it failed.  At the end all of them are one table.
@@ -9,26 +20,112 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from dpbook.book.files import read_json, sole_build, write_whole
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.output import read_json, sole_build, write_whole
-from dpbook.book.pages import PageError, read_page
+from dpbook.book.pages import Page, PageError, ParameterError, find_page, load_profile, validate
 from dpbook.book.run.collect import ledger_problems, records_in
-from dpbook.book.run.grid import Task, plan
-from dpbook.book.run.keys import page_key
+from dpbook.book.run.keys import page_keys
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
 # seconds, those of the longest cell, error (None if there is none), records, what `look` adds
 Result = dict[str, Any]
 Look = Callable[[Path], dict[str, Any]]
 _SHOWN = ("verdict", "tier", "applies", "holds", "repaired", "control")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One page at one setting; `given` is what the grid says, `parameters` are all of them."""
+
+    page: Page
+    given: dict[str, Any]
+    parameters: dict[str, Any]
+    key: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.page.name}-{self.key[:16]}"
+
+    @property
+    def words(self) -> str:
+        return " ".join([self.page.name, *(f"{key}={value}" for key, value in self.given.items())])
+
+    def job(self, folder: Path) -> Job:
+        place = folder / self.name / f"{self.page.name}.ipynb"
+        return Job(self.page, self.parameters, self.key, place, words=self.words)
+
+
+Keep = Callable[[Task, Result], None]
+
+
+def plan(root: Path, grid: Path) -> list[Task]:
+    """The tasks of a grid, each once; a `PageError` has a line for everything that is wrong."""
+    try:
+        asked = yaml.safe_load(grid.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise PageError(f"{grid} cannot be read: {' '.join(str(error).split())}") from None
+    wanted = asked.get("pages") if isinstance(asked, dict) else None
+    if not isinstance(wanted, dict) or not wanted:
+        raise PageError(f"{grid}: needs `pages`, a mapping of pages to parameters and their values")
+    others = sorted(map(str, asked.keys() - {"pages", "profile"}))
+    problems = [f"unknown entry {name!r}; allowed are pages and profile" for name in others]
+    profile: dict[str, dict[str, Any]] = {}
+    tasks: dict[str, Task] = {}
+    try:
+        profile = load_profile(root, str(asked.get("profile", "default")))
+    except PageError as error:
+        problems.append(str(error))
+    for name, values in wanted.items():
+        try:
+            page = find_page(root, str(name))
+            settings = list(_settings(page, values))
+        except PageError as error:
+            problems.append(str(error))
+            continue
+        problems += [why for setting in settings for why in _refusals(page, setting)]
+        if not problems:
+            effective = [validate(page, profile.get(page.name, {}) | given) for given in settings]
+            keys = page_keys(page, effective, root)
+            for given, parameters, key in zip(settings, effective, keys, strict=True):
+                tasks.setdefault(key, Task(page, given, parameters, key))
+    if problems:
+        raise PageError("\n  ".join([f"{grid}: nothing was run", *dict.fromkeys(problems)]))
+    return list(tasks.values())
+
+
+def _settings(page: Page, values: Any) -> Iterator[dict[str, Any]]:
+    """The settings that an entry of the grid asks for."""
+    if isinstance(values, list) and values and all(isinstance(one, dict) for one in values):
+        yield from ({str(name): value for name, value in one.items()} for one in values)
+    elif values is None or isinstance(values, dict):
+        axes = {str(name): axis for name, axis in (values or {}).items()}
+        for name, axis in axes.items():
+            if not isinstance(axis, list) or not axis:
+                raise PageError(f"page {page.name}: {name} = {axis!r} is not a list of values")
+        yield from (dict(zip(axes, one, strict=True)) for one in itertools.product(*axes.values()))
+    else:
+        allowed = "allowed: parameters with lists of values, or a list of settings"
+        raise PageError(f"page {page.name}: {values!r}; {allowed}")
+
+
+def _refusals(page: Page, setting: dict[str, Any]) -> Iterator[str]:
+    for name, value in setting.items():
+        try:
+            validate(page, {name: value})
+        except ParameterError as error:
+            yield str(error)
 
 
 def sweep(
@@ -47,72 +144,62 @@ def sweep(
     """
     tasks = plan(root, grid)
     with sole_build(root, out):
-        kept = {task.key: found for task in tasks if (found := kept_result(task, out))}
-        results = {key: found for key, found in kept.items() if not found["error"]}
+        kept = {task.key: result for task in tasks if (result := kept_result(task, out))}
+        results = {key: result for key, result in kept.items() if not result["error"]}
         todo = [task for task in tasks if task.key not in results]
         print(f"{len(tasks)} tasks: {len(todo)} to run, {len(results)} done before")
 
         def keep(task: Task, result: Result) -> None:
             results[task.key] = result
-            told = {"page": task.page.name, "parameters": task.parameters, "key": task.key}
-            text = json.dumps(told | result, indent=1, ensure_ascii=False, allow_nan=False)
+            about = {"page": task.page.name, "parameters": task.parameters, "key": task.key}
+            text = json.dumps(about | result, indent=1, ensure_ascii=False, allow_nan=False)
             write_whole(out / "tasks" / f"{task.name}.json", text + "\n")
 
         if scheduler:
             _run_there(todo, root, timeout, scheduler, keep)
         else:
-            _run_here(todo, root, out, jobs, timeout, keep, look)
+            _run_here(todo, root, out / "executed", jobs, timeout, keep, look)
         return _report(root, out, [(task, results[task.key]) for task in tasks])
 
 
 def kept_result(task: Task, out: Path) -> Result | None:
     """What is there of a task, a failure too; None if it did not run as it stands now."""
-    found = read_json(out / "tasks" / f"{task.name}.json")
-    return found if isinstance(found, dict) and found.get("key") == task.key else None
+    result = read_json(out / "tasks" / f"{task.name}.json")
+    return result if isinstance(result, dict) and result.get("key") == task.key else None
 
 
 def _run_here(
     tasks: Sequence[Task],
     root: Path,
-    out: Path,
+    folder: Path,
     jobs: int,
     timeout: float,
-    keep: Callable[[Task, Result], None],
+    keep: Keep,
     look: Look,
 ) -> None:
     """In processes of this machine; a task whose process was killed has one more try."""
-    folder, by_key = out / "executed", {task.key: task for task in tasks}
-    died: list[Task] = []
+    by_key = {task.key: task for task in tasks}
+    again: list[Task] = []
 
-    def final(outcome: Outcome) -> None:
-        found = {} if outcome.error else look(outcome.job.target)
-        keep(by_key[outcome.job.key], _result(outcome) | found)
+    def done(outcome: Outcome) -> None:
+        task = by_key.pop(outcome.job.key)
+        if _died(outcome) and task not in again:
+            by_key[task.key] = task
+            again.append(task)
+            return
+        keep(task, _result(outcome) | ({} if outcome.error else look(outcome.job.target)))
         shutil.rmtree(outcome.job.target.parent, ignore_errors=True)
 
-    def first(outcome: Outcome) -> None:
-        died.append(by_key[outcome.job.key]) if _died(outcome) else final(outcome)
-
-    def run(chosen: Sequence[Task], done: Callable[[Outcome], None]) -> None:
-        places = [folder / task.name / f"{task.page.name}.ipynb" for task in chosen]
-        pages = [
-            Job(task.page, task.parameters, task.key, place, words=task.words)
-            for task, place in zip(chosen, places, strict=True)
-        ]
-        run_pages(pages, root=root, workers=jobs, timeout=timeout, done=done)
-
-    run(tasks, first)
-    if died:
-        print(f"{len(died)} tasks lost their process and run once more")
-        run(died, final)
+    how: dict[str, Any] = {"root": root, "workers": jobs, "timeout": timeout, "done": done}
+    run_pages([task.job(folder) for task in tasks], **how)
+    if again:
+        print(f"{len(again)} tasks lost their process and run once more")
+        run_pages([task.job(folder) for task in again], **how)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run_there(
-    tasks: Sequence[Task],
-    root: Path,
-    timeout: float,
-    scheduler: str,
-    keep: Callable[[Task, Result], None],
+    tasks: Sequence[Task], root: Path, timeout: float, scheduler: str, keep: Keep
 ) -> None:
     """On a cluster whose machines have this book in the same folder; Dask reruns what was lost."""
     try:
@@ -126,31 +213,26 @@ def _run_there(
     with client:
         futures = {}
         for task in tasks:
-            given = (str(root), task.page.name, task.parameters, task.key, timeout)
-            name = f"dpbook-{task.name}"
+            name, given = f"dpbook-{task.name}", (task, str(root), timeout)
             futures[client.submit(run_one, *given, key=name, pure=False)] = task
         for number, future in enumerate(as_completed(futures, loop=client.loop), start=1):
             try:
                 result = future.result()
             except Exception as error:  # for example a task that was lost with several workers
-                why = f"{type(error).__name__}: {error}"
-                result = {"seconds": 0.0, "error": why, "records": []}
+                result = _failure(f"{type(error).__name__}: {error}")
             keep(futures[future], result)
             how = f"{'FAILED' if result['error'] else 'ok':>6} {result['seconds']:7.1f} s"
             print(f"  [{number}/{len(tasks)}] {futures[future].words:<36} {how}", flush=True)
 
 
-def run_one(
-    root: str, name: str, parameters: Mapping[str, Any], key: str, timeout: float
-) -> Result:
+def run_one(task: Task, root: str, timeout: float) -> Result:
     """One task in a worker of a cluster."""
-    page = read_page(Path(root, "notebooks", f"{name}.ipynb"))
-    if page_key(page, parameters, Path(root)) != key:
-        why = f"the book in {root} on this machine is another one than that of the sweep"
-        return {"seconds": 0.0, "error": why, "records": []}
+    page = find_page(Path(root), task.page.name)
+    if page_keys(page, [task.parameters], Path(root)) != [task.key]:
+        return _failure(f"the book in {root} on this machine is another one than that of the sweep")
     with tempfile.TemporaryDirectory() as folder:
-        job = Job(page, dict(parameters), key, Path(folder, f"{name}.ipynb"))
         for _ in range(2):
+            job = task.job(Path(folder))
             (outcome,) = run_pages([job], root=Path(root), workers=1, timeout=timeout)
             if not _died(outcome):
                 break
@@ -161,37 +243,39 @@ def _died(outcome: Outcome) -> bool:
     return "Kernel died" in (outcome.error or "")
 
 
+def _failure(why: str) -> Result:
+    return {"seconds": 0.0, "longest": 0.0, "error": why, "records": []}
+
+
 def _result(outcome: Outcome) -> Result:
     records = [] if outcome.error else list(records_in(outcome.job.target))
     times = {"seconds": round(outcome.seconds, 3), "longest": round(outcome.longest, 3)}
     return times | {"error": outcome.error, "records": records}
 
 
-def _report(root: Path, out: Path, found: Sequence[tuple[Task, Result]]) -> int:
+def _report(root: Path, out: Path, results: Sequence[tuple[Task, Result]]) -> int:
     """Write the table; tell what failed and what contradicts its verdict, if anything."""
-    ledger = load_ledger(root / "book" / "claims.yml")
+    ledger, wrong = load_ledger(root / "book" / "claims.yml"), []
     rows: list[dict[str, Any]] = []
-    wrong: list[str] = []
-    for task, result in found:
+    for task, result in results:
         if result["error"]:
             wrong.append(f"{task.words} did not run: {result['error']}")
             continue
         problems = sorted(ledger_problems(ledger, result["records"], [task.page.name]))
         wrong += [f"{task.words}: {problem}" for problem in problems]
         for record in sorted(result["records"], key=lambda record: record["id"]):
-            mine = [line for line in problems if line.startswith(f"{record['id']} ")]
-            about = {"claim": record["id"], "page": task.page.name, "setting": task.given}
-            shown = {field: record[field] for field in _SHOWN}
-            rows.append({**about, **shown, "problems": mine, "report": record["report"]})
+            row = {"claim": record["id"], "page": task.page.name, "setting": task.given}
+            row |= {field: record[field] for field in _SHOWN}
+            row["problems"] = [line for line in problems if line.startswith(f"{record['id']} ")]
+            rows.append(row | {"report": record["report"]})
     write_whole(out / "claims.json", json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     table = io.StringIO(newline="")
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["claim", "page", "setting", *_SHOWN, "problems", "report"])
     for row in rows:
         cells = ["; ".join(v) if isinstance(v, list) else v for v in row.values()]
-        writer.writerow(
-            [json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in cells]
-        )
+        texts = [json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in cells]
+        writer.writerow(texts)
     write_whole(out / "claims.csv", table.getvalue())
     print(f"{len(rows)} rows, one for each claim and setting: {out / 'claims.csv'}")
     if wrong:

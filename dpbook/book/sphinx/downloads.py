@@ -23,8 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from dpbook import __version__
-from dpbook.book.about import FILE as ABOUT
-from dpbook.book.output import plain_entry
+from dpbook.book.files import ABOUT, plain_entry
 from dpbook.book.run.editions import notebook_of, this_edition
 from dpbook.book.run.render import sources
 from dpbook.book.sphinx.exercises import checks

@@ -15,7 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from dpbook.book.about import FILE
+from dpbook.book.files import ABOUT
 from dpbook.book.ledger import strength
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import Claim, load_ledger
@@ -163,7 +163,7 @@ def table_of(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.t
 
 def warn(message: str, env: BuildEnvironment, subtype: str) -> None:
     """Warn of what has not run, if this is a build of the whole book."""
-    if (output_dir(env.srcdir) / FILE).is_file():
+    if (output_dir(env.srcdir) / ABOUT).is_file():
         _log.warning(message, location=env.docname, type="dpbook", subtype=subtype)
 
 

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from dpbook.book.about import about, words
+from dpbook.book.files import about, words
 from dpbook.book.run.compare import Change, changes, claimed, load, version, versions
 from dpbook.book.run.editions import EDITIONS, this_edition
 from dpbook.book.run.render import sources

@@ -11,7 +11,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup, Tag
 from markupsafe import Markup
 
-from dpbook.book.output import write_whole
+from dpbook.book.files import write_whole
 from dpbook.book.pages import PageError
 from dpbook.book.sphinx.front import TEMPLATES
 
