@@ -317,7 +317,9 @@ def chance(name, page, ledger):
                 faults.append(f"cell {number}: {short}() without a seed")
             if call.startswith("sns.") and short in BOOTSTRAPPED and "seed" not in keywords:
                 errorbar = keywords.get("errorbar")
-                if not (isinstance(errorbar, ast.Constant) and errorbar.value is None):
+                if errorbar is None or not re.match(
+                    r"None$|\('(se|sd|pi)',", ast.unparse(errorbar)
+                ):
                     faults.append(f"cell {number}: {call} without seed= moves from run to run")
             if short == "rvs" and "random_state" not in keywords:
                 faults.append(f"cell {number}: rvs without random_state=")
@@ -591,6 +593,7 @@ BAD = [
     (chance, edited(3, "rng =", "import random\nrng ="), "imports the global random state"),
     (chance, edited(3, "rng =", "from numpy.random import rand\nrng ="), "imports the global"),
     (chance, edited(4, "seed=0, ", ""), "sns.lineplot without seed="),
+    (chance, edited(4, "seed=0", "errorbar=('ci', 95)"), "sns.lineplot without seed="),
     (chance, edited(6, "1 + 1", "norm.rvs(3)"), "rvs without random_state="),
     (exercises, edited(8, "{exercise} One", "{note} One"), "has 1 exercises"),
     (exercises, edited(8, ":label: ex-b", ""), "every exercise needs a label"),

@@ -21,7 +21,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from dpbook.book.live import lighter
+from dpbook.book.live import lighter, plots
 
 Output = dict[str, Any]
 
@@ -110,7 +110,7 @@ def _told(bundle: Mapping[str, Any]) -> Output:
 
 
 def install(screen: Screen) -> None:
-    """Put the screen in the place of IPython's display, MyST-NB's glue and matplotlib's show."""
+    """Put the screen in the place of IPython's display and MyST-NB's glue, `plots` of seaborn."""
 
     class HTML:
         """In place of ``IPython.display.HTML``."""
@@ -130,6 +130,7 @@ def install(screen: Screen) -> None:
     myst.glue = screen.glue
     for module in (ipython, display, myst):
         sys.modules[module.__name__] = module
+    sys.modules["seaborn"] = plots
 
 
 def lighten() -> None:
