@@ -282,7 +282,7 @@ def chance(name, page, ledger):
             if short in ("default_rng", "SeedSequence") and not (node.args or keywords):
                 yield f"cell {number}: {short}() without a seed"
             draws = call.startswith("sns.") and short in BOOTSTRAPPED and "seed" not in keywords
-            if draws and keywords.get("errorbar") != "None":
+            if draws and not re.match(r"None$|\('(se|sd|pi)',", keywords.get("errorbar", "")):
                 yield f"cell {number}: {call} without seed= moves from run to run"
             if short == "rvs" and "random_state" not in keywords:
                 yield f"cell {number}: rvs without random_state="
@@ -507,6 +507,7 @@ BAD = [
     (chance, edited(3, "rng =", "import random\nrng ="), "imports the global random state"),
     (chance, edited(3, "rng =", "from numpy.random import rand\nrng ="), "imports the global"),
     (chance, edited(4, "seed=0, ", ""), "sns.lineplot without seed="),
+    (chance, edited(4, "seed=0", "errorbar=('ci', 95)"), "sns.lineplot without seed="),
     (chance, edited(6, "1 + 1", "norm.rvs(3)"), "rvs without random_state="),
     (exercises, edited(8, "{exercise} One", "{note} One"), "has 1 exercises"),
     (exercises, edited(8, ":label: ex-b", ""), "every exercise needs a label"),

@@ -20,6 +20,8 @@ from symtable import symtable
 from types import SimpleNamespace
 from typing import Any
 
+from dpbook.book.live import plots
+
 Output = dict[str, Any]
 
 
@@ -98,14 +100,14 @@ def _output(shown: Any, raw: bool) -> Output:
 
 
 def install(screen: Screen) -> None:
-    """Put the screen in the place of IPython's display, MyST-NB's glue and matplotlib's show."""
+    """Put the screen in the place of IPython's display and MyST-NB's glue, `plots` of seaborn."""
     display = SimpleNamespace(
         display=screen.display, HTML=lambda data: SimpleNamespace(_repr_html_=lambda: data)
     )
     # matplotlib asks for the version
     ipython = SimpleNamespace(display=display, get_ipython=lambda: None, version_info=(8, 24))
     modules: Any = sys.modules
-    modules |= {"IPython": ipython, "IPython.display": display, "myst_nb": screen}
+    modules |= {"IPython": ipython, "IPython.display": display, "myst_nb": screen, "seaborn": plots}
 
 
 def sentence(glued: str, form: str) -> str:
