@@ -59,7 +59,7 @@ def leaderboard(ranker: str, unit: Person | Edge, data: None) -> Callable[[], Or
             return PerturbedMle.private(1.0, unit).sample(data, rng=rng)
         local = FlippedAnswers.private(1.0, Edge(MODELS, exchange=False))
         table = data.win_matrix()
-        reports = local.release(table, local.noise(rng=rng, data=table))
+        reports = local.publish(table, rng=rng)
         fit = debiased_mle(local.debias(reports), gamma=1.0)
         return ranks_from_scores(fit.theta, rng=None)
 

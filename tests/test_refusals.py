@@ -16,7 +16,14 @@ from scipy import sparse
 from dpbook.data import Comparisons
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rank import Answers, rank_privately
-from dpbook.rankers import FlippedAnswers, NoisyCounts, PairResponses, PerturbedMle, PrivateFootrule
+from dpbook.rankers import (
+    DiscreteCounts,
+    FlippedAnswers,
+    NoisyCounts,
+    PairResponses,
+    PerturbedMle,
+    PrivateFootrule,
+)
 from dpbook.simulation.contest import Situation
 
 WINGS = """data estimators estimators.kwiksort lower_bounds mechanisms mechanisms.hypercube
@@ -372,7 +379,7 @@ NAMES |= {
     "LABELLED": Comparisons(3, winner=[0, 1, 0], loser=[1, 2, 2], user=[0, 0, 1]),
     "FLIP": FLIP,
     "COUNTS": NoisyCounts.private(1.0, Edge(3)),
-    "WHOLE": NoisyCounts.private(1.0, Edge(3), discrete=True),
+    "WHOLE": DiscreteCounts.private(1.0, Edge(3)),
     "FLIPPED": FlippedAnswers.private(1.0, FLIP),
     "FLIPPED_TWO": FlippedAnswers.private(1.0, Edge(2, exchange=False)),
     "FLIPPED_FOUR": FlippedAnswers.private(1.0, Edge(4, exchange=False)),

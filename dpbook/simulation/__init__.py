@@ -33,7 +33,6 @@ from dpbook.simulation.statistics import log_relative_error, quantile_interval, 
 __all__ = [
     "Entry",
     "Situation",
-    "Winner",
     "complete_counts",
     "contest",
     "critical_gaps",

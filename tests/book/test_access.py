@@ -251,7 +251,7 @@ def test_one_switch_shows_all_folded_code_but_no_solution_and_is_kept(tmp_path, 
     browser.evaluate(f"{switch}.click()")
     assert browser.evaluate(look) == ["false", False, False, False, False]
     blocked = "Object.defineProperty(window, 'sessionStorage', {get() { throw new Error(); }})"
-    browser.send("Page.addScriptToEvaluateOnNewDocument", source=blocked)
+    browser.add_init_script(blocked)
     assert go(browser, address).problems == []
     browser.evaluate(f"{switch}.click()")
     assert browser.evaluate(look) == ["true", True, True, False, False], "without storage, too"
