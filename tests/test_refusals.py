@@ -258,10 +258,10 @@ FlippedAnswers.private([[1.0]], FLIP)  # epsilon of shape (1, 1)
 FlippedAnswers.private([1.0, 0.0], FLIP)  # epsilon holds 0
 FlippedAnswers.private(1.0, FLIP, reading="best")  # reading = 'best'
 FLIPPED.debias(WINS - 2)  # reports holds -
-FLIPPED.noise(-1, rng=RNG, data=WINS)  # size = -1
-FLIPPED.noise(rng=None, data=WINS)  # rng = None
-FLIPPED.noise(rng=RNG, data=WINS + np.eye(3))  # data has a non-zero diagonal
-FlippedAnswers.private([1.0, 2.0], FLIP).noise(rng=RNG, data=WINS)  # data of shape
+FLIPPED.publish(WINS, -1, rng=RNG)  # size = -1
+FLIPPED.publish(WINS, rng=None)  # rng = None
+FLIPPED.publish(WINS + np.eye(3), rng=RNG)  # data has a non-zero diagonal
+FlippedAnswers.private([1.0, 2.0], FLIP).publish(WINS, rng=RNG)  # data of shape
 FLIPPED.simulate(np.full((3, 3), 1.5), 3, rng=RNG)  # chance: allowed are probabilities
 FLIPPED.simulate(HALVES, 2.5, rng=RNG)  # users holds 2.5
 FLIPPED.simulate(HALVES, -1, rng=RNG)  # users = -1
@@ -279,10 +279,10 @@ PairResponses.private(1, WholeRanking(3), mechanism="gauss")  # mechanism = 'gau
 PairResponses.private(1, WholeRanking(3), design="latin")  # design = 'latin'
 PairResponses.private(1, WholeRanking(3), solver="borda")  # solver = 'borda'
 PairResponses.private(1, WholeRanking(3, relation="add_remove"))  # unit = WholeRanking
-ONE_PAIR.release([[0, 1, 2]] * 2, ONE_PAIR.noise(3, rng=RNG))  # noise is for 3 people
-ONE_PAIR.release([[0, 1]], ONE_PAIR.noise(1, rng=RNG))  # positions of shape (1, 2)
-ONE_PAIR.noise(3, rng=5)  # rng = 5
-ONE_PAIR.pmf([[0, 1, 2]] * 2)  # data holds 2 rankings
+ONE_PAIR.reports([[0, 1, 2]] * 2, ONE_PAIR.lots(3, rng=RNG))  # lots are for 3 people
+ONE_PAIR.reports([[0, 1]], ONE_PAIR.lots(1, rng=RNG))  # positions of shape (1, 2)
+ONE_PAIR.lots(3, rng=5)  # rng = 5
+ONE_PAIR.message_pmf([[0, 1, 2]] * 2)  # data holds 2 rankings
 Hypercube(WholeRanking(3), 1.0, ties="open")  # ties = 'open'
 PerturbedMle.private(0.0, Edge(4))  # epsilon = 0.0
 PerturbedMle.printed(0.0, Edge(4))  # epsilon = 0.0
@@ -307,10 +307,10 @@ PerturbedMle(Person(3, 1), 1.0, 1.0).release(WINS, np.zeros(3))  # does not say 
 OneQuestion.private(1.0, WholeRanking(3), groups=0)  # groups = 0
 OneQuestion.private(1.0, WholeRanking(3), groups=4, cap=5)  # cap = 5
 OneQuestion.private(0, WholeRanking(3), groups=4)  # epsilon = 0
-OneQuestion.private(1, WholeRanking(3), groups=6).release([[0, 1, 2]] * 5, RNG)  # groups = 6: allow
+OneQuestion.private(1, WholeRanking(3), groups=6).publish([[0, 1, 2]] * 5, rng=RNG)  # groups = 6
 AnswersOnDemand.private(1.0, WholeRanking(5), cap=2)  # cap = 2: allowed is an integer >= 3
 AnswersOnDemand(WholeRanking(5), 1.0, cap=3, calibration="loose")  # calibration = 'loose'
-AnswersOnDemand.private(1, WholeRanking(3), cap=3).release([[0, 0, 1]], RNG)  # positions[0] = [0, 0
+AnswersOnDemand.private(1, WholeRanking(3), cap=3).publish([[0, 0, 1]], rng=RNG)  # positions[0] = [0
 NoisyPairs.private(1.0, NINE, "borda")  # solver = 'borda'
 NoisyPairs.private(1.0, NINE, delta=1.0)  # delta = 1.0
 NoisyPairs.printed(1.0, WholeRanking(3))  # users = None with clip
