@@ -310,7 +310,7 @@ OneQuestion.private(0, WholeRanking(3), groups=4)  # epsilon = 0
 OneQuestion.private(1, WholeRanking(3), groups=6).publish([[0, 1, 2]] * 5, rng=RNG)  # groups = 6
 AnswersOnDemand.private(1.0, WholeRanking(5), cap=2)  # cap = 2: allowed is an integer >= 3
 AnswersOnDemand(WholeRanking(5), 1.0, cap=3, calibration="loose")  # calibration = 'loose'
-AnswersOnDemand.private(1, WholeRanking(3), cap=3).publish([[0, 0, 1]], rng=RNG)  # positions[0] = [0
+AnswersOnDemand.private(1, WholeRanking(3), cap=3).publish([[0, 0, 1]], rng=RNG)  # positions[0] = 
 NoisyPairs.private(1.0, NINE, "borda")  # solver = 'borda'
 NoisyPairs.private(1.0, NINE, delta=1.0)  # delta = 1.0
 NoisyPairs.printed(1.0, WholeRanking(3))  # users = None with clip
