@@ -243,6 +243,8 @@ def reported(ranker: PairResponses, places: Ints, runs: int, rng: np.random.Gene
 
 def permute_and_flip_law(scores: Mapping[Any, int], steps: int | Fraction = 1) -> ExactLaw:
     """Permute-and-flip (McKenna and Sheldon 2020): in random order, the first accepted."""
+    if not isinstance(steps, int | Fraction):
+        raise ValueError(f"steps = {steps!r}: allowed are whole numbers and fractions")
     one, unit = Polynomial((1,)), Polynomial((0, 1)) ** Fraction(steps).denominator
     best, n = max(scores.values()), len(scores)
     weights: dict[Hashable, Polynomial] = dict.fromkeys(scores, Polynomial(()))
