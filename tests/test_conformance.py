@@ -19,14 +19,7 @@ from scipy import stats
 
 from dpbook import rankers
 from dpbook.models import all_rankings
-from dpbook.privacy import (
-    Edge,
-    Person,
-    WholeRanking,
-    audit_sampler,
-    check_mechanism,
-    record_play,
-)
+from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, check_mechanism, record_play
 from dpbook.rankers import (
     AnswersOnDemand,
     CappedKwikSort,

@@ -156,10 +156,7 @@ def test_complete_graph_agrees_with_the_dense_route(n, per_pair, gamma, size, se
     low_rank = ridge_mle_complete(wins.sum(axis=1), per_pair=per_pair, gamma=gamma, linear=linear)
     dense = by_route("dense", wins, gamma=gamma, linear=linear)
     np.testing.assert_allclose(
-        low_rank.theta,
-        dense.theta,
-        rtol=1e-12,
-        atol=slack(low_rank, gamma) + slack(dense, gamma),
+        low_rank.theta, dense.theta, rtol=1e-12, atol=slack(low_rank, gamma) + slack(dense, gamma)
     )
 
 

@@ -285,6 +285,3 @@ def test_probabilities_too_small_for_a_float_are_refused_unless_asked_for(noise)
         assert call(underflow="zero") == pytest.approx([1, 0], abs=1e-15)
         with pytest.raises(ValueError, match="underflow = 'ignore'"):
             call(underflow="ignore")
-
-
-# ------------------------------------------------------------------ what is refused

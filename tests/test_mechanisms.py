@@ -154,6 +154,3 @@ def test_debiased_response_has_the_stated_mean_and_variance(epsilon, p):
     assert reported @ values == pytest.approx(p, abs=1e-12 / a)
     variance = reported @ (values - p) ** 2
     assert debiased_variance(p, epsilon) == pytest.approx(variance, rel=1e-9, abs=1e-15)
-
-
-# ------------------------------------------------------------------ what is refused

@@ -96,6 +96,3 @@ def test_the_worst_pair_is_returned_and_a_statistic_may_be_given():
     assert sensitivity(rows, statistic=lambda row: outcome_counts(row, 3)).value == 2
     # a score of plus and minus one for each answer moves twice as far as the wins
     assert sensitivity(rows, statistic=lambda row: 2 * outcome_counts(row, 3)).value == 4
-
-
-# ------------------------------------------------------------------ what is refused

@@ -10,14 +10,7 @@ import pytest
 from scipy import stats
 
 from dpbook.estimators import top_k_mask, win_counts
-from dpbook.privacy import (
-    Edge,
-    Person,
-    WholeRanking,
-    audit_sampler,
-    sets_of,
-    top_k_pmf,
-)
+from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, sets_of, top_k_pmf
 from dpbook.rankers import DiscreteCounts, NoisyCounts
 
 WINS = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
@@ -164,6 +157,3 @@ def test_halves_are_kept_and_other_fractions_refused():
                 call(table)
     with pytest.raises(ValueError, match=r"data holds 1\.5.*whole numbers"):
         DiscreteCounts(Edge(3), 1.0).publish(halves, rng=rng())
-
-
-# ------------------------------------------------------------------ what is refused

@@ -355,6 +355,3 @@ def test_printed():
     assert noise(Person(9, per_user=3)) == (48.0, 12.0)
     assert noise(Person(4, design="each_pair_once"), 1.0) == (48.0, 12.0)
     assert PerturbedMle.printed(1.0, Edge(9), gamma=5.0).gamma == 5.0
-
-
-# ------------------------------------------------------------------ bad input

@@ -288,6 +288,3 @@ def test_one_question_each_reads_everybody_once(cap: int) -> None:
         _, asked, refused = ranker._run(Guarded(), rng(seed))  # type: ignore[arg-type]
         assert set(read) <= {0, 2} and read.sum() == 2 * (40 if refused else asked)
         read[:] = 0
-
-
-# ------------------------------------------------------------------ bad input

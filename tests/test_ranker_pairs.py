@@ -9,9 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpbook.estimators import (
-    kwiksort_pmf,
-)
+from dpbook.estimators import kwiksort_pmf
 from dpbook.estimators.kwiksort import kwiksort_cost_pmf
 from dpbook.mechanisms.gaussian import gaussian_profile
 from dpbook.privacy import WholeRanking
@@ -217,6 +215,3 @@ def test_budgets_add_up_or_do_not():
     assert gauss.fallback.loss()[0] == pytest.approx(0.2) and gauss.loss()[1] == math.inf
     alike = CappedKwikSort(unit, 300.0, 30)  # with one scale: 30 leads and then 45 move by 2 each
     assert alike.loss()[0] == pytest.approx(2 * (30 + 45) / 300)
-
-
-# ------------------------------------------------------------------ refusals

@@ -12,12 +12,7 @@ from scipy.special import expit
 from dpbook.mechanisms import debiased_variance
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers, debiased_mle
-from dpbook.simulation import (
-    pair_order_error,
-    privacy_schedule,
-    ranking_errors,
-    response_errors,
-)
+from dpbook.simulation import pair_order_error, privacy_schedule, ranking_errors, response_errors
 
 MIXED = np.repeat([0.1, 3.0], 50)
 
@@ -196,6 +191,3 @@ def test_schedules_start_together_and_straddle_the_threshold():
         assert slower == pytest.approx(level * logs**power, rel=1e-12)
     grid = privacy_schedule("slower", [[10], [40]], users)
     assert grid.shape == (2, 4) and grid[0, 0] == 1.0
-
-
-# ------------------------------------------------------------------ what is refused

@@ -28,12 +28,7 @@ from dpbook import optimum
 from dpbook import privacy as p
 from dpbook import rankers as r
 from dpbook import simulation as s
-from dpbook.pages import (
-    debiased_estimation,
-    edge_experiments,
-    how_much_epsilon,
-    score_attack,
-)
+from dpbook.pages import debiased_estimation, edge_experiments, how_much_epsilon, score_attack
 from dpbook.pages import lower_bounds_by_reduction as reduction
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rank import rank
