@@ -60,23 +60,6 @@ def test_without_noise_and_with_every_pair_a_gap_of_one_half_always_recovers():
     assert np.isfinite(gaps).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"p": 1.0, "comparisons": 5}, "exactly one"),
-        ({}, "exactly one"),
-        ({"p": 1.5}, "p = 1.5"),
-        ({"p": 1.0, "scale": -1.0}, "scale"),
-        ({"p": 1.0, "k": 4}, "k = 4"),
-        ({"p": 1.0, "size": 0}, "size"),
-    ],
-)
-def test_bad_arguments_are_named(options, named):
-    options = {"k": 2, "scale": 1.0, "size": 2, "rng": np.random.default_rng(0), **options}
-    with pytest.raises(ValueError, match=named):
-        critical_gaps(4, options.pop("k"), **options)
-
-
 def test_win_counts_have_the_law_of_sampled_matrices():
     theta, size = np.array([0.0, 0.5, 1.0, -1.5]), 20000
     counts = edge_win_counts(theta, size=size, rng=np.random.default_rng(1))

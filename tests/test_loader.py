@@ -215,21 +215,6 @@ def test_code_in_an_r_file_never_runs(
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "how", "message"),
-    [
-        ("cems", {"path": 5}, r"path must be a folder.s name .* got"),
-        ("elections", {}, r"name = 'elections'.*'cems', 'cems_1998', 'immigration'"),
-        ("sushi", {"part": 2}, "part = 2: allowed is an integer from 1 to 1"),
-        ("turkdots", {"part": 5}, "part = 5: allowed is an integer from 1 to 4"),
-    ],
-)
-def test_arguments_are_refused_by_name(name: str, how: dict[str, int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        load_dataset(name, **how)  # type: ignore[arg-type]
-    assert has_dataset("turkdots")
-
-
 def test_every_data_set_is_registered_at_a_pinned_address() -> None:
     # The archives of these two sources have no versions; the digest alone pins them.
     unversioned = {

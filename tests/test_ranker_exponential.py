@@ -70,19 +70,3 @@ def test_loss_tends_to_epsilon_with_the_users():
         ranker = ExponentialRanking.private(0.5, WholeRanking(3, relation=relation))
         shown = worst_log_ratio(ranker.pmf, [(last, other)])
         assert 0.4999 < shown <= ranker.loss()[0] + 1e-9 == pytest.approx(0.5)
-
-
-def test_refusals():
-    seventeen, rng = ExponentialRanking.private(1.0, WholeRanking(17)), np.random.default_rng(0)
-    with pytest.raises(ValueError, match="n_items = 17"):
-        seventeen.sample(np.ones((17, 17)) - np.eye(17), rng=rng)
-    with pytest.raises(ValueError, match="n_items = 8"):
-        ExponentialRanking.private(1.0, WholeRanking(8)).pmf(np.ones((8, 8)) - np.eye(8))
-    # the 24 others hold so many of each of 6 rankings, in C(29, 5) = 118,755 ways
-    for unit in (
-        WholeRanking(4, users=30),
-        WholeRanking(3, users=25),
-        WholeRanking(3, users=2, relation="add_remove"),
-    ):
-        with pytest.raises(ValueError, match="users = "):
-            ExponentialRanking.private(1.0, unit).loss()

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import importlib
 import re
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from dpbook.data import Comparisons
-from dpbook.privacy import Edge, Person, WholeRanking
+from dpbook.data import Comparisons, load_table
+from dpbook.privacy import Edge, Person, WholeRanking, exponential_law
 from dpbook.rank import Answers, rank_privately
 from dpbook.rankers import (
     DiscreteCounts,
@@ -27,12 +29,27 @@ from dpbook.rankers import (
 from dpbook.simulation.contest import Situation
 
 WINGS = """data estimators estimators.kwiksort lower_bounds mechanisms mechanisms.hypercube
-mechanisms.noise models optimum privacy rankers simulation simulation.contest simulation.replicates
+mechanisms.noise models optimum privacy privacy.exact rankers simulation simulation.contest
+simulation.replicates
 """
 REFUSED = """
 load_table("turkdots", part=1.5)  # part = 1.5: allowed is an integer from 1 to 4
 load_table("cems", part=2)  # part = 2: allowed is an integer from 1 to 1
 load_table("elections")  # name = 'elections': allowed is one of 'cems'
+load_dataset("cems", path=5)  # path must be a folder's name
+load_dataset("sushi", part=2)  # part = 2: allowed is an integer from 1 to 1
+replace(TABLE, counts=TABLE.counts + np.eye(4, dtype=int))  # counts has a non-zero diagonal
+replace(TABLE, counts=TABLE.counts[:, :3])  # counts of shape (4, 3)
+replace(TABLE, counts=-TABLE.counts)  # counts holds -53
+replace(TABLE, ties=np.triu(TABLE.ties))  # not symmetric
+replace(TABLE, ties=TABLE.ties[:3, :3])  # ties has 3 rows: allowed is 4
+replace(TABLE, items=("a", "b"))  # counts has 4 rows: allowed is 2
+replace(TABLE, users=87)  # users = 87: allowed is at least 88
+replace(TABLE, users=0)  # users = 0
+Comparisons.from_win_matrix([[0, 1, 2], [1, 0, 2]])  # wins of shape (2, 3)
+Comparisons.from_win_matrix([[0, 1], [-1, 0]])  # wins holds -1
+Comparisons.from_win_matrix([[0, 1], [1, 5]])  # wins has a non-zero diagonal
+Comparisons.from_win_matrix([[0, 1], [1, 0]], ["a", "b", "c"])  # items has 3 entries; wins has 2
 Comparisons(3, [], [])  # winner of shape (0,)
 Comparisons(3, [0, 3], [1, 1])  # winner[1] = 3: allowed is 0..2
 Comparisons(3, [0, 1], [1, -1])  # loser[1] = -1: allowed is 0..2
@@ -46,7 +63,6 @@ Comparisons(["x"], [0], [0])  # items = ('x',): allowed is at least 2
 Comparisons([0.5, 1.5], [0], [1])  # items contains 0.5: allowed is strings or integ
 Rankings(3, [[0, 1]])  # positions of shape (1, 2)
 Rankings(3, [[0, 0, 1]])  # positions[0] = [0, 0, 1]: allowed is a permut
-Rankings(3, [[0.0, 1.0, 2.0]])  # integers
 Rankings(3, np.empty((0, 3), dtype=int))  # at least one user
 debiased_mle([1.0, 2.0], gamma=1.0)  # outcomes of shape (2,)
 debiased_mle(np.eye(2), gamma=1.0)  # outcomes has a non-zero diagonal
@@ -100,6 +116,8 @@ best_private_rule([[-1.0, 1.0]], ONES, PAIRS, 1)  # costs up to
 best_private_rule([[0.0, 1e30]], ONES, PAIRS, 1)  # costs up to
 best_private_rule([[0.0, 1]], ONES / 2, PAIRS, 1)  # totals: allowed are whole numbers
 best_private_rule([[0.0, 1]], ONES, PAIRS, 701)  # epsilon = 701
+best_private_rule([[0.0, 1]], ONES, PAIRS, 0.0)  # epsilon
+best_private_rule([[0.0, 1]], ONES[:, [0, 0, 1]], PAIRS, 1)  # totals of shape (1, 3)
 gaussian_profile(1, 1, [-0.1])  # epsilons holds -0.1
 gaussian_scale(0, 1, 0.1)  # sensitivity = 0
 gaussian_scale(1, 1, 1)  # delta = 1
@@ -112,6 +130,9 @@ discrete_laplace_pmf([0], 0)  # scale = 0
 laplace_logpdf([0.0], -1)  # scale = -1
 discrete_laplace_noise(np.nan, 2, rng=RNG)  # scale = nan
 discrete_laplace_noise(1.0, 2, rng=0)  # rng = 0
+discrete_laplace_noise(2.0**-62, 3, rng=RNG)  # 2**53
+discrete_laplace_noise(Fraction(1, 2**62), 3, rng=RNG)  # 2**53
+discrete_laplace_noise(Fraction(2**53, 3), 3, rng=RNG)  # 2**53
 randomized_response([0, 1], 1.0, rng=None)  # rng = None
 randomized_response([2], 1.0, rng=RNG)  # bits hold
 randomized_response([0, 1, 1], [1.0, 2], rng=RNG)  # epsilon of shape (2,)
@@ -199,6 +220,16 @@ check_mechanism(lambda x: [1.0], [])  # pairs is empty
 check_mechanism(lambda x: [1.0], [(0, 1)], epsilon=-1)  # epsilons holds -1
 check_mechanism(lambda x: {x: 0.9}, [(0, 1)])  # p sums
 check_mechanism(lambda x: [{0: 1.0}, [1.0]][x], [(0, 1)])  # mechanism
+check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=-0.5)  # delta
+check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=np.nan)  # delta
+check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=1.0)  # delta
+check_mechanism(lambda x: [1.0], [(0, 1)], epsilon="some")  # epsilons = 'some'
+certify_mechanism(COINS.__getitem__, [(0, 1)])  # steps = [1, 2]
+certify_mechanism([].__getitem__, [])  # pairs is empty
+joint_law(COINS)  # one value for all
+exponential_law({0: 1, 1: 0}, -2)  # positive whole numbers and fractions
+discrete_laplace_law(5, 0, 4)  # value = 5
+Polynomial((0.5,))  # whole numbers
 edge_datasets(8)  # n_items = 8
 edge_datasets(6, complete=False)  # n_items = 6
 edge_neighbours([[1, 1, 1]])  # dataset
@@ -258,10 +289,10 @@ FlippedAnswers.private([[1.0]], FLIP)  # epsilon of shape (1, 1)
 FlippedAnswers.private([1.0, 0.0], FLIP)  # epsilon holds 0
 FlippedAnswers.private(1.0, FLIP, reading="best")  # reading = 'best'
 FLIPPED.debias(WINS - 2)  # reports holds -
-FLIPPED.noise(-1, rng=RNG, data=WINS)  # size = -1
-FLIPPED.noise(rng=None, data=WINS)  # rng = None
-FLIPPED.noise(rng=RNG, data=WINS + np.eye(3))  # data has a non-zero diagonal
-FlippedAnswers.private([1.0, 2.0], FLIP).noise(rng=RNG, data=WINS)  # data of shape
+FLIPPED.publish(WINS, -1, rng=RNG)  # size = -1
+FLIPPED.publish(WINS, rng=None)  # rng = None
+FLIPPED.publish(WINS + np.eye(3), rng=RNG)  # data has a non-zero diagonal
+FlippedAnswers.private([1.0, 2.0], FLIP).publish(WINS, rng=RNG)  # data of shape
 FLIPPED.simulate(np.full((3, 3), 1.5), 3, rng=RNG)  # chance: allowed are probabilities
 FLIPPED.simulate(HALVES, 2.5, rng=RNG)  # users holds 2.5
 FLIPPED.simulate(HALVES, -1, rng=RNG)  # users = -1
@@ -279,13 +310,10 @@ PairResponses.private(1, WholeRanking(3), mechanism="gauss")  # mechanism = 'gau
 PairResponses.private(1, WholeRanking(3), design="latin")  # design = 'latin'
 PairResponses.private(1, WholeRanking(3), solver="borda")  # solver = 'borda'
 PairResponses.private(1, WholeRanking(3, relation="add_remove"))  # unit = WholeRanking
-ONE_PAIR.release([[0, 1, 2]] * 2, ONE_PAIR.noise(3, rng=RNG))  # noise is for 3 people
-ONE_PAIR.release([[0, 1]], ONE_PAIR.noise(1, rng=RNG))  # positions of shape (1, 2)
-ONE_PAIR.noise(3, rng=5)  # rng = 5
-ONE_PAIR.pmf([[0, 1, 2]] * 2)  # data holds 2 rankings
+ONE_PAIR.publish([[0, 1]], rng=RNG)  # positions of shape (1, 2)
+ONE_PAIR.lots(3, rng=5)  # rng = 5
 Hypercube(WholeRanking(3), 1.0, ties="open")  # ties = 'open'
 PerturbedMle.private(0.0, Edge(4))  # epsilon = 0.0
-PerturbedMle.printed(0.0, Edge(4))  # epsilon = 0.0
 PerturbedMle.private(1.0, Edge(4), gamma=-1.0)  # gamma = -1.0
 PerturbedMle.private(1.0, Edge(4), gamma=0.29)  # gamma = 0.29: allowed is more
 PerturbedMle.private(1.0, SKIP, gamma=1.0)  # gamma = 1.0: allowed is at least 9
@@ -307,10 +335,10 @@ PerturbedMle(Person(3, 1), 1.0, 1.0).release(WINS, np.zeros(3))  # does not say 
 OneQuestion.private(1.0, WholeRanking(3), groups=0)  # groups = 0
 OneQuestion.private(1.0, WholeRanking(3), groups=4, cap=5)  # cap = 5
 OneQuestion.private(0, WholeRanking(3), groups=4)  # epsilon = 0
-OneQuestion.private(1, WholeRanking(3), groups=6).release([[0, 1, 2]] * 5, RNG)  # groups = 6: allow
+OneQuestion.private(1, WholeRanking(3), groups=6).publish([[0, 1, 2]] * 5, rng=RNG)  # groups = 6
 AnswersOnDemand.private(1.0, WholeRanking(5), cap=2)  # cap = 2: allowed is an integer >= 3
 AnswersOnDemand(WholeRanking(5), 1.0, cap=3, calibration="loose")  # calibration = 'loose'
-AnswersOnDemand.private(1, WholeRanking(3), cap=3).release([[0, 0, 1]], RNG)  # positions[0] = [0, 0
+AnswersOnDemand.private(1, WholeRanking(3), cap=3).publish([[0, 0, 1]], rng=RNG)  # positions[0]
 NoisyPairs.private(1.0, NINE, "borda")  # solver = 'borda'
 NoisyPairs.private(1.0, NINE, delta=1.0)  # delta = 1.0
 NoisyPairs.printed(1.0, WholeRanking(3))  # users = None with clip
@@ -324,6 +352,11 @@ CappedKwikSort.private(1.0, NINE, 2, share=0.0)  # share = 0
 CappedKwikSort.private(1.0, WholeRanking(3), 2)  # users = None
 CappedKwikSort.private(1.0, NINE, 2).sample(CYCLE / 9, rng=RNG)  # data holds 0.
 ExponentialRanking.private(1.0, NINE).pmf(-CYCLE)  # data holds -
+ExponentialRanking.private(1.0, WholeRanking(17)).sample(1 - np.eye(17), rng=RNG)  # n_items = 17
+ExponentialRanking.private(1.0, WholeRanking(8)).pmf(1 - np.eye(8))  # n_items = 8
+ExponentialRanking.private(1.0, WholeRanking(4, users=30)).loss()  # users =
+ExponentialRanking.private(1.0, WholeRanking(3, users=25)).loss()  # users =
+ExponentialRanking.private(1.0, WholeRanking(3, 2, "add_remove")).loss()  # users =
 contest(PLACE, 1.0, crowds=0, draws=1, rng=RNG)  # crowds = 0
 contest(PLACE, 1.0, crowds=1, draws=0, rng=RNG)  # draws = 0
 decide(PLACE, 1.0, crowds=1, draws=1, rng=RNG)  # crowds = 1
@@ -338,6 +371,17 @@ pair_errors(ONE_PAIR, 1.2, 5)  # agree = 1.2
 pair_errors(ONE_PAIR, 0.7, 0)  # users = 0
 expected_wrong_pairs(ONE_PAIR, np.full((4, 4), 0.5), 5)  # preference of shape
 planted_strengths(3, rng=RNG)  # n_items = 3
+next(crowd_tables(LINE, [], 5, rng=RNG))  # users
+next(crowd_tables(LINE, [10, 10], 5, rng=RNG))  # users
+rankers_at(VOUCHED, [0.0], "printed")  # epsilon
+rankers_at(VOUCHED, [1.0], "tight")  # kind
+paired_errors(0 * LINE + 2, TABLES, rankers_at(VOUCHED, [1.0], "printed"), rng=RNG)  # truth
+critical_gaps(4, 2, scale=1.0, size=2, rng=RNG, p=1.0, comparisons=5)  # exactly one
+critical_gaps(4, 2, scale=1.0, size=2, rng=RNG)  # exactly one
+critical_gaps(4, 2, scale=1.0, size=2, rng=RNG, p=1.5)  # p = 1.5
+critical_gaps(4, 2, scale=-1.0, size=2, rng=RNG, p=1.0)  # scale
+critical_gaps(4, 4, scale=1.0, size=2, rng=RNG, p=1.0)  # k = 4
+critical_gaps(4, 2, scale=1.0, size=0, rng=RNG, p=1.0)  # size
 pair_order_error(-0.1, FLIPPED_TWO, users=3)  # gap = -0.1
 pair_order_error(0.1, FLIPPED_TWO, users=2.5)  # users holds 2.5
 privacy_schedule("flat", 10, [10])  # kind = 'flat'
@@ -374,6 +418,12 @@ NAMES |= {
     "ONES": sparse.csr_array(np.ones((1, 2))),
     "PAIRS": np.array([[0, 1]]),
     "LINE": np.arange(8.0)[None],
+    "TABLES": [np.ones((1, 8, 8)) - np.eye(8)],
+    "TABLE": load_table("immigration"),
+    "COINS": [exponential_law({0: 1, 1: 0}), exponential_law({0: 0, 1: 1}, 2)],
+    "VOUCHED": Person(8, 5, vouched=True),
+    "replace": replace,
+    "Fraction": Fraction,
     "NINE": WholeRanking(3, users=9),
     "SKIP": Person(4, design="each_pair_or_skip"),
     "LABELLED": Comparisons(3, winner=[0, 1, 0], loser=[1, 2, 2], user=[0, 0, 1]),

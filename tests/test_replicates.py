@@ -166,22 +166,3 @@ def test_a_perfect_release_has_no_error():
     errors = release_errors(truth + 3, truth, truth, np.zeros((2, 8)))
     assert (errors["mle top-k"] == 0).all() and (errors["counts top-k"] == 0).all()
     assert errors["mle l2"].max() < -30
-
-
-LINE = np.arange(8.0)[None]
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda: crowd_errors(LINE, [10, 10], [1.0], rng()), "users"),
-        (lambda: crowd_errors(LINE, [], [1.0], rng()), "users"),
-        (lambda: crowd_errors(LINE, [10], [0.0], rng()), "epsilon"),
-        (lambda: crowd_errors(LINE, [10], [1.0], rng(), kind="tight"), "kind"),
-        (lambda: crowd_errors(0 * LINE + 2, [10], [1.0], rng()), "truth"),
-        (lambda: planted_strengths(3, rng=rng()), "n_items"),
-    ],
-)
-def test_bad_arguments_are_named(call, name):
-    with pytest.raises(ValueError, match=name):
-        call()
