@@ -20,8 +20,8 @@ from tests.oracles import (
     frequencies,
     kwiksort_law,
     laplace_above,
-    neighbouring_tables,
     pair_table,
+    tables,
     worst_log_ratio,
 )
 
@@ -116,8 +116,9 @@ def test_dp_kwiksort_follows_the_law_written_out(make_one):
 def test_worst_loss_for_three_items(relation, epsilon, make_one):
     """All neighbours among up to five people reach the closed form, and none beats it."""
     ranker = make_one(epsilon, WholeRanking(3, relation=relation))
-    crowds = (5,) if relation == "replace" else range(5)
-    worst = max(worst_log_ratio(ranker.pmf, neighbouring_tables(3, m, relation)) for m in crowds)
+    crowds = (5,) if relation == "replace" else range(1, 6)
+    units = [WholeRanking(3, m, relation) for m in crowds]
+    worst = max(worst_log_ratio(ranker.pmf, tables(unit)) for unit in units)
     assert ranker.loss("ranking") == pytest.approx((worst, worst), rel=1e-9)
     assert (worst > epsilon) == (make_one == NoisyPairs.described)
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
-from oracles import chi_square, laplace_sum_logpdf, scipy_minimiser
-from oracles import law_of_reports as report_pmf
 from scipy import integrate, stats
 from scipy.special import expit
 
@@ -17,6 +14,8 @@ from dpbook.mechanisms import debiased_response
 from dpbook.models import all_rankings
 from dpbook.privacy import Edge, Person, privacy_loss
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers, debiased_mle
+from tests.oracles import chi_square, laplace_sum_logpdf, scipy_minimiser, sheets, tally
+from tests.oracles import law_of_reports as report_pmf
 
 WINS = np.array([[0, 7, 4], [3, 0, 9], [6, 1, 0]])
 GROUPS = np.stack([WINS, 2 * WINS.T])
@@ -31,18 +30,6 @@ def rng(seed=1):
 def reports(ranker, data, size=(), seed=1):
     generator = rng(seed)
     return ranker.publish(data, size, rng=generator)
-
-
-def one_person(design):
-    """Every table that one person can give about three items."""
-    tables = []
-    for bits in product((0, 1), repeat=3):
-        table = np.zeros((3, 3), dtype=int)
-        for (i, j), bit in zip(((0, 1), (0, 2), (1, 2)), bits, strict=True):
-            table[(i, j) if bit else (j, i)] = 1
-        if design != "ranking" or len(set(table.sum(axis=1))) == 3:
-            tables.append(table)
-    return tables
 
 
 def law_of_reports(ranker, table):
@@ -87,7 +74,7 @@ def test_reports_follow_their_law_and_half_the_noise_does_not():
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("unit", PERSONS)
 def test_a_persons_reports_lose_what_is_promised_and_half_the_noise_loses_twice(epsilon, unit):
-    tables = one_person(unit.design)
+    tables = sheets(3, unit.design, None)
     for scale, loss in ((1.0, epsilon), (0.5, 2 * epsilon)):
         ranker = FlippedAnswers.private(epsilon, unit)
         ranker = replace(ranker, scale=ranker.scale * scale)
@@ -149,11 +136,9 @@ def test_sampled_rankings_follow_their_exact_law_and_half_the_noise_does_not():
     ranker = FlippedAnswers.private(1.0, ANSWER)
     law = law_of_rankings(ranker, table)
     assert law.sum() == pytest.approx(1, abs=1e-12)
-    places = all_rankings(3)
     for scale, fits in ((1.0, True), (0.5, False)):
         drawn = replace(ranker, scale=scale * ranker.scale).sample(table, 20_000, rng=rng(4))
-        seen = (drawn[:, None] == places).all(axis=2).sum(axis=0)
-        assert (chi_square(seen, law) > 1e-3) == fits
+        assert (chi_square(tally(drawn), law) > 1e-3) == fits
 
 
 def test_simulated_scores_are_those_of_simulated_answers():

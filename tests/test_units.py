@@ -20,6 +20,7 @@ from dpbook.privacy import (
     sensitivity,
 )
 from dpbook.privacy.units import DESIGNS
+from tests.oracles import sheets
 
 
 def pairs_of(n):
@@ -42,15 +43,8 @@ def classes(pairs):
 
 
 def answer_sheets(n, design, per_user):
-    """Win counts of every single answer sheet a person can hand in, one by one."""
-    if design == "ranking":
-        return [tuple(n - 1 - order.index(i) for i in range(n)) for order in permutations(range(n))]
-    if design == "with_replacement":
-        wins = [w for i, j in pairs_of(n) for w in (i, j)]
-        return [tuple(sheet.count(i) for i in range(n)) for sheet in product(wins, repeat=per_user)]
-    values = (-1, 1) if design == "each_pair_once" else (-1, 0, 1)
-    rows = product(values, repeat=len(pairs_of(n)))
-    return [tuple(outcome_counts(row, n).tolist()) for row in rows]
+    """Win counts of everything that a person can hand in, each once."""
+    return sorted({tuple(t.sum(axis=1).tolist()) for t in sheets(n, design, per_user)})
 
 
 def of(design, n, per_user, users=None):
@@ -90,7 +84,7 @@ def test_one_answer_moves_the_counts_by_two(n, exchange):
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_bundles_are_the_counts_of_all_answer_sheets(n, design):
     found = [tuple(b) for b in of(design, n, 3).contributions().tolist()]
-    assert found == sorted(set(answer_sheets(n, design, 3)))
+    assert found == answer_sheets(n, design, 3)
 
 
 def test_one_answer_among_many_items_has_few_bundles():
@@ -102,12 +96,12 @@ def test_one_answer_among_many_items_has_few_bundles():
 @pytest.mark.parametrize("users", [1, 2])
 def test_neighbours_of_a_person_match_naive_enumeration(design, users):
     n = 3
-    sheets = sorted(set(answer_sheets(n, design, 2)))
-    others = sheets if users == 2 else [(0,) * n]
+    given = answer_sheets(n, design, 2)
+    others = given if users == 2 else [(0,) * n]
     pairs = [
         (tuple(np.add(rest, a)), tuple(np.add(rest, b)))
         for rest in others
-        for a, b in combinations(sheets, 2)
+        for a, b in combinations(given, 2)
     ]
     found = of(design, n, 2, users).neighbours()
     assert classes(found) == classes(pairs)
