@@ -1,4 +1,4 @@
-"""Exact errors of private majorities, against enumeration and against the sampler."""
+"""Errors of private majorities, exactly, and replicated studies of locally private answers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracles import brute_order_error, chi_square
+from scipy.special import expit
 
-from dpbook.privacy import WholeRanking
-from dpbook.rankers import PairResponses
-from dpbook.simulation import pair_errors
+from dpbook.mechanisms import debiased_variance
+from dpbook.privacy import Edge, WholeRanking
+from dpbook.rankers import FlippedAnswers, LaplaceAnswers, PairResponses, debiased_mle
+from dpbook.simulation import (
+    pair_errors,
+    pair_order_error,
+    privacy_schedule,
+    ranking_errors,
+    response_errors,
+)
 from tests.oracles import lead_by_enumeration
 
 MECHANISMS = ["response", "laplace"]
@@ -66,3 +75,182 @@ def test_reports_that_say_nothing_are_wrong_as_often_whoever_agrees():
     """Both rows of the printed channel are alike."""
     found = pair_errors(PairResponses.printed(1.0, WholeRanking(2)), [0.2, 0.9], 3).wrong
     assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+MIXED = np.repeat([0.1, 3.0], 50)
+
+
+def ranker(kind, epsilon, n):
+    """A ranker for single answers; epsilon is a number or one for each user."""
+    answer, levels = Edge(n, exchange=False), np.unique(epsilon) if np.ndim(epsilon) else epsilon
+    if kind == "none":
+        return FlippedAnswers(answer, 0.0)
+    if kind == "laplace":
+        return LaplaceAnswers.private(levels, answer)
+    return FlippedAnswers.private(levels, answer, reading=kind)
+
+
+def crowd(kind, epsilon, users):
+    """Users in the groups of that ranker."""
+    if kind == "none" or not np.ndim(epsilon):
+        return users
+    return np.unique(epsilon, return_counts=True)[1]
+
+
+def pair_error(gap, *, users, epsilon, mechanism):
+    """`pair_order_error` of users with their own epsilons."""
+    crowds = crowd(mechanism, epsilon, users)
+    return pair_order_error(gap, ranker(mechanism, epsilon, 2), users=crowds)
+
+
+def run(mechanism, seed=5, *, theta=None, users=100, epsilon=1.0, gamma=1.0, replicates=200):
+    strengths = np.linspace(-0.6, 0.6, 8) if theta is None else np.asarray(theta)
+    return response_errors(
+        strengths,
+        ranker(mechanism, epsilon, strengths.shape[-1]),
+        users=crowd(mechanism, epsilon, users),
+        gamma=gamma,
+        replicates=replicates,
+        rng=np.random.default_rng(seed),
+    )
+
+
+def test_with_a_common_epsilon_classic_and_debiased_rank_alike_and_estimate_differently():
+    for epsilon in (0.2, 1.0, np.full(100, 1.0)):
+        classic, debiased = run("classic", epsilon=epsilon), run("debiased", epsilon=epsilon)
+        signs = [np.sign(s.scores[:, :, None] - s.scores[:, None]) for s in (classic, debiased)]
+        assert (signs[0] == signs[1]).all() and (signs[0] == 0).sum() > 200 * 8
+        assert (classic.kendall == debiased.kendall).all()
+        assert np.abs(classic.theta - debiased.theta).max() > 0.1
+    mixed = [run(m, epsilon=MIXED) for m in ("classic", "debiased")]
+    assert (mixed[0].kendall != mixed[1].kendall).mean() > 0.5
+    assert mixed[0].kendall.mean() < mixed[1].kendall.mean()
+
+
+@pytest.mark.parametrize("mechanism", ["none", "classic", "debiased", "weighted", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.7, MIXED])
+def test_scores_have_the_exact_mean_and_variance(mechanism, epsilon):
+    theta = np.array([-1.0, 0.2, 0.8])
+    study = run(mechanism, theta=theta, epsilon=epsilon, replicates=8000)
+    per_user = np.broadcast_to(epsilon, 100)
+    t = np.tanh(per_user / 2)
+    factor = {"classic": t, "weighted": t**2 / np.mean(t**2)}.get(mechanism, np.ones(100))
+    win = expit(theta[:, None] - theta)
+    if mechanism in ("none", "laplace"):
+        added = (2 / per_user**2).sum() if mechanism == "laplace" else 0.0
+        variance = 100 * win * win.T + added
+    else:
+        # Of weighted debiased responses, user by user.
+        variance = sum(
+            f**2 * debiased_variance(win, e) for f, e in zip(factor, per_user, strict=True)
+        )
+    mean = factor.sum() * (win - 0.5).sum(axis=1)
+    off = ~np.eye(3, dtype=bool)
+    spread = np.sqrt(np.where(off, variance, 0).sum(axis=1))
+    assert np.abs(study.scores.mean(axis=0) - mean).max() < 5 * spread.max() / math.sqrt(8000)
+    # A sample variance of 8000 numbers of kurtosis below 6 is within 5 sqrt(5 / 8000).
+    assert study.scores.std(axis=0) ** 2 == pytest.approx(spread**2, rel=0.125)
+
+
+def test_users_who_all_differ_are_drawn_as_single_reports():
+    # Two users and two items: the four score values and their probabilities.
+    gap, epsilons = 0.9, np.array([0.5, 1.5])
+    study = run("debiased", 9, theta=[gap, 0.0], users=2, epsilon=epsilons, replicates=20_000)
+    t = np.tanh(epsilons / 2)
+    p = 0.5 + t * (expit(gap) - 0.5)
+    values = [((2 * x - 1) / t[0] + (2 * y - 1) / t[1]) / 2 for x in (0, 1) for y in (0, 1)]
+    law = np.array([(1 - p[0]) * (1 - p[1]), (1 - p[0]) * p[1], p[0] * (1 - p[1]), p[0] * p[1]])
+    seen = np.array([np.isclose(study.scores[:, 0], v).sum() for v in values])
+    assert seen.sum() == 20_000 and chi_square(seen, law) > 1e-3
+    assert chi_square(seen, law[::-1]) < 1e-9
+
+
+def test_errors_are_those_of_the_estimates():
+    theta = np.array([3.0, 1.0, 1.4, 0.0])
+    study = run("debiased", theta=theta, replicates=30)
+    gap = study.theta - (theta - theta.mean())
+    assert study.l2 == pytest.approx(np.linalg.norm(gap, axis=1) / 2)
+    assert study.sup == pytest.approx(np.abs(gap).max(axis=1))
+    assert (study.residual < 1e-6).all() and np.abs(study.theta.sum(axis=1)).max() < 1e-7
+    rows = np.tile(theta, (30, 1)) + np.arange(30)[:, None]
+    assert run("debiased", theta=rows, replicates=30).theta == pytest.approx(study.theta)
+
+
+def test_the_estimate_is_that_of_the_win_matrices():
+    # Two items: the win matrix is the score.
+    study = run("weighted", theta=np.array([0.4, 0.0]), epsilon=MIXED, replicates=20)
+    outcomes = np.zeros((20, 2, 2))
+    outcomes[:, 0, 1] = 50 + study.scores[:, 0]
+    outcomes[:, 1, 0] = 100 - outcomes[:, 0, 1]
+    assert debiased_mle(outcomes, gamma=1.0).theta == pytest.approx(study.theta, abs=1e-8)
+
+
+# ------------------------------------------------------------------ ranking errors
+
+
+def test_ranking_errors_average_over_broken_ties():
+    truth = np.array([4.0, 3.0, 2.0, 1.0])
+    kendall, top = ranking_errors(
+        [[4, 3, 2, 1], [1, 2, 3, 4], [2, 2, 2, 2], [3, 1, 3, 2]], truth, 2
+    )
+    assert kendall == pytest.approx([0, 1, 0.5, 2.5 / 6])
+    assert top == pytest.approx([0, 1, 0.5, 0.5])
+    rng = np.random.default_rng(2)
+    scores = rng.integers(0, 3, 6)
+    target = np.arange(6.0)
+    broken = scores + rng.uniform(0, 0.5, (40_000, 6))
+    exact, drawn = ranking_errors(scores, target, 2), ranking_errors(broken, target, 2)
+    for value, sample in zip(exact, drawn, strict=True):
+        assert sample.mean() == pytest.approx(float(value), abs=5 * 0.5 / math.sqrt(40_000))
+
+
+def test_equal_truths_have_no_wrong_order():
+    kendall, top = ranking_errors([1.0, 2.0, 3.0], [1.0, 1.0, 0.0], 2)
+    assert kendall == pytest.approx(2 / 3) and top == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="k = 1"):
+        ranking_errors([1.0, 2.0, 3.0], [1.0, 1.0, 0.0], 1)
+
+
+# ------------------------------------------------------------------ two items, exactly
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "power"), [("classic", 0), ("debiased", -1), ("weighted", 1)]
+)
+@pytest.mark.parametrize(
+    "epsilons", [[1.0] * 5, [0.3] * 4 + [2.0] * 4, [0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 3.0], [0.7]]
+)
+def test_the_order_of_two_items_is_that_of_the_full_enumeration(mechanism, power, epsilons):
+    found = pair_error(0.4, users=len(epsilons), epsilon=epsilons, mechanism=mechanism)
+    assert found == pytest.approx(brute_order_error(0.4, epsilons, power), rel=1e-12)
+
+
+def test_the_study_of_two_items_has_the_exact_order_error():
+    for mechanism in ("none", "classic", "debiased", "weighted"):
+        study = run(
+            mechanism, theta=np.array([0.3, 0.0]), users=100, epsilon=MIXED, replicates=20_000
+        )
+        exact = pair_error(0.3, users=100, epsilon=MIXED, mechanism=mechanism)
+        sd = math.sqrt(exact * (1 - exact) / 20_000)
+        assert study.kendall.mean() == pytest.approx(exact, abs=4 * sd)
+
+
+def test_too_many_different_epsilons_for_an_enumeration_are_refused():
+    many = np.linspace(0.1, 3.0, 60)
+    with pytest.raises(ValueError, match="60 different"):
+        pair_error(0.2, users=60, epsilon=many, mechanism="debiased")
+    assert 0 < pair_error(0.2, users=60, epsilon=many, mechanism="classic") < 0.5
+
+
+def test_schedules_start_together_and_straddle_the_threshold():
+    users = np.array([50, 200, 800, 3200])
+    level = privacy_schedule("threshold", 20, users, start=2.0)
+    assert level == pytest.approx([2.0, 1.0, 0.5, 0.25], rel=1e-12)
+    logs = np.log(20 * users) / np.log(1000)
+    for power in (0.5, 1.0):
+        faster = privacy_schedule("faster", 20, users, start=2.0, log_power=power)
+        slower = privacy_schedule("slower", 20, users, start=2.0, log_power=power)
+        assert faster == pytest.approx(level / logs**power, rel=1e-12)
+        assert slower == pytest.approx(level * logs**power, rel=1e-12)
+    grid = privacy_schedule("slower", [[10], [40]], users)
+    assert grid.shape == (2, 4) and grid[0, 0] == 1.0
