@@ -16,6 +16,10 @@ from scipy.special import expit, kve
 from dpbook.privacy import Edge, WholeRanking
 
 
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
 def law_of_reports(ranker, ahead: int, behind: int, group: int = 0) -> np.ndarray:
     """Law of the number of flipped answers "i over j", given so many true answers each way."""
     keep, lie = ranker.channel().reshape(-1, 2, 2)[group][0]

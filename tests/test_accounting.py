@@ -32,18 +32,12 @@ def brute_delta(epsilons: list[float], total: float) -> float:
     return float(np.maximum(p - math.exp(total) * q, 0).sum())
 
 
-# ------------------------------------------------------------------ pure
-
-
 def test_the_pure_sum_is_attained_and_nothing_less_suffices():
     p, q = report_laws([0.7] * 5)
     total = person_epsilon(0.7, 5)
     assert np.log(p / q).max() == pytest.approx(total, rel=1e-12)
     assert composed_response_delta(0.7, 5, 0.98 * total) > 0
     assert composed_response_delta(0.7, 5, 1.001 * total) == 0
-
-
-# ------------------------------------------------------------------ exact delta
 
 
 @pytest.mark.parametrize("q", range(1, 9))
@@ -85,9 +79,6 @@ def test_delta_keeps_its_digits_in_the_far_tail_and_for_many_answers():
     assert many == pytest.approx(math.erf(0.01 * math.sqrt(10_001) / math.sqrt(2)), abs=1e-3)
 
 
-# ------------------------------------------------------------------ epsilon at a delta
-
-
 @pytest.mark.parametrize(
     ("epsilon", "q", "delta"), [(0.1, 780, 1e-6), (0.5, 8, 0.01), (2.0, 3, 0.3)]
 )
@@ -115,9 +106,6 @@ def test_an_independent_accountant_agrees():
         seen = once.self_compose(q).get_delta_for_epsilon(total)
         exact = float(composed_response_delta(epsilon, q, total))
         assert exact <= seen * (1 + 1e-9) and seen == pytest.approx(exact, rel=0.02)
-
-
-# ------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize("share", [1e-13, 1e-6, 0.01])

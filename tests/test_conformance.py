@@ -62,9 +62,6 @@ class Case:
     tight: bool = True
 
 
-# ------------------------------------------------------------------ the rankers
-
-
 def far_out(ranker: NoisyCounts, x: np.ndarray, y: np.ndarray) -> float:
     """The log-ratio of the densities of noisy counts where every slope has its sign."""
     before, after = x.sum(axis=1), y.sum(axis=1)
@@ -139,9 +136,6 @@ def rng(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-# ------------------------------------------------------------------ sampler and law
-
-
 @every_case
 def test_the_sampler_follows_the_law_and_no_other(case: Case) -> None:
     found = tally(case.ranker.sample(case.data, DRAWS, rng=rng(7)))
@@ -206,9 +200,6 @@ def test_renaming_the_items_renames_the_law(case: Case) -> None:
         assert case.ranker.pmf(renamed)[moved] == pytest.approx(law, rel=1e-9, abs=0)
 
 
-# ------------------------------------------------------------------ privacy
-
-
 def enumerated(ranker: Ranker, case: Case) -> float:
     return check_mechanism(ranker.pmf, case.pairs(ranker.unit)).loss
 
@@ -244,9 +235,6 @@ def test_a_ranker_can_be_made_for_its_true_loss(ranker: Ranker, data: Any) -> No
         made = ranker.at_loss(0.7, of)
         assert made.loss(of)[1] == pytest.approx(0.7, rel=1e-10)
         assert replace(made, scale=ranker.scale) == ranker
-
-
-# ------------------------------------------------------------------ what is refused
 
 
 @every_ranker
@@ -302,18 +290,12 @@ def test_one_ranking_more_or_less_is_one_of_so_many_or_one_fewer() -> None:
             who.check(table)
 
 
-# ------------------------------------------------------------------ the others
-
-
 @every_other
 def test_the_promise_is_kept_and_half_the_noise_breaks_it(ranker: Ranker, data: Any) -> None:
     low, high = ranker.loss()
     assert 0 < low <= high == pytest.approx(EPSILON, rel=1e-9)
     assert ranker.at_loss(2 * EPSILON).scale < ranker.scale < ranker.at_loss(0.7).scale
     assert replace(ranker, scale=ranker.scale / 2).loss()[0] > EPSILON
-
-
-# ------------------------------------------------------------------ the code itself
 
 
 def lists(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -436,9 +418,6 @@ def test_what_spends_more_is_seen_in_the_code(play: Play) -> None:
     for report in played(play, by_call, play.ranker.scale):
         assert report.number[1] == report.number[0] + 1
         assert any("test_conformance" in words for words in report.violations)
-
-
-# ------------------------------------------------------------------ none is left out
 
 
 def test_every_ranker_that_draws_is_an_object() -> None:

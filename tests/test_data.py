@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from dpbook.data import Comparisons, PairTable, Rankings
 
-# ---------------------------------------------------------------- Comparisons
-
 
 def test_win_matrix_of_a_small_example() -> None:
     data = Comparisons(["x", "y", "z"], [0, 0, 2, 1], [1, 1, 0, 0], user=[7, 7, 9, 7])
@@ -68,9 +66,6 @@ def test_equality_looks_at_every_part() -> None:
     assert replace(data, loser=[1, 0]) == others[1]
 
 
-# ---------------------------------------------------------------- Rankings
-
-
 def test_positions_and_orders_are_inverse_permutations():
     data = Rankings.from_orders([[2, 0, 1], [0, 1, 2]], items=["a", "b", "c"])
     assert data.positions.tolist() == [[1, 2, 0], [0, 1, 2]]
@@ -83,9 +78,6 @@ def test_the_table_is_read_only():
     data = Rankings(3, [[0, 1, 2]])
     with pytest.raises(ValueError, match="read-only"):
         data.positions[0, 0] = 2
-
-
-# ---------------------------------------------------------------- PairTable
 
 
 def test_a_table_by_hand() -> None:

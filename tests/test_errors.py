@@ -185,9 +185,6 @@ def test_the_estimate_is_that_of_the_win_matrices():
     assert debiased_mle(outcomes, gamma=1.0).theta == pytest.approx(study.theta, abs=1e-8)
 
 
-# ------------------------------------------------------------------ ranking errors
-
-
 def test_ranking_errors_average_over_broken_ties():
     truth = np.array([4.0, 3.0, 2.0, 1.0])
     kendall, top = ranking_errors(
@@ -209,9 +206,6 @@ def test_equal_truths_have_no_wrong_order():
     assert kendall == pytest.approx(2 / 3) and top == pytest.approx(0.5)
     with pytest.raises(ValueError, match="k = 1"):
         ranking_errors([1.0, 2.0, 3.0], [1.0, 1.0, 0.0], 1)
-
-
-# ------------------------------------------------------------------ two items, exactly
 
 
 @pytest.mark.parametrize(

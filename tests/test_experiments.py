@@ -27,6 +27,7 @@ from dpbook.simulation import (
     top_k_error,
     trend,
 )
+from tests.oracles import rng
 
 SIZE = 4000
 
@@ -90,10 +91,6 @@ def test_win_counts_have_the_law_of_sampled_matrices():
     rows, which = np.unique(np.concatenate([counts, matrices]), axis=0, return_inverse=True)
     table = [np.bincount(part, minlength=len(rows)) for part in np.split(which.ravel(), 2)]
     assert stats.chi2_contingency(np.array(table)).pvalue > 1e-3
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def crowd_errors(truth, users, epsilons, source, per_user=5, kind="printed"):

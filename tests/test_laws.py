@@ -48,9 +48,6 @@ def law_error_bound(n: int, *, cells: int = 16) -> float:
     return float(quadrature + cells * (400 + 4 * n) * np.finfo(float).eps / 2)
 
 
-# ------------------------------------------------------------------ references
-
-
 def orders_of(n):
     """The order, best item first, of every ranking of a law."""
     return np.argsort(all_rankings(n), axis=1)
@@ -128,16 +125,10 @@ def lattice_sets(scores, k, scale):
     return (agree * (mass / agree.sum(axis=0))).sum(axis=1)
 
 
-# ------------------------------------------------------------------ outcomes
-
-
 def test_outcomes_are_listed_in_lexicographic_order():
     assert sets_of(4, 2).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
     assert all_rankings(3).tolist() == [list(places) for places in permutations(range(3))]
     assert sets_of(5, 4).shape == (5, 4) and all_rankings(7).shape == (5040, 7)
-
-
-# ------------------------------------------------------------------ against references
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-3, 0.7, 1.0, 2.0, 25.0])
@@ -188,9 +179,6 @@ def test_discrete_noise_with_fair_ties_matches_the_lattice_sum(scores, scale):
         assert law == pytest.approx(lattice_sets(scores, k, scale), rel=1e-10, abs=0)
 
 
-# ------------------------------------------------------------------ properties
-
-
 @st.composite
 def settings_of_a_sort(draw):
     n = draw(st.integers(2, 5))
@@ -238,9 +226,6 @@ def test_seven_items(noise):
     found = top_k_pmf(scores, 3, scale=2.0, noise=noise)
     assert law_error_bound(7) < 1e-11
     assert found == pytest.approx(marginal, rel=law_error_bound(7), abs=0)
-
-
-# ------------------------------------------------------------------ tiny probabilities
 
 
 @pytest.mark.parametrize("x", [50, 300, 600])

@@ -231,9 +231,6 @@ def test_every_data_set_is_registered_at_a_pinned_address() -> None:
             assert len(dataset.raw_sha256) == 64 and dataset.raw_sha256 != dataset.sha256
 
 
-# ---------------------------------------------------------------- the real data
-
-
 @needs_full_data
 @pytest.mark.parametrize("name", [*SURVEYS, "llmfao"])
 def test_full_answers_give_the_committed_counts(name: str, cache: Path) -> None:

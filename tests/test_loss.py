@@ -48,9 +48,6 @@ def two_laws(draw):
     return p / p.sum(), q / q.sum()
 
 
-# ------------------------------------------------------------------ loss and hockey stick
-
-
 def test_the_loss_is_the_largest_log_ratio():
     assert privacy_loss([0.5, 0.3, 0.2], [0.4, 0.3, 0.3]) == pytest.approx(math.log(1.5))
     assert privacy_loss([0.75, 0.25], [0.25, 0.75]) == pytest.approx(math.log(3))
@@ -72,9 +69,6 @@ def test_the_hockey_stick_is_the_worst_event(laws, epsilon):
         assert hockey_stick(p, q, loss) == pytest.approx(0, abs=1e-13)
         if loss > 1e-6:
             assert hockey_stick(p, q, loss * 0.999) > 0
-
-
-# ------------------------------------------------------------------ profiles of noisy vectors
 
 
 def lattice_profile(shift, scale, epsilons):
@@ -136,9 +130,6 @@ def test_the_profile_of_two_laplace_counts_is_the_integral_over_the_plane(shift,
     expected = [plane_profile(shift, scale, e) for e in grid]
     assert laplace_profile(shift, scale, grid) == pytest.approx(expected, abs=1e-10)
     assert laplace_profile(shift, scale / 2, grid) != pytest.approx(expected, abs=0.01)
-
-
-# ------------------------------------------------------------------ the checker
 
 
 def response(truth_probability):
@@ -205,9 +196,6 @@ def test_each_law_is_computed_once_and_datasets_may_be_arrays():
     assert check_mechanism(law, list(combinations(data, 2))).loss == 0
     assert sorted(asked) == sorted({tuple(x) for x in data})
     assert check_mechanism(lambda x: [1.0], [([1, [2]], [2, [1]])]).loss == 0
-
-
-# ------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize("epsilon", [800.0, np.inf])

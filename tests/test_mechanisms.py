@@ -60,9 +60,6 @@ def clipped_law(scale: float | Fraction, reach: int) -> np.ndarray:
     return np.append(law, max(0.0, 1 - law.sum()))
 
 
-# ------------------------------------------------------------------ Laplace
-
-
 @pytest.mark.parametrize("scale", [0.3, 1.0, 7.5])
 def test_laplace_density_has_mass_one_and_the_stated_scale(scale):
     def density(x):
@@ -74,9 +71,6 @@ def test_laplace_density_has_mass_one_and_the_stated_scale(scale):
     assert spread == pytest.approx(scale, rel=1e-10)  # E|x| = b
     grid = np.linspace(-9, 9, 31)
     assert laplace_logpdf(grid, scale) == pytest.approx(stats.laplace(scale=scale).logpdf(grid))
-
-
-# ------------------------------------------------------------------ discrete Laplace
 
 
 @pytest.mark.parametrize("scale", [0.25, 1.0, Fraction(20, 3), 40.0])
@@ -107,9 +101,6 @@ def test_discrete_laplace_sampler_takes_large_terms_and_any_shape():
     assert discrete_laplace_noise(2**53 - 1, (2, 3), rng=rng).shape == (2, 3)
     assert discrete_laplace_noise(Fraction(1, 2**53 - 1), 5, rng=rng).tolist() == [0] * 5
     assert discrete_laplace_noise(1.5, 0, rng=rng).shape == (0,)
-
-
-# ------------------------------------------------------------------ randomised response
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.5, math.log(3), 8.0, 50.0])
@@ -143,9 +134,6 @@ def test_users_with_their_own_epsilons_each_follow_their_own_channel():
             seen = np.bincount(reports[user, truths == truth], minlength=2)
             assert audit_sampler(seen, channels[user, truth]).passed
             assert not audit_sampler(seen, channels[(user + 1) % 3, truth]).passed
-
-
-# ------------------------------------------------------------------ debiased responses
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 5.0, 40.0])
@@ -225,9 +213,6 @@ def test_a_law_over_all_pairs_of_many_corners_is_refused() -> None:
         hypercube_response_pmf(np.zeros(16), 1.0)
 
 
-# ------------------------------------------------------------------ references
-
-
 def gaussian_delta(shift: float, scale: float, epsilon: float) -> float:
     """Integral of the positive part of p - e^eps q."""
 
@@ -240,9 +225,6 @@ def gaussian_delta(shift: float, scale: float, epsilon: float) -> float:
     return quad(f, start, end, epsabs=0, epsrel=1e-11, limit=200, points=[start + scale])[0]
 
 
-# ------------------------------------------------------------------ candidates
-
-
 def test_exponential_weights():
     law = exponential_pmf([1.0, 3.0, 2.0], 2.0, 4 * math.log(2))
     assert law == pytest.approx(np.array([1, 4, 2]) / 7)
@@ -253,9 +235,6 @@ def test_exponential_chances_lose_no_more_than_epsilon_and_nearly_that():
     worst, broken = losses_of_a_selection(exponential_pmf)
     assert 0.78 < worst <= 0.8 + 1e-12
     assert broken > 1.2  # half the sensitivity would not do
-
-
-# ------------------------------------------------------------------ Gaussian noise
 
 
 @pytest.mark.parametrize("shift", [0.3, 1.0, 4.0])

@@ -11,16 +11,10 @@ from scipy import stats
 from dpbook.estimators import win_counts
 from dpbook.privacy import Edge, Person, audit_sampler
 from dpbook.rankers import DiscreteCounts, NoisyCounts
+from tests.oracles import rng
 
 WINS = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
 EDGE = NoisyCounts.private(1.0, Edge(3))
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-# ------------------------------------------------------------------ scales
 
 
 @pytest.mark.parametrize(
@@ -56,9 +50,6 @@ def test_a_skipped_pair_would_lose_a_quarter_more_than_promised():
     for n, ratio in ((3, 5 / 4), (5, 16 / 12), (10, 70 / 50), (40, 1180 / 800)):
         skip, once = (Person(n, design=f"each_pair_{w}").l1() for w in ("or_skip", "once"))
         assert skip / once == ratio
-
-
-# ------------------------------------------------------------------ releases
 
 
 def test_densities():

@@ -24,17 +24,13 @@ from dpbook.rankers import (
     report_pmf,
 )
 from dpbook.rankers.local_pairs import _questions
-from tests.oracles import worst_loss
+from tests.oracles import rng, worst_loss
 
 MECHANISMS = ["response", "laplace"]
 DESIGNS = ["random", "balanced"]
 TINY = 1e-7  # a correct sampler fails a test at this level once in ten million runs
 SD = float(stats.norm.isf(TINY / 2))
 THREE, FOUR = WholeRanking(3), WholeRanking(4)
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 # A ranker, and what its maker was asked to spend.  At epsilon <= 1 a budget that is spent twice
@@ -81,9 +77,6 @@ def test_what_is_printed() -> None:
         laws = [closed.message_pmf(places) for places in all_rankings(unit.n_items)]
         low, high = closed.loss()
         assert low == high == pytest.approx(loss) == pytest.approx(worst_loss(laws))
-
-
-# ------------------------------------------------------------------ sampler and channel
 
 
 def seen_messages(ranker: PairResponses | Hypercube, places: list[int], draws: int) -> np.ndarray:
@@ -152,9 +145,6 @@ def test_items_may_be_renamed(name: str) -> None:
     assert stats.chi2_contingency(np.array(rows) + 0.5).pvalue > TINY
 
 
-# ------------------------------------------------------------------ questions and tables
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("k", [1, 2, 5, 6])
 def test_everybody_answers_k_different_pairs(design: str, k: int) -> None:
@@ -207,9 +197,6 @@ def test_ties_are_ordered_at_random() -> None:
     runs = PairResponses.private(1.0, THREE).sample([[0, 1, 2]], 3000, rng=rng(8))
     assert len(np.unique(runs, axis=0)) == 6
     assert np.array_equal(np.sort(runs, axis=1), np.tile(np.arange(3), (3000, 1)))
-
-
-# ------------------------------------------------------------------ one answer, how many questions
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 4.0])

@@ -11,17 +11,11 @@ from scipy.special import logit
 
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rankers import PerturbedMle
+from tests.oracles import rng
 
 WINS = np.array([[0, 3, 1], [2, 0, 4], [1, 0, 0]])
 EPSILONS = (0.1, 1.0, 5.0)
 PUBLIC = Edge(3, exchange=False)
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-# ------------------------------------------------------------------ density and sampler
 
 
 def _objective(t: np.ndarray, wins: np.ndarray, gamma: float) -> float:
@@ -128,9 +122,6 @@ def test_heavy_counts_with_a_small_ridge_leave_only_their_last_digits():
     # sums of 2 n terms and a theta with a last digit, 100 times as much by the next tolerance
     residual = largest_residual(ranker, wins, games, theta, noise)
     assert residual < 100 * 3 * n * (n - 1) * games * np.finfo(float).eps
-
-
-# ------------------------------------------------------------------ loss
 
 
 def _loss_on_a_grid(scale: float, gamma: float) -> float:
@@ -292,9 +283,6 @@ def test_skipped_pairs_spend_nearly_all_of_it():
     for n in (2, 3, 7, 20):  # the proof for a large ridge loses little: both ends are close
         low, high = PerturbedMle.private(0.1, Person(n, design="each_pair_or_skip")).loss()
         assert 0.95 * high < low <= high
-
-
-# ------------------------------------------------------------------ calibration
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

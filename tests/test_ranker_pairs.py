@@ -31,11 +31,6 @@ from tests.oracles import (
 CYCLE = np.array([[0, 7, 3], [2, 0, 6], [6, 3, 0]])  # nine users, 0 over 1 over 2 over 0
 NINE = WholeRanking(3, users=9)
 
-# ------------------------------------------------------------------ all rankers with an exact law
-
-
-# ------------------------------------------------------------------ noise on all pairs
-
 
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -89,9 +84,6 @@ def test_law_of_the_noisy_kemeny_ranking(clip, epsilon):
     cost = np.stack([w[:, b, a] + w[:, c, a] + w[:, c, b] for a, b, c in orders], 1)
     best = np.argmin(cost.round(9) + 1e-10 * rng.random(cost.shape), axis=1)
     assert close(np.bincount(best, minlength=6) / size, law, size)
-
-
-# ------------------------------------------------------------------ KwikSort's laws
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -180,9 +172,6 @@ def test_lower_end_of_the_loss_is_at_least_that_of_two_users(n):
             lower = ranker.loss("ranking")[0]
             assert lower >= shown - 1e-12
             assert n not in (2, 4) or lower == pytest.approx(shown, rel=1e-10)
-
-
-# ------------------------------------------------------------------ Reduction II
 
 
 @pytest.mark.parametrize("make_one", [CappedKwikSort.private, CappedKwikSort.printed])

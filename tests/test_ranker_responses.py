@@ -54,9 +54,6 @@ def law_of_rankings(ranker, table):
     return law
 
 
-# ------------------------------------------------------------------ channel and loss
-
-
 def test_reports_follow_their_law_and_half_the_noise_does_not():
     ranker = FlippedAnswers.private(0.8, ANSWER)
     draws = reports(ranker, WINS, 20_000)
@@ -128,9 +125,6 @@ def test_laplace_outcomes_are_the_answers_plus_a_sum_of_laplace_variables():
         assert stats.ks_2samp(noise, 1.2 * direct).pvalue < 1e-6
 
 
-# ------------------------------------------------------------------ rankings
-
-
 def test_sampled_rankings_follow_their_exact_law_and_half_the_noise_does_not():
     table = np.array([[0, 2, 1], [0, 0, 2], [1, 0, 0]])
     ranker = FlippedAnswers.private(1.0, ANSWER)
@@ -156,9 +150,6 @@ def test_simulated_scores_are_those_of_simulated_answers():
         for item in range(3):
             assert stats.ks_2samp(direct[:, item], scores[:, item]).pvalue > 1e-3
         assert stats.ks_2samp(direct[:, 0], scores[:, 1]).pvalue < 1e-9
-
-
-# ------------------------------------------------------------------ readings
 
 
 def test_debiased_outcomes_are_the_sums_of_debiased_responses():
@@ -211,9 +202,6 @@ def test_without_a_ridge_a_minimiser_must_exist():
     # An outcome beyond its total is no obstacle where the others make up for it.
     over = np.array([[0, 5.5, 2.0], [-0.5, 0, 4.0], [3.0, 1.0, 0]])
     assert debiased_mle(over, gamma=0).theta == pytest.approx(scipy_minimiser(over, 0.0), abs=1e-4)
-
-
-# ------------------------------------------------------------------ what is refused
 
 
 def test_weighted_outcomes_add_up_to_the_number_of_answers():

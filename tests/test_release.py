@@ -41,9 +41,6 @@ def counts(table: object) -> Answers:
     return Answers("counts", tuple("abcdefg"[: len(data)]), True, data, None)
 
 
-# ------------------------------------------------------------------ the noise
-
-
 def law(scale: Fraction, most: int) -> np.ndarray:
     """Chances of -most..most, and of the rest."""
     inside = discrete_laplace_pmf(np.arange(-most, most + 1), scale)
@@ -173,9 +170,6 @@ def test_chances_from_the_law_of_the_noise(scale: Fraction) -> None:
         assert inside[0] >= 1 - miss - 1e-12 and (t == 0 or inside[1] < 1 - miss)
 
 
-# ------------------------------------------------------------------ sensitivity
-
-
 def bundles(n: int, most: int) -> list[list[tuple[int, int]]]:
     """Everything that one person can answer, from nothing to so many comparisons."""
     pairs = list(permutations(range(n), 2))
@@ -228,9 +222,6 @@ def test_statistics_by_hand() -> None:
         assert np.array_equal(statistic_of(table, name), statistic_of(data, name))
     orders = Answers("rankings", ("a", "b", "c"), True, np.array([[2, 0, 1], [2, 1, 0]]), None)
     assert statistic_of(orders, "wins").tolist() == [1, 1, 4]
-
-
-# ------------------------------------------------------------------ the rule
 
 
 def test_each_person_keeps_at_most_the_limit() -> None:
@@ -286,9 +277,6 @@ def test_what_a_person_keeps_does_not_hang_on_others() -> None:
             seen[(1 << two).sum()] += 1
         six = seen[seen > 0]
         assert audit_sampler(six, np.full(6, 1 / 6), confidence=1 - 1e-6).passed
-
-
-# ------------------------------------------------------------------ the release
 
 
 @pytest.fixture
@@ -431,9 +419,6 @@ def test_a_demonstration_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
         shown.write(tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
-
-
-# ------------------------------------------------------------------ the ledger
 
 
 def test_the_ledger_adds_up_exactly(tmp_path: Path) -> None:

@@ -52,9 +52,6 @@ def of(design, n, per_user, users=None):
     return Person(n, per_user if design == "with_replacement" else None, design, users=users)
 
 
-# ------------------------------------------------------------------ one comparison
-
-
 @pytest.mark.parametrize(
     ("n", "exchange"), [(2, False), (3, False), (4, False), (2, True), (3, True)]
 )
@@ -76,9 +73,6 @@ def test_one_answer_moves_the_counts_by_two(n, exchange):
     assert sensitivity(pairs).value == Edge(n, exchange).l1() == 2
     assert sensitivity(pairs, norm="l2").value == pytest.approx(math.sqrt(2))
     assert sensitivity(pairs, norm="linf").value == 1
-
-
-# ------------------------------------------------------------------ one person
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -162,9 +156,6 @@ def test_half_wins_move_the_counts_no_further(n, design):
     assert max(np.abs(total - a).sum(axis=1).max() for a in total) == unit.l1()
 
 
-# ------------------------------------------------------------------ one whole ranking
-
-
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
@@ -206,9 +197,6 @@ def test_neighbours_of_a_ranking_match_naive_enumeration(users):
     assert less.sum() == 3 * (users - 1) and more.sum() == 3 * users
     least = next(WholeRanking(3, 1, "add_remove").neighbours("counts"))  # who is first has won most
     assert [side.tolist() for side in least] == [[0, 0, 0], [2, 1, 0]]
-
-
-# ------------------------------------------------------------------ data that keep to a design
 
 
 def sheet(*answers, user=0):
@@ -285,9 +273,6 @@ def test_data_that_keep_it_are_taken(unit, data):
     assert unit.check(data) is None
 
 
-# ------------------------------------------------------------------ what is no unit
-
-
 def test_a_circle_below_the_first_place_is_no_ranking() -> None:
     """Item 0 beats all, and 1, 2, 3 beat each other in turn."""
     winner, loser = [0, 0, 0, 1, 2, 3], [1, 2, 3, 2, 3, 1]
@@ -327,9 +312,6 @@ def naive_edge_neighbours(row, kind):
     return found
 
 
-# ------------------------------------------------------------------ edge data sets
-
-
 @pytest.mark.parametrize(
     ("n", "complete"), [(2, True), (3, True), (4, True), (3, False), (4, False)]
 )
@@ -367,9 +349,6 @@ def test_the_bound_on_the_sums_of_bundles_is_one_by_hand(design):
         box = (2 * terms + 1) ** (2 if design == "each_pair_once" else 3)
         assert most_sums(bundles, terms) == min(box, math.comb(terms + len(rows) - 1, terms))
     assert most_sums(bundles, 1) == len(rows)
-
-
-# ------------------------------------------------------------------ sensitivity
 
 
 def test_the_worst_pair_is_returned_and_a_statistic_may_be_given():
