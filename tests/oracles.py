@@ -27,6 +27,30 @@ def law_of_reports(ranker, ahead: int, behind: int, group: int = 0) -> np.ndarra
     return np.convolve(kept, stats.binom.pmf(np.arange(behind + 1), behind, lie))
 
 
+class NoFloats(np.random.Generator):
+    """A generator that gives nothing but whole numbers."""
+
+    def __getattribute__(self, name: str) -> object:
+        if not name.startswith("_") and name not in ("integers", "bit_generator", "spawn"):
+            raise AssertionError(f"rng.{name} was called by a sampler that is said to be exact")
+        return super().__getattribute__(name)
+
+
+def clipped_tally(draws: np.ndarray, reach: int) -> np.ndarray:
+    """How often -reach, ..., reach were drawn; everything beyond counts as the last outcome."""
+    inside = np.abs(draws) <= reach
+    return np.append(
+        np.bincount(draws[inside] + reach, minlength=2 * reach + 1), np.count_nonzero(~inside)
+    )
+
+
+def clipped_law(scale: Any, reach: int) -> np.ndarray:
+    """The law of those outcomes, from weights that are normalised here and not by the package."""
+    weights = np.exp(-np.abs(np.arange(-4000, 4001)) / float(scale))
+    law = weights[4000 - reach : 4001 + reach] / weights.sum()
+    return np.append(law, max(0.0, 1 - law.sum()))
+
+
 def laplace_sum_logpdf(level: float, x: float, answers: int) -> float:
     """Log-density at x of the sum of so many Laplace variables of scale 1 / level.
 

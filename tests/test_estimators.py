@@ -1,6 +1,5 @@
 """Estimators against closed forms, against another optimiser, and one route against another."""
 
-import itertools
 import math
 import re
 import tracemalloc
@@ -79,17 +78,9 @@ LAWS = {
 
 
 def pair_score(theta, wins, gamma, linear):
-    """Score item by item, with scipy.stats laws: written without the package's formulas."""
-    law = LAWS["logistic"]
-    n = len(theta)
-    score = gamma * theta + linear
-    for i, j in itertools.permutations(range(n), 2):
-        slope = wins[i, j] * np.exp(
-            law.logpdf(theta[i] - theta[j]) - law.logcdf(theta[i] - theta[j])
-        )
-        score[i] -= slope
-        score[j] += slope
-    return score
+    """The score, written without the package's formulas: i's wins pull where j is ahead."""
+    pull = np.asarray(wins) * special.expit(theta - theta[:, None])
+    return gamma * theta + linear + pull.sum(axis=0) - pull.sum(axis=1)
 
 
 def random_wins(n, p, seed, most=3):
@@ -320,9 +311,7 @@ def test_a_repeated_pair_in_the_place_of_a_missing_one():
     wins = np.zeros((4, 4))
     np.add.at(wins, (winner, loser), 1)
     theta = ridge_mle(data, gamma=0.5).theta
-    gap = theta[:, None] - theta
-    score = (wins - (wins + wins.T) * special.expit(gap)).sum(axis=1) - 0.5 * theta
-    assert np.abs(score).max() < 1e-7
+    assert np.abs(pair_score(theta, wins, 0.5, np.zeros(4))).max() < 1e-7
     assert theta[1] != pytest.approx(theta[2], abs=1e-3)  # one win each; only their rivals differ
 
 

@@ -114,14 +114,9 @@ def lattice_rankings(scores, scale):
 
 def lattice_sets(scores, k, scale):
     points, mass = lattice(scores, scale)
-    sets = list(combinations(range(len(scores)), k))
-    rest = [[j for j in range(len(scores)) if j not in s] for s in sets]
-    agree = np.array(
-        [
-            points[:, s].min(axis=1) >= points[:, r].max(axis=1)
-            for s, r in zip(sets, rest, strict=True)
-        ]
-    )
+    least = [points[:, s].min(axis=1) for s in combinations(range(len(scores)), k)]
+    rest = [points[:, s].max(axis=1) for s in combinations(range(len(scores)), len(scores) - k)]
+    agree = np.array(least) >= np.array(rest[::-1])  # the sets and what they leave, in order
     return (agree * (mass / agree.sum(axis=0))).sum(axis=1)
 
 

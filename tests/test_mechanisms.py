@@ -31,33 +31,9 @@ from dpbook.mechanisms.hypercube import (
 )
 from dpbook.mechanisms.noise import discrete_laplace_noise
 from dpbook.privacy import audit_sampler, privacy_loss
-from tests.oracles import losses_of_a_selection
+from tests.oracles import NoFloats, clipped_law, clipped_tally, losses_of_a_selection
 
 DRAWS = 40_000
-
-
-class IntegersOnly(np.random.Generator):
-    """A generator that refuses to hand out anything but uniform integers."""
-
-    def _refuse(self, *args: object, **kwargs: object) -> None:
-        raise AssertionError("a floating-point draw in an integer sampler")
-
-    random = uniform = laplace = geometric = exponential = standard_exponential = normal = _refuse
-
-
-def frequencies(draws: np.ndarray, reach: int) -> np.ndarray:
-    """How often -reach, ..., reach were drawn; everything beyond counts as the last outcome."""
-    inside = np.abs(draws) <= reach
-    return np.append(
-        np.bincount(draws[inside] + reach, minlength=2 * reach + 1), np.count_nonzero(~inside)
-    )
-
-
-def clipped_law(scale: float | Fraction, reach: int) -> np.ndarray:
-    """The law of those outcomes, from weights that are normalised here and not by the package."""
-    weights = np.exp(-np.abs(np.arange(-4000, 4001)) / float(scale))
-    law = weights[4000 - reach : 4001 + reach] / weights.sum()
-    return np.append(law, max(0.0, 1 - law.sum()))
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 7.5])
@@ -85,11 +61,11 @@ def test_discrete_laplace_pmf_sums_to_one_and_decays_by_one_scale(scale):
     "scale", [0.1, Fraction(1, 3), 2 / 5, Fraction(1, 2), 1, 2.0, Fraction(20, 3), 1 / 0.3, 25]
 )
 def test_discrete_laplace_sampler_follows_its_pmf_and_half_the_scale_does_not(scale):
-    rng = IntegersOnly(np.random.PCG64(7))
+    rng = NoFloats(np.random.PCG64(7))
     draws = discrete_laplace_noise(scale, DRAWS, rng=rng)
     assert draws.dtype == np.int64
     reach = max(2, math.ceil(3 * float(scale)))
-    seen, law = frequencies(draws, reach), clipped_law(scale, reach)
+    seen, law = clipped_tally(draws, reach), clipped_law(scale, reach)
     twin = discrete_laplace_pmf(np.arange(-reach, reach + 1), scale)
     assert twin == pytest.approx(law[:-1], rel=1e-12)
     assert audit_sampler(seen, law).passed

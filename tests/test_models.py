@@ -164,10 +164,3 @@ def test_pair_probabilities_stay_in_the_unit_interval():
     for phi in (0.01, 0.05, 0.1):  # rounding would give 1 + 2e-16 for 40 items at 0.05
         pairs = models.mallows_pair_probabilities(40, phi)
         assert pairs.min() >= 0 and pairs.max() <= 1
-
-
-def test_all_rankings_are_the_order_of_a_law():
-    table = models.all_rankings(4)
-    assert table.shape == (24, 4) and table.tolist() == sorted(table.tolist())
-    assert len(set(map(tuple, table.tolist()))) == 24
-    assert models.mallows_pmf(4, 0.5).shape == (24,)

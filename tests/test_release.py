@@ -23,6 +23,7 @@ from dpbook.rank import release as releases
 from dpbook.rank.ledger import fraction_of
 from dpbook.rank.noise import exact_noise, opendp_noisy, reach, system_bits, turned
 from dpbook.rank.rank import exact_epsilon, sensitivity_of, statistic_of
+from tests.oracles import clipped_law, clipped_tally
 
 DRAWS = 20_000
 rank_out_files = releases.out_files
@@ -40,25 +41,13 @@ def counts(table: object) -> Answers:
     return Answers("counts", tuple("abcdefg"[: len(data)]), True, data, None)
 
 
-def law(scale: Fraction, most: int) -> np.ndarray:
-    """Chances of -most..most, and of the rest."""
-    inside = discrete_laplace_pmf(np.arange(-most, most + 1), scale)
-    return np.append(inside, 1 - inside.sum())
-
-
-def tally(draws: list[int], most: int) -> np.ndarray:
-    x = np.array(draws)
-    inside = np.abs(x) <= most
-    return np.append(np.bincount(x[inside] + most, minlength=2 * most + 1), (~inside).sum())
-
-
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(20, 3), Fraction(0.7)])
 def test_the_noise_follows_its_law(scale: Fraction) -> None:
     """At bits of the operating system: a faithful sampler fails once in a million runs."""
     most, below = int(4 * scale) + 1, system_bits()
-    drawn = tally([exact_noise(scale, below) for _ in range(DRAWS)], most)
-    assert audit_sampler(drawn, law(scale, most), confidence=1 - 1e-6).passed
-    wrong = law(scale * Fraction(9, 8), most)  # the control
+    drawn = clipped_tally(np.array([exact_noise(scale, below) for _ in range(DRAWS)]), most)
+    assert audit_sampler(drawn, clipped_law(scale, most), confidence=1 - 1e-6).passed
+    wrong = clipped_law(scale * Fraction(9, 8), most)  # the control
     assert not audit_sampler(drawn, wrong, confidence=1 - 1e-6).passed
 
 
@@ -147,7 +136,9 @@ def test_opendp_follows_the_same_law() -> None:
     pytest.importorskip("opendp")
     noisy, scale = opendp_noisy([0] * DRAWS, 4, Fraction(3, 5))
     assert Fraction(20, 3) <= scale < Fraction(20, 3) * (1 + Fraction(1, 2**50))
-    assert audit_sampler(tally(noisy, 27), law(scale, 27), confidence=1 - 1e-6).passed
+    assert audit_sampler(
+        clipped_tally(np.array(noisy), 27), clipped_law(scale, 27), confidence=1 - 1e-6
+    ).passed
 
 
 def test_without_opendp_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,31 +146,20 @@ def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 PLAIN = HEAD + "ann,tea,mate\nbob,mate,coffee\nann,coffee,tea\n"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        PLAIN,
-        PLAIN.rstrip("\n"),
-        PLAIN.replace("\n", "\r\n"),
-        "\ufeff" + PLAIN,
-        PLAIN.replace(",", ";"),
-        PLAIN.replace(",", "\t"),
-        PLAIN.replace("\n", "\n\n").replace(HEAD + "\n", HEAD),
-        PLAIN.replace("ann,tea,", '"ann"," tea ",'),
-        PLAIN.replace("person,winner,loser", "Person, Winner ,LOSER"),
-    ],
-    ids=[
-        "plain",
-        "no end",
-        "CRLF",
-        "BOM",
-        "semicolons",
-        "tabs",
-        "blank lines",
-        "quotes",
-        "capitals",
-    ],
-)
+ACCEPTED = {
+    "plain": PLAIN,
+    "no end": PLAIN.rstrip("\n"),
+    "CRLF": PLAIN.replace("\n", "\r\n"),
+    "BOM": "\ufeff" + PLAIN,
+    "semicolons": PLAIN.replace(",", ";"),
+    "tabs": PLAIN.replace(",", "\t"),
+    "blank lines": PLAIN.replace("\n", "\n\n").replace(HEAD + "\n", HEAD),
+    "quotes": PLAIN.replace("ann,tea,", '"ann"," tea ",'),
+    "capitals": PLAIN.replace("person,winner,loser", "Person, Winner ,LOSER"),
+}
+
+
+@pytest.mark.parametrize("content", ACCEPTED.values(), ids=ACCEPTED)
 def test_what_is_accepted(tmp_path: Path, content: str) -> None:
     found = read_answers(file(tmp_path, content))
     assert found.kind == "comparisons" and found.items == ("coffee", "mate", "tea")

@@ -21,7 +21,9 @@ from dpbook.privacy import (
 )
 from dpbook.privacy.neighbours import most_sums
 from dpbook.privacy.units import DESIGNS
-from tests.oracles import sheets
+from tests.oracles import sheets, tables
+
+RELATIONS = ("replace", "add_remove")
 
 
 def pairs_of(n):
@@ -52,18 +54,26 @@ def of(design, n, per_user, users=None):
     return Person(n, per_user if design == "with_replacement" else None, design, users=users)
 
 
-@pytest.mark.parametrize(
-    ("n", "exchange"), [(2, False), (3, False), (4, False), (2, True), (3, True)]
-)
-def test_neighbours_of_an_edge_match_naive_enumeration(n, exchange):
-    pairs = [
-        tuple(tuple(outcome_counts(side, n).tolist()) for side in (row, other))
-        for row in edge_datasets(n, complete=not exchange)
-        for other in edge_neighbours(row)
-    ]
-    found = Edge(n, exchange).neighbours()
+ALL_UNITS = [Edge(n, exchange=False) for n in (2, 3, 4)] + [Edge(2), Edge(3)]
+    Edge(n, exchange=how) for n, how in ((2, False), (3, False), (4, False), (2, True), (3, True))
+]
+ALL_UNITS += [of(design, 3, 2, users) for design in DESIGNS for users in (1, 2)]
+ALL_UNITS += [WholeRanking(3, users, how) for how in RELATIONS for users in (1, 2)]
+
+
+@pytest.mark.parametrize("unit", ALL_UNITS, ids=str)
+def test_neighbours_match_the_definition(unit):
+    pairs = [tuple(tuple(side.sum(axis=1).tolist()) for side in both) for both in tables(unit)]
+    if isinstance(unit, WholeRanking):
+        listed, found = list(unit.neighbours()), unit.neighbours("counts")
+        if unit.relation == "replace":
+            assert all((x + x.T == unit.users * (1 - np.eye(3))).all() for xy in listed for x in xy)
+        wins = [tuple(tuple(x.sum(axis=1).tolist()) for x in both) for both in listed]
+        assert classes(wins) == classes(pairs)
+    else:
+        found = unit.neighbours()
+        assert len(found) == len(classes(pairs))  # each class once
     assert classes(found) == classes(pairs)
-    assert len(found) == len(classes(pairs))  # each class once
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -85,22 +95,6 @@ def test_bundles_are_the_counts_of_all_answer_sheets(n, design):
 def test_one_answer_among_many_items_has_few_bundles():
     """One answer among 450 items is a win of one of them: 450 bundles, of 100,000 allowed."""
     assert (Person(450, 1).contributions() == np.eye(450)[::-1]).all()
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("users", [1, 2])
-def test_neighbours_of_a_person_match_naive_enumeration(design, users):
-    n = 3
-    given = answer_sheets(n, design, 2)
-    others = given if users == 2 else [(0,) * n]
-    pairs = [
-        (tuple(np.add(rest, a)), tuple(np.add(rest, b)))
-        for rest in others
-        for a, b in combinations(given, 2)
-    ]
-    found = of(design, n, 2, users).neighbours()
-    assert classes(found) == classes(pairs)
-    assert len(found) == len(classes(pairs))
 
 
 def search(norm, unit):
@@ -156,7 +150,7 @@ def test_half_wins_move_the_counts_no_further(n, design):
     assert max(np.abs(total - a).sum(axis=1).max() for a in total) == unit.l1()
 
 
-@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
     places = all_rankings(n)
@@ -175,27 +169,10 @@ def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
     assert unit.step == (1 if relation == "add_remove" else 2)
 
 
-@pytest.mark.parametrize("users", [1, 2])
-def test_neighbours_of_a_ranking_match_naive_enumeration(users):
-    profiles = list(product(permutations(range(3)), repeat=users))
-
-    def counts(profile):
-        return tuple((2 - np.array(profile)).sum(axis=0).tolist())
-
-    pairs = [
-        (counts(x), counts(y))
-        for x, y in combinations(profiles, 2)
-        if sum(a != b for a, b in zip(x, y, strict=True)) == 1
-    ]
-    unit = WholeRanking(3, users)
-    assert classes(unit.neighbours("counts")) == classes(pairs)
-    tables = list(unit.neighbours())
-    assert all((x + x.T == users * (1 - np.eye(3))).all() for both in tables for x in both)
-    found = [tuple(tuple(x.sum(axis=1).tolist()) for x in both) for both in tables]
-    assert classes(found) == classes(pairs)
-    less, more = next(WholeRanking(3, users, "add_remove").neighbours())
-    assert less.sum() == 3 * (users - 1) and more.sum() == 3 * users
-    least = next(WholeRanking(3, 1, "add_remove").neighbours("counts"))  # who is first has won most
+def test_who_is_first_has_won_most():
+    less, more = next(WholeRanking(3, 2, "add_remove").neighbours())
+    assert less.sum() == 3 and more.sum() == 6
+    least = next(WholeRanking(3, 1, "add_remove").neighbours("counts"))
     assert [side.tolist() for side in least] == [[0, 0, 0], [2, 1, 0]]
 
 
