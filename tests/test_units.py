@@ -55,8 +55,6 @@ def of(design, n, per_user, users=None):
 
 
 ALL_UNITS = [Edge(n, exchange=False) for n in (2, 3, 4)] + [Edge(2), Edge(3)]
-    Edge(n, exchange=how) for n, how in ((2, False), (3, False), (4, False), (2, True), (3, True))
-]
 ALL_UNITS += [of(design, 3, 2, users) for design in DESIGNS for users in (1, 2)]
 ALL_UNITS += [WholeRanking(3, users, how) for how in RELATIONS for users in (1, 2)]
 
