@@ -13,24 +13,14 @@ from dpbook.data import Rankings
 from dpbook.estimators import kemeny
 from dpbook.models import mallows_rankings
 from dpbook.privacy import audit_sampler
-from tests.oracles import tally
+from tests.oracles import all_places, pair_table, tally
 
-PERMUTATIONS = {n: np.array(list(itertools.permutations(range(n)))) for n in range(2, 7)}
 CYCLE = np.array([[0, 2, 1], [1, 0, 2], [2, 1, 0]])  # majority 0 > 1 > 2 > 0
 
 
 def rankings(users, n, seed):
     rng = np.random.default_rng(seed)
     return np.argsort(rng.random((users, n)), axis=1)
-
-
-def plain_counts(positions, weights=None):
-    n = len(positions[0])
-    counts = [[0] * n for _ in range(n)]
-    for row, weight in zip(positions, weights or [1] * len(positions), strict=True):
-        for i, j in itertools.permutations(range(n), 2):
-            counts[i][j] += weight * (row[i] < row[j])
-    return counts
 
 
 def disagreements(a, b):
@@ -41,7 +31,7 @@ def disagreements(a, b):
 @pytest.mark.parametrize(("users", "n"), [(1, 2), (7, 5), (255, 4), (300, 70), (2100, 6)])
 def test_counts_against_plain_python(users, n):
     positions = rankings(users, n, 1)[: users if n < 70 else 20]
-    expected = plain_counts(positions.tolist())
+    expected = pair_table(positions, n).tolist()
     assert est.pairwise_counts(positions).tolist() == expected
     assert est.pairwise_counts(Rankings(n, positions)).tolist() == expected
 
@@ -76,12 +66,12 @@ def test_distances_against_definitions(a, b):
 def test_kemeny_score_is_the_mean_distance():
     positions = rankings(25, 5, 4)
     fractions = est.pairwise_counts(positions) / 25
-    scores = est.kemeny_score(PERMUTATIONS[5], fractions)
-    for row, score in zip(PERMUTATIONS[5].tolist(), scores, strict=True):
+    scores = est.kemeny_score(all_places(5), fractions)
+    for row, score in zip(all_places(5).tolist(), scores, strict=True):
         exact = sum(disagreements(row, other) for other in positions.tolist()) / 25
         assert score == pytest.approx(exact)
     stack = np.stack([fractions, fractions.T])
-    assert est.kemeny_score(PERMUTATIONS[5][:, None], stack).shape == (120, 2)
+    assert est.kemeny_score(all_places(5)[:, None], stack).shape == (120, 2)
 
 
 def test_borda_is_the_order_of_average_places():
@@ -177,7 +167,7 @@ def test_kemeny_against_enumeration(seed):
         est.pairwise_counts(rankings(5, n, seed)),
     ][seed % 4]
     fit = est.kemeny_fit(counts)
-    best = est.kemeny_score(PERMUTATIONS[n], counts).min()
+    best = est.kemeny_score(all_places(n), counts).min()
     assert fit.optimal and fit.cost == pytest.approx(best) and fit.lower == pytest.approx(best)
     assert est.kemeny_score(fit.positions, counts) == pytest.approx(best)
 

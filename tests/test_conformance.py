@@ -17,26 +17,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpbook import rankers
+from dpbook import rankers as r
 from dpbook.models import all_rankings
 from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, check_mechanism, record_play
-from dpbook.rankers import (
-    AnswersOnDemand,
-    CappedKwikSort,
-    DiscreteCounts,
-    ExponentialRanking,
-    FlippedAnswers,
-    Hypercube,
-    LaplaceAnswers,
-    NoisyCounts,
-    NoisyPairs,
-    OneQuestion,
-    PairResponses,
-    PerturbedMle,
-    PrivateFootrule,
-    Ranker,
-    StandardNoise,
-)
 from tests.oracles import tables, tally
 
 EPSILON = 1.0
@@ -54,7 +37,7 @@ class Case:
     ranking alone already breaks the promise, `tight` whether so few people already spend all of it.
     """
 
-    ranker: Ranker
+    ranker: r.Ranker
     data: Any
     pairs: Callable[[Any], Iterator[tuple[Any, Any]]]
     seen: Callable[[Any, Any, Any], float] | None = None
@@ -62,7 +45,7 @@ class Case:
     tight: bool = True
 
 
-def far_out(ranker: NoisyCounts, x: np.ndarray, y: np.ndarray) -> float:
+def far_out(ranker: r.NoisyCounts, x: np.ndarray, y: np.ndarray) -> float:
     """The log-ratio of the densities of noisy counts where every slope has its sign."""
     before, after = x.sum(axis=1), y.sum(axis=1)
     far = 100 * np.sign(before - after)
@@ -73,7 +56,7 @@ EDGE, THREE = (
     np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]),
     np.array([[0, 3, 2], [0, 0, 2], [1, 1, 0]]),
 )
-counts, CROWD = NoisyCounts.private, WholeRanking(3, users=3)
+counts, CROWD = r.NoisyCounts.private, WholeRanking(3, users=3)
 CROWD_OF_TWO = 2 * EDGE
 LISTS = np.array([[0, 1, 2], [0, 2, 1], [2, 1, 0]])
 
@@ -90,32 +73,34 @@ CASES = {
     )
 }
 CASES |= {
-    "counts, discrete": Case(DiscreteCounts.private(EPSILON, Edge(3)), EDGE, tables, far_out),
-    "pairs, KwikSort": Case(NoisyPairs.private(EPSILON, CROWD), THREE, tables),
-    "pairs, Kemeny": Case(NoisyPairs.private(EPSILON, CROWD, solver="kemeny"), THREE, tables),
-    "pairs, clipped": Case(NoisyPairs.private(EPSILON, CROWD, "kemeny", clip=True), THREE, tables),
+    "counts, discrete": Case(r.DiscreteCounts.private(EPSILON, Edge(3)), EDGE, tables, far_out),
+    "pairs, KwikSort": Case(r.NoisyPairs.private(EPSILON, CROWD), THREE, tables),
+    "pairs, Kemeny": Case(r.NoisyPairs.private(EPSILON, CROWD, solver="kemeny"), THREE, tables),
+    "pairs, clipped": Case(
+        r.NoisyPairs.private(EPSILON, CROWD, "kemeny", clip=True), THREE, tables
+    ),
     # Half of the loss of its fallback is hidden by the chance that it is not needed.
     "capped KwikSort": Case(
-        CappedKwikSort.private(EPSILON, CROWD, cap=2), THREE, tables, sharp=False
+        r.CappedKwikSort.private(EPSILON, CROWD, cap=2), THREE, tables, sharp=False
     ),
-    "all pairs in time": Case(CappedKwikSort.private(EPSILON, CROWD, cap=3), THREE, tables),
+    "all pairs in time": Case(r.CappedKwikSort.private(EPSILON, CROWD, cap=3), THREE, tables),
     # What is set aside for the sum of the weights is spent in large crowds only.
-    "exponential": Case(ExponentialRanking.private(EPSILON, CROWD), THREE, tables, tight=False),
+    "exponential": Case(r.ExponentialRanking.private(EPSILON, CROWD), THREE, tables, tight=False),
 }
 
 # Rankers without an exact law of the ranking here: what they publish has one, which the file of
 # each ranker holds against the sampler and against all neighbours.
 ALONE = WholeRanking(3)
-OTHERS: dict[str, tuple[Ranker, Any]] = {
-    "perturbed MLE": (PerturbedMle.private(EPSILON, Edge(3)), EDGE),
-    "footrule": (PrivateFootrule.private(EPSILON, CROWD), LISTS),
-    "one pair": (PairResponses.private(EPSILON, ALONE), LISTS),
-    "all pairs": (PairResponses.private(EPSILON, ALONE, queries=3), LISTS),
-    "hypercube": (Hypercube.private(EPSILON, ALONE), LISTS),
-    "one question": (OneQuestion.private(EPSILON, ALONE, groups=3), LISTS),
-    "on demand": (AnswersOnDemand.private(EPSILON, ALONE, cap=3), LISTS),
-    "flipped answers": (FlippedAnswers.private(EPSILON, Edge(3, exchange=False)), THREE),
-    "Laplace answers": (LaplaceAnswers.private(EPSILON, Edge(3, exchange=False)), THREE),
+OTHERS: dict[str, tuple[r.Ranker, Any]] = {
+    "perturbed MLE": (r.PerturbedMle.private(EPSILON, Edge(3)), EDGE),
+    "footrule": (r.PrivateFootrule.private(EPSILON, CROWD), LISTS),
+    "one pair": (r.PairResponses.private(EPSILON, ALONE), LISTS),
+    "all pairs": (r.PairResponses.private(EPSILON, ALONE, queries=3), LISTS),
+    "hypercube": (r.Hypercube.private(EPSILON, ALONE), LISTS),
+    "one question": (r.OneQuestion.private(EPSILON, ALONE, groups=3), LISTS),
+    "on demand": (r.AnswersOnDemand.private(EPSILON, ALONE, cap=3), LISTS),
+    "flipped answers": (r.FlippedAnswers.private(EPSILON, Edge(3, exchange=False)), THREE),
+    "Laplace answers": (r.LaplaceAnswers.private(EPSILON, Edge(3, exchange=False)), THREE),
 }
 every_other = pytest.mark.parametrize(("ranker", "data"), OTHERS.values(), ids=OTHERS)
 
@@ -123,10 +108,10 @@ ALL = {name: (case.ranker, case.data) for name, case in CASES.items()} | OTHERS
 every_ranker = pytest.mark.parametrize(("ranker", "data"), ALL.values(), ids=ALL)
 
 NOISY = ALL | {
-    "pairs, Gauss": (NoisyPairs.private(EPSILON, CROWD, delta=1e-6), THREE),
-    "footrule, Gauss": (PrivateFootrule.private(EPSILON, CROWD, delta=1e-6), LISTS),
+    "pairs, Gauss": (r.NoisyPairs.private(EPSILON, CROWD, delta=1e-6), THREE),
+    "footrule, Gauss": (r.PrivateFootrule.private(EPSILON, CROWD, delta=1e-6), LISTS),
 }
-NOISY = {name: pair for name, pair in NOISY.items() if isinstance(pair[0], StandardNoise)}
+NOISY = {name: pair for name, pair in NOISY.items() if isinstance(pair[0], r.StandardNoise)}
 every_noise = pytest.mark.parametrize(("ranker", "data"), NOISY.values(), ids=NOISY)
 
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -147,7 +132,7 @@ def test_the_sampler_follows_the_law_and_no_other(case: Case) -> None:
 
 @every_ranker
 def test_samples_are_rankings_of_any_shape_and_repeat_with_their_seed(
-    ranker: Ranker, data: Any
+    ranker: r.Ranker, data: Any
 ) -> None:
     places = ranker.sample(data, (2, 3), rng=rng())
     assert places.shape == (2, 3, 3) and (np.sort(places) == np.arange(3)).all()
@@ -156,7 +141,7 @@ def test_samples_are_rankings_of_any_shape_and_repeat_with_their_seed(
 
 
 @every_noise
-def test_noise_is_standard_and_has_the_shape(ranker: StandardNoise, data: Any) -> None:
+def test_noise_is_standard_and_has_the_shape(ranker: r.StandardNoise, data: Any) -> None:
     """The same numbers at every scale, by the law of Laplace or of Gauss, none of them used twice.
 
     A distribution function drawn 24,000 times errs by more than 0.0188 with a chance of 5e-8 at
@@ -172,7 +157,7 @@ def test_noise_is_standard_and_has_the_shape(ranker: StandardNoise, data: Any) -
 
 
 @every_noise
-def test_a_release_is_its_data_its_noise_and_its_scale(ranker: StandardNoise, data: Any) -> None:
+def test_a_release_is_its_data_its_noise_and_its_scale(ranker: r.StandardNoise, data: Any) -> None:
     noise = ranker.noise((4, 5), rng=rng())
     first = ranker.release(data, noise)
     assert np.array_equal(first, ranker.release(data, noise)) and first.shape[:2] == (4, 5)
@@ -184,7 +169,7 @@ def test_a_release_is_its_data_its_noise_and_its_scale(ranker: StandardNoise, da
 def test_only_standard_noise_is_called_noise() -> None:
     for ranker, _ in ALL.values():
         for name in ("noise", "release"):
-            assert hasattr(ranker, name) is isinstance(ranker, StandardNoise)
+            assert hasattr(ranker, name) is isinstance(ranker, r.StandardNoise)
         assert callable(type(ranker).private)
 
 
@@ -200,7 +185,7 @@ def test_renaming_the_items_renames_the_law(case: Case) -> None:
         assert case.ranker.pmf(renamed)[moved] == pytest.approx(law, rel=1e-9, abs=0)
 
 
-def enumerated(ranker: Ranker, case: Case) -> float:
+def enumerated(ranker: r.Ranker, case: Case) -> float:
     return check_mechanism(ranker.pmf, case.pairs(ranker.unit)).loss
 
 
@@ -229,7 +214,7 @@ def test_half_the_scale_breaks_the_promise(case: Case) -> None:
 
 
 @every_ranker
-def test_a_ranker_can_be_made_for_its_true_loss(ranker: Ranker, data: Any) -> None:
+def test_a_ranker_can_be_made_for_its_true_loss(ranker: r.Ranker, data: Any) -> None:
     known = any(ranker is case.ranker for case in CASES.values())
     for of in ("release", "ranking") if known else ("release",):
         made = ranker.at_loss(0.7, of)
@@ -238,7 +223,7 @@ def test_a_ranker_can_be_made_for_its_true_loss(ranker: Ranker, data: Any) -> No
 
 
 @every_ranker
-def test_bad_input_is_refused_by_name(ranker: Ranker, data: Any) -> None:
+def test_bad_input_is_refused_by_name(ranker: r.Ranker, data: Any) -> None:
     calls: dict[str, list[Callable[[], object]]] = {
         "epsilon": [lambda: ranker.at_loss(0), lambda: ranker.at_loss(float("nan"))],
         "of": [lambda: ranker.loss("set")],
@@ -263,7 +248,7 @@ def test_bad_input_is_refused_by_name(ranker: Ranker, data: Any) -> None:
 
 @every_case
 def test_data_on_more_items_than_the_unit_has_are_refused(case: Case) -> None:
-    cap = {"cap": 3} if isinstance(case.ranker, CappedKwikSort) else {}
+    cap = {"cap": 3} if isinstance(case.ranker, r.CappedKwikSort) else {}
     wider = replace(case.ranker, unit=replace(case.ranker.unit, n_items=4), **cap)
     named = r"3 items: allowed are the 4 items|data of shape \(3, 3\): allowed is"
     with pytest.raises(ValueError, match=named):
@@ -272,8 +257,8 @@ def test_data_on_more_items_than_the_unit_has_are_refused(case: Case) -> None:
         wider.pmf(case.data)
 
 
-@pytest.mark.parametrize("make", [NoisyCounts, DiscreteCounts])
-def test_a_law_is_that_of_data_that_keep_to_the_unit(make: type[Ranker]) -> None:
+@pytest.mark.parametrize("make", [r.NoisyCounts, r.DiscreteCounts])
+def test_a_law_is_that_of_data_that_keep_to_the_unit(make: type[r.Ranker]) -> None:
     """Nobody vouches for the people behind a table: it has neither a release nor a law."""
     ranker = make.private(EPSILON, Person(3, 2))
     for call in (partial(ranker.publish, rng=rng()), ranker.pmf):
@@ -284,14 +269,14 @@ def test_a_law_is_that_of_data_that_keep_to_the_unit(make: type[Ranker]) -> None
 def test_one_ranking_more_or_less_is_one_of_so_many_or_one_fewer() -> None:
     unit = replace(CROWD, relation="add_remove")
     unit.check(CROWD_OF_TWO)
-    assert NoisyPairs.private(EPSILON, unit).loss("ranking")[1] < EPSILON
+    assert r.NoisyPairs.private(EPSILON, unit).loss("ranking")[1] < EPSILON
     for who, table in ((CROWD, CROWD_OF_TWO), (unit, CROWD_OF_TWO / 2)):
         with pytest.raises(ValueError, match="allowed is users = 3"):
             who.check(table)
 
 
 @every_other
-def test_the_promise_is_kept_and_half_the_noise_breaks_it(ranker: Ranker, data: Any) -> None:
+def test_the_promise_is_kept_and_half_the_noise_breaks_it(ranker: r.Ranker, data: Any) -> None:
     low, high = ranker.loss()
     assert 0 < low <= high == pytest.approx(EPSILON, rel=1e-9)
     assert ranker.at_loss(2 * EPSILON).scale < ranker.scale < ranker.at_loss(0.7).scale
@@ -336,11 +321,11 @@ def reports(ranker: Any) -> Callable[..., Any]:
     return lambda data, rng: upper(ranker.publish(data, rng=rng))
 
 
-def answers(ranker: AnswersOnDemand) -> Callable[..., Any]:
+def answers(ranker: r.AnswersOnDemand) -> Callable[..., Any]:
     return lambda data, rng: ranker.answers(data, rng=rng).values
 
 
-def people_asked(ranker: OneQuestion) -> Callable[..., Any]:
+def people_asked(ranker: r.OneQuestion) -> Callable[..., Any]:
     """Of so many who agree that one more or less decides nothing, and the questions stay."""
     return lambda data, rng: ranker.publish(np.concatenate([data, [[0, 1, 2]] * 57]), rng=rng)
 
@@ -361,7 +346,7 @@ PLAYS |= {
     "all pairs": Play(OTHERS["all pairs"][0], lists, reports),
     "hypercube": Play(OTHERS["hypercube"][0], lists, shift=False, scale=False),
     "one question": Play(
-        OneQuestion.private(16.0, ALONE, groups=3), lists, people_asked, shift=False, scale=False
+        r.OneQuestion.private(16.0, ALONE, groups=3), lists, people_asked, shift=False, scale=False
     ),
     "on demand": Play(OTHERS["on demand"][0], lists, answers, shift=False),
     "flipped answers": Play(OTHERS["flipped answers"][0], turned),
@@ -422,8 +407,8 @@ def test_what_spends_more_is_seen_in_the_code(play: Play) -> None:
 
 def test_every_ranker_that_draws_is_an_object() -> None:
     """Objects promise their loss."""
-    for name in rankers.__all__:
-        value = getattr(rankers, name)
+    for name in r.__all__:
+        value = getattr(r, name)
         assert not inspect.isfunction(value) or "rng" not in inspect.signature(value).parameters
 
 

@@ -47,6 +47,8 @@ def test_arrays_are_read_only_copies() -> None:
     assert data.winner.tolist() == [0, 1]
     with pytest.raises(ValueError, match="read-only"):
         data.winner[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        Rankings(3, [[0, 1, 2]]).positions[0, 0] = 2
     with pytest.raises(FrozenInstanceError):
         data.user = None  # type: ignore[misc]
 
@@ -72,12 +74,6 @@ def test_positions_and_orders_are_inverse_permutations():
     assert (data.n_items, len(data)) == (3, 2)
     assert data == Rankings(["a", "b", "c"], data.positions)
     assert data != Rankings(3, data.positions)
-
-
-def test_the_table_is_read_only():
-    data = Rankings(3, [[0, 1, 2]])
-    with pytest.raises(ValueError, match="read-only"):
-        data.positions[0, 0] = 2
 
 
 def test_a_table_by_hand() -> None:

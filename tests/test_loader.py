@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import threading
-import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -274,65 +272,12 @@ def test_one_changed_character_is_refused(name: str, cache: Path, tmp_path: Path
 
 
 @needs_full_data
-@pytest.mark.parametrize("name", NAMES)
-def test_full_data_survive_the_official_layout(
-    name: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", ["cems_1998", "immigration"])
+def test_full_data_survive_the_official_layout(name: str, cache: Path, tmp_path: Path) -> None:
     """Write the data in the layout of the official file, and read them back."""
-    # The layout is the official one, the bytes are not.
-    dataset = replace(loader.DATASETS[name], raw_sha256="")
-    monkeypatch.setitem(loader.DATASETS, name, dataset)
-    canonical = (FULL_DATA / f"{name}.csv").read_bytes()
-    raw = official_file(name, canonical.decode(), tmp_path)
-    (tmp_path / dataset.file).write_bytes(raw)
-    assert loader.dataset_text(name, path=tmp_path) == canonical.decode()
-
-
-def official_file(name: str, text: str, folder: Path) -> bytes:
-    rows = [line.split(",") for line in text.splitlines()[1:]]
-    if name == "cems":
-        return as_bradleyterry2(rows)
-    if name in SURVEYS:
-        return as_prefmod(rows, name, folder)
-    if name == "llmfao":
-        words = {"a": "left", "b": "right", "tie": "tie"}
-        lines = [f"0,{prompt},1,2,{who},{words[o]},{a},{b}" for who, prompt, a, b, o in rows]
-        return "\n".join(
-            ["id,prompt,model_x,model_y,worker,winner,left,right", *lines, ""]
-        ).encode()
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        if name == "sushi":
-            orders = "10 1\n" + "".join(f"0 10 {' '.join(row[1:])}\n" for row in rows)
-            archive.writestr("sushi3-2016/sushi3a.5000.10.order", orders)
-        else:
-            # A film outside the 40, with fewer ratings, must be left out.
-            rows += [[str(user), "163", "3.5"] for user in range(1, 160)]
-            lines = "".join(f"{','.join(row)},964982703\n" for row in rows)
-            header = "userId,movieId,rating,timestamp\n"
-            archive.writestr("ml-latest-small/ratings.csv", header + lines)
-    return stream.getvalue()
-
-
-def as_bradleyterry2(rows: list[list[str]]) -> bytes:
-    schools = sorted({row[1] for row in rows} | {row[2] for row in rows})
-    labels = ", ".join(f'"{school}"' for school in schools)
-
-    def factor(column: int) -> str:
-        codes = ", ".join(f"{schools.index(row[column]) + 1}L" for row in rows)
-        return f'structure(c({codes}), .Label = c({labels}), class = "factor")'
-
-    def flag(outcome: str) -> str:
-        values = ("NA" if row[3] == "missing" else str(int(row[3] == outcome)) for row in rows)
-        return f"c({', '.join(values)})"
-
-    student = f"c({', '.join(row[0] for row in rows)})"
-    text = (
-        f"CEMS <-\nlist(preferences = structure(list(student = {student}, school1 = {factor(1)}, "
-        f"school2 = {factor(2)}, win1 = {flag('a')}, win2 = {flag('b')}, tied = {flag('tie')}), "
-        'class = "data.frame"))\n'
-    )
-    return text.replace(", ", ", \n").encode()
+    text = (FULL_DATA / f"{name}.csv").read_text(encoding="utf-8")
+    raw = as_prefmod([line.split(",") for line in text.splitlines()[1:]], name, tmp_path)
+    assert loader.DATASETS[name].convert(raw) == text
 
 
 def as_prefmod(rows: list[list[str]], name: str, folder: Path) -> bytes:

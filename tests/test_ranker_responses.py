@@ -27,11 +27,6 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
-def reports(ranker, data, size=(), seed=1):
-    generator = rng(seed)
-    return ranker.publish(data, size, rng=generator)
-
-
 def law_of_reports(ranker, table):
     """Law of all reports of one person, by the law of each."""
     law = np.ones(1)
@@ -56,8 +51,8 @@ def law_of_rankings(ranker, table):
 
 def test_reports_follow_their_law_and_half_the_noise_does_not():
     ranker = FlippedAnswers.private(0.8, ANSWER)
-    draws = reports(ranker, WINS, 20_000)
-    less = reports(replace(ranker, scale=ranker.scale / 2), WINS, 20_000)
+    draws = ranker.publish(WINS, 20_000, rng=rng())
+    less = replace(ranker, scale=ranker.scale / 2).publish(WINS, 20_000, rng=rng())
     assert draws.shape == (20_000, 3, 3) and draws.dtype == np.int64
     assert (draws + np.swapaxes(draws, 1, 2) == WINS + WINS.T).all()
     for i, j in ((0, 1), (0, 2), (2, 1)):
@@ -104,7 +99,7 @@ def test_laplace_sums_have_their_density(answers):
     middle = answers - 1
     halves = [integrate.quad(density, a, b)[0] for a, b in ((-90, middle), (middle, 90))]
     assert halves == pytest.approx([0.5, 0.5], abs=1e-6)
-    draws = reports(ranker, data, 20_000)[:, 0, 1]
+    draws = ranker.publish(data, 20_000, rng=rng())[:, 0, 1]
     for share in (0.2, 0.7):
         at = np.quantile(draws, share)
         below = integrate.quad(density, -90, at, points=[middle], limit=200)[0]
@@ -114,7 +109,8 @@ def test_laplace_sums_have_their_density(answers):
 
 
 def test_laplace_outcomes_are_the_answers_plus_a_sum_of_laplace_variables():
-    draws = reports(LaplaceAnswers.private([0.5, 2.0], ANSWER), np.stack([WINS, WINS]), 20_000)
+    ranker = LaplaceAnswers.private([0.5, 2.0], ANSWER)
+    draws = ranker.publish(np.stack([WINS, WINS]), 20_000, rng=rng())
     assert draws + np.swapaxes(draws, -1, -2) == pytest.approx(
         np.broadcast_to(WINS + WINS.T, draws.shape), abs=1e-11
     )

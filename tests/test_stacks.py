@@ -241,13 +241,10 @@ CASES: dict[str, list[Case]] = {
     "fitted_strengths": [one(rank.fitted_strengths, WINS)],
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
-APART = {"Ranker.pmf", "Ranker.publish", "StandardNoise.release", "sensitivity"}
-APART |= {"check_mechanism", "certify_mechanism", "privacy_schedule"}
-APART |= {"response_errors", "best_private_rule", "winner", "simultaneous_width"}
-APART |= {"response_errors", "best_private_rule", "equivariant_rule"}
-APART |= {"optimal_mechanism", "unreduced_risk"}
-APART |= {"paired_errors", "crowd_tables", "complete_counts", "estimates_at"}
-APART |= {"release_errors", "strength_errors"}
+APART = """Ranker.pmf Ranker.publish StandardNoise.release sensitivity check_mechanism
+certify_mechanism privacy_schedule response_errors best_private_rule winner simultaneous_width
+equivariant_rule optimal_mechanism unreduced_risk paired_errors crowd_tables complete_counts
+estimates_at release_errors strength_errors""".split()
 
 
 def listed() -> Iterator[str]:
