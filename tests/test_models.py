@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import enumerated_edge_law
 
 from dpbook import models
 from dpbook.privacy import audit_sampler
-from tests.oracles import tally
+from tests.oracles import enumerated_edge_law, tally
 
 RHO = np.array([[0.5, 0.7, 0.9], [0.3, 0.5, 0.6], [0.1, 0.4, 0.5]])
 
@@ -154,13 +153,10 @@ def test_pair_probability_has_the_closed_form(phi, n_items):
     assert (pairs + pairs.T == 1).all()
 
 
-def test_pair_probability_near_one_is_stable():
+def test_pair_probabilities_are_stable_near_one_and_stay_in_the_unit_interval():
     # First order in x = 1 - phi: h(d) = 1/2 + (2 d + 1) x/12.
     pairs = models.mallows_pair_probabilities(10, 1 - 1e-9)
     assert pairs[0, 9] - 0.5 == pytest.approx(19e-9 / 12, rel=1e-6, abs=0)
-
-
-def test_pair_probabilities_stay_in_the_unit_interval():
     for phi in (0.01, 0.05, 0.1):  # rounding would give 1 + 2e-16 for 40 items at 0.05
         pairs = models.mallows_pair_probabilities(40, phi)
         assert pairs.min() >= 0 and pairs.max() <= 1

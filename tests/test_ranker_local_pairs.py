@@ -133,8 +133,7 @@ def test_items_may_be_renamed(name: str) -> None:
     """The ranking that everybody holds decides the law of the output up to the names."""
     ranker = CASES[name][0].at_loss(3.0)
     n = ranker.unit.n_items
-    new = np.array([2, 0, 1, 3][:n]) if n == 4 else np.array([2, 0, 1])
-    table, runs = np.arange(n), 3000
+    new, table, runs = np.array([2, 0, 1, 3][:n]), np.arange(n), 3000
     found = []
     for places in (table, table[new]):  # item k is called what new[k] was
         got = ranker.sample(np.tile(places, (5, 1)), runs, rng=rng(int(places[0])))
@@ -166,18 +165,12 @@ def test_questions_are_drawn_by_floyds_sampling(k: int) -> None:
     assert _questions(200, 21, k, "random", rng(9)).tolist() == chosen
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-def test_random_sets_of_pairs_are_uniform(design: str) -> None:
-    source = rng(4)
-    subsets = list(itertools.combinations(range(6), 2))
-    asked = np.concatenate(
-        [_questions(12, 6, 2, design, source)[source.integers(12)][None] for _ in range(6000)]
-        if design == "balanced"
-        else [_questions(30_000, 6, 2, design, source)]
-    )
-    where = {s: i for i, s in enumerate(subsets)}
-    seen = np.bincount([where[tuple(sorted(row))] for row in asked.tolist()], minlength=15)
-    assert stats.chisquare(seen).pvalue > TINY
+def test_dealt_sets_of_pairs_are_uniform() -> None:
+    """Of the random design every number is that of Floyd's sampling."""
+    source, subsets = rng(4), list(itertools.combinations(range(6), 2))
+    asked = [_questions(12, 6, 2, "balanced", source)[source.integers(12)] for _ in range(6000)]
+    seen = [subsets.index(tuple(sorted(row.tolist()))) for row in asked]
+    assert stats.chisquare(np.bincount(seen, minlength=15)).pvalue > TINY
 
 
 def test_hardly_any_noise_gives_the_true_counts() -> None:

@@ -14,17 +14,13 @@ from dpbook.mechanisms import debiased_response
 from dpbook.models import all_rankings
 from dpbook.privacy import Edge, Person, privacy_loss
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers, debiased_mle
-from tests.oracles import chi_square, laplace_sum_logpdf, scipy_minimiser, sheets, tally
+from tests.oracles import chi_square, laplace_sum_logpdf, rng, scipy_minimiser, sheets, tally
 from tests.oracles import law_of_reports as report_pmf
 
 WINS = np.array([[0, 7, 4], [3, 0, 9], [6, 1, 0]])
 GROUPS = np.stack([WINS, 2 * WINS.T])
 ANSWER, PAIRS = Edge(3, exchange=False), ((0, 1), (0, 2), (1, 2))
 PERSONS = [Person(3, design=d, vouched=True) for d in ("each_pair_once", "ranking")]
-
-
-def rng(seed=1):
-    return np.random.default_rng(seed)
 
 
 def law_of_reports(ranker, table):
@@ -51,8 +47,8 @@ def law_of_rankings(ranker, table):
 
 def test_reports_follow_their_law_and_half_the_noise_does_not():
     ranker = FlippedAnswers.private(0.8, ANSWER)
-    draws = ranker.publish(WINS, 20_000, rng=rng())
-    less = replace(ranker, scale=ranker.scale / 2).publish(WINS, 20_000, rng=rng())
+    draws = ranker.publish(WINS, 20_000, rng=rng(1))
+    less = replace(ranker, scale=ranker.scale / 2).publish(WINS, 20_000, rng=rng(1))
     assert draws.shape == (20_000, 3, 3) and draws.dtype == np.int64
     assert (draws + np.swapaxes(draws, 1, 2) == WINS + WINS.T).all()
     for i, j in ((0, 1), (0, 2), (2, 1)):
@@ -99,7 +95,7 @@ def test_laplace_sums_have_their_density(answers):
     middle = answers - 1
     halves = [integrate.quad(density, a, b)[0] for a, b in ((-90, middle), (middle, 90))]
     assert halves == pytest.approx([0.5, 0.5], abs=1e-6)
-    draws = ranker.publish(data, 20_000, rng=rng())[:, 0, 1]
+    draws = ranker.publish(data, 20_000, rng=rng(1))[:, 0, 1]
     for share in (0.2, 0.7):
         at = np.quantile(draws, share)
         below = integrate.quad(density, -90, at, points=[middle], limit=200)[0]
@@ -110,7 +106,7 @@ def test_laplace_sums_have_their_density(answers):
 
 def test_laplace_outcomes_are_the_answers_plus_a_sum_of_laplace_variables():
     ranker = LaplaceAnswers.private([0.5, 2.0], ANSWER)
-    draws = ranker.publish(np.stack([WINS, WINS]), 20_000, rng=rng())
+    draws = ranker.publish(np.stack([WINS, WINS]), 20_000, rng=rng(1))
     assert draws + np.swapaxes(draws, -1, -2) == pytest.approx(
         np.broadcast_to(WINS + WINS.T, draws.shape), abs=1e-11
     )
