@@ -50,9 +50,12 @@ def test_win_counts_of_both_kinds_of_data():
     assert win_counts(np.stack([WINS, WINS.T])).tolist() == [[20, 14, 7, 16], [6, 17, 23, 11]]
 
 
-def test_two_items_have_a_closed_form():
+def test_chains_of_two_and_three_items_have_a_closed_form():
     fit = ridge_mle([[0, 30], [10, 0]], gamma=0)
     np.testing.assert_allclose(fit.theta, [np.log(3) / 2, -np.log(3) / 2], atol=1e-9)
+    # Odds of a million to one, twice: near the edge, yet reached by wins both ways.
+    far = ridge_mle([[0, 10**6, 0], [1, 0, 10**6], [0, 1, 0]], gamma=0).theta
+    np.testing.assert_allclose(far, np.log(1e6) * np.array([1, 0, -1]), rtol=0, atol=1e-7)
 
 
 class LogisticTanh:
@@ -233,13 +236,6 @@ def test_plain_estimates_that_do_not_exist_are_refused(wins, method):
     with pytest.raises(ValueError, match=r"gamma = 0 with wins that split the items into 2 groups"):
         by_route(method, wins, gamma=0)
     assert by_route(method, wins, gamma=0.01).residual <= 1e-8
-
-
-def test_a_plain_estimate_far_out_is_not_refused():
-    # Odds of a million to one, twice: near the edge, yet reached by wins both ways.
-    wins = np.array([[0, 10**6, 0], [1, 0, 10**6], [0, 1, 0]])
-    theta = ridge_mle(wins, gamma=0).theta
-    np.testing.assert_allclose(theta, np.log(1e6) * np.array([1, 0, -1]), rtol=0, atol=1e-7)
 
 
 def test_large_sparse_data_never_form_a_matrix():

@@ -26,8 +26,6 @@ def law_error_bound(n: int, *, cells: int = 16) -> float:
     The line of scores is cut into ``cells``: about the range of the scores in scales plus n
     for Laplace noise, the range of the counts plus 1 for discrete noise.
 
-    Notes
-    -----
     Two parts. *Quadrature* (set law, Laplace noise): on a cell of half-width r <= 1/2 scales the
     integrand f is a product of n functions ``exp(z) / 2`` or ``1 - exp(-z) / 2``, so that
     ``abs(f(z)) <= 3^n exp(n abs(z - x)) f(x)`` for real x in the cell. Inside the Bernstein
