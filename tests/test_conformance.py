@@ -52,10 +52,8 @@ def far_out(ranker: r.NoisyCounts, x: np.ndarray, y: np.ndarray) -> float:
     return float(ranker.logpdf(far, before) - ranker.logpdf(far, after))
 
 
-EDGE, THREE = (
-    np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]]),
-    np.array([[0, 3, 2], [0, 0, 2], [1, 1, 0]]),
-)
+EDGE = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+THREE = np.array([[0, 3, 2], [0, 0, 2], [1, 1, 0]])
 counts, CROWD = r.NoisyCounts.private, WholeRanking(3, users=3)
 CROWD_OF_TWO = 2 * EDGE
 LISTS = np.array([[0, 1, 2], [0, 2, 1], [2, 1, 0]])

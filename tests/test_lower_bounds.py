@@ -186,10 +186,8 @@ def test_the_sums_of_laws_are_paid_for():
 def test_the_loss_that_is_stated_is_never_above_epsilon_in_its_last_digit():
     """Logarithms round: this ratio is below e, and the difference of its logarithms above 1."""
     x, y, law = 0.00024297547871270135, 0.0006604758285458736, np.array([1, 1, 10**9])
-    totals, laws = (
-        sparse.csr_array(law[None] * 1.0),
-        lower_bounds._Laws(np.zeros(3, int), law, PAIRS),
-    )
+    totals = sparse.csr_array(law[None] * 1.0)
+    laws = lower_bounds._Laws(np.zeros(3, int), law, PAIRS)
     found, least = np.array([x, y, (1 - x - y) / 1e9]), lower_bounds._exponential_bounds(1.0)[0]
     weights = lower_bounds._repair(found, totals, laws, 1.0, least)
     assert lower_bounds._largest_loss(PAIRS, weights) <= 1.0

@@ -68,8 +68,6 @@ def test_a_release_is_the_lead_plus_the_noise(delta):
     assert leads.shape == (2, 50_000, 3, 3) and (leads == -np.swapaxes(leads, -1, -2)).all()
     off = (leads - (CYCLE - CYCLE.T))[..., *np.triu_indices(3, 1)]
     assert np.allclose(off, ranker.scale * noise)
-    size = np.abs(off).mean() if not delta else off.std()
-    assert size == pytest.approx(ranker.scale, rel=0.02)
     assert np.abs(np.corrcoef(off.reshape(-1, 3).T)[np.triu_indices(3, 1)]).max() < 0.02
     clipped = replace(ranker, clip=True).release(CYCLE, noise)
     assert np.allclose(clipped, np.clip(leads, -9, 9))

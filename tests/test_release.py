@@ -132,13 +132,17 @@ def test_bits_of_the_system_are_uniform(k: int) -> None:
     assert below(2**200) != below(2**200)
 
 
-def test_opendp_follows_the_same_law() -> None:
+def test_opendp_follows_the_same_law(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     noisy, scale = opendp_noisy([0] * DRAWS, 4, Fraction(3, 5))
     assert Fraction(20, 3) <= scale < Fraction(20, 3) * (1 + Fraction(1, 2**50))
     assert audit_sampler(
         clipped_tally(np.array(noisy), 27), clipped_law(scale, 27), confidence=1 - 1e-6
     ).passed
+    how = {"protect": "comparison", "sampler": "opendp"}
+    release = rank_privately(counts([[0, 900], [100, 0]]), epsilon="0.3", **how)
+    assert release.sampler == "opendp" and Fraction(40, 3) <= release.scale < Fraction(134, 10)
+    release.write(tmp_path / "out.csv")
 
 
 def test_without_opendp_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,12 +396,3 @@ def test_a_file_that_comes_meanwhile_is_kept(
         release.write(tmp_path / "out.csv")
     assert (tmp_path / name).read_text() == "another's"
     assert not list(tmp_path.glob(".*"))  # no part is left
-
-
-def test_a_release_drawn_by_opendp(tmp_path: Path) -> None:
-    pytest.importorskip("opendp")
-    release = rank_privately(
-        counts([[0, 900], [100, 0]]), epsilon="0.3", protect="comparison", sampler="opendp"
-    )
-    assert release.sampler == "opendp" and Fraction(40, 3) <= release.scale < Fraction(134, 10)
-    release.write(tmp_path / "out.csv")

@@ -83,11 +83,8 @@ SOME = WholeRanking(3, users=3)
 NOISY, MLE = r.NoisyCounts(VOUCHED, 2.0), r.PerturbedMle(VOUCHED, 2.0, 1.5)
 DISCRETE = r.DiscreteCounts(VOUCHED, 2.0)
 PAIRS, KEMENY = r.NoisyPairs(ANY, 2.0), r.NoisyPairs(SOME, 2.0, "kemeny")
-LOCAL, DEMAND, SMALL = (
-    r.PairResponses(ANY, 2.0),
-    r.OneQuestion(ANY, 1e-2, 3, 3),
-    r.ExponentialRanking(ANY, 2.0),
-)
+LOCAL, SMALL = r.PairResponses(ANY, 2.0), r.ExponentialRanking(ANY, 2.0)
+DEMAND = r.OneQuestion(ANY, 1e-2, 3, 3)
 GROUPED = [
     r.FlippedAnswers.private([0.5, 2.0], ANSWER, reading=how)
     for how in ("classic", "debiased", "weighted")

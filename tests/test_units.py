@@ -189,6 +189,8 @@ def together(*sheets):
 
 FULL, OPPOSITE = sheet((0, 1), (0, 2), (1, 2)), sheet((2, 1), (2, 0), (1, 0), user=7)
 PART, CIRCLE = sheet((0, 1), (0, 2)), sheet((0, 1), (1, 2), (2, 0))
+# Item 0 beats all, and 1, 2, 3 beat each other in turn.
+BELOW = Comparisons(4, [0, 0, 0, 1, 2, 3], [1, 2, 3, 2, 3, 1], user=[0] * 6)
 UNLABELLED = Comparisons(3, winner=FULL.winner, loser=FULL.loser)
 ONCE, SKIP, RANKING = (
     Person(3, design=d) for d in ("each_pair_once", "each_pair_or_skip", "ranking")
@@ -206,6 +208,7 @@ ONCE, SKIP, RANKING = (
         (RANKING, together(OPPOSITE, CIRCLE), r"person 0 .*circle: .*'each_pair_once'"),
         (Person(3, 1), PART, "per_user = 1: a person in data has 2 comparisons"),
         (WholeRanking(3), CIRCLE, "person 0 .*circle"),
+        *[(u, BELOW, "person 0 .*circle") for u in (WholeRanking(4), Person(4, None, "ranking"))],
         (WholeRanking(3, 2), FULL, "data holds 1 to 1 answers to a pair: allowed is users = 2"),
         (WholeRanking(3), PART.win_matrix(), "holds 0 to 1 answers to a pair: allowed is the same"),
         (
@@ -246,16 +249,6 @@ def test_data_that_break_the_promise_are_refused(unit, data, message):
 )
 def test_data_that_keep_it_are_taken(unit, data):
     assert unit.check(data) is None
-
-
-def test_a_circle_below_the_first_place_is_no_ranking() -> None:
-    """Item 0 beats all, and 1, 2, 3 beat each other in turn."""
-    winner, loser = [0, 0, 0, 1, 2, 3], [1, 2, 3, 2, 3, 1]
-    data = Comparisons(tuple("abcd"), winner, loser, user=[0] * 6)
-    with pytest.raises(ValueError, match="person 0 in data go round in a circle"):
-        Person(4, design="ranking").check(data)
-    with pytest.raises(ValueError, match="person 0 in data go round in a circle"):
-        WholeRanking(4).check(data)
 
 
 KINDS = ("flip", "exchange", "both")
