@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from itertools import combinations, combinations_with_replacement, permutations, product
+from collections.abc import Iterator
+from itertools import combinations, permutations, product
+from typing import Any
 
 import numpy as np
 from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import expit, kve
+
+from dpbook.privacy import Edge, WholeRanking
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
 
 
 def law_of_reports(ranker, ahead: int, behind: int, group: int = 0) -> np.ndarray:
@@ -17,6 +25,30 @@ def law_of_reports(ranker, ahead: int, behind: int, group: int = 0) -> np.ndarra
     keep, lie = ranker.channel().reshape(-1, 2, 2)[group][0]
     kept = stats.binom.pmf(np.arange(ahead + 1), ahead, keep)
     return np.convolve(kept, stats.binom.pmf(np.arange(behind + 1), behind, lie))
+
+
+class NoFloats(np.random.Generator):
+    """A generator that gives nothing but whole numbers."""
+
+    def __getattribute__(self, name: str) -> object:
+        if not name.startswith("_") and name not in ("integers", "bit_generator", "spawn"):
+            raise AssertionError(f"rng.{name} was called by a sampler that is said to be exact")
+        return super().__getattribute__(name)
+
+
+def clipped_tally(draws: np.ndarray, reach: int) -> np.ndarray:
+    """How often -reach, ..., reach were drawn; everything beyond counts as the last outcome."""
+    inside = np.abs(draws) <= reach
+    return np.append(
+        np.bincount(draws[inside] + reach, minlength=2 * reach + 1), np.count_nonzero(~inside)
+    )
+
+
+def clipped_law(scale: Any, reach: int) -> np.ndarray:
+    """The law of those outcomes, from weights that are normalised here and not by the package."""
+    weights = np.exp(-np.abs(np.arange(-4000, 4001)) / float(scale))
+    law = weights[4000 - reach : 4001 + reach] / weights.sum()
+    return np.append(law, max(0.0, 1 - law.sum()))
 
 
 def laplace_sum_logpdf(level: float, x: float, answers: int) -> float:
@@ -44,12 +76,16 @@ def pair_table(places, n: int) -> np.ndarray:
     return table
 
 
-def frequencies(positions) -> np.ndarray:
-    """Shares of the rankings drawn, in lexicographic order of positions."""
+def tally(positions) -> np.ndarray:
+    """How often each ranking was drawn, in lexicographic order of positions."""
     rows = np.asarray(positions)
     index = {tuple(row): r for r, row in enumerate(all_places(rows.shape[1]).tolist())}
-    found = np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
-    return found / len(rows)
+    return np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
+
+
+def frequencies(positions) -> np.ndarray:
+    """Shares of the rankings drawn."""
+    return tally(positions) / len(positions)
 
 
 def close(drawn, law, size: int, deviations: float = 4.5) -> bool:
@@ -59,16 +95,45 @@ def close(drawn, law, size: int, deviations: float = 4.5) -> bool:
     return bool((np.abs(np.asarray(drawn) - law) <= room).all())
 
 
-def neighbouring_tables(n: int, users: int, relation: str = "replace"):
-    """All pairs of tables that differ in one ranking replaced, or in one ranking more."""
-    ahead = [pair_table([ranking], n) for ranking in all_places(n)]
-    kept = users - 1 if relation == "replace" else users
-    for others in combinations_with_replacement(ahead, kept):
+def sheets(n: int, design: str, per_user: int | None) -> list[np.ndarray]:
+    """The table of every set of answers that one person may give."""
+    pairs = list(combinations(range(n), 2))
+    if design == "ranking":
+        return [(r[:, None] < r).astype(int) for r in map(np.array, permutations(range(n)))]
+    single = [[(i, j), (j, i)] for i, j in pairs]
+    if design == "with_replacement":
+        choices = [[winner for both in single for winner in both]] * int(per_user or 0)
+    else:
+        skip = [None] if design == "each_pair_or_skip" else []
+        choices = [[*both, *skip] for both in single]
+    found = []
+    for answers in product(*choices):
+        table = np.zeros((n, n), dtype=int)
+        for answer in answers:
+            if answer is not None:
+                table[answer] += 1
+        found.append(table)
+    return [np.array(t).reshape(n, n) for t in {tuple(table.ravel()) for table in found}]
+
+
+def tables(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All neighbouring tables of the design, one by one."""
+    n = unit.n_items
+    if isinstance(unit, Edge):
+        every = sheets(n, "each_pair_or_skip" if unit.exchange else "each_pair_once", None)
+        for x, y in combinations(every, 2):
+            # One answer turned round, or one gone and another come: two entries differ by one.
+            if (x != y).sum() == 2 and x.sum() == y.sum():
+                yield x, y
+        return
+    whole = isinstance(unit, WholeRanking)
+    one = sheets(n, "ranking", None) if whole else sheets(n, unit.design, unit.per_user)
+    for others in product(one, repeat=unit.users - 1):
         base = sum(others, np.zeros((n, n), dtype=int))
-        if relation == "replace":
-            yield from ((base + a, base + b) for a, b in permutations(ahead, 2))
+        if whole and unit.relation == "add_remove":
+            yield from ((base, base + new) for new in one)
         else:
-            yield from ((base, base + a) for a in ahead)
+            yield from ((base + old, base + new) for old, new in combinations(one, 2))
 
 
 def worst_log_ratio(law, pairs) -> float:

@@ -11,25 +11,16 @@ from scipy import optimize, sparse
 from dpbook import estimators as est
 from dpbook.data import Rankings
 from dpbook.estimators import kemeny
-from dpbook.models import all_rankings, mallows_rankings
+from dpbook.models import mallows_rankings
 from dpbook.privacy import audit_sampler
+from tests.oracles import all_places, pair_table, tally
 
-PERMUTATIONS = {n: np.array(list(itertools.permutations(range(n)))) for n in range(2, 7)}
 CYCLE = np.array([[0, 2, 1], [1, 0, 2], [2, 1, 0]])  # majority 0 > 1 > 2 > 0
 
 
 def rankings(users, n, seed):
     rng = np.random.default_rng(seed)
     return np.argsort(rng.random((users, n)), axis=1)
-
-
-def plain_counts(positions, weights=None):
-    n = len(positions[0])
-    counts = [[0] * n for _ in range(n)]
-    for row, weight in zip(positions, weights or [1] * len(positions), strict=True):
-        for i, j in itertools.permutations(range(n), 2):
-            counts[i][j] += weight * (row[i] < row[j])
-    return counts
 
 
 def disagreements(a, b):
@@ -40,7 +31,7 @@ def disagreements(a, b):
 @pytest.mark.parametrize(("users", "n"), [(1, 2), (7, 5), (255, 4), (300, 70), (2100, 6)])
 def test_counts_against_plain_python(users, n):
     positions = rankings(users, n, 1)[: users if n < 70 else 20]
-    expected = plain_counts(positions.tolist())
+    expected = pair_table(positions, n).tolist()
     assert est.pairwise_counts(positions).tolist() == expected
     assert est.pairwise_counts(Rankings(n, positions)).tolist() == expected
 
@@ -75,12 +66,12 @@ def test_distances_against_definitions(a, b):
 def test_kemeny_score_is_the_mean_distance():
     positions = rankings(25, 5, 4)
     fractions = est.pairwise_counts(positions) / 25
-    scores = est.kemeny_score(PERMUTATIONS[5], fractions)
-    for row, score in zip(PERMUTATIONS[5].tolist(), scores, strict=True):
+    scores = est.kemeny_score(all_places(5), fractions)
+    for row, score in zip(all_places(5).tolist(), scores, strict=True):
         exact = sum(disagreements(row, other) for other in positions.tolist()) / 25
         assert score == pytest.approx(exact)
     stack = np.stack([fractions, fractions.T])
-    assert est.kemeny_score(PERMUTATIONS[5][:, None], stack).shape == (120, 2)
+    assert est.kemeny_score(all_places(5)[:, None], stack).shape == (120, 2)
 
 
 def test_borda_is_the_order_of_average_places():
@@ -106,22 +97,18 @@ def random_preference(n, seed):
     return np.triu(table, 1) + np.tril(1 - table.T, -1)
 
 
-def frequencies(positions, table):
-    return (positions[:, None, :] == table).all(axis=2).sum(axis=0)
-
-
 def test_kwiksort_samplers_follow_the_law():
     # A cycle, a tie, and a clear loser.
     counts = np.array([[0, 2, 1, 3], [1, 0, 2, 2], [2, 1, 0, 3], [0, 2, 0, 0]])
     preference = (1 + np.sign(counts - counts.T)) / 2
-    table, law = all_rankings(4), est.kwiksort_pmf(preference)
+    law = est.kwiksort_pmf(preference)
     rng = np.random.default_rng(7)
     batch = est.kwiksort_rankings(counts, 20_000, rng=rng)
     single = np.array([est.kwiksort_rankings(counts, rng=rng) for _ in range(6000)])
     for draws in (batch, single):
-        assert audit_sampler(frequencies(draws, table), law).passed
+        assert audit_sampler(tally(draws), law).passed
     mirrored = est.kwiksort_pmf(preference.T)
-    assert not audit_sampler(frequencies(batch, table), mirrored).passed
+    assert not audit_sampler(tally(batch), mirrored).passed
 
 
 def comparison_law(wins, items):
@@ -180,7 +167,7 @@ def test_kemeny_against_enumeration(seed):
         est.pairwise_counts(rankings(5, n, seed)),
     ][seed % 4]
     fit = est.kemeny_fit(counts)
-    best = est.kemeny_score(PERMUTATIONS[n], counts).min()
+    best = est.kemeny_score(all_places(n), counts).min()
     assert fit.optimal and fit.cost == pytest.approx(best) and fit.lower == pytest.approx(best)
     assert est.kemeny_score(fit.positions, counts) == pytest.approx(best)
 
@@ -219,7 +206,7 @@ def test_a_bound_by_the_sets_of_items_changes_no_ranking(monkeypatch):
         assert one.lower == pytest.approx(fit.lower, rel=1e-9, abs=1e-6)
 
 
-def lying(monkeypatch, change):
+def lying(monkeypatch, lie):
     """Let the solver of linear programs answer something else; the calls, counted."""
     solve, calls = optimize.linprog, []
 
@@ -228,51 +215,33 @@ def lying(monkeypatch, change):
         calls.append(found)
         if found.ineqlin.marginals is None:  # out of time, and there is nothing to lie about
             return found
-        return change(found, np.random.default_rng(len(calls)))
+        field, told = LIES[lie]
+        place, name = (found.ineqlin, "marginals") if field == "duals" else (found, field)
+        setattr(place, name, told(found, np.random.default_rng(len(calls))))
+        return found
 
     monkeypatch.setattr(kemeny.optimize, "linprog", answer)
     return calls
 
 
-def too_good(found, rng):  # an optimum far below, and far above, the true one
-    found.fun *= -3
-    return found
+def duals(found):
+    return found.ineqlin.marginals
 
 
-def infeasible(found, rng):
-    found.x = rng.integers(0, 2, found.x.shape) * 1.0
-    return found
+# What is answered in the place of the truth, by field: of the found, and of a generator.
+LIES = {
+    "too good": ("fun", lambda found, rng: -3 * found.fun),  # or above the true one
+    "infeasible": ("x", lambda found, rng: rng.integers(0, 2, found.x.shape) * 1.0),
+    "nothing there": ("status", lambda found, rng: 2),  # "infeasible", of programs that are not
+    "other duals": ("duals", lambda found, rng: -rng.exponential(3, duals(found).shape)),
+    "wrong sign": ("duals", lambda found, rng: 3 * np.abs(duals(found))),
+    # so large that sums of them would be rounded
+    "huge duals": ("duals", lambda found, rng: -rng.exponential(1e17, duals(found).shape)),
+    "no duals": ("duals", lambda found, rng: np.full(duals(found).shape, np.nan)),
+}
 
 
-def other_duals(found, rng):
-    found.ineqlin.marginals = -rng.exponential(3, found.ineqlin.marginals.shape)
-    return found
-
-
-def wrong_sign(found, rng):
-    found.ineqlin.marginals = 3 * np.abs(found.ineqlin.marginals)
-    return found
-
-
-def nothing_there(found, rng):  # "infeasible", of programs that are not
-    found.status = 2
-    return found
-
-
-def huge_duals(found, rng):  # so large that sums of them would be rounded
-    found.ineqlin.marginals = -rng.exponential(1e17, found.ineqlin.marginals.shape)
-    return found
-
-
-def no_duals(found, rng):
-    found.ineqlin.marginals = np.full(found.ineqlin.marginals.shape, np.nan)
-    return found
-
-
-LIES = [too_good, infeasible, other_duals, wrong_sign, nothing_there, huge_duals, no_duals]
-
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+@pytest.mark.parametrize("lie", LIES)
 def test_no_lie_of_the_solver_becomes_a_bound(monkeypatch, lie):
     calls = lying(monkeypatch, lie)
     monkeypatch.setattr(kemeny._Search, "bound_components", lambda search: None)

@@ -1,7 +1,8 @@
-"""What the docstrings of the samplers promise, in the same words everywhere."""
+"""What docstrings promise of samplers, in the same words everywhere; their examples run."""
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import pkgutil
@@ -11,8 +12,10 @@ from types import FunctionType
 import numpy as np
 import pytest
 
+import dpbook
 from dpbook import mechanisms, rankers
 from dpbook.privacy import Edge
+from tests.oracles import NoFloats
 
 IDEALISED = "Idealised sampler (floating point): for study, unsafe for a release."
 EXACT = (
@@ -51,23 +54,9 @@ def test_every_sampler_says_of_which_kind_it_is(name: str) -> None:
     assert IDEALISED in words or EXACT in words
 
 
-def test_samplers_of_every_module_were_found() -> None:
-    assert {"randomized_response", "ExponentialRanking.publish", "PairResponses.lots"} <= set(
-        SAMPLERS
-    )
-    assert {"AnswersOnDemand.answers", "NoisyPairs.rank"} <= set(SAMPLERS)
-
-
-class NoFloats(np.random.Generator):
-    """A generator that gives nothing but whole numbers."""
-
-    def __getattribute__(self, name: str) -> object:
-        if not name.startswith("_") and name not in ("integers", "bit_generator", "spawn"):
-            raise AssertionError(f"rng.{name} was called by a sampler that is said to be exact")
-        return super().__getattribute__(name)
-
-
 def test_samplers_that_are_said_to_be_exact_draw_no_float() -> None:
+    found = "randomized_response ExponentialRanking.publish PairResponses.lots NoisyPairs.rank"
+    assert {*found.split(), "AnswersOnDemand.answers"} <= set(SAMPLERS)
     exact = {name for name in SAMPLERS if EXACT in " ".join(str(SAMPLERS[name].__doc__).split())}
     assert exact == {"DiscreteCounts.publish", "DiscreteCounts.rank"}
     rng = NoFloats(np.random.PCG64(1))
@@ -75,3 +64,38 @@ def test_samplers_that_are_said_to_be_exact_draw_no_float() -> None:
     assert ranker.publish([[0, 2], [1, 0]], rng=rng).dtype == np.int64
     with pytest.raises(AssertionError, match=r"rng\.laplace was called"):
         rankers.NoisyCounts.private(1, Edge(2)).noise(rng=rng)
+
+
+# What a reader who brings own data or an own mechanism meets first.
+FIRST = """data.Comparisons data.Rankings data.load_table models.all_rankings
+estimators.kemeny_fit estimators.pairwise_counts estimators.ridge_mle estimators.win_counts
+privacy.Edge privacy.Person privacy.WholeRanking privacy.check_mechanism privacy.ranking_pmf
+rankers.CappedKwikSort rankers.ExponentialRanking rankers.NoisyCounts rankers.NoisyPairs
+rankers.PairResponses rankers.PerturbedMle rankers.PrivateFootrule rank.rank_privately
+simulation.expected_wrong_pairs"""
+NAMES = [
+    module.name
+    for module in pkgutil.walk_packages(dpbook.__path__, "dpbook.")
+    if not module.name.startswith(("dpbook.__main__", "dpbook.pages", "dpbook.book"))
+]
+
+
+def examples(name: str) -> list[doctest.DocTest]:
+    found = doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name))
+    return [test for test in found if test.examples]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if examples(name)])
+def test_examples_run(name: str) -> None:
+    for test in examples(name):
+        test.globs["np"] = np
+        said: list[str] = []
+        result = doctest.DocTestRunner().run(test, out=said.append)
+        assert result.failed == 0, "".join(said)
+
+
+@pytest.mark.parametrize("place", FIRST.split())
+def test_what_a_reader_meets_first_has_an_example(place: str) -> None:
+    part, name = place.split(".")
+    value = getattr(importlib.import_module(f"dpbook.{part}"), name)
+    assert ">>> " in (value.__doc__ or "")

@@ -26,8 +26,6 @@ def law_error_bound(n: int, *, cells: int = 16) -> float:
     The line of scores is cut into ``cells``: about the range of the scores in scales plus n
     for Laplace noise, the range of the counts plus 1 for discrete noise.
 
-    Notes
-    -----
     Two parts. *Quadrature* (set law, Laplace noise): on a cell of half-width r <= 1/2 scales the
     integrand f is a product of n functions ``exp(z) / 2`` or ``1 - exp(-z) / 2``, so that
     ``abs(f(z)) <= 3^n exp(n abs(z - x)) f(x)`` for real x in the cell. Inside the Bernstein
@@ -46,9 +44,6 @@ def law_error_bound(n: int, *, cells: int = 16) -> float:
         for rho in np.linspace(1.5, 60, 400)
     )
     return float(quadrature + cells * (400 + 4 * n) * np.finfo(float).eps / 2)
-
-
-# ------------------------------------------------------------------ references
 
 
 def orders_of(n):
@@ -117,27 +112,16 @@ def lattice_rankings(scores, scale):
 
 def lattice_sets(scores, k, scale):
     points, mass = lattice(scores, scale)
-    sets = list(combinations(range(len(scores)), k))
-    rest = [[j for j in range(len(scores)) if j not in s] for s in sets]
-    agree = np.array(
-        [
-            points[:, s].min(axis=1) >= points[:, r].max(axis=1)
-            for s, r in zip(sets, rest, strict=True)
-        ]
-    )
+    least = [points[:, s].min(axis=1) for s in combinations(range(len(scores)), k)]
+    rest = [points[:, s].max(axis=1) for s in combinations(range(len(scores)), len(scores) - k)]
+    agree = np.array(least) >= np.array(rest[::-1])  # the sets and what they leave, in order
     return (agree * (mass / agree.sum(axis=0))).sum(axis=1)
-
-
-# ------------------------------------------------------------------ outcomes
 
 
 def test_outcomes_are_listed_in_lexicographic_order():
     assert sets_of(4, 2).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
     assert all_rankings(3).tolist() == [list(places) for places in permutations(range(3))]
     assert sets_of(5, 4).shape == (5, 4) and all_rankings(7).shape == (5040, 7)
-
-
-# ------------------------------------------------------------------ against references
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-3, 0.7, 1.0, 2.0, 25.0])
@@ -186,9 +170,6 @@ def test_discrete_noise_with_fair_ties_matches_the_lattice_sum(scores, scale):
     for k in range(1, len(scores)):
         law = top_k_pmf(scores, k, scale=scale, noise="discrete_laplace")
         assert law == pytest.approx(lattice_sets(scores, k, scale), rel=1e-10, abs=0)
-
-
-# ------------------------------------------------------------------ properties
 
 
 @st.composite
@@ -240,9 +221,6 @@ def test_seven_items(noise):
     assert found == pytest.approx(marginal, rel=law_error_bound(7), abs=0)
 
 
-# ------------------------------------------------------------------ tiny probabilities
-
-
 @pytest.mark.parametrize("x", [50, 300, 600])
 def test_tiny_probabilities_keep_their_relative_accuracy(x):
     behind = math.exp(-x) * (1 + x / 2) / 2
@@ -285,6 +263,3 @@ def test_probabilities_too_small_for_a_float_are_refused_unless_asked_for(noise)
         assert call(underflow="zero") == pytest.approx([1, 0], abs=1e-15)
         with pytest.raises(ValueError, match="underflow = 'ignore'"):
             call(underflow="ignore")
-
-
-# ------------------------------------------------------------------ what is refused

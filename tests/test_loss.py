@@ -1,21 +1,28 @@
-"""Losses, profiles and the exact checker, against the definitions written out."""
+"""Losses, profiles, the exact checker, the audit and composition, against the definitions."""
 
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from itertools import chain, combinations, pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.integrate import quad
 
 from dpbook.privacy import (
+    audit_sampler,
     check_mechanism,
+    clopper_pearson,
+    composed_response_delta,
+    composed_response_epsilon,
     discrete_laplace_profile,
     hockey_stick,
     laplace_profile,
+    person_epsilon,
     privacy_loss,
 )
 
@@ -45,9 +52,6 @@ def two_laws(draw):
     return p / p.sum(), q / q.sum()
 
 
-# ------------------------------------------------------------------ loss and hockey stick
-
-
 def test_the_loss_is_the_largest_log_ratio():
     assert privacy_loss([0.5, 0.3, 0.2], [0.4, 0.3, 0.3]) == pytest.approx(math.log(1.5))
     assert privacy_loss([0.75, 0.25], [0.25, 0.75]) == pytest.approx(math.log(3))
@@ -69,9 +73,6 @@ def test_the_hockey_stick_is_the_worst_event(laws, epsilon):
         assert hockey_stick(p, q, loss) == pytest.approx(0, abs=1e-13)
         if loss > 1e-6:
             assert hockey_stick(p, q, loss * 0.999) > 0
-
-
-# ------------------------------------------------------------------ profiles of noisy vectors
 
 
 def lattice_profile(shift, scale, epsilons):
@@ -133,9 +134,6 @@ def test_the_profile_of_two_laplace_counts_is_the_integral_over_the_plane(shift,
     expected = [plane_profile(shift, scale, e) for e in grid]
     assert laplace_profile(shift, scale, grid) == pytest.approx(expected, abs=1e-10)
     assert laplace_profile(shift, scale / 2, grid) != pytest.approx(expected, abs=0.01)
-
-
-# ------------------------------------------------------------------ the checker
 
 
 def response(truth_probability):
@@ -204,20 +202,11 @@ def test_each_law_is_computed_once_and_datasets_may_be_arrays():
     assert check_mechanism(lambda x: [1.0], [([1, [2]], [2, [1]])]).loss == 0
 
 
-# ------------------------------------------------------------------ what is refused
-
-
 @pytest.mark.parametrize("epsilon", [800.0, np.inf])
 def test_huge_epsilon_does_not_hide_disjoint_laws(epsilon):
     assert hockey_stick([0.5, 0.5], [1.0, 0.0], epsilon) == 0.5
     report = check_mechanism(lambda x: [[1, 0], [0, 1]][x], [(0, 1)], epsilon=epsilon, delta=1e-9)
     assert report.delta == 1 and report.private is False
-
-
-@pytest.mark.parametrize("delta", [-0.5, np.nan, 1.0])
-def test_check_mechanism_refuses_a_delta_out_of_range(delta):
-    with pytest.raises(ValueError, match="delta"):
-        check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=delta)
 
 
 def test_laplace_profile_refuses_shifts_beyond_its_stated_error():
@@ -253,3 +242,151 @@ def test_a_law_adds_up_to_one(off: float) -> None:
     with pytest.raises(ValueError, match=r"p sums to .*: allowed is a total of 1"):
         privacy_loss([0.5, 0.5 + off], [0.5, 0.5])
     privacy_loss([0.5, 0.5 + off * 1e-7], [0.5, 0.5])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 400), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.999]))
+def test_the_interval_is_scipys_exact_interval(trials, share, confidence):
+    successes = round(trials * share)
+    exact = stats.binomtest(successes, trials).proportion_ci(confidence, method="exact")
+    lower, upper = clopper_pearson(successes, trials, confidence=confidence)
+    assert float(lower) == pytest.approx(exact.low, rel=1e-9, abs=1e-12)
+    assert float(upper) == pytest.approx(exact.high, rel=1e-9, abs=1e-12)
+
+
+def test_a_faithful_sampler_passes_and_a_wrong_one_does_not():
+    rng = np.random.default_rng(2)
+    law = np.array([0.5, 0.3, 0.15, 0.05, 0.0])
+    tallies = rng.multinomial(5000, law, size=300)
+    passed = sum(audit_sampler(tally, law, confidence=0.99).passed for tally in tallies)
+    assert passed >= 290  # a binomial with success probability of at least 0.99
+    other = audit_sampler(rng.multinomial(5000, [0.5, 0.25, 0.2, 0.05, 0]), law)
+    assert not other.passed and set(other.outliers) == {1, 2}
+
+
+def test_one_draw_of_an_impossible_outcome_is_enough():
+    audit = audit_sampler([10_000, 1], [1.0, 0.0])
+    assert not audit.passed and 1 in audit.outliers
+    assert audit_sampler([10_000, 0], [1.0, 0.0]).passed
+
+
+def test_an_audit_does_not_see_what_was_never_drawn():
+    assert audit_sampler([9_999, 0], [1 - 1e-6, 1e-6]).passed
+
+
+def report_laws(epsilons: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """The laws of all 2^q reports when all answers are 0, and when all are 1."""
+    truth = [math.exp(e) / (1 + math.exp(e)) for e in epsilons]
+    outputs = list(product((0, 1), repeat=len(epsilons)))
+    zeros = [
+        math.prod(1 - t if o else t for t, o in zip(truth, out, strict=True)) for out in outputs
+    ]
+    return np.array(zeros), np.array(zeros[::-1])
+
+
+def brute_delta(epsilons: list[float], total: float) -> float:
+    p, q = report_laws(epsilons)
+    return float(np.maximum(p - math.exp(total) * q, 0).sum())
+
+
+def test_the_pure_sum_is_attained_and_nothing_less_suffices():
+    p, q = report_laws([0.7] * 5)
+    total = person_epsilon(0.7, 5)
+    assert np.log(p / q).max() == pytest.approx(total, rel=1e-12)
+    assert composed_response_delta(0.7, 5, 0.98 * total) > 0
+    assert composed_response_delta(0.7, 5, 1.001 * total) == 0
+
+
+@pytest.mark.parametrize("q", range(1, 9))
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0])
+def test_delta_is_that_of_the_full_enumeration(q, epsilon):
+    totals = np.linspace(0, 1.1 * q * epsilon, 13)
+    exact = composed_response_delta(epsilon, q, totals)
+    assert exact == pytest.approx([brute_delta([epsilon] * q, t) for t in totals], abs=1e-14)
+    assert composed_response_delta(epsilon, q, 0.3).shape == ()
+    # Twice the epsilon of each answer is told apart.
+    assert 1 - composed_response_delta(2 * epsilon, q, totals[3]) < 0.99 * (1 - exact[3])
+
+
+def test_the_worst_neighbours_are_opposite_in_every_answer():
+    truth = math.e / (1 + math.e)
+    channel = np.array([[truth, 1 - truth], [1 - truth, truth]])
+    for changed in range(1, 5):
+        p = q = np.ones(1)
+        for answer in range(4):
+            p = np.multiply.outer(p, channel[0]).ravel()
+            q = np.multiply.outer(q, channel[int(answer < changed)]).ravel()
+        seen = float(hockey_stick(p, q, [1.5])[0])
+        worst = float(composed_response_delta(1.0, 4, 1.5))
+        assert seen <= worst + 1e-15
+        assert (seen == pytest.approx(worst, rel=1e-12)) == (changed == 4)
+
+
+def test_delta_keeps_its_digits_in_the_far_tail_and_for_many_answers():
+    # All 200 reports are true: the only outcome beyond a total of 199 epsilon.
+    epsilon, q = 0.5, 200
+    total = 199 * epsilon
+    all_true = -q * math.log1p(math.exp(-epsilon))
+    expected = math.exp(all_true) * -math.expm1(total - q * epsilon)
+    assert float(composed_response_delta(epsilon, q, total)) == pytest.approx(
+        expected, rel=1e-9, abs=0
+    )
+    # At epsilon 0 the hockey-stick is the total variation: the majority of 10001 fair-ish coins.
+    many = float(composed_response_delta(0.02, 10_001, 0.0))
+    assert many == pytest.approx(math.erf(0.01 * math.sqrt(10_001) / math.sqrt(2)), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "q", "delta"), [(0.1, 780, 1e-6), (0.5, 8, 0.01), (2.0, 3, 0.3)]
+)
+def test_epsilon_at_a_delta_inverts_delta(epsilon, q, delta):
+    lower, upper = composed_response_epsilon(epsilon, q, delta)
+    assert 0 <= upper - lower <= 1e-9 * (1 + upper)
+    assert composed_response_delta(epsilon, q, upper + 1e-9) < delta
+    assert composed_response_delta(epsilon, q, max(0.0, lower - 1e-9)) > delta
+    assert type(lower) is float and type(upper) is float
+
+
+def test_the_ends_of_the_range_of_delta():
+    assert composed_response_epsilon(0.5, 6, 0.0) == (3.0, 3.0)
+    assert composed_response_epsilon(0.1, 2, 0.9) == (0.0, 0.0)
+    lower, upper = composed_response_epsilon(0.5, 6, 1e-12)
+    assert 2.9 < lower <= upper <= 3.0
+
+
+def test_an_independent_accountant_agrees():
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    epsilon, q = 0.2, 50
+    # Its parameter is the chance that a bucket is drawn uniformly from both.
+    once = pld.from_randomized_response(2 / (1 + math.exp(epsilon)), 2)
+    for total in (0.5, 2.0):
+        seen = once.self_compose(q).get_delta_for_epsilon(total)
+        exact = float(composed_response_delta(epsilon, q, total))
+        assert exact <= seen * (1 + 1e-9) and seen == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize("share", [1e-13, 1e-6, 0.01])
+@pytest.mark.parametrize(("epsilon", "q"), [(0.1, 3), (0.1, 7), (0.7, 9), (0.3, 50), (0.9, 300)])
+def test_the_bracket_holds_the_exact_epsilon_to_the_last_digit(epsilon, q, share):
+    """Close to q epsilon only the report of truths counts: delta = p^q (1 - exp(e - q epsilon))."""
+    with localcontext(prec=60):
+        pure = q * Decimal(epsilon)
+        chance = (1 + (-Decimal(epsilon)).exp()) ** -q
+        delta = share * float(chance)
+        exact = pure + (1 - Decimal(delta) / chance).ln()
+        low, high = map(Decimal, composed_response_epsilon(epsilon, q, delta))
+        assert low <= exact <= high
+        assert high - low <= Decimal("1e-11") * pure
+
+
+@pytest.mark.parametrize("above", [0.3, 2.0])
+@pytest.mark.parametrize(("epsilon", "q"), [(8.0, 2), (8.0, 9), (10.0, 3)])
+def test_the_bracket_holds_the_exact_epsilon_where_rounding_moves_it_most(epsilon, q, above):
+    """There delta hardly falls with epsilon; the next loss is (q - 2) epsilon."""
+    with localcontext(prec=60):
+        pure, chance = q * Decimal(epsilon), (1 + (-Decimal(epsilon)).exp()) ** -q
+        delta = float(chance * (1 - (Decimal(above) - 2 * Decimal(epsilon)).exp()))
+        exact = pure + (1 - Decimal(delta) / chance).ln()
+        assert exact > (q - 2) * Decimal(epsilon)  # so the formula holds
+        low, high = map(Decimal, composed_response_epsilon(epsilon, q, delta))
+        assert low <= exact <= high

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,41 +16,24 @@ from dpbook.mechanisms import (
     debiased_response,
     debiased_variance,
     discrete_laplace_pmf,
+    exponential_pmf,
+    gaussian_profile,
+    gaussian_scale,
     laplace_logpdf,
     randomized_response,
     randomized_response_pmf,
 )
+from dpbook.mechanisms.hypercube import (
+    hypercube_response,
+    hypercube_response_pmf,
+    hypercube_scale,
+    sign_vectors,
+)
 from dpbook.mechanisms.noise import discrete_laplace_noise
-from dpbook.privacy import audit_sampler
+from dpbook.privacy import audit_sampler, privacy_loss
+from tests.oracles import NoFloats, clipped_law, clipped_tally, losses_of_a_selection
 
 DRAWS = 40_000
-
-
-class IntegersOnly(np.random.Generator):
-    """A generator that refuses to hand out anything but uniform integers."""
-
-    def _refuse(self, *args: object, **kwargs: object) -> None:
-        raise AssertionError("a floating-point draw in an integer sampler")
-
-    random = uniform = laplace = geometric = exponential = standard_exponential = normal = _refuse
-
-
-def frequencies(draws: np.ndarray, reach: int) -> np.ndarray:
-    """How often -reach, ..., reach were drawn; everything beyond counts as the last outcome."""
-    inside = np.abs(draws) <= reach
-    return np.append(
-        np.bincount(draws[inside] + reach, minlength=2 * reach + 1), np.count_nonzero(~inside)
-    )
-
-
-def clipped_law(scale: float | Fraction, reach: int) -> np.ndarray:
-    """The law of those outcomes, from weights that are normalised here and not by the package."""
-    weights = np.exp(-np.abs(np.arange(-4000, 4001)) / float(scale))
-    law = weights[4000 - reach : 4001 + reach] / weights.sum()
-    return np.append(law, max(0.0, 1 - law.sum()))
-
-
-# ------------------------------------------------------------------ Laplace
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 7.5])
@@ -64,9 +49,6 @@ def test_laplace_density_has_mass_one_and_the_stated_scale(scale):
     assert laplace_logpdf(grid, scale) == pytest.approx(stats.laplace(scale=scale).logpdf(grid))
 
 
-# ------------------------------------------------------------------ discrete Laplace
-
-
 @pytest.mark.parametrize("scale", [0.25, 1.0, Fraction(20, 3), 40.0])
 def test_discrete_laplace_pmf_sums_to_one_and_decays_by_one_scale(scale):
     pmf = discrete_laplace_pmf(np.arange(-2000, 2001), scale)
@@ -79,11 +61,11 @@ def test_discrete_laplace_pmf_sums_to_one_and_decays_by_one_scale(scale):
     "scale", [0.1, Fraction(1, 3), 2 / 5, Fraction(1, 2), 1, 2.0, Fraction(20, 3), 1 / 0.3, 25]
 )
 def test_discrete_laplace_sampler_follows_its_pmf_and_half_the_scale_does_not(scale):
-    rng = IntegersOnly(np.random.PCG64(7))
+    rng = NoFloats(np.random.PCG64(7))
     draws = discrete_laplace_noise(scale, DRAWS, rng=rng)
     assert draws.dtype == np.int64
     reach = max(2, math.ceil(3 * float(scale)))
-    seen, law = frequencies(draws, reach), clipped_law(scale, reach)
+    seen, law = clipped_tally(draws, reach), clipped_law(scale, reach)
     twin = discrete_laplace_pmf(np.arange(-reach, reach + 1), scale)
     assert twin == pytest.approx(law[:-1], rel=1e-12)
     assert audit_sampler(seen, law).passed
@@ -97,15 +79,6 @@ def test_discrete_laplace_sampler_takes_large_terms_and_any_shape():
     assert discrete_laplace_noise(1.5, 0, rng=rng).shape == (0,)
 
 
-@pytest.mark.parametrize("scale", [2.0**-62, Fraction(1, 2**62), Fraction(2**53, 3), 2.0**60])
-def test_discrete_laplace_sampler_refuses_terms_that_could_overflow(scale):
-    with pytest.raises(ValueError, match=r"scale = .*2\*\*53"):
-        discrete_laplace_noise(scale, 3, rng=np.random.default_rng(0))
-
-
-# ------------------------------------------------------------------ randomised response
-
-
 @pytest.mark.parametrize("epsilon", [1e-6, 0.5, math.log(3), 8.0, 50.0])
 def test_randomized_response_channel_loses_epsilon_exactly(epsilon):
     channel = randomized_response_pmf(epsilon)
@@ -114,17 +87,7 @@ def test_randomized_response_channel_loses_epsilon_exactly(epsilon):
     assert np.log(channel[0] / channel[1]) == pytest.approx([epsilon, -epsilon], rel=1e-9)
 
 
-@pytest.mark.parametrize("truth", [0, 1])
-def test_randomized_response_sampler_follows_its_channel(truth):
-    rng = np.random.default_rng(5)
-    reports = randomized_response(np.full((DRAWS // 2, 2), truth), 1.0, rng=rng)
-    assert reports.shape == (DRAWS // 2, 2)
-    seen = np.bincount(reports.ravel(), minlength=2)
-    assert audit_sampler(seen, randomized_response_pmf(1.0)[truth]).passed
-    assert not audit_sampler(seen, randomized_response_pmf(2.0)[truth]).passed
-
-
-def test_users_with_their_own_epsilons_each_follow_their_own_channel():
+def test_randomized_response_sampler_follows_the_channel_of_each_user():
     epsilons = np.array([0.1, 1.0, 4.0])
     truths = np.tile([0, 1], DRAWS // 4)
     reports = randomized_response(truths, epsilons[:, None], rng=np.random.default_rng(11))
@@ -137,9 +100,6 @@ def test_users_with_their_own_epsilons_each_follow_their_own_channel():
             seen = np.bincount(reports[user, truths == truth], minlength=2)
             assert audit_sampler(seen, channels[user, truth]).passed
             assert not audit_sampler(seen, channels[(user + 1) % 3, truth]).passed
-
-
-# ------------------------------------------------------------------ debiased responses
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 5.0, 40.0])
@@ -156,4 +116,148 @@ def test_debiased_response_has_the_stated_mean_and_variance(epsilon, p):
     assert debiased_variance(p, epsilon) == pytest.approx(variance, rel=1e-9, abs=1e-15)
 
 
-# ------------------------------------------------------------------ what is refused
+TIES = ["split", "closed"]
+TINY = 1e-7  # a correct sampler fails a test at this level once in ten million runs
+
+
+VALUES = [np.resize([1, -1, -1, 1, 1], d) for d in range(1, 9)] + [np.array([0.3, -1, 0, 0.75])]
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("value", VALUES)
+def test_hypercube_is_unbiased_by_enumeration(value: np.ndarray, ties: str) -> None:
+    law, size = hypercube_response_pmf(value, 0.8, ties), hypercube_scale(len(value), 0.8, ties)
+    corners = size * sign_vectors(len(value))
+    assert law.sum() == pytest.approx(1, abs=1e-13)
+    assert law @ corners == pytest.approx(value, abs=1e-12)
+    assert law @ corners**2 - value**2 == pytest.approx(size**2 - value**2)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("d", range(1, 7))
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_hypercube_loss_over_all_pairs_of_vectors(d: int, ties: str, epsilon: float) -> None:
+    laws = [hypercube_response_pmf(v, epsilon, ties) for v in sign_vectors(d)]
+    worst = max(privacy_loss(a, b) for a, b in itertools.permutations(laws, 2))
+    exact = math.log1p(math.exp(epsilon)) if ties == "closed" and d % 2 == 0 else epsilon
+    assert worst == pytest.approx(exact, rel=1e-12)
+
+
+def test_hypercube_scale_grows_like_the_root_of_the_dimension() -> None:
+    for d in (1000, 1001):
+        limit = math.sqrt(math.pi * d / 2) / math.tanh(0.5)
+        assert hypercube_scale(d, 1.0) == pytest.approx(limit, rel=2e-3)
+    exact = Fraction(4**700, math.comb(1400, 700))
+    assert hypercube_scale(1400, 1.0) * math.tanh(0.5) == pytest.approx(float(exact), rel=1e-12)
+    assert hypercube_scale(1, 1.0) == pytest.approx(1 / math.tanh(0.5))
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("value", [[1, -1, 1, 1], [1, 1, -1], [0.5, -1, 0.0, 1], [1] * 9])
+def test_hypercube_sampler_follows_its_law(ties: str, value: list[float]) -> None:
+    d, draws = len(value), 60_000
+    rng = np.random.default_rng(1)
+    out = hypercube_response(np.tile(value, (draws, 1)), 0.7, ties=ties, rng=rng)
+    assert np.unique(np.abs(out)) == pytest.approx([hypercube_scale(d, 0.7, ties)])
+    seen = np.bincount((out > 0) @ (2 ** np.arange(d - 1, -1, -1)), minlength=2**d)
+    expected = draws * hypercube_response_pmf(value, 0.7, ties)
+    assert stats.chisquare(seen, expected).pvalue > TINY
+
+
+def test_a_law_over_all_pairs_of_many_corners_is_refused() -> None:
+    """Sixteen entries of 0 round to every corner: 2^16 truths beside 2^16 answers."""
+    assert hypercube_response_pmf(np.ones(16), 1.0).sum() == pytest.approx(1, abs=1e-9)
+    with pytest.raises(ValueError, match="values"):
+        hypercube_response_pmf(np.zeros(16), 1.0)
+
+
+def gaussian_delta(shift: float, scale: float, epsilon: float) -> float:
+    """Integral of the positive part of p - e^eps q."""
+
+    def p(x, centre):
+        return math.exp(-0.5 * ((x - centre) / scale) ** 2) / (scale * math.sqrt(2 * math.pi))
+
+    start = shift / 2 + epsilon * scale**2 / shift  # where p exceeds e^eps q
+    end = start + 40 * scale
+    f = lambda x: p(x, shift) - math.exp(epsilon) * p(x, 0.0)  # noqa: E731
+    return quad(f, start, end, epsabs=0, epsrel=1e-11, limit=200, points=[start + scale])[0]
+
+
+def test_exponential_weights():
+    law = exponential_pmf([1.0, 3.0, 2.0], 2.0, 4 * math.log(2))
+    assert law == pytest.approx(np.array([1, 4, 2]) / 7)
+    assert exponential_pmf([0.0, 1e6], 1, 1)[0] == 0
+
+
+def test_exponential_chances_lose_no_more_than_epsilon_and_nearly_that():
+    worst, broken = losses_of_a_selection(exponential_pmf)
+    assert 0.78 < worst <= 0.8 + 1e-12
+    assert broken > 1.2  # half the sensitivity would not do
+
+
+@pytest.mark.parametrize("shift", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0])
+def test_profile_is_the_integral_of_the_excess(shift, epsilon):
+    expected = gaussian_delta(shift, 1.7, epsilon)
+    assert gaussian_profile(shift, 1.7, epsilon) == pytest.approx(expected, rel=1e-8, abs=0)
+
+
+def test_profile_at_the_ends():
+    assert gaussian_profile(1.0, 2.0, [0.0, math.inf]) == pytest.approx(
+        [math.erf(0.25 / math.sqrt(2)), 0.0]
+    )
+    assert gaussian_profile(1.0, 100.0, 50.0) == 0.0
+
+
+@pytest.mark.parametrize("t", [0.3, 5.0, 20.0])
+def test_gaussian_profile_of_a_short_shift_is_the_integral_of_its_loss(t):
+    """The loss is r times a normal variable; u is by how much of that it exceeds epsilon = t r."""
+    ratio = 0.99e-5
+    excess = lambda u: -math.expm1(-ratio * u) * stats.norm.pdf(u + t - ratio / 2)  # noqa: E731
+    expected = quad(excess, 0, 12, epsabs=0, epsrel=1e-12, limit=200, points=[0.1, 1])[0]
+    # The first order in r misses (1 + t^2) r of it, 4e-3; twelve digits are promised, and given.
+    assert gaussian_profile(ratio, 1.0, t * ratio) == pytest.approx(expected, rel=2e-12, abs=0)
+
+
+@pytest.mark.parametrize("ratio", [1e-150, 1e-12, 1e-7, 1.2e-5, 3e-3, 0.0999, 0.1001, 0.7, 5.0])
+@pytest.mark.parametrize("t", [1e-3, 1.0, 8.0, 25.0])
+def test_gaussian_profile_has_twelve_digits(ratio, t):
+    """Against the two tails in 2000 bits; the promise of `gaussian_scale`."""
+    flint = pytest.importorskip("flint")
+    with flint.ctx.workprec(2000):
+        r, eps = flint.arb(ratio), flint.arb(ratio * t)
+        tails = [((eps / r + sign * r / 2) / flint.arb(2).sqrt()).erfc() / 2 for sign in (-1, 1)]
+        exact = tails[0] - eps.exp() * tails[1]
+        found = flint.arb(float(gaussian_profile(ratio, 1.0, ratio * t)))
+        assert abs(found / exact - 1) < 1e-12
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-100, 1e-300), (1e-12, 1e-17), (1e-30, 1e-16)])
+def test_gaussian_scale_is_large_enough_for_a_tiny_delta(epsilon, delta):
+    """Any epsilon above 0 asks for less than none: delta <= r phi(0), r = 1 / scale."""
+    scale = gaussian_scale(1.0, epsilon, delta)
+    spent = (
+        stats.norm.pdf(epsilon * scale) - epsilon * scale * stats.norm.sf(epsilon * scale)
+    ) / scale
+    assert spent == pytest.approx(delta, rel=1e-7, abs=0)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.02, 0.4, 0.95])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 8.0])
+def test_scale_spends_delta_and_no_more(epsilon, delta):
+    scale = gaussian_scale(3.0, epsilon, delta)
+    assert gaussian_profile(3.0, scale, epsilon) == pytest.approx(delta, rel=1e-6, abs=0)
+    assert gaussian_profile(3.0, 0.999 * scale, epsilon) > delta
+    assert scale == pytest.approx(3 * gaussian_scale(1.0, epsilon, delta))
+
+
+def test_scale_never_spends_more_than_delta():
+    """Not by a rounding: about half of the roots that a solver finds lie on the wrong side."""
+    grid = product(
+        (0.3, 1.0, 7.0), (0.01, 0.3, 1.0, 4.0), (1e-12, 1e-9, 1e-6, 1e-5, 1e-3, 0.01, 0.1, 0.3)
+    )
+    for width, epsilon, delta in grid:
+        spent = float(gaussian_profile(width, gaussian_scale(width, epsilon, delta), epsilon))
+        # The solver finds log(D / s), at most 8 here, to 1e-14 of it; log delta is at most 100
+        # times as steep.
+        assert delta * (1 - 1e-11) < spent <= delta

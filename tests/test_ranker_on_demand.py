@@ -16,19 +16,12 @@ from dpbook.pages.local_protocols import entry_variance
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion
 from dpbook.rankers.on_demand import GroupAnswers
-from tests.oracles import one_question_runs, worst_loss
+from tests.oracles import one_question_runs, rng, worst_loss
 
 TINY = 1e-7  # a correct sampler fails a test at this level once in ten million runs
 SD = float(stats.norm.isf(TINY / 2))
 MAKERS = {"tight": AnswersOnDemand.private, "printed": AnswersOnDemand.printed}
 THREE, FOUR, FIVE = (WholeRanking(n) for n in (3, 4, 5))
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-# ------------------------------------------------------------------ what answers on demand spend
 
 
 def transcript(ranker: AnswersOnDemand, places: tuple[int, ...]) -> np.ndarray:
@@ -66,9 +59,6 @@ def test_budgets_are_split_as_stated() -> None:
     assert printed.second.level == pytest.approx(0.5)
     alone = AnswersOnDemand.private(1.0, FOUR, cap=6, fallback=False)
     assert alone.level == pytest.approx(1 / 3)
-
-
-# ------------------------------------------------------------------ the answers
 
 
 @pytest.mark.parametrize("calibration", MAKERS)
@@ -112,9 +102,6 @@ def test_groups_are_uniform() -> None:
     assert (groups[:, [0, 1, 2], [0, 1, 2]] == -1).all()
     pair = groups[:, 0, 1] * 3 + groups[:, 1, 0]
     assert stats.chisquare(np.bincount(pair, minlength=9)).pvalue > TINY
-
-
-# ------------------------------------------------------------------ KwikSort on them
 
 
 @pytest.mark.parametrize("calibration", MAKERS)
@@ -194,9 +181,6 @@ def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPa
         refused += over
         full += loads.max(initial=0) == 2
     assert refused and full and refused < 60
-
-
-# ------------------------------------------------------------------ one question each
 
 
 @pytest.mark.parametrize("cap", [2, 3])
@@ -288,6 +272,3 @@ def test_one_question_each_reads_everybody_once(cap: int) -> None:
         _, asked, refused = ranker._run(Guarded(), rng(seed))  # type: ignore[arg-type]
         assert set(read) <= {0, 2} and read.sum() == 2 * (40 if refused else asked)
         read[:] = 0
-
-
-# ------------------------------------------------------------------ bad input

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
-from oracles import chi_square, laplace_sum_logpdf, scipy_minimiser
-from oracles import law_of_reports as report_pmf
 from scipy import integrate, stats
 from scipy.special import expit
 
@@ -17,32 +14,13 @@ from dpbook.mechanisms import debiased_response
 from dpbook.models import all_rankings
 from dpbook.privacy import Edge, Person, privacy_loss
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers, debiased_mle
+from tests.oracles import chi_square, laplace_sum_logpdf, rng, scipy_minimiser, sheets, tally
+from tests.oracles import law_of_reports as report_pmf
 
 WINS = np.array([[0, 7, 4], [3, 0, 9], [6, 1, 0]])
 GROUPS = np.stack([WINS, 2 * WINS.T])
 ANSWER, PAIRS = Edge(3, exchange=False), ((0, 1), (0, 2), (1, 2))
 PERSONS = [Person(3, design=d, vouched=True) for d in ("each_pair_once", "ranking")]
-
-
-def rng(seed=1):
-    return np.random.default_rng(seed)
-
-
-def reports(ranker, data, size=(), seed=1):
-    generator = rng(seed)
-    return ranker.publish(data, size, rng=generator)
-
-
-def one_person(design):
-    """Every table that one person can give about three items."""
-    tables = []
-    for bits in product((0, 1), repeat=3):
-        table = np.zeros((3, 3), dtype=int)
-        for (i, j), bit in zip(((0, 1), (0, 2), (1, 2)), bits, strict=True):
-            table[(i, j) if bit else (j, i)] = 1
-        if design != "ranking" or len(set(table.sum(axis=1))) == 3:
-            tables.append(table)
-    return tables
 
 
 def law_of_reports(ranker, table):
@@ -67,13 +45,10 @@ def law_of_rankings(ranker, table):
     return law
 
 
-# ------------------------------------------------------------------ channel and loss
-
-
 def test_reports_follow_their_law_and_half_the_noise_does_not():
     ranker = FlippedAnswers.private(0.8, ANSWER)
-    draws = reports(ranker, WINS, 20_000)
-    less = reports(replace(ranker, scale=ranker.scale / 2), WINS, 20_000)
+    draws = ranker.publish(WINS, 20_000, rng=rng(1))
+    less = replace(ranker, scale=ranker.scale / 2).publish(WINS, 20_000, rng=rng(1))
     assert draws.shape == (20_000, 3, 3) and draws.dtype == np.int64
     assert (draws + np.swapaxes(draws, 1, 2) == WINS + WINS.T).all()
     for i, j in ((0, 1), (0, 2), (2, 1)):
@@ -87,7 +62,7 @@ def test_reports_follow_their_law_and_half_the_noise_does_not():
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("unit", PERSONS)
 def test_a_persons_reports_lose_what_is_promised_and_half_the_noise_loses_twice(epsilon, unit):
-    tables = one_person(unit.design)
+    tables = sheets(3, unit.design, None)
     for scale, loss in ((1.0, epsilon), (0.5, 2 * epsilon)):
         ranker = FlippedAnswers.private(epsilon, unit)
         ranker = replace(ranker, scale=ranker.scale * scale)
@@ -120,7 +95,7 @@ def test_laplace_sums_have_their_density(answers):
     middle = answers - 1
     halves = [integrate.quad(density, a, b)[0] for a, b in ((-90, middle), (middle, 90))]
     assert halves == pytest.approx([0.5, 0.5], abs=1e-6)
-    draws = reports(ranker, data, 20_000)[:, 0, 1]
+    draws = ranker.publish(data, 20_000, rng=rng(1))[:, 0, 1]
     for share in (0.2, 0.7):
         at = np.quantile(draws, share)
         below = integrate.quad(density, -90, at, points=[middle], limit=200)[0]
@@ -130,7 +105,8 @@ def test_laplace_sums_have_their_density(answers):
 
 
 def test_laplace_outcomes_are_the_answers_plus_a_sum_of_laplace_variables():
-    draws = reports(LaplaceAnswers.private([0.5, 2.0], ANSWER), np.stack([WINS, WINS]), 20_000)
+    ranker = LaplaceAnswers.private([0.5, 2.0], ANSWER)
+    draws = ranker.publish(np.stack([WINS, WINS]), 20_000, rng=rng(1))
     assert draws + np.swapaxes(draws, -1, -2) == pytest.approx(
         np.broadcast_to(WINS + WINS.T, draws.shape), abs=1e-11
     )
@@ -141,19 +117,14 @@ def test_laplace_outcomes_are_the_answers_plus_a_sum_of_laplace_variables():
         assert stats.ks_2samp(noise, 1.2 * direct).pvalue < 1e-6
 
 
-# ------------------------------------------------------------------ rankings
-
-
 def test_sampled_rankings_follow_their_exact_law_and_half_the_noise_does_not():
     table = np.array([[0, 2, 1], [0, 0, 2], [1, 0, 0]])
     ranker = FlippedAnswers.private(1.0, ANSWER)
     law = law_of_rankings(ranker, table)
     assert law.sum() == pytest.approx(1, abs=1e-12)
-    places = all_rankings(3)
     for scale, fits in ((1.0, True), (0.5, False)):
         drawn = replace(ranker, scale=scale * ranker.scale).sample(table, 20_000, rng=rng(4))
-        seen = (drawn[:, None] == places).all(axis=2).sum(axis=0)
-        assert (chi_square(seen, law) > 1e-3) == fits
+        assert (chi_square(tally(drawn), law) > 1e-3) == fits
 
 
 def test_simulated_scores_are_those_of_simulated_answers():
@@ -171,9 +142,6 @@ def test_simulated_scores_are_those_of_simulated_answers():
         for item in range(3):
             assert stats.ks_2samp(direct[:, item], scores[:, item]).pvalue > 1e-3
         assert stats.ks_2samp(direct[:, 0], scores[:, 1]).pvalue < 1e-9
-
-
-# ------------------------------------------------------------------ readings
 
 
 def test_debiased_outcomes_are_the_sums_of_debiased_responses():
@@ -226,9 +194,6 @@ def test_without_a_ridge_a_minimiser_must_exist():
     # An outcome beyond its total is no obstacle where the others make up for it.
     over = np.array([[0, 5.5, 2.0], [-0.5, 0, 4.0], [3.0, 1.0, 0]])
     assert debiased_mle(over, gamma=0).theta == pytest.approx(scipy_minimiser(over, 0.0), abs=1e-4)
-
-
-# ------------------------------------------------------------------ what is refused
 
 
 def test_weighted_outcomes_add_up_to_the_number_of_answers():

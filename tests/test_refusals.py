@@ -1,7 +1,7 @@
 """Every place of the science that refuses an argument is reached by one call, and names it.
 
-A line is a call and what its error must say. `tests/test_bad_inputs.py` has what once hung, or
-returned a wrong answer.
+A line of `REFUSED` is a call and what its error must say, with what is `MADE` for it.
+`tests/test_bad_inputs.py` has what once hung, or returned a wrong answer.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 import importlib
 import re
 
-import numpy as np
 import pytest
-from scipy import sparse
 
-from dpbook.data import Comparisons
-from dpbook.privacy import Edge, Person, WholeRanking
-from dpbook.rank import Answers, rank_privately
-from dpbook.rankers import (
-    DiscreteCounts,
-    FlippedAnswers,
-    NoisyCounts,
-    PairResponses,
-    PerturbedMle,
-    PrivateFootrule,
-)
-from dpbook.simulation.contest import Situation
-
-WINGS = """data estimators estimators.kwiksort lower_bounds mechanisms mechanisms.hypercube
-mechanisms.noise models optimum privacy rankers simulation simulation.contest simulation.replicates
+WINGS = """rank data estimators estimators.kwiksort lower_bounds mechanisms mechanisms.hypercube
+mechanisms.noise models optimum privacy privacy.exact rankers simulation simulation.contest
+simulation.replicates
 """
 REFUSED = """
 load_table("turkdots", part=1.5)  # part = 1.5: allowed is an integer from 1 to 4
 load_table("cems", part=2)  # part = 2: allowed is an integer from 1 to 1
 load_table("elections")  # name = 'elections': allowed is one of 'cems'
+load_dataset("cems", path=5)  # path must be a folder's name
+load_dataset("sushi", part=2)  # part = 2: allowed is an integer from 1 to 1
+replace(TABLE, counts=TABLE.counts + np.eye(4, dtype=int))  # counts has a non-zero diagonal
+replace(TABLE, counts=TABLE.counts[:, :3])  # counts of shape (4, 3)
+replace(TABLE, counts=-TABLE.counts)  # counts holds -53
+replace(TABLE, ties=np.triu(TABLE.ties))  # not symmetric
+replace(TABLE, ties=TABLE.ties[:3, :3])  # ties has 3 rows: allowed is 4
+replace(TABLE, items=("a", "b"))  # counts has 4 rows: allowed is 2
+replace(TABLE, users=87)  # users = 87: allowed is at least 88
+replace(TABLE, users=0)  # users = 0
+Comparisons.from_win_matrix([[0, 1, 2], [1, 0, 2]])  # wins of shape (2, 3)
+Comparisons.from_win_matrix([[0, 1], [-1, 0]])  # wins holds -1
+Comparisons.from_win_matrix([[0, 1], [1, 5]])  # wins has a non-zero diagonal
+Comparisons.from_win_matrix([[0, 1], [1, 0]], ["a", "b", "c"])  # items has 3 entries; wins has 2
 Comparisons(3, [], [])  # winner of shape (0,)
 Comparisons(3, [0, 3], [1, 1])  # winner[1] = 3: allowed is 0..2
 Comparisons(3, [0, 1], [1, -1])  # loser[1] = -1: allowed is 0..2
@@ -46,7 +46,6 @@ Comparisons(["x"], [0], [0])  # items = ('x',): allowed is at least 2
 Comparisons([0.5, 1.5], [0], [1])  # items contains 0.5: allowed is strings or integ
 Rankings(3, [[0, 1]])  # positions of shape (1, 2)
 Rankings(3, [[0, 0, 1]])  # positions[0] = [0, 0, 1]: allowed is a permut
-Rankings(3, [[0.0, 1.0, 2.0]])  # integers
 Rankings(3, np.empty((0, 3), dtype=int))  # at least one user
 debiased_mle([1.0, 2.0], gamma=1.0)  # outcomes of shape (2,)
 debiased_mle(np.eye(2), gamma=1.0)  # outcomes has a non-zero diagonal
@@ -100,6 +99,8 @@ best_private_rule([[-1.0, 1.0]], ONES, PAIRS, 1)  # costs up to
 best_private_rule([[0.0, 1e30]], ONES, PAIRS, 1)  # costs up to
 best_private_rule([[0.0, 1]], ONES / 2, PAIRS, 1)  # totals: allowed are whole numbers
 best_private_rule([[0.0, 1]], ONES, PAIRS, 701)  # epsilon = 701
+best_private_rule([[0.0, 1]], ONES, PAIRS, 0.0)  # epsilon
+best_private_rule([[0.0, 1]], ONES[:, [0, 0, 1]], PAIRS, 1)  # totals of shape (1, 3)
 gaussian_profile(1, 1, [-0.1])  # epsilons holds -0.1
 gaussian_scale(0, 1, 0.1)  # sensitivity = 0
 gaussian_scale(1, 1, 1)  # delta = 1
@@ -112,6 +113,9 @@ discrete_laplace_pmf([0], 0)  # scale = 0
 laplace_logpdf([0.0], -1)  # scale = -1
 discrete_laplace_noise(np.nan, 2, rng=RNG)  # scale = nan
 discrete_laplace_noise(1.0, 2, rng=0)  # rng = 0
+discrete_laplace_noise(2.0**-62, 3, rng=RNG)  # 2**53
+discrete_laplace_noise(Fraction(1, 2**62), 3, rng=RNG)  # 2**53
+discrete_laplace_noise(Fraction(2**53, 3), 3, rng=RNG)  # 2**53
 randomized_response([0, 1], 1.0, rng=None)  # rng = None
 randomized_response([2], 1.0, rng=RNG)  # bits hold
 randomized_response([0, 1, 1], [1.0, 2], rng=RNG)  # epsilon of shape (2,)
@@ -199,6 +203,16 @@ check_mechanism(lambda x: [1.0], [])  # pairs is empty
 check_mechanism(lambda x: [1.0], [(0, 1)], epsilon=-1)  # epsilons holds -1
 check_mechanism(lambda x: {x: 0.9}, [(0, 1)])  # p sums
 check_mechanism(lambda x: [{0: 1.0}, [1.0]][x], [(0, 1)])  # mechanism
+check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=-0.5)  # delta
+check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=np.nan)  # delta
+check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=1.0)  # delta
+check_mechanism(lambda x: [1.0], [(0, 1)], epsilon="some")  # epsilons = 'some'
+certify_mechanism(COINS.__getitem__, [(0, 1)])  # steps = [1, 2]
+certify_mechanism([].__getitem__, [])  # pairs is empty
+joint_law(COINS)  # one value for all
+exponential_law({0: 1, 1: 0}, -2)  # positive whole numbers and fractions
+discrete_laplace_law(5, 0, 4)  # value = 5
+Polynomial((0.5,))  # whole numbers
 edge_datasets(8)  # n_items = 8
 edge_datasets(6, complete=False)  # n_items = 6
 edge_neighbours([[1, 1, 1]])  # dataset
@@ -258,8 +272,6 @@ FlippedAnswers.private([[1.0]], FLIP)  # epsilon of shape (1, 1)
 FlippedAnswers.private([1.0, 0.0], FLIP)  # epsilon holds 0
 FlippedAnswers.private(1.0, FLIP, reading="best")  # reading = 'best'
 FLIPPED.debias(WINS - 2)  # reports holds -
-FLIPPED.publish(WINS, -1, rng=RNG)  # size = -1
-FLIPPED.publish(WINS, rng=None)  # rng = None
 FLIPPED.publish(WINS + np.eye(3), rng=RNG)  # data has a non-zero diagonal
 FlippedAnswers.private([1.0, 2.0], FLIP).publish(WINS, rng=RNG)  # data of shape
 FLIPPED.simulate(np.full((3, 3), 1.5), 3, rng=RNG)  # chance: allowed are probabilities
@@ -270,7 +282,6 @@ PrivateFootrule.private(0.0, WholeRanking(3))  # epsilon = 0.0
 PrivateFootrule.private(1.0, WholeRanking(3), delta=1.0)  # delta = 1.0
 FOOTRULE.sample([[0, 0, 2]], rng=RNG)  # permutation of 0..2
 FOOTRULE.sample([[0, 1]], rng=RNG)  # data of shape (1, 2): allowed is (users, 3)
-FOOTRULE.sample([[0, 1, 2]], -1, rng=RNG)  # size = -1
 FOOTRULE.sample([[0, 1, 2]], 2**27, rng=RNG)  # size = 134217728 asks for too much
 PrivateFootrule.private(1, WholeRanking(3, users=3)).sample([[0, 1, 2]], rng=RNG)  # (3, 3)
 PairResponses.private(0, WholeRanking(3))  # epsilon = 0
@@ -279,20 +290,16 @@ PairResponses.private(1, WholeRanking(3), mechanism="gauss")  # mechanism = 'gau
 PairResponses.private(1, WholeRanking(3), design="latin")  # design = 'latin'
 PairResponses.private(1, WholeRanking(3), solver="borda")  # solver = 'borda'
 PairResponses.private(1, WholeRanking(3, relation="add_remove"))  # unit = WholeRanking
-ONE_PAIR.reports([[0, 1, 2]] * 2, ONE_PAIR.lots(3, rng=RNG))  # lots are for 3 people
-ONE_PAIR.reports([[0, 1]], ONE_PAIR.lots(1, rng=RNG))  # positions of shape (1, 2)
+ONE_PAIR.publish([[0, 1]], rng=RNG)  # positions of shape (1, 2)
 ONE_PAIR.lots(3, rng=5)  # rng = 5
-ONE_PAIR.message_pmf([[0, 1, 2]] * 2)  # data holds 2 rankings
 Hypercube(WholeRanking(3), 1.0, ties="open")  # ties = 'open'
 PerturbedMle.private(0.0, Edge(4))  # epsilon = 0.0
-PerturbedMle.printed(0.0, Edge(4))  # epsilon = 0.0
 PerturbedMle.private(1.0, Edge(4), gamma=-1.0)  # gamma = -1.0
 PerturbedMle.private(1.0, Edge(4), gamma=0.29)  # gamma = 0.29: allowed is more
 PerturbedMle.private(1.0, SKIP, gamma=1.0)  # gamma = 1.0: allowed is at least 9
 PerturbedMle.private(1.0, WholeRanking(4, relation="add_remove"))  # allowed are Edge, Person
 PerturbedMle.printed(1.0, Edge(4), gamma=0.9)  # gamma = 0.9: allowed is at least
 PerturbedMle(Edge(3), 1.0, 0.0)  # gamma = 0
-PerturbedMle(Edge(3), -1.0, 1.0)  # scale = -1.0
 MLE.at_loss(1.0, of="ranking")  # of = 'ranking'
 MLE.logpdf([0.0, np.nan, 0.0], WINS)  # theta holds nan
 MLE.logpdf([0.0, 1.0], WINS)  # theta of shape
@@ -310,7 +317,7 @@ OneQuestion.private(0, WholeRanking(3), groups=4)  # epsilon = 0
 OneQuestion.private(1, WholeRanking(3), groups=6).publish([[0, 1, 2]] * 5, rng=RNG)  # groups = 6
 AnswersOnDemand.private(1.0, WholeRanking(5), cap=2)  # cap = 2: allowed is an integer >= 3
 AnswersOnDemand(WholeRanking(5), 1.0, cap=3, calibration="loose")  # calibration = 'loose'
-AnswersOnDemand.private(1, WholeRanking(3), cap=3).publish([[0, 0, 1]], rng=RNG)  # positions[0] = 
+AnswersOnDemand.private(1, WholeRanking(3), cap=3).publish([[0, 0, 1]], rng=RNG)  # positions[0]
 NoisyPairs.private(1.0, NINE, "borda")  # solver = 'borda'
 NoisyPairs.private(1.0, NINE, delta=1.0)  # delta = 1.0
 NoisyPairs.printed(1.0, WholeRanking(3))  # users = None with clip
@@ -324,6 +331,11 @@ CappedKwikSort.private(1.0, NINE, 2, share=0.0)  # share = 0
 CappedKwikSort.private(1.0, WholeRanking(3), 2)  # users = None
 CappedKwikSort.private(1.0, NINE, 2).sample(CYCLE / 9, rng=RNG)  # data holds 0.
 ExponentialRanking.private(1.0, NINE).pmf(-CYCLE)  # data holds -
+ExponentialRanking.private(1.0, WholeRanking(17)).sample(1 - np.eye(17), rng=RNG)  # n_items = 17
+ExponentialRanking.private(1.0, WholeRanking(8)).pmf(1 - np.eye(8))  # n_items = 8
+ExponentialRanking.private(1.0, WholeRanking(4, users=30)).loss()  # users =
+ExponentialRanking.private(1.0, WholeRanking(3, users=25)).loss()  # users =
+ExponentialRanking.private(1.0, WholeRanking(3, 2, "add_remove")).loss()  # users =
 contest(PLACE, 1.0, crowds=0, draws=1, rng=RNG)  # crowds = 0
 contest(PLACE, 1.0, crowds=1, draws=0, rng=RNG)  # draws = 0
 decide(PLACE, 1.0, crowds=1, draws=1, rng=RNG)  # crowds = 1
@@ -338,6 +350,17 @@ pair_errors(ONE_PAIR, 1.2, 5)  # agree = 1.2
 pair_errors(ONE_PAIR, 0.7, 0)  # users = 0
 expected_wrong_pairs(ONE_PAIR, np.full((4, 4), 0.5), 5)  # preference of shape
 planted_strengths(3, rng=RNG)  # n_items = 3
+next(crowd_tables(LINE, [], 5, rng=RNG))  # users
+next(crowd_tables(LINE, [10, 10], 5, rng=RNG))  # users
+rankers_at(VOUCHED, [0.0], "printed")  # epsilon
+rankers_at(VOUCHED, [1.0], "tight")  # kind
+paired_errors(0 * LINE + 2, TABLES, rankers_at(VOUCHED, [1.0], "printed"), rng=RNG)  # truth
+critical_gaps(4, 2, scale=1.0, size=2, rng=RNG, p=1.0, comparisons=5)  # exactly one
+critical_gaps(4, 2, scale=1.0, size=2, rng=RNG)  # exactly one
+critical_gaps(4, 2, scale=1.0, size=2, rng=RNG, p=1.5)  # p = 1.5
+critical_gaps(4, 2, scale=-1.0, size=2, rng=RNG, p=1.0)  # scale
+critical_gaps(4, 4, scale=1.0, size=2, rng=RNG, p=1.0)  # k = 4
+critical_gaps(4, 2, scale=1.0, size=0, rng=RNG, p=1.0)  # size
 pair_order_error(-0.1, FLIPPED_TWO, users=3)  # gap = -0.1
 pair_order_error(0.1, FLIPPED_TWO, users=2.5)  # users holds 2.5
 privacy_schedule("flat", 10, [10])  # kind = 'flat'
@@ -357,38 +380,45 @@ top_k_error([4, 3, 2, 1], [True] * 3 + [False], 2)  # truth_mask
 """
 
 
+MADE = """
+import numpy as np
+from dataclasses import replace
+from fractions import Fraction
+from scipy import sparse
+
 def release(**changed):
     votes = Answers("comparisons", ("a", "b"), True, np.array([[0], [1]]), np.array([1]))
     return rank_privately(votes, **{"epsilon": 1, "protect": "person", "max_answers": 3} | changed)
 
-
-FLIP, NAMES = Edge(3, exchange=False), {}
+FLIP = Edge(3, exchange=False)
+RNG = np.random.default_rng(0)
+WINS = np.array([[0, 2, 1], [1, 0, 2], [0, 1, 0]])
+CYCLE = np.array([[0, 7, 3], [2, 0, 6], [6, 3, 0]])
+HALVES = np.full((3, 3), 0.5)
+ONES = sparse.csr_array(np.ones((1, 2)))
+PAIRS = np.array([[0, 1]])
+LINE = np.arange(8.0)[None]
+TABLES = [np.ones((1, 8, 8)) - np.eye(8)]
+TABLE = load_table("immigration")
+COINS = [exponential_law({0: 1, 1: 0}), exponential_law({0: 0, 1: 1}, 2)]
+VOUCHED = Person(8, 5, vouched=True)
+NINE = WholeRanking(3, users=9)
+SKIP = Person(4, design="each_pair_or_skip")
+LABELLED = Comparisons(3, winner=[0, 1, 0], loser=[1, 2, 2], user=[0, 0, 1])
+COUNTS = NoisyCounts.private(1.0, Edge(3))
+WHOLE = DiscreteCounts.private(1.0, Edge(3))
+FLIPPED = FlippedAnswers.private(1.0, FLIP)
+FLIPPED_TWO = FlippedAnswers.private(1.0, Edge(2, exchange=False))
+FLIPPED_FOUR = FlippedAnswers.private(1.0, Edge(4, exchange=False))
+FOOTRULE = PrivateFootrule.private(1.0, WholeRanking(3))
+ONE_PAIR = PairResponses.private(1.0, WholeRanking(3))
+MLE = PerturbedMle(Edge(3), 1.0, 1.0)
+PLACE = Situation("surveys", "person", 4, 9, 6, 0.7)
+"""
+NAMES: dict[str, object] = {}
 for wing in WINGS.split():
     NAMES |= vars(importlib.import_module(f"dpbook.{wing}"))
-NAMES |= {
-    "release": release,
-    "RNG": np.random.default_rng(0),
-    "WINS": np.array([[0, 2, 1], [1, 0, 2], [0, 1, 0]]),
-    "CYCLE": np.array([[0, 7, 3], [2, 0, 6], [6, 3, 0]]),
-    "HALVES": np.full((3, 3), 0.5),
-    "ONES": sparse.csr_array(np.ones((1, 2))),
-    "PAIRS": np.array([[0, 1]]),
-    "LINE": np.arange(8.0)[None],
-    "NINE": WholeRanking(3, users=9),
-    "SKIP": Person(4, design="each_pair_or_skip"),
-    "LABELLED": Comparisons(3, winner=[0, 1, 0], loser=[1, 2, 2], user=[0, 0, 1]),
-    "FLIP": FLIP,
-    "COUNTS": NoisyCounts.private(1.0, Edge(3)),
-    "WHOLE": DiscreteCounts.private(1.0, Edge(3)),
-    "FLIPPED": FlippedAnswers.private(1.0, FLIP),
-    "FLIPPED_TWO": FlippedAnswers.private(1.0, Edge(2, exchange=False)),
-    "FLIPPED_FOUR": FlippedAnswers.private(1.0, Edge(4, exchange=False)),
-    "FOOTRULE": PrivateFootrule.private(1.0, WholeRanking(3)),
-    "ONE_PAIR": PairResponses.private(1.0, WholeRanking(3)),
-    "MLE": PerturbedMle(Edge(3), 1.0, 1.0),
-    "PLACE": Situation("surveys", "person", 4, 9, 6, 0.7),
-    "np": np,
-}
+exec(MADE, NAMES)
 
 
 @pytest.mark.parametrize("line", REFUSED.strip().splitlines())

@@ -1,4 +1,4 @@
-"""The command ``dpbook rank``: outside of any book, what it prints, writes and refuses."""
+"""The command ``dpbook rank``, outside of any book, and the ledger of what is spent."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dpbook.rank import Answers, rank, rank_privately
+from dpbook.rank import ledger as ledgers
 from dpbook.rank.command import main
+from dpbook.rank.ledger import charge
 
 ROOT = Path(__file__).resolve().parents[1]
+DATA = Answers("counts", ("a", "b"), True, np.array([[0, 9], [1, 0]]), None)
 
 
 @pytest.fixture
@@ -161,3 +167,75 @@ def test_a_reader_who_goes_away_is_no_failure(here: Path, items: int) -> None:
         said = child.stderr.read()
     assert (said, child.returncode) == (b"", 141)
     assert (here / "spent.jsonl").read_text().count("\n") == 1  # it is spent all the same
+
+
+def test_the_ledger_adds_up_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+    for _ in range(10):
+        release = rank_privately(DATA, epsilon="0.1", protect="comparison", ledger=path)
+    assert release.spent == {"comparison": (10, Fraction(1))}
+    spent = charge(path, "person", Fraction(1, 3))
+    assert spent == {"comparison": (10, Fraction(1)), "person": (1, Fraction(1, 3))}
+    assert len(path.read_text().splitlines()) == 11
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}",
+        '{"protect": "a", "epsilon": "9e9999999"}',
+        "nonsense",
+        '{"protect": "person", "epsilon": "-1"}',
+        "3",
+    ],
+)
+def test_a_damaged_ledger_is_refused_and_nothing_is_released(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "spent.jsonl"
+    charge(path, "person", Fraction(1))
+    path.write_text(path.read_text() + line + "\n")
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"spent.jsonl, line 2: .* is no release"):
+        rank_privately(DATA, epsilon=1, protect="comparison", ledger=path)
+    assert path.read_bytes() == before
+
+
+CHARGE = """
+import sys
+from fractions import Fraction
+from dpbook.rank.ledger import charge
+print("here", flush=True)
+print(charge(sys.argv[1], "person", Fraction(1, 3)))
+"""
+
+
+def test_a_second_process_waits_for_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one adds up, nobody else may even read; and the sums of both are right."""
+    fcntl = pytest.importorskip("fcntl")
+    path, add_up, others = tmp_path / "spent.jsonl", ledgers._sums, []
+
+    def sums(name: str, text: str) -> object:
+        words = [sys.executable, "-c", CHARGE, str(path)]
+        others.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
+        assert others[0].stdout.readline() == "here\n"
+        with open(path, "rb") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return add_up(name, text)
+
+    monkeypatch.setattr(ledgers, "_sums", sums)
+    assert charge(path, "person", Fraction(1, 5)) == {"person": (1, Fraction(1, 5))}
+    assert others[0].communicate()[0] == "{'person': (2, Fraction(8, 15))}\n"
+
+
+def test_an_epsilon_is_written_down_before_its_noise_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(scale: Fraction, below: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(rank, "exact_noise", fails)
+    path = tmp_path / "spent.jsonl"
+    with pytest.raises(MemoryError):
+        rank_privately(DATA, epsilon=1, protect="comparison", ledger=path)
+    assert charge(path, "comparison", Fraction(1)) == {"comparison": (2, Fraction(2))}

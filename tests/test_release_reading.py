@@ -43,10 +43,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "short row": (HEAD + "ann,tea\n", "line 2: 2 columns: allowed are 3, as in line 1"),
     "long row": (HEAD + "a,b,c\n\nann,tea,,mate\n", "line 4: 4 columns: allowed are 3"),
     "self": (HEAD + "ann,tea,tea \n", "line 2: 'tea' is compared with itself: allowed are two"),
-    "tie": (
-        HEAD + "ann,tea,\n",
-        f"line 2: loser is empty: allowed is the name of an item; {TIES}",
-    ),
+    "tie": (HEAD + "ann,tea,\n", f"line 2: loser is empty: allowed is the name of an item; {TIES}"),
     "said tie": (
         HEAD + "a,b,c\nann,Tie,b\n",
         f"line 3: winner = 'Tie' says that there is none: {TIES}",
@@ -87,10 +84,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "person,ranking\nann,a>b>c\nbob,a>b\n",
         "line 3: 'c' is not ranked: allowed is each of the 3 items once, as in the first line",
     ),
-    "one more": (
-        "person,ranking\nann,a>b\nbob,a>c\n",
-        "line 3: 'b' is not ranked: allowed",
-    ),
+    "one more": ("person,ranking\nann,a>b\nbob,a>c\n", "line 3: 'b' is not ranked: allowed"),
     "tied ranks": ("person,ranking\nann,a>b=c\n", "line 2: 'a>b=c' holds a tie, '=': allowed are"),
     "no ranking": ("person,ranking\n", "line 1: no rankings below the names of the columns"),
     "one ranked": ("person,ranking\nann,a\n", "1 item in the whole file: allowed are 2 or more"),
@@ -152,31 +146,20 @@ def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 PLAIN = HEAD + "ann,tea,mate\nbob,mate,coffee\nann,coffee,tea\n"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        PLAIN,
-        PLAIN.rstrip("\n"),
-        PLAIN.replace("\n", "\r\n"),
-        "\ufeff" + PLAIN,
-        PLAIN.replace(",", ";"),
-        PLAIN.replace(",", "\t"),
-        PLAIN.replace("\n", "\n\n").replace(HEAD + "\n", HEAD),
-        PLAIN.replace("ann,tea,", '"ann"," tea ",'),
-        PLAIN.replace("person,winner,loser", "Person, Winner ,LOSER"),
-    ],
-    ids=[
-        "plain",
-        "no end",
-        "CRLF",
-        "BOM",
-        "semicolons",
-        "tabs",
-        "blank lines",
-        "quotes",
-        "capitals",
-    ],
-)
+ACCEPTED = {
+    "plain": PLAIN,
+    "no end": PLAIN.rstrip("\n"),
+    "CRLF": PLAIN.replace("\n", "\r\n"),
+    "BOM": "\ufeff" + PLAIN,
+    "semicolons": PLAIN.replace(",", ";"),
+    "tabs": PLAIN.replace(",", "\t"),
+    "blank lines": PLAIN.replace("\n", "\n\n").replace(HEAD + "\n", HEAD),
+    "quotes": PLAIN.replace("ann,tea,", '"ann"," tea ",'),
+    "capitals": PLAIN.replace("person,winner,loser", "Person, Winner ,LOSER"),
+}
+
+
+@pytest.mark.parametrize("content", ACCEPTED.values(), ids=ACCEPTED)
 def test_what_is_accepted(tmp_path: Path, content: str) -> None:
     found = read_answers(file(tmp_path, content))
     assert found.kind == "comparisons" and found.items == ("coffee", "mate", "tea")

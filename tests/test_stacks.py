@@ -28,12 +28,7 @@ from dpbook import optimum
 from dpbook import privacy as p
 from dpbook import rankers as r
 from dpbook import simulation as s
-from dpbook.pages import (
-    debiased_estimation,
-    edge_experiments,
-    how_much_epsilon,
-    score_attack,
-)
+from dpbook.pages import debiased_estimation, edge_experiments, how_much_epsilon, score_attack
 from dpbook.pages import lower_bounds_by_reduction as reduction
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rank import rank
@@ -88,11 +83,8 @@ SOME = WholeRanking(3, users=3)
 NOISY, MLE = r.NoisyCounts(VOUCHED, 2.0), r.PerturbedMle(VOUCHED, 2.0, 1.5)
 DISCRETE = r.DiscreteCounts(VOUCHED, 2.0)
 PAIRS, KEMENY = r.NoisyPairs(ANY, 2.0), r.NoisyPairs(SOME, 2.0, "kemeny")
-LOCAL, DEMAND, SMALL = (
-    r.PairResponses(ANY, 2.0),
-    r.OneQuestion(ANY, 1e-2, 3, 3),
-    r.ExponentialRanking(ANY, 2.0),
-)
+LOCAL, SMALL = r.PairResponses(ANY, 2.0), r.ExponentialRanking(ANY, 2.0)
+DEMAND = r.OneQuestion(ANY, 1e-2, 3, 3)
 GROUPED = [
     r.FlippedAnswers.private([0.5, 2.0], ANSWER, reading=how)
     for how in ("classic", "debiased", "weighted")
@@ -246,13 +238,10 @@ CASES: dict[str, list[Case]] = {
     "fitted_strengths": [one(rank.fitted_strengths, WINS)],
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
-APART = {"Ranker.pmf", "Ranker.publish", "StandardNoise.release", "sensitivity"}
-APART |= {"check_mechanism", "certify_mechanism", "privacy_schedule"}
-APART |= {"response_errors", "best_private_rule", "winner", "simultaneous_width"}
-APART |= {"response_errors", "best_private_rule", "equivariant_rule"}
-APART |= {"optimal_mechanism", "unreduced_risk"}
-APART |= {"paired_errors", "crowd_tables", "complete_counts", "estimates_at"}
-APART |= {"release_errors", "strength_errors"}
+APART = """Ranker.pmf Ranker.publish StandardNoise.release sensitivity check_mechanism
+certify_mechanism privacy_schedule response_errors best_private_rule winner simultaneous_width
+equivariant_rule optimal_mechanism unreduced_risk paired_errors crowd_tables complete_counts
+estimates_at release_errors strength_errors""".split()
 
 
 def listed() -> Iterator[str]:

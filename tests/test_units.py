@@ -19,7 +19,11 @@ from dpbook.privacy import (
     outcome_counts,
     sensitivity,
 )
+from dpbook.privacy.neighbours import most_sums
 from dpbook.privacy.units import DESIGNS
+from tests.oracles import sheets, tables
+
+RELATIONS = ("replace", "add_remove")
 
 
 def pairs_of(n):
@@ -42,36 +46,32 @@ def classes(pairs):
 
 
 def answer_sheets(n, design, per_user):
-    """Win counts of every single answer sheet a person can hand in, one by one."""
-    if design == "ranking":
-        return [tuple(n - 1 - order.index(i) for i in range(n)) for order in permutations(range(n))]
-    if design == "with_replacement":
-        wins = [w for i, j in pairs_of(n) for w in (i, j)]
-        return [tuple(sheet.count(i) for i in range(n)) for sheet in product(wins, repeat=per_user)]
-    values = (-1, 1) if design == "each_pair_once" else (-1, 0, 1)
-    rows = product(values, repeat=len(pairs_of(n)))
-    return [tuple(outcome_counts(row, n).tolist()) for row in rows]
+    """Win counts of everything that a person can hand in, each once."""
+    return sorted({tuple(t.sum(axis=1).tolist()) for t in sheets(n, design, per_user)})
 
 
 def of(design, n, per_user, users=None):
     return Person(n, per_user if design == "with_replacement" else None, design, users=users)
 
 
-# ------------------------------------------------------------------ one comparison
+ALL_UNITS = [Edge(n, exchange=False) for n in (2, 3, 4)] + [Edge(2), Edge(3)]
+ALL_UNITS += [of(design, 3, 2, users) for design in DESIGNS for users in (1, 2)]
+ALL_UNITS += [WholeRanking(3, users, how) for how in RELATIONS for users in (1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("n", "exchange"), [(2, False), (3, False), (4, False), (2, True), (3, True)]
-)
-def test_neighbours_of_an_edge_match_naive_enumeration(n, exchange):
-    pairs = [
-        tuple(tuple(outcome_counts(side, n).tolist()) for side in (row, other))
-        for row in edge_datasets(n, complete=not exchange)
-        for other in edge_neighbours(row)
-    ]
-    found = Edge(n, exchange).neighbours()
+@pytest.mark.parametrize("unit", ALL_UNITS, ids=str)
+def test_neighbours_match_the_definition(unit):
+    pairs = [tuple(tuple(side.sum(axis=1).tolist()) for side in both) for both in tables(unit)]
+    if isinstance(unit, WholeRanking):
+        listed, found = list(unit.neighbours()), unit.neighbours("counts")
+        if unit.relation == "replace":
+            assert all((x + x.T == unit.users * (1 - np.eye(3))).all() for xy in listed for x in xy)
+        wins = [tuple(tuple(x.sum(axis=1).tolist()) for x in both) for both in listed]
+        assert classes(wins) == classes(pairs)
+    else:
+        found = unit.neighbours()
+        assert len(found) == len(classes(pairs))  # each class once
     assert classes(found) == classes(pairs)
-    assert len(found) == len(classes(pairs))  # each class once
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -83,35 +83,16 @@ def test_one_answer_moves_the_counts_by_two(n, exchange):
     assert sensitivity(pairs, norm="linf").value == 1
 
 
-# ------------------------------------------------------------------ one person
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_bundles_are_the_counts_of_all_answer_sheets(n, design):
     found = [tuple(b) for b in of(design, n, 3).contributions().tolist()]
-    assert found == sorted(set(answer_sheets(n, design, 3)))
+    assert found == answer_sheets(n, design, 3)
 
 
 def test_one_answer_among_many_items_has_few_bundles():
     """One answer among 450 items is a win of one of them: 450 bundles, of 100,000 allowed."""
     assert (Person(450, 1).contributions() == np.eye(450)[::-1]).all()
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("users", [1, 2])
-def test_neighbours_of_a_person_match_naive_enumeration(design, users):
-    n = 3
-    sheets = sorted(set(answer_sheets(n, design, 2)))
-    others = sheets if users == 2 else [(0,) * n]
-    pairs = [
-        (tuple(np.add(rest, a)), tuple(np.add(rest, b)))
-        for rest in others
-        for a, b in combinations(sheets, 2)
-    ]
-    found = of(design, n, 2, users).neighbours()
-    assert classes(found) == classes(pairs)
-    assert len(found) == len(classes(pairs))
 
 
 def search(norm, unit):
@@ -167,10 +148,7 @@ def test_half_wins_move_the_counts_no_further(n, design):
     assert max(np.abs(total - a).sum(axis=1).max() for a in total) == unit.l1()
 
 
-# ------------------------------------------------------------------ one whole ranking
-
-
-@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
     places = all_rankings(n)
@@ -189,31 +167,11 @@ def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
     assert unit.step == (1 if relation == "add_remove" else 2)
 
 
-@pytest.mark.parametrize("users", [1, 2])
-def test_neighbours_of_a_ranking_match_naive_enumeration(users):
-    profiles = list(product(permutations(range(3)), repeat=users))
-
-    def counts(profile):
-        return tuple((2 - np.array(profile)).sum(axis=0).tolist())
-
-    pairs = [
-        (counts(x), counts(y))
-        for x, y in combinations(profiles, 2)
-        if sum(a != b for a, b in zip(x, y, strict=True)) == 1
-    ]
-    unit = WholeRanking(3, users)
-    assert classes(unit.neighbours("counts")) == classes(pairs)
-    tables = list(unit.neighbours())
-    assert all((x + x.T == users * (1 - np.eye(3))).all() for both in tables for x in both)
-    found = [tuple(tuple(x.sum(axis=1).tolist()) for x in both) for both in tables]
-    assert classes(found) == classes(pairs)
-    less, more = next(WholeRanking(3, users, "add_remove").neighbours())
-    assert less.sum() == 3 * (users - 1) and more.sum() == 3 * users
-    least = next(WholeRanking(3, 1, "add_remove").neighbours("counts"))  # who is first has won most
+def test_who_is_first_has_won_most():
+    less, more = next(WholeRanking(3, 2, "add_remove").neighbours())
+    assert less.sum() == 3 and more.sum() == 6
+    least = next(WholeRanking(3, 1, "add_remove").neighbours("counts"))
     assert [side.tolist() for side in least] == [[0, 0, 0], [2, 1, 0]]
-
-
-# ------------------------------------------------------------------ data that keep to a design
 
 
 def sheet(*answers, user=0):
@@ -231,6 +189,8 @@ def together(*sheets):
 
 FULL, OPPOSITE = sheet((0, 1), (0, 2), (1, 2)), sheet((2, 1), (2, 0), (1, 0), user=7)
 PART, CIRCLE = sheet((0, 1), (0, 2)), sheet((0, 1), (1, 2), (2, 0))
+# Item 0 beats all, and 1, 2, 3 beat each other in turn.
+BELOW = Comparisons(4, [0, 0, 0, 1, 2, 3], [1, 2, 3, 2, 3, 1], user=[0] * 6)
 UNLABELLED = Comparisons(3, winner=FULL.winner, loser=FULL.loser)
 ONCE, SKIP, RANKING = (
     Person(3, design=d) for d in ("each_pair_once", "each_pair_or_skip", "ranking")
@@ -248,6 +208,7 @@ ONCE, SKIP, RANKING = (
         (RANKING, together(OPPOSITE, CIRCLE), r"person 0 .*circle: .*'each_pair_once'"),
         (Person(3, 1), PART, "per_user = 1: a person in data has 2 comparisons"),
         (WholeRanking(3), CIRCLE, "person 0 .*circle"),
+        *[(u, BELOW, "person 0 .*circle") for u in (WholeRanking(4), Person(4, None, "ranking"))],
         (WholeRanking(3, 2), FULL, "data holds 1 to 1 answers to a pair: allowed is users = 2"),
         (WholeRanking(3), PART.win_matrix(), "holds 0 to 1 answers to a pair: allowed is the same"),
         (
@@ -290,14 +251,78 @@ def test_data_that_keep_it_are_taken(unit, data):
     assert unit.check(data) is None
 
 
-# ------------------------------------------------------------------ what is no unit
+KINDS = ("flip", "exchange", "both")
 
 
-def test_a_circle_below_the_first_place_is_no_ranking() -> None:
-    """Item 0 beats all, and 1, 2, 3 beat each other in turn."""
-    winner, loser = [0, 0, 0, 1, 2, 3], [1, 2, 3, 2, 3, 1]
-    data = Comparisons(tuple("abcd"), winner, loser, user=[0] * 6)
-    with pytest.raises(ValueError, match="person 0 in data go round in a circle"):
-        Person(4, design="ranking").check(data)
-    with pytest.raises(ValueError, match="person 0 in data go round in a circle"):
-        WholeRanking(4).check(data)
+def naive_counts(row, n):
+    """Win counts of one row, pair by pair."""
+    counts = [0] * n
+    for (i, j), outcome in zip(pairs_of(n), row, strict=True):
+        if outcome == 1:
+            counts[i] += 1
+        elif outcome == -1:
+            counts[j] += 1
+    return tuple(counts)
+
+
+def naive_edge_neighbours(row, kind):
+    """Every data set that the definition calls a neighbour, found among all data sets."""
+    found = []
+    for other in product((-1, 0, 1), repeat=len(row)):
+        changed = [(a, b) for a, b in zip(row, other, strict=True) if a != b]
+        flip = len(changed) == 1 and 0 not in changed[0]
+        exchange = len(changed) == 2 and [(a == 0, b == 0) for a, b in changed] in (
+            [(True, False), (False, True)],
+            [(False, True), (True, False)],
+        )
+        if (flip and kind != "exchange") or (exchange and kind != "flip"):
+            found.append(other)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("n", "complete"), [(2, True), (3, True), (4, True), (3, False), (4, False)]
+)
+def test_all_edge_datasets_are_listed_once(n, complete):
+    data = edge_datasets(n, complete=complete)
+    values = 2 if complete else 3
+    assert data.shape == (values ** math.comb(n, 2), math.comb(n, 2))
+    assert len(np.unique(data, axis=0)) == len(data)
+    assert set(np.unique(data)) == ({-1, 1} if complete else {-1, 0, 1})
+    counts = outcome_counts(data, n)
+    assert [tuple(c) for c in counts.tolist()] == [naive_counts(row, n) for row in data]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [2, 3])
+def test_edge_neighbours_are_those_of_the_definition(n, kind):
+    data = edge_datasets(n, complete=False)
+    related = {
+        tuple(row): set(map(tuple, edge_neighbours(row, kind=kind))) for row in data.tolist()
+    }
+    for row, neighbours in related.items():
+        assert neighbours == set(naive_edge_neighbours(row, kind))
+        assert all(row in related[other] for other in neighbours)  # symmetric
+        assert all(sum(map(abs, other)) == sum(map(abs, row)) for other in neighbours)
+
+
+@pytest.mark.parametrize("design", ["each_pair_once", "each_pair_or_skip"])
+def test_the_bound_on_the_sums_of_bundles_is_one_by_hand(design):
+    bundles = Person(3, design=design).contributions()
+    rows, sums = [tuple(row) for row in bundles.tolist()], {(0, 0, 0)}
+    for terms in range(1, 7):
+        sums = {tuple(a + b for a, b in zip(s, row, strict=True)) for s in sums for row in rows}
+        assert len(sums) <= most_sums(bundles, terms)
+        # in a box, whose third side the two others tell if all bundles have three wins
+        box = (2 * terms + 1) ** (2 if design == "each_pair_once" else 3)
+        assert most_sums(bundles, terms) == min(box, math.comb(terms + len(rows) - 1, terms))
+    assert most_sums(bundles, 1) == len(rows)
+
+
+def test_the_worst_pair_is_returned_and_a_statistic_may_be_given():
+    found = sensitivity([((0, 0), (1, 2)), ((0, 0), (3, -3))], norm="l1")
+    assert found.value == 6 and found.pair == ((0, 0), (3, -3))
+    rows = [(row, other) for row in edge_datasets(3) for other in edge_neighbours(row)]
+    assert sensitivity(rows, statistic=lambda row: outcome_counts(row, 3)).value == 2
+    # a score of plus and minus one for each answer moves twice as far as the wins
+    assert sensitivity(rows, statistic=lambda row: 2 * outcome_counts(row, 3)).value == 4

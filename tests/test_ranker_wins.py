@@ -1,7 +1,10 @@
-"""The perturbed maximum-likelihood estimate: density, sampler, loss and calibration."""
+"""Noisy counts and the perturbed maximum-likelihood estimate: density, loss and calibration."""
+
+from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -9,19 +12,14 @@ import pytest
 from scipy import optimize, special, stats
 from scipy.special import logit
 
-from dpbook.privacy import Edge, Person, WholeRanking
-from dpbook.rankers import PerturbedMle
+from dpbook.estimators import win_counts
+from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler
+from dpbook.rankers import DiscreteCounts, NoisyCounts, PerturbedMle
+from tests.oracles import rng
 
 WINS = np.array([[0, 3, 1], [2, 0, 4], [1, 0, 0]])
 EPSILONS = (0.1, 1.0, 5.0)
 PUBLIC = Edge(3, exchange=False)
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-# ------------------------------------------------------------------ density and sampler
 
 
 def _objective(t: np.ndarray, wins: np.ndarray, gamma: float) -> float:
@@ -79,8 +77,6 @@ def test_no_noise_and_relabelled_items():
     np.testing.assert_allclose(moved, ranker.release(WINS, noise)[:, order], atol=1e-7)
     np.testing.assert_array_equal(PerturbedMle(Edge(3), 0, 1.0).release(WINS, noise).std(axis=0), 0)
     assert PerturbedMle(Edge(3), 0, 1.0).loss() == (np.inf, np.inf)
-    places = ranker.sample(WINS, 7, rng=rng(4))
-    assert places.shape == (7, 3) and (np.sort(places, axis=1) == [0, 1, 2]).all()
 
 
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-15])
@@ -102,35 +98,27 @@ def largest_residual(ranker, wins, games, theta, noise):
     return np.abs(sides).max()
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ridge", "room"), [(0, 10**12, 19_000 * 10**12, 1), (3, 2, 1.0, 300)]
+)
 @pytest.mark.parametrize("seed", range(2))
-def test_the_estimate_is_found_however_heavy_the_counts(seed):
-    """The counts have last digits beyond the solver's 1e-8: n sums of n terms, each rounded."""
+def test_the_estimate_is_found_however_heavy_the_counts(seed, low, high, ridge, room):
+    """The counts have last digits beyond the solver's 1e-8: n sums of n terms, each rounded.
+
+    The tolerance is for the worst theta, about counts / ridge; with a small ridge this one stays
+    near 0, and 100 times the last digits of 3 n terms are allowed.
+    """
     n, games = 20, 10**12
-    wins = np.triu(rng(seed).integers(0, games, (n, n)), 1)
+    if low:
+        low, high = games // low, games // high
+    wins = np.triu(rng(seed).integers(low, high, (n, n)), 1)
     wins += np.tril(games - wins.T, -1)
-    met = (n - 1) * games
-    ranker = PerturbedMle(Edge(n), 1.0, 1000.0 * met)
+    ranker = PerturbedMle(Edge(n), 1.0, ridge)
     noise = ranker.noise(rng=rng(seed))
     theta = ranker.release(wins, noise)
-    residual = largest_residual(ranker, wins, games, theta, noise)
-    assert residual < n * met * np.finfo(float).eps
-
-
-def test_heavy_counts_with_a_small_ridge_leave_only_their_last_digits():
-    """The tolerance is for the worst theta, about counts / ridge; this one stays near 0."""
-    n, games = 20, 10**12
-    wins = np.triu(rng(1).integers(games // 3, games // 2, (n, n)), 1)
-    wins += np.tril(games - wins.T, -1)
-    ranker = PerturbedMle(Edge(n), 1.0, 1.0)
-    noise = ranker.noise(rng=rng(1))
-    theta = ranker.release(wins, noise)
     assert np.abs(theta).max() < 1
-    # sums of 2 n terms and a theta with a last digit, 100 times as much by the next tolerance
     residual = largest_residual(ranker, wins, games, theta, noise)
-    assert residual < 100 * 3 * n * (n - 1) * games * np.finfo(float).eps
-
-
-# ------------------------------------------------------------------ loss
+    assert residual < room * n * (n - 1) * games * np.finfo(float).eps
 
 
 def _loss_on_a_grid(scale: float, gamma: float) -> float:
@@ -294,9 +282,6 @@ def test_skipped_pairs_spend_nearly_all_of_it():
         assert 0.95 * high < low <= high
 
 
-# ------------------------------------------------------------------ calibration
-
-
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("per_user", [1, 3, 10])
 def test_private_spends_epsilon_and_no_more(epsilon, per_user):
@@ -346,15 +331,85 @@ def test_units_in_which_the_pairs_do_not_change():
     assert ranker.logpdf(t, table) - ranker.logpdf(t, table.T) == pytest.approx(1, rel=1e-12)
 
 
-def test_printed():
-    def noise(unit, epsilon=0.5):
-        ranker = PerturbedMle.printed(epsilon, unit)
-        return ranker.scale, ranker.gamma
+EACH = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+EDGE = NoisyCounts.private(1.0, Edge(3))
 
-    assert noise(Edge(9)) == (16.0, 2.0)
-    assert noise(Person(9, per_user=3)) == (48.0, 12.0)
-    assert noise(Person(4, design="each_pair_once"), 1.0) == (48.0, 12.0)
+
+PRINTED = {Edge(3): 2, Person(4, 3): 3}
+PRINTED |= {Person(6, design=f"each_pair_{how}"): 15 for how in ("once", "or_skip")}
+
+
+def test_printed():
+    for unit, numerator in PRINTED.items():
+        printed = NoisyCounts.printed(0.5, unit)
+        assert printed.scale == pytest.approx(numerator / 0.5, rel=1e-15)
+        assert printed.loss()[0] == pytest.approx(unit.l1() / numerator * 0.5)
+    for unit, epsilon, noise in (
+        (Edge(9), 0.5, (16.0, 2.0)),
+        (Person(9, per_user=3), 0.5, (48.0, 12.0)),
+        (Person(4, design="each_pair_once"), 1.0, (48.0, 12.0)),
+    ):
+        fit = PerturbedMle.printed(epsilon, unit)
+        assert (fit.scale, fit.gamma) == noise
     assert PerturbedMle.printed(1.0, Edge(9), gamma=5.0).gamma == 5.0
 
 
-# ------------------------------------------------------------------ bad input
+def test_the_printed_individual_scale_breaks_its_promise_and_the_tight_one_keeps_it():
+    unit = Person(2, 1, users=10)
+    printed, private = NoisyCounts.printed(1, unit), NoisyCounts.private(1, unit)
+    # Closed form for two items: the margin drops from 10 to 8.
+    assert printed.loss("ranking")[0] == pytest.approx(2 - np.log(6 / 5), rel=1e-12)
+    assert private.loss("ranking")[1] < 1
+
+
+def test_a_skipped_pair_would_lose_a_quarter_more_than_promised():
+    """The exact loss of the released vector is the supremum of the log-ratio of two densities."""
+    ranker = NoisyCounts.private(1.0, Person(3, design="each_pair_once"))
+    x, y = np.array([2, 0, 0]), np.array([0, 1, 2])  # two of the pairs; all, the other way round
+    far = np.where(x > y, 100, -100)
+    assert ranker.logpdf(far, x) - ranker.logpdf(far, y) == pytest.approx(1.25, rel=1e-12)
+    # The ratio of the two sensitivities grows from there.
+    for n, ratio in ((3, 5 / 4), (5, 16 / 12), (10, 70 / 50), (40, 1180 / 800)):
+        skip, once = (Person(n, design=f"each_pair_{w}").l1() for w in ("or_skip", "once"))
+        assert skip / once == ratio
+
+
+def test_densities():
+    ranker = NoisyCounts.private(0.5, Edge(3))
+    x = np.array([3.5, 1.0, -2.0])
+    expected = stats.laplace(scale=4).logpdf(x - [2, 1, 0]).sum()
+    assert ranker.logpdf(x, [2, 1, 0]) == pytest.approx(expected, rel=1e-14)
+    whole = DiscreteCounts(Edge(3), ranker.scale)
+    expected = stats.dlaplace(1 / 4).logpmf([1, 0, -2]).sum()
+    assert whole.logpdf([3, 1, -2], [2, 1, 0]) == pytest.approx(expected, rel=1e-14)
+    # So far out that the probability itself is 0 to a float.
+    slope = whole.logpdf([4000, 0, 0], [0, 0, 0]) - whole.logpdf([8000, 0, 0], [0, 0, 0])
+    assert slope == pytest.approx(1000, rel=1e-12)
+
+
+def test_noise_is_standard_and_comes_with_its_bits():
+    """An experiment may stretch one draw over many scales: b z is what a scale of b draws."""
+    drawn = rng(3).laplace(scale=2.0, size=(5, 3))
+    released = EDGE.release(EACH, EDGE.noise(5, rng=rng(3)))
+    assert np.array_equal(released, np.array([2, 1, 0]) + drawn)
+    assert np.array_equal(released, EDGE.perturb([2, 1, 0], EDGE.noise(5, rng=rng(3))))
+    assert np.array_equal(replace(EDGE, scale=0).release(EACH, drawn), np.tile([2, 1, 0], (5, 1)))
+
+
+def test_integers_tie_and_ties_go_by_lot():
+    ranker = DiscreteCounts(Edge(3), 0.01)  # hardly ever anything but 0
+    first = ranker.sample(np.zeros((3, 3), dtype=int), 6000, rng=rng(4))[:, 0]
+    assert audit_sampler(np.bincount(first, minlength=3), [1 / 3] * 3).passed
+
+
+def test_halves_are_kept_and_other_fractions_refused():
+    halves = [[0, 1.5, 2], [0.5, 0, 0], [3, 0, 0]]
+    assert win_counts(halves).tolist() == [3.5, 0.5, 3]
+    assert EDGE.release(halves, np.zeros(3)).tolist() == [3.5, 0.5, 3]
+    for bad in (0.9, 0.25, 1e300):
+        table = [[0, bad, 0], [1, 0, 0], [0, 0, 0]]
+        for call in (win_counts, lambda w: EDGE.release(w, np.zeros(3))):
+            with pytest.raises(ValueError, match=r"data holds (0\.9|0\.25|1e\+300)"):
+                call(table)
+    with pytest.raises(ValueError, match=r"data holds 1\.5.*whole numbers"):
+        DiscreteCounts(Edge(3), 1.0).publish(halves, rng=rng())
