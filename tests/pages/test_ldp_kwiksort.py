@@ -12,7 +12,6 @@ from dpbook.models import mallows_pair_probabilities
 from dpbook.pages.ldp_kwiksort import (
     all_right_probability,
     switch_epsilon,
-    two_ranking_wrong,
     wrong_pairs_bound,
     wrong_pairs_pmf,
     yll_mu,
@@ -110,18 +109,3 @@ def test_bad_input_is_named():
         wrong_pairs_pmf(asks(3, 1.0), mallows_pair_probabilities(3, 0.5), 0)
     with pytest.raises(ValueError, match="one question"):
         wrong_pairs_pmf(asks(3, 1.0, 2), mallows_pair_probabilities(3, 0.5), 5)
-
-
-def test_two_ranking_model_by_enumeration():
-    chances, wrong = two_ranking_wrong(3, 0.75, 1.0)
-    p = 1 / (1 + math.exp(-1.0))
-    assert chances == pytest.approx([0.25**3, 3 * 0.75 * 0.25**2, 3 * 0.75**2 * 0.25, 0.75**3])
-    for holders, found in enumerate(wrong):
-        right = [p] * holders + [1 - p] * (3 - holders)
-        ways = product((0, 1), repeat=3)
-        expected = sum(
-            prod(q if bit else 1 - q for q, bit in zip(right, way, strict=True))
-            for way in ways
-            if sum(way) <= 1
-        )
-        assert found == pytest.approx(expected)

@@ -1,24 +1,21 @@
 """Bounds against linear programs and by hand; codes, one person's answers, counts of a pair."""
 
-from itertools import combinations, product
+from itertools import combinations
 from math import comb, exp
 
 import numpy as np
 import pytest
-from scipy.stats import binom, laplace
 
 from dpbook.lower_bounds import gilbert_varshamov, product_pmf
 from dpbook.models import two_level_probabilities
 from dpbook.pages import packings_and_fano
 from dpbook.pages.packings_and_fano import (
-    comparison_law,
     constant_weight_code,
     dp_fano_error,
     dp_fano_risk,
     dp_fano_risk_printed,
     minimum_distance,
     optimal_private_risk,
-    user_total_variation,
 )
 
 METRIC = np.column_stack([1 - np.eye(3), np.full(3, 0.5)])
@@ -109,19 +106,6 @@ def test_without_privacy_the_program_gives_the_bayes_risk():
     assert blind == pytest.approx(2 / 3)
 
 
-def test_user_total_variation_by_enumeration():
-    rng = np.random.default_rng(2)
-    a, b = rng.dirichlet(np.ones(4), 2)
-    for draws in (1, 2, 3):
-        at = np.array(list(product(range(4), repeat=draws)))
-        direct = np.abs(a[at].prod(axis=1) - b[at].prod(axis=1)).sum() / 2
-        assert user_total_variation(a, b, draws) == pytest.approx(direct)
-    rho = [two_level_probabilities(4, [i], 0.3) for i in (0, 1)]
-    first, second = map(comparison_law, rho)
-    two = np.abs(np.outer(first, first) - np.outer(second, second)).sum() / 2
-    assert user_total_variation(first, second, 2) == pytest.approx(two)
-
-
 @pytest.mark.parametrize("method", ["lexicographic", "greedy", "random"])
 @pytest.mark.parametrize("case", [(8, 4, 4), (12, 3, 6), (10, 3, 3), (9, 2, 4)])
 def test_codes_keep_their_distance_and_the_limits(method, case):
@@ -163,22 +147,3 @@ def test_known_optimal_codes():
 def test_arguments_out_of_range_are_named(call, name):
     with pytest.raises(ValueError, match=name):
         call()
-
-
-@pytest.mark.parametrize(("n", "k", "gap"), [(6, 2, 0.4), (12, 6, 0.2), (40, 15, 0.3)])
-def test_a_pair_of_published_counts_is_misordered_no_more_often_than_hoeffding_says(n, k, gap):
-    """Laws of the counts of a member and of another item, every pair compared, by convolution."""
-    half, up, down = 0.5, 0.5 + gap, 0.5 - gap
-    member = np.convolve(binom.pmf(range(k), k - 1, half), binom.pmf(range(n - k), n - k - 1, up))
-    other = np.convolve(binom.pmf(range(k), k - 1, down), binom.pmf(range(n - k), n - k - 1, half))
-    lead = np.convolve(member, other[::-1])  # at -(n - 2), ..., n - 2, without their own pair
-    wrong = up * lead[: n - 2].sum() + down * lead[:n].sum()  # lead + 1 <= 0 or lead - 1 <= 0
-    assert 0 < wrong <= exp(-n * gap**2)
-
-
-@pytest.mark.parametrize("epsilon", [0.3, 1.0])
-def test_noisy_signs_of_a_pair_err_as_the_ladder_says(epsilon):
-    wins, q, m = np.arange(61), 0.1, 60
-    said = 0.5 * (1 - q * (1 - exp(-epsilon / 2))) ** m
-    noise = laplace(scale=2 / epsilon)
-    assert binom.pmf(wins, m, q) @ noise.cdf(-wins) == pytest.approx(said)

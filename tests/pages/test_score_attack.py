@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbook.pages.score_attack import l2_risk_bound, prior_scores, sup_norm_risk_bound
+from dpbook.pages.score_attack import l2_risk_bound, sup_norm_risk_bound
 
 
 def test_bounds_have_their_closed_forms_and_order():
@@ -57,7 +57,3 @@ def test_sharp_bounds_with_missing_pairs_by_hand():
     assert l2 == pytest.approx((10 / (10 + 0.1 * 302.5**0.5)) ** 2, rel=1e-12)
     l2 = l2_risk_bound(11, epsilon=epsilon, p=0.5, delta=0.02)
     assert l2 == pytest.approx((9.45 / (10 + 0.1 * 302.5**0.5)) ** 2, rel=1e-12)
-
-
-def test_the_prior_has_its_scores():
-    assert prior_scores() == pytest.approx((1, 15 / 8))
