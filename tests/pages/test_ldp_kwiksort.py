@@ -2,8 +2,6 @@
 
 import itertools
 import math
-from itertools import product
-from math import factorial, prod
 
 import numpy as np
 import pytest
@@ -49,32 +47,6 @@ def test_mu_as_printed(mechanism):
     assert yll_mu(ranker, n, theta) == pytest.approx(expected)
     sharper = yll_mu(ranker, n, theta, form="hoeffding")
     assert sharper < expected if mechanism == "response" else sharper == pytest.approx(expected)
-
-
-def enumerated(preference, users, lie, ties):
-    """Every way in which the people spread over the three pairs and the two reports."""
-    upper = np.triu_indices(3, 1)
-    right = preference[upper] * (1 - lie) + (1 - preference[upper]) * lie
-    cells = np.stack([right, 1 - right], axis=1).ravel() / 3
-    law = np.zeros(4)
-    for counts in product(range(users + 1), repeat=6):
-        if sum(counts) != users:
-            continue
-        ways = factorial(users) / prod(factorial(c) for c in counts)
-        chance = ways * prod(p**c for p, c in zip(cells, counts, strict=True))
-        gaps = [counts[2 * i + 1] - counts[2 * i] for i in range(3)]
-        law[sum(gap > 0 or (ties and gap == 0) for gap in gaps)] += chance
-    return law
-
-
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_law_is_that_of_the_enumeration(mechanism, ties):
-    lie = {"response": 1 / (1 + np.e), "laplace": 0.5 * np.exp(-0.5)}[mechanism]
-    preference, ranker = mallows_pair_probabilities(3, 0.4), asks(3, 1.0, 1, mechanism)
-    for users in (1, 4, 6):
-        law = wrong_pairs_pmf(ranker, preference, users, ties=ties)
-        assert law == pytest.approx(enumerated(preference, users, lie, ties), abs=1e-12)
 
 
 @pytest.mark.parametrize("users", [30, 5000, 400_000])

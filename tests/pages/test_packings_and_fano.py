@@ -41,20 +41,6 @@ def test_no_bound_exceeds_the_optimum(gap, epsilon, delta):
     assert dp_fano_error(2, epsilon * distance, delta_term=lost) <= error + 1e-7
 
 
-def test_repaired_risk_by_hand():
-    # Two laws: the minimum is at h = 1. D = 0.5, epsilon = 1, delta = 0.1:
-    # (exp(-0.5) - 0.5 * 0.1 * exp(-1)) / 2 = (0.6065306597 - 0.0183939721) / 2
-    two = dp_fano_risk(2, 0.5, epsilon=1, delta=0.1)
-    assert two == pytest.approx(0.2940683438, abs=1e-9)
-    # Six laws, D = 2, epsilon = 0.5: the minimum is where x = 1 / h solves 5 (1 + x) exp(-x) = 1,
-    # x = 2.9943083, and is (1 - 1 / (1 + x)) / 2 = (1 - 1 / 3.9943083) / 2.
-    assert dp_fano_risk(6, 2.0, epsilon=0.5) == pytest.approx(0.3748219, abs=1e-7)
-    # At delta = 0.01 each of 5 laws gives away 2 * 0.01 * exp(-0.5), whatever h: the risk falls
-    # by 5 * 0.0121306132 / 2 = 0.0303265330.
-    lost = dp_fano_risk(6, 2.0, epsilon=0.5, delta=0.01)
-    assert lost == pytest.approx(0.3748219 - 0.0303265, abs=2e-7)
-
-
 def test_private_error_solves_its_equation():
     b = dp_fano_error(50, 2.0)
     assert b == pytest.approx(50 * (1 - b) * exp(-2.0 / (1 - b)))
@@ -64,16 +50,6 @@ def test_private_error_solves_its_equation():
     by_hand = dp_fano_error(50, 2.0, random=False, delta_term=0.1)
     assert by_hand == pytest.approx(0.2274775087, abs=1e-9)
     assert dp_fano_error(50, 2.0, delta_term=1.0) == 0
-
-
-def test_printed_risk_by_hand():
-    # 5 laws, D = 0.2, epsilon = 1: 0.45 * 4 exp(-10 * 0.2 * 1) = 1.8 exp(-2) = 1.8 * 0.1353352832
-    assert dp_fano_risk_printed(5, 0.2, epsilon=1) == pytest.approx(0.2436035098, abs=1e-10)
-    # ... less 0.45 * 10 * 4 * 0.2 * 0.01 = 0.036 at delta = 0.01
-    with_delta = dp_fano_risk_printed(5, 0.2, epsilon=1, delta=0.01)
-    assert with_delta == pytest.approx(0.2076035098, abs=1e-10)
-    # 4 exp(-0.1) exceeds 1: 0.45
-    assert dp_fano_risk_printed(5, 0.01, epsilon=1) == 0.45
 
 
 def test_certified_risk_is_never_above_the_optimum(monkeypatch):
