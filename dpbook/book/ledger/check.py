@@ -58,9 +58,9 @@ def check(
 ) -> None:
     """Apply one test to a claim, its repair and its broken twins; record and show how it came out.
 
-    The same `test` meets every subject, so that a test which is too weak betrays itself: it passes
-    a twin.  Each part of the test must be failed by a twin, or by a printed statement whose verdict
-    says that it fails; a part that nothing has ever failed has shown nothing.
+    A test that is too weak betrays itself, since it passes a twin.  A twin must fail each part, or
+    a printed statement whose verdict says that it fails.  What contradicts the ledger does not
+    raise: it is shown as a contradiction, and the build fails when it is collected.
 
     Parameters
     ----------
@@ -73,9 +73,8 @@ def check(
     repaired : object, optional
         The repaired statement in the same form; the verdict ``false-repaired`` requires it.
     twin : mapping of str to object, optional
-        What was broken on purpose, in words ("half the noise"), and the subject that results. Each
-        must come out the other way than the statement that the book asserts: the repair if there
-        is one, else the printed one. Only a dataset needs none.
+        What was broken on purpose, in words ("half the noise"), and the subject that results: it
+        must come out the other way than the repair, or than what is printed. A dataset needs none.
     tier : {"all-epsilon", "exact", "certified", "proof", "consistency", "statistical"}
         Strength of the evidence, as in the ledger. The first one needs a test with a part from
         `proved`, whose certificate of the asserted statement is kept.
@@ -87,9 +86,8 @@ def check(
     tried : mapping of str to array or list of str, optional
         The settings of this check by name; of numbers the smallest and the largest are kept.
     vary : bool or sequence of int or str, optional
-        Whether the statement is also changed a little, to see whether the test notices: its
-        constant by a tenth, its exponent by a half, its size by one. Of a tuple or a mapping, the
-        places that state something. False where nothing can be changed, or a test takes long.
+        Whether the statement is also changed a little, to see whether the test notices; of a tuple
+        or a mapping, the places that state something. False where a test takes long, too.
     applies : bool, optional
         False when the parameters of the page leave the claim's hypotheses: nothing is tested then.
     why : str, optional
@@ -98,8 +96,7 @@ def check(
     Raises
     ------
     ClaimError
-        If nothing can be measured or recorded. What contradicts the ledger does not raise: it is
-        shown as a contradiction, and the build fails when it is collected.
+        If nothing can be measured or recorded.
     """
     claim = _claim(claim_id)
     if not applies and not why:
