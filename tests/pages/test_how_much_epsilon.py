@@ -7,13 +7,7 @@ import pytest
 
 from dpbook.models import all_rankings
 from dpbook.pages import how_much_epsilon as page
-from dpbook.privacy import (
-    Edge,
-    Person,
-    WholeRanking,
-    audit_sampler,
-    ranking_pmf,
-)
+from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, ranking_pmf
 from dpbook.rankers import (
     ExponentialRanking,
     FlippedAnswers,

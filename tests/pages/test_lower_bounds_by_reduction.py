@@ -6,11 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.stats import beta, binom
 
-from dpbook.pages.lower_bounds_by_reduction import (
-    noisy_majority,
-    total_score,
-    tracing_moments,
-)
+from dpbook.pages.lower_bounds_by_reduction import noisy_majority, total_score, tracing_moments
 
 
 @pytest.mark.parametrize(("users", "shape"), [(1, 1.0), (4, 0.3), (5, 2.5)])

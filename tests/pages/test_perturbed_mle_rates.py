@@ -14,8 +14,7 @@ def test_slopes_of_an_exact_power_law():
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "named"),
-    [([1, 2], [[1, 2]], "values"), ([1, 2, 3], np.zeros((3, 2)), "positive")],
+    ("x", "y", "named"), [([1, 2], [[1, 2]], "values"), ([1, 2, 3], np.zeros((3, 2)), "positive")]
 )
 def test_bad_arguments_of_slopes_are_named(x, y, named):
     with pytest.raises(ValueError, match=named):
