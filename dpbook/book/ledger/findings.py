@@ -89,12 +89,8 @@ def equal(what: str, value: Any, expected: Any, **options: float | None) -> Find
 def proved(what: str, report: Any) -> Finding:
     """Whether an inequality was proved for every epsilon; the finding carries the certificate.
 
-    Parameters
-    ----------
-    what : str
-        In words, what was counted: the cases in which the inequality fails.
-    report : object
-        With ``violations``, their number, and ``certificate``, as `certify_mechanism` hands out.
+    `what` counts the cases in which it fails; `report` has ``violations``, their number, and the
+    ``certificate``, as `certify_mechanism` hands out.
     """
     return Finding(equal(what, report.violations, 0).parts, report.certificate)
 
