@@ -7,7 +7,6 @@ that only say less; the ledger says in ``spares`` why the others pass.
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -149,6 +148,8 @@ def _elsewhere(call: Callable[[], Any]) -> Any:
     """What a call finds in a process of its own; nothing where there are none."""
     if sys.platform in ("emscripten", "win32"):
         return []
+    import multiprocessing  # a browser may be without
+
     forked = multiprocessing.get_context("fork")
     reading, writing = forked.Pipe(duplex=False)
     child = forked.Process(target=lambda: writing.send(call()))
