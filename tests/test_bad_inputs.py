@@ -27,159 +27,130 @@ def far(spread):
     return [0, spread, 3]
 
 
-ENDLESS = {
-    "gaussian delta": (
+CASES = [
+    (
         lambda: mechanisms.gaussian_scale(1, 1, 5e-324),
         r"delta = 5e-324: allowed is a number from 2\.2",
     ),
-    "top k, one million": (
+    (
         lambda: privacy.top_k_pmf(far(1e6), 1, scale=1),
         r"scale = 1\.0 with scores from 0 to 1e\+06: allowed are laws",
     ),
-    "top k, one billion": (lambda: privacy.top_k_pmf(far(1e9), 1, scale=1), "scale = 1.0"),
-    "top k, zeros": (
+    (lambda: privacy.top_k_pmf(far(1e9), 1, scale=1), "scale = 1.0"),
+    (
         lambda: privacy.top_k_pmf(far(1e9), 1, scale=1, underflow="zero"),
         r"scale = 1\.0 asks for too much work: allowed is a scale .* fewer cells",
     ),
-    "top k, discrete": (
+    (
         lambda: privacy.top_k_pmf(far(1e9), 1, scale=1, noise="discrete_laplace", underflow="zero"),
         "allowed is a scale .* fewer cells",
     ),
-    "ranking": (lambda: privacy.ranking_pmf(far(1e9), scale=1), "scale = 1.0"),
-    "ranking, zeros": (
+    (lambda: privacy.ranking_pmf(far(1e9), scale=1), "scale = 1.0"),
+    (
         lambda: privacy.ranking_pmf(far(1e9), scale=1, underflow="zero"),
         "allowed is a scale .* fewer cells",
     ),
-    "ranking, discrete": (
+    (
         lambda: privacy.ranking_pmf(far(1e9), scale=1900, noise="discrete_laplace"),
         r"scale = 1900\.0",
     ),
-    "profile": (
+    (
         lambda: privacy.discrete_laplace_profile([10**9], 1.0, 1.0),
         r"shift moves by 1e\+09 in all: allowed are at most",
     ),
-    "composition": (
+    (
         lambda: privacy.composed_response_delta(0.1, 10**12, 1.0),
         "count = 1000000000000 asks for too much",
     ),
-    "composition, epsilon": (
+    (
         lambda: privacy.composed_response_epsilon(0.1, 10**12, 0.1),
         "count = 1000000000000 asks for too much",
     ),
-    "wins one by one": (
+    (
         lambda: data.Comparisons.from_win_matrix([[0, 10**12], [1, 0]]),
         r"wins adds up to 1e\+12: allowed are 1 to",
     ),
-    "names one by one": (
+    (
         lambda: data.Comparisons(10**12, [0], [1]),
         "items = 1000000000000: allowed is at least 2 items, at most 10000000",
     ),
-    "noise": (
+    (
         lambda: discrete_laplace_noise(1.0, 10**12, rng=RNG),
         "size = 1000000000000 asks for too much",
     ),
-}
-
-SILENT = {
-    "pmf at a half": (
+    (
         lambda: mechanisms.discrete_laplace_pmf([0.5], 1.0),
         r"x holds 0\.5: allowed are whole numbers",
     ),
-    "pmf at nan": (lambda: mechanisms.discrete_laplace_pmf([np.nan], 1.0), "x holds nan"),
-    "logpdf at nan": (lambda: mechanisms.laplace_logpdf([np.nan], 1.0), "x holds nan"),
-    "trend from zero": (
+    (lambda: mechanisms.discrete_laplace_pmf([np.nan], 1.0), "x holds nan"),
+    (lambda: mechanisms.laplace_logpdf([np.nan], 1.0), "x holds nan"),
+    (
         lambda: simulation.trend([0, 1], np.ones((2, 3))),
         r"settings = \[0, 1\]: allowed are positive and increasing",
     ),
-    "trend from below": (
-        lambda: simulation.trend([-1, 1], np.ones((2, 3))),
-        r"settings = \[-1, 1\]",
-    ),
-    "trend downwards": (lambda: simulation.trend([2, 1], np.ones((2, 3))), r"settings = \[2, 1\]"),
-    "hypercube at 1e-320": (
+    (lambda: simulation.trend([-1, 1], np.ones((2, 3))), r"settings = \[-1, 1\]"),
+    (lambda: simulation.trend([2, 1], np.ones((2, 3))), r"settings = \[2, 1\]"),
+    (
         lambda: rankers.Hypercube.private(1e-320, privacy.WholeRanking(5)),
         r"epsilon = 1e-320: allowed is a number from 1e-100",
     ),
-    "debiased at 1e-320": (
+    (
         lambda: mechanisms.debiased_response([1], 1e-320),
         r"epsilon = 1e-320: allowed is a number from 1e-100",
     ),
-    "debiased in a list": (
-        lambda: mechanisms.debiased_response([1, 0], [1.0, 1e-320]),
-        r"epsilon holds 1e-320",
-    ),
-    "infinite noise": (
+    (lambda: mechanisms.debiased_response([1, 0], [1.0, 1e-320]), r"epsilon holds 1e-320"),
+    (
         lambda: mechanisms.laplace_logpdf([0.0], 1e308),
         r"scale = 1e\+308: allowed is a number from 1e-150 to 1e\+150",
     ),
-    "infinite gaussian noise": (
-        lambda: mechanisms.gaussian_profile(1.0, 1e308, 1.0),
-        r"scale = 1e\+308",
-    ),
-    "true scale": (lambda: mechanisms.laplace_logpdf([0.0], True), "scale = True"),
-    "true probability": (
+    (lambda: mechanisms.gaussian_profile(1.0, 1e308, 1.0), r"scale = 1e\+308"),
+    (lambda: mechanisms.laplace_logpdf([0.0], True), "scale = True"),
+    (
         lambda: models.edge_wins(models.btl_probabilities([0, 1.0]), p=np.True_, rng=RNG),
         r"p = .*True_?: allowed is a number in \(0, 1\]",
     ),
-    "imaginary wins": (
+    (
         lambda: estimators.win_counts(WINS * 1j),
         "data = .*, of type complex128: allowed is an array of real numbers",
     ),
-    "imaginary strengths": (
-        lambda: models.btl_probabilities([0, 1j]),
-        r"theta = \[0, 1j\], of type complex128",
-    ),
-}
-
-NAMELESS = {
-    "objects": (lambda: estimators.win_counts([[0, object()], [1, 0]]), "data = .*type object"),
-    "text ridge": (lambda: estimators.ridge_mle([["0", "1"], ["1", "0"]], gamma=1.0), "data = "),
-    "text reports": (lambda: ANSWERS.publish("abc", rng=RNG), "data = 'abc'"),
-    "text bits": (lambda: mechanisms.randomized_response(["1"], 1.0, rng=RNG), "bits = "),
-    "gap": (
+    (lambda: models.btl_probabilities([0, 1j]), r"theta = \[0, 1j\], of type complex128"),
+    (lambda: estimators.win_counts([[0, object()], [1, 0]]), "data = .*type object"),
+    (lambda: estimators.ridge_mle([["0", "1"], ["1", "0"]], gamma=1.0), "data = "),
+    (lambda: ANSWERS.publish("abc", rng=RNG), "data = 'abc'"),
+    (lambda: mechanisms.randomized_response(["1"], 1.0, rng=RNG), "bits = "),
+    (
         lambda: models.two_level_probabilities(4, 2, "a"),
         "gap = 'a': allowed is a finite number of at least 0",
     ),
-    "adaptive epsilon": (
-        lambda: rankers.AnswersOnDemand.private("1", privacy.WholeRanking(5), cap=9),
-        "epsilon = '1'",
-    ),
-    "half a size": (
+    (lambda: rankers.AnswersOnDemand.private("1", privacy.WholeRanking(5), cap=9), "epsilon = '1'"),
+    (
         lambda: discrete_laplace_noise(1.0, 2.5, rng=RNG),
         "size = 2.5: allowed is an integer >= 0 or a tuple",
     ),
-    "negative size": (lambda: discrete_laplace_noise(1.0, -1, rng=RNG), "size = -1"),
-    "negative discrete size": (
-        lambda: discrete_laplace_noise(1.0, (2, -1), rng=RNG),
-        r"size = \(2, -1\)",
-    ),
-    "too many people": (
+    (lambda: discrete_laplace_noise(1.0, -1, rng=RNG), "size = -1"),
+    (lambda: discrete_laplace_noise(1.0, (2, -1), rng=RNG), r"size = \(2, -1\)"),
+    (
         lambda: models.individual_wins(
             models.btl_probabilities([0, 1.0]), users=10**18, per_user=10**6, rng=RNG
         ),
         "users times per_user = 1000000000000000000000000",
     ),
-    "ragged rankings": (lambda: data.Rankings(2, RAGGED), "positions = .* all its rows of one"),
-    "ragged orders": (lambda: data.Rankings.from_orders(RAGGED), "orders = .* all its rows of one"),
-    "ragged winners": (lambda: data.Comparisons(2, RAGGED, [0]), "winner = .* all its rows of one"),
-    "ragged bits": (
-        lambda: mechanisms.randomized_response(RAGGED, 1.0, rng=RNG),
-        "bits = .* all its rows of one",
-    ),
-    "ragged epsilon": (
+    (lambda: data.Rankings(2, RAGGED), "positions = .* all its rows of one"),
+    (lambda: data.Rankings.from_orders(RAGGED), "orders = .* all its rows of one"),
+    (lambda: data.Comparisons(2, RAGGED, [0]), "winner = .* all its rows of one"),
+    (lambda: mechanisms.randomized_response(RAGGED, 1.0, rng=RNG), "bits = .* all its rows of one"),
+    (
         lambda: mechanisms.randomized_response([1], RAGGED, rng=RNG),
         "epsilon = .* all its rows of one",
     ),
-    "reports of 1e300": (
+    (
         lambda: ANSWERS.publish([[0, 1e300], [1, 0]], rng=RNG),
         r"data holds 1e\+300: allowed are counts",
     ),
-}
-
-TABLE = ENDLESS | SILENT | NAMELESS
+]
 
 
-@pytest.mark.parametrize(("call", "message"), TABLE.values(), ids=TABLE)
+@pytest.mark.parametrize(("call", "message"), CASES)
 def test_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

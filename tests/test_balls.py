@@ -7,11 +7,9 @@ import subprocess
 import sys
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
 from math import e, factorial
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,81 +138,6 @@ def test_the_balls_of_the_pages_are_those_of_another_library(claim):
         assert inside
         # and the number whose last digit is another one is outside
         assert not low <= Decimal(kept["centre"]) + 2 * Decimal(kept["radius"]) <= high
-
-
-def test_the_prior_of_the_score_attack_by_rigorous_integration():
-    """The quadrature that splits the kink is in the ball; one that does not, and few nodes, no."""
-    flint = pytest.importorskip("flint")
-    balls = {name: ends_of(b.certificate()) for name, b in score_attack.prior_balls().items()}
-    low, high = balls["prior_E_abs_score"]
-
-    def integral(f, a, b):
-        return flint.acb.integral(lambda t, _: f(t), a, b).real
-
-    def pull(t):
-        return flint.arb(15) / 4 * t * (1 - t * t)
-
-    split = integral(pull, 0, 1) - integral(pull, -1, 0)
-    assert flint.arb(str(low)) < split < flint.arb(str(high))
-    assert flint.arb(str(low)) > integral(pull, -1, 1)
-    moment = integral(lambda t: pull(t) * t, -1, 1)
-    low_too, high_too = balls["prior_E_minus_theta_score"]
-    assert flint.arb(str(low_too)) < moment < flint.arb(str(high_too))
-    assert low <= Decimal(score_attack.prior_scores()[1]) <= high
-    for nodes in (3, 40):
-        x, w = np.polynomial.legendre.leggauss(nodes)
-        unsplit = Decimal(float(w @ (15 / 4 * abs(x) * (1 - x**2))))
-        assert not low <= unsplit <= high
-
-
-def locked(claim):
-    """The numbers of a claim that the book has published."""
-    start = f"reports {claim} "
-    files = (ROOT / "book" / "numbers").glob("*.tsv")
-    rows = [row.split("\t") for file in files for row in file.read_text("utf-8").splitlines()]
-    return {r[0].removeprefix(start): json.loads(r[1]) for r in rows if r[0].startswith(start)}
-
-
-@pytest.mark.parametrize(("sign", "name"), [(-1, "printed"), (1, "repaired")])
-def test_the_mass_of_a_density_by_rigorous_integration(sign, name):
-    """Page 06: between the page's two sums, by another integral; not so with another power."""
-    flint = pytest.importorskip("flint")
-    flint.ctx.prec = 120
-    ridge, scale, half = flint.arb(1) / 4, flint.arb(2), flint.arb(1) / 2
-
-    def pull(d):
-        return 1 / (1 + (-d).exp()) - 1 + ridge * d / 2
-
-    def mass(power):
-        total = flint.arb(0)
-        kink = 1.5937  # where the pull is 0, to four digits
-        for _ in range(6):
-            F = 1 / (1 + np.exp(-kink))
-            kink -= (F - 1 + kink / 8) / (F * (1 - F) + 1 / 8)
-        width, far = flint.arb(2) ** -40, 400
-        ends = [-far, -8, flint.arb(kink) - width, flint.arb(kink) + width, 20, far]
-        assert pull(ends[2]) < 0 < pull(ends[3])
-        for (low, high), way in zip(pairwise(ends), (-1, -1, 0, 1, 1), strict=True):
-
-            def density(d, _, way=way):
-                F = 1 / (1 + (-d).exp())
-                determinant, A = ridge * (ridge + 2 * F * (1 - F)), way * pull(d)
-                rest = (2 * A + scale) * (-2 * A / scale).exp() / (4 * scale**2 * ridge)
-                return determinant**power * rest
-
-            if way:
-                total += flint.acb.integral(density, low, high).real
-            else:  # the factors are at most 1/4 or 16, and 1/2
-                total += flint.arb(8 * width, 8 * width)
-        # beyond: the pull is at least A there, and the same at the other end
-        A = ridge * far / 2 - 1
-        tail = (A + scale) * (-2 * A / scale).exp() / (scale * ridge**2)
-        return total + half * flint.arb(16 * tail, 16 * tail)
-
-    published = locked("CCW25-DENSITY")
-    low, high = (flint.arb(published[f"mass_{name}_at_{end}"]) for end in ("least", "most"))
-    assert low < mass(sign) < high
-    assert not low < mass(-sign) < high and not low < mass(0) < high
 
 
 def test_a_ball_is_checked_again(tmp_path):

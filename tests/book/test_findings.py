@@ -50,8 +50,6 @@ def test_findings_are_joined_and_keep_every_part():
         at_most("loss", 2, 1) & at_most("loss", 1, 1)
     with pytest.raises(TypeError, match="no truth value"):
         at_most("loss", 2, 1) and fact("order kept", True)
-    with pytest.raises(TypeError, match="unsupported operand"):
-        at_most("loss", 2, 1) & True
 
 
 @pytest.mark.parametrize(
@@ -61,8 +59,6 @@ def test_findings_are_joined_and_keep_every_part():
         (lambda: at_most("loss", [], 1), "loss: needs numbers"),
         (lambda: at_least("loss", None, 1), "loss: needs numbers"),
         (lambda: at_most("loss", "1", 1), "loss: needs numbers"),
-        (lambda: equal("loss", [1, 2], [1, 2, 3]), "loss: value and limit do not fit"),
-        (lambda: at_most(" ", 1, 1), "a measurement needs a name"),
     ],
 )
 def test_what_is_no_measurement(make, message):

@@ -53,8 +53,8 @@ def written(tmp_path, **supports):
     ("supports", "words"),
     [
         ({"A": ["NONE"]}, "A: rests_on in claims.yml: 'NONE' must be the id of another claim"),
-        ({"A": ["A"]}, "A: rests_on in claims.yml: 'A' is the claim itself"),
-        ({"A": ["B", "B"], "B": []}, "A: rests_on in claims.yml: 'B' is named twice"),
+        ({"A": ["A"]}, "A: rests_on in claims.yml: 'A' must be the id of another claim"),
+        ({"A": ["B", "B"], "B": []}, "A: rests_on is ['B', 'B'], must be a list of ids"),
         (
             {"C": ["A"], "A": ["B"], "B": ["C"]},
             "C: rests_on in claims.yml goes in a circle: C → A → B → C",

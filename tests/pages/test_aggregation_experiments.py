@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from dpbook.estimators import pairwise_counts
-from dpbook.models import (
-    mallows_rankings,
-)
+from dpbook.models import mallows_rankings
 from dpbook.pages import aggregation_experiments
 from dpbook.pages.aggregation_experiments import (
     as_table,

@@ -1,11 +1,10 @@
-"""Surveys that are subsampled: limits, the exact law of the ranks, the shares that are kept."""
+"""Surveys that are subsampled: limits, and the exact law of the ranks."""
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from dpbook import privacy
-from dpbook.data import PairTable, load_table
+from dpbook.data import load_table
 from dpbook.models import all_rankings
 from dpbook.pages.individual_experiments import survey_distances
 from dpbook.privacy import Edge
@@ -50,51 +49,6 @@ def test_survey_ranks_are_those_of_noisy_counts():
     displaced = (places != np.argsort(np.argsort(-counts))).mean(axis=1)
     mean, square = law @ displaced, law @ displaced**2
     assert found.mean() == pytest.approx(mean, abs=5 * np.sqrt((square - mean**2) / size))
-
-
-@pytest.fixture
-def fits(monkeypatch):
-    """What the experiments hand to the ranker: tables, its ridge, the noise at scale."""
-    seen = []
-
-    original = PerturbedMle.release
-
-    def spied(self, data, noise, **options):
-        seen.append((np.array(data), self.gamma, self.scale * noise if self.scale else None))
-        return original(self, data, noise, **options)
-
-    monkeypatch.setattr(PerturbedMle, "release", spied)
-    return seen
-
-
-def test_subsamples_keep_the_right_share_of_decided_answers_and_of_ties(fits):
-    """Binomial numbers of all replicates together, over a million answers in the real survey and
-    1.8 million, nearly all ties, in the made-up one; tests at 1e-7 each. An error of 0.0025 of a
-    share, 5.33 * 0.5 / sqrt(1.2e6), is seen."""
-    table, size, shares = load_table("cems"), 300, [0.8, 0.4, 0.1]
-    survey_distances(
-        table, {}, fractions=shares, epsilons=[1.0], size=size, rng=np.random.default_rng(15)
-    )
-    seen = [data for data, _, linear in fits if linear is None]
-    assert len(seen) == len(shares)
-    upper = np.triu_indices(6, 1)
-    for share, data in zip(shares, seen, strict=True):
-        both = (data + np.swapaxes(data, 1, 2))[:, *upper].sum()
-        asked = size * (table.counts.sum() + table.ties.sum() // 2)
-        assert stats.binomtest(int(both), int(asked), share).pvalue > 1e-7
-    # Ties alone: a survey in which nobody decided but for one circle, so that a fit exists.
-    fits.clear()
-    wins = np.zeros((3, 3), dtype=int)
-    wins[[0, 1, 2], [1, 2, 0]] = 1
-    ties = np.full((3, 3), 1999) * (1 - np.eye(3, dtype=int))
-    undecided = PairTable(("a", "b", "c"), wins, 2000, ties)
-    survey_distances(
-        undecided, {}, fractions=shares, epsilons=[1.0], size=size, rng=np.random.default_rng(16)
-    )
-    seen = [data for data, _, linear in fits if linear is None]
-    for share, data in zip(shares, seen, strict=True):
-        kept = round((data + np.swapaxes(data, 1, 2))[:, *np.triu_indices(3, 1)].sum())
-        assert stats.binomtest(kept, size * 3 * 2000, share).pvalue > 1e-7
 
 
 def test_shares_that_do_not_fall_are_refused():

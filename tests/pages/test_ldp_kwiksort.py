@@ -2,8 +2,6 @@
 
 import itertools
 import math
-from itertools import product
-from math import factorial, prod
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from dpbook.models import mallows_pair_probabilities
 from dpbook.pages.ldp_kwiksort import (
     all_right_probability,
     switch_epsilon,
-    two_ranking_wrong,
     wrong_pairs_bound,
     wrong_pairs_pmf,
     yll_mu,
@@ -52,32 +49,6 @@ def test_mu_as_printed(mechanism):
     assert sharper < expected if mechanism == "response" else sharper == pytest.approx(expected)
 
 
-def enumerated(preference, users, lie, ties):
-    """Every way in which the people spread over the three pairs and the two reports."""
-    upper = np.triu_indices(3, 1)
-    right = preference[upper] * (1 - lie) + (1 - preference[upper]) * lie
-    cells = np.stack([right, 1 - right], axis=1).ravel() / 3
-    law = np.zeros(4)
-    for counts in product(range(users + 1), repeat=6):
-        if sum(counts) != users:
-            continue
-        ways = factorial(users) / prod(factorial(c) for c in counts)
-        chance = ways * prod(p**c for p, c in zip(cells, counts, strict=True))
-        gaps = [counts[2 * i + 1] - counts[2 * i] for i in range(3)]
-        law[sum(gap > 0 or (ties and gap == 0) for gap in gaps)] += chance
-    return law
-
-
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_law_is_that_of_the_enumeration(mechanism, ties):
-    lie = {"response": 1 / (1 + np.e), "laplace": 0.5 * np.exp(-0.5)}[mechanism]
-    preference, ranker = mallows_pair_probabilities(3, 0.4), asks(3, 1.0, 1, mechanism)
-    for users in (1, 4, 6):
-        law = wrong_pairs_pmf(ranker, preference, users, ties=ties)
-        assert law == pytest.approx(enumerated(preference, users, lie, ties), abs=1e-12)
-
-
 @pytest.mark.parametrize("users", [30, 5000, 400_000])
 def test_mean_of_the_law_is_the_sum_over_pairs(users):
     preference, ranker = mallows_pair_probabilities(7, 0.6), asks(7, 0.3)
@@ -110,18 +81,3 @@ def test_bad_input_is_named():
         wrong_pairs_pmf(asks(3, 1.0), mallows_pair_probabilities(3, 0.5), 0)
     with pytest.raises(ValueError, match="one question"):
         wrong_pairs_pmf(asks(3, 1.0, 2), mallows_pair_probabilities(3, 0.5), 5)
-
-
-def test_two_ranking_model_by_enumeration():
-    chances, wrong = two_ranking_wrong(3, 0.75, 1.0)
-    p = 1 / (1 + math.exp(-1.0))
-    assert chances == pytest.approx([0.25**3, 3 * 0.75 * 0.25**2, 3 * 0.75**2 * 0.25, 0.75**3])
-    for holders, found in enumerate(wrong):
-        right = [p] * holders + [1 - p] * (3 - holders)
-        ways = product((0, 1), repeat=3)
-        expected = sum(
-            prod(q if bit else 1 - q for q, bit in zip(right, way, strict=True))
-            for way in ways
-            if sum(way) <= 1
-        )
-        assert found == pytest.approx(expected)

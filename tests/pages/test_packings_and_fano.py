@@ -1,24 +1,21 @@
 """Bounds against linear programs and by hand; codes, one person's answers, counts of a pair."""
 
-from itertools import combinations, product
+from itertools import combinations
 from math import comb, exp
 
 import numpy as np
 import pytest
-from scipy.stats import binom, laplace
 
 from dpbook.lower_bounds import gilbert_varshamov, product_pmf
 from dpbook.models import two_level_probabilities
 from dpbook.pages import packings_and_fano
 from dpbook.pages.packings_and_fano import (
-    comparison_law,
     constant_weight_code,
     dp_fano_error,
     dp_fano_risk,
     dp_fano_risk_printed,
     minimum_distance,
     optimal_private_risk,
-    user_total_variation,
 )
 
 METRIC = np.column_stack([1 - np.eye(3), np.full(3, 0.5)])
@@ -44,20 +41,6 @@ def test_no_bound_exceeds_the_optimum(gap, epsilon, delta):
     assert dp_fano_error(2, epsilon * distance, delta_term=lost) <= error + 1e-7
 
 
-def test_repaired_risk_by_hand():
-    # Two laws: the minimum is at h = 1. D = 0.5, epsilon = 1, delta = 0.1:
-    # (exp(-0.5) - 0.5 * 0.1 * exp(-1)) / 2 = (0.6065306597 - 0.0183939721) / 2
-    two = dp_fano_risk(2, 0.5, epsilon=1, delta=0.1)
-    assert two == pytest.approx(0.2940683438, abs=1e-9)
-    # Six laws, D = 2, epsilon = 0.5: the minimum is where x = 1 / h solves 5 (1 + x) exp(-x) = 1,
-    # x = 2.9943083, and is (1 - 1 / (1 + x)) / 2 = (1 - 1 / 3.9943083) / 2.
-    assert dp_fano_risk(6, 2.0, epsilon=0.5) == pytest.approx(0.3748219, abs=1e-7)
-    # At delta = 0.01 each of 5 laws gives away 2 * 0.01 * exp(-0.5), whatever h: the risk falls
-    # by 5 * 0.0121306132 / 2 = 0.0303265330.
-    lost = dp_fano_risk(6, 2.0, epsilon=0.5, delta=0.01)
-    assert lost == pytest.approx(0.3748219 - 0.0303265, abs=2e-7)
-
-
 def test_private_error_solves_its_equation():
     b = dp_fano_error(50, 2.0)
     assert b == pytest.approx(50 * (1 - b) * exp(-2.0 / (1 - b)))
@@ -67,16 +50,6 @@ def test_private_error_solves_its_equation():
     by_hand = dp_fano_error(50, 2.0, random=False, delta_term=0.1)
     assert by_hand == pytest.approx(0.2274775087, abs=1e-9)
     assert dp_fano_error(50, 2.0, delta_term=1.0) == 0
-
-
-def test_printed_risk_by_hand():
-    # 5 laws, D = 0.2, epsilon = 1: 0.45 * 4 exp(-10 * 0.2 * 1) = 1.8 exp(-2) = 1.8 * 0.1353352832
-    assert dp_fano_risk_printed(5, 0.2, epsilon=1) == pytest.approx(0.2436035098, abs=1e-10)
-    # ... less 0.45 * 10 * 4 * 0.2 * 0.01 = 0.036 at delta = 0.01
-    with_delta = dp_fano_risk_printed(5, 0.2, epsilon=1, delta=0.01)
-    assert with_delta == pytest.approx(0.2076035098, abs=1e-10)
-    # 4 exp(-0.1) exceeds 1: 0.45
-    assert dp_fano_risk_printed(5, 0.01, epsilon=1) == 0.45
 
 
 def test_certified_risk_is_never_above_the_optimum(monkeypatch):
@@ -107,19 +80,6 @@ def test_without_privacy_the_program_gives_the_bayes_risk():
     assert free == pytest.approx(1 - laws.max(axis=0).sum() / 3, abs=1e-3)
     blind = optimal_private_risk(laws, 1 - np.eye(3), epsilon=0.0)
     assert blind == pytest.approx(2 / 3)
-
-
-def test_user_total_variation_by_enumeration():
-    rng = np.random.default_rng(2)
-    a, b = rng.dirichlet(np.ones(4), 2)
-    for draws in (1, 2, 3):
-        at = np.array(list(product(range(4), repeat=draws)))
-        direct = np.abs(a[at].prod(axis=1) - b[at].prod(axis=1)).sum() / 2
-        assert user_total_variation(a, b, draws) == pytest.approx(direct)
-    rho = [two_level_probabilities(4, [i], 0.3) for i in (0, 1)]
-    first, second = map(comparison_law, rho)
-    two = np.abs(np.outer(first, first) - np.outer(second, second)).sum() / 2
-    assert user_total_variation(first, second, 2) == pytest.approx(two)
 
 
 @pytest.mark.parametrize("method", ["lexicographic", "greedy", "random"])
@@ -163,22 +123,3 @@ def test_known_optimal_codes():
 def test_arguments_out_of_range_are_named(call, name):
     with pytest.raises(ValueError, match=name):
         call()
-
-
-@pytest.mark.parametrize(("n", "k", "gap"), [(6, 2, 0.4), (12, 6, 0.2), (40, 15, 0.3)])
-def test_a_pair_of_published_counts_is_misordered_no_more_often_than_hoeffding_says(n, k, gap):
-    """Laws of the counts of a member and of another item, every pair compared, by convolution."""
-    half, up, down = 0.5, 0.5 + gap, 0.5 - gap
-    member = np.convolve(binom.pmf(range(k), k - 1, half), binom.pmf(range(n - k), n - k - 1, up))
-    other = np.convolve(binom.pmf(range(k), k - 1, down), binom.pmf(range(n - k), n - k - 1, half))
-    lead = np.convolve(member, other[::-1])  # at -(n - 2), ..., n - 2, without their own pair
-    wrong = up * lead[: n - 2].sum() + down * lead[:n].sum()  # lead + 1 <= 0 or lead - 1 <= 0
-    assert 0 < wrong <= exp(-n * gap**2)
-
-
-@pytest.mark.parametrize("epsilon", [0.3, 1.0])
-def test_noisy_signs_of_a_pair_err_as_the_ladder_says(epsilon):
-    wins, q, m = np.arange(61), 0.1, 60
-    said = 0.5 * (1 - q * (1 - exp(-epsilon / 2))) ** m
-    noise = laplace(scale=2 / epsilon)
-    assert binom.pmf(wins, m, q) @ noise.cdf(-wins) == pytest.approx(said)

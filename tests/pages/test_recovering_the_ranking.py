@@ -5,11 +5,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
-from dpbook.pages.recovering_the_ranking import (
-    local_order_errors,
-    local_order_rates,
-    ranker_of,
-)
+from dpbook.pages.recovering_the_ranking import local_order_errors, local_order_rates, ranker_of
 from dpbook.simulation import pair_order_error
 
 

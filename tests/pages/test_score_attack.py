@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbook.pages.score_attack import l2_risk_bound, prior_scores, sup_norm_risk_bound
+from dpbook.pages.score_attack import l2_risk_bound, sup_norm_risk_bound
 
 
 def test_bounds_have_their_closed_forms_and_order():
@@ -22,26 +22,6 @@ def test_bounds_have_their_closed_forms_and_order():
         assert bound(200, epsilon=0.1, delta=1.0) == 0
 
 
-def test_printed_sup_norm_bound_by_hand():
-    # n = 100, p = 1, epsilon = 0.1: 1 - (100 / 99) (2 / 100) = 97 / 99, over
-    # 15 / 8 + (100 / 99) 4 * 100 * 0.1 = 1.875 + 4000 / 99.
-    found = sup_norm_risk_bound(100, epsilon=0.1, chain="printed")
-    assert found == pytest.approx((97 / 99) / (1.875 + 4000 / 99), rel=1e-14)
-    assert found == pytest.approx(0.0231745, abs=1e-7)
-    # p = 1/2, delta = 1e-4: 1 - (100 / 99) (0.02 + 4 * 99 * 1e-4) = 1 - 5.96 / 99, over
-    # 1.875 + (100 / 99) 4 * 100 * 0.5 * 0.1 = 1.875 + 2000 / 99.
-    found = sup_norm_risk_bound(100, epsilon=0.1, p=0.5, delta=1e-4, chain="printed")
-    assert found == pytest.approx((1 - 5.96 / 99) / (1.875 + 2000 / 99), rel=1e-14)
-
-
-def test_printed_l2_bound_by_hand():
-    # n = 11, p = 1/2, epsilon = 0.1, delta = 1e-3: 10 - 8 * 11 * 10 * 0.5e-3 = 9.56, over
-    # sqrt(100) + 8 sqrt(2) 11^1.5 * 0.05 = 10 + 0.4 sqrt(2 * 1331) = 10 + 20.6378293, squared.
-    found = l2_risk_bound(11, epsilon=0.1, p=0.5, delta=1e-3, chain="printed")
-    assert found == pytest.approx((9.56 / (10 + 0.4 * 2662**0.5)) ** 2, rel=1e-14)
-    assert found == pytest.approx(0.0973646, abs=1e-6)
-
-
 def test_sharp_bounds_with_missing_pairs_by_hand():
     # tanh(epsilon / 4) = 0.1. Three items, p = 1/2: the degree d is Bin(2, 1/2), and E(d - t)^+
     # is 1, 1/4, 0 for t = 0, 1, 2. The best t is 1: (1 - 1.5 * 2 * 0.1 / 4) / (1 + 1.5 * 0.1).
@@ -57,7 +37,3 @@ def test_sharp_bounds_with_missing_pairs_by_hand():
     assert l2 == pytest.approx((10 / (10 + 0.1 * 302.5**0.5)) ** 2, rel=1e-12)
     l2 = l2_risk_bound(11, epsilon=epsilon, p=0.5, delta=0.02)
     assert l2 == pytest.approx((9.45 / (10 + 0.1 * 302.5**0.5)) ** 2, rel=1e-12)
-
-
-def test_the_prior_has_its_scores():
-    assert prior_scores() == pytest.approx((1, 15 / 8))

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,19 +149,16 @@ def _version(path: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)
 def _parsed(path: Path, version: tuple[int, int]) -> list[Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise LedgerError(f"{path.name} is not valid UTF-8: {error}") from error
     if path.suffix == ".json":
-        return list(json.loads(text))
+        return list(json.loads(path.read_text(encoding="utf-8")))
     import yaml
 
-    # The parser in C where there is one; whatever stands in the ledger is text, dates too.
-    try:
+    try:  # the parser in C where there is one; whatever stands in the ledger is text, dates too
+        text = path.read_text(encoding="utf-8")
         entries = yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
-    except yaml.YAMLError as error:
-        raise LedgerError(f"{path.name} is not valid YAML: {error}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        kind = "YAML" if isinstance(error, yaml.YAMLError) else "UTF-8"
+        raise LedgerError(f"{path.name} is not valid {kind}: {error}") from error
     if not isinstance(entries, list):
         raise LedgerError(f"{path.name} must be a list of entries, got {type(entries).__name__}")
     return entries
@@ -240,18 +236,13 @@ def _allowed(schema: Mapping[str, Any]) -> str:
 
 
 def _graph_problems(rests: Mapping[str, Sequence[str]], file: str) -> list[str]:
-    """One line for each name that is unknown, its own or said twice; else one for a circle."""
-    problems = []
-    for name, supports in rests.items():
-        for at, support in enumerate(supports):
-            wrong = {
-                "is the claim itself": support == name,
-                "must be the id of another claim of this file": support not in rests,
-                "is named twice": support in supports[:at],
-            }
-            if any(wrong.values()):
-                complaint = next(compress(wrong, wrong.values()))
-                problems.append(f"{name}: rests_on in {file}: {support!r} {complaint}")
+    """One line for each name that is unknown or its own; else one for a circle."""
+    problems = [
+        f"{name}: rests_on in {file}: {support!r} must be the id of another claim of this file"
+        for name, supports in rests.items()
+        for support in supports
+        if support not in rests or support == name
+    ]
     try:
         TopologicalSorter(rests if not problems else {}).prepare()
     except CycleError as error:

@@ -7,8 +7,6 @@ that only say less; the ledger says in ``spares`` why the others pass.
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -148,25 +146,20 @@ def _one_more(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _elsewhere(call: Callable[[], Any]) -> Any:
     """What a call finds in a process of its own; nothing where there are none."""
-    # In a browser the function is there and only says that it is not implemented.
-    if not hasattr(os, "fork") or sys.platform == "emscripten":
+    if sys.platform in ("emscripten", "win32"):
         return []
-    reading, writing = os.pipe()
+    import multiprocessing  # a browser may be without
+
+    forked = multiprocessing.get_context("fork")
+    reading, writing = forked.Pipe(duplex=False)
+    child = forked.Process(target=lambda: writing.send(call()))
     with warnings.catch_warnings():  # of threads, which the child does not use
         warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:  # nothing of this process may outlive the call
-        try:
-            os.write(writing, json.dumps(call()).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        told = pipe.read()
-    os.waitpid(child, 0)
-    if not told:
-        raise RuntimeError("the mutants of a statement could not be tried")
-    return json.loads(told)
+        child.start()
+    writing.close()
+    told = reading.recv()
+    child.join()
+    return told
 
 
 def _outcome(test: Callable[[Any], Finding], statement: Any, parts: Sequence[Part]) -> str | None:

@@ -131,10 +131,8 @@ def unbound_numbers(
     path = root / LIST
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     rows = [line.split("\t") for line in lines]
-    needs = f"{LIST}: a line needs page, number and why, got"
-    problems = [f"{needs} {row!r}" for row in rows if len(row) != 3 and pages is None]
     listed = {(row[0], row[1]) for row in rows if len(row) == 3 and row[2].strip()}
-    problems += [
+    problems = [
         f"{name}: the typed number {number} ({free[name, number]!r}) is no parameter, no setting "
         f"and nothing that was recorded; it comes from say(), or stands in {LIST} with a reason"
         for name, number in sorted(free.keys() - listed)
