@@ -37,7 +37,7 @@ def executed_copy(out: Path) -> Path:
 
 
 def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
-    """The page of these snippets; beside itself it depends on what they import."""
+    """The page of these snippets; its key is that of any page."""
     from dpbook.book.run.runner import Job  # heavy, and not for Sphinx
 
     calls = {name: f"show({name!r}, {code!r})" for name, code in codes.items()}
@@ -47,7 +47,7 @@ def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
         new_code_cell(source, id=name) for name, source in zip(ids, sources.values(), strict=True)
     ]
     page = Page(NAME, "Errata", {}, new_notebook(cells=cells))
-    (key,) = page_keys(page, [{}], root, sources=codes.values())
+    (key,) = page_keys(page, [{}], root)
     return Job(page, {}, key, executed_copy(out), complaint)
 
 
