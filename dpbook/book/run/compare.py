@@ -18,7 +18,6 @@ from dpbook.book.run import numbers
 
 #: What may have happened to a claim, the gravest first.
 KINDS = ("verdict changed", "outcome changed", "number changed", "new", "gone")
-_FIELDS = {"id", "notebook", "verdict", "tier", "holds", "repaired", "applies", "parameters"}
 
 Record = Mapping[str, Any]
 
@@ -118,17 +117,10 @@ def load(path: Path) -> list[dict[str, Any]]:
     """The records in a ``claims.json``; a `PageError` names the file and what is wrong with it."""
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PageError(f"{path}: not a readable claims.json ({error})") from None
-    fields = {*_FIELDS, "report"}
-    for record in (records if isinstance(records, list) else None) or [None]:
-        if (
-            not isinstance(record, dict)
-            or fields - record.keys()
-            or not isinstance(record["report"], dict)
-            or not all(isinstance(record[field], str) for field in ("id", "notebook", "verdict"))
-        ):
-            raise PageError(f"{path}: not a claims.json, which is a list of records of claims")
+        if not claimed(records):
+            raise ValueError("no list of records of claims")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PageError(f"{path}: not a readable claims.json ({error!r})") from None
     return list(records)
 
 
