@@ -191,6 +191,12 @@ def python_path(root: Path) -> str:
     return os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
+def progress_line(number: int, count: int, words: str, error: str | None, seconds: float) -> str:
+    """How one of several pages went."""
+    how = f"{'FAILED' if error else 'ok':>6} {seconds:7.1f} s"
+    return f"  [{number}/{count}] {words:<36} {how}"
+
+
 def run_pages(
     jobs: Sequence[Job],
     *,
@@ -212,9 +218,9 @@ def run_pages(
         try:
             for number, future in enumerate(as_completed(futures), start=1):
                 outcomes.append(outcome := future.result())
-                how = f"{'FAILED' if outcome.error else 'ok':>6} {outcome.seconds:7.1f} s"
-                name = outcome.job.words or outcome.job.page.name
-                progress.write(f"  [{number}/{len(jobs)}] {name:<36} {how}")
+                words = outcome.job.words or outcome.job.page.name
+                how = outcome.error, outcome.seconds
+                progress.write(progress_line(number, len(jobs), words, *how))
                 sys.stdout.flush()
                 done(outcome)
         except BaseException:
