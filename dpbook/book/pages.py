@@ -129,6 +129,12 @@ def _paths(root: Path) -> list[Path]:
     return sorted((root / "notebooks").glob("*.ipynb"))
 
 
+def executed_pages(root: Path, out: Path) -> list[Path]:
+    """The executed copies in a build of the pages that there are."""
+    places = (out / "executed" / "notebooks" / path.name for path in _paths(root))
+    return [path for path in places if path.is_file()]
+
+
 def find_pages(root: Path) -> list[Page]:
     """All pages in ``<root>/notebooks``, ordered by name; a `PageError` if one is malformed."""
     return [read_page(path) for path in _paths(root)]

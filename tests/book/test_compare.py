@@ -45,8 +45,8 @@ NUMBER, OUTCOME = "A-1: number changed: ", f"A-1: outcome changed: {PASSES} → 
         ({"report": {"loss": 0.5000004, "rows": 3}}, []),  # half a unit in the sixth digit
         ({"report": {"loss": 0.500001, "rows": 3}}, [f"{NUMBER}loss: 0.5 -> 0.500001"]),
         ({"report": {"loss": 0.5, "rows": 4}}, [f"{NUMBER}rows: 3 -> 4"]),
-        ({"report": {"loss": 0.5}}, [f"{NUMBER}rows: 3 is gone"]),
-        ({"report": {"loss": 0.5, "rows": 3, "m": 2}}, [f"{NUMBER}m: 2 is new"]),
+        ({"report": {"loss": 0.5}}, [f"{NUMBER}rows: gone, 3"]),
+        ({"report": {"loss": 0.5, "rows": 3, "m": 2}}, [f"{NUMBER}m: new, 2"]),
         ({"verdict": "empty"}, ["A-1: verdict changed: holds → empty"]),
         (
             {"holds": False, "repaired": True},

@@ -21,7 +21,7 @@ from dpbook.book.ledger.check import (
 )
 from dpbook.book.ledger.claims import Claim, load_ledger
 from dpbook.book.ledger.texts import charges, unbound_numbers
-from dpbook.book.pages import named_parameters, outputs, read_notebook
+from dpbook.book.pages import executed_pages, named_parameters, outputs, read_notebook
 
 #: Checks certificates again; it imports nothing of ours.
 VERIFIER = Path(__file__).resolve().parents[3] / "tools" / "verify_certificate.py"
@@ -37,9 +37,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     Only the named `pages` are held to account; all, and the completeness of the ledger, when None.
     """
     ledger = load_ledger(root / "book" / "claims.yml")
-    names = [source.name for source in (root / "notebooks").glob("*.ipynb")]
-    executed = [out / "executed" / "notebooks" / name for name in names]
-    executed = [path for path in executed if path.is_file()]
+    executed = executed_pages(root, out)
     records = [record for path in executed for record in records_in(path)]
     for record in records:
         # The ledger may have been edited after the page ran; its word is the one published.

@@ -58,12 +58,8 @@ def changes(before: Claims, after: Claims) -> list[Change]:
         ]
         other = old.parameters != new.parameters
         for number in sorted(old.numbers.keys() | new.numbers.keys()):
-            x, y = old.numbers.get(number), new.numbers.get(number)
-            if x is None or y is None:  # what a check reports may change, too
-                words = f": {y} is new" if x is None else f": {x} is gone"
-            else:
-                words = numbers.difference(x, y, welch=other)
-            if words:
+            pair = old.numbers.get(number), new.numbers.get(number)
+            if words := numbers.difference(*pair, welch=other):
                 found.append(Change(name, "number changed", f"{number}{words}"))
     return sorted(found, key=lambda change: (change.claim, KINDS.index(change.kind)))
 
