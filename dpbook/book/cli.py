@@ -34,16 +34,12 @@ _EXAMPLES = """examples:
   dpbook compare theirs/claims.json           what came out otherwise elsewhere
   dpbook rank answers.csv --protect person --epsilon 1 --max-answers 20
                                               your own data, privately: dpbook rank --help"""
-_PARAMETER = ("-p", "--parameter")
 _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command; return its exit status."""
-    given = ["", "", *(sys.argv[1:] if argv is None else argv)]
-    # argparse takes a VALUE such as -inf for an option, unless it begins with a space
-    pairs = zip(given, given[2:], strict=False)
-    arguments = _parser().parse_args([" " * (a in _PARAMETER) + word for a, word in pairs])
+    arguments = _parser().parse_args(argv)
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return int(arguments.command(arguments, (root or find_root()).resolve()))
@@ -105,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(command=run)
         for name in names:
             how = shared[name] | ({"help": words[name[2:]]} if name[2:] in words else {})
-            added.add_argument(*(_PARAMETER if name == "-p" else [name]), **how)
+            added.add_argument(*([name, "--parameter"] if name == "-p" else [name]), **how)
         return added.add_argument
 
     words = "where everything goes: a new, an empty or an earlier such folder (default: _build)"
@@ -304,8 +300,6 @@ def _slides(given: argparse.Namespace, root: Path) -> int:
 
     pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
     decks = _out(given, root, "slides")
-    if decks.suffix == ".html":
-        raise PageError(f"--output {decks.name}: the decks go to a folder, one file for each page")
     for page in pages:
         path = decks / f"{page.name}.html"
         print(f"{path}: {write_slides(root / '_build' / 'html', page.name, path)} slides")

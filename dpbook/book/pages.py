@@ -67,7 +67,7 @@ class Parameter:
             items = [_in_type(item, wanted) for item in (value if many else [value])]
             if not all(map(inside, items)):
                 raise ValueError("is outside the allowed values")
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise ValueError(f"{error}; allowed: {self.kind}, {self.allowed}") from None
         return items if many else items[0]
 
@@ -171,10 +171,8 @@ def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
 def find_page(root: Path, name: str) -> Page:
     """The page with this name, a path to it, its number (``4``, ``04``), or a part of the name."""
     stem, names = Path(name).name.removesuffix(".ipynb"), [path.stem for path in _paths(root)]
-    start, inside = (f"{int(stem):02d}-", "/") if stem.isdecimal() else (stem, stem.lower())
-    tests: tuple[Callable[[str], bool], ...] = (stem.__eq__, lambda x: x.startswith(start))
-    tests += (lambda x: inside in x,)
-    fits = next(filter(None, ([n for n in names if test(n)] for test in tests)), [])
+    globs = [f"{int(stem):02d}-*"] if stem.isdecimal() else [stem, f"{stem}*", f"*{stem.lower()}*"]
+    fits = next(filter(None, (fnmatch.filter(names, glob) for glob in globs)), [])
     if len(fits) == 1:
         return read_page(root / "notebooks" / f"{fits[0]}.ipynb")
     what = "fits several pages" if fits else f"fits no page{_nearest(stem, names)}"
@@ -306,10 +304,7 @@ def _scalar_type(default: Any) -> type:
 
 def _in_type(value: Any, wanted: type) -> Any:
     if wanted is float and type(value) is int:
-        try:
-            return float(value)
-        except OverflowError:
-            raise ValueError("is too large for a float") from None
+        return float(value)
     if wanted is int and type(value) is float and value.is_integer():
         return int(value)
     if type(value) is not wanted:

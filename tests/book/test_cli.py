@@ -41,13 +41,12 @@ OUTSIDE = "is outside the allowed values"
         ("run 09-nine", f"'09-nine' {FIT.replace(';', ', did you mean {!r}?;'.format('01-one'))}"),
         ("run 9", f"'9' {FIT}"),
         ("run o", "'o' fits several pages; the pages are 01-one, 02-two"),
-        *((f"build -p epsilon {x}", f"epsilon = {x} {OUTSIDE}") for x in ("nan", "inf", "-inf")),
+        *((f"build -p epsilon {x}", f"epsilon = {x} {OUTSIDE}") for x in ("nan", "inf")),
         ("run 01-one -p epsilon 0", "page 01-one: epsilon = 0 is outside"),
         ("run 01-one -p eps 1", "page 01-one: no parameter 'eps', did you mean 'epsilon'?"),
         ("list 09*", "no page matches 09*; the pages are 01-one, 02-two"),
         ("claims --paper Z", "no claim with paper 'Z'; there are P, Q"),
         ("claims --notebook 9", f"'9' {FIT}"),
-        ("slides --output x/decks.html", "decks.html: the decks go to a folder"),
     ],
 )
 def test_refused_before_anything_runs(tiny_book, monkeypatch, capsys, command, complaint):
@@ -153,8 +152,7 @@ def test_run_writes_the_page_beside_its_notebook(tiny_book, monkeypatch, capsys,
 def test_each_set_of_parameters_has_a_folder_of_its_own():
     assert build.folder_name({}) == "published"
     assert build.folder_name({"n": 4, "epsilon": 0.25}) == "epsilon=0.25,n=4"
-    odd = [build.folder_name({"edition": text}) for text in ("../up", "a b")]
-    assert len(set(odd)) == 2 and all(name.isalnum() for name in odd)
+    assert build.folder_name({"edition": "../a b"}) == "edition=..%2Fa%20b"
 
 
 def test_rendering_that_fails_keeps_the_old_book(tiny_book, monkeypatch, capsys):

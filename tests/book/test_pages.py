@@ -138,7 +138,7 @@ def test_values_from_the_command_line(name, text, value):
         ("epsilon", math.inf, "epsilon = inf is outside"),
         ("epsilon", True, "epsilon = True has the wrong type, bool; allowed: float, (0, 10]"),
         ("epsilon", "1", "epsilon = '1' has the wrong type, str"),
-        ("epsilon", 10**400, "too large for a float"),
+        ("epsilon", 10**400, "too large to convert to float"),
         ("n_items", 4.5, "n_items = 4.5 has the wrong type, float; allowed: int, [3, 7]"),
         ("n_items", 8, "n_items = 8 is outside"),
         ("n_items", None, "has the wrong type, NoneType"),
