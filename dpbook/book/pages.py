@@ -23,7 +23,6 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -114,15 +113,9 @@ def outputs(notebook: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[
             yield output, output.get("data", {})
 
 
-@lru_cache(maxsize=128)
-def _parsed(path: Path, changed: int) -> dict[str, Any]:
-    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return notebook
-
-
 def read_notebook(path: Path) -> dict[str, Any]:
-    """The content of a notebook, parsed once a process; not to be changed."""
-    return _parsed(path, path.stat().st_mtime_ns)
+    """The content of a notebook."""
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _paths(root: Path) -> list[Path]:

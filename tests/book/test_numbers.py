@@ -40,7 +40,6 @@ def executed(folder, record=record(), svg=SVG, table=TABLE, parameters=None):  #
     cells = [{"id": "c", "outputs": outputs}, {"source": "text"}]
     stamp = {"metadata": {"dpbook": {"parameters": parameters or {"seed": 1}}}}
     path.write_text(json.dumps({"cells": cells, **stamp}))
-    numbers.read_notebook.__globals__["_parsed"].cache_clear()
     return numbers.gathered([path, folder / "02-never-ran.ipynb"])
 
 
@@ -168,7 +167,6 @@ def test_a_changed_text_needs_a_reason(book, capsys, file, old, new, name):
     assert main(["lock", "--because", "the first three words"], book) == 0
     assert numbers.problems(book, out, "default", None) == []
     (book / file).write_text((book / file).read_text().replace(old, new))
-    numbers.read_notebook.__globals__["_parsed"].cache_clear()
     (line,) = numbers.problems(book, out, "default", None)
     assert line.startswith(f"{name}: ")
     assert main(["lock", "--because", "because"], book) == 2

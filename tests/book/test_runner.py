@@ -44,8 +44,6 @@ def test_the_html_is_rendered_for_each_edition_and_when_pages_leave(
     out = tiny_book / "_build"
     assert rendered == [out, out / "student"]  # each once
     assert (out / "html/index.html").read_text() == "build 1"
-    assert main(["build", "--edition", "pupil"], tiny_book) == 2
-    assert "no edition 'pupil'; allowed is teacher or student" in capsys.readouterr().err
     (tiny_book / "notebooks/02-two.ipynb").unlink()
     assert main(["build"], tiny_book) == 0 and len(rendered) == 3
     monkeypatch.setattr(build, "collect", lambda out, root: ["A-1 (01-one): no record"])
