@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,16 +79,14 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
 
 
 def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
-    """One file for each certificate, named by its claim; what else is there goes."""
-    shown = (data for path in executed for _, data in outputs(read_notebook(path)))
-    made = [data[CERTIFICATE_MIME] for data in shown if CERTIFICATE_MIME in data]
-    found = {certificate["claim"]: certificate for certificate in made}
-    folder.mkdir(exist_ok=True)
-    for path in folder.glob("*.json"):
-        if path.stem not in found:
-            path.unlink()
-    for claim, certificate in found.items():
-        write_whole(folder / f"{claim}.json", json.dumps(certificate) + "\n")
+    """One file for each certificate, named by its claim; what else was there goes."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for path in executed:
+        for _, data in outputs(read_notebook(path)):
+            if certificate := data.get(CERTIFICATE_MIME):
+                text = json.dumps(certificate) + "\n"
+                write_whole(folder / f"{certificate['claim']}.json", text)
 
 
 def refused(out: Path) -> list[str]:
