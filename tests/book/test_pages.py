@@ -100,15 +100,6 @@ def test_intervals_mean_what_they_say(low, width, value, left, right):
     assert not allows(parameter, math.nan)
 
 
-@given(value=st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans())
-def test_text_on_the_command_line_means_the_same_as_in_python(value):
-    allowed = "{True, False}" if isinstance(value, bool) else "(-inf, inf)"
-    parameter = Parameter("x", value, "x", "-", allowed)
-    read = parameter.parse(repr(value))
-    assert type(read) is type(value) and read == value
-    assert parameter.coerce(read) == value
-
-
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [

@@ -175,17 +175,14 @@ def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
 
 
 def test_the_rerun_command_reads_back(tmp_path, page_writer):
-    parameters = (
-        'edition = "a b"  # edition | - | {"a b", "1998", "[x]"}\n'
-        "levels = [1.0]  # levels | nats | each in (0, 9]\n"
-    )
+    parameters = 'edition = "a b"  # m|-|{"a b", "[x]"}\nlevels = [1.0]  # m|-|each in (0, 9)'
     page_writer(tmp_path / "notebooks" / "01-one.ipynb", parameters=parameters)
     (page,) = find_pages(tmp_path)
     job = Job(page, {"edition": "[x]", "levels": [0.5, 2.0]}, "", tmp_path / "x")
     command = build.rerun_command(job)
     assert command == "dpbook run 01-one -p edition '[x]' -p levels '[0.5, 2.0]'"
     words = shlex.split(command)
-    for name, text in ((words[4], words[5]), (words[7], words[8])):
+    for name, text in (words[4:6], words[7:9]):
         assert page.parameters[name].parse(text) == job.parameters[name]
     unchanged = Job(page, {"edition": "a b", "levels": [1.0]}, "", tmp_path / "x")
     assert build.rerun_command(unchanged) == "dpbook run 01-one"
