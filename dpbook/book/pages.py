@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 import fnmatch
 import io
 import json
 import operator
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,15 +167,8 @@ def find_page(root: Path, name: str) -> Page:
     fits = next(filter(None, (fnmatch.filter(names, glob) for glob in globs)), [])
     if len(fits) == 1:
         return read_page(root / "notebooks" / f"{fits[0]}.ipynb")
-    what = "fits several pages" if fits else f"fits no page{_nearest(stem, names)}"
+    what = "fits several pages" if fits else "fits no page"
     raise PageError(f"{name!r} {what}; the pages are {', '.join(fits or names) or '(none)'}")
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    """A question, if something known is spelled like this word."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    near = near or [name for name in known if word and (word in name or name in word)][:1]
-    return f", did you mean {near[0]!r}?" if near else ""
 
 
 def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,8 +176,7 @@ def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
     known = page.parameters
     try:
         if unknown := next((name for name in given if name not in known), None):
-            near = f"{unknown!r}{_nearest(unknown, known)}"
-            raise ParameterError(f"no parameter {near}; its parameters are {', '.join(known)}")
+            raise ParameterError(f"no parameter {unknown!r}; there are {', '.join(known)}")
         return _checked(known, {name: p.default for name, p in known.items()} | dict(given))
     except ParameterError as error:
         raise ParameterError(f"page {page.name}: {error}") from None

@@ -140,7 +140,7 @@ def test_values_from_the_command_line(name, text, value):
         (
             "eps",
             1.0,
-            "no parameter 'eps', did you mean 'epsilon'?; its parameters are epsilon, n_items",
+            "no parameter 'eps'; there are epsilon, n_items",
         ),
     ],
 )

@@ -98,7 +98,7 @@ BAD = {
     "pages: {1: {epsilon: []}}": "01-one: epsilon = [] is not a list of values",
     "pages: {1: {}}\nprofile: none": "no profile 'none'; notebooks/profiles.yml has default, smoke",
     "pages: {1: {epsilon: [0.5, 11]}}": "page 01-one: epsilon = 11 is outside the allowed values",
-    "pages: {1: {epsilom: [1]}}": "page 01-one: no parameter 'epsilom', did you mean 'epsilon'?",
+    "pages: {1: {epsilom: [1]}}": "page 01-one: no parameter 'epsilom'; there are epsilon, n_items",
     "pages: {2: [{}, {n_items: few}]}": "page 02-two: n_items = 'few' has the wrong type",
 }
 

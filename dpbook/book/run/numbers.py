@@ -13,8 +13,10 @@ from __future__ import annotations
 import contextlib
 import datetime
 import hashlib
+import itertools
 import json
 import math
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -98,21 +100,19 @@ def renew(root: Path, out: Path, profile: str, because: str, write: bool = True)
     if profile == "smoke":  # of a report only the default is kept
         now |= {at: value for at, value in kept[0].items() if at[1].startswith("reports ")}
     kept[PROFILES.index(profile)] = now
+    reasons = root / REASONS
+    before = reasons.read_text(encoding="utf-8") if reasons.is_file() else ""
+    for path in reasons.parent.glob("*.tsv"):
+        path.unlink()
     every = sorted(kept[0].keys() | kept[1].keys())
-    files: dict[str, list[str]] = {}
-    for at in every:
-        files.setdefault(at[0], []).append(_line(at[1], *(side.get(at) for side in kept)))
-    for page, lines in files.items():
+    for page, places in itertools.groupby(every, key=operator.itemgetter(0)):
+        lines = (_line(at[1], *(side.get(at) for side in kept)) for at in places)
         write_whole(root / FOLDER / f"{page}.tsv", "".join(lines))
-    for path in (root / FOLDER).glob("*.tsv"):
-        if path.stem not in files and path != root / REASONS:
-            path.unlink()
     if moved:
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
         shown = ", ".join(line[:60] for line in moved[:4]) + f" ({len(moved)} in all)"
-        path = root / REASONS
-        before = path.read_text(encoding="utf-8") if path.is_file() else ""
-        write_whole(path, f"{before}{day}\t{profile}\t{' '.join(because.split())}\t{shown}\n")
+        before += f"{day}\t{profile}\t{' '.join(because.split())}\t{shown}\n"
+    write_whole(reasons, before)
     return moved
 
 
