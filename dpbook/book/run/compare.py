@@ -52,10 +52,9 @@ def changes(before: Claims, after: Claims) -> list[Change]:
     for name in before.keys() & after.keys():
         old, new = before[name], after[name]
         pairs = {"verdict": (old.verdict, new.verdict), "outcome": (old.outcome, new.outcome)}
-        known = {what: pair for what, pair in pairs.items() if None not in pair}
-        found += [
-            Change(name, f"{k} changed", f"{x} → {y}") for k, (x, y) in known.items() if x != y
-        ]
+        for what, (x, y) in pairs.items():
+            if x != y and None not in (x, y):
+                found.append(Change(name, f"{what} changed", f"{x} → {y}"))
         other = old.parameters != new.parameters
         for number in sorted(old.numbers.keys() | new.numbers.keys()):
             pair = old.numbers.get(number), new.numbers.get(number)
@@ -81,10 +80,9 @@ def _outcome(record: Record) -> str:
     """How the test came out, in words."""
     if not record["applies"]:
         return "not tested at these parameters"
-    printed = f"as printed it {'passes' if record['holds'] else 'fails'}"
-    repaired = record["repaired"]
-    mended = "" if repaired is None else f", repaired it {'passes' if repaired else 'fails'}"
-    return printed + mended
+    came_out = {"as printed": record["holds"], "repaired": record["repaired"]}
+    words = {True: "passes", False: "fails"}
+    return ", ".join(f"{x} it {words[y]}" for x, y in came_out.items() if y is not None)
 
 
 def versions(root: Path) -> list[str]:

@@ -42,6 +42,7 @@ from dpbook.book.run.runner import Job, Outcome, progress_line, run_pages
 # seconds, those of the longest cell, error (None if there is none), records, what `look` adds
 Result = dict[str, Any]
 Look = Callable[[Path], dict[str, Any]]
+_NOTHING: Result = {"seconds": 0.0, "longest": 0.0, "records": []}
 _SHOWN = ("verdict", "tier", "applies", "holds", "repaired", "control")
 
 
@@ -65,9 +66,6 @@ class Task:
     def job(self, folder: Path) -> Job:
         place = folder / self.name / f"{self.page.name}.ipynb"
         return Job(self.page, self.parameters, self.key, place, words=self.words)
-
-
-Keep = Callable[[Task, Result], None]
 
 
 def plan(root: Path, grid: Path) -> list[Task]:
@@ -135,7 +133,8 @@ def sweep(
             write_whole(out / "tasks" / f"{task.name}.json", text + "\n")
 
         if scheduler:
-            _run_there(todo, root, timeout, scheduler, keep)
+            for task, result in _run_there(todo, root, timeout, scheduler):
+                keep(task, result)
         else:
             by_key, folder = {task.key: task for task in todo}, out / "executed"
 
@@ -157,8 +156,8 @@ def kept_result(task: Task, out: Path) -> Result | None:
 
 
 def _run_there(
-    tasks: Sequence[Task], root: Path, timeout: float, scheduler: str, keep: Keep
-) -> None:
+    tasks: Sequence[Task], root: Path, timeout: float, scheduler: str
+) -> Iterator[tuple[Task, Result]]:
     """On a cluster whose machines have this book in the same folder; Dask reruns what was lost."""
     try:
         from distributed import Client, as_completed
@@ -177,25 +176,20 @@ def _run_there(
             try:
                 result = future.result()
             except Exception as error:  # for example a task that was lost with several workers
-                result = _failure(f"{type(error).__name__}: {error}")
-            keep(futures[future], result)
+                result = _NOTHING | {"error": f"{type(error).__name__}: {error}"}
             words, how = futures[future].words, (result["error"], result["seconds"])
             print(progress_line(number, len(tasks), words, *how), flush=True)
+            yield futures[future], result
 
 
 def run_one(task: Task, root: str, timeout: float) -> Result:
     """One task in a worker of a cluster."""
     page = find_page(Path(root), task.page.name)
     if page_keys(page, [task.parameters], Path(root)) != [task.key]:
-        return _failure(f"the book in {root} on this machine is another one than that of the sweep")
+        return _NOTHING | {"error": f"the book in {root} on this machine is another one"}
     with tempfile.TemporaryDirectory() as folder:
         job = task.job(Path(folder))
-        (outcome,) = run_pages([job], root=Path(root), workers=1, timeout=timeout)
-        return _result(outcome)
-
-
-def _failure(why: str) -> Result:
-    return {"seconds": 0.0, "longest": 0.0, "error": why, "records": []}
+        return _result(*run_pages([job], root=Path(root), workers=1, timeout=timeout))
 
 
 def _result(outcome: Outcome) -> Result:
@@ -225,8 +219,9 @@ def _report(root: Path, out: Path, results: Sequence[tuple[Task, Result]]) -> in
     writer.writerow(["claim", "page", "setting", *_SHOWN, "problems", "report"])
     for row in rows:
         cells = ["; ".join(v) if isinstance(v, list) else v for v in row.values()]
-        texts = [json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in cells]
-        writer.writerow(texts)
+        writer.writerow(
+            [json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in cells]
+        )
     write_whole(out / "claims.csv", table.getvalue())
     print(f"{len(rows)} rows, one for each claim and setting: {out / 'claims.csv'}")
     if wrong:
