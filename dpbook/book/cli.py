@@ -21,8 +21,7 @@ from dpbook.book.reading import argument
 from dpbook.book.run import compare
 from dpbook.book.run.editions import EDITIONS, place
 
-_FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "false-repaired", "tier": "exact"}
-_FILTERS |= {"notebook": "04-noisy-counts"}
+_FILTERS = ("paper", "status", "verdict", "tier", "notebook")
 _ABOUT = "Private Ranking, Checked: build the book, run one page, list pages and claims."
 _EXAMPLES = """examples:
   dpbook list                                 the pages and their parameters
@@ -112,8 +111,8 @@ def _parser() -> argparse.ArgumentParser:
     add("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
     add("--no-html", action="store_false", dest="shown", help="check the page, render nothing")
     add = command(_claims)
-    for field, example in _FILTERS.items():
-        add(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
+    for field in _FILTERS:
+        add(f"--{field}", metavar=field[0].upper(), help="only these; another word lists all")
     add = command(_sweep, "--jobs", "--timeout", "--output")
     add("grid", type=Path, metavar="GRID.yml", help="pages, parameters, lists of their values")
     words = "run on this Dask cluster instead; its machines need the book in the same folder"

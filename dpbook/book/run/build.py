@@ -135,8 +135,7 @@ def execute_stale(
     """Execute what is stale; those that failed."""
     stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
     # The longest first, so that no core waits at the end for one page; new pages before all.
-    took = read_json(out / TIMES)
-    took = took if isinstance(took, dict) else {}
+    took = read_json(out / TIMES) or {}
     stale.sort(key=lambda job: -float(took.get(job.page.name, "inf")))
     print(f"{len(jobs)} pages: {len(stale)} to execute, {len(jobs) - len(stale)} up to date")
     outcomes = run_pages(stale, root=root, workers=workers, timeout=timeout)
@@ -146,8 +145,7 @@ def execute_stale(
     failed = [outcome for outcome in outcomes if outcome.error]
     for outcome in failed:
         _tell(outcome)
-    if failed:
-        print(f"\nfailed: {', '.join(one.job.page.name for one in failed)}", file=sys.stderr)
+    _list("failed", [one.job.page.name for one in failed])
     return failed
 
 
@@ -223,12 +221,10 @@ def folder_name(given: Mapping[str, Any]) -> str:
 def write_certificate(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:
     """Certify a build, beside it: what ran, where, when, and how every claim came out.
 
-    A `PageError` if there is no book in `out`, one of other sources than those in `root`, or one
-    whose pages do not say where they ran.
+    A `PageError` if there is no book in `out` of the sources in `root`, or its pages do not say
+    where they ran.
     """
     claims, path = out / "claims.json", out / CERTIFICATE
-    if not claims.is_file() or stored_key(out) is None:
-        raise PageError(f"there is no book in {out} to certify: `make book` builds one")
     refuse_stale(root, out)
     records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
     environment = environment_of(out)

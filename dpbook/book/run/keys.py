@@ -99,7 +99,9 @@ def stored_key(here: Path) -> str | None:
 def refuse_stale(root: Path, out: Path, edition: str = EDITIONS[0]) -> None:
     """A `PageError` if the HTML of an edition was made from other sources than those in `root`."""
     if stored_key(place(out, edition)) != html_key(root, out, edition):
-        raise PageError(f"the book in {out} is older than its sources: `make book` first")
+        raise PageError(
+            f"the book in {out} is missing or is older than its sources: `make book` first"
+        )
 
 
 def environment(root: Path) -> dict[str, str]:
