@@ -40,8 +40,8 @@ def page_keys(page: Page, settings: Iterable[Any], root: Path) -> list[str]:
     below = _digest(root, [*files, *(root / name for name in _PINS)])
     ledger = root / "book" / "claims.yml"
     entries = raw_entries(ledger) if ledger.is_file() else []  # the check of the ledger reports it
-    entries = entries_of(page.name, "\n".join(page.code_cells), entries)
-    claims = [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in entries]
+    mine = entries_of(page.name, "\n".join(page.code_cells), entries)
+    claims = [[str(entry.get(field)) for field in _CLAIM_FIELDS] for entry in mine]
     here = environment(root)
     parts = ([cells, dict(parameters), claims, below, here] for parameters in settings)
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
