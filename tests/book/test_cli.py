@@ -65,7 +65,7 @@ def test_refused_before_anything_runs(tiny_book, monkeypatch, capsys, command, c
     [
         *(f"build --jobs {jobs}" for jobs in ("0", "-1", "two", "1.5")),
         *(f"{one} --output=" for one in ("build", "run 1", "lock", "slides", "serve", "live")),
-        *("list -p epsilon 1", "build --edition pupil"),
+        *("list -p epsilon 1", "build --edition pupil", "live --edition pupil"),
     ],
 )
 def test_what_no_command_takes_is_refused(tiny_book, capsys, words):
