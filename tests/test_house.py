@@ -102,7 +102,8 @@ def test_the_argument_is_on_the_page() -> None:
     cell = {"cell_type": "code", "metadata": {}} | plumbing
     folded = cell | {"metadata": {"tags": ["hide-input"]}}
     start = {"cell_type": "markdown", "source": "```{solution-start} a\n```", "metadata": {}}
-    assert argument({"cells": [cell, folded, start, cell]}) == 2
+    end = start | {"source": "```{solution-end}\n```"}
+    assert argument({"cells": [cell, folded, start, cell, end]}) == 2
 
 
 def test_no_file_of_the_package_is_longer_than_a_reader_keeps_in_mind() -> None:

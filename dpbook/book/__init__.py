@@ -10,21 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpbook.book.ledger.check import check as check
-    from dpbook.book.ledger.check import verdict_of as verdict_of
-    from dpbook.book.ledger.findings import at_least as at_least
-    from dpbook.book.ledger.findings import at_most as at_most
-    from dpbook.book.ledger.findings import equal as equal
-    from dpbook.book.ledger.findings import proved as proved
-    from dpbook.book.prose import grade as grade
-    from dpbook.book.prose import say as say
-    from dpbook.book.prose import slider as slider
-    from dpbook.book.prose import table as table
+    from dpbook.book.ledger.check import check, verdict_of
+    from dpbook.book.ledger.findings import at_least, at_most, equal, proved
+    from dpbook.book.prose import grade, say, slider, table
 
-_HOMES = {"check": "ledger.check", "verdict_of": "ledger.check"}
+__all__ = ["at_least", "at_most", "check", "equal", "grade", "proved"]
+__all__ += ["say", "slider", "table", "verdict_of"]
+_HOMES = dict.fromkeys(__all__, "prose")
+_HOMES |= dict.fromkeys(("check", "verdict_of"), "ledger.check")
 _HOMES |= dict.fromkeys(("at_least", "at_most", "equal", "proved"), "ledger.findings")
-_HOMES |= dict.fromkeys(("grade", "say", "slider", "table"), "prose")
-__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,10 +19,9 @@ from dpbook.book.ledger.words import aligned, ledger_text
 from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select
 from dpbook.book.reading import argument
 from dpbook.book.run import compare
-from dpbook.book.run.editions import EDITIONS, known_edition, place
+from dpbook.book.run.editions import EDITIONS, place
 
-_FILTERS = {"paper": "CCW25", "status": "pending", "verdict": "false-repaired", "tier": "exact"}
-_FILTERS |= {"notebook": "04-noisy-counts"}
+_FILTERS = ("paper", "status", "verdict", "tier", "notebook")
 _ABOUT = "Private Ranking, Checked: build the book, run one page, list pages and claims."
 _EXAMPLES = """examples:
   dpbook list                                 the pages and their parameters
@@ -34,16 +33,12 @@ _EXAMPLES = """examples:
   dpbook compare theirs/claims.json           what came out otherwise elsewhere
   dpbook rank answers.csv --protect person --epsilon 1 --max-answers 20
                                               your own data, privately: dpbook rank --help"""
-_PARAMETER = ("-p", "--parameter")
 _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command; return its exit status."""
-    given = ["", "", *(sys.argv[1:] if argv is None else argv)]
-    # argparse takes a VALUE such as -inf for an option, unless it begins with a space
-    pairs = zip(given, given[2:], strict=False)
-    arguments = _parser().parse_args([" " * (a in _PARAMETER) + word for a, word in pairs])
+    arguments = _parser().parse_args(argv)
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return int(arguments.command(arguments, (root or find_root()).resolve()))
@@ -85,46 +80,41 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dpbook {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    at_least = {"type": _positive, "help": "what a page may take (default: %(default)s)"}
     shared: dict[str, dict[str, Any]] = {
-        "--timeout": at_least | {"default": 3600, "metavar": "SECONDS"},
-        "--jobs": at_least | {"default": cores, "metavar": "N"},
+        "--timeout": {"type": _positive, "default": 3600, "metavar": "SECONDS"},
+        "--jobs": {"type": _positive, "default": cores, "metavar": "N"},
         "--profile": {"default": "default", "metavar": "P"},
-        "--edition": {"default": EDITIONS[0], "metavar": "E"},
+        "--edition": {"default": EDITIONS[0], "choices": EDITIONS},
         "--output": {"type": directory, "metavar": "DIR"},
         "-p": {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE"), "default": []},
     }
+    shared["--timeout"]["help"] = "what a page may take (default: %(default)s)"
     shared["--jobs"]["help"] = "pages executed at once on this machine (default: %(default)s)"
     shared["--profile"]["help"] = "parameters from notebooks/profiles.yml (default: %(default)s)"
     shared["--edition"]["help"] = "teacher (solutions folded) or student (none), in its own folder"
-    shared["--output"]["help"] = "the output directory of a build (default: _build in the book)"
+    shared["--output"]["help"] = "a folder of builds: new, empty or earlier (default: in _build)"
     shared["-p"] |= {"dest": "overrides", "help": "set a parameter; may be repeated"}
 
-    def command(run: Callable[..., int], *names: str, **words: str) -> Callable[..., Any]:
+    def command(run: Callable[..., int], *names: str) -> Callable[..., Any]:
         added = commands.add_parser(run.__name__.strip("_"), help=run.__doc__)
         added.set_defaults(command=run)
         for name in names:
-            how = shared[name] | ({"help": words[name[2:]]} if name[2:] in words else {})
-            added.add_argument(*(_PARAMETER if name == "-p" else [name]), **how)
+            words = [name, "--parameter"] if name == "-p" else [name]
+            added.add_argument(*words, **shared[name])
         return added.add_argument
 
-    words = "where everything goes: a new, an empty or an earlier such folder (default: _build)"
     common = ("-p", "--timeout", "--profile", "--output")
-    add = command(_build, *common, "--jobs", "--edition", output=words)
+    add = command(_build, *common, "--jobs", "--edition")
     words = "pages that -p is meant for; the others stay at the profile"
     add("--only", action="append", default=[], metavar="GLOB", help=words)
-    words = "where the page goes (default: a folder of its own in _build/run)"
-    add = command(_run, *common, output=words)
+    add = command(_run, *common)
     add("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
-    words = "check the page only, and render nothing"
-    add("--no-html", action="store_false", dest="shown", help=words)
+    add("--no-html", action="store_false", dest="shown", help="check the page, render nothing")
     add = command(_claims)
-    for field, example in _FILTERS.items():
-        add(f"--{field}", metavar=field[0].upper(), help=f"only these: {example}")
-    words = "where results are kept: what ran does not run again (default: _build/sweep/GRID)"
-    add = command(_sweep, "--jobs", "--timeout", "--output", output=words)
-    words = "pages, parameters, and lists of their values"
-    add("grid", type=Path, metavar="GRID.yml", help=words)
+    for field in _FILTERS:
+        add(f"--{field}", metavar=field[0].upper(), help="only these; another word lists all")
+    add = command(_sweep, "--jobs", "--timeout", "--output")
+    add("grid", type=Path, metavar="GRID.yml", help="pages, parameters, lists of their values")
     words = "run on this Dask cluster instead; its machines need the book in the same folder"
     add("--scheduler", metavar="tcp://HOST:PORT", help=words)
     command(_live, "--output", "--edition")
@@ -137,12 +127,11 @@ def _parser() -> argparse.ArgumentParser:
     words = "what to compare it with (default: _build/claims.json of the book)"
     add("here", type=Path, nargs="?", metavar="claims.json", help=words)
     command(_certificate, "--output")
-    words = "where the decks go (default: _build/slides in the book)"
-    add = command(_slides, "--output", output=words)
+    add = command(_slides, "--output")
     add("notebook", nargs="*", metavar="PAGE", help="pages, named as for run (default: all)")
     words = "what has moved since this version, a tag, was given out"
     command(_errata)("--since", metavar="VERSION", help=words)
-    add = command(_lock, "--output", output="the build to keep (default: _build)")
+    add = command(_lock, "--output")
     add("--dry-run", action="store_true", help="show the changes only")
     add("--because", default="", metavar="WHY", help="the reason, kept beside what moved")
     return parser
@@ -165,7 +154,6 @@ def _build(given: argparse.Namespace, root: Path) -> int:
     """bring the whole book up to date"""
     from dpbook.book.run import build
 
-    known_edition(given.edition)
     out, which = _out(given, root), {"overrides": given.overrides, "only": given.only}
     jobs = build.plan(root, out, profile=given.profile, **which)
     profile = given.profile + ", with parameters of the reader" * bool(given.overrides)
@@ -304,8 +292,6 @@ def _slides(given: argparse.Namespace, root: Path) -> int:
 
     pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
     decks = _out(given, root, "slides")
-    if decks.suffix == ".html":
-        raise PageError(f"--output {decks.name}: the decks go to a folder, one file for each page")
     for page in pages:
         path = decks / f"{page.name}.html"
         print(f"{path}: {write_slides(root / '_build' / 'html', page.name, path)} slides")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,10 +108,6 @@ def draw_table(
     color: str = COLORS["orange"],
 ) -> Table:
     """Fill empty axes with a small table; cells in `filled`, from (0, 0), have a pale `color`."""
-    possible = set(product(range(len(rows)), range(len(columns))))
-    if outside := sorted(set(filled) - possible):
-        allowed = f"allowed are cells of a {len(rows)} x {len(columns)} table"
-        raise ValueError(f"filled holds {outside}: {allowed}")
     table = ax.table(cells, rowLabels=rows, colLabels=columns, cellLoc="center", bbox=Bbox.unit())
     table.auto_set_font_size(False)
     table.set_fontsize(10)

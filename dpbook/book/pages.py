@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 import fnmatch
 import io
 import json
 import operator
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +65,7 @@ class Parameter:
             items = [_in_type(item, wanted) for item in (value if many else [value])]
             if not all(map(inside, items)):
                 raise ValueError("is outside the allowed values")
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise ValueError(f"{error}; allowed: {self.kind}, {self.allowed}") from None
         return items if many else items[0]
 
@@ -114,19 +112,19 @@ def outputs(notebook: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], dict[
             yield output, output.get("data", {})
 
 
-@lru_cache(maxsize=128)
-def _parsed(path: Path, changed: int) -> dict[str, Any]:
-    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return notebook
-
-
 def read_notebook(path: Path) -> dict[str, Any]:
-    """The content of a notebook, parsed once a process; not to be changed."""
-    return _parsed(path, path.stat().st_mtime_ns)
+    """The content of a notebook."""
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _paths(root: Path) -> list[Path]:
     return sorted((root / "notebooks").glob("*.ipynb"))
+
+
+def executed_pages(root: Path, out: Path) -> list[Path]:
+    """The executed copies in a build of the pages that there are."""
+    places = (out / "executed" / "notebooks" / path.name for path in _paths(root))
+    return [path for path in places if path.is_file()]
 
 
 def find_pages(root: Path) -> list[Page]:
@@ -165,21 +163,12 @@ def select(pages: Sequence[Page], only: Sequence[str]) -> list[Page]:
 def find_page(root: Path, name: str) -> Page:
     """The page with this name, a path to it, its number (``4``, ``04``), or a part of the name."""
     stem, names = Path(name).name.removesuffix(".ipynb"), [path.stem for path in _paths(root)]
-    start, inside = (f"{int(stem):02d}-", "/") if stem.isdecimal() else (stem, stem.lower())
-    tests: tuple[Callable[[str], bool], ...] = (stem.__eq__, lambda x: x.startswith(start))
-    tests += (lambda x: inside in x,)
-    fits = next(filter(None, ([n for n in names if test(n)] for test in tests)), [])
+    globs = [f"{int(stem):02d}-*"] if stem.isdecimal() else [stem, f"{stem}*", f"*{stem.lower()}*"]
+    fits = next(filter(None, (fnmatch.filter(names, glob) for glob in globs)), [])
     if len(fits) == 1:
         return read_page(root / "notebooks" / f"{fits[0]}.ipynb")
-    what = "fits several pages" if fits else f"fits no page{_nearest(stem, names)}"
+    what = "fits several pages" if fits else "fits no page"
     raise PageError(f"{name!r} {what}; the pages are {', '.join(fits or names) or '(none)'}")
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    """A question, if something known is spelled like this word."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    near = near or [name for name in known if word and (word in name or name in word)][:1]
-    return f", did you mean {near[0]!r}?" if near else ""
 
 
 def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,8 +176,7 @@ def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
     known = page.parameters
     try:
         if unknown := next((name for name in given if name not in known), None):
-            near = f"{unknown!r}{_nearest(unknown, known)}"
-            raise ParameterError(f"no parameter {near}; its parameters are {', '.join(known)}")
+            raise ParameterError(f"no parameter {unknown!r}; there are {', '.join(known)}")
         return _checked(known, {name: p.default for name, p in known.items()} | dict(given))
     except ParameterError as error:
         raise ParameterError(f"page {page.name}: {error}") from None
@@ -300,10 +288,7 @@ def _scalar_type(default: Any) -> type:
 
 def _in_type(value: Any, wanted: type) -> Any:
     if wanted is float and type(value) is int:
-        try:
-            return float(value)
-        except OverflowError:
-            raise ValueError("is too large for a float") from None
+        return float(value)
     if wanted is int and type(value) is float and value.is_integer():
         return int(value)
     if type(value) is not wanted:

@@ -8,40 +8,38 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from dpbook.book.run.editions import notebook_of
+
 #: Words a minute of prose; seconds for a shown line of code, a figure, a table, a formula.
 WORDS_PER_MINUTE = 180
 SECONDS = {"lines": 4.0, "figures": 40.0, "tables": 25.0, "displays": 20.0, "inlines": 1.5}
 
 _EXERCISE = re.compile(r"```\{(exercise|try|hint)\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
-_GATED = re.compile(r"```\{solution-start\}.*?(```\{solution-end\}\s*```|\Z)", re.DOTALL)
-
-_HIDDEN = {
-    "injected-parameters",
-    "hide-input",
-    "hide-cell",
-    "remove-cell",
-    "remove-input",
-    "parameters",
-}
+_HIDDEN = {*"injected-parameters parameters hide-input hide-cell remove-input remove-cell".split()}
 _SERVICE = {"check", "say", "table", "slider", "plt.show"}
 
 
 def counts(notebook: Mapping[str, Any]) -> dict[str, int]:
     """Words, shown lines, figures, tables, formulas, without exercises, editors and folded code."""
-    found, solving = dict.fromkeys(("words", *SECONDS), 0), False
-    for cell in notebook["cells"]:
-        text = "".join(cell["source"])
-        if cell["cell_type"] != "markdown":
-            if not solving:
-                _count_code(cell, text, found)
-            continue
-        if solving:
-            _, ended, text = text.partition("```{solution-end}")
-            solving = not ended
-            text = text.lstrip().removeprefix("```") if ended else ""
-        solving = solving or text.count("{solution-start}") > text.count("{solution-end}")
-        _count_prose(_GATED.sub("", _EXERCISE.sub("", text)), found)
+    found = dict.fromkeys(("words", *SECONDS), 0)
+    for kind, text, tags in _cells(notebook):
+        if kind == "markdown":
+            _count_prose(_EXERCISE.sub("", text), found)
+        else:
+            found["figures"] += "plt.show()" in text
+            found["tables"] += len(re.findall(r"^ *table\(", text, re.MULTILINE))
+            found["lines"] += 0 if tags & _HIDDEN else _filled(text.splitlines())
     return found
+
+
+def _cells(notebook: Mapping[str, Any]) -> list[tuple[str, str, set[str]]]:
+    """Kind, text and tags of the cells that are in no solution."""
+    cells = notebook_of(notebook, "student")["cells"]
+    return [(c["cell_type"], "".join(c["source"]), {*c["metadata"].get("tags", [])}) for c in cells]
+
+
+def _filled(lines: list[str]) -> int:
+    return sum(bool(line.strip()) for line in lines)
 
 
 def minutes(notebook: Mapping[str, Any]) -> int:
@@ -49,14 +47,6 @@ def minutes(notebook: Mapping[str, Any]) -> int:
     found = counts(notebook)
     seconds = sum(found[what] * each for what, each in SECONDS.items())
     return math.ceil(found["words"] / WORDS_PER_MINUTE + seconds / 60 - 0.5)
-
-
-def _count_code(cell: Mapping[str, Any], text: str, found: dict[str, int]) -> None:
-    tags = cell["metadata"].get("tags", [])
-    found["figures"] += "plt.show()" in text
-    found["tables"] += len(re.findall(r"^ *table\(", text, re.MULTILINE))
-    if not _HIDDEN & {*tags}:
-        found["lines"] += sum(bool(line.strip()) for line in text.splitlines())
 
 
 def _count_prose(text: str, found: dict[str, int]) -> None:
@@ -75,16 +65,12 @@ def argument(notebook: Mapping[str, Any]) -> int:
     that call ``check``, and that draw, print a table or quote numbers; blank lines and comments
     between statements.
     """
-    lines, solving = 0, False
-    for cell in notebook["cells"]:
-        text = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            starts, ends = text.rfind("{solution-start}"), text.rfind("{solution-end}")
-            solving = starts > ends or (solving and ends < 0)
-        elif not solving and not _HIDDEN & {*cell["metadata"].get("tags", [])}:
+    lines = 0
+    for kind, text, tags in _cells(notebook):
+        if kind != "markdown" and not tags & _HIDDEN:
             for statement in ast.parse(text).body:
                 part = text.splitlines()[statement.lineno - 1 : statement.end_lineno]
-                lines += 0 if _serves(statement) else sum(bool(line.strip()) for line in part)
+                lines += 0 if _serves(statement) else _filled(part)
     return lines
 
 

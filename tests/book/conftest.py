@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from dpbook.book.files import write_whole
 from dpbook.book.run import build
 from dpbook.book.run.runner import Job, Outcome
-from tests.book.browsing import BROWSER, chromium
+from tests.book.browsing import BROWSER, ROOT, chromium
 
 PARAMETERS = """\
 epsilon = 1.0  # privacy parameter | nats | (0, 10]
@@ -71,6 +72,21 @@ def stub_kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return executed
 
 
+def elsewhere(root: Path, command: str) -> subprocess.Popen[str]:
+    """A command of ``dpbook`` on a book, in a process of its own."""
+    code = "import sys, pathlib; from dpbook.book.cli import main; "
+    code += "sys.exit(main([sys.argv[2]], pathlib.Path(sys.argv[1])))"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(root), command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        # a background shell may have told its children to ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
 @pytest.fixture
 def sleeping_build(tiny_book: Path) -> tuple[subprocess.Popen[str], int]:
     """A ``dpbook build`` of the tiny book in a process of its own, and its kernel, now asleep."""
@@ -81,16 +97,7 @@ def sleeping_build(tiny_book: Path) -> tuple[subprocess.Popen[str], int]:
     for path in (tiny_book / "notebooks").glob("*.ipynb"):
         path.unlink()
     write_page(tiny_book / "notebooks" / "01-one.ipynb", note, "time.sleep(600)")
-    code = "import sys, pathlib; from dpbook.book.cli import main; "
-    code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tiny_book)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # a background shell may have told its children to ignore Ctrl-C
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    process = elsewhere(tiny_book, "build")
     deadline = time.monotonic() + 60
     while not (started.is_file() and started.read_text()) and time.monotonic() < deadline:
         time.sleep(0.05)

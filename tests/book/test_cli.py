@@ -1,6 +1,5 @@
 """The command line: what it refuses, what it prints, and the status it ends with."""
 
-import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from dpbook.book.cli import find_root, main
 from dpbook.book.files import claim_folder, write_whole
 from dpbook.book.run import build, render
 from dpbook.book.run.runner import Outcome
+from tests.book.conftest import elsewhere
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,
@@ -38,16 +38,15 @@ OUTSIDE = "is outside the allowed values"
         ("build --profile list", "profile 'list': give each page a mapping"),
         ("build --profile deep", "profile 'deep': give each page a mapping"),
         ("build --profile far", "names a page that does not exist: 05-five"),
-        ("run 09-nine", f"'09-nine' {FIT.replace(';', ', did you mean {!r}?;'.format('01-one'))}"),
+        ("run 09-nine", f"'09-nine' {FIT}"),
         ("run 9", f"'9' {FIT}"),
         ("run o", "'o' fits several pages; the pages are 01-one, 02-two"),
-        *((f"build -p epsilon {x}", f"epsilon = {x} {OUTSIDE}") for x in ("nan", "inf", "-inf")),
+        *((f"build -p epsilon {x}", f"epsilon = {x} {OUTSIDE}") for x in ("nan", "inf")),
         ("run 01-one -p epsilon 0", "page 01-one: epsilon = 0 is outside"),
-        ("run 01-one -p eps 1", "page 01-one: no parameter 'eps', did you mean 'epsilon'?"),
+        ("run 01-one -p eps 1", "page 01-one: no parameter 'eps'; there are epsilon, n_items"),
         ("list 09*", "no page matches 09*; the pages are 01-one, 02-two"),
         ("claims --paper Z", "no claim with paper 'Z'; there are P, Q"),
         ("claims --notebook 9", f"'9' {FIT}"),
-        ("slides --output x/decks.html", "decks.html: the decks go to a folder"),
     ],
 )
 def test_refused_before_anything_runs(tiny_book, monkeypatch, capsys, command, complaint):
@@ -66,7 +65,7 @@ def test_refused_before_anything_runs(tiny_book, monkeypatch, capsys, command, c
     [
         *(f"build --jobs {jobs}" for jobs in ("0", "-1", "two", "1.5")),
         *(f"{one} --output=" for one in ("build", "run 1", "lock", "slides", "serve", "live")),
-        "list -p epsilon 1",
+        *("list -p epsilon 1", "build --edition pupil", "live --edition pupil"),
     ],
 )
 def test_what_no_command_takes_is_refused(tiny_book, capsys, words):
@@ -76,38 +75,37 @@ def test_what_no_command_takes_is_refused(tiny_book, capsys, words):
 
 
 def test_the_command_line_wins_over_the_profile_on_the_selected_pages(tiny_book):
-    jobs = build.plan(
-        tiny_book, tiny_book, profile="smoke", overrides=[("epsilon", "0.5")], only=["01*"]
-    )
-    assert [job.parameters for job in jobs] == [
-        {"epsilon": 0.5, "n_items": 3},
-        {"epsilon": 1.0, "n_items": 4},
+    def planned(overrides, *only):
+        how = {"profile": "smoke", "overrides": overrides, "only": only}
+        return [(j.parameters, j.overrides) for j in build.plan(tiny_book, tiny_book, **how)]
+
+    own = {"epsilon": 0.5, "n_items": 3}
+    assert planned([("epsilon", "0.5")], "01*") == [
+        (own, own),
+        ({"epsilon": 1.0, "n_items": 4}, {}),
     ]
-    assert [job.overrides for job in jobs] == [{"epsilon": 0.5, "n_items": 3}, {}]
-    jobs = build.plan(tiny_book, tiny_book, profile="smoke", overrides=[("n_items", "6")])
-    assert [job.parameters["n_items"] for job in jobs] == [6, 6]
+    assert [given["n_items"] for given, _ in planned([("n_items", "6")])] == [6, 6]
 
 
 def test_list(tiny_book, capsys):
     assert main(["list"], tiny_book) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("01-one: One (")
-    assert lines[1].split() == ["parameter", "default", "unit", "allowed", "meaning"]
-    assert lines[2].split() == ["epsilon", "1.0", "nats", "(0,", "10]", "privacy", "parameter"]
+    first, heads, epsilon, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("01-one: One (")
+    assert heads.split() == ["parameter", "default", "unit", "allowed", "meaning"]
+    assert epsilon.split() == ["epsilon", "1.0", "nats", "(0,", "10]", "privacy", "parameter"]
     assert main(["list", "02*"], tiny_book) == 0
     assert capsys.readouterr().out.startswith("02-two: Two")
 
 
 def test_claims(tiny_book, capsys):
+    def shown(*words):
+        assert main(["claims", *words], tiny_book) == 0
+        return capsys.readouterr().out
+
     (tiny_book / "book/claims.yml").write_text(LEDGER)
-    assert main(["claims"], tiny_book) == 0
-    shown = capsys.readouterr().out
-    assert "A-1" in shown and "B-2" in shown and "pending" in shown
-    assert main(["claims", "--paper", "Q"], tiny_book) == 0
-    shown = capsys.readouterr().out
-    assert "A-1" not in shown and "B-2" in shown
-    assert main(["claims", "--notebook", "2"], tiny_book) == 0
-    assert capsys.readouterr().out == shown
+    assert all(word in shown() for word in ("A-1", "B-2", "pending"))
+    part = shown("--paper", "Q")
+    assert "A-1" not in part and "B-2" in part and shown("--notebook", "2") == part
     (tiny_book / "book/claims.yml").write_text("- {id: A-1}")
     assert main(["claims"], tiny_book) == 2
     assert "A-1: needs paper" in capsys.readouterr().err
@@ -116,15 +114,12 @@ def test_claims(tiny_book, capsys):
 def test_a_server_that_is_ended_has_nothing_to_say(tiny_book):
     (tiny_book / "_build/html").mkdir(parents=True)
     (tiny_book / "_build/html/index.html").write_text("x")
-    code = "import sys, pathlib; from dpbook.book.cli import main; "
-    code += "sys.exit(main(['serve'], pathlib.Path(sys.argv[1])))"
-    command, pipe = [sys.executable, "-c", code, str(tiny_book)], subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+    with elsewhere(tiny_book, "serve") as process:
         assert process.stdout is not None
         assert "127.0.0.1" in process.stdout.readline()
         process.terminate()
-        out, err = process.communicate(timeout=30)
-    assert (process.returncode, out, err) == (0, "", "")
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["01-one", "1", "01", "one", "notebooks/01-one.ipynb"])
@@ -153,8 +148,7 @@ def test_run_writes_the_page_beside_its_notebook(tiny_book, monkeypatch, capsys,
 def test_each_set_of_parameters_has_a_folder_of_its_own():
     assert build.folder_name({}) == "published"
     assert build.folder_name({"n": 4, "epsilon": 0.25}) == "epsilon=0.25,n=4"
-    odd = [build.folder_name({"edition": text}) for text in ("../up", "a b")]
-    assert len(set(odd)) == 2 and all(name.isalnum() for name in odd)
+    assert build.folder_name({"edition": "../a b"}) == "edition=..%2Fa%20b"
 
 
 def test_rendering_that_fails_keeps_the_old_book(tiny_book, monkeypatch, capsys):
@@ -178,17 +172,6 @@ def test_rendering_that_fails_keeps_the_old_book(tiny_book, monkeypatch, capsys)
     assert "no such label" in told and "the page could not be rendered" in told
     assert {path.read_text() for path in (out / "html").rglob("*.html")} == {"old"}
     assert not list(out.glob("staging*"))
-
-
-def test_a_full_disk_is_one_sentence(tiny_book, monkeypatch, capsys):
-    def full(*args, **options):
-        raise OSError(errno.ENOSPC, "No space left on device", "x.html")
-
-    monkeypatch.setattr(build, "run_pages", full)
-    assert main(["build"], tiny_book) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("dpbook: No space left on device: x.html; the previous book is as")
-    assert "make room" in told and told.count("\n") == 1
 
 
 def test_the_root_is_found_or_it_is_said_that_there_is_none(tiny_book, tmp_path_factory, capsys):

@@ -45,8 +45,8 @@ NUMBER, OUTCOME = "A-1: number changed: ", f"A-1: outcome changed: {PASSES} → 
         ({"report": {"loss": 0.5000004, "rows": 3}}, []),  # half a unit in the sixth digit
         ({"report": {"loss": 0.500001, "rows": 3}}, [f"{NUMBER}loss: 0.5 -> 0.500001"]),
         ({"report": {"loss": 0.5, "rows": 4}}, [f"{NUMBER}rows: 3 -> 4"]),
-        ({"report": {"loss": 0.5}}, [f"{NUMBER}rows: 3 is gone"]),
-        ({"report": {"loss": 0.5, "rows": 3, "m": 2}}, [f"{NUMBER}m: 2 is new"]),
+        ({"report": {"loss": 0.5}}, [f"{NUMBER}rows: gone, 3"]),
+        ({"report": {"loss": 0.5, "rows": 3, "m": 2}}, [f"{NUMBER}m: new, 2"]),
         ({"verdict": "empty"}, ["A-1: verdict changed: holds → empty"]),
         (
             {"holds": False, "repaired": True},
@@ -98,7 +98,7 @@ def test_a_version_is_a_tag_and_tells_what_moved_since(built, capsys):
     "text",
     [
         *("", "{}", "[1]", "[]", '[{"id": "A"}]', "[[]]"),
-        *(json.dumps([record(**wrong)]) for wrong in ({"report": []}, {"id": []}, {"verdict": 1})),
+        *(json.dumps([record(**wrong)]) for wrong in ({"report": []}, {"id": []})),
     ],
 )
 def test_what_is_no_claims_json_is_refused_by_name(tmp_path, text):
@@ -155,9 +155,6 @@ def test_a_certificate_says_what_ran_where_and_how_it_came_out(built, capsys):
     (built / "book/claims.yml").write_text("[]\n")
     assert main(["certificate"], built) == 2
     assert "is older than its sources: `make book` first" in capsys.readouterr().err
-    claims.unlink()
-    assert main(["certificate"], built) == 2
-    assert "there is no book in" in capsys.readouterr().err
 
 
 def test_compare_ends_with_one_if_something_moved(built, capsys, tmp_path):

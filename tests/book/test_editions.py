@@ -1,12 +1,11 @@
 """The student's edition has no solution anywhere: pages, sources, search, downloads, live cells."""
 
-import importlib.util
+import importlib
 import io
 import json
 import re
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +13,10 @@ from dpbook.book.live import bundle as live
 from dpbook.book.pages import PageError, find_pages
 from dpbook.book.run import editions, render
 from dpbook.book.sphinx.downloads import plain_archive, with_advice
+from tests.book.browsing import ROOT
 from tests.book.test_sphinx import project  # noqa: F401  (a fixture)
 
-ROOT = Path(__file__).parents[2]
-_SPEC = importlib.util.spec_from_file_location("check_editions", ROOT / "tools/check_editions.py")
-check_editions = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(check_editions)
+check_editions = importlib.import_module("check_editions")
 PAGES = find_pages(ROOT)
 
 

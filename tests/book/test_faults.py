@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from dpbook.book.cli import main
 from dpbook.book.files import OLD, claim_folder, sole_build, write_whole
 from dpbook.book.run import build, render
+from tests.book.conftest import elsewhere
 from tests.book.test_output import ROOT, ended, tree, wait_until
 
 # In place of Jupyter Book: a page that shows what was executed, unless a file says what goes wrong.
@@ -50,18 +50,6 @@ def press(tiny_book, stub_kernels):
     return tiny_book / "_build" / "html"
 
 
-def build_elsewhere(root):
-    code = "import sys, pathlib; from dpbook.book.cli import main; "
-    code += "sys.exit(main(['build'], pathlib.Path(sys.argv[1])))"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(root)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-
-
 def edit(root):
     """Something that all HTML depends on."""
     config = root / "_config.yml"
@@ -87,7 +75,7 @@ def test_kill_9_in_rendering(tiny_book, press):
     before = tree(press)
     edit(tiny_book)
     (tiny_book / "fault").write_text("sleep")
-    process = build_elsewhere(tiny_book)
+    process = elsewhere(tiny_book, "build")
     assert wait_until((tiny_book / "pid").is_file), process.communicate()[0]
     child = int((tiny_book / "pid").read_text())
     process.kill()

@@ -131,17 +131,3 @@ def test_a_table_shows_its_cells_and_fills_the_right_ones():
         ground = pale if (row, column) in {(2, 0), (2, 2)} else np.ones(3)
         assert np.abs(seen - ground).max() < 0.01, (row, column)
     assert not ax.axison
-
-
-@pytest.mark.parametrize(
-    ("cells", "filled", "message"),
-    [
-        ([["a", "b"], ["c"]], [], "Each row in 'cellText' must have 2 columns"),
-        ([["a", "b"]], [], "'rowLabels' must be of length 1"),
-        ([["a", "b"], ["c", "d"]], [(0, 0), (0, 2)], r"filled holds \[\(0, 2\)\]"),
-    ],
-)
-def test_a_table_that_does_not_fit_is_refused(cells, filled, message):
-    _, ax = plt.subplots()
-    with pytest.raises(ValueError, match=message):
-        figures.draw_table(ax, cells, rows=["1", "2"], columns=["x", "y"], filled=filled)

@@ -1,23 +1,17 @@
 """The grid of all pages: what it runs, and what it finds in what they show."""
 
-import importlib.util
+import importlib
 import itertools
 import json
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.pages import Parameter, find_pages, load_profile, validate
+from tests.book.browsing import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-_SPEC = importlib.util.spec_from_file_location("grid_tool", ROOT / "tools" / "grid.py")
-assert _SPEC and _SPEC.loader
-grid = importlib.util.module_from_spec(_SPEC)
-sys.modules["grid_tool"] = grid
-_SPEC.loader.exec_module(grid)
+grid = importlib.import_module("grid")
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,15 @@
 """Seeded defects: what is called caught, and what is not."""
 
-import importlib.util
+import importlib
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("mutants", ROOT / "tools" / "mutants.py")
-mutants = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(mutants)
+from tests.book.browsing import ROOT
+
+mutants = importlib.import_module("mutants")
 
 CODE = "LIMIT = 3\nNAME = 'x'\n"
 CHECK = "import code_of\nassert code_of.LIMIT == 3\n"

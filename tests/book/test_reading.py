@@ -51,8 +51,7 @@ def test_what_a_reader_sees_is_counted():
 def test_folded_code_takes_no_time(number):
     folded = copy.deepcopy(PAGE)
     folded["cells"][number]["metadata"]["tags"] = ["hide-input"]
-    assert counts(folded)["lines"] == 2
-    assert counts(folded)["figures"] == 1
+    assert counts(folded) == counts(PAGE) | {"lines": 2}
 
 
 CLAIM = Claim(

@@ -32,12 +32,9 @@ RECORD = {
     **{"repaired": None, "control": None, "notebook": None, "parameters": None},
     "measured": [{"subject": "printed", "name": "", "passes": True, "parts": []}],
 }
-#: A page whose claim fails from epsilon = 5 on, and which takes long enough to be killed.
+#: A page whose claim fails from epsilon = 5 on.
 CODE = f"""
-import pathlib, time
 from IPython.display import display
-pathlib.Path("started").touch()
-time.sleep(1)
 record = {RECORD!r} | {{"holds": epsilon < 5, "report": {{"loss": epsilon / 3}}}}
 display({{{RECORD_MIME!r}: record, "text/plain": "card"}}, raw=True)
 """
@@ -85,38 +82,30 @@ def tables(book, out="out"):
     return (book / out / "claims.json").read_text(), (book / out / "claims.csv").read_text()
 
 
-@pytest.mark.parametrize(
-    ("grid", "problems"),
-    [
-        ("- 1", ["needs `pages`, a mapping of pages to parameters and their values"]),
-        ("pages: [1]", ["needs `pages`, a mapping"]),
-        ("pages: {}", ["needs `pages`, a mapping"]),
-        ("[", ["cannot be read"]),
-        ("pages: {three: {}}", ["'three' fits no page; the pages are 01-one, 02-two"]),
-        ("pages: {1: 5}", ["01-one: 5; allowed: parameters with lists of values, or a list of"]),
-        ("pages: {1: []}", ["01-one: []; allowed"]),
-        ("pages: {1: {epsilon: 5}}", ["01-one: epsilon = 5 is not a list of values"]),
-        ("pages: {1: {epsilon: []}}", ["01-one: epsilon = [] is not a list of values"]),
-        (
-            "profil: x\nprofile: none\npages:\n  1: {epsilon: [0.5, 11], epsilom: [1]}\n"
-            "  2: [{n_items: 9}, {n_items: few}]",
-            [
-                "unknown entry 'profil'; allowed are pages and profile",
-                "no profile 'none'; notebooks/profiles.yml has default, smoke",
-                "page 01-one: epsilon = 11 is outside the allowed values; allowed: float, (0, 10]",
-                "page 01-one: no parameter 'epsilom', did you mean 'epsilon'?",
-                "page 02-two: n_items = 9 is outside the allowed values",
-                "page 02-two: n_items = 'few' has the wrong type",
-            ],
-        ),
-    ],
-)
-def test_a_bad_grid_is_refused_before_anything_runs(book, played, capsys, grid, problems):
+BAD = {
+    **dict.fromkeys(
+        ("- 1", "pages: [1]", "pages: {}", "profil: x"), "allowed are `pages`, a mapping"
+    ),
+    "pages: {1: {}}\nprofil: x": "allowed are `pages`",
+    "[": "cannot be read",
+    "pages: {three: {}}": "'three' fits no page; the pages are 01-one, 02-two",
+    "pages: {1: 5}": "01-one: 5; allowed: parameters with lists of values, or a list of",
+    "pages: {1: []}": "01-one: []; allowed",
+    "pages: {1: {epsilon: 5}}": "01-one: epsilon = 5 is not a list of values",
+    "pages: {1: {epsilon: []}}": "01-one: epsilon = [] is not a list of values",
+    "pages: {1: {}}\nprofile: none": "no profile 'none'; notebooks/profiles.yml has default, smoke",
+    "pages: {1: {epsilon: [0.5, 11]}}": "page 01-one: epsilon = 11 is outside the allowed values",
+    "pages: {1: {epsilom: [1]}}": "page 01-one: no parameter 'epsilom'; there are epsilon, n_items",
+    "pages: {2: [{}, {n_items: few}]}": "page 02-two: n_items = 'few' has the wrong type",
+}
+
+
+@pytest.mark.parametrize("grid", BAD)
+def test_a_bad_grid_is_refused_before_anything_runs(book, played, capsys, grid):
     (book / "grid.yml").write_text(grid)
     assert swept(book) == 2
     said = capsys.readouterr().err
-    assert all(problem in said for problem in problems), said
-    assert grid != "[" or said.count("\n") == 1
+    assert BAD[grid] in said and said.count("\n") == 1
     assert played["ran"] == [] and not (book / "out").exists()
     with pytest.raises(PageError, match="cannot be read"):
         plan(book, book / "nowhere.yml")
@@ -146,7 +135,7 @@ def test_what_ran_is_kept_and_not_run_again(book, played, capsys):
     assert swept(book) == 0
     assert len(played["ran"]) == 8 and tables(book) == first
     page = book / "notebooks" / "01-one.ipynb"
-    page.write_text(page.read_text().replace("time.sleep(1)", "time.sleep(2)"))
+    page.write_text(page.read_text().replace("epsilon / 3", "epsilon / 3.0"))
     assert swept(book) == 0 and len(played["ran"]) == 14, "another page, other tasks"
     rows = list(csv.DictReader(first[1].splitlines()))
     assert len(rows) == len(json.loads(first[0])) == 6
@@ -172,58 +161,32 @@ def test_contradictions_and_failing_pages_are_told_and_the_rest_goes_on(
     assert "A (01-one): is checked but has no record" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("deaths", [1, 2])
-def test_a_task_that_lost_its_process_has_one_more_try(book, played, capsys, deaths):
-    # both tasks at epsilon = 1 die once, or one of them again
-    played["errors"] = {1.0: ["DeadKernelError: Kernel died"] * (deaths + 1)}
-    assert swept(book) == deaths - 1
-    assert len(played["ran"]) == 8
-    told = capsys.readouterr()
-    assert "2 tasks lost their process and run once more" in told.out
-    assert told.err.count("did not run: DeadKernelError") == deaths - 1
-
-
 CLUSTER = """
-import os, pathlib, signal, sys, threading, time
+import pathlib, sys
 from distributed import Client, LocalCluster
 from dpbook.book.run.sweep import sweep
-
-def kill_one(cluster):
-    while not (root / "notebooks" / "started").exists():
-        time.sleep(0.05)
-    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
-    print("killed a worker", flush=True)
 
 if __name__ == "__main__":
     root = pathlib.Path(sys.argv[1])
     local = {"host": "127.0.0.1", "dashboard_address": None, "processes": True}
     with LocalCluster(n_workers=1, threads_per_worker=1, **local) as cluster:
-        threading.Thread(target=kill_one, args=[cluster], daemon=True).start()
         how = {"jobs": 1, "timeout": 200, "scheduler": cluster.scheduler_address}
         status = sweep(root, root / "grid.yml", root / "there", **how)
     sys.exit(status)
 """
 
 
-def test_one_machine_and_a_cluster_that_loses_a_worker_find_the_same(book, monkeypatch, capsys):
+def test_one_machine_and_a_cluster_find_the_same(book, monkeypatch, capsys):
     (book / "grid.yml").write_text("pages: {1: {epsilon: [0.5, 1]}}")
     assert swept(book, "one", "--jobs", "2") == 0
     assert len(json.loads(tables(book, "one")[0])) == 2
     if importlib.util.find_spec("distributed") is None:
         pytest.skip("the rest needs Dask: pip install 'dpbook[scale]'")
-    (book / "notebooks" / "started").unlink()
     script = book / "notebooks" / "cluster.py"  # not beside the tiny dpbook
     script.write_text(CLUSTER)
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, str(script), str(book)],
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    how = {"env": os.environ | {"PYTHONPATH": str(ROOT)}, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, str(script), str(book)], **how)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "killed a worker" in done.stdout
     assert tables(book, "there") == tables(book, "one")
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert swept(book, "out", "--scheduler", "tcp://127.0.0.1:1") == 2

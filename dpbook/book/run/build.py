@@ -14,18 +14,16 @@ Everything of one build lies under one output directory::
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
 import os
 import platform
-import re
 import shlex
 import shutil
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from dpbook.book.files import about, note, read_json, sha256_of, sole_build, write_whole
 from dpbook.book.ledger.claims import load_ledger
@@ -137,21 +135,17 @@ def execute_stale(
     """Execute what is stale; those that failed."""
     stale = [job for job in jobs if stamp_of(job.target).get("key") != job.key]
     # The longest first, so that no core waits at the end for one page; new pages before all.
-    took = read_json(out / TIMES)
-    took = took if isinstance(took, dict) else {}
+    took = read_json(out / TIMES) or {}
     stale.sort(key=lambda job: -float(took.get(job.page.name, "inf")))
     print(f"{len(jobs)} pages: {len(stale)} to execute, {len(jobs) - len(stale)} up to date")
-    start = time.perf_counter()
     outcomes = run_pages(stale, root=root, workers=workers, timeout=timeout)
     if stale:
         took |= {one.job.page.name: round(one.seconds, 3) for one in outcomes if not one.error}
         write_whole(out / TIMES, json.dumps(took, indent=1, sort_keys=True))
-        print(f"executed in {time.perf_counter() - start:.1f} s")
     failed = [outcome for outcome in outcomes if outcome.error]
     for outcome in failed:
         _tell(outcome)
-    if failed:
-        print(f"\nfailed: {', '.join(one.job.page.name for one in failed)}", file=sys.stderr)
+    _list("failed", [one.job.page.name for one in failed])
     return failed
 
 
@@ -174,15 +168,12 @@ def _bring_html_up_to_date(root: Path, out: Path, edition: str) -> bool:
     here = place(out, edition)
     index, key = here / "html" / "index.html", html_key(root, out, edition)
     if not index.is_file() or stored_key(here) != key:
-        start = time.perf_counter()
         print("rendering the HTML ...", flush=True)
         (here / "html.key").unlink(missing_ok=True)
         if not render(root, out, edition):
             return False
         write_whole(here / "html.key", key)
-        print(f"rendered in {time.perf_counter() - start:.1f} s\nThe book: {index}")
-    else:
-        print(f"HTML is up to date\nThe book: {index}")
+    print(f"The book: {index}")
     return True
 
 
@@ -212,36 +203,28 @@ def run_page(
         at = None if overrides else profile
         problems = collect(out, root, pages=[page.name])
         problems += numbers.problems(root, out, at, [page.name])
-        for problem in problems:
-            print(f"  claim not as recorded: {problem}", file=sys.stderr)
-        if not shown:
-            return int(bool(problems))
-        if not render_page(root, out, page.name):
-            return 1
-        html = out / "html" / "notebooks" / f"{page.name}.html"
-        print(f"notebook: {shutil.copy2(job.target, html.parent)}\npage:     {html}")
-        if problems:
-            print("The page is written, but claims did not come out as recorded.", file=sys.stderr)
+        if shown:
+            if not render_page(root, out, page.name):
+                return 1
+            html = out / "html" / "notebooks" / f"{page.name}.html"
+            print(f"notebook: {shutil.copy2(job.target, html.parent)}\npage:     {html}")
+        _list("Claims that did not come out as recorded", problems)
         return int(bool(problems))
 
 
 def folder_name(given: Mapping[str, Any]) -> str:
     """A folder for each set of parameters: ``epsilon=0.25,n_items=6``, or ``published``."""
     told = ",".join(f"{key}={value}" for key, value in sorted(given.items())) or "published"
-    if re.fullmatch(r"[\w.,=+-]{1,80}", told):
-        return told
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    return quote(told, safe=",=+")[:200]
 
 
 def write_certificate(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:
     """Certify a build, beside it: what ran, where, when, and how every claim came out.
 
-    A `PageError` if there is no book in `out`, one of other sources than those in `root`, or one
-    whose pages do not say where they ran.
+    A `PageError` if there is no book in `out` of the sources in `root`, or its pages do not say
+    where they ran.
     """
     claims, path = out / "claims.json", out / CERTIFICATE
-    if not claims.is_file() or stored_key(out) is None:
-        raise PageError(f"there is no book in {out} to certify: `make book` builds one")
     refuse_stale(root, out)
     records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
     environment = environment_of(out)

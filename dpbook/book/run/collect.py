@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from dpbook.book.ledger.check import (
 )
 from dpbook.book.ledger.claims import Claim, load_ledger
 from dpbook.book.ledger.texts import charges, unbound_numbers
-from dpbook.book.pages import named_parameters, outputs, read_notebook
+from dpbook.book.pages import executed_pages, named_parameters, outputs, read_notebook
 
 #: Checks certificates again; it imports nothing of ours.
 VERIFIER = Path(__file__).resolve().parents[3] / "tools" / "verify_certificate.py"
@@ -37,9 +38,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     Only the named `pages` are held to account; all, and the completeness of the ledger, when None.
     """
     ledger = load_ledger(root / "book" / "claims.yml")
-    names = [source.name for source in (root / "notebooks").glob("*.ipynb")]
-    executed = [out / "executed" / "notebooks" / name for name in names]
-    executed = [path for path in executed if path.is_file()]
+    executed = executed_pages(root, out)
     records = [record for path in executed for record in records_in(path)]
     for record in records:
         # The ledger may have been edited after the page ran; its word is the one published.
@@ -80,16 +79,14 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
 
 
 def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
-    """One file for each certificate, named by its claim; what else is there goes."""
-    shown = (data for path in executed for _, data in outputs(read_notebook(path)))
-    made = [data[CERTIFICATE_MIME] for data in shown if CERTIFICATE_MIME in data]
-    found = {certificate["claim"]: certificate for certificate in made}
-    folder.mkdir(exist_ok=True)
-    for path in folder.glob("*.json"):
-        if path.stem not in found:
-            path.unlink()
-    for claim, certificate in found.items():
-        write_whole(folder / f"{claim}.json", json.dumps(certificate) + "\n")
+    """One file for each certificate, named by its claim; what else was there goes."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for path in executed:
+        for _, data in outputs(read_notebook(path)):
+            if certificate := data.get(CERTIFICATE_MIME):
+                text = json.dumps(certificate) + "\n"
+                write_whole(folder / f"{certificate['claim']}.json", text)
 
 
 def refused(out: Path) -> list[str]:

@@ -18,7 +18,6 @@ from dpbook.book.run import numbers
 
 #: What may have happened to a claim, the gravest first.
 KINDS = ("verdict changed", "outcome changed", "number changed", "new", "gone")
-_FIELDS = {"id", "notebook", "verdict", "tier", "holds", "repaired", "applies", "parameters"}
 
 Record = Mapping[str, Any]
 
@@ -53,18 +52,13 @@ def changes(before: Claims, after: Claims) -> list[Change]:
     for name in before.keys() & after.keys():
         old, new = before[name], after[name]
         pairs = {"verdict": (old.verdict, new.verdict), "outcome": (old.outcome, new.outcome)}
-        known = {what: pair for what, pair in pairs.items() if None not in pair}
-        found += [
-            Change(name, f"{k} changed", f"{x} → {y}") for k, (x, y) in known.items() if x != y
-        ]
+        for what, (x, y) in pairs.items():
+            if x != y and None not in (x, y):
+                found.append(Change(name, f"{what} changed", f"{x} → {y}"))
         other = old.parameters != new.parameters
         for number in sorted(old.numbers.keys() | new.numbers.keys()):
-            x, y = old.numbers.get(number), new.numbers.get(number)
-            if x is None or y is None:  # what a check reports may change, too
-                words = f": {y} is new" if x is None else f": {x} is gone"
-            else:
-                words = numbers.difference(x, y, welch=other)
-            if words:
+            pair = old.numbers.get(number), new.numbers.get(number)
+            if words := numbers.difference(*pair, welch=other):
                 found.append(Change(name, "number changed", f"{number}{words}"))
     return sorted(found, key=lambda change: (change.claim, KINDS.index(change.kind)))
 
@@ -86,10 +80,9 @@ def _outcome(record: Record) -> str:
     """How the test came out, in words."""
     if not record["applies"]:
         return "not tested at these parameters"
-    printed = f"as printed it {'passes' if record['holds'] else 'fails'}"
-    repaired = record["repaired"]
-    mended = "" if repaired is None else f", repaired it {'passes' if repaired else 'fails'}"
-    return printed + mended
+    came_out = {"as printed": record["holds"], "repaired": record["repaired"]}
+    words = {True: "passes", False: "fails"}
+    return ", ".join(f"{x} it {words[y]}" for x, y in came_out.items() if y is not None)
 
 
 def versions(root: Path) -> list[str]:
@@ -118,17 +111,10 @@ def load(path: Path) -> list[dict[str, Any]]:
     """The records in a ``claims.json``; a `PageError` names the file and what is wrong with it."""
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PageError(f"{path}: not a readable claims.json ({error})") from None
-    fields = {*_FIELDS, "report"}
-    for record in (records if isinstance(records, list) else None) or [None]:
-        if (
-            not isinstance(record, dict)
-            or fields - record.keys()
-            or not isinstance(record["report"], dict)
-            or not all(isinstance(record[field], str) for field in ("id", "notebook", "verdict"))
-        ):
-            raise PageError(f"{path}: not a claims.json, which is a list of records of claims")
+        if not claimed(records):
+            raise ValueError("no list of records of claims")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PageError(f"{path}: not a readable claims.json ({error!r})") from None
     return list(records)
 
 

@@ -28,21 +28,14 @@ _ANSWER = re.compile(r"^(`{3,}|:{3,})\{answer\}", re.MULTILINE)
 _UNGATED = re.compile(r"^(`{3,}|:{3,})\{solution\}", re.MULTILINE)
 
 
-def known_edition(name: str) -> str:
-    """The same name; a `PageError` if there is no such edition."""
-    if name not in EDITIONS:
-        raise PageError(f"there is no edition {name!r}; allowed is {' or '.join(EDITIONS)}")
-    return name
-
-
 def this_edition() -> str:
     """The edition that is being rendered."""
-    return known_edition(os.environ.get(VARIABLE) or EDITIONS[0])
+    return os.environ.get(VARIABLE) or EDITIONS[0]
 
 
 def place(out: Path, edition: str) -> Path:
     """The folder for the HTML of an edition; what was executed is the same for all."""
-    return out if known_edition(edition) == EDITIONS[0] else out / edition
+    return out if edition == EDITIONS[0] else out / edition
 
 
 def page_of(page: Page, edition: str) -> Page:
@@ -53,13 +46,9 @@ def page_of(page: Page, edition: str) -> Page:
 def notebook_of(notebook: Mapping[str, Any], edition: str) -> dict[str, Any]:
     """The notebook as an edition has it: the student's lacks all between the marks of a solution.
 
-    Raises
-    ------
-    PageError
-        If a solution has no end or is of the form that holds no code, or an answer stands outside
-        of one, for the student.
+    A `PageError` if one has no end, or holds no code by its form; or for an answer outside of one.
     """
-    if known_edition(edition) == EDITIONS[0]:
+    if edition == EDITIONS[0]:
         return dict(notebook)
     cells, solving = [], False
     for cell in notebook["cells"]:

@@ -37,17 +37,15 @@ def executed_copy(out: Path) -> Path:
 
 
 def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
-    """The page of these snippets; beside itself it depends on what they import."""
+    """The page of these snippets; its key is that of any page."""
     from dpbook.book.run.runner import Job  # heavy, and not for Sphinx
 
-    calls = {name: f"show({name!r}, {code!r})" for name, code in codes.items()}
-    sources = {"show": inspect.getsource(show)} | calls
-    ids = (re.sub(r"[^a-zA-Z0-9-]", "-", name) for name in sources)  # a cell has no dots in its id
-    cells = [
-        new_code_cell(source, id=name) for name, source in zip(ids, sources.values(), strict=True)
-    ]
+    cells = [new_code_cell(inspect.getsource(show), id="show")]
+    for name, code in codes.items():  # a cell has no dots in its id
+        place = re.sub(r"[^a-zA-Z0-9-]", "-", name)
+        cells.append(new_code_cell(f"show({name!r}, {code!r})", id=place))
     page = Page(NAME, "Errata", {}, new_notebook(cells=cells))
-    (key,) = page_keys(page, [{}], root, sources=codes.values())
+    (key,) = page_keys(page, [{}], root)
     return Job(page, {}, key, executed_copy(out), complaint)
 
 

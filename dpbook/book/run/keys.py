@@ -1,6 +1,6 @@
 """What a page, and the whole HTML, depend on, as a hash; a page with the same key need not run.
 
-A page depends on the modules that its imports reach and on no others.
+A page depends on its own module and on all of the science: a build takes minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -26,8 +26,6 @@ from dpbook.book.run.editions import EDITIONS, place
 
 # What a cell can see of its claims; the other fields are only shown.
 _CLAIM_FIELDS = tuple("id kind status verdict tier scope report severity rebuilt".split())
-# How the statements of a package begin that only hands out what its modules hold.
-_ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "requirements.lock")
 #: What the HTML is made from, and the package in its downloads; last what may lie in `_build`.
 _FOLDERS = ("book", "dpbook", "notebooks", "LICENSES")
@@ -35,34 +33,57 @@ _FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "pyproject.tom
 _RESULTS = ("_build/bench.json", "_build/live.json")
 
 
-def page_keys(
-    page: Page, settings: Iterable[Any], root: Path, sources: Iterable[str] | None = None
-) -> list[str]:
-    """For each of several settings a hash of all that a page at it depends on.
-
-    Its imports are those of its cells, or of `sources`; what all settings share is read once.
-    """
+def page_keys(page: Page, settings: Iterable[Any], root: Path) -> list[str]:
+    """For each of several settings a hash of all that a page at it depends on."""
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
-    modules = reached(page.code_cells if sources is None else sources, root)
-    folders = {module.parent for module in modules}
-    data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
-    below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
+    files = inputs(page.code_cells, root)
+    below = _digest(root, [*files, *(root / name for name in _PINS)])
     ledger = root / "book" / "claims.yml"
     entries = raw_entries(ledger) if ledger.is_file() else []  # the check of the ledger reports it
-    entries = entries_of(page.name, "\n".join(page.code_cells), entries)
-    claims = [{field: str(entry.get(field)) for field in _CLAIM_FIELDS} for entry in entries]
+    mine = entries_of(page.name, "\n".join(page.code_cells), entries)
+    claims = [[str(entry.get(field)) for field in _CLAIM_FIELDS] for entry in mine]
     here = environment(root)
     parts = ([cells, dict(parameters), claims, below, here] for parameters in settings)
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
 
 
+def inputs(sources: Iterable[str], root: Path) -> list[Path]:
+    """The files of the package that code may use, its data too: all but machinery that runs around
+    it and other pages' modules.  A `PageError` if the code, or one of these, is no Python."""
+    found, cells = [], list(sources)
+    for cell in cells:
+        _refuse_no_python(re.sub(r"(?m)^\s*[%!].*$", "", cell), "a cell")  # no magic of IPython
+    for path in _kept(root / "dpbook"):
+        match path.relative_to(root / "dpbook").parts:
+            case ("book", "run" | "sphinx" | "live" | "cli.py", *_):
+                continue
+            case ("pages", _) if not re.search(rf"\b{path.stem}\b", "\n".join(cells)):
+                continue
+        found.append(path)
+        if path.suffix == ".py":
+            _refuse_no_python(path.read_text(encoding="utf-8"), str(path))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _refuse_no_python(source: str, where: str) -> None:
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        line = f"line {error.lineno}: {(error.text or '').strip()!r}"
+        raise PageError(f"{where} is not valid Python: {error.msg} in {line}") from None
+
+
+def _kept(folder: Path) -> list[Path]:
+    """The files below a folder without caches."""
+    paths = [(path, path.relative_to(folder).parts) for path in folder.rglob("*")]
+    return [p for p, names in paths if not any(n.startswith((".", "__pyc")) for n in names)]
+
+
 def html_key(root: Path, out: Path, edition: str = EDITIONS[0]) -> str:
     """Hash of all that the HTML of an edition depends on, what lies in `out` included."""
     below = [*(root / name for name in _FOLDERS), out / "executed", out / "certificates"]
-    inside = [
-        (path, path.relative_to(folder).parts) for folder in below for path in folder.rglob("*")
-    ]
-    paths = [p for p, names in inside if not any(n.startswith((".", "__pyc")) for n in names)]
+    paths = [path for folder in below for path in _kept(folder)]
     paths += [root / name for name in (*_FILES, *_RESULTS)] + [*root.glob("LICENSE*")]
     paths.append(out / "claims.json")
     text = f"{edition} {words(about(root, out))} {environment(root)} {_digest(root, paths)}"
@@ -78,7 +99,9 @@ def stored_key(here: Path) -> str | None:
 def refuse_stale(root: Path, out: Path, edition: str = EDITIONS[0]) -> None:
     """A `PageError` if the HTML of an edition was made from other sources than those in `root`."""
     if stored_key(place(out, edition)) != html_key(root, out, edition):
-        raise PageError(f"the book in {out} is older than its sources: `make book` first")
+        raise PageError(
+            f"the book in {out} is missing or is older than its sources: `make book` first"
+        )
 
 
 def environment(root: Path) -> dict[str, str]:
@@ -87,19 +110,20 @@ def environment(root: Path) -> dict[str, str]:
     What a page reaches is pinned, so that another version of it makes the page run again.
     """
     texts = [path.read_text("utf-8") for name in _PINS if (path := root / name).is_file()]
-    names = {name for text in texts for name in re.findall(r"(?m)^([\w.-]+)==", text)}
-    plain = tuple(sorted({re.sub(r"[-_.]+", "-", name).lower() for name in names}))
+    names = {_plain(name) for text in texts for name in re.findall(r"(?m)^([\w.-]+)==", text)}
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return {"python": python} | _installed(plain, tuple(sys.path))
+    installed = _installed(tuple(sys.path))
+    return {"python": python} | {name: installed[name] for name in sorted(names & {*installed})}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 @lru_cache(maxsize=8)
-def _installed(names: tuple[str, ...], path: tuple[str, ...]) -> dict[str, str]:
-    versions = {}
-    for name in names:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions[name] = metadata.version(name)
-    return versions
+def _installed(path: tuple[str, ...]) -> dict[str, str]:
+    found = reversed([*metadata.distributions(path=list(path))])  # the first of a name is imported
+    return {_plain(one.name): one.version for one in found}
 
 
 def environment_of(out: Path) -> dict[str, str]:
@@ -124,51 +148,3 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{os.path.relpath(path, root)}\0{content}\n".encode())
     return digest.hexdigest()
-
-
-def reached(sources: Iterable[str], root: Path) -> set[Path]:
-    """The files of ``dpbook`` that some sources import, directly or through each other."""
-    files: set[Path] = set()
-    plain = (re.sub(r"(?m)^\s*[%!].*$", "", source) for source in sources)  # no magic of IPython
-    todo = [p for s in plain for name in _imports(s, "a cell")[0] for p in _files(name, root)]
-    while todo:
-        if (path := todo.pop()) not in files:
-            files.add(path)
-            names, *_ = _imports(path.read_text(encoding="utf-8"), str(path))
-            todo += [p for name in names for p in _files(name, root)]
-    return files
-
-
-@lru_cache(maxsize=1024)
-def _imports(source: str, where: str) -> tuple[list[str], dict[str, str], bool]:
-    """The names of ours that a source imports; those that a package hands out, and if only them."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError as error:
-        line = f"line {error.lineno}: {(error.text or '').strip()!r}"
-        raise PageError(f"{where} is not valid Python: {error.msg} in {line}") from None
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    pairs = [
-        (f"{getattr(n, 'module', '')}.{a.name}".lstrip("."), a) for n in nodes for a in n.names
-    ]
-    names = [name for name, _ in pairs if name.startswith("dpbook.")]
-    if not where.endswith("__init__.py"):
-        return names, {}, False
-    alone = all(ast.unparse(node).startswith(_ONLY_IMPORTS) for node in tree.body)
-    return names, {alias.asname or alias.name: name for name, alias in pairs}, alone
-
-
-def _files(name: str, root: Path) -> Iterator[Path]:
-    """The files behind the dotted name of a module, or of something in a module or package."""
-    stem = root.joinpath(*name.split("."))
-    path = next(filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py")), None)
-    if path:
-        yield path
-    elif "." in name:
-        package, _, last = name.rpartition(".")
-        for path in _files(package, root):
-            _, handed, alone = _imports(path.read_text(encoding="utf-8"), str(path))
-            if last in handed:
-                yield from _files(handed[last], root)
-            if last not in handed or not alone:
-                yield path

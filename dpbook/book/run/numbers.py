@@ -13,8 +13,10 @@ from __future__ import annotations
 import contextlib
 import datetime
 import hashlib
+import itertools
 import json
 import math
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,8 +27,16 @@ import numpy as np
 from dpbook.book.files import write_whole
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.ledger.claims import raw_entries
-from dpbook.book.pages import PageError, find_pages, outputs, read_notebook, validate
+from dpbook.book.pages import (
+    PageError,
+    executed_pages,
+    find_pages,
+    outputs,
+    read_notebook,
+    validate,
+)
 from dpbook.book.run import errata
+from dpbook.book.run.keys import stamp_of
 
 FOLDER = "book/numbers"
 #: In the order of the columns of a file.
@@ -61,23 +71,17 @@ def problems(root: Path, out: Path, profile: str | None, pages: Sequence[str] | 
     if not (root / FOLDER).is_dir():
         return []
     kept, now = load(root), _found(root, out, profile)
-    plain = {page.name: validate(page, {}) for page in find_pages(root)}
-    complete = profile in PROFILES
+    own = {page.name: validate(page, {}) for page in find_pages(root)}
+    ran = {path.stem: stamp_of(path).get("parameters") for path in executed_pages(root, out)}
     lines = []
-    for page, name in sorted(kept[0].keys() | kept[1].keys() | now.keys()):
+    for at in sorted(kept[0].keys() | kept[1].keys() | now.keys()):
+        page, name = at
         report = name.startswith("reports ")
-        if (pages is not None and page not in pages) or not (complete or report):
-            continue
-        new = now.get((page, name))
-        other = report and _parameters(out, page) != plain.get(page)
-        column = kept[1] if profile == "smoke" and not report else kept[0]
-        old = column.get((page, name))
-        if old is None and new is None:
-            continue
-        if old is None or new is None:
-            lines.append(f"{page}: {name} is {'new' if old is None else 'gone'}")
-        elif words := difference(old, new, welch=other):
-            lines.append(f"{page}: {name}{words}")
+        if (pages is None or page in pages) and (report or profile in PROFILES):
+            old = kept[profile == "smoke" and not report].get(at)
+            other = report and ran.get(page) != own.get(page)
+            if words := difference(old, now.get(at), welch=other):
+                lines.append(f"{page}: {name}{words}")
     return lines
 
 
@@ -96,21 +100,19 @@ def renew(root: Path, out: Path, profile: str, because: str, write: bool = True)
     if profile == "smoke":  # of a report only the default is kept
         now |= {at: value for at, value in kept[0].items() if at[1].startswith("reports ")}
     kept[PROFILES.index(profile)] = now
+    reasons = root / REASONS
+    before = reasons.read_text(encoding="utf-8") if reasons.is_file() else ""
+    for path in reasons.parent.glob("*.tsv"):
+        path.unlink()
     every = sorted(kept[0].keys() | kept[1].keys())
-    files: dict[str, list[str]] = {}
-    for at in every:
-        files.setdefault(at[0], []).append(_line(at[1], *(side.get(at) for side in kept)))
-    for page, lines in files.items():
+    for page, places in itertools.groupby(every, key=operator.itemgetter(0)):
+        lines = (_line(at[1], *(side.get(at) for side in kept)) for at in places)
         write_whole(root / FOLDER / f"{page}.tsv", "".join(lines))
-    for path in (root / FOLDER).glob("*.tsv"):
-        if path.stem not in files and path != root / REASONS:
-            path.unlink()
     if moved:
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
         shown = ", ".join(line[:60] for line in moved[:4]) + f" ({len(moved)} in all)"
-        path = root / REASONS
-        before = path.read_text(encoding="utf-8") if path.is_file() else ""
-        write_whole(path, f"{before}{day}\t{profile}\t{' '.join(because.split())}\t{shown}\n")
+        before += f"{day}\t{profile}\t{' '.join(because.split())}\t{shown}\n"
+    write_whole(reasons, before)
     return moved
 
 
@@ -146,17 +148,8 @@ def parse(texts: Mapping[str, str]) -> list[Lines]:
 
 def _found(root: Path, out: Path, profile: str | None) -> Lines:
     """All lines of a build."""
-    names = [path.name for path in sorted((root / "notebooks").glob("*.ipynb"))]
-    executed = [out / "executed" / "notebooks" / name for name in names]
-    found = gathered([*executed, errata.executed_copy(out)])
+    found = gathered([*executed_pages(root, out), errata.executed_copy(out)])
     return found | texts(root) if profile in PROFILES else found
-
-
-def _parameters(out: Path, page: str) -> Any:
-    path = out / "executed" / "notebooks" / f"{page}.ipynb"
-    if not path.is_file():
-        return None
-    return read_notebook(path)["metadata"].get("dpbook", {}).get("parameters", {})
 
 
 def gathered(executed: Iterable[Path]) -> Lines:
@@ -313,6 +306,10 @@ def difference(old: Any, new: Any, welch: bool = False) -> str:
 
     With `welch` simulated means, triples of mean, standard error and runs, may differ by chance.
     """
+    if old is None or new is None:
+        return (
+            "" if old == new else (f": new, {new!r}" if old is None else f": gone, {old!r}")[:300]
+        )
     means = _means(old) if welch else set()
     sides = [dict(_leaves(value, means)) for value in (old, new)]
     moved = []

@@ -7,7 +7,6 @@ of it; for one page it gives Sphinx the settings.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
@@ -18,13 +17,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from dpbook.book.files import ABOUT, OLD, STAGING, claim_folder, write_whole
+from dpbook.book.pages import read_notebook
 from dpbook.book.run import errata
 from dpbook.book.run.editions import EDITIONS, VARIABLE, notebook_of, place, toc_of
 from dpbook.book.run.runner import plain, python_path
@@ -41,8 +41,8 @@ def render(root: Path, out: Path, edition: str = EDITIONS[0]) -> bool:
     """Render what `out` holds as the HTML of an edition; False, no change, if it fails."""
     here = place(out, edition)
     here.mkdir(exist_ok=True)
-    with _staging(here) as folder:
-        source = folder / "source"
+    with _staging(here) as name:
+        folder, source = Path(name), Path(name, "source")
         problems = stage(root, out, source, edition)
         words = ["build", str(source), "--all", "-q", "-n", "-W", "--keep-going"]
         words += ["--path-output", str(folder)]
@@ -64,12 +64,12 @@ def render_page(root: Path, out: Path, page: str) -> bool:
         print("reading all pages, for titles and numbers; this is done once ...", flush=True)
     print("rendering the page ...", flush=True)
     cache.mkdir(exist_ok=True)
-    with open(cache / ".lock", "a", encoding="utf-8") as lock, _staging(out) as folder:
+    with open(cache / ".lock", "a", encoding="utf-8") as lock, _staging(out) as name:
         fcntl.flock(lock, fcntl.LOCK_EX)
         stage(root, out, source, EDITIONS[0])
-        words = [str(source), str(folder / "html"), str(doctrees), f"notebooks/{page}.ipynb"]
+        words = [str(source), f"{name}/html", str(doctrees), f"notebooks/{page}.ipynb"]
         done = _sphinx(f"{__name__}:sphinx_build", words, root, source, EDITIONS[0], [])
-        if _put(done, folder / "html", f"notebooks/{page}.html", out):
+        if _put(done, Path(name, "html"), f"notebooks/{page}.html", out):
             return True
     # warnings about other pages, which have not run, would hide the reason
     return _refuse("page", done.stdout.strip().splitlines()[-20:], out)
@@ -99,16 +99,12 @@ def stage(root: Path, out: Path, source: Path, edition: str) -> list[str]:
     _write(source / "_build" / _POINTER, str(root))
     problems = []
     for path in sorted((root / "notebooks").glob("*.ipynb")):
-        committed = json.loads(path.read_text(encoding="utf-8"))
-        executed = out / "executed" / "notebooks" / path.name
-        shown = committed
+        committed, executed = read_notebook(path), out / "executed" / "notebooks" / path.name
+        shown = read_notebook(executed) if executed.is_file() else committed
         if not executed.is_file():
             problems.append(f"{path}: WARNING: has not been executed")
-        else:
-            shown = json.loads(executed.read_text(encoding="utf-8"))
-            if _cells(shown) != _cells(committed):
-                why = "was edited after it was executed; execute it again"
-                problems.append(f"{path}: WARNING: {why}")
+        if _cells(shown) != _cells(committed):
+            problems.append(f"{path}: WARNING: was edited after it was executed; execute it again")
         _write(source / "notebooks" / path.name, json.dumps(notebook_of(shown, edition)))
     return problems
 
@@ -145,10 +141,8 @@ def _cells(notebook: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-@contextlib.contextmanager
-def _staging(here: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix=STAGING, dir=here, ignore_cleanup_errors=True) as name:
-        yield Path(name)
+def _staging(here: Path) -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix=STAGING, dir=here, ignore_cleanup_errors=True)
 
 
 def _sphinx(
@@ -164,11 +158,21 @@ def _sphinx(
 
 
 def _put(done: subprocess.CompletedProcess[str], html: Path, proof: str, here: Path) -> bool:
-    """Keep what was said; put the HTML in place if there is one."""
+    """Keep what was said; put the HTML in the place of the old if there is one."""
     write_whole(here / "html.log", done.stdout)
     if done.returncode or not (html / proof).is_file():
         return False
-    _swap_in(html, here / "html")
+    there, old = here / "html", here / OLD
+    shutil.rmtree(old, ignore_errors=True)
+    if there.exists():
+        there.rename(old)
+    try:
+        html.rename(there)
+    except OSError:
+        if old.exists():
+            old.rename(there)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
     return True
 
 
@@ -176,20 +180,6 @@ def _refuse(what: str, lines: Sequence[str], out: Path) -> bool:
     print(*lines, sep="\n", file=sys.stderr)
     print(f"the {what} could not be rendered; all output: {out / 'html.log'}", file=sys.stderr)
     return False
-
-
-def _swap_in(new: Path, place: Path) -> None:
-    old = place.with_name(OLD)
-    shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        place.rename(old)
-    try:
-        new.rename(place)
-    except OSError:
-        if old.exists():
-            old.rename(place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def run_python(

@@ -12,7 +12,6 @@ import logging
 import os
 import re
 import signal
-import sys
 import textwrap
 import threading
 import time
@@ -28,7 +27,6 @@ import papermill
 from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
-from tqdm import tqdm
 
 from dpbook.book.files import write_whole
 from dpbook.book.pages import Page, outputs
@@ -97,9 +95,7 @@ class _Manager(AsyncKernelManager):
                     os.killpg(process.pid, signal.SIGKILL)
 
 
-def execute(
-    job: Job, timeout: float, stopped: threading.Event, progress: tqdm[Any], here: dict[str, str]
-) -> Outcome:
+def execute(job: Job, timeout: float, stopped: threading.Event, here: dict[str, str]) -> Outcome:
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
@@ -116,7 +112,6 @@ def execute(
     def end(**_: Any) -> None:
         nonlocal longest
         longest = max(longest, time.perf_counter() - begun)
-        progress.update()
 
     try:
         notebook = papermill.execute_notebook(
@@ -191,6 +186,12 @@ def python_path(root: Path) -> str:
     return os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
+def progress_line(number: int, count: int, words: str, error: str | None, seconds: float) -> str:
+    """How one of several pages went."""
+    how = f"{'FAILED' if error else 'ok':>6} {seconds:7.1f} s"
+    return f"  [{number}/{count}] {words:<36} {how}"
+
+
 def run_pages(
     jobs: Sequence[Job],
     *,
@@ -204,18 +205,14 @@ def run_pages(
     _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": variables}
     here = environment(root)
     stopped, outcomes = threading.Event(), []
-    cells = sum(len(job.page.code_cells) + bool(job.overrides) for job in jobs)
-    # on a terminal, a bar counts the cells
-    progress = tqdm(total=cells, unit="cell", leave=False, disable=not sys.stderr.isatty())
-    with progress, ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(execute, job, timeout, stopped, progress, here) for job in jobs]
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(execute, job, timeout, stopped, here) for job in jobs]
         try:
             for number, future in enumerate(as_completed(futures), start=1):
                 outcomes.append(outcome := future.result())
-                how = f"{'FAILED' if outcome.error else 'ok':>6} {outcome.seconds:7.1f} s"
-                name = outcome.job.words or outcome.job.page.name
-                progress.write(f"  [{number}/{len(jobs)}] {name:<36} {how}")
-                sys.stdout.flush()
+                words = outcome.job.words or outcome.job.page.name
+                how = outcome.error, outcome.seconds
+                print(progress_line(number, len(jobs), words, *how), flush=True)
                 done(outcome)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -12,8 +12,8 @@ The grid is a file of YAML that names pages, parameters and lists of their value
         - {epsilon: 1.0, people: 100}
 
 One task is one page at one setting, run as by ``dpbook run``.  What its claims recorded becomes a
-file named by the page and by a hash of all that the page depends on, its parameters among it; such
-a task does not run again, unless it failed.  At the end all of them are one table.
+file named by the page and by its key; such a task does not run again, unless it failed.  At the end
+all of them are one table.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ import yaml
 
 from dpbook.book.files import read_json, sole_build, write_whole
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.pages import Page, PageError, ParameterError, find_page, load_profile, validate
+from dpbook.book.pages import Page, PageError, find_page, load_profile, validate
 from dpbook.book.run.collect import ledger_problems, records_in
 from dpbook.book.run.keys import page_keys
-from dpbook.book.run.runner import Job, Outcome, run_pages
+from dpbook.book.run.runner import Job, Outcome, progress_line, run_pages
 
 # seconds, those of the longest cell, error (None if there is none), records, what `look` adds
 Result = dict[str, Any]
 Look = Callable[[Path], dict[str, Any]]
+_NOTHING: Result = {"seconds": 0.0, "longest": 0.0, "records": []}
 _SHOWN = ("verdict", "tier", "applies", "holds", "repaired", "control")
 
 
@@ -67,41 +68,25 @@ class Task:
         return Job(self.page, self.parameters, self.key, place, words=self.words)
 
 
-Keep = Callable[[Task, Result], None]
-
-
 def plan(root: Path, grid: Path) -> list[Task]:
-    """The tasks of a grid, each once; a `PageError` has a line for everything that is wrong."""
+    """The tasks of a grid, each once; a `PageError` before anything runs if one is refused."""
     try:
         asked = yaml.safe_load(grid.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise PageError(f"{grid} cannot be read: {' '.join(str(error).split())}") from None
     wanted = asked.get("pages") if isinstance(asked, dict) else None
-    if not isinstance(wanted, dict) or not wanted:
-        raise PageError(f"{grid}: needs `pages`, a mapping of pages to parameters and their values")
-    others = sorted(map(str, asked.keys() - {"pages", "profile"}))
-    problems = [f"unknown entry {name!r}; allowed are pages and profile" for name in others]
-    profile: dict[str, dict[str, Any]] = {}
+    if not isinstance(wanted, dict) or not wanted or asked.keys() - {"pages", "profile"}:
+        allowed = "`pages`, a mapping of pages to parameters and their values, and `profile`"
+        raise PageError(f"{grid}: allowed are {allowed}")
+    profile = load_profile(root, str(asked.get("profile", "default")))
     tasks: dict[str, Task] = {}
-    try:
-        profile = load_profile(root, str(asked.get("profile", "default")))
-    except PageError as error:
-        problems.append(str(error))
     for name, values in wanted.items():
-        try:
-            page = find_page(root, str(name))
-            settings = list(_settings(page, values))
-        except PageError as error:
-            problems.append(str(error))
-            continue
-        problems += [why for setting in settings for why in _refusals(page, setting)]
-        if not problems:
-            effective = [validate(page, profile.get(page.name, {}) | given) for given in settings]
-            keys = page_keys(page, effective, root)
-            for given, parameters, key in zip(settings, effective, keys, strict=True):
-                tasks.setdefault(key, Task(page, given, parameters, key))
-    if problems:
-        raise PageError("\n  ".join([f"{grid}: nothing was run", *dict.fromkeys(problems)]))
+        page = find_page(root, str(name))
+        settings = list(_settings(page, values))
+        effective = [validate(page, profile.get(page.name, {}) | given) for given in settings]
+        keys = page_keys(page, effective, root)
+        for given, parameters, key in zip(settings, effective, keys, strict=True):
+            tasks.setdefault(key, Task(page, given, parameters, key))
     return list(tasks.values())
 
 
@@ -118,14 +103,6 @@ def _settings(page: Page, values: Any) -> Iterator[dict[str, Any]]:
     else:
         allowed = "allowed: parameters with lists of values, or a list of settings"
         raise PageError(f"page {page.name}: {values!r}; {allowed}")
-
-
-def _refusals(page: Page, setting: dict[str, Any]) -> Iterator[str]:
-    for name, value in setting.items():
-        try:
-            validate(page, {name: value})
-        except ParameterError as error:
-            yield str(error)
 
 
 def sweep(
@@ -156,9 +133,19 @@ def sweep(
             write_whole(out / "tasks" / f"{task.name}.json", text + "\n")
 
         if scheduler:
-            _run_there(todo, root, timeout, scheduler, keep)
+            for task, result in _run_there(todo, root, timeout, scheduler):
+                keep(task, result)
         else:
-            _run_here(todo, root, out / "executed", jobs, timeout, keep, look)
+            by_key, folder = {task.key: task for task in todo}, out / "executed"
+
+            def done(outcome: Outcome) -> None:
+                found = {} if outcome.error else look(outcome.job.target)
+                keep(by_key[outcome.job.key], _result(outcome) | found)
+                outcome.job.target.unlink(missing_ok=True)
+
+            each = [task.job(folder) for task in todo]
+            run_pages(each, root=root, workers=jobs, timeout=timeout, done=done)
+            shutil.rmtree(folder, ignore_errors=True)
         return _report(root, out, [(task, results[task.key]) for task in tasks])
 
 
@@ -168,39 +155,9 @@ def kept_result(task: Task, out: Path) -> Result | None:
     return result if isinstance(result, dict) and result.get("key") == task.key else None
 
 
-def _run_here(
-    tasks: Sequence[Task],
-    root: Path,
-    folder: Path,
-    jobs: int,
-    timeout: float,
-    keep: Keep,
-    look: Look,
-) -> None:
-    """In processes of this machine; a task whose process was killed has one more try."""
-    by_key = {task.key: task for task in tasks}
-    again: list[Task] = []
-
-    def done(outcome: Outcome) -> None:
-        task = by_key.pop(outcome.job.key)
-        if _died(outcome) and task not in again:
-            by_key[task.key] = task
-            again.append(task)
-            return
-        keep(task, _result(outcome) | ({} if outcome.error else look(outcome.job.target)))
-        shutil.rmtree(outcome.job.target.parent, ignore_errors=True)
-
-    how: dict[str, Any] = {"root": root, "workers": jobs, "timeout": timeout, "done": done}
-    run_pages([task.job(folder) for task in tasks], **how)
-    if again:
-        print(f"{len(again)} tasks lost their process and run once more")
-        run_pages([task.job(folder) for task in again], **how)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def _run_there(
-    tasks: Sequence[Task], root: Path, timeout: float, scheduler: str, keep: Keep
-) -> None:
+    tasks: Sequence[Task], root: Path, timeout: float, scheduler: str
+) -> Iterator[tuple[Task, Result]]:
     """On a cluster whose machines have this book in the same folder; Dask reruns what was lost."""
     try:
         from distributed import Client, as_completed
@@ -213,38 +170,26 @@ def _run_there(
     with client:
         futures = {}
         for task in tasks:
-            name, given = f"dpbook-{task.name}", (task, str(root), timeout)
-            futures[client.submit(run_one, *given, key=name, pure=False)] = task
+            name = f"dpbook-{task.name}"
+            futures[client.submit(run_one, task, str(root), timeout, key=name, pure=False)] = task
         for number, future in enumerate(as_completed(futures, loop=client.loop), start=1):
             try:
                 result = future.result()
             except Exception as error:  # for example a task that was lost with several workers
-                result = _failure(f"{type(error).__name__}: {error}")
-            keep(futures[future], result)
-            how = f"{'FAILED' if result['error'] else 'ok':>6} {result['seconds']:7.1f} s"
-            print(f"  [{number}/{len(tasks)}] {futures[future].words:<36} {how}", flush=True)
+                result = _NOTHING | {"error": f"{type(error).__name__}: {error}"}
+            words, how = futures[future].words, (result["error"], result["seconds"])
+            print(progress_line(number, len(tasks), words, *how), flush=True)
+            yield futures[future], result
 
 
 def run_one(task: Task, root: str, timeout: float) -> Result:
     """One task in a worker of a cluster."""
     page = find_page(Path(root), task.page.name)
     if page_keys(page, [task.parameters], Path(root)) != [task.key]:
-        return _failure(f"the book in {root} on this machine is another one than that of the sweep")
+        return _NOTHING | {"error": f"the book in {root} on this machine is another one"}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(2):
-            job = task.job(Path(folder))
-            (outcome,) = run_pages([job], root=Path(root), workers=1, timeout=timeout)
-            if not _died(outcome):
-                break
-        return _result(outcome)
-
-
-def _died(outcome: Outcome) -> bool:
-    return "Kernel died" in (outcome.error or "")
-
-
-def _failure(why: str) -> Result:
-    return {"seconds": 0.0, "longest": 0.0, "error": why, "records": []}
+        job = task.job(Path(folder))
+        return _result(*run_pages([job], root=Path(root), workers=1, timeout=timeout))
 
 
 def _result(outcome: Outcome) -> Result:
@@ -274,8 +219,9 @@ def _report(root: Path, out: Path, results: Sequence[tuple[Task, Result]]) -> in
     writer.writerow(["claim", "page", "setting", *_SHOWN, "problems", "report"])
     for row in rows:
         cells = ["; ".join(v) if isinstance(v, list) else v for v in row.values()]
-        texts = [json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in cells]
-        writer.writerow(texts)
+        writer.writerow(
+            [json.dumps(v, ensure_ascii=False) if isinstance(v, dict) else v for v in cells]
+        )
     write_whole(out / "claims.csv", table.getvalue())
     print(f"{len(rows)} rows, one for each claim and setting: {out / 'claims.csv'}")
     if wrong:
