@@ -8,9 +8,8 @@ import pytest
 from dpbook.book import prose
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import Claim
-from dpbook.book.live import panel
 from dpbook.book.pages import find_pages
-from dpbook.book.sphinx import front
+from dpbook.book.sphinx import front, panel
 from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 CLAIM = Claim(

@@ -13,10 +13,10 @@ import pytest
 from dpbook.book.files import serve
 from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.live import bundle as live
-from dpbook.book.live import panel
 from dpbook.book.pages import PageError, find_page, find_pages, load_profile, read_page
 from dpbook.book.run import editions
 from dpbook.book.run.keys import html_key
+from dpbook.book.sphinx import panel
 from tests.book.browsing import ROOT, go, needs_browser
 from tests.book.conftest import PARAMETERS
 

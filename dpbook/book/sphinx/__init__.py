@@ -9,12 +9,12 @@ from sphinx.application import Sphinx
 
 PARTS = (
     *("claims", "domain", "boxes", "exercises", "front", "downloads", "access", "trust"),
-    *("publishing", "plans", "maps"),
+    *("publishing", "plans", "maps", "panel"),
 )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Put all parts in place, and what runs pages in the browser."""
-    for name in (*(f"{__name__}.{part}" for part in PARTS), "dpbook.book.live.panel"):
+    """Put all parts in place."""
+    for name in (f"{__name__}.{part}" for part in PARTS):
         import_module(name).setup(app)
     return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}
