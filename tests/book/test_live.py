@@ -9,6 +9,7 @@ import zipfile
 import zipimport
 
 import pytest
+from markupsafe import escape
 
 from dpbook.book.files import serve
 from dpbook.book.ledger.claims import load_ledger
@@ -232,7 +233,7 @@ def test_every_parameter_of_every_page_has_a_labelled_input_with_its_range():
         for name, parameter in page.parameters.items():
             assert f'<label for="live-{name}">{name}</label>' in html
             assert f'aria-describedby="live-{name}-hint"' in html
-            assert panel.escape(parameter.allowed) in html
+            assert escape(parameter.allowed) in html
 
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title>

@@ -12,7 +12,7 @@ from dpbook.book.ledger import supports
 from dpbook.book.ledger.claims import FAILING_VERDICTS, Claim, LedgerError, load_ledger
 from dpbook.book.ledger.supports import GIVES_WAY, WORST_FIRST, gives_way, upstream, users
 from dpbook.book.ledger.words import STATES
-from dpbook.book.sphinx import drawing
+from dpbook.book.sphinx import drawing, nodes
 from tests.book.injection import MARK, TEXT, active
 
 ROOT_LEDGER = "book/claims.yml"
@@ -307,7 +307,7 @@ def test_text_stays_text(monkeypatch):
 
     assert all(MARK in part and active(part) == [] for part in html())
     monkeypatch.setattr(supports, "escape", str)
-    monkeypatch.setattr(drawing, "TEMPLATES", drawing.TEMPLATES.overlay(autoescape=False))
+    monkeypatch.setattr(nodes, "TEMPLATES", nodes.TEMPLATES.overlay(autoescape=False))
     assert all(map(active, html()))
 
 

@@ -84,14 +84,11 @@ def prose(doctree: nodes.Element) -> nodes.Element:
 def finish_html(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """On ``html-page-context``: the same page for a screen reader."""
+    """On ``html-page-context``: the same page for a screen reader, and each script once."""
     for old, new in _REPLACED.items() if context.get("body") else ():
         context["body"] = context["body"].replace(old, new)
     if title := context.get("pagetitle"):  # the theme's heading for print, put in as markup
         context["pagetitle"] = escape(title, quote=False)
-
-
-def setup(app: Sphinx) -> None:
-    app.add_post_transform(NameTheTables)
-    app.connect("builder-inited", search_prose)
-    app.connect("html-page-context", finish_html)
+    scripts = context.get("script_files", [])  # one that two extensions add is an error in browsers
+    bodies = [getattr(script, "attributes", {}).get("body") for script in scripts]
+    scripts[:] = [s for i, s in enumerate(scripts) if not bodies[i] or bodies[i] not in bodies[:i]]

@@ -141,11 +141,3 @@ class ClaimCard:
         beside = row_uri(env, claim.id), around(env, claim)
         html = card_html(record, claim, record_problems(record, claim), *beside)
         return [nodes.raw("", html, format="html", classes=["output", "text_html"])]
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_directive("claim", ClaimDirective)
-    app.add_directive("page-opens", PageOpensDirective)
-    app.add_directive("remember", RememberDirective)
-    app.connect("doctree-resolved", explain_terms)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,7 +12,6 @@ from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
@@ -100,9 +99,3 @@ class ClaimDomain(Domain):
     def resolve_any_xref(self, *_: Any) -> list[Any]:
         """Ids are found by the roles of this domain only."""
         return []
-
-
-def setup(app: Sphinx) -> None:
-    app.add_domain(ClaimDomain)
-    for name, kind in (("badge", "badge"), ("verdict", "verdict"), ("claim-ref", "ref")):
-        app.add_role(name, ClaimRole(kind))

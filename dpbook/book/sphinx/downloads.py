@@ -136,8 +136,3 @@ class DownloadsDirective(SphinxDirective):
             link = nodes.raw("", f'<a href="{uri}" download>{name}</a>', format="html")
             items += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f": {words}")))
         return [items]
-
-
-def setup(app: Sphinx) -> None:
-    app.connect("build-finished", serve)
-    app.add_directive("downloads", DownloadsDirective)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from statistics import fmean
+from typing import Any
 
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.supports import GIVES_WAY, gives_way
 from dpbook.book.ledger.words import PRIVACY_MARK, STATES
-from dpbook.book.sphinx.front import TEMPLATES
+from dpbook.book.sphinx.nodes import rendered
 
 Sizes = Mapping[str, tuple[float, float]]
 Box = tuple[float, float, float, float]  # left, top, width, height
@@ -107,14 +108,14 @@ def map_svg(
     boxes, lines = layered({name: _size(texts[name]) for name in names}, edges)
     width, height = (max(box[i] + box[i + 2] for box in boxes.values()) for i in (0, 1))
     height = max(height, *(y for line in lines.values() for _, y in line), 0)
-    shown = {"width": width, "height": height, "title": title, "gives_way": GIVES_WAY}
+    shown: dict[str, Any] = {"width": width, "height": height, "title": title}
     shown["lines"] = [(ledger[one].state, _curve(line)) for (one, _), line in lines.items()]
     shown["ends"] = dict.fromkeys(line[-1] for line in lines.values())
     shown["boxes"] = [
         (boxes[name], ledger[name].state, texts[name], uri(name), gives_way(ledger[name], ledger))
         for name in sorted(names, key=boxes.__getitem__)
     ]
-    return TEMPLATES.get_template("map.svg.j2").render(shown)
+    return rendered("map.svg", gives_way=GIVES_WAY, **shown)
 
 
 def _texts(claim: Claim, ledger: Mapping[str, Claim]) -> list[str]:

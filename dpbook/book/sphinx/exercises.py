@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.directive import ExerciseDirective
 
@@ -105,9 +104,3 @@ def exercise_minutes(notebook: Mapping[str, Any]) -> int:
     """The minutes that the exercises of a page state, in all."""
     text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"])
     return sum(map(int, re.findall(r"\{exercise\}[^\n]*\n(?::[^\n]*\n)*?:minutes: *(\d+)", text)))
-
-
-def setup(app: Sphinx) -> None:
-    app.setup_extension("sphinx_exercise")
-    app.add_directive("exercise", RatedExercise, override=True)
-    app.add_directive("answer", AnswerDirective)

@@ -10,8 +10,6 @@ from typing import Any
 
 import yaml
 from docutils import nodes
-from jinja2 import Environment, PackageLoader
-from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -19,11 +17,16 @@ from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim
 from dpbook.book.ledger.supports import listed
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx.claims import second_machine, second_machine_words
-from dpbook.book.sphinx.nodes import ClaimsDirective, link_to, output_dir, read_json, unknown, warn
-
-_LOADER = PackageLoader("dpbook.book.sphinx")
-TEMPLATES = Environment(loader=_LOADER, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+from dpbook.book.sphinx.nodes import (
+    ClaimsDirective,
+    link_to,
+    output_dir,
+    read_json,
+    rendered,
+    unknown,
+    warn,
+)
+from dpbook.book.sphinx.trust import second_machine, second_machine_words
 
 
 class SummaryDirective(ClaimsDirective):
@@ -89,9 +92,8 @@ def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
         for paper in dict.fromkeys(claim.paper for claim in claims)
     }
     shown = {"group": SINCE, "bars": bars, "key": _parts(claims), "ledger": uri, "further": further}
-    later = since([claim for claim in ledger.values() if claim.group == SINCE])
-    template = TEMPLATES.get_template("front.html.j2")
-    return template.render(shown, words=finding(claims), since=later)
+    shown["since"] = since([claim for claim in ledger.values() if claim.group == SINCE])
+    return rendered("front.html", words=finding(claims), **shown)
 
 
 def finding(claims: Iterable[Claim]) -> str:
@@ -174,10 +176,3 @@ class RecordedRole(SphinxRole):
         if key not in numbers:
             return unknown(self, self.text, f"recorded: {name} does not report {key}")
         return [nodes.Text(format(numbers[key], shape))], []
-
-
-def setup(app: Sphinx) -> None:
-    app.add_directive("claims-summary", SummaryDirective)
-    app.add_directive("page-list", ContentsDirective)
-    app.add_role("page", PageRole())
-    app.add_role("recorded", RecordedRole())

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.supports import gives_way, repaired_words, upstream_words, users
 from dpbook.book.sphinx.drawing import map_svg
-from dpbook.book.sphinx.nodes import Row, badge_of, badge_ref, ledger_of, link_to, map_uri, table_of
+from dpbook.book.sphinx.nodes import (
+    Row,
+    badge_of,
+    badge_ref,
+    chapter,
+    labelled,
+    ledger_of,
+    link_to,
+    map_uri,
+    table_of,
+)
 
 
 class MapDirective(SphinxDirective):
@@ -47,11 +56,11 @@ class MapDirective(SphinxDirective):
 
     def section(self, claim: Claim) -> nodes.section:
         """One claim with its supports and its users."""
-        section = nodes.section(ids=[f"map-{claim.id}"], names=[f"map-{claim.id}".lower()])
-        section += [nodes.title("", claim.id), nodes.paragraph("", "", badge_ref(claim))]
+        opening = nodes.paragraph("", "", badge_ref(claim))
+        section = chapter(f"map-{claim.id}", claim.id, opening)
         for words, others in (("Rests on", claim.rests_on), ("Used by", self.by[claim.id])):
             shown = self.badges(others) or [nodes.Text("nothing else in the ledger")]
-            section += nodes.paragraph("", "", nodes.strong(text=f"{words}: "), *shown)
+            section += labelled(f"{words}: ", shown)
         for about in (repaired_words, upstream_words):
             if words := about(claim, self.ledger):
                 section += nodes.paragraph("", words, classes=["claim-upstream"])
@@ -104,8 +113,3 @@ def folded(summary: str, table: nodes.Element) -> list[nodes.Node]:
     opening = f'<details class="claim-map-table"><summary>{summary}</summary>'
     raw = [nodes.raw("", html, format="html") for html in (opening, "</details>")]
     return [raw[0], table, raw[1]]
-
-
-def setup(app: Sphinx) -> None:
-    app.add_directive("claims-map", MapDirective)
-    app.add_directive("claims-upstream", UpstreamDirective)

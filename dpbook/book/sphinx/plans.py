@@ -12,7 +12,6 @@ from typing import Any
 
 import yaml
 from docutils import nodes
-from sphinx.application import Sphinx
 
 from dpbook.book.pages import PageError
 from dpbook.book.reading import minutes
@@ -127,12 +126,10 @@ class HandoutsDirective(PlanDirective):
         facts["Claims on these pages"] = roles("badge", names, " ")
         listed = [f"{term}\n: {' '.join(text.split())}" for term, text in facts.items() if text]
         notes = f'<div class="handout-notes" aria-hidden="true">{7 * "<hr>"}</div>'
-        inside = [
-            *self.parse_text_to_nodes("\n\n".join(listed)),
-            nodes.raw("", notes, format="html"),
-        ]
-        inside[0]["classes"] = ["handout-facts"]
-        sheet = chapter(nodes.make_id(title), title, inside)
+        parsed = self.parse_text_to_nodes("\n\n".join(listed))
+        parsed[0]["classes"] = ["handout-facts"]
+        end = nodes.raw("", notes, format="html")
+        sheet = chapter(nodes.make_id(title), title, *parsed, end)
         sheet["classes"] = ["handout"]
         return sheet
 
@@ -156,9 +153,3 @@ class SessionDirective(PlanDirective):
 def roles(kind: str, names: Iterable[str], between: str = ", ") -> str:
     """Some pages or claims as Markdown."""
     return between.join(f"{{{kind}}}`{name}`" for name in names)
-
-
-def setup(app: Sphinx) -> None:
-    app.add_directive("reading-plan", PlanDirective)
-    app.add_directive("handouts", HandoutsDirective)
-    app.add_directive("session", SessionDirective)

@@ -126,16 +126,5 @@ class ChangesDirective(SphinxDirective):
             about_it = [nodes.paragraph(text=count if moved else "Nothing moved.")]
             table = [table_of(("Claim", "What happened", "From what to what"), rows)] * bool(rows)
             title = f"From {before} to {after}"
-            shown.append(chapter(nodes.make_id(title), title, [*about_it, *table]))
+            shown.append(chapter(nodes.make_id(title), title, *about_it, *table))
         return shown or [nodes.paragraph(text="No version has been given out yet.")]
-
-
-def setup(app: Sphinx) -> None:
-    app.add_config_value("book_description", "", "html")
-    app.add_config_value("book_preview", "", "html")
-    app.setup_extension("sphinxext.opengraph")
-    if app.config.html_baseurl:  # else it warns that there is none
-        app.setup_extension("sphinx_sitemap")
-    app.connect("config-inited", fill_in, priority=900)
-    app.connect("html-page-context", describe, priority=600)
-    app.add_directive("claim-changes", ChangesDirective)
