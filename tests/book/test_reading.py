@@ -123,13 +123,17 @@ def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path):
     (source / "notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
     (out / "_sources/notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
     (source / "book/claims.yml").write_text("[]  # ours")
+    (source / "dpbook").mkdir()
+    for name in ("pyproject.toml", "dpbook/__init__.py", "notes.txt"):
+        (source / name).touch()
     (source / "_build").mkdir()
     (source / "_build" / ABOUT).touch()  # a build of the whole book
     builder = SimpleNamespace(format="html")
     app = SimpleNamespace(builder=builder, outdir=str(out), srcdir=str(source))
     downloads.serve(app, None)
     with zipfile.ZipFile(out / "downloads/notebooks.zip") as zipped:
-        assert zipped.namelist() == ["notebooks/01-one.ipynb", "book/claims.yml"]
+        names = ["notebooks/01-one.ipynb", "book/claims.yml", "pyproject.toml"]
+        assert zipped.namelist() == [*names, "dpbook/__init__.py"]
         assert zipped.read("book/claims.yml") == b"[]  # ours"
         first = json.loads(zipped.read("notebooks/01-one.ipynb"))["cells"]
     assert "pip install" in first[0]["source"][0]

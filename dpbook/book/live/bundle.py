@@ -55,7 +55,7 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
         new = Path(made, "live")
         (new / "runtime").mkdir(parents=True)
         (new / "pages").mkdir()
-        sizes = _runtime(new / "runtime", source(out / "runtime"), _ours(root))
+        sizes = _runtime(new / "runtime", source(out / "runtime"), package_files(root))
         shutil.copy2(OURS / "worker.mjs", new)
         for page in find_pages(root):
             held = bundle(page_of(page, edition), root)
@@ -214,9 +214,11 @@ def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> dic
     return {name: (place / file).stat().st_size for name, file in files.items()}
 
 
-def _ours(root: Path) -> Iterator[tuple[str, Path]]:
+def package_files(root: Path) -> Iterator[tuple[str, Path]]:
     """The files of the package itself, as it lies here: of a repository, what is tracked."""
-    files = [file for file in (root / "dpbook").rglob("*") if "__pycache__" not in file.parts]
+    files = [
+        file for file in sorted((root / "dpbook").rglob("*")) if "__pycache__" not in file.parts
+    ]
     if (root / ".git").exists():
         if not (tracked := git(root, "ls-files", "-z", "--", "dpbook")):
             raise PageError(f"git does not say which files of {root / 'dpbook'} belong to the book")

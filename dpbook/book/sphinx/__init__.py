@@ -32,7 +32,6 @@ DIRECTIVES = {
     "claims-summary": front.SummaryDirective,
     "claims-upstream": maps.UpstreamDirective,
     "claims-withdrawn": claims.WithdrawnDirective,
-    "downloads": downloads.DownloadsDirective,
     "exercise": exercises.RatedExercise,
     "handouts": plans.HandoutsDirective,
     "live-table": trust.TrustDirective,
