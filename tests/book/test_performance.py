@@ -1,6 +1,6 @@
 """The performance page's table."""
 
-from dpbook.book.sphinx.trust import bench_row, size_row
+from dpbook.book.sphinx.claims import bench_row, size_row
 
 ROW = {
     "case": "n = 300",

@@ -14,7 +14,7 @@ from dpbook.book.files import ABOUT
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim, load_ledger
 from dpbook.book.pages import ParameterError, refuse_out_of_range
 from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, minutes
-from dpbook.book.sphinx import boxes, downloads, front
+from dpbook.book.sphinx import downloads, front, nodes
 
 
 def cell(kind, source, tags=()):
@@ -61,9 +61,9 @@ CLAIM = Claim(
 
 
 def test_a_place_in_a_paper_is_written_out():
-    assert boxes.place(CLAIM) == "P, Theorem 3.3"
+    assert nodes.place(CLAIM) == "P, Theorem 3.3"
     ours = Claim("BOOK-X", "BOOK", "this book", "utility", "s", "01-one", "pending")
-    assert boxes.place(ours) == "BOOK-X"
+    assert nodes.place(ours) == "BOOK-X"
 
 
 def test_the_finding_counts_every_distinct_statement_once():

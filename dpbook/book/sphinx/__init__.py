@@ -18,12 +18,11 @@ from dpbook.book.sphinx import (
     panel,
     plans,
     publishing,
-    trust,
 )
 
 DIRECTIVES = {
     "answer": exercises.AnswerDirective,
-    "bench-table": trust.TrustDirective,
+    "bench-table": claims.TrustDirective,
     "claim": boxes.ClaimDirective,
     "claim-changes": publishing.ChangesDirective,
     "claims-errata": claims.ErrataDirective,
@@ -34,14 +33,14 @@ DIRECTIVES = {
     "claims-withdrawn": claims.WithdrawnDirective,
     "exercise": exercises.RatedExercise,
     "handouts": plans.HandoutsDirective,
-    "live-table": trust.TrustDirective,
+    "live-table": claims.TrustDirective,
     "objections": claims.ContactDirective,
     "page-list": front.ContentsDirective,
-    "page-opens": boxes.PageOpensDirective,
+    "page-opens": boxes.PageBox,
     "reading-plan": plans.PlanDirective,
-    "remember": boxes.RememberDirective,
+    "remember": boxes.PageBox,
     "session": plans.SessionDirective,
-    "trust": trust.TrustDirective,
+    "trust": claims.TrustDirective,
     "try": panel.TryDirective,
 }
 ROLES = {"page": front.PageRole(), "recorded": front.RecordedRole()}

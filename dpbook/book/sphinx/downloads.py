@@ -18,8 +18,8 @@ from dpbook.book.files import ABOUT, plain_entry
 from dpbook.book.live.bundle import package_files
 from dpbook.book.run.editions import notebook_of, this_edition
 from dpbook.book.run.render import sources
+from dpbook.book.sphinx import nodes as own
 from dpbook.book.sphinx.exercises import checks
-from dpbook.book.sphinx.nodes import output_dir
 
 ARCHIVE = Path("downloads", "notebooks.zip")
 #: What pip needs of the project besides the package.
@@ -77,7 +77,7 @@ def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def serve(app: Sphinx, exception: Exception | None) -> None:
     """On ``build-finished``: advice in the sources; they, the ledger and the package as a zip."""
-    whole = (output_dir(app.srcdir) / ABOUT).is_file()
+    whole = (own.output_dir(app.srcdir) / ABOUT).is_file()
     if exception or app.builder.format != "html" or not whole:
         return
     out, root = Path(app.outdir), sources(app.srcdir)

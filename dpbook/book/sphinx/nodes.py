@@ -131,7 +131,6 @@ def badge_ref(claim: Claim) -> addnodes.pending_xref:
 
 
 def badge_classes(claim: Claim) -> list[str]:
-    """How a badge looks."""
     return ["claim-badge", f"claim-{claim.state}", *["claim-privacy"] * claim.breaks_privacy]
 
 
@@ -160,7 +159,11 @@ def facts_of(claim: Claim, anchor: str = "") -> nodes.raw:
     return nodes.raw("", f'<span class="target"{anchor}{attributes}></span>', format="html")
 
 
-def table_of(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.table:
+def table_of(
+    head: Sequence[str], rows: Sequence[Row], kind: str = "", caption: str = ""
+) -> nodes.table:
+    """A table; its caption is no title, which Sphinx would number."""
+
     def row(cells: Row) -> nodes.row:
         inside = ([nodes.Text(cell)] if isinstance(cell, str) else cell for cell in cells)
         return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in inside))
@@ -168,7 +171,8 @@ def table_of(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.t
     columns = [nodes.colspec(colwidth=1) for _ in head]
     body = nodes.tbody("", *map(row, rows))
     group = nodes.tgroup("", *columns, nodes.thead("", row(head)), body, cols=len(head))
-    return nodes.table("", group, classes=[*classes, "colwidths-auto"])
+    words = [nodes.raw("", f"<caption>{caption}</caption>", format="html")] * bool(caption)
+    return nodes.table("", *words, group, classes=[*kind.split(), "colwidths-auto"])
 
 
 def warn(message: str, env: BuildEnvironment, subtype: str) -> None:

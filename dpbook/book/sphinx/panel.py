@@ -21,7 +21,7 @@ from dpbook.book.live.bundle import digest, glued
 from dpbook.book.pages import Page, Parameter, load_profile, read_page
 from dpbook.book.run.editions import page_of, this_edition
 from dpbook.book.run.render import sources
-from dpbook.book.sphinx.nodes import rendered
+from dpbook.book.sphinx import nodes as own
 
 _log = logging.getLogger(__name__)
 _PARAMETERS = '<div class="cell tag_parameters'
@@ -94,7 +94,7 @@ def panel_html(page: Page, quick: dict[str, Any]) -> str:
     about = {"page": page.name, "cells": len(page.code_tags), "hidden": hidden}
     about |= {"quick": quick, "long": long}
     fields = [_field(parameter) for parameter in page.parameters.values()]
-    return rendered("panel.html", about=json.dumps(about), long=long, fields=fields)
+    return own.rendered("panel.html", about=json.dumps(about), long=long, fields=fields)
 
 
 def _field(parameter: Parameter) -> dict[str, Any]:
@@ -136,4 +136,4 @@ class TryDirective(SphinxDirective):
 
 def try_html(name: str, lines: list[str], solved: str) -> str:
     """An editor with its template; the script of the panel runs it."""
-    return rendered("try.html", name=name, lines=lines, solved=solved)
+    return own.rendered("try.html", name=name, lines=lines, solved=solved)

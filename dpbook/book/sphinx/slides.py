@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from dpbook.book.files import write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.sphinx.nodes import rendered
+from dpbook.book.sphinx import nodes as own
 
 #: What becomes a slide of its own, and what lies in one or is never shown.
 _PROOFS = ".theorem, .lemma, .proposition, .corollary, .definition, .algorithm"
@@ -38,7 +38,7 @@ def write_slides(html: Path, page: str, target: Path) -> int:
         script = (html / "_static" / "mathjax" / "tex-svg.js").read_text(encoding="utf-8")
     mathjax = Markup(script.replace("</script", r"<\/script"))
     title = slides[0][2].partition("\n")[0].striptags()
-    write_whole(target, rendered("slides.html", slides=slides, mathjax=mathjax, title=title))
+    write_whole(target, own.rendered("slides.html", slides=slides, mathjax=mathjax, title=title))
     return len(slides)
 
 
