@@ -29,16 +29,11 @@ PAGE = {
 def told_of(page, given, **more):
     """All that a run of a page tells."""
     screen, told = browser.Screen(), []
-    names = ("IPython", "IPython.display", "myst_nb", "seaborn")
-    saved = {name: sys.modules.get(name) for name in names}
-    browser.install(screen)
-    try:
+    with pytest.MonkeyPatch.context() as replaced:
+        for name in ("IPython", "IPython.display", "myst_nb", "seaborn"):
+            replaced.setitem(sys.modules, name, None)  # what `install` puts there is taken away
+        browser.install(screen)
         browser.run_page(page, given, screen, told.append, **more)
-    finally:
-        for name, module in saved.items():
-            sys.modules.pop(name)
-            if module is not None:
-                sys.modules[name] = module
     return told
 
 

@@ -1,7 +1,6 @@
 """The student's edition has no solution anywhere: pages, sources, search, downloads, live cells."""
 
 import importlib
-import io
 import json
 import re
 import zipfile
@@ -12,7 +11,7 @@ import pytest
 from dpbook.book.live import bundle as live
 from dpbook.book.pages import PageError, find_pages
 from dpbook.book.run import editions, render
-from dpbook.book.sphinx.downloads import plain_archive, with_advice
+from dpbook.book.sphinx.downloads import with_advice
 from tests.book.browsing import ROOT
 from tests.book.test_sphinx import project  # noqa: F401  (a fixture)
 
@@ -117,7 +116,7 @@ def test_neither_download_nor_live_cells_of_students_hold_a_solution(page):
     held = {}
     for edition in editions.EDITIONS:
         shown = editions.page_of(page, edition)
-        held[edition] = json.dumps(with_advice(shown.notebook, "wheel"), ensure_ascii=False)
+        held[edition] = json.dumps(with_advice(shown.notebook), ensure_ascii=False)
         held[edition] += json.dumps(live.bundle(shown, ROOT), ensure_ascii=False)
     kept, secrets = editions.page_of(page, "student").code_cells, check_editions.secrets([page])
     solved = [cell for cell in page.code_cells if cell not in kept]
@@ -192,19 +191,3 @@ def test_the_search_for_solutions_looks_into_archives_and_through_markup(tmp_pat
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
         archive.writestr("inside.py", needle)
     assert check_editions.leaks(tmp_path, [needle]) == {needle: "c.zip/inside.py"}
-
-
-def test_a_wheel_is_the_same_whoever_builds_it(tmp_path):
-    def wheel(mode):
-        path = tmp_path / f"{mode:o}.whl"
-        entry = zipfile.ZipInfo("dpbook/__init__.py", (1980, 1, 1, 0, 0, 0))
-        entry.external_attr = (0o100000 | mode) << 16
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr(entry, "x = 1\n")
-        return path
-
-    one, other = wheel(0o644), wheel(0o600)
-    assert one.read_bytes() != other.read_bytes()
-    assert plain_archive(one) == plain_archive(other)
-    with zipfile.ZipFile(io.BytesIO(plain_archive(one))) as archive:
-        assert archive.read("dpbook/__init__.py") == b"x = 1\n"

@@ -8,9 +8,8 @@ import pytest
 from dpbook.book import prose
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import Claim
-from dpbook.book.live import panel
 from dpbook.book.pages import find_pages
-from dpbook.book.sphinx import front
+from dpbook.book.sphinx import front, nodes, panel
 from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 CLAIM = Claim(
@@ -43,10 +42,6 @@ RECORD = {
 ROWS = [{TEXT: TEXT, "n": 1.0}, {TEXT: TEXT, "n": 2.0}]
 
 
-def front_page():
-    return front.summary_html({TEXT: CLAIM}, TEXT, TEXT)
-
-
 PLACES = {
     "card": lambda: report.card_html(RECORD, CLAIM, (), TEXT),
     "card that contradicts": lambda: report.card_html(RECORD, CLAIM, [TEXT]),
@@ -54,7 +49,7 @@ PLACES = {
     "table": lambda: prose.table(ROWS, TEXT, caption=TEXT).data,
     "table with a format": lambda: prose.table(ROWS, "t", {"n": lambda _: TEXT}).data,
     "slider": lambda: prose.slider(ROWS, TEXT, caption=TEXT).data,
-    "front page": front_page,
+    "front page": lambda: front.summary_html({TEXT: CLAIM}, TEXT, TEXT),
     "editor": lambda: panel.try_html(TEXT, [TEXT, "</textarea>" + TEXT], TEXT),
 }
 
@@ -64,10 +59,9 @@ def test_text_stays_text(place, monkeypatch):
     html = PLACES[place]()
     assert MARK in html and active(html) == []
     # The control: the same place without escaping is noticed.
-    for module in (report, prose, panel):
+    for module in (report, prose):
         monkeypatch.setattr(module, "escape", str)
-    environment = front.TEMPLATES.overlay(autoescape=False)
-    monkeypatch.setattr(front, "TEMPLATES", environment)
+    monkeypatch.setattr(nodes, "TEMPLATES", nodes.TEMPLATES.overlay(autoescape=False))
     assert active(PLACES[place]())
 
 
@@ -81,7 +75,7 @@ def test_the_panel_of_parameters(tiny_book, page_writer, monkeypatch):
         return panel.panel_html(page, {"edition": TEXT})
 
     assert MARK in html() and active(html()) == []
-    monkeypatch.setattr(panel, "escape", str)
+    monkeypatch.setattr(nodes, "TEMPLATES", nodes.TEMPLATES.overlay(autoescape=False))
     assert active(html())
 
 

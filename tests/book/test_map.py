@@ -2,17 +2,17 @@
 
 import itertools
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
 from dpbook.book.ledger import supports
 from dpbook.book.ledger.claims import FAILING_VERDICTS, Claim, LedgerError, load_ledger
 from dpbook.book.ledger.supports import GIVES_WAY, WORST_FIRST, gives_way, upstream, users
 from dpbook.book.ledger.words import STATES
-from dpbook.book.sphinx import drawing
+from dpbook.book.sphinx import maps, nodes
 from tests.book.injection import MARK, TEXT, active
 
 ROOT_LEDGER = "book/claims.yml"
@@ -218,8 +218,8 @@ def overlap(one, other):
 def test_layout(rng, size):
     for _ in range(6):
         sizes, edges = random_graph(rng, size)
-        boxes, lines = drawing.layered(sizes, edges)
-        assert (boxes, lines) == drawing.layered(sizes, edges)
+        boxes, lines = maps.layered(sizes, edges)
+        assert (boxes, lines) == maps.layered(sizes, edges)
         assert {*boxes} == {*sizes} and {*lines} == {*edges}
         assert not any(overlap(*pair) for pair in itertools.combinations(boxes.values(), 2))
         for name, (x, y, w, h) in boxes.items():
@@ -237,7 +237,7 @@ def test_layout(rng, size):
 def test_neighbours_stand_side_by_side():
     """Two chains that are written crosswise are drawn without a crossing."""
     sizes = dict.fromkeys("abcd", (80, 40))
-    boxes, _ = drawing.layered(sizes, [("a", "d"), ("b", "c")])
+    boxes, _ = maps.layered(sizes, [("a", "d"), ("b", "c")])
     assert (boxes["a"][1] < boxes["b"][1]) == (boxes["d"][1] < boxes["c"][1])
 
 
@@ -248,53 +248,32 @@ def test_overlap_is_noticed():
 # --- the graphic ----------------------------------------------------------------------------------
 
 
-class Links(HTMLParser):
-    """Names, addresses and texts of the links, and the ids."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.links, self.ids, self.open = [], [], False
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self.ids += [given["id"]] if "id" in given else []
-        if tag == "a":
-            self.links.append(
-                {"name": given.get("aria-label", ""), "to": given["href"], "text": []}
-            )
-            self.open = True
-
-    def handle_endtag(self, tag):
-        self.open = self.open and tag != "a"
-
-    def handle_data(self, data):
-        if self.open and data.strip():
-            self.links[-1]["text"].append(data.strip())
+def links(html):
+    """Name, address and texts of each link."""
+    found = BeautifulSoup(html, "html.parser").find_all("a")
+    return [(a.get("aria-label", ""), a["href"], [*a.stripped_strings]) for a in found]
 
 
 def svg(book, title="All"):
     edges = [(support, each.id) for each in book.values() for support in each.rests_on]
-    return drawing.map_svg(list(book), book, lambda n: f"#{n}", title, edges)
+    return maps.map_svg(list(book), book, lambda n: f"#{n}", title, edges)
 
 
 def test_each_link_has_a_name_that_says_what_is_seen():
     book = ledger(claim("Z"), FALSE, claim("A", "Z", "F"), claim("B", "A", severity="privacy"))
     html = svg(book)
-    found = Links(html)
-    assert [link["to"] for link in found.links] == ["#Z", "#F", "#A", "#B"]  # supports come first
-    for link in found.links:
-        assert link["name"] == ", ".join(link["text"]) and len(link["text"]) >= 2
-    assert found.links[2]["text"] == ["A", "✓ holds", "! rests on ↻ F"]
-    assert "⚠ privacy guarantee broken" in found.links[3]["name"]
-    assert found.ids == ["map-title", "map-desc"]
+    names, addresses, texts = zip(*links(html), strict=True)
+    assert addresses == ("#Z", "#F", "#A", "#B")  # supports come first
+    assert names == tuple(map(", ".join, texts)) and min(map(len, texts)) >= 2
+    assert texts[2] == ["A", "✓ holds", "! rests on ↻ F"]
+    assert "⚠ privacy guarantee broken" in names[3]
+    assert re.findall(r'\bid="([^"]*)"', html) == ["map-title", "map-desc"]
     assert 'aria-labelledby="map-title map-desc"' in html
     assert "4 claims, 3 lines" in html
     assert html.count("claim-tint") == 2 and html.count("claim-shielded") == 1
     assert html == svg(book)
     # the controls: a name that says something else, and lines that are no longer there
-    assert Links(html.replace('aria-label="A,', 'aria-label="B,')).links[2]["name"][0] == "B"
+    assert links(html.replace('aria-label="A,', 'aria-label="B,'))[2][0][0] == "B"
     assert "claim-edge" not in svg({"A": claim("A")})
 
 
@@ -307,7 +286,7 @@ def test_text_stays_text(monkeypatch):
 
     assert all(MARK in part and active(part) == [] for part in html())
     monkeypatch.setattr(supports, "escape", str)
-    monkeypatch.setattr(drawing, "TEMPLATES", drawing.TEMPLATES.overlay(autoescape=False))
+    monkeypatch.setattr(nodes, "TEMPLATES", nodes.TEMPLATES.overlay(autoescape=False))
     assert all(map(active, html()))
 
 
@@ -316,8 +295,11 @@ def test_beside_a_claim_stand_its_supports_and_its_users():
     book = ledger(FALSE, claim("A", "F"), *many)
     names = [each.id for each in many]
     html = supports.around_html(book["A"], book, names, lambda name: f"#row-{name}", "m#map-A")
-    found = [link["to"] for link in Links(html).links]
-    assert found == ["#row-F", *(f"#row-U{i}" for i in range(5)), "m#map-A"]
+    assert [address for _, address, _ in links(html)] == [
+        "#row-F",
+        *(f"#row-U{i}" for i in range(5)),
+        "m#map-A",
+    ]
     assert "and 4 more" in html and "claim-upstream claim-false-repaired" in html
     assert re.search(r'title="false as printed, repaired">↻\xa0F</a>', html)
     alone = supports.around_html(FALSE, book, ["A"], lambda name: f"#row-{name}", "m")

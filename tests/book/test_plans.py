@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from dpbook.book.pages import PageError
-from dpbook.book.sphinx.plans import FILE, load_plans, more
+from dpbook.book.sphinx.plans import FILE, load_plans
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,7 +60,7 @@ def test_the_plans_of_the_book_place_every_page_and_differ_in_their_questions():
     sessions = [*plans[0]["sessions"], *plans[2]["sessions"]]
     for field in ("title", "question", "exercise", "bring"):
         assert len({session[field] for session in sessions}) == len(sessions)
-    placed = {page for session in sessions for page in (*session["pages"], *more(session))}
+    placed = {page for session in sessions for page in (*session["pages"], *session["more"])}
     assert len(placed | set(optional)) == len(list((ROOT / "notebooks").glob("*.ipynb")))
 
 

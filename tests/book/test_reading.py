@@ -14,7 +14,7 @@ from dpbook.book.files import ABOUT
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim, load_ledger
 from dpbook.book.pages import ParameterError, refuse_out_of_range
 from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, minutes
-from dpbook.book.sphinx import boxes, downloads, front
+from dpbook.book.sphinx import downloads, front, nodes
 
 
 def cell(kind, source, tags=()):
@@ -60,9 +60,9 @@ CLAIM = Claim(
 
 
 def test_a_place_in_a_paper_is_written_out():
-    assert boxes.place(CLAIM) == "P, Theorem 3.3"
+    assert nodes.place(CLAIM) == "P, Theorem 3.3"
     ours = Claim("BOOK-X", "BOOK", "this book", "utility", "s", "01-one", "pending")
-    assert boxes.place(ours) == "BOOK-X"
+    assert nodes.place(ours) == "BOOK-X"
 
 
 def test_the_finding_counts_every_distinct_statement_once():
@@ -122,13 +122,17 @@ def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path):
     (source / "notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
     (out / "_sources/notebooks/01-one.ipynb").write_text(json.dumps(PAGE))
     (source / "book/claims.yml").write_text("[]  # ours")
+    (source / "dpbook").mkdir()
+    for name in ("pyproject.toml", "dpbook/__init__.py", "notes.txt"):
+        (source / name).touch()
     (source / "_build").mkdir()
     (source / "_build" / ABOUT).touch()  # a build of the whole book
     builder = SimpleNamespace(format="html")
     app = SimpleNamespace(builder=builder, outdir=str(out), srcdir=str(source))
     downloads.serve(app, None)
     with zipfile.ZipFile(out / "downloads/notebooks.zip") as zipped:
-        assert zipped.namelist() == ["notebooks/01-one.ipynb", "book/claims.yml"]
+        names = ["notebooks/01-one.ipynb", "book/claims.yml", "pyproject.toml"]
+        assert zipped.namelist() == [*names, "dpbook/__init__.py"]
         assert zipped.read("book/claims.yml") == b"[]  # ours"
         first = json.loads(zipped.read("notebooks/01-one.ipynb"))["cells"]
     assert "pip install" in first[0]["source"][0]

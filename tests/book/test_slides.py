@@ -105,14 +105,8 @@ def test_keys_lead_through_the_deck_and_each_slide_is_a_printed_page(html, tmp_p
                 "[...document.querySelectorAll('.slide.on')].map(s => s.id).join()"
             )
 
-        assert [pressed(key) for key in ("ArrowRight", "PageDown", "ArrowLeft", "End", "Home")] == [
-            "s2",
-            "s3",
-            "s2",
-            f"s{count}",
-            "s1",
-        ]
-        assert (pressed("ArrowLeft"), pressed("x")) == ("s1", "s1")
+        keys = "ArrowRight PageDown ArrowLeft End Home ArrowLeft x".split()
+        assert [*map(pressed, keys)] == f"s2 s3 s2 s{count} s1 s1 s1".split()
         # the long slide is set smaller, and nothing of any slide is cut off
         sizes = browser.evaluate("slides.map(s => parseFloat(s.style.fontSize))")
         assert sizes[1] < min(sizes[:1] + sizes[2:])

@@ -1,4 +1,4 @@
-"""The Sphinx extension and `_config.yml`, on a book of two tiny notebooks."""
+"""The Sphinx extension, on a book of two tiny notebooks."""
 
 import io
 import json
@@ -10,12 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jupyter_book
 import pytest
 import yaml
 from sphinx.util.inventory import InventoryFile
 
-from dpbook.book.files import ABOUT, note
+from dpbook.book.files import ABOUT, note, write_whole
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.ledger.claims import FIVE
 from dpbook.book.run import errata, render
@@ -25,78 +24,40 @@ from tests.book.injection import MARK, MARKDOWN, TEXT, active
 
 ROOT = Path(__file__).resolve().parents[2]
 
-LEDGER = [
-    {
-        "id": "P-GOOD",
-        "paper": "XSC",
-        "where": "Thm 1",
-        "kind": "privacy",
-        "rests_on": ["P-BAD"],
-        "says": "A * B_1 < $x_1$ for `a_b`",
-        "notebook": "01-one",
-        "status": "checked",
-        "verdict": "holds",
-        "tier": "exact",
-        "report": ["loss"],
-        "beyond": "Nothing.",
-    },
-    {
-        "id": "P-BAD",
-        "paper": "AGKM",
-        "where": "Thm 2",
-        "kind": "utility",
-        "rests_on": [],
-        "says": "Too good",
-        "notebook": "02-two",
-        "status": "checked",
-        "verdict": "refuted",
-        "tier": "exact",
-        "report": [],
-        "heading": "The value $1$ is 2",
-        "failed": "statement",
-        "severity": "privacy",
-        "withdrawn": [{"date": "2026-01-02", "said": "It is 3.", "reason": "A slip of ours."}],
-        "beyond": "Nothing.",
-        "quote": "always * one",
-        "reconsider": "Another $x$.",
-        "printed": "It is 1.",
-        "wrong": "It is not 1.",
-        "repair": "It is $2$.",
-        "reproducer": "print(6 * 7)",
-    },
-    {
-        "id": "Q-LATER",
-        "paper": "Q",
-        "where": "Thm 3",
-        "kind": "utility",
-        "rests_on": ["P-GOOD"],
-        "says": "Later",
-        "notebook": "03-three",
-        "status": "pending",
-    },
-    {
-        "id": "R-OPEN",
-        "paper": "R",
-        "where": "Abstract",
-        "kind": "utility",
-        "rests_on": [],
-        "says": "Nobody looked",
-        "status": "pending",
-    },
-    {
-        "id": "P-LOST",
-        "paper": "AGKM",
-        "where": "Lemma 9",
-        "kind": "utility",
-        "rests_on": [],
-        "says": "Something small",
-        "status": "not-judged",
-        "remark": "Its formula is lost.",
-    },
-]
+LEDGER = yaml.safe_load(r"""
+- {id: P-GOOD, paper: XSC, where: Thm 1, kind: privacy, rests_on: [P-BAD], notebook: 01-one,
+   says: "A * B_1 < $x_1$ for `a_b`", status: checked, verdict: holds, tier: exact,
+   report: [loss], beyond: Nothing.}
+- {id: P-BAD, paper: AGKM, where: Thm 2, kind: utility, rests_on: [], notebook: 02-two,
+   says: Too good, status: checked, verdict: refuted, tier: exact, report: [], beyond: Nothing.,
+   heading: The value $1$ is 2, failed: statement, severity: privacy, quote: always * one,
+   withdrawn: [{date: "2026-01-02", said: It is 3., reason: A slip of ours.}],
+   reconsider: Another $x$., printed: It is 1., wrong: It is not 1., repair: It is $2$.,
+   reproducer: print(6 * 7)}
+- {id: Q-LATER, paper: Q, where: Thm 3, kind: utility, rests_on: [P-GOOD], says: Later,
+   notebook: 03-three, status: pending}
+- {id: R-OPEN, paper: R, where: Abstract, kind: utility, rests_on: [], says: Nobody looked,
+   status: pending}
+- {id: P-LOST, paper: AGKM, where: Lemma 9, kind: utility, rests_on: [], says: Something small,
+   status: not-judged, remark: Its formula is lost.}
+""")
 # An erratum of another paper, less grave.
 LEDGER.append(LEDGER[1] | {"id": "R-BAD", "paper": "R", "severity": "constant"})
 MAPS = {"xsc": "XSC", "agkm": "AGKM", "since": "Since the five papers"}
+INDEX = """# Index
+
+{cite:p}`knuth1997`
+
+```{bibliography}
+```
+
+```{eval-rst}
+.. autofunction:: dpbook.book.ledger.check.check
+.. autoclass:: dpbook.book.ledger.claims.Claim
+   :members:
+.. autofunction:: dpbook.book.figures.label_line
+```
+"""
 # One white pixel: enough of a figure for the structure of the page.
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC"
@@ -106,23 +67,13 @@ PIXEL = (
 def record(claim, holds, report=None):
     part = {"what": "loss", "passes": holds, "sign": "≤", "value": 2.0 - holds, "limit": 1.0}
     twin = part | {"passes": not holds, "value": 1.0 + holds}
-    return {
-        "id": claim["id"],
-        "holds": holds,
-        "repaired": None,
-        "applies": True,
-        "why": None,
-        "verdict": claim["verdict"],
-        "tier": claim["tier"],
-        "report": report or {},
-        "control": True,
-        "measured": [
-            {"subject": "printed", "name": "", "passes": holds, "parts": [part]},
-            {"subject": "twin", "name": "half the noise", "passes": not holds, "parts": [twin]},
-        ],
-        "notebook": None,
-        "parameters": None,
-    }
+    made = {key: claim[key] for key in ("id", "verdict", "tier")} | {"report": report or {}}
+    made |= dict.fromkeys(("repaired", "why", "notebook", "parameters"))
+    measured = [
+        {"subject": "printed", "name": "", "passes": holds, "parts": [part]},
+        {"subject": "twin", "name": "half the noise", "passes": not holds, "parts": [twin]},
+    ]
+    return made | {"holds": holds, "applies": True, "control": True, "measured": measured}
 
 
 def cell(kind, source, outputs=(), **metadata):
@@ -138,15 +89,9 @@ def display(data):
 
 
 def notebook(*cells):
-    return {
-        "cells": list(cells),
-        "metadata": {
-            "kernelspec": {"name": "python3", "language": "python", "display_name": "Python 3"},
-            "language_info": {"name": "python"},
-        },
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
+    kernel = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    about = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return {"cells": list(cells), "metadata": about, "nbformat": 4, "nbformat_minor": 5}
 
 
 def one(executed):
@@ -189,8 +134,7 @@ def two(executed):
 
 
 def write_json(path, value):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value), encoding="utf-8")
+    write_whole(path, json.dumps(value))
 
 
 @pytest.fixture
@@ -198,50 +142,35 @@ def project(tmp_path):
     """A book with the real configuration and two executed pages."""
     root = tmp_path / "project"
     (root / "book").mkdir(parents=True)
-    for name in (
-        "_config.yml",
-        "book/_static",
-        "book/ledger.md",
-        "book/errata.md",
-        "CITATION.cff",
-        "book/errata",
-    ):
+    names = ["_config.yml", "CITATION.cff"]
+    for name in names + [
+        f"book/{name}" for name in ("_static", "ledger.md", "errata.md", "errata")
+    ]:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, root / name)
-    (root / "book" / "claims.yml").write_text(yaml.safe_dump(LEDGER), encoding="utf-8")
-    (root / "book" / "references.bib").write_text(
-        "".join(
-            f"@book{{{key}, author={{Knuth, D}}, title={{T}}, year={{1997}}, publisher={{P}}}}\n"
-            for key in ("knuth1997", *FIVE)
-        )
-    )
-    (root / "book" / "index.md").write_text(
-        "# Index\n\n{cite:p}`knuth1997`\n\n```{bibliography}\n```\n\n"
-        "```{eval-rst}\n.. autofunction:: dpbook.book.ledger.check.check\n"
-        ".. autoclass:: dpbook.book.ledger.claims.Claim\n   :members:\n"
-        ".. autofunction:: dpbook.book.figures.label_line\n```\n"
-    )
-    (root / "book" / "bibliography.md").write_text("# The texts\n")
-    (root / "book" / "map").mkdir()
-    for name, group in MAPS.items():
-        text = f"# On the map\n\n```{{claims-map}} {group}\n```\n"
-        (root / "book" / "map" / f"{name}.md").write_text(text)
-    (root / "book" / "map.md").write_text("# The map\n\n```{claims-upstream}\n```\n")
-    (root / "notebooks").mkdir()
-    (root / "notebooks" / "profiles.yml").write_text("smoke: {}\n", encoding="utf-8")
+    keys = ("knuth1997", *FIVE)
+    book = "@book{{{}, author={{Knuth, D}}, title={{T}}, year={{1997}}, publisher={{P}}}}\n"
     chapters = ["notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"]
     chapters += [f"book/errata/{name}" for name in sorted({*PAGES.values()})]
     chapters += ["book/bibliography", "book/map", *(f"book/map/{name}" for name in MAPS)]
     toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": f} for f in chapters]}
-    (root / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
+    for name, text in {
+        "_toc.yml": yaml.safe_dump(toc),
+        "notebooks/profiles.yml": "smoke: {}\n",
+        "book/claims.yml": yaml.safe_dump(LEDGER),
+        "book/references.bib": "".join(map(book.format, keys)),
+        "book/index.md": INDEX,
+        "book/bibliography.md": "# The texts\n",
+        "book/map.md": "# The map\n\n```{claims-upstream}\n```\n",
+        **{f"book/map/{n}.md": f"# Map\n\n```{{claims-map}} {g}\n```\n" for n, g in MAPS.items()},
+    }.items():
+        write_whole(root / name, text)
     for name, make in (("01-one", one), ("02-two", two)):
         write_json(root / "notebooks" / f"{name}.ipynb", make(False))
         write_json(root / "_build" / "executed" / "notebooks" / f"{name}.ipynb", make(True))
-    shown = [
-        {"name": name, "code": "print(6 * 7)", "output": "42\n", "error": None}
-        for name in ("P-BAD", "R-BAD")
-    ]
-    ran = notebook(cell("code", "show(...)", [display({errata.MIME: it}) for it in shown]))
+    shown = {"code": "print(6 * 7)", "output": "42\n", "error": None}
+    shown = [display({errata.MIME: shown | {"name": name}}) for name in ("P-BAD", "R-BAD")]
+    ran = notebook(cell("code", "show(...)", shown))
     write_json(errata.executed_copy(root / "_build"), ran)
     assert collect(root / "_build", root) == []
     note(root / "_build", "default", "passed")
@@ -305,13 +234,11 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
 
     for text in ('href="../book/ledger.html#ledger-P-BAD"', "map/xsc.html#map-P-GOOD", "it stands"):
         assert text in first[first.index('id="claim-P-GOOD"') :], "the card says what it rests on"
-    chart = page(project, "book/map/xsc")
+    chart, top = page(project, "book/map/xsc"), page(project, "book/map")
     assert chart.count("<svg role=") == 1 and 'id="map-P-GOOD"' in chart
     assert chart.count('href="since.html#map-Q-LATER"') > 1 and "agkm.html#map-P-BAD" in chart
     assert "Its printed support fails: it rests on P-BAD, which is refuted" in chart
-    assert "<caption>What the claims rest on" in chart and 'href="map/agkm.html"' in page(
-        project, "book/map"
-    )
+    assert "<caption>What the claims rest on" in chart and 'href="map/agkm.html"' in top
 
     errata = page(project, "book/errata")
     assert "data-claim" not in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
@@ -323,9 +250,8 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert 'id="erratum-P-BAD"' in errata and "erratum-R-BAD" not in errata
     assert 'id="erratum-R-BAD"' in since and "erratum-P-BAD" not in since
     assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
-    assert "A constant is another one (1)" in since and "(1)" not in page(
-        project, "book/errata/yll"
-    )
+    assert "A constant is another one (1)" in since
+    assert "(1)" not in page(project, "book/errata/yll")
     assert "is 2<" in errata, "the heading is a sentence"
     for text in ("“always  one”", "What would change our mind.", "Not judged (1)", "is lost."):
         assert text in errata
@@ -412,11 +338,17 @@ def test_an_address_gives_sitemap_and_links_and_without_one_there_are_none(proje
         assert (project / "_build/html" / address.removeprefix(f"{base}/")).is_file(), address
 
 
-def test_another_output_directory_is_used(project, tmp_path):
-    (project / "_build").rename(tmp_path / "elsewhere")
-    status, log = build(project, tmp_path / "elsewhere")
+def test_another_output_directory_is_used_and_an_injected_cell_is_not_staleness(project, tmp_path):
+    out = tmp_path / "elsewhere"
+    (project / "_build").rename(out)
+    executed = out / "executed" / "notebooks" / "02-two.ipynb"
+    changed = json.loads(executed.read_text())
+    changed["cells"].insert(2, cell("code", "b = 7", tags=["injected-parameters"]))
+    write_json(executed, changed)
+    status, log = build(project, out)
     assert status == 0, log
-    assert 'id="claim-P-GOOD"' in (tmp_path / "elsewhere/html/notebooks/01-one.html").read_text()
+    assert 'id="claim-P-GOOD"' in (out / "html/notebooks/01-one.html").read_text()
+    assert "tag_injected-parameters" in (out / "html/notebooks/02-two.html").read_text()
 
 
 def test_plain_sphinx_builds_the_same_book_and_one_page_of_it(project):
@@ -479,69 +411,3 @@ def test_a_stale_copy_a_bad_badge_and_stderr_fail_the_build(project):
     assert "stderr was found" in log
     assert "claim:badge reference target not found: P-NONE" in log
     assert "the reproducer of P-BAD has not been executed in this form" in log
-
-
-def test_an_injected_parameters_cell_is_not_staleness(project):
-    executed = project / "_build" / "executed" / "notebooks" / "02-two.ipynb"
-    changed = json.loads(executed.read_text())
-    changed["cells"].insert(2, cell("code", "b = 7", tags=["injected-parameters"]))
-    write_json(executed, changed)
-    status, log = build(project)
-    assert status == 0, log
-    assert "tag_injected-parameters" in page(project, "notebooks/02-two")
-
-
-KNOWN_TO_SPHINX = """
-import json, sys
-from pathlib import Path
-from jupyter_book.config import get_final_config
-from sphinx.application import Sphinx
-
-root = Path(sys.argv[1])
-options = {"external_toc_path": str(root / "_toc.yml"), "latex_individualpages": False}
-config, _ = get_final_config(user_yaml=root / "_config.yml", sourcedir=root, cli_config=options)
-app = Sphinx(root, None, root / "o", root / "d", "html", confoverrides=config, status=None)
-given = json.loads(sys.argv[2])
-print(json.dumps([name for name in given if name not in app.config]))
-"""
-
-
-def unknown_to_sphinx(root, names):
-    """Which of these settings no part of Sphinx knows; it ignores them in silence."""
-    command = [sys.executable, "-c", KNOWN_TO_SPHINX, str(root), json.dumps(names)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def unknown_keys(config):
-    """Keys of `_config.yml` that Jupyter Book does not know; it ignores them in silence."""
-    package = Path(jupyter_book.__file__).parent
-    schema = json.loads((package / "config_schema.json").read_text(encoding="utf-8"))["properties"]
-    defaults = yaml.safe_load((package / "default_config.yml").read_text(encoding="utf-8"))
-    unknown = []
-    for key, value in config.items():
-        if key not in schema and key not in defaults:
-            unknown.append(key)
-        elif isinstance(value, dict):
-            known = {*schema.get(key, {}).get("properties", {}), *(defaults.get(key) or {})}
-            unknown += [f"{key}.{inner}" for inner in value if inner not in known]
-    return unknown
-
-
-def test_every_setting_is_known_to_somebody(project):
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert unknown_keys(config) == []
-    assert unknown_keys({"titel": "x", "html": {"use_buttons": 1}}) == ["titel", "html.use_buttons"]
-    names = [*config["sphinx"]["config"], "html_css_fils"]
-    assert unknown_to_sphinx(project, names) == ["html_css_fils"]
-
-
-def test_nothing_in_the_configuration_is_fetched_or_launched(project):
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert config["execute"]["execute_notebooks"] == "off"
-    assert config["execute"]["stderr_output"] == "warn"
-    assert not any(config["launch_buttons"].values())
-    assert "sphinx-mathjax-offline" in config["sphinx"]["extra_extensions"]
-    for name in (".*", "_build", "README.md", "tests", "tools", "benchmarks"):
-        assert name in config["exclude_patterns"]

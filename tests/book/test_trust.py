@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.sphinx import trust
+from dpbook.book.sphinx import claims as trust
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "book" / "trust.md").read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def test_numbers_with_proved_bounds_are_listed(monkeypatch):
         "XSC-L2": {"id": "XSC-L2", "report": {"variance_at_F_half_eps_1": 1.17}},
         "NO-CLAIM": {"id": "NO-CLAIM", "report": {}},
     }
-    monkeypatch.setattr(trust, "place_uri", lambda env, page, anchor: f"{page}#{anchor}")
+    monkeypatch.setattr(trust.own, "place_uri", lambda env, page, anchor: f"{page}#{anchor}")
     page = SimpleNamespace(load=lambda: (ledger, records), env=None)
     page.check_of = lambda *words: trust.TrustDirective.check_of(page, *words)
     sentence, head, rows = trust.TrustDirective.balls(page)

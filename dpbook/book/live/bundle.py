@@ -55,12 +55,11 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
         new = Path(made, "live")
         (new / "runtime").mkdir(parents=True)
         (new / "pages").mkdir()
-        sizes = _runtime(new / "runtime", source(out / "runtime"), _ours(root))
+        sizes = _runtime(new / "runtime", source(out / "runtime"), package_files(root))
         shutil.copy2(OURS / "worker.mjs", new)
         for page in find_pages(root):
             held = bundle(page_of(page, edition), root)
-            text = json.dumps(held, separators=(",", ":"), ensure_ascii=False)
-            (new / "pages" / f"{page.name}.json").write_text(text, encoding="utf-8")
+            (new / "pages" / f"{page.name}.json").write_text(json.dumps(held), encoding="utf-8")
         paths = sorted(filter(Path.is_file, new.rglob("*")))
         known = {path.relative_to(new).as_posix(): digest(path.read_bytes()) for path in paths}
         build = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
@@ -173,10 +172,8 @@ def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> dic
     browser as long as running a page, and here a Python of the runtime's version.
     """
     version = PINS["python"]
-    kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
-    python = kept[0] if kept else shutil.which(f"python{version}")
-    if sys.version.startswith(f"{version}."):
-        python = sys.executable
+    here = sys.version.startswith(f"{version}.")
+    python = sys.executable if here else shutil.which(f"python{version}")
     lock = json.loads(verified(folder, "pyodide-lock.json"))
     entries = {name: lock["packages"][name] for name in PINS["packages"]}
     files = {name: entry["file_name"] for name, entry in entries.items()} | {"dpbook": OWN}
@@ -214,9 +211,11 @@ def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> dic
     return {name: (place / file).stat().st_size for name, file in files.items()}
 
 
-def _ours(root: Path) -> Iterator[tuple[str, Path]]:
+def package_files(root: Path) -> Iterator[tuple[str, Path]]:
     """The files of the package itself, as it lies here: of a repository, what is tracked."""
-    files = [file for file in (root / "dpbook").rglob("*") if "__pycache__" not in file.parts]
+    files = [
+        file for file in sorted((root / "dpbook").rglob("*")) if "__pycache__" not in file.parts
+    ]
     if (root / ".git").exists():
         if not (tracked := git(root, "ls-files", "-z", "--", "dpbook")):
             raise PageError(f"git does not say which files of {root / 'dpbook'} belong to the book")

@@ -2,19 +2,77 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from sphinx.application import Sphinx
 
-PARTS = (
-    *("claims", "domain", "boxes", "exercises", "front", "downloads", "access", "trust"),
-    *("publishing", "plans", "maps"),
+from dpbook.book.sphinx import (
+    access,
+    boxes,
+    claims,
+    domain,
+    downloads,
+    exercises,
+    front,
+    maps,
+    panel,
+    plans,
+    publishing,
+)
+
+DIRECTIVES = {
+    "answer": exercises.AnswerDirective,
+    "bench-table": claims.TrustDirective,
+    "claim": boxes.ClaimDirective,
+    "claim-changes": publishing.ChangesDirective,
+    "claims-errata": claims.ErrataDirective,
+    "claims-ledger": claims.LedgerDirective,
+    "claims-map": maps.MapDirective,
+    "claims-summary": front.SummaryDirective,
+    "claims-upstream": maps.UpstreamDirective,
+    "claims-withdrawn": claims.WithdrawnDirective,
+    "exercise": exercises.RatedExercise,
+    "handouts": plans.HandoutsDirective,
+    "live-table": claims.TrustDirective,
+    "objections": claims.ContactDirective,
+    "page-list": front.ContentsDirective,
+    "page-opens": boxes.PageBox,
+    "reading-plan": plans.PlanDirective,
+    "remember": boxes.PageBox,
+    "session": plans.SessionDirective,
+    "trust": claims.TrustDirective,
+    "try": panel.TryDirective,
+}
+ROLES = {"page": front.PageRole(), "recorded": front.RecordedRole()}
+ROLES |= {"badge": domain.ClaimRole("badge"), "verdict": domain.ClaimRole("verdict")}
+ROLES |= {"claim-ref": domain.ClaimRole("ref")}
+#: What is called when: the event, the function, and its place among others; 500 is usual.
+HANDLERS = (
+    ("config-inited", publishing.fill_in, 900),
+    ("builder-inited", access.search_prose, 500),
+    ("doctree-resolved", boxes.explain_terms, 500),
+    ("html-page-context", panel.add_panel, 500),
+    ("html-page-context", publishing.describe, 600),
+    ("html-page-context", access.finish_html, 900),
+    ("build-finished", downloads.serve, 500),
+    ("build-finished", panel.guard_pages, 900),
 )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Put all parts in place, and what runs pages in the browser."""
-    for name in (*(f"{__name__}.{part}" for part in PARTS), "dpbook.book.live.panel"):
-        import_module(name).setup(app)
+    """Put all parts in place."""
+    app.setup_extension("sphinx_exercise")
+    app.setup_extension("sphinxext.opengraph")
+    if app.config.html_baseurl:  # else it warns that there is none
+        app.setup_extension("sphinx_sitemap")
+    for name in ("book_contact", "book_description", "book_preview"):
+        app.add_config_value(name, "", "html")
+    app.add_domain(domain.ClaimDomain)
+    app.add_post_transform(access.NameTheTables)
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive, override=name == "exercise")
+    for name, role in ROLES.items():
+        app.add_role(name, role)
+    for event, handler, priority in HANDLERS:
+        app.connect(event, handler, priority)
     return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

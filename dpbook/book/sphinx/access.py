@@ -24,16 +24,6 @@ _REPLACED = {
 }
 #: The same on every box.
 _REPEATED = {"proof-content", "exercise-content", "solution-content"}
-#: Captions of the tables that this package makes for Sphinx, where one numbered by Sphinx would
-#: read "Table 2"; any other table without a caption takes the heading above it.
-_CAPTIONS = {
-    "claims-counts": "Verdicts by paper",
-    "claims-ledger": "All claims",
-    "claims-withdrawn": "What was withdrawn",
-    "claims-map": "What the claims rest on, and what they are used by",
-    "claims-upstream": "Where supports fail",
-    "claims-told": "What fails upstream of each claim",
-}
 _BARE = re.compile(r"<table\b[^>]*>(?!\s*<caption)")
 
 
@@ -48,10 +38,8 @@ class NameTheTables(SphinxPostTransform):
         for node in list(self.document.findall()):
             if isinstance(node, nodes.title) and isinstance(node.parent, nodes.section):
                 caption = f'\n<caption class="from-heading">{escape(node.astext())}</caption>'
-            elif isinstance(node, nodes.table) and not isinstance(node[0], nodes.title):
-                own = [_CAPTIONS[name] for name in node["classes"] if name in _CAPTIONS]
-                words = f"<caption>{own[0]}</caption>" if own else caption
-                node.insert(0, nodes.raw("", words, format="html"))
+            elif isinstance(node, nodes.table) and isinstance(node[0], nodes.tgroup):
+                node.insert(0, nodes.raw("", caption, format="html"))
             elif isinstance(node, nodes.raw) and _BARE.search(node.astext()):
                 pieces = re.split(f"({_BARE.pattern})", node.astext())
                 node[:] = [nodes.Text("".join(p + caption * (i % 2) for i, p in enumerate(pieces)))]
@@ -84,14 +72,11 @@ def prose(doctree: nodes.Element) -> nodes.Element:
 def finish_html(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """On ``html-page-context``: the same page for a screen reader."""
+    """On ``html-page-context``: the same page for a screen reader, and each script once."""
     for old, new in _REPLACED.items() if context.get("body") else ():
         context["body"] = context["body"].replace(old, new)
     if title := context.get("pagetitle"):  # the theme's heading for print, put in as markup
         context["pagetitle"] = escape(title, quote=False)
-
-
-def setup(app: Sphinx) -> None:
-    app.add_post_transform(NameTheTables)
-    app.connect("builder-inited", search_prose)
-    app.connect("html-page-context", finish_html)
+    scripts = context.get("script_files", [])  # one that two extensions add is an error in browsers
+    bodies = [getattr(script, "attributes", {}).get("body") for script in scripts]
+    scripts[:] = [s for i, s in enumerate(scripts) if not bodies[i] or bodies[i] not in bodies[:i]]

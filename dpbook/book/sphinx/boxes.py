@@ -17,14 +17,14 @@ from dpbook.book.ledger.check import RECORD_MIME, record_problems
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.words import card_html
 from dpbook.book.reading import minutes
-from dpbook.book.sphinx.nodes import around, badge_ref, ledger_of, place, row_uri
+from dpbook.book.sphinx import nodes as own
 
 
 class ClaimDirective(SphinxDirective):
     """``{claim} CCW25-T3.3``: a statement of a paper, in the colour of its verdict.
 
     Several ids may follow each other; the box takes the colour of the first.  The option ``title``
-    says what the statement is about, ``where`` replaces the ledger's place in the paper.
+    says what the statement is about, ``where`` replaces the ledger's own.place in the paper.
     """
 
     has_content = True
@@ -33,7 +33,7 @@ class ClaimDirective(SphinxDirective):
     option_spec: ClassVar = {"title": directives.unchanged, "where": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        names, ledger = self.arguments[0].split(), ledger_of(self.env)
+        names, ledger = self.arguments[0].split(), own.ledger_of(self.env)
         if unknown := [name for name in names if name not in ledger]:
             raise self.error(f"claim: {', '.join(unknown)} is not in book/claims.yml")
         claims = [ledger[name] for name in names]
@@ -47,50 +47,37 @@ class ClaimDirective(SphinxDirective):
         return [box]
 
     def title(self, claims: list[Claim]) -> nodes.title:
-        """The place in the paper, what it is about, and the verdicts, each with a link."""
-        where = self.options.get("where") or place(claims[0])
+        """The own.place in the paper, what it is about, and the verdicts, each with a link."""
+        where = self.options.get("where") or own.place(claims[0])
         targets = [nodes.target("", "", ids=[f"box-{claim.id}"]) for claim in claims]
         title = nodes.title("", "", *targets, nodes.strong(text=where))
         if words := self.options.get("title"):
             children, messages = self.state.inline_text(f" {words}", self.lineno)
             title += [*children, *messages]
         for claim in claims:
-            title += [nodes.Text(" "), badge_ref(claim)]
+            title += [nodes.Text(" "), own.badge_ref(claim)]
         return title
 
 
 class PageBox(SphinxDirective):
-    """A box with a title of its own."""
+    """``{page-opens}``: what a reader will learn and needs, and how long the page takes.
+
+    ``{remember}``: what to take away from it.
+    """
 
     has_content = True
-    words: ClassVar[str]
-    look: ClassVar[str]
 
     def run(self) -> list[nodes.Node]:
-        box = nodes.admonition("", nodes.title(text=self.words), classes=[self.look])
+        opens = self.name == "page-opens"
+        words, look = ("On this page", "page-opens") if opens else ("To remember", "page-remember")
+        box = nodes.admonition("", nodes.title(text=words), classes=[look])
         self.state.nested_parse(self.content, self.content_offset, box)
-        return [box]
-
-
-class PageOpensDirective(PageBox):
-    """``{page-opens}``: what a reader will learn and needs, and how long the page takes."""
-
-    words, look = "On this page", "page-opens"
-
-    def run(self) -> list[nodes.Node]:
-        (box,) = super().run()
         path = Path(self.env.doc2path(self.env.docname))
-        if path.suffix == ".ipynb":
+        if opens and path.suffix == ".ipynb":
             took = minutes(json.loads(path.read_text("utf-8")))
-            words = nodes.Text(f"About {took} minutes, without exercises.")
-            box += nodes.paragraph("", "", nodes.strong(text="Time. "), words)
+            time = nodes.Text(f"About {took} minutes, without exercises.")
+            box += nodes.paragraph("", "", nodes.strong(text="Time. "), time)
         return [box]
-
-
-class RememberDirective(PageBox):
-    """``{remember}``: what to take away from a page."""
-
-    words, look = "To remember", "page-remember"
 
 
 def explain_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -116,7 +103,7 @@ def glossary(app: Sphinx) -> dict[str, str]:
 
 
 def _plain(words: str) -> str:
-    """A sentence with formulas, for a place that shows no formulas."""
+    """A sentence with formulas, for a own.place that shows no formulas."""
     for name, letter in (("varepsilon", "ε"), ("varphi", "φ"), ("delta", "δ")):
         words = words.replace(f"\\{name}", letter)
     return words
@@ -136,16 +123,8 @@ class ClaimCard:
             return None
         record: dict[str, Any] = data.content
         env = renderer.renderer.sphinx_env
-        claim = ledger_of(env)[record["id"]]
+        claim = own.ledger_of(env)[record["id"]]
         env.get_domain("claim").note("cards", claim.id)
-        beside = row_uri(env, claim.id), around(env, claim)
+        beside = own.row_uri(env, claim.id), own.around(env, claim)
         html = card_html(record, claim, record_problems(record, claim), *beside)
         return [nodes.raw("", html, format="html", classes=["output", "text_html"])]
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_directive("claim", ClaimDirective)
-    app.add_directive("page-opens", PageOpensDirective)
-    app.add_directive("remember", RememberDirective)
-    app.connect("doctree-resolved", explain_terms)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,53 +1,38 @@
-"""The ledger, the errata, what was withdrawn, and what was measured, as tables."""
+"""Tables: the ledger, the errata, what was withdrawn, what was measured, why to trust it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.ledger import words as report
+from dpbook.book.ledger.check import CERTIFIED_FOR_ALL
 from dpbook.book.ledger.claims import SINCE, Claim
 from dpbook.book.run import errata
-from dpbook.book.sphinx.nodes import (
-    ClaimsDirective,
-    Row,
-    around,
-    badge_ref,
-    block,
-    chapter,
-    facts_of,
-    labelled,
-    link_to,
-    mark_of,
-    output_dir,
-    place_uri,
-    plain_number,
-    read_json,
-    row_uri,
-    table_of,
-    warn,
-)
+from dpbook.book.sphinx import nodes as own
+
+Shown = tuple[str, Sequence[str], Sequence[own.Row]]
+_NOT_RUN = "This copy of the book was built before this was run, so there is no table."
 
 #: The page of the errata of each group of claims.
 PAGES = {"CCW25": "ccw", "CCW23": "ccw", "XSC": "xsc", "AGKM": "agkm", "YLL": "yll", SINCE: "since"}
-_OVERVIEW = ("Where", "What we found", "Verdict")
 
 
-class LedgerDirective(ClaimsDirective):
+class LedgerDirective(own.ClaimsDirective):
     """``{claims-ledger}``: counts, and one sortable table of all claims."""
 
     def run(self) -> list[nodes.Node]:
         ledger, records = self.load()
         head = ("Id", "Paper", "Where", "Kind", "Claim", "Verdict", "Evidence")
         rows = [self.row(claim, records.get(claim.id)) for claim in ledger.values()]
-        return [self.counts(list(ledger.values())), table_of(head, rows, "claims-ledger")]
+        return [
+            self.counts(list(ledger.values())),
+            own.table_of(head, rows, "claims-ledger", "All claims"),
+        ]
 
     def counts(self, claims: list[Claim]) -> nodes.table:
         """How many claims of each paper are in each state."""
@@ -58,24 +43,20 @@ class LedgerDirective(ClaimsDirective):
             counts = report.state_counts(of_paper)
             rows.append([paper or "All", *(str(counts[s]) for s in states), str(len(of_paper))])
         head = ("Paper", *(report.STATES[state][1] for state in states), "all")
-        return table_of(head, rows, "claims-counts")
+        return own.table_of(head, rows, "claims-counts", "Verdicts by paper")
 
-    def row(self, claim: Claim, record: dict[str, Any] | None) -> Row:
-        """One claim."""
+    def row(self, claim: Claim, record: dict[str, Any] | None) -> own.Row:
         says = self.inline(claim.says)
         if claim.remark:
             says += [nodes.Text(" "), nodes.emphasis("", "", *self.inline(claim.remark))]
-        says.append(nodes.raw("", around(self.env, claim), format="html"))
+        says.append(nodes.raw("", own.around(self.env, claim), format="html"))
         # An id on the row itself is lost by the HTML writer; one inside the first cell is kept.
-        name: list[nodes.Node] = [
-            facts_of(claim, f"ledger-{claim.id}"),
-            nodes.literal(text=claim.id),
-        ]
+        name = [own.facts_of(claim, f"ledger-{claim.id}"), nodes.literal(text=claim.id)]
         facts = (claim.paper, claim.where, claim.kind)
-        return [name, *facts, says, [mark_of(claim)], self.evidence(claim, record)]
+        return [name, *facts, says, [own.mark_of(claim)], self.evidence(claim, record)]
 
 
-class ErrataDirective(ClaimsDirective):
+class ErrataDirective(own.ClaimsDirective):
     """``{claims-errata}``: a table of all errata; with names of papers their sections, in chapters.
 
     The papers are separated by semicolons; at the end stands what of them is not judged.
@@ -90,125 +71,189 @@ class ErrataDirective(ClaimsDirective):
         corrected = [claim for claim in ledger.values() if claim.is_erratum]
         corrected.sort(key=lambda claim: chapters.index(report.chapter(claim)))  # stable
         if not self.arguments:
-            return [table_of(_OVERVIEW, [self.row(claim) for claim in corrected], "claims-errata")]
+            head = ("Where", "What we found", "Verdict")
+            return [own.table_of(head, [self.row(claim) for claim in corrected], "claims-errata")]
         papers = self.arguments[0].split("; ")
         printed = self.printed(ledger)
         found: list[nodes.Node] = []
         for name, heading in report.CHAPTERS.items():
             mine = [c for c in corrected if c.group in papers and report.chapter(c) == name]
-            rows = [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
-            found += [chapter(f"errata-{name}", f"{heading} ({len(mine)})", rows)] if mine else []
+            parts = [self.section(c, records.get(c.id), printed.get(c.id)) for c in mine]
+            if mine:
+                found.append(own.chapter(f"errata-{name}", f"{heading} ({len(mine)})", *parts))
         left = [c for c in ledger.values() if c.group in papers and c.status == "not-judged"]
-        rows = [self.open_row(claim) for claim in left]
-        head = f"Not judged ({len(left)})"
-        table = [table_of(("Where", "What it says", "Why it is not judged"), rows, "claims-open")]
-        return found + ([chapter("errata-open", head, table)] if left else [])
+        if left:
+            head = ("Where", "What it says", "Why it is not judged")
+            table = own.table_of(head, [self.open_row(claim) for claim in left], "claims-open")
+            found.append(own.chapter("errata-open", f"Not judged ({len(left)})", table))
+        return found
 
-    def row(self, claim: Claim) -> Row:
+    def row(self, claim: Claim) -> own.Row:
         """One erratum in the table: the finding, which leads to its section."""
-        uri = place_uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}")
+        uri = own.place_uri(self.env, f"book/errata/{PAGES[claim.group]}", f"erratum-{claim.id}")
         link = nodes.reference("", "", *self.inline(claim.heading), refuri=uri, internal=True)
-        badge = mark_of(claim, row_uri(self.env, claim.id))
+        badge = own.mark_of(claim, own.row_uri(self.env, claim.id))
         return [f"{claim.paper}, {claim.where}", [link], [badge]]
 
-    def open_row(self, claim: Claim) -> Row:
-        """One statement that is not judged."""
+    def open_row(self, claim: Claim) -> own.Row:
         anchor = nodes.target("", "", ids=[f"open-{claim.id}"])
         where = [anchor, nodes.Text(f"{claim.paper}, {claim.where}")]
         return [where, self.inline(claim.says), self.inline(claim.remark)]
 
     def printed(self, ledger: dict[str, Claim]) -> dict[str, str]:
         """What the reproducers print; one that has not run in its present form is a warning."""
-        ran = read_json(self.env, errata.executed_copy(output_dir(self.env.srcdir)))
+        ran = own.read_json(self.env, errata.executed_copy(own.output_dir(self.env.srcdir)))
         found = errata.results(ran or {"cells": []})
-        printed = {}
-        for name, code in errata.snippets(ledger.values()).items():
-            if name in found and found[name]["code"] == code:
-                printed[name] = found[name]["output"]
-            else:
-                message = f"the reproducer of {name} has not been executed in this form"
-                warn(message, self.env, "reproducer")
-        return printed
+        wanted = errata.snippets(ledger.values())
+        same = [name for name in wanted if found.get(name, {}).get("code") == wanted[name]]
+        for name in (one for one in wanted if one not in same):
+            message = f"the reproducer of {name} has not been executed in this form"
+            own.warn(message, self.env, "reproducer")
+        return {name: found[name]["output"] for name in same}
 
     def section(
         self, claim: Claim, record: dict[str, Any] | None, printed: str | None
     ) -> nodes.section:
-        """One erratum."""
-        section = nodes.section(ids=[f"erratum-{claim.id}"], names=[f"erratum-{claim.id}".lower()])
-        section += nodes.title("", "", *self.inline(claim.heading))
         words = nodes.Text(f" {claim.paper}, {claim.where}. {report.failure_words(claim)}")
-        section += nodes.paragraph("", "", facts_of(claim), badge_ref(claim), words)
-        if claim.consequence_of:
-            other = link_to(claim.consequence_of, row_uri(self.env, claim.consequence_of))
-            section += labelled("No mistake of its own: ", [nodes.Text("it follows from "), other])
-        if claim.quote:
-            quote = nodes.Text(f"“{claim.quote.replace('*', '')}”")
-            section += labelled("In the words of our copy. ", [quote])
-        section += labelled("How we read it. ", self.inline(claim.printed))
-        section += labelled(f"{report.failure_head(claim)}. ", self.inline(claim.wrong))
-        section += labelled("Repair. ", self.inline(claim.repair))
-        section += labelled("Evidence. ", self.evidence(claim, record))
-        if claim.reconsider:
-            section += labelled("What would change our mind. ", self.inline(claim.reconsider))
-        if url := str(self.config.html_theme_options.get("repository_url") or ""):
-            form = f"{url}/issues/new?template=objection.yml&title={claim.id}"
-            section += nodes.paragraph("", "", link_to("Object to this verdict", form))
-        section += [labelled("See it in a second."), block(claim.reproducer, "python")]
+        opening = nodes.paragraph("", "", own.facts_of(claim), own.badge_ref(claim), words)
+        cause, quote = claim.consequence_of, (claim.quote or "").replace("*", "")
+        parts = {
+            "No mistake of its own: ": cause
+            and [nodes.Text("it follows from "), own.link_to(cause, own.row_uri(self.env, cause))],
+            "In the words of our copy. ": quote and [nodes.Text(f"“{quote}”")],
+            "How we read it. ": self.inline(claim.printed),
+            f"{report.failure_head(claim)}. ": self.inline(claim.wrong),
+            "Repair. ": self.inline(claim.repair),
+            "Evidence. ": self.evidence(claim, record),
+            "What would change our mind. ": self.inline(claim.reconsider),
+        }
+        section = own.chapter(f"erratum-{claim.id}", self.inline(claim.heading), opening)
+        section += [own.labelled(label, children) for label, children in parts.items() if children]
+        if form := self.objections(f"&title={claim.id}"):
+            section += nodes.paragraph("", "", own.link_to("Object to this verdict", form))
+        section += [own.labelled("See it in a second."), own.block(claim.reproducer, "python")]
         if printed:
-            section += [labelled("It prints"), block(printed, "none")]
+            section += [own.labelled("It prints"), own.block(printed, "none")]
         return section
 
 
-class ContactDirective(SphinxDirective):
+class ContactDirective(own.ClaimsDirective):
     """``{objections}``: where to object to a verdict, as far as ``_config.yml`` names a place."""
 
     def run(self) -> list[nodes.Node]:
-        url = str(self.config.html_theme_options.get("repository_url") or "")
-        to = [("the form for objections", f"{url}/issues/new?template=objection.yml")] * bool(url)
-        if address := self.config.book_contact:
-            to.append((address, address if "/" in address else f"mailto:{address}"))
-        if not to:
-            text = "This copy names no address; the form is .github/ISSUE_TEMPLATE/objection.yml."
-            return [nodes.paragraph(text=text)]
-        links = [node for words in to for node in (link_to(*words), nodes.Text(", or "))][:-1]
-        return [nodes.paragraph("", "", nodes.Text("To object, use "), *links, nodes.Text("."))]
+        form, address = self.objections(), self.config.book_contact
+        to = [f"[the form for objections]({form})"] * bool(form)
+        if address:
+            to.append(f"[{address}]({address if '/' in address else f'mailto:{address}'})")
+        words = f"To object, use {', or '.join(to)}."
+        lost = "This copy names no address; the form is .github/ISSUE_TEMPLATE/objection.yml."
+        return self.parse_text_to_nodes(words if to else lost)
 
 
-class WithdrawnDirective(ClaimsDirective):
+class WithdrawnDirective(own.ClaimsDirective):
     """``{claims-withdrawn}``: what this book said and no longer says, the latest first."""
 
     def run(self) -> list[nodes.Node]:
-        ledger, _ = self.load()
-        told = [(claim, entry) for claim in ledger.values() for entry in claim.withdrawn]
+        told = [(claim, it) for claim in self.load()[0].values() for it in claim.withdrawn]
         told.sort(key=lambda pair: pair[1]["date"], reverse=True)  # stable: then as in the ledger
-        rows: list[Row] = []
-        for claim, entry in told:
-            texts = (self.inline(entry[field]) for field in ("said", "reason"))
-            rows.append([entry["date"], [badge_ref(claim)], *texts])
-        return [table_of(("Date", "Now", "What we said", "Why not"), rows, "claims-withdrawn")]
+        rows: list[own.Row] = [
+            [it["date"], [own.badge_ref(claim)], self.inline(it["said"]), self.inline(it["reason"])]
+            for claim, it in told
+        ]
+        head = ("Date", "Now", "What we said", "Why not")
+        return [own.table_of(head, rows, "claims-withdrawn", "What was withdrawn")]
 
 
-class BenchDirective(SphinxDirective):
-    """``{bench-table}``: the measured ratios; with the word ``sizes`` the large sizes."""
+class TrustDirective(own.ClaimsDirective):
+    """``{trust} NAME``: what a run found out about the book itself, as a sentence and a table.
+
+    A tool leaves ``book/trust/NAME.json``: a sentence, the head and the rows of a table, as texts,
+    and the commit.  A list of records is a table, too.  Drawn from this build are ``proved`` and
+    ``balls``; the others of ours from what ``make bench`` and ``make live-check`` found before it.
+    """
 
     optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        results = read_json(self.env, Path(self.env.srcdir, "_build", "bench.json"))
-        sizes = self.arguments == ["sizes"]
-        shown = [result for result in results or () if result.get("size", False) == sizes]
-        if not shown:
-            ran = (
-                "make bench ran, so there is no table" if results is None else "they were measured"
-            )
-            return [nodes.paragraph(text=f"This copy of the book was built before {ran}.")]
-        rows = [size_row(result) if sizes else bench_row(result) for result in shown]
-        return [table_of(list(rows[0]), [list(row.values()) for row in rows])]
+        name = [self.name.removesuffix("-table"), *self.arguments][-1]
+        drawn = {"proved": self.proved, "balls": self.balls, "live": self.live}
+        drawn |= {"bench": lambda: self.bench(bench_row), "sizes": lambda: self.bench(size_row)}
+        path = Path(self.env.srcdir, "book", "trust", f"{name}.json")
+        shown = drawn[name]() if name in drawn else of_run(own.read_json(self.env, path))
+        sentence, head, rows = shown or (_NOT_RUN, (), ())
+        words = [nodes.paragraph(text=sentence)] * bool(sentence)
+        return [*words, *[own.table_of(head, rows)] * bool(rows)]
+
+    def proved(self) -> Shown | None:
+        """The certificates of this build: what they prove, and by how many inequalities."""
+        ledger, records = self.load()
+        rows: list[own.Row] = []
+        inequalities = 0
+        for claim in ledger.values():
+            if claim.tier != CERTIFIED_FOR_ALL or claim.id not in records:
+                continue
+            path = own.output_dir(self.env.srcdir) / "certificates" / f"{claim.id}.json"
+            if (certificate := own.read_json(self.env, path)) is None:
+                return None
+            count = sum(map(len, certificate["which"]))
+            inequalities += count
+            link = self.check_of(claim, str(claim.notebook))
+            rows.append([[own.badge_ref(claim)], [link], claim.scope or "", own.grouped(count)])
+        words = f"{len(rows)} claims have a certificate; together they decide "
+        words += f"{own.grouped(inequalities)} inequalities for every ε at once."
+        return words, ("claim", "page", "what is proved", "inequalities"), rows
+
+    def balls(self) -> Shown:
+        """The numbers with proved bounds: six digits, and how far the bounds are apart."""
+        ledger, records = self.load()
+        rows: list[own.Row] = []
+        for claim in filter(None, map(ledger.get, records)):
+            record = records[claim.id]
+            for number, (low, high) in record.get("bounds", {}).items():
+                texts = f"{record['report'][number]:.6g}", f"{float(high) - float(low):.0e}"
+                link = self.check_of(claim, claim.label(number))
+                rows.append([[own.badge_ref(claim)], [link], *texts])
+        claims = sum("bounds" in record for record in records.values())
+        words = f"{len(rows)} numbers of {claims} claims have proved bounds."
+        return words, ("claim", "number", "reported", "bounds apart by"), rows
+
+    def check_of(self, claim: Claim, words: str) -> nodes.reference:
+        uri = own.place_uri(self.env, f"notebooks/{claim.notebook}", f"claim-{claim.id}")
+        return own.link_to(words, uri)
+
+    def bench(self, row: Any) -> Shown | None:
+        """The measured ratios, or the large sizes."""
+        results = own.read_json(self.env, own.output_dir(self.env.srcdir) / "bench.json") or ()
+        rows = [row(one) for one in results if one.get("size", False) == (row is size_row)]
+        return ("", list(rows[0]), [list(one.values()) for one in rows]) if rows else None
+
+    def live(self) -> Shown | None:
+        """Time and bytes of every page in a browser, and how its claims came out."""
+        if (results := second_machine(self.env)) is None:
+            return None
+        head = ("page", "start (s)", "in all (s)", "loaded (MB)", "claims", "the same")
+        rows: list[own.Row] = []
+        for row in results:
+            measured = (row["start"], row["seconds"], row["bytes"] / 1e6)
+            texts = (*(f"{x:.1f}" for x in measured), str(row["claims"]), str(row["same"]))
+            rows.append([row["page"], *texts])
+        return second_machine_words(results), head, rows
+
+
+def of_run(results: Any) -> Shown | None:
+    """What a run left, with the commit at which it was made, where that is known."""
+    if isinstance(results, list):
+        rows = [list(record.values()) for record in results]
+        return f"{len(rows)} in all.", list(results[0]), rows
+    if results is None:
+        return None
+    commit = f" (Commit {results['commit']}.)" if results.get("commit") else ""
+    return results["sentence"] + commit, results["head"], results["rows"]
 
 
 def second_machine(env: BuildEnvironment) -> list[dict[str, Any]] | None:
     """What ``make live-check`` found for each page in a browser, if it ran before this build."""
-    return read_json(env, Path(env.srcdir, "_build", "live.json"))
+    return own.read_json(env, own.output_dir(env.srcdir) / "live.json")
 
 
 def second_machine_words(rows: Sequence[dict[str, Any]]) -> str:
@@ -220,64 +265,25 @@ def second_machine_words(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-class LiveDirective(SphinxDirective):
-    """``{live-table}``: time and bytes of every page in a browser, and how its claims came out."""
-
-    def run(self) -> list[nodes.Node]:
-        rows = second_machine(self.env)
-        if rows is None:
-            text = "This copy of the book was built before make live-check ran: there is no table."
-            return [nodes.paragraph(text=text)]
-        head = ("page", "start (s)", "in all (s)", "loaded (MB)", "claims", "the same")
-        cells: list[Row] = []
-        for row in rows:
-            measured = (row["start"], row["seconds"], row["bytes"] / 1e6)
-            texts = (*(f"{x:.1f}" for x in measured), str(row["claims"]), str(row["same"]))
-            cells.append([row["page"], *texts])
-        return [nodes.paragraph(text=second_machine_words(rows)), table_of(head, cells)]
-
-
 def bench_row(result: dict[str, Any]) -> dict[str, str]:
     """One case of ``bench.json`` as texts, by the heading of their column."""
-    return {key: result[key] for key in ("case", "peer")} | {
-        "ours (ms)": plain_number(1e3 * result["ours_s"]),
-        "peer (ms)": plain_number(1e3 * result["peer_s"]),
-        "ratio": plain_number(result["ratio"]),
+    return {
+        **{key: result[key] for key in ("case", "peer")},
+        "ours (ms)": own.plain_number(1e3 * result["ours_s"]),
+        "peer (ms)": own.plain_number(1e3 * result["peer_s"]),
+        "ratio": own.plain_number(result["ratio"]),
         "target": f"{result['target']:g}",
         "residual": f"{result['accuracy']:.0e}" if result["accuracy"] else "0",
         "met": "yes" if result["passed"] else "no",
     }
 
 
+#: The columns of a large size.
+_SIZES = {"seconds": "ours_s", "at most": "peer_s", "peak memory (MB)": "peak_mb"}
+_SIZES |= {"at most (MB)": "peak_mb_limit"}
+
+
 def size_row(result: dict[str, Any]) -> dict[str, str]:
     """A large size as texts, by the heading of their column."""
-    return {
-        "what": result["case"],
-        "seconds": plain_number(result["ours_s"]),
-        "at most": plain_number(result["peer_s"]),
-        "peak memory (MB)": plain_number(result["peak_mb"]),
-        "at most (MB)": plain_number(result["peak_mb_limit"]),
-        "met": "yes" if result["passed"] else "no",
-    }
-
-
-def drop_repeated_scripts(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """On ``html-page-context``: a script that two extensions add is an error in the browser."""
-    scripts = context.get("script_files", [])
-    bodies = [getattr(script, "attributes", {}).get("body") for script in scripts]
-    first = [not body or body not in bodies[:at] for at, body in enumerate(bodies)]
-    scripts[:] = compress(scripts, first)
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("html-page-context", drop_repeated_scripts, priority=900)
-    app.add_directive("claims-ledger", LedgerDirective)
-    app.add_directive("claims-errata", ErrataDirective)
-    app.add_config_value("book_contact", "", "html")
-    app.add_directive("objections", ContactDirective)
-    app.add_directive("claims-withdrawn", WithdrawnDirective)
-    app.add_directive("bench-table", BenchDirective)
-    app.add_directive("live-table", LiveDirective)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    texts = {head: own.plain_number(result[key]) for head, key in _SIZES.items()}
+    return {"what": result["case"], **texts, "met": "yes" if result["passed"] else "no"}

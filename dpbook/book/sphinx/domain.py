@@ -12,7 +12,6 @@ from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
@@ -20,7 +19,7 @@ from sphinx.roles import XRefRole
 
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import Claim
-from dpbook.book.sphinx.nodes import LEDGER, badge_of, ledger_of, link_to, place
+from dpbook.book.sphinx import nodes as own
 
 
 class ClaimRole(XRefRole):
@@ -32,7 +31,7 @@ class ClaimRole(XRefRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """As a role of the domain, whatever its name."""
-        ledger_of(self.env)  # the page depends on it
+        own.ledger_of(self.env)  # the page depends on it
         self.name = f"claim:{self.kind}"
         return super().run()
 
@@ -66,14 +65,14 @@ class ClaimDomain(Domain):
         for kind, prefix in (("boxes", "box"), ("cards", "claim")):
             if docname := self.data[kind].get(claim.id):
                 return docname, f"{prefix}-{claim.id}"
-        return LEDGER, f"ledger-{claim.id}"
+        return own.LEDGER, f"ledger-{claim.id}"
 
     def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
-        """What the inventory and the search know: the id, and the place in the paper."""
-        for claim in ledger_of(self.env, reading=False).values():
+        """What the inventory and the search know: the id, and the own.place in the paper."""
+        for claim in own.ledger_of(self.env, reading=False).values():
             docname, anchor = self.where(claim)
             if docname in self.env.found_docs:
-                yield claim.id, f"{claim.id}: {place(claim)}", "statement", docname, anchor, 1
+                yield claim.id, f"{claim.id}: {own.place(claim)}", "statement", docname, anchor, 1
 
     def resolve_xref(
         self,
@@ -86,23 +85,17 @@ class ClaimDomain(Domain):
         contnode: nodes.Element,
     ) -> nodes.reference | None:
         """The link; None, so that Sphinx warns, if there is no such claim."""
-        if (claim := ledger_of(env, reading=False).get(target)) is None:
+        if (claim := own.ledger_of(env, reading=False).get(target)) is None:
             return None
-        page, anchor = LEDGER, f"ledger-{claim.id}"
+        page, anchor = own.LEDGER, f"ledger-{claim.id}"
         if typ == "ref" and target in self.data["boxes"]:
             page, anchor = self.where(claim)
         uri = f"{builder.get_relative_uri(fromdocname, page)}#{anchor}"
         if typ == "badge":
-            return badge_of(claim, uri)
-        words = place(claim) if typ == "ref" else report.state_words(claim)
-        return link_to(contnode.astext() if node["refexplicit"] else words, uri)
+            return own.badge_of(claim, uri)
+        words = own.place(claim) if typ == "ref" else report.state_words(claim)
+        return own.link_to(contnode.astext() if node["refexplicit"] else words, uri)
 
     def resolve_any_xref(self, *_: Any) -> list[Any]:
         """Ids are found by the roles of this domain only."""
         return []
-
-
-def setup(app: Sphinx) -> None:
-    app.add_domain(ClaimDomain)
-    for name, kind in (("badge", "badge"), ("verdict", "verdict"), ("claim-ref", "ref")):
-        app.add_role(name, ClaimRole(kind))

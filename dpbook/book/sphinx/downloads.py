@@ -1,36 +1,29 @@
-"""Sphinx extension: what a reader takes along: each notebook, all of them as a zip, the package.
+"""Sphinx extension: what a reader takes along: each notebook, all of them with the package.
 
 A notebook in the built book begins with a cell that says how to install what it needs.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
-from dpbook import __version__
 from dpbook.book.files import ABOUT, plain_entry
+from dpbook.book.live.bundle import package_files
 from dpbook.book.run.editions import notebook_of, this_edition
 from dpbook.book.run.render import sources
+from dpbook.book.sphinx import nodes as own
 from dpbook.book.sphinx.exercises import checks
-from dpbook.book.sphinx.nodes import output_dir
 
-FOLDER, ARCHIVE = "downloads", "notebooks.zip"
-WHEEL = f"dpbook-{__version__}-py3-none-any.whl"  # as pip calls it
+ARCHIVE = Path("downloads", "notebooks.zip")
+#: What pip needs of the project besides the package.
+_PROJECT = ("pyproject.toml", "README.md", "LICENSE", "LICENSES/*")
 
 #: What only this book has, and what JupyterLab shows in its place.
 _OURS = (
@@ -51,12 +44,12 @@ def readable(text: str) -> str:
     return text
 
 
-def with_advice(notebook: dict[str, Any], wheel: str) -> dict[str, Any]:
+def with_advice(notebook: dict[str, Any]) -> dict[str, Any]:
     """The same notebook, which begins with how to run it."""
     words = (
-        f'*To run this page: take `{ARCHIVE}` and `{wheel}` from the page "How to read and rerun '
-        f'this book", unpack the archive (checks look for its `book/claims.yml`), then '
-        f"`pip install '{wheel}[book,lab]'` and `jupyter lab`, which shows boxes and links, too.*"
+        f'*To run this page: take `{ARCHIVE.name}` from the page "How to read and rerun this '
+        f"book\", unpack it, then there `pip install '.[book,lab]'` and `jupyter lab`, which shows "
+        f"boxes and links, too.*"
     )
     cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": [words]}
     return notebook | {"cells": [cell, *(p for one in notebook["cells"] for p in parts(one))]}
@@ -83,61 +76,22 @@ def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def serve(app: Sphinx, exception: Exception | None) -> None:
-    """On ``build-finished``: advice in the sources, the zip and the wheel under ``downloads``."""
-    whole = (output_dir(app.srcdir) / ABOUT).is_file()
+    """On ``build-finished``: advice in the sources; they, the ledger and the package as a zip."""
+    whole = (own.output_dir(app.srcdir) / ABOUT).is_file()
     if exception or app.builder.format != "html" or not whole:
         return
     out, root = Path(app.outdir), sources(app.srcdir)
-    files = {}
+    files: dict[str, str | bytes] = {}
     for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
         committed = (root / "notebooks" / path.name).read_text(encoding="utf-8")
         shown = notebook_of(json.loads(committed), this_edition())
-        files[f"notebooks/{path.name}"] = json.dumps(with_advice(shown, WHEEL), indent=1) + "\n"
-        path.write_text(files[f"notebooks/{path.name}"], encoding="utf-8")
+        files[f"notebooks/{path.name}"] = text = json.dumps(with_advice(shown), indent=1) + "\n"
+        path.write_text(text, encoding="utf-8")
     files["book/claims.yml"] = (root / "book" / "claims.yml").read_text(encoding="utf-8")
-    (out / FOLDER).mkdir(exist_ok=True)
-    (out / FOLDER / ARCHIVE).write_bytes(archive(files))
-    if (root / "pyproject.toml").is_file():  # else pages without the package's source
-        with tempfile.TemporaryDirectory() as folder:
-            build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index", "-w"]
-            build += [folder, "--no-build-isolation", "--disable-pip-version-check", str(root)]
-            past = os.environ | {"SOURCE_DATE_EPOCH": "315532800"}
-            done = subprocess.run(build, capture_output=True, text=True, env=past, check=False)
-            if done.returncode:
-                words = f"the wheel was not built: {done.stderr.strip()[-300:]}"
-                logging.getLogger(__name__).warning("%s", words)
-            else:
-                (out / FOLDER / WHEEL).write_bytes(plain_archive(Path(folder, WHEEL)))
-
-
-def archive(files: Mapping[str, str | bytes]) -> bytes:
-    """A zip of these files."""
-    zipped = io.BytesIO()
-    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as target:
+    project = (path for name in _PROJECT for path in sorted(root.glob(name)))
+    ours = [*((path.relative_to(root).as_posix(), path) for path in project), *package_files(root)]
+    files |= {name: path.read_bytes() for name, path in ours}
+    (out / ARCHIVE).parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(out / ARCHIVE, "w") as target:
         for name, content in files.items():
             target.writestr(plain_entry(name), content)
-    return zipped.getvalue()
-
-
-def plain_archive(path: Path) -> bytes:
-    """The same archive, its files readable by all: their modes depend on who builds."""
-    with zipfile.ZipFile(path) as wheel:
-        return archive({name: wheel.read(name) for name in wheel.namelist()})
-
-
-class DownloadsDirective(SphinxDirective):
-    """``{downloads}``: links to the package and to all notebooks."""
-
-    def run(self) -> list[nodes.Node]:
-        top = self.env.app.builder.get_relative_uri(self.env.docname, "index")
-        items = nodes.bullet_list()
-        for name, words in ((WHEEL, "the package"), (ARCHIVE, "all notebooks, with the ledger")):
-            uri = f"{top.removesuffix('index.html')}{FOLDER}/{name}"
-            link = nodes.raw("", f'<a href="{uri}" download>{name}</a>', format="html")
-            items += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f": {words}")))
-        return [items]
-
-
-def setup(app: Sphinx) -> None:
-    app.connect("build-finished", serve)
-    app.add_directive("downloads", DownloadsDirective)

@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from textwrap import indent
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.directive import ExerciseDirective
 
@@ -23,7 +21,6 @@ from dpbook.book.sphinx.nodes import block
 
 #: What an exercise asks for, the easiest first.
 LEVELS = ("recall", "apply", "extend")
-CHANGE = "# change me"
 _BLOCK = r"(?ms)^```\{%s\} (?P<name>\S+)\n(?P<options>(?::[^\n]*\n)*)(?P<code>.*?)^```$"
 _TRY, _ANSWER = (re.compile(_BLOCK % name) for name in ("try", "answer"))
 
@@ -37,15 +34,6 @@ class Check:
     solved: str
     begin: int
     end: int
-
-    def answered(self, answer: str) -> str:
-        """The template with an answer for its line to change; `ValueError` if it has not one."""
-        places = re.findall(rf"(?m)^( *)(.*{CHANGE})$", self.template)
-        if len(places) != 1:
-            what = f"{len(places)} lines of {self.name} end with {CHANGE!r}, one is needed"
-            raise ValueError(what)
-        ((space, line),) = places
-        return self.template.replace(space + line, indent(answer.strip("\n"), space))
 
 
 def checks(markdown: str) -> list[Check]:
@@ -105,9 +93,3 @@ def exercise_minutes(notebook: Mapping[str, Any]) -> int:
     """The minutes that the exercises of a page state, in all."""
     text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"])
     return sum(map(int, re.findall(r"\{exercise\}[^\n]*\n(?::[^\n]*\n)*?:minutes: *(\d+)", text)))
-
-
-def setup(app: Sphinx) -> None:
-    app.setup_extension("sphinx_exercise")
-    app.add_directive("exercise", RatedExercise, override=True)
-    app.add_directive("answer", AnswerDirective)

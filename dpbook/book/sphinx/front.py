@@ -10,8 +10,6 @@ from typing import Any
 
 import yaml
 from docutils import nodes
-from jinja2 import Environment, PackageLoader
-from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -19,14 +17,11 @@ from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim
 from dpbook.book.ledger.supports import listed
 from dpbook.book.reading import minutes
+from dpbook.book.sphinx import nodes as own
 from dpbook.book.sphinx.claims import second_machine, second_machine_words
-from dpbook.book.sphinx.nodes import ClaimsDirective, link_to, output_dir, read_json, unknown, warn
-
-_LOADER = PackageLoader("dpbook.book.sphinx")
-TEMPLATES = Environment(loader=_LOADER, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
-class SummaryDirective(ClaimsDirective):
+class SummaryDirective(own.ClaimsDirective):
     """``{claims-summary}``: how the statements came out, a bar for each paper, one picture."""
 
     def run(self) -> list[nodes.Node]:
@@ -43,7 +38,7 @@ class PageRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name = self.text.strip().removeprefix("!")
         if not Path(self.env.srcdir, "notebooks", f"{name}.ipynb").is_file():
-            return unknown(self, name, f"page: there is no notebooks/{name}.ipynb")
+            return own.unknown(self, name, f"page: there is no notebooks/{name}.ipynb")
         link, _ = page_link(self.env, name, number_only=self.text.startswith("!"))
         return [link], []
 
@@ -54,18 +49,13 @@ class ContentsDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         toc = Path(self.env.srcdir, "_toc.yml")
         self.env.note_dependency(str(toc))
-        contents = nodes.definition_list()
+        shown = []
         for part in yaml.safe_load(toc.read_text(encoding="utf-8"))["parts"]:
-            rows = nodes.bullet_list()
-            for file in [Path(entry["file"]) for entry in part["chapters"]]:
-                if file.parts[0] == "notebooks":
-                    link, notebook = page_link(self.env, file.name)
-                    time = nodes.Text(f" ({minutes(notebook)} min)")
-                    rows += nodes.list_item("", nodes.paragraph("", "", link, time))
-            if len(rows):
-                term = nodes.term(text=part["caption"])
-                contents += nodes.definition_list_item("", term, nodes.definition("", rows))
-        return [contents]
+            files = [Path(entry["file"]) for entry in part["chapters"]]
+            names = [file.name for file in files if file.parts[0] == "notebooks"]
+            rows = [f"* {{page}}`{n}` ({minutes(page_link(self.env, n)[1])} min)" for n in names]
+            shown += [f"{part['caption']}\n: " + "\n  ".join(rows)] * bool(names)
+        return self.parse_text_to_nodes("\n\n".join(shown))
 
 
 def page_link(
@@ -78,7 +68,7 @@ def page_link(
     heading = "".join(notebook["cells"][0]["source"]).splitlines()[0].removeprefix("#").strip()
     number = name.partition("-")[0].lstrip("0")
     uri = env.app.builder.get_relative_uri(env.docname, f"notebooks/{name}")
-    return link_to(number if number_only else f"{number}. {heading}", uri), notebook
+    return own.link_to(number if number_only else f"{number}. {heading}", uri), notebook
 
 
 def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
@@ -89,9 +79,8 @@ def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
         for paper in dict.fromkeys(claim.paper for claim in claims)
     }
     shown = {"group": SINCE, "bars": bars, "key": _parts(claims), "ledger": uri, "further": further}
-    later = since([claim for claim in ledger.values() if claim.group == SINCE])
-    template = TEMPLATES.get_template("front.html.j2")
-    return template.render(shown, words=finding(claims), since=later)
+    shown["since"] = since([claim for claim in ledger.values() if claim.group == SINCE])
+    return own.rendered("front.html", words=finding(claims), **shown)
 
 
 def finding(claims: Iterable[Claim]) -> str:
@@ -102,21 +91,16 @@ def finding(claims: Iterable[Claim]) -> str:
     wrong = [claim for claim in distinct if claim.is_mistake]
     mistakes = [claim for claim in wrong if claim.consequence_of is None]
     carried = sum(claim.consequence_of in {other.id for other in wrong} for claim in wrong)
-    after = len(wrong) - len(mistakes) - carried
+    shown: dict[str, Any] = {
+        "distinct": len(distinct),
+        "mistakes": len(mistakes),
+        "rebuilt": rebuilt,
+    }
+    shown |= {"carried": carried, "after": len(wrong) - len(mistakes) - carried}
     worst = Counter(str(claim.severity) for claim in mistakes)
-    minor = len(mistakes) - worst["privacy"] - worst["conclusion"]
     apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
-    return (
-        f"Of {len(distinct)} distinct statements in four papers, one of them in two versions, "
-        f"{count['holds'] + count['holds-loosely']} hold and {count['shape-only']} are rates whose "
-        f"shape holds, {rebuilt} of all these as rebuilt here, since our copy has lost their "
-        f"formulas; {count['definition']} are definitions, and {count['empty']} are true without "
-        f"content as printed. We found {len(mistakes)} mistakes: {worst['privacy']} break a "
-        f"promised privacy guarantee, {worst['conclusion']} change a conclusion, and {minor} are "
-        f"in a proof or a constant; {carried} more statements carry them on"
-        + (f", and {after} a step that is open." if after else ".")
-        + (f" Apart from these, {listed(apart)}." if apart else "")
-    )
+    shown |= {"apart": listed(apart) if apart else ""}
+    return own.rendered("finding.txt", count=count, worst=worst, **shown)
 
 
 #: What is counted apart from the mistakes.
@@ -166,18 +150,11 @@ class RecordedRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name, key, shape = (*self.text.split(), "g", "g")[:3]
-        records = read_json(self.env, output_dir(self.env.srcdir) / "claims.json") or ()
+        records = own.read_json(self.env, own.output_dir(self.env.srcdir) / "claims.json") or ()
         numbers = {record["id"]: record["report"] for record in records}.get(name)
         if numbers is None:
-            warn(f"recorded: {name} has no record in this build", self.env, "missing")
+            own.warn(f"recorded: {name} has no record in this build", self.env, "missing")
             return [nodes.literal(text=self.text)], []
         if key not in numbers:
-            return unknown(self, self.text, f"recorded: {name} does not report {key}")
+            return own.unknown(self, self.text, f"recorded: {name} does not report {key}")
         return [nodes.Text(format(numbers[key], shape))], []
-
-
-def setup(app: Sphinx) -> None:
-    app.add_directive("claims-summary", SummaryDirective)
-    app.add_directive("page-list", ContentsDirective)
-    app.add_role("page", PageRole())
-    app.add_role("recorded", RecordedRole())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from jinja2 import Environment, PackageLoader
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -23,9 +24,17 @@ from dpbook.book.ledger.supports import around_html, users
 
 #: The page with a row for every claim.
 LEDGER = "book/ledger"
+TEMPLATES = Environment(
+    loader=PackageLoader(__package__), autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
 _log = logging.getLogger(__name__)
 #: The cells of a row: text, or nodes.
 Row = Sequence[str | list[nodes.Node]]
+
+
+def rendered(template: str, **shown: Any) -> str:
+    """A template of this folder, filled in; text stays text."""
+    return TEMPLATES.get_template(f"{template}.j2").render(shown)
 
 
 def output_dir(srcdir: str | Path) -> Path:
@@ -122,7 +131,6 @@ def badge_ref(claim: Claim) -> addnodes.pending_xref:
 
 
 def badge_classes(claim: Claim) -> list[str]:
-    """How a badge looks."""
     return ["claim-badge", f"claim-{claim.state}", *["claim-privacy"] * claim.breaks_privacy]
 
 
@@ -132,10 +140,11 @@ def mark_of(claim: Claim, uri: str = "") -> nodes.Element:
     return link_to(text, uri, classes=classes) if uri else nodes.inline(text, text, classes=classes)
 
 
-def chapter(name: str, heading: str, children: Sequence[nodes.Node]) -> nodes.section:
-    section = nodes.section("", nodes.title("", heading), ids=[name], names=[name])
-    section += children
-    return section
+def chapter(name: str, heading: Sequence[nodes.Node] | str, *inside: nodes.Node) -> nodes.section:
+    """A section with an id."""
+    words = [nodes.Text(heading)] if isinstance(heading, str) else heading
+    title = nodes.title("", "", *words)
+    return nodes.section("", title, *inside, ids=[name], names=[name.lower()])
 
 
 def facts_of(claim: Claim, anchor: str = "") -> nodes.raw:
@@ -150,7 +159,11 @@ def facts_of(claim: Claim, anchor: str = "") -> nodes.raw:
     return nodes.raw("", f'<span class="target"{anchor}{attributes}></span>', format="html")
 
 
-def table_of(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.table:
+def table_of(
+    head: Sequence[str], rows: Sequence[Row], kind: str = "", caption: str = ""
+) -> nodes.table:
+    """A table; its caption is no title, which Sphinx would number."""
+
     def row(cells: Row) -> nodes.row:
         inside = ([nodes.Text(cell)] if isinstance(cell, str) else cell for cell in cells)
         return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in inside))
@@ -158,7 +171,8 @@ def table_of(head: Sequence[str], rows: Sequence[Row], *classes: str) -> nodes.t
     columns = [nodes.colspec(colwidth=1) for _ in head]
     body = nodes.tbody("", *map(row, rows))
     group = nodes.tgroup("", *columns, nodes.thead("", row(head)), body, cols=len(head))
-    return nodes.table("", group, classes=[*classes, "colwidths-auto"])
+    words = [nodes.raw("", f"<caption>{caption}</caption>", format="html")] * bool(caption)
+    return nodes.table("", *words, group, classes=[*kind.split(), "colwidths-auto"])
 
 
 def warn(message: str, env: BuildEnvironment, subtype: str) -> None:
@@ -169,7 +183,12 @@ def warn(message: str, env: BuildEnvironment, subtype: str) -> None:
 
 def plain_number(number: float) -> str:
     """Three digits; from 1000 on, whole and in groups, since an exponent is hard to compare."""
-    return f"{number:.3g}" if number < 999.5 else f"{number:,.0f}".replace(",", "\u202f")
+    return f"{number:.3g}" if number < 999.5 else grouped(round(number))
+
+
+def grouped(number: int) -> str:
+    """A count, in groups of three digits."""
+    return f"{number:,}".replace(",", "\u202f")
 
 
 class ClaimsDirective(SphinxDirective):
@@ -188,6 +207,11 @@ class ClaimsDirective(SphinxDirective):
         plain = [re.sub(r"([*_<[])", r"\\\1", p) if i % 2 == 0 else p for i, p in enumerate(pieces)]
         children, messages = self.state.inline_text("".join(plain), self.lineno)
         return [*children, *messages]
+
+    def objections(self, more: str = "") -> str:
+        """The address of the form for objections; empty if the book has no repository."""
+        url = self.config.html_theme_options.get("repository_url")
+        return f"{url}/issues/new?template=objection.yml{more}" if url else ""
 
     def evidence(self, claim: Claim, record: dict[str, Any] | None) -> list[nodes.Node]:
         """Where the check of this claim stands: a link to its cell, or why there is none."""

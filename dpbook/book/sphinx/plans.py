@@ -6,24 +6,23 @@ Reading times are counted in the pages, and the claims of a session come from th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
 from docutils import nodes
-from sphinx.application import Sphinx
 
 from dpbook.book.pages import PageError
 from dpbook.book.reading import minutes
+from dpbook.book.sphinx import nodes as own
 from dpbook.book.sphinx.exercises import exercise_minutes
 from dpbook.book.sphinx.front import page_link
-from dpbook.book.sphinx.nodes import ClaimsDirective, chapter, table_of
 
 FILE = "book/plans.yml"
 _FACTS = {"In the papers": "papers", "What you should know": "know", "Bring": "bring"}
 _FACTS |= {"Question to prepare": "question", "Exercise for the meeting": "exercise"}
-_FIELDS = {"title", "pages", *_FACTS.values()}
+_FIELDS = {"title", "pages", "more", *_FACTS.values()}
 
 Session = dict[str, Any]
 Plan = dict[str, Any]
@@ -40,11 +39,12 @@ def load_plans(root: Path) -> tuple[list[Plan], list[str]]:
     for plan in plans:
         plan["sessions"] = [first[s - 1] if isinstance(s, int) else s for s in plan["sessions"]]
         for number, session in enumerate(plan["sessions"], 1):
-            if odd := _FIELDS ^ (session.keys() - {"more"}):
+            session.setdefault("more", [])  # pages for whoever wants more
+            if odd := _FIELDS ^ session.keys():
                 where = f"{FILE}: {plan['name']}, session {number}"
                 raise PageError(f"{where}: check the field {', '.join(sorted(odd))}")
     known = {path.stem for path in (root / "notebooks").glob("*.ipynb")}
-    placed = Counter([*optional, *(page for s in first for page in (*s["pages"], *more(s)))])
+    placed = Counter([*optional, *(page for s in first for page in (*s["pages"], *s["more"]))])
     used = placed.keys() | {page for plan in plans for s in plan["sessions"] for page in s["pages"]}
     for problem, names in (
         ("is no page", used - known),
@@ -56,12 +56,7 @@ def load_plans(root: Path) -> tuple[list[Plan], list[str]]:
     return plans, optional
 
 
-def more(session: Session) -> list[str]:
-    """Pages for whoever wants more."""
-    return list(session.get("more", ()))
-
-
-class PlanDirective(ClaimsDirective):
+class PlanDirective(own.ClaimsDirective):
     """``{reading-plan} Ten meetings``: the sessions of one plan; ``optional`` for what is left."""
 
     required_arguments = 1
@@ -72,7 +67,7 @@ class PlanDirective(ClaimsDirective):
         if self.arguments[0] == "optional":
             return self.parse_text_to_nodes(f"{roles('page', optional)}.")
         plan = self.named({plan["name"]: plan for plan in plans})
-        times = [self.minutes(session["pages"]) for session in plan["sessions"]]
+        times = [self.minutes(session) for session in plan["sessions"]]
         rows = [
             [
                 f"{number}. {session['title']}",
@@ -80,13 +75,13 @@ class PlanDirective(ClaimsDirective):
                 str(time),
                 session["papers"],
                 self.inline(session["question"]),
-                self.inline(roles("page", (f"!{name}" for name in more(session)))) or "–",
+                self.inline(roles("page", (f"!{name}" for name in session["more"]))) or "–",
             ]
             for number, (session, time) in enumerate(zip(plan["sessions"], times, strict=True), 1)
         ]
         head = ("Session", "Pages", "Minutes", "In the papers", "Question to prepare", "For more")
         words = f"{plan['about']} Reading takes {sum(times)} minutes in all, without exercises."
-        return [*self.parse_text_to_nodes(words), table_of(head, rows, "reading-plan")]
+        return [*self.parse_text_to_nodes(words), own.table_of(head, rows, "reading-plan")]
 
     def plans(self) -> tuple[list[Plan], list[str]]:
         """The plans and the optional pages; the page depends on them."""
@@ -94,14 +89,13 @@ class PlanDirective(ClaimsDirective):
         return load_plans(Path(self.env.srcdir))
 
     def named(self, choices: dict[str, Any]) -> Any:
-        """What the argument names."""
         if self.arguments[0] not in choices:
             raise self.error(f"{self.arguments[0]!r} must be one of {', '.join(choices)}")
         return choices[self.arguments[0]]
 
-    def minutes(self, names: Iterable[str]) -> int:
-        """Minutes for reading some pages once."""
-        return sum(minutes(page_link(self.env, name)[1]) for name in names)
+    def minutes(self, session: Session, count: Callable[[Any], int] = minutes) -> int:
+        """Minutes for reading the pages of a session once."""
+        return sum(count(page_link(self.env, name)[1]) for name in session["pages"])
 
 
 class HandoutsDirective(PlanDirective):
@@ -119,20 +113,18 @@ class HandoutsDirective(PlanDirective):
 
     def sheet(self, title: str, session: Session) -> nodes.section:
         """One hand-out: what to read, facts, badges of the papers' claims, lines for notes."""
-        pages, others = (roles("page", names) for names in (session["pages"], more(session)))
-        facts = {"Read before": f"{pages} ({self.minutes(session['pages'])} minutes)"}
+        pages, others = (roles("page", names) for names in (session["pages"], session["more"]))
+        facts = {"Read before": f"{pages} ({self.minutes(session)} minutes)"}
         facts |= {"For more": others, **{term: session[name] for term, name in _FACTS.items()}}
         claims = [c for c in self.load()[0].values() if c.checked and c.paper != "BOOK"]
         names = [claim.id for claim in claims if claim.notebook in session["pages"]]
         facts["Claims on these pages"] = roles("badge", names, " ")
         listed = [f"{term}\n: {' '.join(text.split())}" for term, text in facts.items() if text]
         notes = f'<div class="handout-notes" aria-hidden="true">{7 * "<hr>"}</div>'
-        inside = [
-            *self.parse_text_to_nodes("\n\n".join(listed)),
-            nodes.raw("", notes, format="html"),
-        ]
-        inside[0]["classes"] = ["handout-facts"]
-        sheet = chapter(nodes.make_id(title), title, inside)
+        parsed = self.parse_text_to_nodes("\n\n".join(listed))
+        parsed[0]["classes"] = ["handout-facts"]
+        end = nodes.raw("", notes, format="html")
+        sheet = own.chapter(nodes.make_id(title), title, *parsed, end)
         sheet["classes"] = ["handout"]
         return sheet
 
@@ -142,23 +134,13 @@ class SessionDirective(PlanDirective):
 
     def run(self) -> list[nodes.Node]:
         session = self.named({s["title"]: s for plan in self.plans()[0] for s in plan["sessions"]})
-        words = (
-            f"{roles('page', session['pages'])}: {self.minutes(session['pages'])} minutes to read"
-        )
-        pages = [page_link(self.env, name)[1] for name in session["pages"]]
-        if solving := sum(map(exercise_minutes, pages)):
+        words = f"{roles('page', session['pages'])}: {self.minutes(session)} minutes to read"
+        if solving := self.minutes(session, exercise_minutes):
             words += f", {solving} for the exercises there"
-        return self.parse_text_to_nodes(
-            f"**Time.** {words}.\n\n**Question.** {session['question']}"
-        )
+        text = f"**Time.** {words}.\n\n**Question.** {session['question']}"
+        return self.parse_text_to_nodes(text)
 
 
 def roles(kind: str, names: Iterable[str], between: str = ", ") -> str:
     """Some pages or claims as Markdown."""
     return between.join(f"{{{kind}}}`{name}`" for name in names)
-
-
-def setup(app: Sphinx) -> None:
-    app.add_directive("reading-plan", PlanDirective)
-    app.add_directive("handouts", HandoutsDirective)
-    app.add_directive("session", SessionDirective)

@@ -23,7 +23,7 @@ from dpbook.book.files import about, words
 from dpbook.book.run.compare import Change, changes, claimed, load, version, versions
 from dpbook.book.run.editions import EDITIONS, this_edition
 from dpbook.book.run.render import sources
-from dpbook.book.sphinx.nodes import Row, chapter, link_to, output_dir, row_uri, table_of
+from dpbook.book.sphinx import nodes as own
 
 _BUTTONS = ("use_repository_button", "use_issues_button", "use_edit_page_button")
 _TEX = str.maketrans({"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}})
@@ -50,7 +50,7 @@ def describe(
     if 'name="description"' not in tags:
         content = escape(app.config.book_description)
         context["metatags"] = f'{tags}\n<meta name="description" content="{content}" />'
-    here = about(sources(app.srcdir), output_dir(app.srcdir))
+    here = about(sources(app.srcdir), own.output_dir(app.srcdir))
     if this_edition() != EDITIONS[0]:
         here["edition"] = this_edition()
     state = words(here)
@@ -115,27 +115,16 @@ class ChangesDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        self.env.note_dependency(str(output_dir(root) / "claims.json"))
+        self.env.note_dependency(str(own.output_dir(root) / "claims.json"))
         shown: list[nodes.Node] = []
-        for before, after, moved in history(sources(root), output_dir(root)):
-            rows: list[Row] = [
-                [[link_to(claim, row_uri(self.env, claim))], kind, what]
+        for before, after, moved in history(sources(root), own.output_dir(root)):
+            rows: list[own.Row] = [
+                [[own.link_to(claim, own.row_uri(self.env, claim))], kind, what]
                 for claim, kind, what in moved
             ]
             count = f"{len(moved)} changes in {len({one.claim for one in moved})} claims."
-            about_it = [nodes.paragraph(text=count if moved else "Nothing moved.")]
-            table = [table_of(("Claim", "What happened", "From what to what"), rows)] * bool(rows)
+            words = nodes.paragraph(text=count if moved else "Nothing moved.")
+            table = own.table_of(("Claim", "What happened", "From what to what"), rows)
             title = f"From {before} to {after}"
-            shown.append(chapter(nodes.make_id(title), title, [*about_it, *table]))
+            shown.append(own.chapter(nodes.make_id(title), title, words, *[table] * bool(moved)))
         return shown or [nodes.paragraph(text="No version has been given out yet.")]
-
-
-def setup(app: Sphinx) -> None:
-    app.add_config_value("book_description", "", "html")
-    app.add_config_value("book_preview", "", "html")
-    app.setup_extension("sphinxext.opengraph")
-    if app.config.html_baseurl:  # else it warns that there is none
-        app.setup_extension("sphinx_sitemap")
-    app.connect("config-inited", fill_in, priority=900)
-    app.connect("html-page-context", describe, priority=600)
-    app.add_directive("claim-changes", ChangesDirective)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from dpbook.book.files import write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.sphinx.front import TEMPLATES
+from dpbook.book.sphinx import nodes as own
 
 #: What becomes a slide of its own, and what lies in one or is never shown.
 _PROOFS = ".theorem, .lemma, .proposition, .corollary, .definition, .algorithm"
@@ -36,9 +36,9 @@ def write_slides(html: Path, page: str, target: Path) -> int:
     script = ""
     if any('class="math' in text for _, _, text in slides):
         script = (html / "_static" / "mathjax" / "tex-svg.js").read_text(encoding="utf-8")
-    shown = {"slides": slides, "mathjax": Markup(script.replace("</script", r"<\/script"))}
+    mathjax = Markup(script.replace("</script", r"<\/script"))
     title = slides[0][2].partition("\n")[0].striptags()
-    write_whole(target, TEMPLATES.get_template("slides.html.j2").render(shown, title=title))
+    write_whole(target, own.rendered("slides.html", slides=slides, mathjax=mathjax, title=title))
     return len(slides)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from html import escape
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,15 +21,12 @@ from dpbook.book.live.bundle import digest, glued
 from dpbook.book.pages import Page, Parameter, load_profile, read_page
 from dpbook.book.run.editions import page_of, this_edition
 from dpbook.book.run.render import sources
+from dpbook.book.sphinx import nodes as own
 
 _log = logging.getLogger(__name__)
 _PARAMETERS = '<div class="cell tag_parameters'
 _NUMBER = '<span class="pasted-text"'
 _RANGE = re.compile(r"[\[(]\s*([^\s,]+)\s*,\s*([^\s,]+)\s*[\])]")
-
-
-_SHORT = """<label class="live-short"><input type="checkbox" data-do="short">
-Leave out the long studies and what needs them; those keep what is published</label>"""
 
 #: No page asks another host for anything, nor does a worker, which has the policy of its page as it
 #: is made from a blob; no script runs but those of this site and the theme's, by their hashes.
@@ -91,56 +87,34 @@ def add_panel(
 
 def panel_html(page: Page, quick: dict[str, Any]) -> str:
     """The panel: a native input for each parameter, buttons, and a place for progress."""
-    fields = "\n".join(_field(parameter) for parameter in page.parameters.values())
-    tagged = {
-        tag: [number for number, tags in enumerate(page.code_tags) if tag in tags]
+    hidden, long = (
+        [number for number, tags in enumerate(page.code_tags) if tag in tags]
         for tag in ("remove-cell", "long")
-    }
-    about = {"page": page.name, "cells": len(page.code_tags), "hidden": tagged["remove-cell"]}
-    about |= {"quick": quick, "long": tagged["long"]}
-    return f"""<details class="live" id="rerun-here" data-live="{escape(json.dumps(about))}">
-<summary>Rerun this page here</summary>
-<form>
-<p class="live-about">Runs the cells of this page on this computer, in this window.
-<span class="live-size"></span></p>
-<div class="live-profile" role="group" aria-label="Sets of values">
-<button type="button" data-set="published">As published</button>
-<button type="button" data-set="quick">Quick</button>
-</div>
-{_SHORT if tagged["long"] else ""}
-{fields}
-<p class="live-buttons"><button type="submit">Run</button>
-<button type="button" data-do="stop" disabled>Stop</button>
-<button type="button" data-do="restore" disabled>Restore</button></p>
-</form>
-<p class="live-status" role="status"></p>
-<p class="live-clock"></p>
-<progress class="live-bar" max="1" value="0" aria-label="Progress of the run" hidden></progress>
-</details>"""
+    )
+    about = {"page": page.name, "cells": len(page.code_tags), "hidden": hidden}
+    about |= {"quick": quick, "long": long}
+    fields = [_field(parameter) for parameter in page.parameters.values()]
+    return own.rendered("panel.html", about=json.dumps(about), long=long, fields=fields)
 
 
-def _field(parameter: Parameter) -> str:
-    """A labelled input; its hint says meaning, unit and range."""
-    name, value, allowed = parameter.name, parameter.default, parameter.allowed
+def _field(parameter: Parameter) -> dict[str, Any]:
+    """What an input shows: its text, a hint with unit and range, words or limits to choose in."""
+    value, allowed = parameter.default, parameter.allowed
     unit = "" if parameter.unit in ("-", "") else f" ({parameter.unit})"
-    hint = escape(f"{parameter.meaning}{unit}; allowed: {allowed}")
-    text = escape(json.dumps(value) if isinstance(value, list) else str(value))
-    shared = f'id="live-{name}" name="{name}" aria-describedby="live-{name}-hint"'
-    shared += f' data-kind="{parameter.kind}" data-published="{text}"'
-    if isinstance(value, str) and (words := re.findall(r'"([^"]+)"', allowed)):
-        options = (f"<option{' selected' * (w == value)}>{escape(w)}</option>" for w in words)
-        control = f"<select {shared}>{''.join(options)}</select>"
-    elif isinstance(value, bool | str | list):
-        control = f'<input type="text" {shared} value="{text}">'
-    else:
+    limits = {}
+    if not isinstance(value, bool | str | list):
         bounds = _RANGE.fullmatch(allowed)
-        limits = zip(("min", "max"), bounds.groups() if bounds else (), strict=False)
-        shared += "".join(f' {k}="{v}"' for k, v in limits if re.fullmatch(r"-?[\d.e+-]+", v))
-        step = "1" if isinstance(value, int) else "any"
-        control = f'<input type="number" {shared} value="{text}" step="{step}">'
-    label = f'<label for="live-{name}">{escape(name)}</label>'
-    small = f'<small id="live-{name}-hint">{hint}</small>'
-    return f'<div class="live-field">{label}{control}{small}</div>'
+        ends = zip(("min", "max"), bounds.groups() if bounds else (), strict=False)
+        limits = {key: end for key, end in ends if re.fullmatch(r"-?[\d.e+-]+", end)}
+        limits["step"] = "1" if isinstance(value, int) else "any"
+    return {
+        "name": parameter.name,
+        "kind": parameter.kind,
+        "text": json.dumps(value) if isinstance(value, list) else str(value),
+        "hint": f"{parameter.meaning}{unit}; allowed: {allowed}",
+        "choices": re.findall(r'"([^"]+)"', allowed) if isinstance(value, str) else [],
+        "limits": limits,
+    }
 
 
 class TryDirective(SphinxDirective):
@@ -162,21 +136,4 @@ class TryDirective(SphinxDirective):
 
 def try_html(name: str, lines: list[str], solved: str) -> str:
     """An editor with its template; the script of the panel runs it."""
-    ident, state = f"try-{escape(name)}", "Not answered yet." if solved else ""
-    return f"""<div class="try live" data-try="{escape(name)}" data-solved="{escape(solved)}">
-<label for="{ident}">Try it here: change the code and run it. It stays on this computer.</label>
-<textarea id="{ident}" rows="{len(lines) + 1}" spellcheck="false" autocapitalize="off">
-{escape(chr(10).join(lines))}</textarea>
-<p class="live-buttons"><button type="button" data-do="check" disabled>Run</button>
-<button type="button" data-do="stop" disabled>Stop</button>
-<button type="button" data-do="template" disabled>Template</button>
-<button type="button" data-do="save" disabled>Download</button></p>
-<div class="try-said" role="status">{state}</div>
-</div>"""
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("html-page-context", add_panel)
-    app.connect("build-finished", guard_pages, priority=900)
-    app.add_directive("try", TryDirective)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return own.rendered("try.html", name=name, lines=lines, solved=solved)
