@@ -135,7 +135,7 @@ class StandardNoise(Ranker):
         """What is published, from the data and from standard noise drawn by `noise`."""
 
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
-        """Standard noise for so many releases, of the shape (size..., *statistic)."""
+        """Standard noise for so many releases, of the shape ``(size..., *statistic)``."""
         n, sides = self.unit.n_items, check.shape("size", size)
         one = {"counts": (n,), "leads": (comb(n, 2),), "places": (n, n - 1)}[self.statistic]
         many = prod(sides) * prod(one)

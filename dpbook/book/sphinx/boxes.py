@@ -13,7 +13,7 @@ from myst_nb.core.render import MimeData, NbElementRenderer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from dpbook.book.ledger.check import RECORD_MIME, record_problems
+from dpbook.book.ledger.check import CERTIFICATE_MIME, RECORD_MIME, record_problems
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.words import card_html
 from dpbook.book.reading import minutes
@@ -118,9 +118,9 @@ class ClaimCard:
     def handle_mime(
         renderer: NbElementRenderer, data: MimeData, inline: bool
     ) -> list[nodes.Element] | None:
-        """The card of a claim, with its state in the ledger of today."""
+        """The card of a claim, with its state in the ledger of today; of a certificate, nothing."""
         if data.mime_type != RECORD_MIME:
-            return None
+            return [] if data.mime_type == CERTIFICATE_MIME else None
         record: dict[str, Any] = data.content
         env = renderer.renderer.sphinx_env
         claim = own.ledger_of(env)[record["id"]]
