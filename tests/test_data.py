@@ -272,7 +272,10 @@ PROMISE = (
 )
 
 
-@pytest.mark.parametrize("raw", [PROMISE, gzip.compress(PROMISE), b"", b"RDX3\nX\n" + bytes(60)])
+BROKEN = b"RDX3\nX\n" + bytes(60)
+
+
+@pytest.mark.parametrize("raw", [PROMISE, gzip.compress(PROMISE, mtime=0), b"", BROKEN])
 def test_code_in_an_r_file_never_runs(
     raw: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
