@@ -25,7 +25,7 @@ OTHER_NOISE: dict[str, str] = {
     "23-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
     "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
     "04-noisy-counts": "broken twins as a reader may write them, for the recorder",
-    "reward_model": "on a sum of answers with features, which no ranker releases",
+    "37-reward-model": "on a sum of answers with features, which no ranker releases",
     "17-randomized-response": "noise on single bits, whose variance the page measures",
 }
 
