@@ -21,11 +21,11 @@ PAGES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DRAWS = {"laplace", "discrete_laplace_noise"}
 # Where Laplace or Gaussian noise is drawn that belongs to no ranker, each with its reason.
 OTHER_NOISE: dict[str, str] = {
-    "lower_bounds_by_reduction": "one sign, read from two of many noisy counts",
+    "26-lower-bounds-by-reduction": "one sign, read from two of many noisy counts",
     "23-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
     "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
     "04-noisy-counts": "broken twins as a reader may write them, for the recorder",
-    "reward_model": "on a sum of answers with features, which no ranker releases",
+    "37-reward-model": "on a sum of answers with features, which no ranker releases",
     "17-randomized-response": "noise on single bits, whose variance the page measures",
 }
 

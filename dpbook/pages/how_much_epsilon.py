@@ -6,24 +6,18 @@ order. Items are named by their true order, 0 for the best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
-from itertools import permutations
-from math import factorial
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpbook._typing import Array, Ints
 from dpbook.estimators import pairwise_counts, ranks_from_scores
-from dpbook.models import all_rankings, btl_probabilities, mallows_rankings
-from dpbook.privacy import Edge, ExactLaw, Person, Polynomial, WholeRanking, clopper_pearson
+from dpbook.models import all_rankings, mallows_rankings
+from dpbook.privacy import Person, WholeRanking
 from dpbook.rankers import (
     ExponentialRanking,
-    FlippedAnswers,
-    LaplaceAnswers,
     NoisyCounts,
     NoisyPairs,
     PairResponses,
@@ -36,7 +30,6 @@ Family = Callable[[float], Ints]  # from epsilon to positions, (runs, n), with f
 GOALS = ("first place", "top set", "whole order")
 FIRST = "permute-and-flip, first place alone"
 MOST_PEOPLE = 50_000  # who report at once
-GRID = np.geomspace(0.01, 20, 96)  # values of epsilon that are tried, in nats
 
 
 def goals_met(positions: Ints, k: int) -> NDArray[np.bool_]:
@@ -69,67 +62,6 @@ class Smallest:
         return f"{outward(self.low, -1)} to {high}" if self.low else f"at most {high}"
 
 
-@dataclass
-class Study:
-    """Runs of one family of rankers on drawn data, remembered by epsilon."""
-
-    family: Family
-    k: int
-    wanted: float
-    error: float  # chance that a statement about one goal is wrong
-    limit: tuple[int, ...] | None = None  # runs that are right without any noise
-    seen: dict[float, tuple[Ints, int]] = field(default_factory=dict)
-
-    def hits(self, e: float) -> tuple[Ints, int]:
-        """Right runs for each goal, (3,), and all runs."""
-        if e not in self.seen:
-            met = goals_met(self.family(e), self.k)
-            self.seen[e] = met.sum(axis=1), met.shape[1]
-        return self.seen[e]
-
-    def _interval(self, right: ArrayLike, runs: int) -> Array:
-        """Lower and upper ends, (2, 3), that hold at all values of the grid together."""
-        return np.array(clopper_pearson(right, runs, confidence=1 - self.error / len(GRID)))
-
-    def smallest(self, goal: int) -> Smallest:
-        """By two bisections over the grid: the last that is too small, the first that is enough."""
-        ends = []
-        for end in (1, 0):
-            low, high = -1, len(GRID)  # low is not yet there, high is
-            while high - low > 1:
-                middle = (low + high) // 2
-                interval = self._interval(*self.hits(float(GRID[middle])))
-                there = interval[end, goal] >= self.wanted
-                low, high = (low, middle) if there else (middle, high)
-            ends.append(low if end else high)
-        low, high = ends
-        possible = high < len(GRID) or self.limit is None
-        if self.limit is not None and not possible:
-            _, runs = self.hits(float(GRID[-1]))
-            possible = bool(self._interval(self.limit, runs)[1, goal] >= self.wanted)
-        values = [0.0, *GRID.tolist(), np.inf]
-        return Smallest(values[low + 1], values[high + 1], possible)
-
-
-def studies(
-    families: Mapping[str, Family], k: int, wanted: float, error: float
-) -> dict[str, Study]:
-    """One study for each family; without noise, the plain counts of the same data."""
-    plain = goals_met(families["noisy counts"](np.inf), k).sum(axis=1)
-    limit = tuple(plain.tolist())
-    return {name: Study(f, k, wanted, error, limit) for name, f in families.items()}
-
-
-def drawn_tables(chance: Array, answers: ArrayLike, runs: int, rng: np.random.Generator) -> Ints:
-    """Tables of wins, (runs, n, n), with so many answers to each pair: a number, or (n, n)."""
-    i, j = np.triu_indices(len(chance), 1)
-    each = np.broadcast_to(np.asarray(answers), chance.shape)[i, j]
-    data = np.zeros((runs, *chance.shape), dtype=np.int64)
-    data[:, i, j] = rng.binomial(each, chance[i, j], (runs, i.size))
-    data[:, j, i] = each - data[:, i, j]
-    return data
-
-
 def first_place(wins: Ints, moved: int, rng: np.random.Generator) -> Family:
     """Permute-and-flip on counts that move by so much: exponential noise, the largest is named.
 
@@ -148,37 +80,6 @@ def noisy_counts(wins: Ints, ranker: NoisyCounts, noise: Array, seed: int) -> Fa
         return ranks_from_scores(ranker.at_loss(e).perturb(wins, noise))
 
     return counts
-
-
-def comparisons(
-    theta: Array, answers: int, runs: int, rng: np.random.Generator
-) -> dict[str, Family]:
-    """Rankers of comparisons at equal true loss for one answer; every pair is answered as often.
-
-    Data and noise are drawn once, so that little but epsilon changes. The perturbed MLE is left
-    out: here it ranks as noisy counts do.
-    """
-    chance, edge = btl_probabilities(theta), Edge(len(theta), exchange=False)
-    wins = drawn_tables(chance, answers, runs, rng).sum(axis=2)
-    curator = NoisyCounts.private(1.0, edge)
-    noise, seeds = curator.noise(runs, rng=rng), rng.integers(2**63, size=3)
-
-    def simulated(kind: Any, seed: int) -> Family:
-        ranker = kind.private(1.0, edge)
-
-        def rank(e: float) -> Ints:
-            again = np.random.default_rng(seed)
-            scores = ranker.at_loss(e).simulate(chance, answers, runs, rng=again)
-            return ranks_from_scores(scores, rng=again)
-
-        return rank
-
-    return {
-        "noisy counts": noisy_counts(wins, curator, noise, seeds[0]),
-        "randomised response": simulated(FlippedAnswers, seeds[1]),
-        "Laplace on each answer": simulated(LaplaceAnswers, seeds[2]),
-        FIRST: first_place(wins, 1, np.random.default_rng(seeds)),
-    }
 
 
 def whole_rankings(
@@ -239,23 +140,3 @@ def reported(ranker: PairResponses, places: Ints, runs: int, rng: np.random.Gene
     a, b = i[question], j[question]
     np.add.at(tally, (run, np.where(says, a, b), np.where(says, b, a)), 1)
     return tally
-
-
-def permute_and_flip_law(scores: Mapping[Any, int], steps: int | Fraction = 1) -> ExactLaw:
-    """Permute-and-flip (McKenna and Sheldon 2020): in random order, the first accepted."""
-    if not isinstance(steps, int | Fraction):
-        raise ValueError(f"steps = {steps!r}: allowed are whole numbers and fractions")
-    one, unit = Polynomial((1,)), Polynomial((0, 1)) ** Fraction(steps).denominator
-    best, n = max(scores.values()), len(scores)
-    weights: dict[Hashable, Polynomial] = dict.fromkeys(scores, Polynomial(()))
-    gaps = {outcome: best - score for outcome, score in scores.items()}
-    for order in permutations(scores):
-        left, failed = sum(gaps.values()), one
-        for outcome in order:
-            left -= gaps[outcome]
-            weights[outcome] += failed * unit**left
-            failed *= unit ** gaps[outcome] - one
-    law = ExactLaw(weights, Fraction(steps).numerator)
-    if law.total != Polynomial((factorial(n),)) * unit ** sum(gaps.values()):
-        raise ArithmeticError("the chances of permute-and-flip do not add up to 1")
-    return law

@@ -174,14 +174,3 @@ def _generating_function(
     for k, z in enumerate((*points, 1.0)):
         out[k] = (np.prod((good_turned + z * bad_turned) ** many[:, None], axis=0) * phase).mean()
     return np.asarray(out[:-1] / out[-1], dtype=np.complex128)
-
-
-def two_ranking_wrong(people: int, agree: float, level: float) -> tuple[Array, Array]:
-    """How many people hold the centre, the others its reverse; P(a pair is wrong) given that."""
-    p, holders = report_pmf(level)[0, 0], np.arange(people + 1)
-    wrong = []
-    for a in holders:
-        right = stats.binom.pmf(np.arange(a + 1), a, p)
-        others = stats.binom.pmf(np.arange(people - a + 1), people - a, 1 - p)
-        wrong.append(min(1.0, np.convolve(right, others)[: (people + 1) // 2].sum()))
-    return stats.binom.pmf(holders, people, agree), np.array(wrong)

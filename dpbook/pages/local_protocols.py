@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from math import comb, exp, tanh
 
 import numpy as np
@@ -13,14 +13,12 @@ from numpy.typing import ArrayLike
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
 from dpbook.book.ledger.findings import Finding
-from dpbook.estimators import comparisons_pmf, kendall_distance
+from dpbook.estimators import comparisons_pmf
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import AnswersOnDemand, Hypercube, OneQuestion, PairResponses
 from dpbook.rankers.on_demand import GroupAnswers
 
 Ranking = tuple[int, ...]
-
-THREE = tuple(permutations(range(3)))
 
 
 def fact(what: str, truth: object) -> Finding:
@@ -130,7 +128,7 @@ def first_refused(crowd: GroupAnswers, pairs: ArrayLike, counter: str = "query")
     return int(over[0]) if over.size else None
 
 
-def _runs_of_four(
+def runs_of_four(
     crowd: Sequence[Ranking], level: float, twice: bool
 ) -> Iterator[tuple[float, Ranking]]:
     """One question each, groups of one: chance of a run, and where the three items go."""
@@ -149,26 +147,3 @@ def _runs_of_four(
             ranked = [i, j] if said[2 * len(said) - 4] else [j, i]
             ranked.insert(2 * said[0] if len(said) == 3 else 1, pivot)
             yield chance, (ranked.index(0), ranked.index(1), ranked.index(2))
-
-
-def transcript_loss(level: float, twice: bool) -> float:
-    """Worst loss of a run if one of four different rankings becomes any other."""
-    crowd = [THREE[k] for k in (0, 3, 5, 1)]
-    others = [[*crowd[:u], x, *crowd[u + 1 :]] for u in range(4) for x in THREE]
-    laws = [[chance for chance, _ in _runs_of_four(c, level, twice)] for c in (crowd, *others)]
-    return float(np.abs(np.log(np.array(laws[1:]) / laws[0])).max())
-
-
-def score_and_bound(crowd: Sequence[Ranking], level: float) -> tuple[float, float, float]:
-    """Expected score of one question each; sum of minima; sum of E max_t E(eta | R_t)."""
-    places, gap, minima, regret = np.array(crowd), tanh(level / 2), 0.0, 0.0
-    cost = {x: kendall_distance(places, np.array(x)).sum() / 4 for x in THREE}
-    score = sum(chance * cost[went] for chance, went in _runs_of_four(crowd, level, False))
-    orders = np.array(list(permutations(range(4))))
-    for i, j in combinations(range(3), 2):
-        yes = places[:, i] < places[:, j]
-        left = yes[orders].cumsum(axis=1) / [1, 2, 3, 4]  # shares among the last 1, 2, 3, 4 people
-        wrong = np.abs((yes.mean() > 0.5) - (1 + gap * (2 * left - 1)) / 2)
-        minima += min(yes.mean(), 1 - yes.mean())
-        regret += abs(yes.mean() - 0.5) * wrong.max(axis=1).mean()
-    return float(score), minima, regret

@@ -66,32 +66,3 @@ def total_score(users: int, shape: float, answers: ArrayLike) -> float:
     m, a, k = users, shape, np.arange(users + 1)
     mean = (betabinom.pmf(k, m, a, a) * np.asarray(answers) * (2 * k / m - 1)).sum()
     return float(2 * a / (1 + 2 * a / m) * mean)
-
-
-def sample_tracing_scores(
-    users: int,
-    n_signs: int,
-    shape: float,
-    size: int,
-    *,
-    rng: np.random.Generator,
-    scale: float = 0.0,
-) -> tuple[Array, Array]:
-    """Scores (size,) of one member and of one outsider; ``users`` odd, ``scale`` as above."""
-    q = rng.beta(shape, shape, (size, n_signs))
-    # Of the other people only the number of positive signs matters.
-    member, outsider = 2.0 * (rng.random((2, *q.shape)) < q) - 1
-    sums = member + 2.0 * rng.binomial(users - 1, q) - (users - 1)
-    if scale > 0:
-        sums += np.subtract(*rng.laplace(scale=scale, size=(2, *q.shape)))
-    read, marginals = np.sign(sums), 2 * q - 1
-    return (read * (member - marginals)).sum(1), (read * (outsider - marginals)).sum(1)
-
-
-def tracing_moments(users: int, shape: float) -> tuple[float, float]:
-    """Mean and variance of one coordinate of a member's score when majorities are read.
-
-    A person who is not in the data has mean 0 and variance 2a / (2a + 1).
-    """
-    mean = total_score(users, shape, noisy_majority(users)) / users
-    return mean, 2 * shape / (2 * shape + 1) - mean**2

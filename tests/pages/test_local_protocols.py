@@ -16,13 +16,11 @@ def test_caps_on_comparisons():
 def test_runs_of_four_are_those_of_the_oracle():
     crowd = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)]
     laws = [{}, {}]
-    ours = page._runs_of_four(crowd, 1.0, False)
+    ours = page.runs_of_four(crowd, 1.0, False)
     for law, runs in zip(laws, (ours, one_question_runs(crowd, 1.0, 3).values()), strict=True):
         for chance, places in runs:
             law[places] = law.get(places, 0) + chance
     assert laws[0] == pytest.approx(laws[1])
-    assert page.transcript_loss(1.0, False) == pytest.approx(1.0)
-    assert page.transcript_loss(1.0, True) > 1.5
 
 
 def test_who_refuses_when():

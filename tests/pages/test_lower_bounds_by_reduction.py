@@ -1,4 +1,4 @@
-"""Scores that trace a person: sums by an integral, noise by samples, moments by hand."""
+"""Scores that trace a person: sums by an integral, noise by samples."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.stats import beta, binom
 
-from dpbook.pages.lower_bounds_by_reduction import noisy_majority, total_score, tracing_moments
+from dpbook.pages.lower_bounds_by_reduction import noisy_majority, total_score
 
 
 @pytest.mark.parametrize(("users", "shape"), [(1, 1.0), (4, 0.3), (5, 2.5)])
@@ -28,10 +28,3 @@ def test_noisy_majority_against_samples():
     sampled = [np.sign(s + noise).mean() for s in (-3, -1, 1, 3)]
     assert_allclose(noisy_majority(3, 2.0), sampled, atol=0.01)
     assert noisy_majority(4).tolist() == [-1, -1, 0, 1, 1]
-
-
-def test_moments_of_one_person_by_hand():
-    # One person, whose sign x is read: the score x (x - p) = 1 - x p has the mean 1 - E p^2, and
-    # E p^2 = 1 / (2a + 1). An outsider's has the variance 1 - E p^2 too.
-    for a, mean in ((0.5, 1 / 2), (1.0, 2 / 3), (2.0, 4 / 5)):
-        assert tracing_moments(1, a) == pytest.approx((mean, mean - mean**2))
