@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import binom
 
@@ -63,16 +62,8 @@ def expected_attacks(
     return np.asarray(weight @ (error * score.sum(axis=-1)))
 
 
-def prior_scores(height: float = 15 / 16) -> tuple[float, float]:
-    """Means of -t pi'/pi and of abs(pi'/pi) for the prior pi = height (1 - t^2)^2."""
-    return (
-        quad(lambda t: 4 * height * t**2 * (1 - t**2), -1, 1)[0],
-        quad(lambda t: 4 * height * abs(t) * (1 - t**2), -1, 1, points=[0])[0],
-    )
-
-
 def prior_balls() -> dict[str, Ball]:
-    """The same with proved bounds, and 1 - 15c/8 at c = 1/4, by antiderivatives on [0, 1]."""
+    """Means of -t pi'/pi and abs(pi'/pi), and 1 - 15c/8 at c = 1/4, with proved bounds."""
     # 4 height t^2 (1 - t^2), and 4 height |t| (1 - t^2), twice from 0 to 1
     height = Ball(Fraction(15, 16))
     score = 8 * height * (Ball(1) / 3 - Ball(1) / 5)
