@@ -1,4 +1,4 @@
-"""Pages 06 and 07: neighbours that reveal most, searches for loss, balls of two claims."""
+"""Pages 06 and 07: neighbours that reveal most, and searches for loss."""
 
 from __future__ import annotations
 
@@ -11,34 +11,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
-from dpbook.privacy.balls import Ball, exp, sqrt
-from dpbook.privacy.balls import log as log_of
-
 Array = NDArray[np.float64]
 Generator = np.random.Generator
 Case = tuple[Array, Array, Array]  # an output, and the win tables before and after
-
-
-def exchange_balls() -> dict[str, Ball]:
-    """Loss of one comparison at the printed noise, over epsilon, with proved bounds.
-
-    2/scale and the largest 2s/scale + log(1 + 2s(1 - s)/gamma), which is concave in s: it is where
-    the derivative is 0, the larger root of 2s^2 + 2(scale - 1)s = gamma + scale.
-    """
-    found = {"flip_loss_over_eps": 2 / Ball(8)}
-    for name, inverse in (("1", 1), ("0p1", 10)):  # scale 8/epsilon, gamma 1/epsilon
-        scale, gamma = Ball(8 * inverse), Ball(inverse)
-        s = (1 - scale + sqrt((scale - 1) ** 2 + 2 * (gamma + scale))) / 2
-        most = 2 * s / scale + log_of(1 + 2 * s * (1 - s) / gamma)
-        found[f"swap_sup_loss_over_eps_at_eps_{name}"] = (2 / scale + most) * inverse
-    return found
-
-
-def curvature_balls() -> dict[str, Ball]:
-    """Curvature F(1 - F) of the logistic link at 4, and its inverse, with proved bounds."""
-    F = exp(Ball(4)) / (1 + exp(Ball(4)))
-    curvature = F * (1 - F)
-    return {"logistic_min_curvature_at_4": curvature, "logistic_kappa2_forced_by_A2": 1 / curvature}
 
 
 def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float) -> Any:

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 from full_data import FULL_DATA, needs_full_data
+from page_cells import made_by
 
 from dpbook.data import load_table
 
-
-def counted() -> dict[str, dict[str, tuple[int, ...]]]:
-    """What the page has typed."""
-    page = Path(__file__).resolve().parents[2] / "notebooks/13-two-surveys.ipynb"
-    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
-    (source,) = ("".join(cell["source"]) for cell in cells if cell["id"] == "people-counted")
-    made: dict[str, Any] = {}
-    exec(source, made)
-    return made["PEOPLE"]
-
-
-PEOPLE = counted()
+PEOPLE = made_by("13-two-surveys", "people-counted")["PEOPLE"]
 
 
 @pytest.mark.parametrize("name", PEOPLE)
