@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import log
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
-from scipy.special import expit, logit
+from scipy.special import logit
+
+from dpbook.privacy import Edge
+from dpbook.rankers import PerturbedMle
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator
@@ -17,25 +19,9 @@ Case = tuple[Array, Array, Array]  # an output, and the win tables before and af
 
 
 def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float) -> Any:
-    """Privacy loss at the output t."""
-    return _loss_at(before, after, gamma, scale)(t)
-
-
-def _loss_at(before: Array, after: Array, gamma: float, scale: float) -> Callable[[Array], Any]:
-    """`log_ratio` as a function of t, (n,), as `PerturbedMle.logpdf` has it, unchecked."""
-    wins = np.stack(np.broadcast_arrays(before, after))
-    totals, same = wins + np.swapaxes(wins, -1, -2), np.eye(wins.shape[-1], dtype=bool)
-
-    def loss(t: Array) -> Any:
-        expected = expit(t[:, None] - t)
-        gradient = (totals * expected - wins).sum(axis=-1) + gamma * t
-        weight = totals * expected * expected.T
-        hessian = np.where(same, (weight.sum(axis=-1) + gamma)[..., None], -weight)
-        density = (-np.abs(gradient) / scale - log(2 * scale)).sum(axis=-1)
-        here, there = density + np.linalg.slogdet(hessian)[1]
-        return here - there
-
-    return loss
+    """Privacy loss at the output t, (n,), for win tables (..., n, n)."""
+    sides = np.stack(np.broadcast_arrays(before, after))
+    return np.subtract(*PerturbedMle(Edge(len(t)), scale, gamma).logpdf(t, sides))
 
 
 def _best_surprise(gamma: float, scale: float, room: float) -> tuple[float, float]:
@@ -96,10 +82,8 @@ def drawn(n: int, kind: str, points: int, rng: Generator) -> Array:
 def _climb(start: Array, before: Array, after: Array, gamma: float, scale: float) -> float:
     options: Any = {"maxfev": 1200, "xatol": 1e-7, "fatol": 1e-10, "adaptive": True}
 
-    loss = _loss_at(before, after, gamma, scale)
-
     def minus(t: Array) -> float:
-        return -float(loss(t))
+        return -float(log_ratio(t, before, after, gamma, scale))
 
     return -minimize(minus, start, method="Nelder-Mead", options=options).fun
 
@@ -117,7 +101,7 @@ def search(
     n = before.shape[-1]
     spread = np.array([1, 3, 10, 200])[rng.integers(0, 4, (points, 1))]
     t = spread * rng.standard_t(2, (points, n))
-    values = np.array([*map(_loss_at(before, after, gamma, scale), t)])
+    values = np.array([log_ratio(at, before, after, gamma, scale) for at in t])
     best = np.argsort(values, axis=None)[-2:]
     random = [(t[a], before[b], after[b]) for a, b in (divmod(k, len(before)) for k in best)]
     return max(values.max(), *(_climb(*start, gamma, scale) for start in (*starts, *random)))
