@@ -14,7 +14,6 @@ from scipy.optimize import brentq, linprog, minimize_scalar
 from dpbook import _validation as check
 
 Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def comparison_law(rho: ArrayLike) -> Array:
@@ -129,7 +128,10 @@ def optimal_private_risk(
     p, cost = np.asarray(laws, dtype=float), np.asarray(loss, dtype=float)
     growth = exp(epsilon)
     (laws_n, data), out = p.shape, cost.shape[1]
-    x, y = _flips(data)
+    # All ordered pairs of data sets that differ in one bit.
+    bits = data.bit_length() - 1
+    x = np.repeat(np.arange(data), bits)
+    y = x ^ np.tile(2 ** np.arange(bits), data)
     # Variables: mechanism (data x out), excess over e^eps (neighbours x out), worst risk.
     k, e = data * out, len(x) * out
     s = np.tile(np.arange(out), len(x))
@@ -161,10 +163,3 @@ def optimal_private_risk(
     if abs(proved - float(found.fun or 0.0)) > 1e-6:
         raise RuntimeError("the dual solution does not certify the optimum to 1e-6")
     return proved
-
-
-def _flips(data: int) -> tuple[Ints, Ints]:
-    """All ordered pairs of data sets that differ in one bit."""
-    bits = data.bit_length() - 1
-    x = np.repeat(np.arange(data), bits)
-    return x, x ^ np.tile(2 ** np.arange(bits), data)

@@ -19,7 +19,7 @@ Case = tuple[Array, Array, Array]  # an output, and the win tables before and af
 
 
 def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float) -> Any:
-    """Privacy loss at the output t, (n,), for win tables (..., n, n)."""
+    """Privacy loss at the output t."""
     sides = np.stack(np.broadcast_arrays(before, after))
     return np.subtract(*PerturbedMle(Edge(len(t)), scale, gamma).logpdf(t, sides))
 
