@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from page_cells import made_by
 
 from dpbook.book.ledger.check import digest
 from dpbook.pages import (
     ldp_kwiksort,
-    perturbed_mle_privacy,
-    score_attack,
     trusted_curator,
     which_ranker,
     your_own_data,
@@ -27,14 +26,16 @@ from dpbook.privacy.balls import Ball, _new, _steps, exp, largest, log, root, sq
 
 ROOT = Path(__file__).resolve().parents[1]
 VERIFY = ROOT / "tools" / "verify_certificate.py"
+TOOLS = {"Ball": Ball, "Fraction": Fraction, "exp": exp, "log": log, "sqrt": sqrt}
+MLE, ATTACK = "06-perturbed-mle-privacy", "14-score-attack"
 #: What the pages enclose, by the claim that reports it.
 PAGES = {
     "BOOK-EXACT-DRAW": your_own_data.law_balls,
     "BOOK-EQUAL-PRIVACY": which_ranker.described_balls,
     "BOOK-THREE-GAMES": which_ranker.flipped_balls,
-    "CCW25-A0A1A2": perturbed_mle_privacy.curvature_balls,
-    "CCW25-P2.1": perturbed_mle_privacy.exchange_balls,
-    "CCW25-P2.4": score_attack.prior_balls,
+    "CCW25-A0A1A2": made_by(MLE, "curvature-balls", **TOOLS)["curvature_balls"],
+    "CCW25-P2.1": made_by(MLE, "exchange-balls", **TOOLS)["exchange_balls"],
+    "CCW25-P2.4": made_by(ATTACK, "prior-balls", **TOOLS)["prior_balls"],
     "YLL-DPKS": trusted_curator.described_balls,
     "YLL-KSTAR": ldp_kwiksort.best_number_balls,
 }

@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from dpbook._typing import Array
 from dpbook.lower_bounds import edge_kl, fano_error
+from dpbook.models import LINKS
 from dpbook.privacy import Edge
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers
 from dpbook.simulation import response_errors
@@ -54,12 +55,6 @@ def differences(theta: Array) -> Array:
     return np.asarray(theta[..., :, None] - theta[..., None, :])
 
 
-def pair_weights(theta: Array) -> Array:
-    """Variances F(1 - F) of the true answers."""
-    x = differences(theta)
-    return np.asarray(expit(x) * expit(-x))
-
-
 def laplacian(weights: Array) -> Array:
     """Sum over pairs i < j of weights[i, j] (e_i - e_j)(e_i - e_j)^T; shape (..., n, n)."""
     off = weights * (1 - np.eye(weights.shape[-1]))
@@ -68,7 +63,7 @@ def laplacian(weights: Array) -> Array:
 
 def first_order(theta: Array, users: int, factor: float, ridge: float) -> tuple[Array, Array]:
     """Bias and covariance of the ridge fit, to first order."""
-    bend = laplacian(pair_weights(theta))
+    bend = laplacian(LINKS["logistic"].pdf(differences(theta)))
     inverse = np.linalg.inv(users * bend + ridge * np.eye(theta.shape[-1]))
     noise = users * (bend + (factor - 1) / 4 * laplacian(np.ones_like(bend)))
     bias = -ridge * (inverse @ theta[..., None])[..., 0]

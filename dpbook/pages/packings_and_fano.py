@@ -1,10 +1,10 @@
-"""Packings of sets, the bounds of private Fano, and a linear program as their referee."""
+"""Page 15: one person's answers, the bounds of private Fano, a linear program as referee."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, combinations_with_replacement
-from math import comb, exp, factorial, prod
+from itertools import combinations_with_replacement
+from math import exp, factorial, prod
 from typing import Any
 
 import numpy as np
@@ -14,75 +14,6 @@ from scipy.optimize import brentq, linprog, minimize_scalar
 from dpbook import _validation as check
 
 Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.bool_]
-
-_MOST_WORDS, _DRAWS = 300_000, 2000
-
-
-# Sets that are pairwise far apart, how many there are, and how alike their data are.
-
-
-def constant_weight_code(
-    length: int,
-    weight: int,
-    distance: int,
-    *,
-    method: str = "lexicographic",
-    rng: np.random.Generator | None = None,
-) -> Words:
-    """Sets of equal size, (words, length), that differ pairwise in at least ``distance`` places.
-
-    Words are looked at one after the other, and kept if they are far from all that were kept: all
-    words in lexicographic order, all in random order (``"greedy"``), or 2000 random words. The
-    first two methods leave no word that could be added, so they meet the guarantee of
-    `gilbert_varshamov`.
-    """
-    _check_sizes(length, weight, distance)
-    check.choice("method", method, ("lexicographic", "greedy", "random"))
-    if method == "random":
-        check.fits("length", length, _DRAWS * length, "a shorter length")
-        words = np.argsort(check.generator(rng).random((_DRAWS, length)), axis=1)[:, :weight]
-    else:
-        if comb(length, weight) > _MOST_WORDS:
-            raise ValueError(
-                f"length = {length}, weight = {weight}: allowed are at most {_MOST_WORDS} words; "
-                "use method='random'"
-            )
-        words = np.array(list(combinations(range(length), weight)))
-        if method == "greedy":
-            words = check.generator(rng).permutation(words)
-    rows = np.zeros((len(words), length), dtype=bool)
-    np.put_along_axis(rows, words, True, axis=1)
-    return _keep(rows, weight - distance / 2)
-
-
-def _keep(rows: Words, most_shared: float) -> Words:
-    """Keep each row that shares at most so many items with every row kept before."""
-    kept, left = [], rows.astype(np.float32)  # floats multiply faster
-    while len(left):
-        first, left = left[0], left[1:]
-        left = left[left @ first <= most_shared]
-        kept.append(first)
-    return np.array(kept, dtype=bool)
-
-
-def minimum_distance(code: ArrayLike) -> int:
-    """Smallest Hamming distance between two rows of a code, (words, length) of truth values."""
-    rows = check.real_array("code", code)
-    if not np.isin(rows, (0, 1)).all():
-        raise ValueError("code holds an entry other than 0 and 1: allowed are truth values")
-    rows = rows.astype(np.int64)
-    if rows.ndim != 2 or len(rows) < 2:
-        raise ValueError(f"code of shape {rows.shape}: allowed is (words, length), 2 words or more")
-    sizes = rows.sum(axis=1)
-    far = sizes[:, None] + sizes - 2 * rows @ rows.T
-    return int(far[np.triu_indices(len(rows), 1)].min())
-
-
-def _check_sizes(length: int, weight: int, distance: int) -> None:
-    check.integer("weight", weight, 1, check.integer("length", length, 1))
-    check.integer("distance", distance, 1)
 
 
 def comparison_law(rho: ArrayLike) -> Array:
@@ -197,7 +128,10 @@ def optimal_private_risk(
     p, cost = np.asarray(laws, dtype=float), np.asarray(loss, dtype=float)
     growth = exp(epsilon)
     (laws_n, data), out = p.shape, cost.shape[1]
-    x, y = _flips(data)
+    # All ordered pairs of data sets that differ in one bit.
+    bits = data.bit_length() - 1
+    x = np.repeat(np.arange(data), bits)
+    y = x ^ np.tile(2 ** np.arange(bits), data)
     # Variables: mechanism (data x out), excess over e^eps (neighbours x out), worst risk.
     k, e = data * out, len(x) * out
     s = np.tile(np.arange(out), len(x))
@@ -229,10 +163,3 @@ def optimal_private_risk(
     if abs(proved - float(found.fun or 0.0)) > 1e-6:
         raise RuntimeError("the dual solution does not certify the optimum to 1e-6")
     return proved
-
-
-def _flips(data: int) -> tuple[Ints, Ints]:
-    """All ordered pairs of data sets that differ in one bit."""
-    bits = data.bit_length() - 1
-    x = np.repeat(np.arange(data), bits)
-    return x, x ^ np.tile(2 ** np.arange(bits), data)

@@ -1,66 +1,27 @@
-"""Pages 06 and 07: neighbours that reveal most, searches for loss, balls of two claims."""
+"""Pages 06 and 07: neighbours that reveal most, and searches for loss."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import log
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
-from scipy.special import expit, logit
+from scipy.special import logit
 
-from dpbook.privacy.balls import Ball, exp, sqrt
-from dpbook.privacy.balls import log as log_of
+from dpbook.privacy import Edge
+from dpbook.rankers import PerturbedMle
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator
 Case = tuple[Array, Array, Array]  # an output, and the win tables before and after
 
 
-def exchange_balls() -> dict[str, Ball]:
-    """Loss of one comparison at the printed noise, over epsilon, with proved bounds.
-
-    2/scale and the largest 2s/scale + log(1 + 2s(1 - s)/gamma), which is concave in s: it is where
-    the derivative is 0, the larger root of 2s^2 + 2(scale - 1)s = gamma + scale.
-    """
-    found = {"flip_loss_over_eps": 2 / Ball(8)}
-    for name, inverse in (("1", 1), ("0p1", 10)):  # scale 8/epsilon, gamma 1/epsilon
-        scale, gamma = Ball(8 * inverse), Ball(inverse)
-        s = (1 - scale + sqrt((scale - 1) ** 2 + 2 * (gamma + scale))) / 2
-        most = 2 * s / scale + log_of(1 + 2 * s * (1 - s) / gamma)
-        found[f"swap_sup_loss_over_eps_at_eps_{name}"] = (2 / scale + most) * inverse
-    return found
-
-
-def curvature_balls() -> dict[str, Ball]:
-    """Curvature F(1 - F) of the logistic link at 4, and its inverse, with proved bounds."""
-    F = exp(Ball(4)) / (1 + exp(Ball(4)))
-    curvature = F * (1 - F)
-    return {"logistic_min_curvature_at_4": curvature, "logistic_kappa2_forced_by_A2": 1 / curvature}
-
-
 def log_ratio(t: Array, before: Array, after: Array, gamma: float, scale: float) -> Any:
     """Privacy loss at the output t."""
-    return _loss_at(before, after, gamma, scale)(t)
-
-
-def _loss_at(before: Array, after: Array, gamma: float, scale: float) -> Callable[[Array], Any]:
-    """`log_ratio` as a function of t, (n,), as `PerturbedMle.logpdf` has it, unchecked."""
-    wins = np.stack(np.broadcast_arrays(before, after))
-    totals, same = wins + np.swapaxes(wins, -1, -2), np.eye(wins.shape[-1], dtype=bool)
-
-    def loss(t: Array) -> Any:
-        expected = expit(t[:, None] - t)
-        gradient = (totals * expected - wins).sum(axis=-1) + gamma * t
-        weight = totals * expected * expected.T
-        hessian = np.where(same, (weight.sum(axis=-1) + gamma)[..., None], -weight)
-        density = (-np.abs(gradient) / scale - log(2 * scale)).sum(axis=-1)
-        here, there = density + np.linalg.slogdet(hessian)[1]
-        return here - there
-
-    return loss
+    sides = np.stack(np.broadcast_arrays(before, after))
+    return np.subtract(*PerturbedMle(Edge(len(t)), scale, gamma).logpdf(t, sides))
 
 
 def _best_surprise(gamma: float, scale: float, room: float) -> tuple[float, float]:
@@ -121,10 +82,8 @@ def drawn(n: int, kind: str, points: int, rng: Generator) -> Array:
 def _climb(start: Array, before: Array, after: Array, gamma: float, scale: float) -> float:
     options: Any = {"maxfev": 1200, "xatol": 1e-7, "fatol": 1e-10, "adaptive": True}
 
-    loss = _loss_at(before, after, gamma, scale)
-
     def minus(t: Array) -> float:
-        return -float(loss(t))
+        return -float(log_ratio(t, before, after, gamma, scale))
 
     return -minimize(minus, start, method="Nelder-Mead", options=options).fun
 
@@ -142,7 +101,7 @@ def search(
     n = before.shape[-1]
     spread = np.array([1, 3, 10, 200])[rng.integers(0, 4, (points, 1))]
     t = spread * rng.standard_t(2, (points, n))
-    values = np.array([*map(_loss_at(before, after, gamma, scale), t)])
+    values = np.array([log_ratio(at, before, after, gamma, scale) for at in t])
     best = np.argsort(values, axis=None)[-2:]
     random = [(t[a], before[b], after[b]) for a, b in (divmod(k, len(before)) for k in best)]
     return max(values.max(), *(_climb(*start, gamma, scale) for start in (*starts, *random)))

@@ -1,18 +1,15 @@
-"""Page 14: attacks by enumeration, as errata use them, integrals of the prior, lower bounds."""
+"""Page 14: attacks by enumeration, as errata use them, and lower bounds."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import binom
 
 from dpbook.privacy import edge_datasets
-from dpbook.privacy.balls import Ball
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,27 +58,6 @@ def expected_attacks(
         score = np.triu(score) - np.tril(score)
     error = np.asarray(means) - np.asarray(theta)
     return np.asarray(weight @ (error * score.sum(axis=-1)))
-
-
-def prior_scores(height: float = 15 / 16) -> tuple[float, float]:
-    """Means of -t pi'/pi and of abs(pi'/pi) for the prior pi = height (1 - t^2)^2."""
-    return (
-        quad(lambda t: 4 * height * t**2 * (1 - t**2), -1, 1)[0],
-        quad(lambda t: 4 * height * abs(t) * (1 - t**2), -1, 1, points=[0])[0],
-    )
-
-
-def prior_balls() -> dict[str, Ball]:
-    """The same with proved bounds, and 1 - 15c/8 at c = 1/4, by antiderivatives on [0, 1]."""
-    # 4 height t^2 (1 - t^2), and 4 height |t| (1 - t^2), twice from 0 to 1
-    height = Ball(Fraction(15, 16))
-    score = 8 * height * (Ball(1) / 3 - Ball(1) / 5)
-    size = 8 * height * (Ball(1) / 2 - Ball(1) / 4)
-    return {
-        "prior_E_minus_theta_score": score,
-        "prior_E_abs_score": size,
-        "constant_at_c_quarter": score - size / 4,
-    }
 
 
 # Lower bounds on the risk of (epsilon, delta)-DP estimators; flips of one outcome as neighbours.

@@ -1,20 +1,17 @@
-"""Bounds against linear programs and by hand; codes, one person's answers, counts of a pair."""
+"""Bounds against linear programs and by hand."""
 
-from itertools import combinations
-from math import comb, exp
+from math import exp
 
 import numpy as np
 import pytest
 
-from dpbook.lower_bounds import gilbert_varshamov, product_pmf
+from dpbook.lower_bounds import product_pmf
 from dpbook.models import two_level_probabilities
 from dpbook.pages import packings_and_fano
 from dpbook.pages.packings_and_fano import (
-    constant_weight_code,
     dp_fano_error,
     dp_fano_risk,
     dp_fano_risk_printed,
-    minimum_distance,
     optimal_private_risk,
 )
 
@@ -82,38 +79,9 @@ def test_without_privacy_the_program_gives_the_bayes_risk():
     assert blind == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("method", ["lexicographic", "greedy", "random"])
-@pytest.mark.parametrize("case", [(8, 4, 4), (12, 3, 6), (10, 3, 3), (9, 2, 4)])
-def test_codes_keep_their_distance_and_the_limits(method, case):
-    _, weight, distance = case
-    code = constant_weight_code(*case, method=method, rng=np.random.default_rng(1))
-    assert (code.sum(axis=1) == weight).all()
-    far = [np.count_nonzero(a != b) for a, b in combinations(code, 2)]
-    assert min(far) == minimum_distance(code) >= distance
-    if method != "random":
-        assert len(code) >= gilbert_varshamov(*case)
-    broken = code.copy()
-    broken[1] = code[0]
-    assert minimum_distance(broken) == 0
-
-
-def test_known_optimal_codes():
-    assert len(constant_weight_code(8, 4, 4)) == 14
-    assert len(constant_weight_code(7, 3, 4)) == 7
-    assert comb(6, 3) == gilbert_varshamov(6, 3, 1)
-    assert gilbert_varshamov(6, 3, 4) == 2  # 20 words, a ball of 1 + 9
-
-
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda: constant_weight_code(5, 6, 2), "weight"),
-        (lambda: constant_weight_code(5, 2, 0), "distance"),
-        (lambda: constant_weight_code(5, 2, 2, method="best"), "method"),
-        (lambda: constant_weight_code(5, 2, 2, method="greedy"), "rng"),
-        (lambda: constant_weight_code(60, 10, 4), "length"),
-        (lambda: minimum_distance(np.ones((1, 3))), "code"),
-        (lambda: minimum_distance([[5, 0], [0, 0.5]]), "code holds an entry other than 0 and 1"),
         (lambda: dp_fano_risk(3, -1, epsilon=1), "distance"),
         (lambda: dp_fano_risk(1, 1, epsilon=1), "hypotheses"),
         (lambda: dp_fano_risk(10**400, 1.0, epsilon=1.0), "hypotheses = 10.*: allowed is"),

@@ -6,9 +6,11 @@ from collections import Counter
 
 import pytest
 from full_data import FULL_DATA, needs_full_data
+from page_cells import made_by
 
 from dpbook.data import load_table
-from dpbook.pages.two_surveys import PEOPLE
+
+PEOPLE = made_by("13-two-surveys", "people-counted")["PEOPLE"]
 
 
 @pytest.mark.parametrize("name", PEOPLE)
@@ -16,7 +18,7 @@ def test_people_add_up_to_the_answers_of_the_table(name: str) -> None:
     table, people = load_table(name), PEOPLE[name]
     decided, missing = table.counts.sum(), table.missing.sum() // 2
     answered = table.users * table.n_pairs - missing
-    for histogram, total in ((people.decided, decided), (people.answered, answered)):
+    for histogram, total in ((people["decided"], decided), (people["answered"], answered)):
         assert len(histogram) == table.n_pairs + 1 and sum(histogram) == table.users
         assert sum(c * k for c, k in enumerate(histogram)) == total
 
@@ -30,5 +32,6 @@ def test_people_equal_a_recount_of_the_answers(name: str) -> None:
         person, _, _, outcome = line.split(",")
         decided[person] += outcome in ("a", "b")
         answered[person] += outcome != "missing"
-    for histogram, recount in zip(PEOPLE[name], (decided, answered), strict=True):
+    for kind, recount in (("decided", decided), ("answered", answered)):
+        histogram = PEOPLE[name][kind]
         assert Counter(recount.values()) == {c: k for c, k in enumerate(histogram) if k}
