@@ -30,6 +30,7 @@ COUNTED = "runs planned claims contradictions not_applicable failed not_finite l
 _SHOWN = ("text/", "application/papermill.record/text/plain")
 # \inf is a formula, "information" a word
 _WORD = re.compile(r"(?<![\w\\])(nan|inf|infinity)(?!\w)", re.IGNORECASE)
+_ALARMS = (0, "none stated"), (1e-5, "at most 1e-05"), (1e-3, "at most 0.001"), (0.01, "at most 0.01")
 _NAN = re.compile(r"(?i)\bnan\b")
 
 
@@ -104,17 +105,49 @@ def judge(page: str, results: list[Any]) -> tuple[dict[str, int], list[str], lis
     return {key: row[key] for key in COUNTED}, lines, checks
 
 
-def statistical(checks: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    """By stated probability of a false alarm: checks, alarms to be expected, alarms, twins."""
+def runs_table(pages: dict[str, dict[str, int]]) -> dict[str, Any]:
+    """What the book shows of the runs: a sentence, and a row for each page."""
+    total: Counter[str] = Counter()
+    for row in pages.values():
+        total.update(row)
+    n = {name: _grouped(count) for name, count in total.items()}
+    shown = ("runs", "claims", "contradictions", "not_applicable", "longest")
+    return {
+        "sentence": f"{n['runs']} of {n['planned']} planned runs were made; of their {n['claims']} "
+        f"checks of a claim {n['contradictions']} contradicted the ledger, {n['failed']} runs "
+        f"failed, and {n['not_finite']} numbers were not finite.",
+        "head": ["page", "runs", "checks", "contradictions", "not applicable", "longest cell (s)"],
+        "rows": [[name, *(_grouped(row[one]) for one in shown)] for name, row in pages.items()],
+        "commit": commit(ROOT),
+    }
+
+
+def alarms_table(checks: list[tuple[str, str]]) -> dict[str, Any]:
+    """Statistical checks by their stated probability of a false alarm, and the alarms seen."""
     stated = yaml.safe_load((ROOT / "book" / "trust" / "alarms.yml").read_text(encoding="utf-8"))
-    kinds = {claim: (float(stated[claim][0]), stated[claim][1]) for claim, _ in checks}
-    rows = []
-    for alarm, power in sorted({*kinds.values()}):
-        outcomes = Counter(outcome for claim, outcome in checks if kinds[claim] == (alarm, power))
-        row = {"alarm": alarm, "power": power, "claims": [*kinds.values()].count((alarm, power))}
-        row |= {"checks": outcomes.total(), "expected": float(f"{alarm * outcomes.total():.2g}")}
-        rows.append(row | {name: outcomes[name] for name in ("seen", "twins_passed")})
-    return rows
+    alarm = {claim: float(stated[claim][0]) for claim, _ in checks}
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for _, name in _ALARMS}
+    for claim, outcome in checks:
+        name = next(name for most, name in _ALARMS if alarm[claim] <= most)
+        groups[name].append((claim, outcome))
+    rows, expected, seen = [], 0.0, 0
+    for name, group in groups.items():
+        due = sum(alarm[claim] for claim, _ in group)
+        outcomes = Counter(outcome for _, outcome in group)
+        counts = len({claim for claim, _ in group}), len(group), f"{due:.2g}"
+        rows.append([name, *map(str, (*counts, outcomes["seen"], outcomes["twins_passed"]))])
+        expected, seen = expected + due, seen + outcomes["seen"]
+    return {
+        "sentence": f"In {_grouped(len(checks))} statistical checks at most {expected:.2g} false "
+        f"alarms were to be expected from the stated probabilities; the grid saw {seen}.",
+        "head": ["stated alarm", "claims", "checks", "expected", "seen", "twins that passed"],
+        "rows": rows,
+        "commit": commit(ROOT),
+    }
+
+
+def _grouped(count: int) -> str:
+    return f"{count:,}".replace(",", "\u202f")
 
 
 def main() -> int:
@@ -135,9 +168,10 @@ def main() -> int:
         for task in plan(ROOT, path):
             results[task.page.name].append((task.given, kept_result(task, out)))
     found = {name: judge(name, mine) for name, mine in results.items()}
-    told = {"commit": commit(ROOT), "pages": {name: row for name, (row, _, _) in found.items()}}
-    told["statistical"] = statistical([x for _, _, checks in found.values() for x in checks])
-    write_whole(ROOT / "book" / "trust" / "grid.json", json.dumps(told, indent=1) + "\n")
+    checks = [one for _, _, mine in found.values() for one in mine]
+    rows = {name: row for name, (row, _, _) in found.items()}
+    for name, told in (("grid", runs_table(rows)), ("alarms", alarms_table(checks))):
+        write_whole(ROOT / "book" / "trust" / f"{name}.json", json.dumps(told, indent=1) + "\n")
     lines = [line for _, mine, _ in found.values() for line in mine]
     missing = sum(row["planned"] - row["runs"] for row, _, _ in found.values())
     print(*lines, f"{missing} runs are not there yet; {len(lines)} findings", sep="\n")

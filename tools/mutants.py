@@ -36,6 +36,7 @@ LIST = "tests/mutants.yml"
 FIELDS = {"id", "file", "kind", "old", "new", "why", "by"}
 GOOD = ("caught", "equivalent")
 BAD = ("survived", "not equivalent", "stale", "nothing to catch with")
+WINGS = ("science", "machinery", "pages")
 APART = (LIST, "tools/mutants.py", "book/trust/")  # no result depends on them
 
 
@@ -200,17 +201,28 @@ def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[
 
 
 def summary(root: Path, mutants: list[Mutant], found: dict[str, Any]) -> dict[str, Any]:
-    """What the book draws: counts by wing and by kind, and a line for each."""
-    rows = [{k: v for k, v in m.items() if k not in ("old", "new")} for m in mutants]
+    """What the book shows: a sentence, and how many of each kind were caught, by wing."""
     wanted = keys(root, tracked(root), mutants)
-    for row in rows:
-        kept = found.get(row["id"], {})
-        state = kept["state"] if kept.get("key") == wanted[row["id"]] else "not run"
-        row |= {"wing": wing(row["file"]), "state": state}
-    counts: dict[str, Any] = {"wing": {}, "kind": {}}
-    for of, by in ((of, row) for of in counts for row in rows):
-        counts[of].setdefault(by[of], Counter())[by["state"]] += 1
-    return {"commit": commit(root), "counts": counts, "mutants": rows}
+    states: Counter[str] = Counter()
+    listed: Counter[tuple[str, str]] = Counter()
+    caught: Counter[tuple[str, str]] = Counter()
+    for mutant in mutants:
+        kept = found.get(mutant["id"], {})
+        state = kept["state"] if kept.get("key") == wanted[mutant["id"]] else "not run"
+        states[state] += 1
+        for place in ((kind, wing(mutant["file"])) for kind in (mutant["kind"], "all")):
+            listed[place] += 1
+            caught[place] += state == "caught"
+    kinds = [*sorted({mutant["kind"] for mutant in mutants}), "all"]
+    places = [[(kind, of) for of in WINGS] for kind in kinds]
+    rows = [[f"{caught[one]} of {listed[one]}" if listed[one] else "" for one in r] for r in places]
+    told = ", ".join(f"{states[one]} {one}" for one in (*GOOD, *BAD, "not run") if states[one])
+    return {
+        "sentence": f"Of {len(mutants)} seeded defects: {told}.",
+        "head": ["defect", *WINGS],
+        "rows": [[kind, *row] for kind, row in zip(kinds, rows, strict=True)],
+        "commit": commit(root),
+    }
 
 
 def main(arguments: list[str] | None = None) -> int:

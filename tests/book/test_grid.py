@@ -106,6 +106,8 @@ def test_what_goes_wrong_is_told_with_its_setting():
         f"{PAGE} k=2: failed: ValueError: no",
     ], "an infinity in cell a is the page's own"
     assert (row["runs"], row["planned"], row["failed"], row["longest"]) == (3, 4, 1, 130)
+    told = grid.runs_table({PAGE: row})
+    assert told["sentence"].startswith("3 of 4 planned runs") and told["rows"][0][0] == PAGE
 
 
 def test_alarms_are_counted_beside_what_was_to_be_expected():
@@ -114,9 +116,9 @@ def test_alarms_are_counted_beside_what_was_to_be_expected():
     for one, seen, twins in ((result(), 0, 0), (result(True), 1, 0), (twin, 0, 1)):
         _, lines, checks = grid.judge(PAGE, [({"seed": 1}, one)])
         assert any("has no record" not in line for line in lines) == bool(seen + twins)
-        (row,) = grid.statistical(checks)
-        assert (row["claims"], row["checks"]) == (1, 1) and row["expected"] == row["alarm"] == 1e-6
-        assert (row["seen"], row["twins_passed"]) == (seen, twins)
+        rows = {row[0]: row[1:] for row in grid.alarms_table(checks)["rows"]}
+        assert rows["at most 1e-05"] == ["1", "1", "1e-06", str(seen), str(twins)]
+        assert rows["at most 0.01"] == ["0", "0", "0", "0", "0"]
 
 
 def test_every_statistical_claim_states_its_false_alarms():
