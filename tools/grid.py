@@ -30,7 +30,7 @@ COUNTED = "runs planned claims contradictions not_applicable failed not_finite l
 _SHOWN = ("text/", "application/papermill.record/text/plain")
 # \inf is a formula, "information" a word
 _WORD = re.compile(r"(?<![\w\\])(nan|inf|infinity)(?!\w)", re.IGNORECASE)
-_ALARMS = (0, "none stated"), (1e-5, "at most 1e-05"), (1e-3, "at most 0.001"), (0.01, "at most 0.01")
+_ALARMS = [(0, "none stated"), *((most, f"at most {most:g}") for most in (1e-5, 1e-3, 0.01))]
 _NAN = re.compile(r"(?i)\bnan\b")
 
 
