@@ -141,6 +141,26 @@ def test_the_balls_of_the_pages_are_those_of_another_library(claim):
         assert not low <= Decimal(kept["centre"]) + 2 * Decimal(kept["radius"]) <= high
 
 
+def test_the_prior_of_the_score_attack_by_rigorous_integration():
+    """The integral that is split at the kink is in the ball; one that is not, is not."""
+    flint = pytest.importorskip("flint")
+    balls = {name: ends_of(b.certificate()) for name, b in PAGES["CCW25-P2.4"]().items()}
+
+    def integral(f, a, b):
+        return flint.acb.integral(lambda t, _: f(t), a, b).real
+
+    def inside(value, name):
+        low, high = (flint.arb(str(end)) for end in balls[name])
+        return low < value < high
+
+    def pull(t):
+        return flint.arb(15) / 4 * t * (1 - t * t)
+
+    assert inside(integral(pull, 0, 1) - integral(pull, -1, 0), "prior_E_abs_score")
+    assert not inside(integral(pull, -1, 1), "prior_E_abs_score")
+    assert inside(integral(lambda t: pull(t) * t, -1, 1), "prior_E_minus_theta_score")
+
+
 def test_a_ball_is_checked_again(tmp_path):
     balls = {"one": exp(Ball(1)) / 3}
     balls["two"] = root(lambda x: x * x - x - 1, Fraction(1), Fraction(2))

@@ -1,5 +1,6 @@
 """Bounds against linear programs and by hand."""
 
+from itertools import product
 from math import exp
 
 import numpy as np
@@ -13,6 +14,7 @@ from dpbook.pages.packings_and_fano import (
     dp_fano_risk,
     dp_fano_risk_printed,
     optimal_private_risk,
+    user_total_variation,
 )
 
 METRIC = np.column_stack([1 - np.eye(3), np.full(3, 0.5)])
@@ -91,3 +93,11 @@ def test_without_privacy_the_program_gives_the_bayes_risk():
 def test_arguments_out_of_range_are_named(call, name):
     with pytest.raises(ValueError, match=name):
         call()
+
+
+def test_user_total_variation_by_enumeration():
+    a, b = np.random.default_rng(2).dirichlet(np.ones(4), 2)
+    for draws in (1, 2, 3):
+        at = np.array(list(product(range(4), repeat=draws)))
+        direct = np.abs(a[at].prod(axis=1) - b[at].prod(axis=1)).sum() / 2
+        assert user_total_variation(a, b, draws) == pytest.approx(direct)
