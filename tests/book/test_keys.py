@@ -67,8 +67,7 @@ def test_another_installed_version_of_what_is_pinned_makes_another_key(
 
 def test_all_that_pages_reach_is_pinned_and_so_part_of_their_keys():
     sources = [cell for page in find_pages(ROOT) for cell in page.code_cells]
-    files = keys.inputs(sources, ROOT)
-    reached = [path.read_text(encoding="utf-8") for path in files if path.suffix == ".py"]
+    reached = [path.read_text(encoding="utf-8") for path in keys.reached(sources, ROOT)]
     cells = "\n".join(
         line for cell in sources for line in cell.splitlines() if line[:1] not in "%!"
     )

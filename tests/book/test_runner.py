@@ -87,25 +87,38 @@ def test_only_what_changed_is_executed_again(tiny_book, stub_kernels, rendered):
     assert pages() == ["01-one"]
 
 
-def test_a_page_depends_on_the_science_and_its_own_module(
+def test_a_page_depends_on_the_modules_that_its_imports_reach(
     tiny_book, stub_kernels, rendered, page_writer
 ):
-    both = ["01-one", "02-two"]
-    write_whole(tiny_book / "dpbook/pages/one.py", "")
+    files = {
+        "__init__.py": '"""Doc."""\nfrom dpbook.rankers.counts import add\n__all__ = ["add"]\n',
+        "counts.py": "from dpbook import ranking\ndef add(): ...\n",
+        "other.py": "def other():\n    import dpbook.data.table\n",
+    }
+    for name, text in files.items():
+        write_whole(tiny_book / "dpbook/rankers" / name, text)
+    write_whole(tiny_book / "dpbook/data/table.py", "")
+    write_whole(tiny_book / "dpbook/pages/one.py", "from dpbook.rankers import add\n")
     page_writer(tiny_book / "notebooks/01-one.ipynb", "%matplotlib inline\nimport dpbook.pages.one")
-    assert executed_by(tiny_book, stub_kernels) == both
-    for change, again in {
-        "requirements.txt": both,
-        "dpbook/pages/one.py": ["01-one"],
-        "dpbook/ranking.py": both,
-        "dpbook/data/table.csv": both,
-        "dpbook/book/prose.py": both,
-        "dpbook/book/cli.py": [],
-        "dpbook/book/run/keys.py": [],
-    }.items():
+    page_writer(tiny_book / "notebooks/02-two.ipynb", "from dpbook.rankers.other import other")
+
+    def after(change):
         path = tiny_book / change
-        write_whole(path, (path.read_text() if path.is_file() else "") + "\n# another\n")
-        assert executed_by(tiny_book, stub_kernels) == again, change
+        text = path.read_text() if path.is_file() else ""
+        path.write_text(text + "\n# another\n")
+        return executed_by(tiny_book, stub_kernels)
+
+    assert after("requirements.txt") == ["01-one", "02-two"]
+    assert after("dpbook/pages/one.py") == ["01-one"]
+    assert after("dpbook/rankers/counts.py") == ["01-one"], "through the package"
+    assert after("dpbook/ranking.py") == ["01-one"], "through the module"
+    assert after("dpbook/rankers/__init__.py") == [], "it only imports"
+    assert after("dpbook/rankers/other.py") == ["02-two"]
+    assert after("dpbook/data/table.csv") == ["02-two"], "imported inside a function"
+    assert after("dpbook/data/more.csv") == ["02-two"]
+    assert after("dpbook/book/cli.py") == [], "the machinery is not an input"
+    (tiny_book / "dpbook/rankers/__init__.py").write_text(files["__init__.py"] + "add = 5\n")
+    assert executed_by(tiny_book, stub_kernels) == ["01-one"], "now it holds more than imports"
 
 
 def test_what_the_ledger_asks_of_a_page_is_part_of_its_key(tiny_book):

@@ -37,7 +37,7 @@ def executed_copy(out: Path) -> Path:
 
 
 def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
-    """The page of these snippets; its key is that of any page."""
+    """The page of these snippets; beside itself it depends on what they import."""
     from dpbook.book.run.runner import Job  # heavy, and not for Sphinx
 
     cells = [new_code_cell(inspect.getsource(show), id="show")]
@@ -45,7 +45,7 @@ def job(codes: Mapping[str, str], root: Path, out: Path) -> Job:
         place = re.sub(r"[^a-zA-Z0-9-]", "-", name)
         cells.append(new_code_cell(f"show({name!r}, {code!r})", id=place))
     page = Page(NAME, "Errata", {}, new_notebook(cells=cells))
-    (key,) = page_keys(page, [{}], root)
+    (key,) = page_keys(page, [{}], root, sources=codes.values())
     return Job(page, {}, key, executed_copy(out), complaint)
 
 

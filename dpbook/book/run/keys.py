@@ -1,6 +1,6 @@
 """What a page, and the whole HTML, depend on, as a hash; a page with the same key need not run.
 
-A page depends on its own module and on all of the science: a build takes minutes.
+A page depends on the modules that its imports reach and on no others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +26,8 @@ from dpbook.book.run.editions import EDITIONS, place
 
 # What a cell can see of its claims; the other fields are only shown.
 _CLAIM_FIELDS = tuple("id kind status verdict tier scope report severity rebuilt".split())
+# How the statements of a package begin that only hands out what its modules hold.
+_ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "requirements.lock")
 #: What the HTML is made from, and the package in its downloads; last what may lie in `_build`.
 _FOLDERS = ("book", "dpbook", "notebooks", "LICENSES")
@@ -33,11 +35,18 @@ _FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "pyproject.tom
 _RESULTS = ("_build/bench.json", "_build/live.json")
 
 
-def page_keys(page: Page, settings: Iterable[Any], root: Path) -> list[str]:
-    """For each of several settings a hash of all that a page at it depends on."""
+def page_keys(
+    page: Page, settings: Iterable[Any], root: Path, sources: Iterable[str] | None = None
+) -> list[str]:
+    """For each of several settings a hash of all that a page at it depends on.
+
+    Its imports are those of its cells, or of `sources`; what all settings share is read once.
+    """
     cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
-    files = inputs(page.code_cells, root)
-    below = _digest(root, [*files, *(root / name for name in _PINS)])
+    modules = reached(page.code_cells if sources is None else sources, root)
+    folders = {module.parent for module in modules}
+    data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
+    below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
     ledger = root / "book" / "claims.yml"
     entries = raw_entries(ledger) if ledger.is_file() else []  # the check of the ledger reports it
     mine = entries_of(page.name, "\n".join(page.code_cells), entries)
@@ -45,33 +54,6 @@ def page_keys(page: Page, settings: Iterable[Any], root: Path) -> list[str]:
     here = environment(root)
     parts = ([cells, dict(parameters), claims, below, here] for parameters in settings)
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
-
-
-def inputs(sources: Iterable[str], root: Path) -> list[Path]:
-    """The files of the package that code may use, its data too: all but machinery that runs around
-    it and other pages' modules.  A `PageError` if the code, or one of these, is no Python."""
-    found, cells = [], list(sources)
-    for cell in cells:
-        _refuse_no_python(re.sub(r"(?m)^\s*[%!].*$", "", cell), "a cell")  # no magic of IPython
-    for path in _kept(root / "dpbook"):
-        match path.relative_to(root / "dpbook").parts:
-            case ("book", "run" | "sphinx" | "live" | "cli.py", *_):
-                continue
-            case ("pages", _) if not re.search(rf"\b{path.stem}\b", "\n".join(cells)):
-                continue
-        found.append(path)
-        if path.suffix == ".py":
-            _refuse_no_python(path.read_text(encoding="utf-8"), str(path))
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _refuse_no_python(source: str, where: str) -> None:
-    try:
-        ast.parse(source)
-    except SyntaxError as error:
-        line = f"line {error.lineno}: {(error.text or '').strip()!r}"
-        raise PageError(f"{where} is not valid Python: {error.msg} in {line}") from None
 
 
 def _kept(folder: Path) -> list[Path]:
@@ -148,3 +130,51 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{os.path.relpath(path, root)}\0{content}\n".encode())
     return digest.hexdigest()
+
+
+def reached(sources: Iterable[str], root: Path) -> set[Path]:
+    """The files of ``dpbook`` that some sources import, directly or through each other."""
+    files: set[Path] = set()
+    plain = (re.sub(r"(?m)^\s*[%!].*$", "", source) for source in sources)  # no magic of IPython
+    todo = [p for s in plain for name in _imports(s, "a cell")[0] for p in _files(name, root)]
+    while todo:
+        if (path := todo.pop()) not in files:
+            files.add(path)
+            names, *_ = _imports(path.read_text(encoding="utf-8"), str(path))
+            todo += [p for name in names for p in _files(name, root)]
+    return files
+
+
+@lru_cache(maxsize=1024)
+def _imports(source: str, where: str) -> tuple[list[str], dict[str, str], bool]:
+    """The names of ours that a source imports; those that a package hands out, and if only them."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        line = f"line {error.lineno}: {(error.text or '').strip()!r}"
+        raise PageError(f"{where} is not valid Python: {error.msg} in {line}") from None
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    pairs = [
+        (f"{getattr(n, 'module', '')}.{a.name}".lstrip("."), a) for n in nodes for a in n.names
+    ]
+    names = [name for name, _ in pairs if name.startswith("dpbook.")]
+    if not where.endswith("__init__.py"):
+        return names, {}, False
+    alone = all(ast.unparse(node).startswith(_ONLY_IMPORTS) for node in tree.body)
+    return names, {alias.asname or alias.name: name for name, alias in pairs}, alone
+
+
+def _files(name: str, root: Path) -> Iterator[Path]:
+    """The files behind the dotted name of a module, or of something in a module or package."""
+    stem = root.joinpath(*name.split("."))
+    path = next(filter(Path.is_file, (stem.with_suffix(".py"), stem / "__init__.py")), None)
+    if path:
+        yield path
+    elif "." in name:
+        package, _, last = name.rpartition(".")
+        for path in _files(package, root):
+            _, handed, alone = _imports(path.read_text(encoding="utf-8"), str(path))
+            if last in handed:
+                yield from _files(handed[last], root)
+            if last not in handed or not alone:
+                yield path
