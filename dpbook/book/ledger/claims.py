@@ -128,10 +128,10 @@ def raw_entries(path: Path) -> list[Any]:
 
 
 def entries_of(page: str, code: str, entries: Sequence[Any]) -> list[dict[str, Any]]:
-    """The entries that a page checks, and those whose verdict its code asks for."""
+    """The entries that a page checks, and those that its code names, to ask for their verdict."""
     good = [entry for entry in entries if isinstance(entry, dict)]
-    asked = set(re.findall(r"""verdict_of\(['"]([^'"]+)""", code))
-    return [e for e in good if e.get("notebook") == page or e.get("id") in asked]
+    named = set(re.findall(r"""['"]([\w.-]+)['"]""", code))
+    return [e for e in good if e.get("notebook") == page or e.get("id") in named]
 
 
 def find_ledger() -> Path:
