@@ -25,6 +25,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
+from dpbook._typing import Array, Ints
 from dpbook.lower_bounds import (
     PrivateRule,
     best_private_rule,
@@ -44,9 +45,6 @@ __all__ = [
     "tournament_law",
     "unreduced_risk",
 ]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_ITEMS, MAX_EPSILON = {"sets": 7, "rankings": 6}, 10
 MAX_UNREDUCED = 110_000  # privacy rows of the unreduced program

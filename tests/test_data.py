@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import test_official
 from full_data import FULL_DATA, needs_full_data
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,15 +109,7 @@ school2 = structure(c(2L, 3L, 3L, 2L, 3L, 3L, 2L), levels = c("x", "y", "z"), cl
 win1 = c(1, 0, 0, 0, NA, 1, 0), win2 = c(0, 1, 0, 1, NA, 0, 0), tied = c(0, 0, 1, 0, NA, 0, 1)),
 class = "data.frame"))
 """
-SMALL_CSV = """respondent,item_a,item_b,outcome
-1,x,y,a
-1,x,z,b
-1,y,z,tie
-2,x,y,b
-2,x,z,missing
-2,y,z,a
-3,x,y,tie
-"""
+SMALL_CSV = test_official.SMALL_CSV + "3,x,y,tie\n"
 DECIDED = Comparisons(["x", "y", "z"], [0, 2, 1, 1], [1, 0, 0, 2], user=[0, 0, 1, 1])
 
 

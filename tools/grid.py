@@ -24,6 +24,7 @@ from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.pages import Page, Parameter, find_pages, load_profile, outputs, select
 from dpbook.book.run.collect import ledger_problems
 from dpbook.book.run.sweep import kept_result, plan, sweep
+from dpbook.book.sphinx.nodes import grouped
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTED = "runs planned claims contradictions not_applicable failed not_finite longest".split()
@@ -110,14 +111,14 @@ def runs_table(pages: dict[str, dict[str, int]]) -> dict[str, Any]:
     total: Counter[str] = Counter()
     for row in pages.values():
         total.update(row)
-    n = {name: _grouped(count) for name, count in total.items()}
+    n = {name: grouped(count) for name, count in total.items()}
     shown = ("runs", "claims", "contradictions", "not_applicable", "longest")
     return {
         "sentence": f"{n['runs']} of {n['planned']} planned runs were made; of their {n['claims']} "
         f"checks of a claim {n['contradictions']} contradicted the ledger, {n['failed']} runs "
         f"failed, and {n['not_finite']} numbers were not finite.",
         "head": ["page", "runs", "checks", "contradictions", "not applicable", "longest cell (s)"],
-        "rows": [[name, *(_grouped(row[one]) for one in shown)] for name, row in pages.items()],
+        "rows": [[name, *(grouped(row[one]) for one in shown)] for name, row in pages.items()],
         "commit": commit(ROOT),
     }
 
@@ -138,16 +139,12 @@ def alarms_table(checks: list[tuple[str, str]]) -> dict[str, Any]:
         rows.append([name, *map(str, (*counts, outcomes["seen"], outcomes["twins_passed"]))])
         expected, seen = expected + due, seen + outcomes["seen"]
     return {
-        "sentence": f"In {_grouped(len(checks))} statistical checks at most {expected:.2g} false "
+        "sentence": f"In {grouped(len(checks))} statistical checks at most {expected:.2g} false "
         f"alarms were to be expected from the stated probabilities; the grid saw {seen}.",
         "head": ["stated alarm", "claims", "checks", "expected", "seen", "twins that passed"],
         "rows": rows,
         "commit": commit(ROOT),
     }
-
-
-def _grouped(count: int) -> str:
-    return f"{count:,}".replace(",", "\u202f")
 
 
 def main() -> int:
