@@ -16,7 +16,7 @@ from dpbook.models import mallows_expected_distance, mallows_rankings
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import NoisyPairs, PairResponses
 
-Places = NDArray[np.int64]
+Ranks = NDArray[np.int64]
 Work = Callable[[], Any]
 USERS, ITEMS, PHI = 5000, 45, 0.9  # of the samples and the counts
 VOTERS, SPREAD = 100, 0.98  # of the exact Kemeny rankings
@@ -32,7 +32,7 @@ SOLUTIONS = {
 COLUMN_LIMIT = 0.1  # seconds; the shortest time printed for a local solution is longer
 
 
-def draw(profiles: int, users: int, items: int, phi: float, seed: int = 20256) -> Places:
+def draw(profiles: int, users: int, items: int, phi: float, seed: int = 20256) -> Ranks:
     """Rankings as positions, shape (profiles, users, items), by the harness's own insertion."""
     rng = np.random.default_rng(seed)
     positions = np.empty((profiles, users, items), dtype=np.int64)
@@ -49,24 +49,24 @@ def draw(profiles: int, users: int, items: int, phi: float, seed: int = 20256) -
 # Ours and the peers', from positions of shape (profiles, users, items).
 
 
-def sample(data: Places) -> Work:
+def sample(data: Ranks) -> Work:
     rng = np.random.default_rng(1)
     return lambda: mallows_rankings(USERS, ITEMS, phi=PHI, rng=rng)
 
 
-def sample_prefsampling(data: Places) -> Work:
+def sample_prefsampling(data: Ranks) -> Work:
     from prefsampling.ordinal import mallows
 
     # The distance of a list to the identity is that of its positions: no conversion is needed.
     return lambda: mallows(USERS, ITEMS, PHI, seed=1)
 
 
-def count(data: Places) -> Work:
+def count(data: Ranks) -> Work:
     rankings = Rankings(data.shape[-1], data[0])  # checked once, as the peer's data set is
     return lambda: pairwise_counts(rankings)
 
 
-def count_corankco(data: Places) -> Work:
+def count_corankco(data: Ranks) -> Work:
     from corankco.algorithms.pairwisebasedalgorithm import PairwiseBasedAlgorithm as Algorithm
     from corankco.scoringscheme import ScoringScheme
 
@@ -77,7 +77,7 @@ def count_corankco(data: Places) -> Work:
     return lambda: Algorithm.pairwise_cost_matrix(positions, scheme)[:, :, 1] * pairs
 
 
-def kemeny(data: Places) -> Work:
+def kemeny(data: Ranks) -> Work:
     def run() -> list[tuple[float, float]]:
         fits = [kemeny_fit(pairwise_counts(profile)) for profile in data]
         return [(fit.cost, fit.lower) for fit in fits]
@@ -85,7 +85,7 @@ def kemeny(data: Places) -> Work:
     return run
 
 
-def kemeny_corankco(data: Places) -> Work:
+def kemeny_corankco(data: Ranks) -> Work:
     from corankco.algorithms.exact.exactalgorithmpulp import ExactAlgorithmPulp
     from corankco.dataset import Dataset
     from corankco.scoringscheme import ScoringScheme
@@ -102,7 +102,7 @@ def kemeny_corankco(data: Places) -> Work:
     return run
 
 
-def solution(name: str, data: Places) -> Work:
+def solution(name: str, data: Ranks) -> Work:
     """A solution of YLL's Table 3, from the people's rankings to the common one."""
     rng, unit = np.random.default_rng(1), WholeRanking(data.shape[-1])
     if name == "KwikSort":
@@ -117,24 +117,24 @@ def solution(name: str, data: Places) -> Work:
 # What may be wrong with results: of data, ours and the peer's, the error of each.
 
 
-def off_the_mean(data: Places, *results: NDArray[Any]) -> list[float]:
+def off_the_mean(data: Ranks, *results: NDArray[Any]) -> list[float]:
     """Relative error of the mean distance; infinite unless all are rankings."""
     means = [np.mean([np.triu(row[:, None] > row, 1).sum() for row in one]) for one in results]
     fits = [(np.sort(one, axis=1) == np.arange(ITEMS)).all() for one in results]
     return [abs(m / MEAN - 1) if fit else np.inf for m, fit in zip(means, fits, strict=True)]
 
 
-def apart(data: Places, one: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
+def apart(data: Ranks, one: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
     """Largest difference of the two."""
     return 0.0, float(np.abs(one - other).max())
 
 
-def gap(data: Places, one: NDArray[Any], other: None = None) -> tuple[float, float]:
+def gap(data: Ranks, one: NDArray[Any], other: None = None) -> tuple[float, float]:
     """Between the cost of a ranking and its certified bound."""
     return float((one[:, 0] - one[:, 1]).max()), 0.0
 
 
-def no_ranking(data: Places, one: NDArray[Any], other: None = None) -> tuple[float, float]:
+def no_ranking(data: Ranks, one: NDArray[Any], other: None = None) -> tuple[float, float]:
     """Infinite unless it ranks the items."""
     return (0.0 if sorted(one.tolist()) == list(range(data.shape[-1])) else np.inf), 0.0
 

@@ -44,8 +44,8 @@ def draw(kind: str, n: int, size: float, seed: int = 20251) -> Data:
             kept = rng.random(first.size) < size
             first, second = first[kept], second[kept]
     replicates = int(size) if kind == "counts" else 1
-    chance = special.expit(theta[first] - theta[second])
-    return Data(n, first, second, rng.random((replicates, first.size)) < chance)
+    probability = special.expit(theta[first] - theta[second])
+    return Data(n, first, second, rng.random((replicates, first.size)) < probability)
 
 
 def residual(data: Data, theta: Array, gamma: float) -> float:

@@ -73,8 +73,8 @@ def local(ranker: str, data: None) -> Callable[[], Order]:
     table = np.empty((PEOPLE, ITEMS), dtype=np.uint8)
     for part in np.array_split(table, 200):
         seen = np.arange(ITEMS) + 15 * rng.standard_normal(part.shape, dtype=np.float32)
-        places = np.arange(ITEMS, dtype=np.uint8)[None]
-        np.put_along_axis(part, seen.argsort(axis=1), places, axis=1)
+        ranks = np.arange(ITEMS, dtype=np.uint8)[None]
+        np.put_along_axis(part, seen.argsort(axis=1), ranks, axis=1)
     if ranker == "LDP-KwikSort":
         pairs = PairResponses.private(4.0, unit, queries=best_queries(4.0))
         return lambda: pairs.sample(table, rng=rng)

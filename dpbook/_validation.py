@@ -234,16 +234,16 @@ def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDA
 
 def rankings(name: str, value: ArrayLike, ndim: int | None = None) -> Ints:
     """Return places, shape (..., n), n >= 2, each row a permutation of 0..n-1."""
-    places = real_array(name, value)
-    if places.dtype.kind not in "iu":
-        raise ValueError(f"{name} of type {places.dtype}: allowed are integers")
-    n = places.shape[-1] if places.ndim else 0
+    ranks = real_array(name, value)
+    if ranks.dtype.kind not in "iu":
+        raise ValueError(f"{name} of type {ranks.dtype}: allowed are integers")
+    n = ranks.shape[-1] if ranks.ndim else 0
     allowed = "(..., n)" if ndim is None else "(users, n), at least one user and"
-    fit = n >= 2 and places.size and ndim in (None, places.ndim)
-    shaped(name, places, fit, f"{allowed} n >= 2")
-    wrong = np.argwhere((np.sort(places, axis=-1) != np.arange(n)).any(axis=-1))
+    fit = n >= 2 and ranks.size and ndim in (None, ranks.ndim)
+    shaped(name, ranks, fit, f"{allowed} n >= 2")
+    wrong = np.argwhere((np.sort(ranks, axis=-1) != np.arange(n)).any(axis=-1))
     if len(wrong):
         at = tuple(wrong[0].tolist())
-        where = f"{name}{list(at) if at else ''} = {places[at].tolist()}"
+        where = f"{name}{list(at) if at else ''} = {ranks[at].tolist()}"
         raise ValueError(f"{where}: allowed is a permutation of 0..{n - 1}")
-    return places.astype(np.int64, copy=False)
+    return ranks.astype(np.int64, copy=False)

@@ -47,36 +47,36 @@ def edge_kl(rho: ArrayLike, other: ArrayLike, *, p: float = 1.0) -> float:
 
 
 def product_pmf(probabilities: ArrayLike) -> Array:
-    """Law of independent bits over all 2^d data sets, shape (2^d,).
+    """Distribution of independent bits over all 2^d data sets, shape (2^d,).
 
     The chances of a one, (d,), are those of at most 21 bits; bit e of the number of a data set is
     its e-th bit. The part of a table of win probabilities above its diagonal, row by row, gives the
-    law of the tournament.
+    distribution of the tournament.
     """
-    ones = _chances("probabilities", probabilities)
+    ones = _probabilities("probabilities", probabilities)
     if ones.size > MOST_BITS:
         raise ValueError(f"probabilities has {ones.size} entries: allowed are {MOST_BITS}")
-    law = np.ones(1)
+    distribution = np.ones(1)
     for one in ones:
-        law = np.concatenate([law * (1 - one), law * one])
-    return law
+        distribution = np.concatenate([distribution * (1 - one), distribution * one])
+    return distribution
 
 
 def product_log_ratio(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     """Largest log-ratio of acceptance probabilities of a private test of independent bits.
 
     Sum of log((1 + p (e^(s epsilon) - 1)) / (1 + q (e^(s epsilon) - 1))), s the sign of p - q, over
-    the bits, of which p and q, (bits,), are the chances of a one under the two laws. Neighbours
-    differ in one bit; epsilon is in nats.
+    the bits, of which p and q, (bits,), are the chances of a one under the two distributions.
+    Neighbours differ in one bit; epsilon is in nats.
     """
-    a, b = _chances("p", p), _chances("q", q)
+    a, b = _probabilities("p", p), _probabilities("q", q)
     if a.shape != b.shape:
         raise ValueError(f"q has {b.size} entries: allowed are as many as p, {a.size}")
     factor = np.expm1(np.sign(a - b) * check.nonnegative("epsilon", epsilon))
     return float((np.log1p(a * factor) - np.log1p(b * factor)).sum())
 
 
-def _chances(name: str, value: ArrayLike) -> Array:
+def _probabilities(name: str, value: ArrayLike) -> Array:
     chances = check.finite_array(name, value)
     if chances.ndim != 1 or chances.min() < 0 or chances.max() > 1:
         raise ValueError(f"{name} = {value!r}: allowed is a list of numbers in [0, 1]")
@@ -86,8 +86,8 @@ def _chances(name: str, value: ArrayLike) -> Array:
 def fano_error(hypotheses: int, kl: float) -> float:
     """Error probability that no test avoids, private or not.
 
-    max(0, 1 - (kl + log 2) / log M): a lower bound on the mean error over the M >= 2 laws, whose
-    pairwise Kullback-Leibler divergences are at most ``kl``, in nats.
+    max(0, 1 - (kl + log 2) / log M): a lower bound on the mean error over the M >= 2 distributions,
+    whose pairwise Kullback-Leibler divergences are at most ``kl``, in nats.
     """
     number = check.integer("hypotheses", hypotheses, 2)
     return max(0.0, 1 - (check.nonnegative("kl", kl) + log(2)) / log(number))
@@ -122,7 +122,8 @@ class PrivateRule:
     loss : float
         Largest log-ratio over the neighbours, in nats; at most the epsilon asked for.
     weights : array, shape (variables,)
-        The chances, up to the rounding of the sum of each law, which ``bounds`` accounts for.
+        The chances, up to the rounding of the sum of each distribution, which ``bounds`` accounts
+        for.
     """
 
     bounds: tuple[Fraction, Fraction]
@@ -150,9 +151,9 @@ def best_private_rule(
     ----------
     costs : array, shape (hypotheses, variables)
         The risk at every hypothesis is ``costs @ weights``; not below 0.
-    totals : sparse array, shape (laws, variables)
-        ``totals @ weights`` is 1, a law each; every variable stands in one row, with a whole number
-        of at least 1.
+    totals : sparse array, shape (distributions, variables)
+        ``totals @ weights`` is 1, a distribution each; every variable stands in one row, with a
+        whole number of at least 1.
     pairs : array of int, shape (pairs, 2)
         Variables whose ratio may be at most e^epsilon, either way.
     epsilon : float
@@ -189,14 +190,14 @@ def best_private_rule(
     )
     equal = bordered([totals], np.zeros(totals.shape[0]))
     solution = solve_program(np.eye(size + 1)[-1], upper, equal)  # the variables, and the risk t
-    law = _Laws(row, np.asarray(times, dtype=float).astype(np.int64), near)
-    weights = _repair(np.asarray(solution.x[:size]), totals, law, eps, ends[0])
+    distribution = _Laws(row, np.asarray(times, dtype=float).astype(np.int64), near)
+    weights = _repair(np.asarray(solution.x[:size]), totals, distribution, eps, ends[0])
     # A rounding changes a number by a factor within 1 -+ 2^-53; or, below the smallest normal one,
     # by at most 2^-1075: fewer than 2^60 of those are added up.
     share = Fraction(roundings, 2**53 - roundings)
     least = Fraction(roundings > 0, 2**1000)
-    low = (1 - share) * _dual_bound(table, law, solution, ends[1]) - least
-    high = (1 + share) * _largest_risk(table, law, weights) + least
+    low = (1 - share) * _dual_bound(table, distribution, solution, ends[1]) - least
+    high = (1 + share) * _largest_risk(table, distribution, weights) + least
     bounds = max(low, Fraction(0)), high
     return PrivateRule(
         bounds=bounds,
@@ -273,7 +274,7 @@ def _largest_loss(pairs: Ints, weights: Array) -> float:
 class _Laws:
     """What the variables add up to, and which are neighbours."""
 
-    row: NDArray[np.integer[Any]]  # the law of each variable
+    row: NDArray[np.integer[Any]]  # the distribution of each variable
     times: Ints  # how often it stands there
     pairs: Ints
 
@@ -284,43 +285,54 @@ def _whole(values: Array, bits: int, *, up: bool) -> Any:
     return np.array([int(x) for x in (np.ceil if up else np.floor)(scaled).ravel()], dtype=object)
 
 
-def _sums(law: _Laws, weights: Array, *, up: bool) -> Any:
-    """Sum of each law times 2^120, rounded down or up."""
-    sums = np.zeros(int(law.row.max()) + 1, dtype=object)
-    np.add.at(sums, law.row, _whole(weights, 120, up=up) * law.times.astype(object))
+def _sums(distribution: _Laws, weights: Array, *, up: bool) -> Any:
+    """Sum of each distribution times 2^120, rounded down or up."""
+    sums = np.zeros(int(distribution.row.max()) + 1, dtype=object)
+    np.add.at(
+        sums, distribution.row, _whole(weights, 120, up=up) * distribution.times.astype(object)
+    )
     return sums
 
 
-def _repair(found: Array, totals: sparse.csr_array, law: _Laws, eps: float, least: int) -> Array:
-    """Make every law sum to one and the privacy constraints strict, at the least cost.
+def _repair(
+    found: Array, totals: sparse.csr_array, distribution: _Laws, eps: float, least: int
+) -> Array:
+    """Make every distribution sum to one and the privacy constraints strict, at the least cost.
 
     ``least`` / 2^60 is at most e^eps. The rule is ``weights`` divided by the exact sum of their
-    law: its ratios are those of the weights up to the spread of these sums.
+    distribution: its ratios are those of the weights up to the spread of these sums.
     """
     positive = np.maximum(found, 0)
-    proper, even = positive / (totals @ positive)[law.row], 1 / totals.sum(axis=1)[law.row]
+    proper, even = (
+        positive / (totals @ positive)[distribution.row],
+        1 / totals.sum(axis=1)[distribution.row],
+    )
     for mixed in 10.0 ** np.arange(-10, 0):
         weights = np.asarray((1 - mixed) * proper + mixed * even)
         if not (weights > 1e-100).all():
             continue
-        spread = Fraction(min(_sums(law, weights, up=False)), max(_sums(law, weights, up=True)))
+        spread = Fraction(
+            min(_sums(distribution, weights, up=False)), max(_sums(distribution, weights, up=True))
+        )
         # A quotient is rounded once: 2^-52 of it is more than that changes.
         largest = Fraction(least, 2**60) * spread * (1 - Fraction(1, 2**52))
-        ahead, behind = weights[law.pairs.T]
+        ahead, behind = weights[distribution.pairs.T]
         ratio = np.maximum(ahead / behind, behind / ahead).max(initial=1.0)
-        if ratio <= _outward(largest, -np.inf) and _largest_loss(law.pairs, weights) < eps:
+        if ratio <= _outward(largest, -np.inf) and _largest_loss(distribution.pairs, weights) < eps:
             return weights
     raise RuntimeError("the solution of the linear program is too far from private to be repaired")
 
 
-def _largest_risk(costs: Array, law: _Laws, weights: Array) -> Fraction:
-    """Upper bound on the risk of the weights, each divided by the sum of its law."""
+def _largest_risk(costs: Array, distribution: _Laws, weights: Array) -> Fraction:
+    """Upper bound on the risk of the weights, each divided by the sum of its distribution."""
     whole = _whole(weights, 120, up=True)
     risk = max(int(_whole(cost, 60, up=True) @ whole) for cost in costs)
-    return Fraction(risk, 2**60 * int(min(_sums(law, weights, up=False))))
+    return Fraction(risk, 2**60 * int(min(_sums(distribution, weights, up=False))))
 
 
-def _dual_bound(costs: Array, law: _Laws, solution: optimize.OptimizeResult, most: int) -> Fraction:
+def _dual_bound(
+    costs: Array, distribution: _Laws, solution: optimize.OptimizeResult, most: int
+) -> Fraction:
     """Lower bound from the dual, whatever the accuracy of the solver.
 
     With prior mu over the hypotheses, z >= 0 and any y, every feasible q has risk at least
@@ -339,11 +351,11 @@ def _dual_bound(costs: Array, law: _Laws, solution: optimize.OptimizeResult, mos
     if not sum(prior):
         return Fraction(0)
     plus, minus = np.zeros((2, costs.shape[1]), dtype=np.int64)
-    first, second = np.concatenate([law.pairs, law.pairs[:, ::-1]]).T
+    first, second = np.concatenate([distribution.pairs, distribution.pairs[:, ::-1]]).T
     np.add.at(plus, first, z)
     np.add.at(minus, second, z)
     reduced = plus.astype(object) * 2**60 - minus.astype(object) * most
-    reduced -= (y[law.row].astype(object) * law.times.astype(object)) * 2**60
+    reduced -= (y[distribution.row].astype(object) * distribution.times.astype(object)) * 2**60
     for weight, cost in zip(prior, costs, strict=True):
         reduced += weight * _whole(cost, 60, up=False)
     value = sum(y.tolist()) * 2**60 + sum(x for x in reduced.tolist() if x < 0)

@@ -1,8 +1,8 @@
 """The exactly optimal pure-DP mechanism for small complete tournaments.
 
 Data: a tournament, each pair compared once (p = 1). Neighbours: one comparison flipped. Outcome: a
-k-set or a full ranking. A mechanism is a table Q[d, o]; its risk under a law of d is linear in Q,
-and so are the privacy constraints, so the minimax mechanism solves a linear program.
+k-set or a full ranking. A mechanism is a table Q[d, o]; its risk under a distribution of d is
+linear in Q, and so are the privacy constraints, so the minimax mechanism solves a linear program.
 
 If the hypotheses are closed under relabelling, some optimal Q is equivariant: averaging
 Q[pi d, pi o] over all relabellings pi keeps privacy and does not raise the largest risk. Then
@@ -42,7 +42,7 @@ __all__ = [
     "equivariant_rule",
     "optimal_mechanism",
     "relabel",
-    "tournament_law",
+    "tournament_distribution",
     "unreduced_risk",
 ]
 
@@ -52,10 +52,10 @@ LOSSES = ("exact", "average")
 _BITS = 8  # width of the lookup tables of `relabel`
 
 
-def tournament_law(rho: ArrayLike) -> Array:
-    """Law of the tournament under win probabilities, (n, n), n <= 7: shape (2^(n(n-1)/2),)."""
-    chances = check.square_table("rho", rho)
-    return product_pmf(chances[np.triu_indices(len(chances), 1)])
+def tournament_distribution(rho: ArrayLike) -> Array:
+    """Distribution of the tournament under win probabilities, (n, n), n <= 7: (2^(n(n-1)/2),)."""
+    probabilities = check.square_table("rho", rho)
+    return product_pmf(probabilities[np.triu_indices(len(probabilities), 1)])
 
 
 def relabel(pi: ArrayLike) -> NDArray[np.uint32]:
@@ -94,9 +94,9 @@ def relabel(pi: ArrayLike) -> NDArray[np.uint32]:
 class OptimalMechanism(PrivateRule):
     """An optimal mechanism, repaired so that its epsilon holds strictly, with its certificate.
 
-    Besides what a `dpbook.lower_bounds.PrivateRule` has (its bounds are those for laws of exactly
-    the win probabilities that are stored above the diagonal; its weights, one for each orbit, the
-    chances q of the reference outcome o0, items 0..k-1, or 0, 1, ..., n-1):
+    Besides what a `dpbook.lower_bounds.PrivateRule` has (its bounds are those for distributions of
+    exactly the win probabilities that are stored above the diagonal; its weights, one for each
+    orbit, the chances q of the reference outcome o0, items 0..k-1, or 0, 1, ..., n-1):
 
     Attributes
     ----------
@@ -152,15 +152,18 @@ def optimal_mechanism(
     # an orbit and over the outcomes, and the loss with its product.
     count = 2 * edges + int(np.bincount(orbit).max()) + len(outcomes) + 2
     images = (orbit[relabel(np.argsort(pi))] for pi in outcomes)
-    laws, pairs = [tournament_law(matrix) for matrix in matrices], near[near[:, 0] < near[:, 1]]
-    rule = equivariant_rule(images, laws, losses, pairs, eps, roundings=count)
+    distributions, pairs = (
+        [tournament_distribution(matrix) for matrix in matrices],
+        near[near[:, 0] < near[:, 1]],
+    )
+    rule = equivariant_rule(images, distributions, losses, pairs, eps, roundings=count)
     parts = (rule.bounds, rule.risk, rule.lower, rule.loss, rule.weights)
     return OptimalMechanism(*parts, n, k, orbit, outcomes)
 
 
 def equivariant_rule(
     images: Iterable[ArrayLike],
-    laws: ArrayLike,
+    distributions: ArrayLike,
     losses: ArrayLike,
     pairs: ArrayLike,
     epsilon: float,
@@ -177,7 +180,7 @@ def equivariant_rule(
     images : iterable of arrays of int, shape (data,), one for each outcome
         Class, 0 to V - 1, of every data set after the renaming that makes this outcome the first
         one. The first array thus has the classes of the data sets themselves, each at least once.
-    laws : array, shape (hypotheses, data) or (data,)
+    distributions : array, shape (hypotheses, data) or (data,)
         Chances of the data sets, one hypothesis of each family that renaming makes.
     losses : array, shape (outcomes,)
         Loss of every outcome under these hypotheses, not below 0.
@@ -198,15 +201,17 @@ def equivariant_rule(
     ValueError, RuntimeError
         If there are not as many images as losses; if the solver fails.
     """
-    chances, wrong = np.atleast_2d(np.asarray(laws)), np.asarray(losses)
-    costs, met = np.zeros((len(chances), 0)), list[Ints]()
+    probabilities, wrong = np.atleast_2d(np.asarray(distributions)), np.asarray(losses)
+    costs, met = np.zeros((len(probabilities), 0)), list[Ints]()
     for image, cost in zip(images, wrong, strict=True):
         classes = np.asarray(image, dtype=np.intp)
         if not met:
             _, first = np.unique(classes, return_index=True)
-            costs = np.zeros((len(chances), first.size))
+            costs = np.zeros((len(probabilities), first.size))
         met.append(classes[first])
-        costs += cost * np.array([np.bincount(classes, law, first.size) for law in chances])
+        costs += cost * np.array(
+            [np.bincount(classes, distribution, first.size) for distribution in probabilities]
+        )
     # Data sets that are renamings of each other meet the same classes equally often: one sum each.
     rows = np.unique(np.sort(np.stack(met, axis=1), axis=1), axis=0)
     where, shape = np.repeat(np.arange(len(rows)), wrong.size), (len(rows), costs.shape[1])
@@ -234,21 +239,21 @@ def unreduced_risk(
     matrices, k = _hypotheses(rho, k)
     eps, n, csr = _epsilon(epsilon), matrices.shape[1], scipy.sparse.csr_array
     outcomes, _ = _outcomes_of(n, k, "exact")
-    law, many = tournament_law(matrices[0]), len(outcomes)
-    edges, size = n * (n - 1) // 2, law.size * many
+    distribution, many = tournament_distribution(matrices[0]), len(outcomes)
+    edges, size = n * (n - 1) // 2, distribution.size * many
     if size * edges > MAX_UNREDUCED:
         raise ValueError(f"rho, k: {size * edges} privacy rows; allowed are {MAX_UNREDUCED}")
-    table, codes = np.arange(size).reshape(law.size, many), np.arange(law.size)
+    table, codes = np.arange(size).reshape(distribution.size, many), np.arange(distribution.size)
     flips = [(e, codes[codes >> e & 1 == 0]) for e in range(edges)]
     pairs = [np.stack([table[d].ravel(), table[d | 1 << e].ravel()], axis=1) for e, d in flips]
     privacy = privacy_rows(np.concatenate(pairs), size, eps)
     right = np.zeros((many, size))  # chance of the right outcome, one row a hypothesis
     for row, pi in enumerate(outcomes):
-        right[row, table[:, row]] = law[relabel(np.argsort(pi))]
+        right[row, table[:, row]] = distribution[relabel(np.argsort(pi))]
     ends = np.repeat([1.0, 0.0], [many, privacy.shape[0]])
     upper = bordered([csr(-right), privacy], ends)
     totals = csr((np.ones(size), (np.arange(size) // many, np.arange(size))))
-    equal = bordered([totals], np.zeros(law.size))
+    equal = bordered([totals], np.zeros(distribution.size))
     return 1 + float(solve_program(-np.eye(size + 1)[-1], upper, equal, tol).fun)
 
 

@@ -21,7 +21,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def law_of_reports(ranker, ahead: int, behind: int, group: int = 0) -> np.ndarray:
-    """Law of the number of flipped answers "i over j", given so many true answers each way."""
+    """The number of flipped answers "i over j", given so many true answers each way."""
     keep, lie = ranker.channel().reshape(-1, 2, 2)[group][0]
     kept = stats.binom.pmf(np.arange(ahead + 1), ahead, keep)
     return np.convolve(kept, stats.binom.pmf(np.arange(behind + 1), behind, lie))
@@ -44,11 +44,11 @@ def clipped_tally(draws: np.ndarray, reach: int) -> np.ndarray:
     )
 
 
-def clipped_law(scale: Any, reach: int) -> np.ndarray:
+def clipped_distribution(scale: Any, reach: int) -> np.ndarray:
     """The law of those outcomes, from weights that are normalised here and not by the package."""
     weights = np.exp(-np.abs(np.arange(-4000, 4001)) / float(scale))
-    law = weights[4000 - reach : 4001 + reach] / weights.sum()
-    return np.append(law, max(0.0, 1 - law.sum()))
+    distribution = weights[4000 - reach : 4001 + reach] / weights.sum()
+    return np.append(distribution, max(0.0, 1 - distribution.sum()))
 
 
 def laplace_sum_logpdf(level: float, x: float, answers: int) -> float:
@@ -67,10 +67,10 @@ def all_places(n: int) -> np.ndarray:
     return np.array(list(permutations(range(n))))
 
 
-def pair_table(places, n: int) -> np.ndarray:
+def pair_table(ranks, n: int) -> np.ndarray:
     """How many of the rankings have i before j, by a loop."""
     table = np.zeros((n, n), dtype=int)
-    for ranking in places:
+    for ranking in ranks:
         for i, j in permutations(range(n), 2):
             table[i, j] += ranking[i] < ranking[j]
     return table
@@ -88,11 +88,11 @@ def frequencies(positions) -> np.ndarray:
     return tally(positions) / len(positions)
 
 
-def close(drawn, law, size: int, deviations: float = 4.5) -> bool:
+def close(drawn, distribution, size: int, deviations: float = 4.5) -> bool:
     """Whether every share is within so many standard deviations of its chance."""
-    law = np.asarray(law)
-    room = deviations * np.sqrt(law * (1 - law) / size) + 1e-9
-    return bool((np.abs(np.asarray(drawn) - law) <= room).all())
+    distribution = np.asarray(distribution)
+    room = deviations * np.sqrt(distribution * (1 - distribution) / size) + 1e-9
+    return bool((np.abs(np.asarray(drawn) - distribution) <= room).all())
 
 
 def sheets(n: int, design: str, per_user: int | None) -> list[np.ndarray]:
@@ -136,14 +136,14 @@ def tables(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield from ((base + old, base + new) for old, new in combinations(one, 2))
 
 
-def worst_log_ratio(law, pairs) -> float:
-    """Largest log-ratio, in either direction, of a law on pairs of tables."""
+def worst_log_ratio(distribution, pairs) -> float:
+    """Largest log-ratio, in either direction, of a distribution on pairs of tables."""
     known: dict[bytes, np.ndarray] = {}
 
     def logs(table):
         key = np.asarray(table).tobytes()
         if key not in known:
-            known[key] = np.log(law(table))
+            known[key] = np.log(distribution(table))
         return known[key]
 
     return max(float(np.abs(logs(a) - logs(b)).max()) for a, b in pairs)
@@ -160,12 +160,12 @@ def quicksort(items, ahead, pivots):
     return (*a, pivot, *b), x + y + len(items) - 1
 
 
-def kwiksort_law(preference) -> np.ndarray:
+def kwiksort_distribution(preference) -> np.ndarray:
     """Joint law of KwikSort's ranking and comparisons: all tournaments times all pivots."""
     n = len(preference)
     pairs = list(combinations(range(n), 2))
     index = {tuple(row): r for r, row in enumerate(all_places(n).tolist())}
-    law = np.zeros((len(index), len(pairs) + 1))
+    distribution = np.zeros((len(index), len(pairs) + 1))
     for outcome in product((True, False), repeat=len(pairs)):
         ahead = np.zeros((n, n), dtype=bool)
         chance = 1.0
@@ -174,13 +174,15 @@ def kwiksort_law(preference) -> np.ndarray:
             chance *= preference[i][j] if first else preference[j][i]
         for pivots in permutations(range(n)):
             order, made = quicksort(list(range(n)), ahead, pivots)
-            law[index[tuple(np.argsort(order).tolist())], made] += chance / math.factorial(n)
-    return law
+            distribution[index[tuple(np.argsort(order).tolist())], made] += chance / math.factorial(
+                n
+            )
+    return distribution
 
 
-def laplace_above(lead, scale: float) -> np.ndarray:
+def laplace_above(margin, scale: float) -> np.ndarray:
     """P(lead + Laplace noise > 0)."""
-    x = np.asarray(lead) / scale
+    x = np.asarray(margin) / scale
     return np.where(x < 0, 0.5 * np.exp(-np.abs(x)), 1 - 0.5 * np.exp(-np.abs(x)))
 
 
@@ -196,14 +198,14 @@ def lead_by_enumeration(right: list[float], rate: float) -> tuple[float, float]:
     return wrong, tie
 
 
-def worst_loss(laws: list[np.ndarray]) -> float:
-    """Largest log-ratio of one outcome's probabilities under two of the laws."""
-    table = np.array(laws)
+def worst_loss(distributions: list[np.ndarray]) -> float:
+    """Largest log-ratio of one outcome's probabilities under two of the distributions."""
+    table = np.array(distributions)
     return float(np.log(table.max(axis=0) / table.min(axis=0)).max())
 
 
 def one_question_runs(
-    crowd: list[tuple[int, ...]], epsilon: float, cap: int
+    dataset: list[tuple[int, ...]], epsilon: float, cap: int
 ) -> dict[tuple, tuple[float, tuple[int, ...]]]:
     """Every run of one question each on three items, groups of one: chance, and positions.
 
@@ -212,7 +214,7 @@ def one_question_runs(
     coin decides a tie.
     """
     honest, runs = 1 / (1 + math.exp(-epsilon)), {}
-    orders = list(itertools.permutations(range(len(crowd))))
+    orders = list(itertools.permutations(range(len(dataset))))
     for order, pivot in itertools.product(orders, range(3)):
         one, two = (i for i in range(3) if i != pivot)
         last = order[2:] if cap == 2 else order[2:3]
@@ -223,7 +225,7 @@ def one_question_runs(
             if len(asked) == 2 and any(bits[2:]):
                 continue  # nobody was asked for these
             says = [
-                honest if bit == (crowd[k][i] < crowd[k][j]) else 1 - honest
+                honest if bit == (dataset[k][i] < dataset[k][j]) else 1 - honest
                 for (k, i, j), bit in zip(asked, bits, strict=False)
             ]
             votes = sum(2 * bit - 1 for bit in bits[2:])
@@ -239,9 +241,9 @@ def one_question_runs(
     return runs
 
 
-def chi_square(counts: np.ndarray, law: np.ndarray) -> float:
+def chi_square(counts: np.ndarray, distribution: np.ndarray) -> float:
     """P-value of Pearson's test, outcomes of small expectation pooled into one."""
-    expected = law * counts.sum()
+    expected = distribution * counts.sum()
     small = expected < 10
     counts, expected = (
         np.append(counts[~small], counts[small].sum()),
@@ -284,10 +286,10 @@ def brute_order_error(gap: float, epsilons: list[float], power: int) -> float:
     return error
 
 
-def enumerated_edge_law(rho, p):
+def enumerated_edge_distribution(rho, p):
     """Probability of each (win counts) outcome, pair by pair, in plain Python."""
     n = len(rho)
-    law = {}
+    distribution = {}
     pairs = list(itertools.combinations(range(n), 2))
     for outcome in itertools.product((0, 1, -1), repeat=len(pairs)):
         probability, counts = 1.0, [0] * n
@@ -298,16 +300,16 @@ def enumerated_edge_law(rho, p):
                 winner, loser = (i, j) if result == 1 else (j, i)
                 probability *= p * rho[winner][loser]
                 counts[winner] += 1
-        law[tuple(counts)] = law.get(tuple(counts), 0.0) + probability
-    return law
+        distribution[tuple(counts)] = distribution.get(tuple(counts), 0.0) + probability
+    return distribution
 
 
 def losses_of_a_selection(pmf) -> tuple[float, float]:
     """Largest loss at 0.8 over small steps of three utilities; one with half the sensitivity."""
 
     def loss(first, second, sensitivity):
-        laws = (np.log(pmf(np.array(u), sensitivity, 0.8)) for u in (first, second))
-        return np.abs(np.subtract(*laws)).max()
+        distributions = (np.log(pmf(np.array(u), sensitivity, 0.8)) for u in (first, second))
+        return np.abs(np.subtract(*distributions)).max()
 
     worst = max(
         loss(u, np.array(u) + step, 1)

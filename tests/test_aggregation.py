@@ -97,34 +97,35 @@ def random_preference(n, seed):
     return np.triu(table, 1) + np.tril(1 - table.T, -1)
 
 
-def test_kwiksort_samplers_follow_the_law():
+def test_kwiksort_samplers_follow_the_distribution():
     # A cycle, a tie, and a clear loser.
     counts = np.array([[0, 2, 1, 3], [1, 0, 2, 2], [2, 1, 0, 3], [0, 2, 0, 0]])
     preference = (1 + np.sign(counts - counts.T)) / 2
-    law = est.kwiksort_pmf(preference)
+    distribution = est.kwiksort_pmf(preference)
     rng = np.random.default_rng(7)
     batch = est.kwiksort_rankings(counts, 20_000, rng=rng)
     single = np.array([est.kwiksort_rankings(counts, rng=rng) for _ in range(6000)])
     for draws in (batch, single):
-        assert audit_sampler(tally(draws), law).passed
+        assert audit_sampler(tally(draws), distribution).passed
     mirrored = est.kwiksort_pmf(preference.T)
     assert not audit_sampler(tally(batch), mirrored).passed
 
 
-def comparison_law(wins, items):
-    """Law of the number of comparisons, by enumerating pivots."""
+def comparison_distribution(wins, items):
+    """Distribution of the number of comparisons, by enumerating pivots."""
     if len(items) < 2:
         return {0: 1.0}
-    law = {}
+    distribution = {}
     for pivot in items:
         left = tuple(i for i in items if wins[i][pivot])
         right = tuple(i for i in items if wins[pivot][i])
         for (x, p), (y, q) in itertools.product(
-            comparison_law(wins, left).items(), comparison_law(wins, right).items()
+            comparison_distribution(wins, left).items(),
+            comparison_distribution(wins, right).items(),
         ):
             total = len(items) - 1 + x + y
-            law[total] = law.get(total, 0) + p * q / len(items)
-    return law
+            distribution[total] = distribution.get(total, 0) + p * q / len(items)
+    return distribution
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 7])
@@ -132,28 +133,30 @@ def test_comparison_laws_against_enumeration(n):
     order = np.triu(np.ones((n, n), dtype=bool), 1)
     mixed = random_preference(n, 10) > 0.5
     np.fill_diagonal(mixed, False)
-    for wins, law in [
+    for wins, distribution in [
         (order, est.comparisons_pmf(n)),
         (order, est.comparisons_pmf_tournament(order)),
         (mixed, est.comparisons_pmf_tournament(mixed)),
     ]:
-        exact = comparison_law(wins.tolist(), tuple(range(n)))
-        assert law == pytest.approx([exact.get(c, 0) for c in range(n * (n - 1) // 2 + 1)])
+        exact = comparison_distribution(wins.tolist(), tuple(range(n)))
+        assert distribution == pytest.approx([exact.get(c, 0) for c in range(n * (n - 1) // 2 + 1)])
 
 
 def test_comparisons_of_a_hundred_items():
-    law = est.comparisons_pmf(100)
-    number = np.arange(law.size)
+    distribution = est.comparisons_pmf(100)
+    number = np.arange(distribution.size)
     harmonic = sum(1 / k for k in range(1, 101))
     second = sum(1 / k**2 for k in range(1, 101))
-    assert law.sum() == pytest.approx(1, abs=1e-13)
+    assert distribution.sum() == pytest.approx(1, abs=1e-13)
     # Knuth: mean 2 (n + 1) H_n - 4 n, variance 7 n^2 - 4 (n+1)^2 H''_n - 2 (n+1) H_n + 13 n.
     mean = 2 * 101 * harmonic - 400
-    assert law @ number == pytest.approx(mean, rel=1e-12)
+    assert distribution @ number == pytest.approx(mean, rel=1e-12)
     variance = 70_000 - 4 * 101**2 * second - 202 * harmonic + 1300
-    assert law @ (number - mean) ** 2 == pytest.approx(variance, rel=1e-10)
+    assert distribution @ (number - mean) ** 2 == pytest.approx(variance, rel=1e-10)
     # The worst case takes 2^(n-1)/n! of all runs.
-    assert np.log(law[-1]) == pytest.approx(99 * np.log(2) - np.log(np.arange(1, 101)).sum())
+    assert np.log(distribution[-1]) == pytest.approx(
+        99 * np.log(2) - np.log(np.arange(1, 101)).sum()
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -196,8 +199,8 @@ def test_kemeny_stopped_early_still_brackets_the_optimum():
 def test_a_bound_by_the_sets_of_items_changes_no_ranking(monkeypatch):
     source, tables = np.random.default_rng(7), []
     for k in range(60):
-        lead = source.integers(-(4, 40, 1000)[k % 3], 1000, (3 + k % 6,) * 2)
-        tables.append(np.where(np.eye(len(lead)) > 0, 0, 0.5 + 0.37 * (lead - lead.T)))
+        margin = source.integers(-(4, 40, 1000)[k % 3], 1000, (3 + k % 6,) * 2)
+        tables.append(np.where(np.eye(len(margin)) > 0, 0, 0.5 + 0.37 * (margin - margin.T)))
     quick = [est.kemeny_fit(table) for table in tables]
     monkeypatch.setattr("dpbook.estimators.kemeny._SUBSETS", 0)
     for table, one in zip(tables, quick, strict=True):

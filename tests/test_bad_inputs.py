@@ -34,7 +34,7 @@ CASES = [
     ),
     (
         lambda: privacy.top_k_pmf(far(1e6), 1, scale=1),
-        r"scale = 1\.0 with scores from 0 to 1e\+06: allowed are laws",
+        r"scale = 1\.0 with scores from 0 to 1e\+06: allowed are distributions",
     ),
     (lambda: privacy.top_k_pmf(far(1e9), 1, scale=1), "scale = 1.0"),
     (

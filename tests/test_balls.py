@@ -54,9 +54,9 @@ def with_arb(steps, **ends):
         "exp": lambda a: a.exp(),
         "ln": lambda a: a.log(),
     }
-    for name, *places in steps:
-        arguments = [found[at] for at in places]
-        found.append(operations[name](*arguments) if places else flint.arb(ends.get(name, name)))
+    for name, *ranks in steps:
+        arguments = [found[at] for at in ranks]
+        found.append(operations[name](*arguments) if ranks else flint.arb(ends.get(name, name)))
     return found[-1]
 
 
@@ -166,7 +166,7 @@ def test_a_ball_is_checked_again(tmp_path):
     balls["two"] = root(lambda x: x * x - x - 1, Fraction(1), Fraction(2))
     numbers = {name: ball.certificate() for name, ball in balls.items()}
     certificate = {"claim": "ONE", "kind": "balls", "numbers": numbers}
-    record = {"id": "ONE", "tier": "exact", "applies": True, "certificate": digest(certificate)}
+    record = {"id": "ONE", "evidence": "exact", "applies": True, "certificate": digest(certificate)}
     record["report"] = {"one": e / 3, "two": (1 + 5**0.5) / 2}
     record["bounds"] = {name: [*map(str, ends_of(ball))] for name, ball in numbers.items()}
     (tmp_path / "certificates").mkdir()

@@ -1,7 +1,7 @@
 """What every private ranker promises, asked of all of them in the same words.
 
 A ranker joins with one line of `CASES`. Neighbours are listed here from the definition, without the
-unit's own enumeration; the laws are those of the ranker, and its sampler is tied to them.
+unit's own enumeration; the distributions are those of the ranker, and its sampler is tied to them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ CASES |= {
         r.CappedKwikSort.private(EPSILON, CROWD, cap=2), THREE, tables, sharp=False
     ),
     "all pairs in time": Case(r.CappedKwikSort.private(EPSILON, CROWD, cap=3), THREE, tables),
-    # What is set aside for the sum of the weights is spent in large crowds only.
+    # What is set aside for the sum of the weights is spent in large simulated data sets only.
     "exponential": Case(r.ExponentialRanking.private(EPSILON, CROWD), THREE, tables, tight=False),
 }
 
@@ -128,9 +128,9 @@ def test_the_sampler_follows_the_law_and_no_other(case: Case) -> None:
 def test_samples_are_rankings_of_any_shape_and_repeat_with_their_seed(
     ranker: r.Ranker, data: Any
 ) -> None:
-    places = ranker.sample(data, (2, 3), rng=rng(1))
-    assert places.shape == (2, 3, 3) and (np.sort(places) == np.arange(3)).all()
-    assert np.array_equal(places, ranker.sample(data, (2, 3), rng=rng(1)))
+    ranks = ranker.sample(data, (2, 3), rng=rng(1))
+    assert ranks.shape == (2, 3, 3) and (np.sort(ranks) == np.arange(3)).all()
+    assert np.array_equal(ranks, ranker.sample(data, (2, 3), rng=rng(1)))
     assert ranker.sample(data, rng=rng(1)).shape == (3,)
 
 
@@ -144,8 +144,8 @@ def test_noise_is_standard_and_has_the_shape(ranker: r.StandardNoise, data: Any)
     size = 24_000 // ranker.noise(rng=rng(1)).size
     noise = ranker.noise(size, rng=rng(1))
     assert np.array_equal(noise, replace(ranker, scale=7 * ranker.scale).noise(size, rng=rng(1)))
-    law = stats.norm if ranker.gaussian else stats.laplace
-    assert stats.kstest(noise.ravel(), law.cdf).statistic < 0.0188
+    distribution = stats.norm if ranker.gaussian else stats.laplace
+    assert stats.kstest(noise.ravel(), distribution.cdf).statistic < 0.0188
     assert np.unique(noise).size == noise.size
     assert ranker.noise((4, 5), rng=rng(1)).shape == (4, 5, *noise.shape[1:])
 
@@ -168,15 +168,15 @@ def test_only_standard_noise_is_called_noise() -> None:
 
 
 @every_case
-def test_renaming_the_items_renames_the_law(case: Case) -> None:
-    law, places = case.ranker.pmf(case.data), all_rankings(3)
-    assert law.sum() == pytest.approx(1, rel=1e-12)
-    index = {tuple(r): at for at, r in enumerate(places.tolist())}
+def test_renaming_the_items_renames_the_distribution(case: Case) -> None:
+    distribution, ranks = case.ranker.pmf(case.data), all_rankings(3)
+    assert distribution.sum() == pytest.approx(1, rel=1e-12)
+    index = {tuple(r): at for at, r in enumerate(ranks.tolist())}
     for names in permutations(range(3)):
         order = list(names)
         renamed = case.data[:, order] if case.pairs is not tables else case.data[order][:, order]
-        moved = [index[tuple(r[order].tolist())] for r in places]
-        assert case.ranker.pmf(renamed)[moved] == pytest.approx(law, rel=1e-9, abs=0)
+        moved = [index[tuple(r[order].tolist())] for r in ranks]
+        assert case.ranker.pmf(renamed)[moved] == pytest.approx(distribution, rel=1e-9, abs=0)
 
 
 def enumerated(ranker: r.Ranker, case: Case) -> float:
@@ -253,7 +253,7 @@ def test_data_on_more_items_than_the_unit_has_are_refused(case: Case) -> None:
 
 @pytest.mark.parametrize("make", [r.NoisyCounts, r.DiscreteCounts])
 def test_a_law_is_that_of_data_that_keep_to_the_unit(make: type[r.Ranker]) -> None:
-    """Nobody vouches for the people behind a table: it has neither a release nor a law."""
+    """Nobody vouches for the people behind a table: it has neither a release nor a distribution."""
     ranker = make.private(EPSILON, Person(3, 2))
     for call in (partial(ranker.publish, rng=rng(1)), ranker.pmf):
         with pytest.raises(ValueError, match="data does not say who gave which answer"):
@@ -286,7 +286,7 @@ def lists(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield LISTS, other
 
 
-def turned(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def reversal_probability(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Every answer of the table turned round."""
     for at in np.argwhere(THREE):
         move = np.zeros_like(THREE)
@@ -301,7 +301,7 @@ def upper(published: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Play:
-    """What `record_play` can see of a ranker, without a look at its law."""
+    """What `record_play` can see of a ranker, without a look at its distribution."""
 
     ranker: Any
     pairs: Callable[[Any], Iterator[tuple[Any, Any]]]
@@ -343,20 +343,22 @@ PLAYS |= {
         r.OneQuestion.private(16.0, ALONE, groups=3), lists, people_asked, shift=False, scale=False
     ),
     "on demand": Play(OTHERS["on demand"][0], lists, answers, shift=False),
-    "flipped answers": Play(OTHERS["flipped answers"][0], turned),
-    "Laplace answers": Play(OTHERS["Laplace answers"][0], turned, reports),
+    "flipped answers": Play(OTHERS["flipped answers"][0], reversal_probability),
+    "Laplace answers": Play(OTHERS["Laplace answers"][0], reversal_probability, reports),
 }
 every_play = pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
 
 
-def played(play: Play, twin: Callable[[Any, Any], Callable[..., Any]], scale: float) -> list[Any]:
-    """Reports on a twin, made from the two data sets it is to tell apart; on all neighbours, or
+def played(
+    play: Play, control: Callable[[Any, Any], Callable[..., Any]], scale: float
+) -> list[Any]:
+    """Reports on a control, made from the two data sets it is to tell apart; on all neighbours, or
     every so many of them.
     """
     pairs = list(play.pairs(play.ranker.unit))
     return [
         record_play(
-            twin(x, y), x, y, seed=seed, declared=EPSILON if play.shift else None, scale=scale
+            control(x, y), x, y, seed=seed, declared=EPSILON if play.shift else None, scale=scale
         )
         for seed, (x, y) in enumerate(pairs[:: 1 + len(pairs) // 16])
     ]

@@ -1,4 +1,4 @@
-"""Errors of private majorities, replicated studies of private answers, contests of rankers."""
+"""Errors of private majorities, replicated studies of private answers, comparisons of rankers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from dpbook.simulation import (
     ranking_errors,
     response_errors,
 )
-from dpbook.simulation.contest import (
+from dpbook.simulation.compare import (
     FLOOR,
     CountedResponses,
     Situation,
     _ridge_as_large,
-    contest,
+    compare_rankers,
     decide,
     field,
     simultaneous_width,
@@ -101,7 +101,7 @@ def ranker(kind, epsilon, n):
     return FlippedAnswers.private(levels, answer, reading=kind)
 
 
-def crowd(kind, epsilon, users):
+def dataset(kind, epsilon, users):
     """Users in the groups of that ranker."""
     if kind == "none" or not np.ndim(epsilon):
         return users
@@ -110,8 +110,8 @@ def crowd(kind, epsilon, users):
 
 def pair_error(gap, *, users, epsilon, mechanism):
     """`pair_order_error` of users with their own epsilons."""
-    crowds = crowd(mechanism, epsilon, users)
-    return pair_order_error(gap, ranker(mechanism, epsilon, 2), users=crowds)
+    datasets = dataset(mechanism, epsilon, users)
+    return pair_order_error(gap, ranker(mechanism, epsilon, 2), users=datasets)
 
 
 def run(mechanism, seed=5, *, theta=None, users=100, epsilon=1.0, gamma=1.0, replicates=200):
@@ -119,7 +119,7 @@ def run(mechanism, seed=5, *, theta=None, users=100, epsilon=1.0, gamma=1.0, rep
     return response_errors(
         strengths,
         ranker(mechanism, epsilon, strengths.shape[-1]),
-        users=crowd(mechanism, epsilon, users),
+        users=dataset(mechanism, epsilon, users),
         gamma=gamma,
         replicates=replicates,
         rng=np.random.default_rng(seed),
@@ -170,10 +170,12 @@ def test_users_who_all_differ_are_drawn_as_single_reports():
     t = np.tanh(epsilons / 2)
     p = 0.5 + t * (expit(gap) - 0.5)
     values = [((2 * x - 1) / t[0] + (2 * y - 1) / t[1]) / 2 for x in (0, 1) for y in (0, 1)]
-    law = np.array([(1 - p[0]) * (1 - p[1]), (1 - p[0]) * p[1], p[0] * (1 - p[1]), p[0] * p[1]])
+    distribution = np.array(
+        [(1 - p[0]) * (1 - p[1]), (1 - p[0]) * p[1], p[0] * (1 - p[1]), p[0] * p[1]]
+    )
     seen = np.array([np.isclose(study.scores[:, 0], v).sum() for v in values])
-    assert seen.sum() == 20_000 and chi_square(seen, law) > 1e-3
-    assert chi_square(seen, law[::-1]) < 1e-9
+    assert seen.sum() == 20_000 and chi_square(seen, distribution) > 1e-3
+    assert chi_square(seen, distribution[::-1]) < 1e-9
 
 
 def test_errors_are_those_of_the_estimates():
@@ -301,7 +303,7 @@ def test_a__ridge_as_large_as_the_noise_is_cheaper_than_the_proof_says() -> None
 def test_crowds_have_the_law_of_their_model(data: str) -> None:
     s = Situation(data, "person", 4, 200, 6, 0.7)
     rng = np.random.default_rng(1)
-    tables = np.array([s.crowd(rng)["table"] for _ in range(200)])
+    tables = np.array([s.dataset(rng)["table"] for _ in range(200)])
     answers = (tables + np.swapaxes(tables, 1, 2)).sum(axis=0)
     share = (
         tables.sum(axis=0)[np.arange(3), np.arange(1, 4)] / answers[np.arange(3), np.arange(1, 4)]
@@ -314,7 +316,7 @@ def test_crowds_have_the_law_of_their_model(data: str) -> None:
 @pytest.mark.parametrize("data", ["comparisons", "surveys"])
 def test_a_part_of_the_answers_is_a_part_and_has_the_mean(data: str) -> None:
     s, rng = Situation(data, "person", 4, 50, 6, 0.7), np.random.default_rng(2)
-    table = s.crowd(rng)["table"]
+    table = s.dataset(rng)["table"]
     parts = np.array([s._part(table, 2, rng) for _ in range(2000)])
     assert (parts <= table).all() and (parts.sum(axis=(1, 2)) == 100).all()
     spread = parts.std(axis=0) / np.sqrt(2000)
@@ -330,11 +332,11 @@ def test_counted_reports_are_ranked_by_net_reports() -> None:
 
 
 def test_errors_are_shares_of_wrong_pairs() -> None:
-    """So much privacy lost that nothing but the crowd is left: all agree, nothing is wrong."""
+    """So much privacy lost that nothing but the data set is left: all agree, nothing is wrong."""
     s = Situation("surveys", "person", 4, 400, 6, 0.99)
-    errors = contest(s, 200.0, crowds=2, draws=3, rng=np.random.default_rng(5))
+    errors = compare_rankers(s, 200.0, datasets=2, draws=3, rng=np.random.default_rng(5))
     assert not any(error.any() for error in errors.values())
-    lost = contest(s, 1e-6, crowds=40, draws=25, rng=np.random.default_rng(6))
+    lost = compare_rankers(s, 1e-6, datasets=40, draws=25, rng=np.random.default_rng(6))
     for name in set(lost) - {FLOOR}:  # a coin for each pair; five standard deviations at least
         assert abs(lost[name].mean() - 0.5) < 5 * 0.25 / np.sqrt(1000), name
 
@@ -342,7 +344,8 @@ def test_errors_are_shares_of_wrong_pairs() -> None:
 def test_contests_repeat_with_the_seed_and_show_the_price_of_noise() -> None:
     s = Situation("surveys", "person", 4, 100, 6, 0.7)
     runs = [
-        contest(s, e, crowds=6, draws=3, rng=np.random.default_rng(7)) for e in (1.0, 1.0, 0.01)
+        compare_rankers(s, e, datasets=6, draws=3, rng=np.random.default_rng(7))
+        for e in (1.0, 1.0, 0.01)
     ]
     assert all((runs[0][name] == runs[1][name]).all() for name in runs[0])
     assert runs[2]["counts"].mean() > runs[0]["counts"].mean() + 0.1
@@ -351,8 +354,8 @@ def test_contests_repeat_with_the_seed_and_show_the_price_of_noise() -> None:
 
 
 def test_a_decision_is_the_same_contest_read_twice() -> None:
-    s, how = Situation("surveys", "person", 4, 100, 6, 0.7), {"crowds": 6, "draws": 3}
-    errors = contest(s, 1.0, **how, rng=np.random.default_rng(7))
+    s, how = Situation("surveys", "person", 4, 100, 6, 0.7), {"datasets": 6, "draws": 3}
+    errors = compare_rankers(s, 1.0, **how, rng=np.random.default_rng(7))
     both = decide(s, 1.0, **how, rng=np.random.default_rng(7))
     local = {name: errors[name] for name in ("flipped", "Laplace", "few flipped")}
     assert both == {"curator": winner(errors), "nobody": winner(local)}

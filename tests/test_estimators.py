@@ -101,9 +101,9 @@ def slack(fit, gamma, other=0.0):
 
 @pytest.mark.parametrize("name", LINKS)
 def test_derivatives_of_log_cdf_hold_out_to_the_tails(name):
-    link, law = LINKS[name], LAWS[name]
+    link, distribution = LINKS[name], LAWS[name]
     x = np.linspace(-30, 5, 71)
-    slope = np.exp(law.logpdf(x) - law.logcdf(x))
+    slope = np.exp(distribution.logpdf(x) - distribution.logcdf(x))
     np.testing.assert_allclose(link.log_slope(x), slope, rtol=1e-10)
     h = 1e-4
     curvature = (link.log_slope(x - h) - link.log_slope(x + h)) / (2 * h)

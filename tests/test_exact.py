@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 from dpbook.book.ledger.check import digest
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.privacy import (
-    ExactLaw,
+    ExactDistribution,
     as_fraction,
     certify_mechanism,
     check_mechanism,
     discrete_laplace_profile,
-    exponential_law,
-    joint_law,
-    randomized_response_law,
+    exponential_mechanism_distribution,
+    joint_distribution,
+    randomized_response_distribution,
 )
-from dpbook.privacy.exact import Polynomial, _shifted, _signs, discrete_laplace_law, one, t
+from dpbook.privacy.exact import Polynomial, _shifted, _signs, discrete_laplace_distribution, one, t
 
 VERIFY = Path(__file__).resolve().parents[1] / "tools" / "verify_certificate.py"
 PAIRS = list(combinations(range(4), 2))
@@ -45,7 +45,7 @@ def ranking(answers, steps=2):
         order: sum((order.index(i) < order.index(j)) == bool(won) for (i, j), won in truth)
         for order in permutations(range(4))
     }
-    return exponential_law(scores, steps)
+    return exponential_mechanism_distribution(scores, steps)
 
 
 def hypercube(truth):
@@ -59,7 +59,7 @@ def hypercube(truth):
         z: share * ((t if dot >= 0 else empty) + (one if dot <= 0 else empty))
         for z, dot in ties.items()
     }
-    return ExactLaw(weights)
+    return ExactDistribution(weights)
 
 
 @given(coefficients, coefficients, st.integers(-3, 3))
@@ -99,27 +99,29 @@ def test_signs_on_the_half_line_are_those_of_another_library(a):
 
 @pytest.mark.parametrize("epsilon", [0, 0.3, 1, 5, 700])
 def test_laws_are_those_of_the_mechanisms(epsilon):
-    told = randomized_response_law([1]).map(sum).at(epsilon)
+    told = randomized_response_distribution([1]).map(sum).at(epsilon)
     assert told[1] == pytest.approx(1 / (1 + exp(-epsilon)))
     if 0 < epsilon < 100:
         assert told[1] == pytest.approx(float(np.max(randomized_response_pmf(epsilon))))
-    tails = discrete_laplace_law(1, 0, 3, 2).at(epsilon)
+    tails = discrete_laplace_distribution(1, 0, 3, 2).at(epsilon)
     z = exp(-epsilon / 2)
     assert tails[0] == pytest.approx(z / (1 + z))
     assert tails[2] == pytest.approx((1 - z) / (1 + z) * z)
     assert sum(tails.values()) == pytest.approx(1)
 
 
-def test_mallows_is_an_exponential_law():
+def test_mallows_is_an_exponential_distribution():
     orders = list(permutations(range(3)))
     distance = {o: sum(a > b for a, b in combinations(o, 2)) for o in orders}
-    law = exponential_law({order: -d for order, d in distance.items()}).at(log(2))
-    assert law[(2, 1, 0)] == pytest.approx(1 / 8 / (1 * 1.5 * 1.75))
+    distribution = exponential_mechanism_distribution(
+        {order: -d for order, d in distance.items()}
+    ).at(log(2))
+    assert distribution[(2, 1, 0)] == pytest.approx(1 / 8 / (1 * 1.5 * 1.75))
 
 
 def test_an_output_may_be_joined_and_processed():
-    coin = exponential_law({1: 1, 0: 0})
-    both = joint_law([coin, coin]).map(sum)
+    coin = exponential_mechanism_distribution({1: 1, 0: 0})
+    both = joint_distribution([coin, coin]).map(sum)
     assert both.weights == {2: t * t, 1: t + t, 0: one}
 
 
@@ -132,20 +134,23 @@ def test_the_exponential_mechanism_is_private_at_every_epsilon():
 
 def test_where_it_fails_is_found_exactly():
     """Ties in both half-spaces: against a report on one side they fail below the golden ratio."""
-    laws = {v: hypercube(v) for v in ((1, 1, 1, 1), (1, 1, 1, -1))}
-    found = certify_mechanism(laws.get, [((1, 1, 1, 1), (1, 1, 1, -1))])
+    distributions = {v: hypercube(v) for v in ((1, 1, 1, 1), (1, 1, 1, -1))}
+    found = certify_mechanism(distributions.get, [((1, 1, 1, 1), (1, 1, 1, -1))])
     assert found.where == (0, inf)
-    golden = ExactLaw({0: t + one, 1: t + one + t}), ExactLaw({0: t, 1: t + one + t + one})
+    golden = (
+        ExactDistribution({0: t + one, 1: t + one + t}),
+        ExactDistribution({0: t, 1: t + one + t + one}),
+    )
     narrow = certify_mechanism(dict(enumerate(golden)).get, [(0, 1)])
     low, high = narrow.where
     at = [high - 1e-6, high + 1e-6]
     gaps = [log(golden[0].at(x)[0] / golden[1].at(x)[0]) - x for x in at]
     assert low == 0 and gaps[0] > 0 > gaps[1]
     assert found.violations == sum(
-        log(laws[x].at(0.3)[o]) - log(laws[y].at(0.3)[o]) > 0.3 + 1e-12
-        for x in laws
-        for y in laws
-        for o in laws[x].weights
+        log(distributions[x].at(0.3)[o]) - log(distributions[y].at(0.3)[o]) > 0.3 + 1e-12
+        for x in distributions
+        for y in distributions
+        for o in distributions[x].weights
     )
 
 
@@ -153,16 +158,19 @@ def test_the_worst_is_named_by_its_loss_at_epsilon_one():
     """By hand: a loses 2 epsilon, b epsilon + log 4, c less than b at 1; at 2 a loses most."""
     four, both = Polynomial((0, 4)), t * t + Polynomial((0, 4))
     sides = {"x": {"a": t * t, "b": four, "c": one + one}, "y": {"a": one, "b": one, "c": both}}
-    laws = {name: ExactLaw(weights) for name, weights in sides.items()}
-    found = certify_mechanism(laws.get, [("x", "y")])
+    distributions = {name: ExactDistribution(weights) for name, weights in sides.items()}
+    found = certify_mechanism(distributions.get, [("x", "y")])
     assert found.violations == 3 and (found.pair, found.outcome) == (("x", "y"), "b")
-    losses = {x: check_mechanism(lambda side, x=x: laws[side].at(x), [("x", "y")]) for x in (1, 2)}
+    losses = {
+        x: check_mechanism(lambda side, x=x: distributions[side].at(x), [("x", "y")])
+        for x in (1, 2)
+    }
     assert {x: report.outcome for x, report in losses.items()} == {1: "b", 2: "a"}
 
 
 @pytest.mark.parametrize("steps", [1, 2])
 def test_a_noisy_count_loses_what_the_profile_says(steps):
-    counts = {v: discrete_laplace_law(v, 0, 4, steps) for v in range(5)}
+    counts = {v: discrete_laplace_distribution(v, 0, 4, steps) for v in range(5)}
     for move in (1, 2):
         pairs = [(v, v + move) for v in range(5 - move)]
         found = certify_mechanism(counts.get, pairs)
@@ -180,9 +188,12 @@ def test_sides_that_meet_without_crossing_are_refused():
     # the first difference is s (3 s - 1)^2, whose root no cut hits; the others are positive
     p, q = Polynomial((16, 40)), Polynomial((80, -33, 9))
     total = Polynomial((200, 0, 200))
-    laws = {0: ExactLaw({0: p, 1: total - p}), 1: ExactLaw({0: q, 1: total - q})}
+    distributions = {
+        0: ExactDistribution({0: p, 1: total - p}),
+        1: ExactDistribution({0: q, 1: total - q}),
+    }
     with pytest.raises(ValueError, match="meet without crossing"):
-        certify_mechanism(laws.get, [(0, 1)])
+        certify_mechanism(distributions.get, [(0, 1)])
 
 
 def verified(folder, found):
@@ -190,7 +201,7 @@ def verified(folder, found):
     one = {"claim": "ONE", **found.certificate}
     (folder / "certificates").mkdir()
     (folder / "certificates/ONE.json").write_text(json.dumps(one))
-    record = {"id": "ONE", "tier": "all-epsilon", "applies": True, "certificate": digest(one)}
+    record = {"id": "ONE", "evidence": "all-epsilon", "applies": True, "certificate": digest(one)}
     (folder / "claims.json").write_text(json.dumps([record]))
     command = [sys.executable, "-I", VERIFY, folder / "claims.json", folder / "certificates"]
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
@@ -203,16 +214,16 @@ def test_a_certificate_is_checked_again(tmp_path):
 
 @pytest.mark.parametrize("steps", [Fraction(9, 5), 2, Fraction(11, 5)])
 def test_steps_may_be_fractions(steps):
-    laws = {v: discrete_laplace_law(v, 0, 3, steps) for v in range(4)}
+    distributions = {v: discrete_laplace_distribution(v, 0, 3, steps) for v in range(4)}
     z = exp(-0.7 / float(steps))
-    assert laws[1].at(0.7)[0] == pytest.approx(z / (1 + z))
+    assert distributions[1].at(0.7)[0] == pytest.approx(z / (1 + z))
     pairs = [(v, v + 2) for v in range(2)]
-    assert certify_mechanism(laws.get, pairs).proved is (steps >= 2)
+    assert certify_mechanism(distributions.get, pairs).proved is (steps >= 2)
 
 
 def test_laws_that_are_the_same_are_not_compared(tmp_path):
     """And a pair that comes twice is listed once; the program would refuse both."""
-    coins = [exponential_law({0: way, 1: 1 - way}) for way in (0, 1, 1)]
+    coins = [exponential_mechanism_distribution({0: way, 1: 1 - way}) for way in (0, 1, 1)]
     pairs = [(0, 1), (1, 2), (0, 2), (1, 0)]
     found = certify_mechanism(dict(enumerate(coins)).get, pairs)
     assert found.cases == 16 and found.certificate["pairs"] == [[0, 1], [1, 0]]
@@ -234,8 +245,8 @@ def test_a_number_is_not_made_a_fraction(value):
 
 def test_an_outcome_of_one_side_only_is_a_violation() -> None:
     """Its chance on the other side is 0: the loss is infinite, for every epsilon above 0."""
-    laws = {0: ExactLaw({"a": t, "b": one}), 1: ExactLaw({"a": one})}
+    distributions = {0: ExactDistribution({"a": t, "b": one}), 1: ExactDistribution({"a": one})}
     for pair in ((0, 1), (1, 0)):
-        report = certify_mechanism(laws.__getitem__, [pair])
+        report = certify_mechanism(distributions.__getitem__, [pair])
         assert not report.proved and (report.pair, report.outcome) == ((0, 1), "b")
         assert report.where == (0.0, inf)

@@ -14,7 +14,6 @@ from dpbook.rankers import PerturbedMle
 from dpbook.simulation import (
     complete_counts,
     critical_gaps,
-    crowd_tables,
     edge_experiment,
     edge_win_counts,
     estimates_at,
@@ -24,6 +23,7 @@ from dpbook.simulation import (
     quantile_interval,
     rankers_at,
     release_errors,
+    simulated_tables,
     top_k_error,
     trend,
 )
@@ -59,7 +59,7 @@ def test_critical_gaps_reproduce_the_failure_rate_of_fresh_data(design):
 
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
-def test_critical_gaps_of_two_items_follow_their_law(scale):
+def test_critical_gaps_of_two_items_follow_their_distribution(scale):
     """One comparison, won with chance 1/2 + g: the noisy lead is 1 or -1 plus D, the difference of
     two Laplace variables, P(D > x) = (2 + x / b) exp(-x / b) / 4. So the chance to fail at g is
     (1/2 + g) t + (1/2 - g) (1 - t) with t = P(D > 1), and t for no gap at all.
@@ -70,9 +70,9 @@ def test_critical_gaps_of_two_items_follow_their_law(scale):
     gaps = critical_gaps(2, 1, scale=scale, p=1.0, size=runs, rng=np.random.default_rng(21))
     t = (2 + 1 / scale) * np.exp(-1 / scale) / 4
     for gap in (0.1, 0.3, 0.5):
-        chance = (0.5 + gap) * t + (0.5 - gap) * (1 - t)
+        probability = (0.5 + gap) * t + (0.5 - gap) * (1 - t)
         failed = int((gaps > gap).sum())
-        assert stats.binomtest(failed, runs, chance).pvalue > 1e-7
+        assert stats.binomtest(failed, runs, probability).pvalue > 1e-7
     assert int(np.isinf(gaps).sum()) == failed
 
 
@@ -96,7 +96,7 @@ def test_win_counts_have_the_law_of_sampled_matrices():
 def crowd_errors(truth, users, epsilons, source, per_user=5, kind="printed"):
     rankers = rankers_at(Person(truth.shape[1], per_user, vouched=True), epsilons, kind)
     return paired_errors(
-        truth, crowd_tables(truth, users, per_user, rng=source), rankers, rng=source
+        truth, simulated_tables(truth, users, per_user, rng=source), rankers, rng=source
     )
 
 
@@ -158,7 +158,7 @@ def test_ties_between_counts_are_not_broken_in_favour_of_the_truth():
 
 
 def test_a_larger_crowd_contains_the_smaller_one():
-    small, large = crowd_tables(planted_strengths(6, 3, rng=rng()), [4, 9], 2, rng=rng(1))
+    small, large = simulated_tables(planted_strengths(6, 3, rng=rng()), [4, 9], 2, rng=rng(1))
     assert (small.sum(axis=(1, 2)) == 8).all() and (large.sum(axis=(1, 2)) == 18).all()
     assert (large >= small).all()
 
@@ -194,8 +194,8 @@ def test_both_conventions_at_once_are_each_by_itself(p):
     levels = [1.0, np.inf, 2.0]
     both = {"frozen": [0, 1], "fresh": [0, 1, 2]}
     at_once = fresh(40, levels, p, both, replicates=3, rng=rng(5))
-    for name, places in both.items():
-        here = [levels[at] for at in places]
+    for name, ranks in both.items():
+        here = [levels[at] for at in ranks]
         alone = fresh(40, here, p, {name: range(len(here))}, replicates=3, rng=rng(5))[name]
         for metric, x in alone.items():
             np.testing.assert_allclose(at_once[name][metric], x, atol=1e-6, err_msg=metric)

@@ -24,7 +24,7 @@ OTHER_NOISE: dict[str, str] = {
     "26-lower-bounds-by-reduction": "one sign, read from two of many noisy counts",
     "23-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
     "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
-    "04-noisy-counts": "broken twins as a reader may write them, for the recorder",
+    "04-noisy-counts": "negative controls as a reader may write them, for the recorder",
     "37-reward-model": "on a sum of answers with features, which no ranker releases",
     "17-randomized-response": "noise on single bits, whose variance the page measures",
 }
@@ -43,8 +43,8 @@ def draws(source: str) -> list[str]:
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             # scipy.stats.laplace(...) is a law, not a draw: it is not called on a generator
-            law = isinstance(node.func, ast.Name) and name == "laplace"
-            if name in DRAWS and not law:
+            distribution = isinstance(node.func, ast.Name) and name == "laplace"
+            if name in DRAWS and not distribution:
                 found.append(f"line {node.lineno}: {ast.unparse(node.func)}")
     return found
 

@@ -1,4 +1,4 @@
-"""Exact laws of noisy sorts, against integrals and lattice sums written independently."""
+"""Exact distributions of noisy sorts, against integrals and lattice sums written independently."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def law_error_bound(n: int, *, cells: int = 16) -> float:
 
 
 def orders_of(n):
-    """The order, best item first, of every ranking of a law."""
+    """The order, best item first, of every ranking of a distribution."""
     return np.argsort(all_rankings(n), axis=1)
 
 
@@ -103,7 +103,7 @@ def lattice(scores, scale):
 
 
 def lattice_rankings(scores, scale):
-    """Law of the ranking; a tie is shared equally among the orders that agree with it."""
+    """Distribution of the ranking; a tie is shared equally among the orders that agree with it."""
     points, mass = lattice(scores, scale)
     orders = [tuple(order) for order in orders_of(len(scores)).tolist()]
     agree = np.array([(np.diff(points[:, order], axis=1) <= 0).all(axis=1) for order in orders])
@@ -120,7 +120,7 @@ def lattice_sets(scores, k, scale):
 
 def test_outcomes_are_listed_in_lexicographic_order():
     assert sets_of(4, 2).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-    assert all_rankings(3).tolist() == [list(places) for places in permutations(range(3))]
+    assert all_rankings(3).tolist() == [list(ranks) for ranks in permutations(range(3))]
     assert sets_of(5, 4).shape == (5, 4) and all_rankings(7).shape == (5040, 7)
 
 
@@ -138,9 +138,9 @@ def test_two_items_have_the_textbook_probability(gap, scale):
     ("scores", "scale"), [((2, 1, 0), 1.0), ((1, 1, 1), 2.0), ((5, 0, 4), 0.6), ((0.3, 2.7, 1), 3)]
 )
 def test_three_items_with_laplace_noise_match_quadrature(scores, scale):
-    law = ranking_pmf(scores, scale=scale)
+    distribution = ranking_pmf(scores, scale=scale)
     expected = [laplace_ranking(order, scores, scale) for order in orders_of(3)]
-    assert law == pytest.approx(expected, rel=1e-9, abs=0)
+    assert distribution == pytest.approx(expected, rel=1e-9, abs=0)
     winners = [laplace_winner(i, scores, scale) for i in range(3)]
     assert top_k_pmf(scores, 1, scale=scale) == pytest.approx(winners, rel=1e-9, abs=0)
     # the set of the best two leaves out the last: the winner of the negated scores
@@ -165,11 +165,11 @@ def test_four_items_with_laplace_noise_match_nested_quadrature(order):
     [((1, 0), 2.0), ((2, 2), 0.5), ((2, 1, 0), 1.0), ((1, 1, 1), 0.7), ((4, 0, 0), 1.2)],
 )
 def test_discrete_noise_with_fair_ties_matches_the_lattice_sum(scores, scale):
-    law = ranking_pmf(scores, scale=scale, noise="discrete_laplace")
-    assert law == pytest.approx(lattice_rankings(scores, scale), rel=1e-10, abs=0)
+    distribution = ranking_pmf(scores, scale=scale, noise="discrete_laplace")
+    assert distribution == pytest.approx(lattice_rankings(scores, scale), rel=1e-10, abs=0)
     for k in range(1, len(scores)):
-        law = top_k_pmf(scores, k, scale=scale, noise="discrete_laplace")
-        assert law == pytest.approx(lattice_sets(scores, k, scale), rel=1e-10, abs=0)
+        distribution = top_k_pmf(scores, k, scale=scale, noise="discrete_laplace")
+        assert distribution == pytest.approx(lattice_sets(scores, k, scale), rel=1e-10, abs=0)
 
 
 @st.composite
@@ -186,12 +186,14 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
     scores, scale, noise = case
     n = scores.size
     rankings = orders_of(n)
-    law = ranking_pmf(scores, scale=scale, noise=noise)
-    assert law.min() > 0
-    assert law.sum() == pytest.approx(1, rel=1e-12, abs=0)
+    distribution = ranking_pmf(scores, scale=scale, noise=noise)
+    assert distribution.min() > 0
+    assert distribution.sum() == pytest.approx(1, rel=1e-12, abs=0)
     for k in range(1, n):
         sets = [tuple(sorted(order)) for order in rankings[:, :k].tolist()]
-        marginal = [law[[s == tuple(t) for s in sets]].sum() for t in sets_of(n, k).tolist()]
+        marginal = [
+            distribution[[s == tuple(t) for s in sets]].sum() for t in sets_of(n, k).tolist()
+        ]
         found = top_k_pmf(scores, k, scale=scale, noise=noise)
         assert found == pytest.approx(marginal, rel=2 * law_error_bound(n), abs=0)
     # renaming the items renames the rankings; adding a constant changes nothing
@@ -200,22 +202,24 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
     at = {tuple(order): i for i, order in enumerate(rankings.tolist())}
     renamed = [at[tuple(names.index(i) for i in order)] for order in rankings.tolist()]
     moved = ranking_pmf(scores[names] + 17, scale=scale, noise=noise)
-    assert moved[renamed] == pytest.approx(law, rel=1e-10, abs=0)
-    # turning the scores round turns the rankings round
-    turned = [at[tuple(order[::-1])] for order in rankings.tolist()]
-    assert ranking_pmf(-scores, scale=scale, noise=noise)[turned] == pytest.approx(
-        law, rel=1e-10, abs=0
+    assert moved[renamed] == pytest.approx(distribution, rel=1e-10, abs=0)
+    # turning the scores round reverses the rankings round
+    reversal_probability = [at[tuple(order[::-1])] for order in rankings.tolist()]
+    assert ranking_pmf(-scores, scale=scale, noise=noise)[reversal_probability] == pytest.approx(
+        distribution, rel=1e-10, abs=0
     )
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_seven_items(noise):
     scores = [6, 5, 4, 3, 2, 1, 0]
-    law = ranking_pmf(scores, scale=2.0, noise=noise)
-    assert law.size == 5040 and law.argmax() == 0 and law.argmin() == 5039
-    assert law.sum() == pytest.approx(1, rel=1e-12, abs=0)
+    distribution = ranking_pmf(scores, scale=2.0, noise=noise)
+    assert (
+        distribution.size == 5040 and distribution.argmax() == 0 and distribution.argmin() == 5039
+    )
+    assert distribution.sum() == pytest.approx(1, rel=1e-12, abs=0)
     first_three = np.sort(orders_of(7)[:, :3], axis=1) @ [49, 7, 1]
-    marginal = [law[first_three == code].sum() for code in sets_of(7, 3) @ [49, 7, 1]]
+    marginal = [distribution[first_three == code].sum() for code in sets_of(7, 3) @ [49, 7, 1]]
     found = top_k_pmf(scores, 3, scale=2.0, noise=noise)
     assert law_error_bound(7) < 1e-11
     assert found == pytest.approx(marginal, rel=law_error_bound(7), abs=0)
@@ -242,14 +246,14 @@ def test_tiny_probabilities_keep_their_relative_accuracy(x):
 
 def test_the_least_likely_of_six_rankings_is_right_at_1e_minus_70():
     scores, scale = (160, 80, 0), 1.0
-    law = ranking_pmf(scores, scale=scale)
-    assert law[5] < 1e-68
+    distribution = ranking_pmf(scores, scale=scale)
+    assert distribution[5] < 1e-68
     # The middle item has to stay near its place; outside, the integrand is smaller by e^-60.
     z = [0.0, 80.0, 160.0]
     expected = integrate(
         lambda t: below(z[0] - t) * density(t - z[1]) * below(t - z[2]), z, low=-60, high=220
     )
-    assert law[5] == pytest.approx(expected, rel=1e-9, abs=0)
+    assert distribution[5] == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -45,7 +45,7 @@ def delta_by_definition(p, q, epsilon):
 
 
 @st.composite
-def two_laws(draw):
+def two_distributions(draw):
     size = draw(st.integers(2, 6))
     weights = st.lists(st.integers(0, 20), min_size=size, max_size=size).filter(any)
     p, q = np.array(draw(weights), float), np.array(draw(weights), float)
@@ -61,9 +61,9 @@ def test_the_loss_is_the_largest_log_ratio():
 
 
 @settings(max_examples=80, deadline=None)
-@given(two_laws(), st.floats(0, 4))
-def test_the_hockey_stick_is_the_worst_event(laws, epsilon):
-    p, q = laws
+@given(two_distributions(), st.floats(0, 4))
+def test_the_hockey_stick_is_the_worst_event(distributions, epsilon):
+    p, q = distributions
     assert hockey_stick(p, q, epsilon) == pytest.approx(
         delta_by_definition(p, q, epsilon), abs=1e-13
     )
@@ -137,10 +137,10 @@ def test_the_profile_of_two_laplace_counts_is_the_integral_over_the_plane(shift,
 
 
 def response(truth_probability):
-    def law(bit):
+    def distribution(bit):
         return {bit: truth_probability, 1 - bit: 1 - truth_probability}
 
-    return law
+    return distribution
 
 
 def test_the_checker_finds_the_loss_of_randomised_response():
@@ -155,36 +155,36 @@ def test_the_checker_finds_the_loss_of_randomised_response():
 
 
 def test_a_delta_a_tenth_too_small_is_refused():
-    law, delta = response(0.75), 0.75 - math.e * 0.25
+    distribution, delta = response(0.75), 0.75 - math.e * 0.25
     for share, private in ((1.0, True), (0.9, False)):
-        report = check_mechanism(law, [(0, 1)], epsilon=1.0, delta=share * delta)
+        report = check_mechanism(distribution, [(0, 1)], epsilon=1.0, delta=share * delta)
         assert report.private is private
 
 
 def test_the_checker_names_the_worst_pair_and_outcome():
-    laws = {"a": [0.5, 0.5], "b": [0.4, 0.6], "c": [0.1, 0.9]}
-    report = check_mechanism(laws.get, [("a", "b"), ("b", "c"), ("a", "a")])
+    distributions = {"a": [0.5, 0.5], "b": [0.4, 0.6], "c": [0.1, 0.9]}
+    report = check_mechanism(distributions.get, [("a", "b"), ("b", "c"), ("a", "a")])
     assert report.pair == ("b", "c") and report.outcome == 0
     assert report.loss == pytest.approx(math.log(4))
 
 
 def test_an_outcome_possible_on_one_side_only_costs_everything():
-    def law(x):
+    def distribution(x):
         return {"usual": 1.0} if x == 0 else {"usual": 1 - 1e-6, "leak": 1e-6}
 
-    report = check_mechanism(law, [(0, 1)], epsilon=1.0)
+    report = check_mechanism(distribution, [(0, 1)], epsilon=1.0)
     assert report.loss == math.inf and report.outcome == "leak"
     assert report.delta == pytest.approx(1e-6) and report.private is False
-    assert check_mechanism(law, [(0, 1)], epsilon=1.0, delta=1e-5).private is True
-    assert check_mechanism(law, [(0, 1)], epsilon=1.0, delta=1e-7).private is False
+    assert check_mechanism(distribution, [(0, 1)], epsilon=1.0, delta=1e-5).private is True
+    assert check_mechanism(distribution, [(0, 1)], epsilon=1.0, delta=1e-7).private is False
 
 
 def test_delta_is_the_worst_over_pairs_and_not_that_of_the_worst_loss():
-    def law(x):
+    def distribution(x):
         return [[0.5, 0.5, 0.0], [0.499, 0.5, 0.001], [0.1, 0.9, 0.0]][x]
 
     for pairs in ([(0, 1), (0, 2)], [(0, 2), (0, 1)]):
-        report = check_mechanism(law, pairs, epsilon=0.1)
+        report = check_mechanism(distribution, pairs, epsilon=0.1)
         assert report.pair == (0, 1) and report.loss == math.inf
         assert report.delta == pytest.approx(0.5 - math.exp(0.1) * 0.1)
 
@@ -192,18 +192,18 @@ def test_delta_is_the_worst_over_pairs_and_not_that_of_the_worst_loss():
 def test_each_law_is_computed_once_and_datasets_may_be_arrays():
     asked = []
 
-    def law(counts):
+    def distribution(counts):
         asked.append(tuple(counts))
         return np.array([0.5, 0.5])
 
     data = [np.array(x) for x in product((0, 1), repeat=2)]
-    assert check_mechanism(law, list(combinations(data, 2))).loss == 0
+    assert check_mechanism(distribution, list(combinations(data, 2))).loss == 0
     assert sorted(asked) == sorted({tuple(x) for x in data})
     assert check_mechanism(lambda x: [1.0], [([1, [2]], [2, [1]])]).loss == 0
 
 
 @pytest.mark.parametrize("epsilon", [800.0, np.inf])
-def test_huge_epsilon_does_not_hide_disjoint_laws(epsilon):
+def test_huge_epsilon_does_not_hide_disjoint_distributions(epsilon):
     assert hockey_stick([0.5, 0.5], [1.0, 0.0], epsilon) == 0.5
     report = check_mechanism(lambda x: [[1, 0], [0, 1]][x], [(0, 1)], epsilon=epsilon, delta=1e-9)
     assert report.delta == 1 and report.private is False
@@ -228,9 +228,9 @@ def test_discrete_laplace_profile_takes_a_hundred_thousand_steps_and_no_more():
 
 def test_laws_of_data_with_the_same_bytes_are_not_confused() -> None:
     """Another shape, another type: other data."""
-    law = {(2,): [0.9, 0.1], (2, 1): [0.5, 0.5]}
+    distribution = {(2,): [0.9, 0.1], (2, 1): [0.5, 0.5]}
     for other in (np.zeros((2, 1), dtype=int), np.zeros((2, 1))):
-        report = check_mechanism(lambda d: law[d.shape], [(np.zeros(2, dtype=int), other)])
+        report = check_mechanism(lambda d: distribution[d.shape], [(np.zeros(2, dtype=int), other)])
         assert report.loss == pytest.approx(math.log(5))
     kinds = {"i": [0.9, 0.1], "f": [0.5, 0.5]}
     pair = np.zeros(2, dtype=np.int64), np.zeros(2)
@@ -256,11 +256,11 @@ def test_the_interval_is_scipys_exact_interval(trials, share, confidence):
 
 def test_a_faithful_sampler_passes_and_a_wrong_one_does_not():
     rng = np.random.default_rng(2)
-    law = np.array([0.5, 0.3, 0.15, 0.05, 0.0])
-    tallies = rng.multinomial(5000, law, size=300)
-    passed = sum(audit_sampler(tally, law, confidence=0.99).passed for tally in tallies)
+    distribution = np.array([0.5, 0.3, 0.15, 0.05, 0.0])
+    tallies = rng.multinomial(5000, distribution, size=300)
+    passed = sum(audit_sampler(tally, distribution, confidence=0.99).passed for tally in tallies)
     assert passed >= 290  # a binomial with success probability of at least 0.99
-    other = audit_sampler(rng.multinomial(5000, [0.5, 0.25, 0.2, 0.05, 0]), law)
+    other = audit_sampler(rng.multinomial(5000, [0.5, 0.25, 0.2, 0.05, 0]), distribution)
     assert not other.passed and set(other.outliers) == {1, 2}
 
 
@@ -274,8 +274,8 @@ def test_an_audit_does_not_see_what_was_never_drawn():
     assert audit_sampler([9_999, 0], [1 - 1e-6, 1e-6]).passed
 
 
-def report_laws(epsilons: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """The laws of all 2^q reports when all answers are 0, and when all are 1."""
+def report_distributions(epsilons: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """The distributions of all 2^q reports when all answers are 0, and when all are 1."""
     truth = [math.exp(e) / (1 + math.exp(e)) for e in epsilons]
     outputs = list(product((0, 1), repeat=len(epsilons)))
     zeros = [
@@ -285,12 +285,12 @@ def report_laws(epsilons: list[float]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def brute_delta(epsilons: list[float], total: float) -> float:
-    p, q = report_laws(epsilons)
+    p, q = report_distributions(epsilons)
     return float(np.maximum(p - math.exp(total) * q, 0).sum())
 
 
 def test_the_pure_sum_is_attained_and_nothing_less_suffices():
-    p, q = report_laws([0.7] * 5)
+    p, q = report_distributions([0.7] * 5)
     total = person_epsilon(0.7, 5)
     assert np.log(p / q).max() == pytest.approx(total, rel=1e-12)
     assert composed_response_delta(0.7, 5, 0.98 * total) > 0
@@ -371,9 +371,9 @@ def test_the_bracket_holds_the_exact_epsilon_to_the_last_digit(epsilon, q, share
     """Close to q epsilon only the report of truths counts: delta = p^q (1 - exp(e - q epsilon))."""
     with localcontext(prec=60):
         pure = q * Decimal(epsilon)
-        chance = (1 + (-Decimal(epsilon)).exp()) ** -q
-        delta = share * float(chance)
-        exact = pure + (1 - Decimal(delta) / chance).ln()
+        probability = (1 + (-Decimal(epsilon)).exp()) ** -q
+        delta = share * float(probability)
+        exact = pure + (1 - Decimal(delta) / probability).ln()
         low, high = map(Decimal, composed_response_epsilon(epsilon, q, delta))
         assert low <= exact <= high
         assert high - low <= Decimal("1e-11") * pure
@@ -384,9 +384,9 @@ def test_the_bracket_holds_the_exact_epsilon_to_the_last_digit(epsilon, q, share
 def test_the_bracket_holds_the_exact_epsilon_where_rounding_moves_it_most(epsilon, q, above):
     """There delta hardly falls with epsilon; the next loss is (q - 2) epsilon."""
     with localcontext(prec=60):
-        pure, chance = q * Decimal(epsilon), (1 + (-Decimal(epsilon)).exp()) ** -q
-        delta = float(chance * (1 - (Decimal(above) - 2 * Decimal(epsilon)).exp()))
-        exact = pure + (1 - Decimal(delta) / chance).ln()
+        pure, probability = q * Decimal(epsilon), (1 + (-Decimal(epsilon)).exp()) ** -q
+        delta = float(probability * (1 - (Decimal(above) - 2 * Decimal(epsilon)).exp()))
+        exact = pure + (1 - Decimal(delta) / probability).ln()
         assert exact > (q - 2) * Decimal(epsilon)  # so the formula holds
         low, high = map(Decimal, composed_response_epsilon(epsilon, q, delta))
         assert low <= exact <= high

@@ -20,7 +20,7 @@ from dpbook.optimum import (
     equivariant_rule,
     optimal_mechanism,
     relabel,
-    tournament_law,
+    tournament_distribution,
     unreduced_risk,
 )
 from dpbook.privacy import check_mechanism, sets_of
@@ -125,11 +125,11 @@ def test_roundings_of_a_law_are_within_what_is_said():
     """Twelve factors and roundings at most for six answers: against fractions."""
     rng = np.random.default_rng(3)
     rho = np.triu(rng.random((4, 4)), 1)
-    chances = [Fraction(p) for p in rho[np.triu_indices(4, 1)].tolist()]
+    probabilities = [Fraction(p) for p in rho[np.triu_indices(4, 1)].tolist()]
     share = Fraction(12, 2**53 - 12)
-    for d, found in enumerate(tournament_law(rho).tolist()):
+    for d, found in enumerate(tournament_distribution(rho).tolist()):
         exact = Fraction(1)
-        for e, p in enumerate(chances):
+        for e, p in enumerate(probabilities):
             exact *= p if d >> e & 1 else 1 - p
         assert (1 - share) * Fraction(found) <= exact <= (1 + share) * Fraction(found)
 
@@ -168,13 +168,16 @@ def test_the_sums_of_laws_are_paid_for():
     row = np.repeat([0, 1], [n, 3 * n])
     totals = sparse.csr_array((np.ones(4 * n), (row, np.arange(4 * n))), shape=(2, 4 * n))
     pairs = np.stack([np.arange(3 * n) // 3, n + np.arange(3 * n)], axis=1)
-    law, epsilon = lower_bounds._Laws(row, np.ones(4 * n, int), pairs), float(np.log(3)) + 2e-15
+    distribution, epsilon = (
+        lower_bounds._Laws(row, np.ones(4 * n, int), pairs),
+        float(np.log(3)) + 2e-15,
+    )
     for _ in range(6):
         a = rng.random(n) ** 8
         found = np.concatenate([a, np.repeat(a / 3, 3)])
         least = lower_bounds._exponential_bounds(epsilon)[0]
         try:
-            weights = lower_bounds._repair(found, totals, law, epsilon, least)
+            weights = lower_bounds._repair(found, totals, distribution, epsilon, least)
         except RuntimeError:  # refused: nothing is promised
             continue
         exact = [Fraction(w) for w in weights.tolist()]
@@ -185,11 +188,11 @@ def test_the_sums_of_laws_are_paid_for():
 
 def test_the_loss_that_is_stated_is_never_above_epsilon_in_its_last_digit():
     """Logarithms round: this ratio is below e, and the difference of its logarithms above 1."""
-    x, y, law = 0.00024297547871270135, 0.0006604758285458736, np.array([1, 1, 10**9])
-    totals = sparse.csr_array(law[None] * 1.0)
-    laws = lower_bounds._Laws(np.zeros(3, int), law, PAIRS)
+    x, y, distribution = 0.00024297547871270135, 0.0006604758285458736, np.array([1, 1, 10**9])
+    totals = sparse.csr_array(distribution[None] * 1.0)
+    distributions = lower_bounds._Laws(np.zeros(3, int), distribution, PAIRS)
     found, least = np.array([x, y, (1 - x - y) / 1e9]), lower_bounds._exponential_bounds(1.0)[0]
-    weights = lower_bounds._repair(found, totals, laws, 1.0, least)
+    weights = lower_bounds._repair(found, totals, distributions, 1.0, least)
     assert lower_bounds._largest_loss(PAIRS, weights) <= 1.0
 
 
@@ -217,8 +220,8 @@ def test_fano_error_by_hand():
 
 def test_product_law_by_hand():
     # Entry d has bit 0 in the last place of its binary number: 00, 01, 10, 11.
-    law = lower_bounds.product_pmf([0.2, 0.7])
-    assert law == pytest.approx([0.8 * 0.3, 0.2 * 0.3, 0.8 * 0.7, 0.2 * 0.7])
+    distribution = lower_bounds.product_pmf([0.2, 0.7])
+    assert distribution == pytest.approx([0.8 * 0.3, 0.2 * 0.3, 0.8 * 0.7, 0.2 * 0.7])
 
 
 def test_sets_that_can_always_be_had():
@@ -260,8 +263,8 @@ def by_hand(n, k, delta, epsilon):
         for d in data:
             p = 1.0
             for (i, j), won in zip(edges, d, strict=True):
-                chance = 0.5 + delta * ((i in s) - (j in s))
-                p *= chance if won else 1 - chance
+                probability = 0.5 + delta * ((i in s) - (j in s))
+                p *= probability if won else 1 - probability
             row[at[d, s]] = -p
         upper.append(row)
     for d in data:
@@ -355,8 +358,8 @@ def test_the_table_attains_the_risk_at_every_hypothesis():
     best = optimal_mechanism(two_level_probabilities(4, 2, 0.3), 2, epsilon=1.0)
     at = np.triu_indices(4, 1)
     for column, members in enumerate(sets_of(4, 2)):
-        law = product_pmf(two_level_probabilities(4, members, 0.3)[at])
-        assert 1 - law @ best.table()[:, column] == pytest.approx(best.risk, abs=1e-13)
+        distribution = product_pmf(two_level_probabilities(4, members, 0.3)[at])
+        assert 1 - distribution @ best.table()[:, column] == pytest.approx(best.risk, abs=1e-13)
 
 
 def test_seven_items_are_relabelled_right():
@@ -376,8 +379,10 @@ def test_seven_items_are_relabelled_right():
 def test_three_items_have_a_closed_form(epsilon, delta):
     a = np.exp(-epsilon)
     last, first = a / 3, (1 - a / 3) / (1 + a)
-    chances = (0.5 + delta) ** 2, 0.25 - delta**2, (0.5 - delta) ** 2
-    right = chances[0] * first + chances[1] * (a * first + 1 / 3) + chances[2] * last
+    probabilities = (0.5 + delta) ** 2, 0.25 - delta**2, (0.5 - delta) ** 2
+    right = (
+        probabilities[0] * first + probabilities[1] * (a * first + 1 / 3) + probabilities[2] * last
+    )
     best = optimal_mechanism(two_level_probabilities(3, 1, delta), 1, epsilon=epsilon)
     assert best.lower == pytest.approx(1 - right, abs=1e-13)
 

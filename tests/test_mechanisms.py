@@ -1,4 +1,4 @@
-"""Mechanisms: each sampler against its exact twin, each twin against an independent reference."""
+"""Mechanisms: each sampler against its exact counterpart, each against an independent reference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpbook.mechanisms.hypercube import (
 )
 from dpbook.mechanisms.noise import discrete_laplace_noise
 from dpbook.privacy import audit_sampler, privacy_loss
-from tests.oracles import NoFloats, clipped_law, clipped_tally, losses_of_a_selection
+from tests.oracles import NoFloats, clipped_distribution, clipped_tally, losses_of_a_selection
 
 DRAWS = 40_000
 
@@ -65,11 +65,11 @@ def test_discrete_laplace_sampler_follows_its_pmf_and_half_the_scale_does_not(sc
     draws = discrete_laplace_noise(scale, DRAWS, rng=rng)
     assert draws.dtype == np.int64
     reach = max(2, math.ceil(3 * float(scale)))
-    seen, law = clipped_tally(draws, reach), clipped_law(scale, reach)
-    twin = discrete_laplace_pmf(np.arange(-reach, reach + 1), scale)
-    assert twin == pytest.approx(law[:-1], rel=1e-12)
-    assert audit_sampler(seen, law).passed
-    assert not audit_sampler(seen, clipped_law(Fraction(scale) / 2, reach)).passed
+    seen, distribution = clipped_tally(draws, reach), clipped_distribution(scale, reach)
+    control = discrete_laplace_pmf(np.arange(-reach, reach + 1), scale)
+    assert control == pytest.approx(distribution[:-1], rel=1e-12)
+    assert audit_sampler(seen, distribution).passed
+    assert not audit_sampler(seen, clipped_distribution(Fraction(scale) / 2, reach)).passed
 
 
 def test_discrete_laplace_sampler_takes_large_terms_and_any_shape():
@@ -126,19 +126,22 @@ VALUES = [np.resize([1, -1, -1, 1, 1], d) for d in range(1, 9)] + [np.array([0.3
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("value", VALUES)
 def test_hypercube_is_unbiased_by_enumeration(value: np.ndarray, ties: str) -> None:
-    law, size = hypercube_response_pmf(value, 0.8, ties), hypercube_scale(len(value), 0.8, ties)
+    distribution, size = (
+        hypercube_response_pmf(value, 0.8, ties),
+        hypercube_scale(len(value), 0.8, ties),
+    )
     corners = size * sign_vectors(len(value))
-    assert law.sum() == pytest.approx(1, abs=1e-13)
-    assert law @ corners == pytest.approx(value, abs=1e-12)
-    assert law @ corners**2 - value**2 == pytest.approx(size**2 - value**2)
+    assert distribution.sum() == pytest.approx(1, abs=1e-13)
+    assert distribution @ corners == pytest.approx(value, abs=1e-12)
+    assert distribution @ corners**2 - value**2 == pytest.approx(size**2 - value**2)
 
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("d", range(1, 7))
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_hypercube_loss_over_all_pairs_of_vectors(d: int, ties: str, epsilon: float) -> None:
-    laws = [hypercube_response_pmf(v, epsilon, ties) for v in sign_vectors(d)]
-    worst = max(privacy_loss(a, b) for a, b in itertools.permutations(laws, 2))
+    distributions = [hypercube_response_pmf(v, epsilon, ties) for v in sign_vectors(d)]
+    worst = max(privacy_loss(a, b) for a, b in itertools.permutations(distributions, 2))
     exact = math.log1p(math.exp(epsilon)) if ties == "closed" and d % 2 == 0 else epsilon
     assert worst == pytest.approx(exact, rel=1e-12)
 
@@ -154,7 +157,7 @@ def test_hypercube_scale_grows_like_the_root_of_the_dimension() -> None:
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("value", [[1, -1, 1, 1], [1, 1, -1], [0.5, -1, 0.0, 1], [1] * 9])
-def test_hypercube_sampler_follows_its_law(ties: str, value: list[float]) -> None:
+def test_hypercube_sampler_follows_its_distribution(ties: str, value: list[float]) -> None:
     d, draws = len(value), 60_000
     rng = np.random.default_rng(1)
     out = hypercube_response(np.tile(value, (draws, 1)), 0.7, ties=ties, rng=rng)
@@ -184,8 +187,8 @@ def gaussian_delta(shift: float, scale: float, epsilon: float) -> float:
 
 
 def test_exponential_weights():
-    law = exponential_pmf([1.0, 3.0, 2.0], 2.0, 4 * math.log(2))
-    assert law == pytest.approx(np.array([1, 4, 2]) / 7)
+    distribution = exponential_pmf([1.0, 3.0, 2.0], 2.0, 4 * math.log(2))
+    assert distribution == pytest.approx(np.array([1, 4, 2]) / 7)
     assert exponential_pmf([0.0, 1e6], 1, 1)[0] == 0
 
 

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from dpbook import models
 from dpbook.privacy import audit_sampler
-from tests.oracles import enumerated_edge_law, tally
+from tests.oracles import enumerated_edge_distribution, tally
 
 RHO = np.array([[0.5, 0.7, 0.9], [0.3, 0.5, 0.6], [0.1, 0.4, 0.5]])
 
 
-def frequencies(counts, law):
+def frequencies(counts, distribution):
     seen = [tuple(map(int, row)) for row in counts]
-    assert set(seen) <= set(law)
-    return [seen.count(key) for key in law]
+    assert set(seen) <= set(distribution)
+    return [seen.count(key) for key in distribution]
 
 
 def test_btl_probabilities_follow_the_logistic_formula():
@@ -67,32 +67,38 @@ def test_two_levels_of_any_group():
     assert (models.two_level_probabilities(5, 2, 0.2) == rho[order][:, order]).all()
 
 
-def test_edge_wins_follow_the_enumerated_law():
+def test_edge_wins_follow_the_enumerated_distribution():
     p = 0.6
     wins = models.edge_wins(RHO, p=p, size=40_000, rng=np.random.default_rng(1))
-    law = enumerated_edge_law(RHO, p)
-    counts = frequencies(wins.sum(axis=2), law)
-    assert audit_sampler(counts, list(law.values())).passed
-    # The audit can fail: the same draws do not fit a law with another p.
-    other = enumerated_edge_law(RHO, 0.65)
+    distribution = enumerated_edge_distribution(RHO, p)
+    counts = frequencies(wins.sum(axis=2), distribution)
+    assert audit_sampler(counts, list(distribution.values())).passed
+    # The audit can fail: the same draws do not fit a distribution with another p.
+    other = enumerated_edge_distribution(RHO, 0.65)
     assert not audit_sampler(counts, list(other.values())).passed
 
 
-def test_individual_wins_follow_the_enumerated_law():
-    law: dict[tuple[int, ...], float] = {}
+def test_individual_wins_follow_the_enumerated_distribution():
+    distribution: dict[tuple[int, ...], float] = {}
     ordered = [(i, j) for i in range(3) for j in range(3) if i != j]
     for draws in itertools.product(ordered, repeat=2):
         counts, probability = [0, 0, 0], 1.0
         for i, j in draws:
             counts[i] += 1
             probability *= RHO[i, j] / 3
-        law[tuple(counts)] = law.get(tuple(counts), 0.0) + probability
+        distribution[tuple(counts)] = distribution.get(tuple(counts), 0.0) + probability
     rng = np.random.default_rng(2)
     wins = models.individual_wins(RHO, users=1, per_user=2, size=40_000, rng=rng)
     assert (np.diagonal(wins, axis1=1, axis2=2) == 0).all()
-    assert audit_sampler(frequencies(wins.sum(axis=2), law), list(law.values())).passed
-    flipped = dict(zip(law, [law[key[::-1]] for key in law], strict=True))
-    assert not audit_sampler(frequencies(wins.sum(axis=2), law), list(flipped.values())).passed
+    assert audit_sampler(
+        frequencies(wins.sum(axis=2), distribution), list(distribution.values())
+    ).passed
+    flipped = dict(
+        zip(distribution, [distribution[key[::-1]] for key in distribution], strict=True)
+    )
+    assert not audit_sampler(
+        frequencies(wins.sum(axis=2), distribution), list(flipped.values())
+    ).passed
 
 
 def inversions(ranking):
@@ -100,11 +106,11 @@ def inversions(ranking):
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.3, 0.999999, 1.0])
-def test_mallows_sampler_follows_its_law(phi):
-    law = models.mallows_pmf(4, phi)
+def test_mallows_sampler_follows_its_distribution(phi):
+    distribution = models.mallows_pmf(4, phi)
     positions = models.mallows_rankings(20_000, 4, phi=phi, rng=np.random.default_rng(1))
     assert positions.shape == (20_000, 4) and positions.dtype == np.int64
-    assert audit_sampler(tally(positions), law).passed
+    assert audit_sampler(tally(positions), distribution).passed
     # The audit can fail: another phi is told apart.
     other = models.mallows_pmf(4, 0.4 if phi != 0.3 else 0.25)
     assert not audit_sampler(tally(positions), other).passed
@@ -138,8 +144,8 @@ def test_mallows_probabilities_against_rational_enumeration(phi, n_items):
     assert (np.diagonal(pairs) == 0.5).all()
     mean = sum(w * inversions(r) for r, w in weights.items()) / total
     assert models.mallows_expected_distance(n_items, float(phi)) == pytest.approx(float(mean))
-    law = models.mallows_pmf(n_items, float(phi))
-    for row, probability in zip(models.all_rankings(n_items).tolist(), law, strict=True):
+    distribution = models.mallows_pmf(n_items, float(phi))
+    for row, probability in zip(models.all_rankings(n_items).tolist(), distribution, strict=True):
         assert probability == pytest.approx(float(weights[tuple(row)] / total), rel=1e-13, abs=0)
 
 

@@ -36,12 +36,12 @@ def test_laplace_noise_is_as_the_exact_law_says(n: int, scale: float) -> None:
 
 
 def test_sets_are_as_their_exact_law_says() -> None:
-    def law(counts: Any) -> dict[object, float]:
+    def distribution(counts: Any) -> dict[object, float]:
         return dict(
             zip(map(tuple, sets_of(4, 2).tolist()), top_k_pmf(counts, 2, scale=2.0), strict=True)
         )
 
-    report = check_ranker(law, Edge(4))
+    report = check_ranker(distribution, Edge(4))
     exact = check_mechanism(lambda counts: top_k_pmf(counts, 2, scale=2.0), Edge(4).neighbours())
     assert report.loss == pytest.approx(exact.loss, abs=1e-9)
     assert report.outcome.startswith("outcome (") and report.private is None
@@ -52,7 +52,7 @@ def test_exponential_noise_on_two_items_has_a_closed_form() -> None:
     tail = math.exp(-1 / 2) / 2
     report = check_ranker(expon(scale=2), Edge(2))
     assert report.loss == pytest.approx(math.log((1 - tail) / tail), abs=1e-9)
-    assert sorted(report.chances) == pytest.approx([tail, 1 - tail], abs=1e-9)
+    assert sorted(report.probabilities) == pytest.approx([tail, 1 - tail], abs=1e-9)
     assert check_ranker(norm(scale=2), Edge(2)).loss != pytest.approx(report.loss, abs=1e-3)
 
 
@@ -94,7 +94,7 @@ def test_who_wins_in_a_table_of_rankings_is_ranked_first() -> None:
     """Its rows are winners: the ranking that is named is likelier where its first item leads."""
     report = check_ranker(laplace(scale=1), WholeRanking(2, users=1))
     first = "AB".index(report.outcome.removeprefix("ranking ")[0])
-    likelier, other = (report.pair[side] for side in np.argsort(report.chances)[::-1])
+    likelier, other = (report.pair[side] for side in np.argsort(report.probabilities)[::-1])
     assert likelier[first].sum() == 1 and other[first].sum() == 0
 
 
@@ -107,10 +107,15 @@ def test_one_thousandth_of_epsilon_too_much_is_not_private() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "unit", "options", "words"),
     [
-        (lambda counts: 3, Edge(3), {}, "return the law, 6 probabilities"),
+        (lambda counts: 3, Edge(3), {}, "return the distribution, 6 probabilities"),
         (lambda counts: np.argsort(-counts), Edge(3), {}, "sums to 3"),
         (lambda counts: np.full(6, 0.15), Edge(3), {}, "sums to 0.9"),
-        (lambda counts: np.full(3, 1 / 3), Edge(4), {}, "return the law, 24 probabilities"),
+        (
+            lambda counts: np.full(3, 1 / 3),
+            Edge(4),
+            {},
+            "return the distribution, 24 probabilities",
+        ),
         (lambda counts: {"a": -0.5, "b": 1.5}, Edge(2), {}, "negative"),
         ("laplace", Edge(3), {}, "mechanism = 'laplace': allowed is a function"),
         (laplace(scale=2), Edge(6), {}, "unit has 6 items: allowed are 2 to 5"),

@@ -50,10 +50,12 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_loss_is_that_of_the_channel_and_at_most_the_promise(name: str) -> None:
     ranker, epsilon = CASES[name]
-    laws = [ranker.message_pmf(places) for places in all_rankings(ranker.unit.n_items)]
-    assert [law.sum() for law in laws] == pytest.approx([1] * len(laws), abs=1e-12)
+    distributions = [ranker.message_pmf(ranks) for ranks in all_rankings(ranker.unit.n_items)]
+    assert [distribution.sum() for distribution in distributions] == pytest.approx(
+        [1] * len(distributions), abs=1e-12
+    )
     low, high = ranker.loss()
-    assert low == high == pytest.approx(worst_loss(laws), rel=1e-12)
+    assert low == high == pytest.approx(worst_loss(distributions), rel=1e-12)
     if name == "laplace":  # the bits spend less than the numbers
         assert epsilon / 2 < high < epsilon
     else:
@@ -64,8 +66,8 @@ def test_loss_is_that_of_the_channel_and_at_most_the_promise(name: str) -> None:
 def test_what_is_printed() -> None:
     printed = PairResponses.printed(1.0, FOUR, queries=2)
     assert printed.loss() == (0.0, 0.0)
-    laws = [printed.message_pmf(places) for places in all_rankings(4)]
-    assert worst_loss(laws) == pytest.approx(0, abs=1e-15)
+    distributions = [printed.message_pmf(ranks) for ranks in all_rankings(4)]
+    assert worst_loss(distributions) == pytest.approx(0, abs=1e-15)
     with pytest.raises(ValueError, match="printed"):
         printed.fractions(np.ones((4, 4)))
     one = printed.channel[1, 1]
@@ -74,24 +76,24 @@ def test_what_is_printed() -> None:
     # closed half-spaces: right in odd dimension, ln(1 + e^epsilon) in even dimension
     for unit, loss in ((THREE, 1.0), (FOUR, math.log(1 + math.e))):
         closed = Hypercube.printed(1.0, unit)
-        laws = [closed.message_pmf(places) for places in all_rankings(unit.n_items)]
+        distributions = [closed.message_pmf(ranks) for ranks in all_rankings(unit.n_items)]
         low, high = closed.loss()
-        assert low == high == pytest.approx(loss) == pytest.approx(worst_loss(laws))
+        assert low == high == pytest.approx(loss) == pytest.approx(worst_loss(distributions))
 
 
-def seen_messages(ranker: PairResponses | Hypercube, places: list[int], draws: int) -> np.ndarray:
+def seen_messages(ranker: PairResponses | Hypercube, ranks: list[int], draws: int) -> np.ndarray:
     """How often each message was sent, in the order of `message_pmf`."""
-    source, n = rng(11), len(places)
+    source, n = rng(11), len(ranks)
     first, second = np.triu_indices(n, 1)
     if isinstance(ranker, Hypercube):
-        sent = [ranker.publish([places], rng=source)[first, second] for _ in range(draws)]
+        sent = [ranker.publish([ranks], rng=source)[first, second] for _ in range(draws)]
         return np.bincount(
             np.array(sent) @ 2 ** np.arange(first.size)[::-1], minlength=2**first.size
         )
     sets = list(itertools.combinations(range(first.size), ranker.queries))
     seen = np.zeros((len(sets), 2**ranker.queries), dtype=int)
     for _ in range(draws):
-        reports = ranker.publish([places], rng=source)
+        reports = ranker.publish([ranks], rng=source)
         asked = np.flatnonzero((reports + reports.T)[first, second])
         bits = reports[first, second][asked]
         seen[sets.index(tuple(asked)), bits @ 2 ** np.arange(asked.size)[::-1]] += 1
@@ -101,10 +103,10 @@ def seen_messages(ranker: PairResponses | Hypercube, places: list[int], draws: i
 @pytest.mark.parametrize("name", [*CASES, "printed, even"])
 def test_sampler_follows_its_channel(name: str) -> None:
     ranker = Hypercube.printed(1.0, FOUR) if name == "printed, even" else CASES[name][0]
-    places, draws = [2, 0, 1, 3][: ranker.unit.n_items], 3000
-    places = [sorted(places).index(p) for p in places]
-    seen = seen_messages(ranker, places, draws)
-    assert stats.chisquare(seen, draws * ranker.message_pmf(places)).pvalue > TINY
+    ranks, draws = [2, 0, 1, 3][: ranker.unit.n_items], 3000
+    ranks = [sorted(ranks).index(p) for p in ranks]
+    seen = seen_messages(ranker, ranks, draws)
+    assert stats.chisquare(seen, draws * ranker.message_pmf(ranks)).pvalue > TINY
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -130,14 +132,14 @@ def test_fractions_against_their_moments(name: str, epsilon: float) -> None:
 
 @pytest.mark.parametrize("name", ["two of three", "laplace", "hypercube, odd"])
 def test_items_may_be_renamed(name: str) -> None:
-    """The ranking that everybody holds decides the law of the output up to the names."""
+    """The ranking that everybody holds decides the distribution of the output up to the names."""
     ranker = CASES[name][0].at_loss(3.0)
     n = ranker.unit.n_items
     new, table, runs = np.array([2, 0, 1, 3][:n]), np.arange(n), 3000
     found = []
-    for places in (table, table[new]):  # item k is called what new[k] was
-        got = ranker.sample(np.tile(places, (5, 1)), runs, rng=rng(int(places[0])))
-        back = got if places is table else got[:, np.argsort(new)]
+    for ranks in (table, table[new]):  # item k is called what new[k] was
+        got = ranker.sample(np.tile(ranks, (5, 1)), runs, rng=rng(int(ranks[0])))
+        back = got if ranks is table else got[:, np.argsort(new)]
         found.append(np.unique(back @ n ** np.arange(n), return_counts=True))
     codes = np.union1d(found[0][0], found[1][0])
     rows = [[dict(zip(*f, strict=True)).get(c, 0) for c in codes] for f in found]
@@ -233,12 +235,12 @@ def test_reports_on_all_pairs_are_those_of_each_person(make: Callable[..., PairR
     people = mallows_rankings(30, 4, phi=0.5, rng=rng())
     ranker = make(1.0, FOUR, queries=6)
     question, uniform = ranker.lots(30, rng=rng(1))
-    expected, chance = np.zeros((4, 4), dtype=int), ranker.channel
-    for places, asked, drawn in zip(people, question, uniform, strict=True):
+    expected, probability = np.zeros((4, 4), dtype=int), ranker.channel
+    for ranks, asked, drawn in zip(people, question, uniform, strict=True):
         for pair, u in zip(asked, drawn, strict=True):
             i, j = list(itertools.combinations(range(4), 2))[pair]
-            honest = places[i] < places[j]
-            before = u >= chance[1, 0] if honest else u < chance[0, 1]
+            honest = ranks[i] < ranks[j]
+            before = u >= probability[1, 0] if honest else u < probability[0, 1]
             expected[(i, j) if before else (j, i)] += 1
     np.testing.assert_array_equal(ranker.reports(people, (question, uniform)), expected)
 

@@ -24,12 +24,14 @@ MAKERS = {"tight": AnswersOnDemand.private, "printed": AnswersOnDemand.printed}
 THREE, FOUR, FIVE = (WholeRanking(n) for n in (3, 4, 5))
 
 
-def transcript(ranker: AnswersOnDemand, places: tuple[int, ...]) -> np.ndarray:
-    """Law of as many answers as one person may give, and of the message to the fallback."""
-    bits, law = [places[i] < places[j] for i, j in ((0, 1), (0, 2), (1, 2))], np.ones(1)
+def transcript(ranker: AnswersOnDemand, ranks: tuple[int, ...]) -> np.ndarray:
+    """As many answers as one person may give, and of the message to the fallback."""
+    bits, distribution = [ranks[i] < ranks[j] for i, j in ((0, 1), (0, 2), (1, 2))], np.ones(1)
     for k in range(ranker.limit):
-        law = np.kron(law, ranker.channel[int(bits[k % 3])])
-    return np.kron(law, ranker.second.message_pmf(places)) if ranker.fallback else law
+        distribution = np.kron(distribution, ranker.channel[int(bits[k % 3])])
+    return (
+        np.kron(distribution, ranker.second.message_pmf(ranks)) if ranker.fallback else distribution
+    )
 
 
 @pytest.mark.parametrize("fallback", [True, False])
@@ -39,7 +41,7 @@ def test_loss_by_enumeration_of_transcripts(epsilon: float, cap: int, fallback: 
     everyone = list(itertools.permutations(range(3)))
     for name, make in MAKERS.items():
         ranker = make(epsilon, THREE, cap=cap, fallback=fallback)
-        worst = worst_loss([transcript(ranker, places) for places in everyone])
+        worst = worst_loss([transcript(ranker, ranks) for ranks in everyone])
         assert ranker.loss() == (pytest.approx(worst, rel=1e-9),) * 2
         if name == "tight":
             assert worst == pytest.approx(epsilon)
@@ -72,8 +74,8 @@ def test_variance_by_enumeration(calibration: str, truth: list[int]) -> None:
             value = 2 / users * ranker.gain * sum(2 * s - 1 for s in signs)
             value = 0.5 + 0.5 * value if calibration == "tight" else value
             says = zip(member, signs, strict=True)
-            chance = math.prod(ranker.channel[w, s] for w, s in says)
-            moments.append((chance, chance * value, chance * value**2))
+            probability = math.prod(ranker.channel[w, s] for w, s in says)
+            moments.append((probability, probability * value, probability * value**2))
     total, mean, square = np.sum(moments, axis=0)
     share = sum(truth) / users
     assert mean / total == pytest.approx(share)
@@ -114,17 +116,17 @@ def test_a_clear_order_is_found(calibration: str) -> None:
     assert np.array_equal(ranker.publish(np.tile(centre, (4000, 1)), rng=rng(6)), centre)
 
 
-def test_two_items_follow_their_law() -> None:
+def test_two_items_follow_their_distribution() -> None:
     """42 people agree; a group of 21 answers the one pair at epsilon / 2, the majority decides.
 
     1500 runs err by 5.33 sqrt(0.13 * 0.87 / 1500) = 0.05 at most, at the level TINY; at all of
     epsilon the chance of the right order would be 0.99 instead of 0.87.
     """
     ranker, runs = AnswersOnDemand.private(1.0, WholeRanking(2), cap=1), 1500
-    places = ranker.sample(np.tile([0, 1], (42, 1)), runs, rng=rng(12))
-    right = int((places[:, 0] == 0).sum())
-    chance, twice = (stats.binom.sf(10, 21, 1 / (1 + math.exp(-e))) for e in (0.5, 1.0))
-    assert stats.binomtest(right, runs, chance).pvalue > TINY
+    ranks = ranker.sample(np.tile([0, 1], (42, 1)), runs, rng=rng(12))
+    right = int((ranks[:, 0] == 0).sum())
+    probability, twice = (stats.binom.sf(10, 21, 1 / (1 + math.exp(-e))) for e in (0.5, 1.0))
+    assert stats.binomtest(right, runs, probability).pvalue > TINY
     assert stats.binomtest(right, runs, twice).pvalue < TINY
 
 
@@ -187,29 +189,35 @@ def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 def test_one_question_each_spends_epsilon_by_enumeration(epsilon: float, cap: int) -> None:
     everyone = list(itertools.permutations(range(3)))
-    crowd = [everyone[0], everyone[3], everyone[5], everyone[1]]
-    law, worst = one_question_runs(crowd, epsilon, cap), 0.0
-    assert math.fsum(chance for chance, _ in law.values()) == pytest.approx(1, abs=1e-12)
+    dataset = [everyone[0], everyone[3], everyone[5], everyone[1]]
+    distribution, worst = one_question_runs(dataset, epsilon, cap), 0.0
+    assert math.fsum(probability for probability, _ in distribution.values()) == pytest.approx(
+        1, abs=1e-12
+    )
     for person, other in itertools.product(range(4), everyone):
-        changed = one_question_runs([*crowd[:person], other, *crowd[person + 1 :]], epsilon, cap)
-        assert changed.keys() == law.keys()
-        worst = max(worst, *(abs(math.log(changed[key][0] / law[key][0])) for key in law))
+        changed = one_question_runs(
+            [*dataset[:person], other, *dataset[person + 1 :]], epsilon, cap
+        )
+        assert changed.keys() == distribution.keys()
+        worst = max(
+            worst, *(abs(math.log(changed[key][0] / distribution[key][0])) for key in distribution)
+        )
     ranker = OneQuestion.private(epsilon, THREE, groups=3, cap=cap)
     assert ranker.loss() == (pytest.approx(worst, rel=1e-12),) * 2
 
 
 @pytest.mark.parametrize("cap", [2, 3])
-def test_one_question_each_follows_its_law(cap: int) -> None:
-    crowd, source, runs = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)], rng(21), 2500
-    chances, half = (dict.fromkeys(itertools.permutations(range(3)), 0.0) for _ in range(2))
-    for law, epsilon in ((chances, 2.5), (half, 5.0)):
-        for chance, places in one_question_runs(crowd, epsilon, cap).values():
-            law[places] += chance
+def test_one_question_each_follows_its_distribution(cap: int) -> None:
+    dataset, source, runs = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)], rng(21), 2500
+    probabilities, half = (dict.fromkeys(itertools.permutations(range(3)), 0.0) for _ in range(2))
+    for distribution, epsilon in ((probabilities, 2.5), (half, 5.0)):
+        for probability, ranks in one_question_runs(dataset, epsilon, cap).values():
+            distribution[ranks] += probability
     ranker = OneQuestion.private(2.5, THREE, groups=3 if cap == 2 else 4, cap=cap)
-    found = [ranker._run(np.array(crowd), source) for _ in range(runs)]
-    seen = [tuple(places.tolist()) for places, _, _ in found]
-    counts = [seen.count(places) for places in chances]
-    assert stats.chisquare(counts, np.array(list(chances.values())) * runs).pvalue > TINY
+    found = [ranker._run(np.array(dataset), source) for _ in range(runs)]
+    seen = [tuple(ranks.tolist()) for ranks, _, _ in found]
+    counts = [seen.count(ranks) for ranks in probabilities]
+    assert stats.chisquare(counts, np.array(list(probabilities.values())) * runs).pvalue > TINY
     assert stats.chisquare(counts, np.array(list(half.values())) * runs).pvalue < TINY
     assert {run[1:] for run in found} == {(2, False), (cap, cap == 2)}
 
@@ -218,9 +226,9 @@ def test_a_tied_group_decides_by_a_coin() -> None:
     """Reversed and with 0 and 2 renamed, these people are the same: item 1 is as often first as
     last. If a tie always put the other item before the pivot, it would be first in 0.57 of those
     runs, 6 standard deviations from a half."""
-    crowd = [(1, 0, 2)] * 3 + [(0, 2, 1)] * 3
-    places = OneQuestion.private(60.0, THREE, groups=3).sample(crowd, 3000, rng=rng(22))[:, 1]
-    first, last = int((places == 0).sum()), int((places == 2).sum())
+    dataset = [(1, 0, 2)] * 3 + [(0, 2, 1)] * 3
+    ranks = OneQuestion.private(60.0, THREE, groups=3).sample(dataset, 3000, rng=rng(22))[:, 1]
+    first, last = int((ranks == 0).sum()), int((ranks == 2).sum())
     assert stats.binomtest(first, first + last).pvalue > TINY
 
 

@@ -23,12 +23,12 @@ from dpbook.mechanisms.gaussian import gaussian_profile
 from dpbook.models import mallows_rankings
 from dpbook.privacy import WholeRanking
 from dpbook.rankers import CappedKwikSort, ExponentialRanking, NoisyPairs, PrivateFootrule
-from dpbook.rankers.pairs import places_reached
+from dpbook.rankers.pairs import ranks_reached
 from tests.oracles import (
     all_places,
     close,
     frequencies,
-    kwiksort_law,
+    kwiksort_distribution,
     laplace_above,
     pair_table,
     tables,
@@ -41,10 +41,10 @@ NINE = WholeRanking(3, users=9)
 
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_noise_spends_the_budget_on_the_leads(n, relation):
+def test_noise_spends_the_budget_on_the_margins(n, relation):
     tables = [pair_table([row], n) for row in all_places(n)]
-    leads = np.array([(t - t.T)[np.triu_indices(n, 1)] for t in tables])
-    moves = leads[:, None] - leads if relation == "replace" else leads
+    margins = np.array([(t - t.T)[np.triu_indices(n, 1)] for t in tables])
+    moves = margins[:, None] - margins if relation == "replace" else margins
     unit = WholeRanking(n, relation=relation)
     l1, l2 = np.abs(moves).sum(axis=-1).max(), np.sqrt((moves**2).sum(axis=-1).max())
     assert l1 / NoisyPairs.private(0.4, unit).scale == pytest.approx(0.4)
@@ -64,13 +64,13 @@ def test_printed_and_described_scales():
 def test_a_release_is_the_lead_plus_the_noise(delta):
     ranker = NoisyPairs.private(1.0, NINE, delta=delta)
     noise = ranker.noise((2, 50_000), rng=np.random.default_rng(0))
-    leads = ranker.release(CYCLE, noise)
-    assert leads.shape == (2, 50_000, 3, 3) and (leads == -np.swapaxes(leads, -1, -2)).all()
-    off = (leads - (CYCLE - CYCLE.T))[..., *np.triu_indices(3, 1)]
+    margins = ranker.release(CYCLE, noise)
+    assert margins.shape == (2, 50_000, 3, 3) and (margins == -np.swapaxes(margins, -1, -2)).all()
+    off = (margins - (CYCLE - CYCLE.T))[..., *np.triu_indices(3, 1)]
     assert np.allclose(off, ranker.scale * noise)
     assert np.abs(np.corrcoef(off.reshape(-1, 3).T)[np.triu_indices(3, 1)]).max() < 0.02
     clipped = replace(ranker, clip=True).release(CYCLE, noise)
-    assert np.allclose(clipped, np.clip(leads, -9, 9))
+    assert np.allclose(clipped, np.clip(margins, -9, 9))
 
 
 @pytest.mark.parametrize("clip", [True, False])
@@ -78,7 +78,7 @@ def test_a_release_is_the_lead_plus_the_noise(delta):
 def test_law_of_the_noisy_kemeny_ranking(clip, epsilon):
     """Noise drawn here, all six costs compared here."""
     size, rng = 100_000, np.random.default_rng(4)
-    law = NoisyPairs.private(epsilon, NINE, "kemeny", clip=clip).pmf(CYCLE)
+    distribution = NoisyPairs.private(epsilon, NINE, "kemeny", clip=clip).pmf(CYCLE)
     w = np.zeros((size, 3, 3))
     for i, j in combinations(range(3), 2):
         w[:, i, j] = CYCLE[i, j] / 9 + rng.laplace(scale=3 / (9 * epsilon), size=size)
@@ -88,14 +88,14 @@ def test_law_of_the_noisy_kemeny_ranking(clip, epsilon):
     orders = np.argsort(all_places(3), axis=1)
     cost = np.stack([w[:, b, a] + w[:, c, a] + w[:, c, b] for a, b, c in orders], 1)
     best = np.argmin(cost.round(9) + 1e-10 * rng.random(cost.shape), axis=1)
-    assert close(np.bincount(best, minlength=6) / size, law, size)
+    assert close(np.bincount(best, minlength=6) / size, distribution, size)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_joint_law_of_ranking_and_comparisons(n):
     upper = np.triu(np.random.default_rng(n).random((n, n)), 1)
     preference = upper + np.tril(1 - upper.T, -1)
-    expected = kwiksort_law(preference)
+    expected = kwiksort_distribution(preference)
     assert kwiksort_cost_pmf(preference) == pytest.approx(expected, abs=1e-14)
     assert kwiksort_pmf(preference) == pytest.approx(expected.sum(axis=1), abs=1e-14)
 
@@ -104,7 +104,7 @@ def test_joint_law_of_ranking_and_comparisons(n):
 def test_dp_kwiksort_follows_the_law_written_out(make_one):
     counts, ranker = 20 * CYCLE, make_one(0.1, WholeRanking(3))
     below = laplace_above(counts - counts.T, ranker.scale)
-    assert ranker.pmf(counts) == pytest.approx(kwiksort_law(below).sum(axis=1), rel=1e-12)
+    assert ranker.pmf(counts) == pytest.approx(kwiksort_distribution(below).sum(axis=1), rel=1e-12)
     gauss = NoisyPairs.private(0.1, WholeRanking(3), delta=1e-3)
     drawn = frequencies(gauss.sample(counts, 40_000, rng=np.random.default_rng(1)))
     assert close(drawn, gauss.pmf(counts), 40_000)
@@ -116,23 +116,23 @@ def test_dp_kwiksort_follows_the_law_written_out(make_one):
 def test_worst_loss_for_three_items(relation, epsilon, make_one):
     """All neighbours among up to five people reach the closed form, and none beats it."""
     ranker = make_one(epsilon, WholeRanking(3, relation=relation))
-    crowds = (5,) if relation == "replace" else range(1, 6)
-    units = [WholeRanking(3, m, relation) for m in crowds]
+    datasets = (5,) if relation == "replace" else range(1, 6)
+    units = [WholeRanking(3, m, relation) for m in datasets]
     worst = max(worst_log_ratio(ranker.pmf, tables(unit)) for unit in units)
     assert ranker.loss("ranking") == pytest.approx((worst, worst), rel=1e-9)
     assert (worst > epsilon) == (make_one == NoisyPairs.described)
 
 
-def mcgarvey(leads) -> np.ndarray:
+def mcgarvey(margins) -> np.ndarray:
     """Counts with given even leads: two rankings that differ, but for the pair, in every pair
     move that pair by 2."""
-    n = len(leads)
+    n = len(margins)
     counts = np.zeros((n, n), dtype=int)
     for i, j in combinations(range(n), 2):
-        a, b = (i, j) if leads[i][j] > 0 else (j, i)
+        a, b = (i, j) if margins[i][j] > 0 else (j, i)
         rest = [k for k in range(n) if k not in (i, j)]
         both = np.argsort([[a, b, *rest], [*rest[::-1], a, b]], axis=1)
-        counts += abs(leads[i][j]) // 2 * pair_table(both, n)
+        counts += abs(margins[i][j]) // 2 * pair_table(both, n)
     return counts
 
 
@@ -141,11 +141,11 @@ def mcgarvey(leads) -> np.ndarray:
 def test_lower_end_of_the_loss_is_approached_by_profiles(n, make_one):
     """Forced pivots: items 0, 2, ... far behind all that follow but the next."""
     ranker = make_one(1.0, WholeRanking(n))
-    leads = np.zeros((n, n), dtype=int)
+    margins = np.zeros((n, n), dtype=int)
     for i in range(0, n, 2):
-        leads[i, i + 2 :] = -60 * math.ceil(ranker.scale)
-    counts = mcgarvey(leads)
-    assert ((counts - counts.T)[np.triu_indices(n, 1)] == leads[np.triu_indices(n, 1)]).all()
+        margins[i, i + 2 :] = -60 * math.ceil(ranker.scale)
+    counts = mcgarvey(margins)
+    assert ((counts - counts.T)[np.triu_indices(n, 1)] == margins[np.triu_indices(n, 1)]).all()
     # after the change all other leads are tied: one user had the reverse and has the identity now
     one = pair_table([range(n)], n)
     after, before = ranker.pmf(counts + one + one.T), ranker.pmf(counts + 2 * one.T)
@@ -159,9 +159,9 @@ def test_lower_end_of_the_loss_is_approached_by_profiles(n, make_one):
 @pytest.mark.parametrize("n", [3, 4])
 def test_almost_no_noise_loses_what_the_leads_do_at_most(n):
     """All chances but one underflow; the law of many people has a closed form all the same."""
-    crowd, two = NoisyPairs(WholeRanking(n), 1e-3), NoisyPairs(WholeRanking(3, users=2), 1e-3)
-    lower, upper = crowd.loss("ranking")
-    assert (n - 1) * 2 / 1e-3 <= lower <= upper <= crowd.loss()[1] == n * (n - 1) / 1e-3
+    dataset, two = NoisyPairs(WholeRanking(n), 1e-3), NoisyPairs(WholeRanking(3, users=2), 1e-3)
+    lower, upper = dataset.loss("ranking")
+    assert (n - 1) * 2 / 1e-3 <= lower <= upper <= dataset.loss()[1] == n * (n - 1) / 1e-3
     assert two.loss("ranking") == (0.0, two.loss()[1])
     found = two.at_loss(1.0, "ranking")
     assert found.loss("ranking")[1] == pytest.approx(1.0)
@@ -184,13 +184,13 @@ def test_lower_end_of_the_loss_is_at_least_that_of_two_users(n):
 def test_capped_kwiksort_follows_the_law_written_out(make_one, cap):
     epsilon, size, ranker = 3.0, 30_000, make_one(3.0, NINE, cap)
     answers = epsilon / 2 if make_one == CappedKwikSort.private and cap == 2 else epsilon
-    joint = kwiksort_law(laplace_above(CYCLE / 9 - 0.5, cap / (9 * answers)))
+    joint = kwiksort_distribution(laplace_above(CYCLE / 9 - 0.5, cap / (9 * answers)))
     part = NoisyPairs.private if make_one == CappedKwikSort.private else NoisyPairs.printed
     fallback = replace(part(epsilon / 2, NINE), solver="kemeny", clip=True).pmf(CYCLE)
     expected = joint[:, : cap + 1].sum(axis=1) + joint[:, cap + 1 :].sum() * fallback
     assert ranker.pmf(CYCLE) == pytest.approx(expected, rel=1e-10)
-    places, fell_back = ranker.runs(CYCLE, size, rng=np.random.default_rng(6))
-    assert close(frequencies(places), expected, size)
+    ranks, fell_back = ranker.runs(CYCLE, size, rng=np.random.default_rng(6))
+    assert close(frequencies(ranks), expected, size)
     over = joint[:, cap + 1 :].sum()
     assert fell_back.mean() == pytest.approx(over, abs=6 / math.sqrt(size))
     assert fell_back.any() == (cap == 2)
@@ -237,7 +237,7 @@ def test_no_ranking_is_nearer(users, n):
     for _ in range(10):
         positions = np.argsort(rng.random((users, n)), axis=1)
         table = reached_by_hand(positions)
-        assert (places_reached(positions) == table).all()
+        assert (ranks_reached(positions) == table).all()
         found = footrule_ranking(table)
         assert (np.sort(found) == np.arange(n)).all()
         total = footrule_distance(everything[:, None], positions).sum(axis=1)
@@ -261,7 +261,7 @@ def test_noisy_tables_are_solved_one_by_one():
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_sensitivity_by_enumeration(n):
-    tables = np.array([places_reached(row[None]) for row in all_places(n)])
+    tables = np.array([ranks_reached(row[None]) for row in all_places(n)])
     moved = np.abs(tables[:, None] - tables)
     assert moved.max() == 1  # so that the squares add up to the same number
     assert (
@@ -276,7 +276,7 @@ def test_sensitivity_by_enumeration(n):
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_the_counts_spend_the_budget_exactly(epsilon):
     # One user replaced among three; Laplace loss is largest at the tables themselves.
-    tables = [places_reached(row[None]) for row in all_places(3)]
+    tables = [ranks_reached(row[None]) for row in all_places(3)]
     scale, worst = ranker(3, epsilon).scale, 0.0
     for a in tables:
         for b in tables:
@@ -296,17 +296,17 @@ def test_the_counts_spend_the_budget_exactly(epsilon):
     assert spent == pytest.approx(1e-5, rel=1e-9) and spent <= 1e-5
 
 
-def law_two_items(lead, epsilon, delta):
+def law_two_items(margin, epsilon, delta):
     """P(item 0 first): a lead and the difference of the noise on the two counts, in closed form."""
     scale = ranker(2, epsilon, delta).scale
     if delta:
-        return norm.cdf(lead / (scale * np.sqrt(2)))
-    tail = np.exp(-abs(lead) / scale) * (2 + abs(lead) / scale) / 4
-    return 1 - tail if lead > 0 else tail
+        return norm.cdf(margin / (scale * np.sqrt(2)))
+    tail = np.exp(-abs(margin) / scale) * (2 + abs(margin) / scale) / 4
+    return 1 - tail if margin > 0 else tail
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.01])
-def test_releases_of_two_items_follow_their_exact_law(delta):
+def test_releases_of_two_items_follow_their_exact_distribution(delta):
     epsilon, runs = 0.8, 40_000
     for first in (1, 3, 5):
         positions = np.array([[0, 1]] * first + [[1, 0]] * (5 - first))
@@ -332,9 +332,9 @@ def test_costs_and_weights():
     costs = [sum(int(kendall_distance(r, u)) for u in profile) for r in all_places(4)]
     weights = np.exp(-0.9 * np.array(costs) / 12)
     ranker, counts = ExponentialRanking.private(0.9, WholeRanking(4)), pairwise_counts(profile)
-    law = ranker.pmf(counts)
-    assert law == pytest.approx(weights / weights.sum())
-    assert ranker.expected_cost(counts) == pytest.approx(law @ costs)
+    distribution = ranker.pmf(counts)
+    assert distribution == pytest.approx(weights / weights.sum())
+    assert ranker.expected_cost(counts) == pytest.approx(distribution @ costs)
 
 
 def test_exact_sampler_of_many_items():

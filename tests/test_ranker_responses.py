@@ -24,25 +24,29 @@ PERSONS = [Person(3, design=d, vouched=True) for d in ("each_pair_once", "rankin
 
 
 def law_of_reports(ranker, table):
-    """Law of all reports of one person, by the law of each."""
-    law = np.ones(1)
+    """Distribution of all reports of one person, by the distribution of each."""
+    distribution = np.ones(1)
     for i, j in PAIRS:
-        law = np.outer(law, report_pmf(ranker, int(table[i, j]), int(table[j, i]))).ravel()
-    return law
+        distribution = np.outer(
+            distribution, report_pmf(ranker, int(table[i, j]), int(table[j, i]))
+        ).ravel()
+    return distribution
 
 
 def law_of_rankings(ranker, table):
-    """Law of the ranking over all rankings of three items, ties broken by lot."""
-    laws = law_of_reports(ranker, table).reshape([table[i, j] + table[j, i] + 1 for i, j in PAIRS])
-    law, places = np.zeros(6), all_rankings(3)
-    for reports_, chance in np.ndenumerate(laws):
+    """Distribution of the ranking over all rankings of three items, ties broken at random."""
+    distributions = law_of_reports(ranker, table).reshape(
+        [table[i, j] + table[j, i] + 1 for i, j in PAIRS]
+    )
+    distribution, ranks = np.zeros(6), all_rankings(3)
+    for reports_, probability in np.ndenumerate(distributions):
         scores = np.zeros(3)
         for (i, j), said in zip(PAIRS, reports_, strict=True):
-            lead = said - (table[i, j] + table[j, i]) / 2
-            scores[[i, j]] += lead, -lead
-        fits = [(np.diff(scores[np.argsort(place)]) <= 0).all() for place in places]
-        law += chance * np.array(fits) / np.sum(fits)
-    return law
+            margin = said - (table[i, j] + table[j, i]) / 2
+            scores[[i, j]] += margin, -margin
+        fits = [(np.diff(scores[np.argsort(place)]) <= 0).all() for place in ranks]
+        distribution += probability * np.array(fits) / np.sum(fits)
+    return distribution
 
 
 def test_reports_follow_their_law_and_half_the_noise_does_not():
@@ -52,10 +56,10 @@ def test_reports_follow_their_law_and_half_the_noise_does_not():
     assert draws.shape == (20_000, 3, 3) and draws.dtype == np.int64
     assert (draws + np.swapaxes(draws, 1, 2) == WINS + WINS.T).all()
     for i, j in ((0, 1), (0, 2), (2, 1)):
-        law = report_pmf(ranker, int(WINS[i, j]), int(WINS[j, i]))
-        seen, wrong = (np.bincount(x[:, i, j], minlength=law.size) for x in (draws, less))
-        assert chi_square(seen, law) > 1e-3
-        assert chi_square(wrong, law) < 1e-9
+        distribution = report_pmf(ranker, int(WINS[i, j]), int(WINS[j, i]))
+        seen, wrong = (np.bincount(x[:, i, j], minlength=distribution.size) for x in (draws, less))
+        assert chi_square(seen, distribution) > 1e-3
+        assert chi_square(wrong, distribution) < 1e-9
     assert abs(np.corrcoef(draws[:, 0, 1], draws[:, 0, 2])[0, 1]) < 4 / math.sqrt(20_000)
 
 
@@ -66,8 +70,8 @@ def test_a_persons_reports_lose_what_is_promised_and_half_the_noise_loses_twice(
     for scale, loss in ((1.0, epsilon), (0.5, 2 * epsilon)):
         ranker = FlippedAnswers.private(epsilon, unit)
         ranker = replace(ranker, scale=ranker.scale * scale)
-        laws = [law_of_reports(ranker, table) for table in tables]
-        found = max(privacy_loss(p, q) for p in laws for q in laws)
+        distributions = [law_of_reports(ranker, table) for table in tables]
+        found = max(privacy_loss(p, q) for p in distributions for q in distributions)
         assert found == pytest.approx(loss, rel=1e-12)
         assert ranker.loss() == pytest.approx((loss, loss), rel=1e-12)
         assert ranker.loss("ranking")[1] == pytest.approx(loss, rel=1e-12)
@@ -120,23 +124,23 @@ def test_laplace_outcomes_are_the_answers_plus_a_sum_of_laplace_variables():
 def test_sampled_rankings_follow_their_exact_law_and_half_the_noise_does_not():
     table = np.array([[0, 2, 1], [0, 0, 2], [1, 0, 0]])
     ranker = FlippedAnswers.private(1.0, ANSWER)
-    law = law_of_rankings(ranker, table)
-    assert law.sum() == pytest.approx(1, abs=1e-12)
+    distribution = law_of_rankings(ranker, table)
+    assert distribution.sum() == pytest.approx(1, abs=1e-12)
     for scale, fits in ((1.0, True), (0.5, False)):
         drawn = replace(ranker, scale=scale * ranker.scale).sample(table, 20_000, rng=rng(4))
-        assert (chi_square(tally(drawn), law) > 1e-3) == fits
+        assert (chi_square(tally(drawn), distribution) > 1e-3) == fits
 
 
 def test_simulated_scores_are_those_of_simulated_answers():
     """True answers drawn, turned round, read and added up: the law of `simulate`, in two steps."""
-    chance = expit(np.subtract.outer([0.8, 0.0, -0.3], [0.8, 0.0, -0.3]))
+    probability = expit(np.subtract.outer([0.8, 0.0, -0.3], [0.8, 0.0, -0.3]))
     for kind in (FlippedAnswers, LaplaceAnswers):
         ranker, generator = kind.private([0.5, 2.0], ANSWER), rng(6)
-        direct = ranker.simulate(chance, [3, 2], 20_000, rng=generator).round(9) + 0.0
+        direct = ranker.simulate(probability, [3, 2], 20_000, rng=generator).round(9) + 0.0
         true = np.zeros((20_000, 2, 3, 3), dtype=int)
         for g, users in enumerate((3, 2)):
             for i, j in ((0, 1), (0, 2), (1, 2)):
-                true[:, g, i, j] = generator.binomial(users, chance[i, j], 20_000)
+                true[:, g, i, j] = generator.binomial(users, probability[i, j], 20_000)
                 true[:, g, j, i] = users - true[:, g, i, j]
         scores = ranker.scores(ranker.publish(true, rng=generator)).round(9) + 0.0
         for item in range(3):

@@ -101,7 +101,7 @@ def test_what_follows_a_release_may_look_at_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("twin", "words"),
+    ("control", "words"),
     [
         (lambda c, rng: c + rng.laplace(size=3), "move by 2 scales, 1 declared, most at laplace"),
         (lambda c, rng: c + rng.laplace(scale=c[0], size=3), "scale = 2 and 1"),
@@ -117,14 +117,14 @@ def test_what_follows_a_release_may_look_at_it() -> None:
         (lambda c, rng: (rng.laplace(c[0], 2), rng.laplace(c[0], 2), rng.laplace(c[1], 2)), "1.5"),
     ],
 )
-def test_every_broken_twin_is_told_with_its_place(twin: Any, words: str) -> None:
+def test_every_broken_twin_is_told_with_its_place(control: Any, words: str) -> None:
     right = play(lambda c, rng: c + 2 * rng.laplace(size=3), np.array(COUNTS), np.array(BESIDE))
     assert not right.violations
-    report = play(twin, np.array(COUNTS), np.array(BESIDE))
+    report = play(control, np.array(COUNTS), np.array(BESIDE))
     assert any(words in found for found in report.violations), report
     if report.calls or max(report.number) > 1:
-        places = [found for found in report.violations if "test_record.<lambda>" in found]
-        assert bool(places) is ("where no noise" not in words)
+        ranks = [found for found in report.violations if "test_record.<lambda>" in found]
+        assert bool(ranks) is ("where no noise" not in words)
     assert all(f"! {found}" in str(report) for found in report.violations)
 
 

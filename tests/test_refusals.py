@@ -12,7 +12,7 @@ import re
 import pytest
 
 WINGS = """rank data estimators estimators.kwiksort lower_bounds mechanisms mechanisms.hypercube
-mechanisms.noise models optimum privacy privacy.exact rankers simulation simulation.contest
+mechanisms.noise models optimum privacy privacy.exact rankers simulation simulation.compare
 simulation.replicates
 """
 REFUSED = """
@@ -209,9 +209,9 @@ check_mechanism(lambda x: [0.5, 0.5], [(0, 1)], epsilon=1.0, delta=1.0)  # delta
 check_mechanism(lambda x: [1.0], [(0, 1)], epsilon="some")  # epsilons = 'some'
 certify_mechanism(COINS.__getitem__, [(0, 1)])  # steps = [1, 2]
 certify_mechanism([].__getitem__, [])  # pairs is empty
-joint_law(COINS)  # one value for all
-exponential_law({0: 1, 1: 0}, -2)  # positive whole numbers and fractions
-discrete_laplace_law(5, 0, 4)  # value = 5
+joint_distribution(COINS)  # one value for all
+exponential_mechanism_distribution({0: 1, 1: 0}, -2)  # positive whole numbers and fractions
+discrete_laplace_distribution(5, 0, 4)  # value = 5
 Polynomial((0.5,))  # whole numbers
 edge_datasets(8)  # n_items = 8
 edge_datasets(6, complete=False)  # n_items = 6
@@ -231,7 +231,7 @@ Edge(1)  # n_items = 1
 Edge(3, exchange=1)  # exchange = 1
 Edge(6).neighbours()  # n_items = 6
 Edge(8, exchange=False).neighbours()  # n_items = 8
-Edge(3).l1("leads")  # statistic = 'leads'
+Edge(3).l1("margins")  # statistic = 'margins'
 Person(1, 1)  # n_items = 1
 Person(3)  # per_user = None
 Person(3, 2, "ranking")  # per_user = 2 with design
@@ -239,7 +239,7 @@ Person(3, design="free")  # design = 'free'
 Person(3, 2, vouched="yes")  # vouched = 'yes'
 Person(3, 2, users=0)  # users = 0
 Person(3, 2).neighbours()  # users = None
-Person(3, 2, users=2).neighbours("places")  # statistic = 'places'
+Person(3, 2, users=2).neighbours("ranks")  # statistic = 'ranks'
 Person(40, design="each_pair_once").contributions()  # n_items = 40
 Person(15, design="ranking").contributions()  # n_items = 15
 Person(7, design="each_pair_or_skip").contributions()  # n_items = 7
@@ -249,7 +249,7 @@ WholeRanking(3, 0)  # users = 0
 WholeRanking(3, relation="swap")  # relation = 'swap'
 WholeRanking(3).l1("wins")  # statistic = 'wins'
 next(WholeRanking(3).neighbours())  # users = None
-next(WholeRanking(3, 2).neighbours("places"))  # statistic = 'places'
+next(WholeRanking(3, 2).neighbours("ranks"))  # statistic = 'ranks'
 release(protect="nobody")  # protect = 'nobody': allowed is one of 'person'
 release(statistic="mean")  # statistic = 'mean': allowed is one of 'net'
 release(sampler="numpy")  # sampler = 'numpy': allowed is one of 'book'
@@ -265,7 +265,7 @@ COUNTS.perturb([1, 2], np.zeros(3))  # counts of shape (2,)
 COUNTS.logpdf([np.nan, 0, 0], [0, 0, 0])  # released holds nan
 WHOLE.logpdf([0.5, 1, 0], [0, 1, 0])  # released holds a fraction
 COUNTS.release([["0", "a"], ["b", "0"]], np.zeros(3))  # data =
-FlippedAnswers.private(1.0, FLIP).pmf(WINS)  # no exact law
+FlippedAnswers.private(1.0, FLIP).pmf(WINS)  # no exact distribution
 FlippedAnswers.private(1.0, Edge(3))  # unit = Edge
 LaplaceAnswers.private(1.0, Person(3, 2))  # unit = Person
 FlippedAnswers.private([[1.0]], FLIP)  # epsilon of shape (1, 1)
@@ -336,9 +336,9 @@ ExponentialRanking.private(1.0, WholeRanking(8)).pmf(1 - np.eye(8))  # n_items =
 ExponentialRanking.private(1.0, WholeRanking(4, users=30)).loss()  # users =
 ExponentialRanking.private(1.0, WholeRanking(3, users=25)).loss()  # users =
 ExponentialRanking.private(1.0, WholeRanking(3, 2, "add_remove")).loss()  # users =
-contest(PLACE, 1.0, crowds=0, draws=1, rng=RNG)  # crowds = 0
-contest(PLACE, 1.0, crowds=1, draws=0, rng=RNG)  # draws = 0
-decide(PLACE, 1.0, crowds=1, draws=1, rng=RNG)  # crowds = 1
+compare_rankers(PLACE, 1.0, datasets=0, draws=1, rng=RNG)  # datasets = 0
+compare_rankers(PLACE, 1.0, datasets=1, draws=0, rng=RNG)  # draws = 0
+decide(PLACE, 1.0, datasets=1, draws=1, rng=RNG)  # datasets = 1
 Situation("pairs", "person", 4, 9, 6, 0.7)  # data = 'pairs'
 Situation("surveys", "nobody", 4, 9, 6, 0.7)  # protect = 'nobody'
 Situation("surveys", "person", 2, 9, 6, 0.7)  # n_items = 2
@@ -350,8 +350,8 @@ pair_errors(ONE_PAIR, 1.2, 5)  # agree = 1.2
 pair_errors(ONE_PAIR, 0.7, 0)  # users = 0
 expected_wrong_pairs(ONE_PAIR, np.full((4, 4), 0.5), 5)  # preference of shape
 planted_strengths(3, rng=RNG)  # n_items = 3
-next(crowd_tables(LINE, [], 5, rng=RNG))  # users
-next(crowd_tables(LINE, [10, 10], 5, rng=RNG))  # users
+next(simulated_tables(LINE, [], 5, rng=RNG))  # users
+next(simulated_tables(LINE, [10, 10], 5, rng=RNG))  # users
 rankers_at(VOUCHED, [0.0], "printed")  # epsilon
 rankers_at(VOUCHED, [1.0], "tight")  # kind
 paired_errors(0 * LINE + 2, TABLES, rankers_at(VOUCHED, [1.0], "printed"), rng=RNG)  # truth
@@ -400,7 +400,8 @@ PAIRS = np.array([[0, 1]])
 LINE = np.arange(8.0)[None]
 TABLES = [np.ones((1, 8, 8)) - np.eye(8)]
 TABLE = load_table("immigration")
-COINS = [exponential_law({0: 1, 1: 0}), exponential_law({0: 0, 1: 1}, 2)]
+coin = exponential_mechanism_distribution
+COINS = [coin({0: 1, 1: 0}), coin({0: 0, 1: 1}, 2)]
 VOUCHED = Person(8, 5, vouched=True)
 NINE = WholeRanking(3, users=9)
 SKIP = Person(4, design="each_pair_or_skip")

@@ -21,9 +21,9 @@ from dpbook.privacy import audit_sampler, sensitivity
 from dpbook.rank import Answers, rank, rank_privately
 from dpbook.rank import release as releases
 from dpbook.rank.ledger import fraction_of
-from dpbook.rank.noise import exact_noise, opendp_noisy, reach, system_bits, turned
+from dpbook.rank.noise import exact_noise, opendp_noisy, reach, reversal_probability, system_bits
 from dpbook.rank.rank import exact_epsilon, sensitivity_of, statistic_of
-from tests.oracles import clipped_law, clipped_tally
+from tests.oracles import clipped_distribution, clipped_tally
 
 DRAWS = 20_000
 rank_out_files = releases.out_files
@@ -42,12 +42,12 @@ def counts(table: object) -> Answers:
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(20, 3), Fraction(0.7)])
-def test_the_noise_follows_its_law(scale: Fraction) -> None:
+def test_the_noise_follows_its_distribution(scale: Fraction) -> None:
     """At bits of the operating system: a faithful sampler fails once in a million runs."""
     most, below = int(4 * scale) + 1, system_bits()
     drawn = clipped_tally(np.array([exact_noise(scale, below) for _ in range(DRAWS)]), most)
-    assert audit_sampler(drawn, clipped_law(scale, most), confidence=1 - 1e-6).passed
-    wrong = clipped_law(scale * Fraction(9, 8), most)  # the control
+    assert audit_sampler(drawn, clipped_distribution(scale, most), confidence=1 - 1e-6).passed
+    wrong = clipped_distribution(scale * Fraction(9, 8), most)  # the control
     assert not audit_sampler(drawn, wrong, confidence=1 - 1e-6).passed
 
 
@@ -66,16 +66,16 @@ def test_the_noise_follows_its_law_exactly() -> None:
     found, lost = Counter[int](), Fraction()
     todo: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
     while todo:
-        given, chance = todo.pop()
+        given, probability = todo.pop()
         try:
             value = exact_noise(Fraction(2), partial(_replay, list(given)))
-            found[value] += chance  # type: ignore[assignment]
+            found[value] += probability  # type: ignore[assignment]
         except _More as more:
             sides = more.args[0]
-            if chance < Fraction(1, 3000):
-                lost += chance
+            if probability < Fraction(1, 3000):
+                lost += probability
             else:
-                todo += [((*given, coin), chance / sides) for coin in range(sides)]
+                todo += [((*given, coin), probability / sides) for coin in range(sides)]
     assert lost < Fraction(1, 4)
     for value in range(-4, 5):
         exact = float(discrete_laplace_pmf(value, 2.0))
@@ -126,18 +126,18 @@ def test_bits_of_the_system_are_uniform(k: int) -> None:
     below = system_bits()
     drawn = np.array([below(k) for _ in range(DRAWS)])
     cells = np.bincount(drawn * min(k, 20) // k, minlength=min(k, 20))
-    law = np.bincount(np.arange(k) * min(k, 20) // k) / k
+    distribution = np.bincount(np.arange(k) * min(k, 20) // k) / k
     assert 0 <= drawn.min() and drawn.max() < k
-    assert audit_sampler(cells, law, confidence=1 - 1e-6).passed
+    assert audit_sampler(cells, distribution, confidence=1 - 1e-6).passed
     assert below(2**200) != below(2**200)
 
 
-def test_opendp_follows_the_same_law(tmp_path: Path) -> None:
+def test_opendp_follows_the_same_distribution(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     noisy, scale = opendp_noisy([0] * DRAWS, 4, Fraction(3, 5))
     assert Fraction(20, 3) <= scale < Fraction(20, 3) * (1 + Fraction(1, 2**50))
     assert audit_sampler(
-        clipped_tally(np.array(noisy), 27), clipped_law(scale, 27), confidence=1 - 1e-6
+        clipped_tally(np.array(noisy), 27), clipped_distribution(scale, 27), confidence=1 - 1e-6
     ).passed
     how = {"protect": "comparison", "sampler": "opendp"}
     release = rank_privately(counts([[0, 900], [100, 0]]), epsilon="0.3", **how)
@@ -156,15 +156,17 @@ def test_chances_from_the_law_of_the_noise(scale: Fraction) -> None:
     wide = 400
     one = discrete_laplace_pmf(np.arange(-wide, wide + 1), scale)
     two = np.convolve(one, one)
-    for lead in (0, 1, 2, 5, 20):
-        assert turned(lead, scale) == pytest.approx(two[2 * wide + lead :].sum(), rel=1e-9)
+    for margin in (0, 1, 2, 5, 20):
+        assert reversal_probability(margin, scale) == pytest.approx(
+            two[2 * wide + margin :].sum(), rel=1e-9
+        )
     for n, miss in product((1, 5, 300), (0.05, 1e-6)):
         t = reach(n, scale, miss)
         inside = [one[wide - t + k : wide + t + 1 - k].sum() ** n for k in (0, 1)]
         assert inside[0] >= 1 - miss - 1e-12 and (t == 0 or inside[1] < 1 - miss)
 
 
-def bundles(n: int, most: int) -> list[list[tuple[int, int]]]:
+def contributions(n: int, most: int) -> list[list[tuple[int, int]]]:
     """Everything that one person can answer, from nothing to so many comparisons."""
     pairs = list(permutations(range(n), 2))
     return [list(b) for k in range(most + 1) for b in combinations_with_replacement(pairs, k)]
@@ -177,7 +179,10 @@ def farthest(values: list[np.ndarray]) -> float:
 @pytest.mark.parametrize("statistic", ["net", "wins", "pairs"])
 @pytest.mark.parametrize(("n", "limit"), [(2, 3), (3, 2), (4, 1)])
 def test_sensitivity_of_comparisons_by_brute_force(statistic: str, n: int, limit: int) -> None:
-    given = [comparisons([(0, *pair) for pair in bundle], n) for bundle in bundles(n, limit)]
+    given = [
+        comparisons([(0, *pair) for pair in contribution], n)
+        for contribution in contributions(n, limit)
+    ]
     found = farthest([statistic_of(data, statistic) for data in given])
     assert found == sensitivity_of("comparisons", n, "person", limit, statistic)
     if limit == 1:
@@ -303,7 +308,7 @@ def test_the_ranking_follows_the_noisy_numbers(tmp_path: Path) -> None:
     assert [row.item for row in release.ranking] == ["c", "b", "d", "a"]
     assert [row.noisy for row in release.ranking] == [1400, -200, -310, -890]
     assert [row.best for row in release.ranking] == [row.worst for row in release.ranking]
-    assert release.ranking[0].turned == turned(1600, Fraction(4))
+    assert release.ranking[0].reversal_probability == reversal_probability(1600, Fraction(4))
     assert release.sampler == "repeatable" and "A DEMONSTRATION, NOT A RELEASE" in release.statement
     with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
         release.write(tmp_path / "out.csv")
@@ -336,7 +341,7 @@ def test_pairs_are_fitted() -> None:
     )
     assert [row.item for row in release.ranking] == ["a", "b", "c"]
     assert np.array_equal(release.released, table)
-    assert all(0 <= row.turned <= 0.5 for row in release.ranking[:2])
+    assert all(0 <= row.reversal_probability <= 0.5 for row in release.ranking[:2])
     assert release.ranking[0].best is None
     # what wins minus defeats get wrong, since b is hardly asked about
     net = rank_privately(counts(table), epsilon=8, protect="comparison", below=known_below)

@@ -56,9 +56,9 @@ WINS = rows(
 PEOPLE = (1, 90), (70, 1), (3, 3)
 GROUPS = Rows(np.multiply.outer(k, table) for k, table in zip(PEOPLE, WINS, strict=True))
 LEADS = Rows(table - table.T for table in WINS)
-FIRST = Rows(lead > 0 for lead in LEADS)
+FIRST = Rows(margin > 0 for margin in LEADS)
 SHARES = Rows(
-    np.where(lead, t / (t + t.T + np.eye(3)), 0.5) for t, lead in zip(WINS, LEADS, strict=True)
+    np.where(margin, t / (t + t.T + np.eye(3)), 0.5) for t, margin in zip(WINS, LEADS, strict=True)
 )
 CROWD = Rows(2 * first + first.T for first in FIRST)  # of three people who agree by majority
 AGREE = Rows(k * first + first.T for k, first in zip((1, 8, 500), FIRST, strict=True))
@@ -224,7 +224,7 @@ CASES: dict[str, list[Case]] = {
     "product_pmf": [none(b.product_pmf, LAWS)],
     "product_log_ratio": [none(b.product_log_ratio, LAWS, OTHER, 1.0)],
     "relabel": [none(optimum.relabel, PLACES)],
-    "tournament_law": [none(optimum.tournament_law, SHARES)],
+    "tournament_distribution": [none(optimum.tournament_distribution, SHARES)],
     "expected_wrong_pairs": [none(lambda q: s.expected_wrong_pairs(LOCAL, q, 9), SHARES)],
     "pair_errors": [one(lambda q: s.pair_errors(LOCAL, q, 9), CHANCES)],
     # below, what belongs to pages and says that it takes (..., n)
@@ -240,7 +240,7 @@ CASES: dict[str, list[Case]] = {
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
 APART = """Ranker.pmf Ranker.publish StandardNoise.release sensitivity check_mechanism
 certify_mechanism privacy_schedule response_errors best_private_rule winner simultaneous_width
-equivariant_rule optimal_mechanism unreduced_risk paired_errors crowd_tables complete_counts
+equivariant_rule optimal_mechanism unreduced_risk paired_errors simulated_tables complete_counts
 estimates_at release_errors strength_errors""".split()
 
 
@@ -286,9 +286,9 @@ def leaves(value: Any) -> list[np.ndarray]:
 @pytest.mark.parametrize("depth", [1, 2])
 def test_a_stack_is_its_rows(name: str, depth: int) -> None:
     for function, arguments, alone in CASES[name]:
-        places = [k for k, argument in enumerate(arguments) if isinstance(argument, Rows)]
-        for chosen in product((True, False), repeat=len(places)):
-            stacked = {k for k, here in zip(places, chosen, strict=True) if here}
+        ranks = [k for k, argument in enumerate(arguments) if isinstance(argument, Rows)]
+        for chosen in product((True, False), repeat=len(ranks)):
+            stacked = {k for k, here in zip(ranks, chosen, strict=True) if here}
             if not stacked:
                 continue
 

@@ -93,7 +93,7 @@ def test_comparisons_equal_a_recount_of_the_answers(name: str) -> None:
             assert table.missing[i, j] == said[a, b, "missing"] + said[b, a, "missing"]
 
 
-# ---------------------------------------------------------------- the crowd
+# ---------------------------------------------------------------- the simulated data set
 
 
 @pytest.mark.parametrize(

@@ -151,13 +151,13 @@ def test_half_wins_move_the_counts_no_further(n, design):
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
-    places = all_rankings(n)
-    ahead = (places[:, :, None] < places[:, None]).astype(int)
+    ranks = all_rankings(n)
+    ahead = (ranks[:, :, None] < ranks[:, None]).astype(int)
     upper = np.triu_indices(n, 1)
     values = {
         "counts": ahead.sum(axis=2),
-        "leads": (ahead - ahead.swapaxes(1, 2))[:, *upper],
-        "places": (places[:, :, None] <= np.arange(n - 1)).reshape(len(places), -1),
+        "margins": (ahead - ahead.swapaxes(1, 2))[:, *upper],
+        "ranks": (ranks[:, :, None] <= np.arange(n - 1)).reshape(len(ranks), -1),
     }
     unit = WholeRanking(n, relation=relation)
     for statistic, value in values.items():

@@ -255,9 +255,9 @@ CASES = {
         *("exact", {"kind": "balls", "numbers": {"a": ball(["1"])}}, {"report": {"a": True}}),
         "a: the number is not in the ball",
     ),
-    "a proof for every epsilon of another tier": (
+    "a proof for every epsilon with other evidence": (
         *("exact", RIGHT, {}),
-        "the kind 'polynomials' does not prove what the tier exact says",
+        "the kind 'polynomials' does not prove what the evidence exact says",
     ),
     "another digest": ("all-epsilon", RIGHT, {"certificate": "0" * 64}, "not the certificate that"),
     "the certificate of another claim": (
@@ -286,10 +286,10 @@ def asked(folder, cases, records=(), texts=None, options=()):
     """The exit status, and what the program says, by claim."""
     (folder / "certificates").mkdir(parents=True)
     records = [*records]
-    for name, (tier, content, changed) in cases.items():
+    for name, (evidence, content, changed) in cases.items():
         one = {"claim": name} | content
         (folder / "certificates" / f"{name}.json").write_text(json.dumps(one))
-        record = {"id": name, "tier": tier, "applies": True, "certificate": named(one)}
+        record = {"id": name, "evidence": evidence, "applies": True, "certificate": named(one)}
         if numbers := content.get("numbers", {}):
             report = {key: float(ball["centre"]) for key, ball in numbers.items()}
             report = {key: 1.0 if x in (2, -1) else x for key, x in report.items()}
@@ -327,7 +327,7 @@ def test_what_is_right_is_accepted(tmp_path):
 def test_records_and_files_that_do_not_belong_together_are_refused(tmp_path, options):
     one = {"claim": "A"} | RIGHT
     text = json.dumps(one)
-    record = {"tier": "all-epsilon", "applies": True, "certificate": named(one)}
+    record = {"evidence": "all-epsilon", "applies": True, "certificate": named(one)}
     twice = text.replace('"laws": ', '"laws": [[[0, 0, 0, 1], [1]], [[1], [0, 0, 0, 1]]], "laws": ')
     texts = {f"{name}.json": text.replace('"A"', f'"{name}"') for name in ("ALONE", "LONG", "TWO")}
     texts |= {"A.json": twice, "LONG.json": texts["LONG.json"] + " " * 10**6}
@@ -336,9 +336,9 @@ def test_records_and_files_that_do_not_belong_together_are_refused(tmp_path, opt
         *(record | {"id": "TWO", "certificate": c} for c in (named(one | {"claim": "TWO"}), "1")),
         record | {"id": "LONG", "certificate": named(one | {"claim": "LONG"})},
         record | {"id": "GONE"},
-        {"id": "NONE", "tier": "all-epsilon", "applies": True},
-        {"id": "OUTSIDE", "tier": "all-epsilon", "applies": False},
-        {"id": "PLAIN", "tier": "exact", "applies": True},
+        {"id": "NONE", "evidence": "all-epsilon", "applies": True},
+        {"id": "OUTSIDE", "evidence": "all-epsilon", "applies": False},
+        {"id": "PLAIN", "evidence": "exact", "applies": True},
     ]
     code, said = asked(tmp_path, {}, records, texts, options)
     expected = {
@@ -346,7 +346,7 @@ def test_records_and_files_that_do_not_belong_together_are_refused(tmp_path, opt
         "ALONE": "is recorded 0 times",
         "GONE": "is no certificate (FileNotFoundError",
         "LONG": "the certificate is too long",
-        "NONE": "is of tier all-epsilon and has no certificate",
+        "NONE": "is of evidence all-epsilon and has no certificate",
         "TWO": "is recorded 2 times",
     }
     assert code == 1 and said.keys() == expected.keys()

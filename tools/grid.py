@@ -69,7 +69,7 @@ def look(executed: Path) -> dict[str, Any]:
     found = set()
     for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
         for output, data in outputs({"cells": [cell]}):
-            if record := data.get(RECORD_MIME):  # an infinite loss is how many a twin is caught
+            if record := data.get(RECORD_MIME):  # an infinite loss is how many a control is caught
                 passed = [one["parts"] for one in record["measured"] if one["passes"]]
                 text = json.dumps([record["report"], passed], ensure_ascii=False)
             else:
@@ -99,10 +99,12 @@ def judge(page: str, results: list[Any]) -> tuple[dict[str, int], list[str], lis
         row["longest"] = max(row["longest"], round(one.get("longest", 0.0)))
         for record in one["records"]:
             row["claims" if record["applies"] else "not_applicable"] += 1
-            if record["applies"] and record["tier"] == "statistical":
+            if record["applies"] and record["evidence"] == "statistical":
                 mine = [words for words in wrong if words.startswith(f"{record['id']} ")]
-                twins = all("control" in words or "no twin" in words for words in mine)
-                checks.append((record["id"], ("twins_passed" if twins else "seen") if mine else ""))
+                controls = all("control" in words or "no control" in words for words in mine)
+                checks.append(
+                    (record["id"], ("twins_passed" if controls else "seen") if mine else "")
+                )
     return {key: row[key] for key in COUNTED}, lines, checks
 
 
@@ -141,7 +143,7 @@ def alarms_table(checks: list[tuple[str, str]]) -> dict[str, Any]:
     return {
         "sentence": f"In {grouped(len(checks))} statistical checks at most {expected:.2g} false "
         f"alarms were to be expected from the stated probabilities; the grid saw {seen}.",
-        "head": ["stated alarm", "claims", "checks", "expected", "seen", "twins that passed"],
+        "head": ["stated alarm", "claims", "checks", "expected", "seen", "controls that passed"],
         "rows": rows,
         "commit": commit(ROOT),
     }

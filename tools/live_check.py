@@ -83,10 +83,10 @@ def run_here(browser: Browser, address: str, quick: bool, broken: str = "") -> d
 
 def differences(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
     """What a record of the browser says otherwise than CPython's."""
-    for field in ("holds", "repaired", "applies", "control", "verdict", "tier"):
+    for field in ("holds", "repaired", "applies", "control", "verdict", "evidence"):
         if mine[field] != theirs[field]:
             yield f"{field}: {mine[field]} here, {theirs[field]} there"
-    tolerance = 1e-9 if theirs["tier"] != "statistical" else 1e-6
+    tolerance = 1e-9 if theirs["evidence"] != "statistical" else 1e-6
     here, there = (dict(_leaves(record["report"])) for record in (mine, theirs))
     for place in sorted(here.keys() | there.keys()):
         one, two = here.get(place), there.get(place)

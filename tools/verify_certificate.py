@@ -17,7 +17,7 @@ from itertools import pairwise, product
 from math import comb
 from pathlib import Path
 
-FOR_ALL = "all-epsilon"  # the tier whose claims need a proof for every epsilon
+FOR_ALL = "all-epsilon"  # the evidence whose claims need a proof for every epsilon
 LONGEST, LARGEST, DEEPEST, FILE = 400, 10**200, 2000, 10**6
 DIGITS = "[0-9]{1,20}"
 WHOLE, CUT = "-?[0-9]{1,6}", rf"{DIGITS}(/{DIGITS})?"
@@ -143,7 +143,7 @@ def enclosed(steps, ends, context):
 def check(records, path):
     need(len(records) == 1, f"is recorded {len(records)} times")
     (record,) = records
-    need("certificate" in record, f"is of tier {FOR_ALL} and has no certificate")
+    need("certificate" in record, f"is of evidence {FOR_ALL} and has no certificate")
     need(path.stat().st_size <= FILE, "the certificate is too long")
     read = {"parse_float": no_float, "parse_constant": no_float, "object_pairs_hook": once}
     one = json.loads(path.read_text(encoding="utf-8"), **read)
@@ -152,8 +152,11 @@ def check(records, path):
     need(same, "not the certificate that the record names")
     need(one.pop("claim") == path.stem, "another claim")
     kind = one.pop("kind")
-    needed = "polynomials" if record["tier"] == FOR_ALL else "balls"
-    need(kind == needed, f"the kind {kind!r} does not prove what the tier {record['tier']} says")
+    needed = "polynomials" if record["evidence"] == FOR_ALL else "balls"
+    need(
+        kind == needed,
+        f"the kind {kind!r} does not prove what the evidence {record['evidence']} says",
+    )
     (polynomials if kind == "polynomials" else balls)(record, **one)
 
 
@@ -165,7 +168,7 @@ def main(claims, folder):
     names |= {
         one["id"]
         for one in records
-        if "certificate" in one or (one["tier"] == FOR_ALL and one["applies"])
+        if "certificate" in one or (one["evidence"] == FOR_ALL and one["applies"])
     }
     bad = []
     for name in sorted(names):

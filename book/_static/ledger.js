@@ -47,7 +47,7 @@ document.addEventListener("DOMContentLoaded", () => {
   })).filter((item) => item.box);
   if (!items.length) return;
   const FACETS = {
-    paper: "Paper", verdict: "Verdict", severity: "Severity", kind: "Kind", tier: "Evidence",
+    paper: "Paper", verdict: "Verdict", severity: "Severity", kind: "Kind", evidence: "Evidence",
   };
   for (const item of items) item.text = item.box.textContent.replace(/\s+/g, " ").toLowerCase();
 

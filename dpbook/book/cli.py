@@ -21,7 +21,7 @@ from dpbook.book.reading import argument
 from dpbook.book.run import compare
 from dpbook.book.run.editions import EDITIONS, place
 
-_FILTERS = ("paper", "status", "verdict", "tier", "notebook")
+_FILTERS = ("paper", "status", "verdict", "evidence", "notebook")
 _ABOUT = "Private Ranking, Checked: build the book, run one page, list pages and claims."
 _EXAMPLES = """examples:
   dpbook list                                 the pages and their parameters

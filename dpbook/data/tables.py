@@ -36,7 +36,7 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
         - ``"movielens_top40"``: forty films, by the 610 users of the file called latest-small, not
           MovieLens 100K. A person prefers the film with the higher rating, and any rated film to
           one without a rating; `ties` are equal ratings, or none for both.
-        - ``"llmfao"``: 59 language models, whose answers crowd workers compare. Counts are
+        - ``"llmfao"``: 59 language models, whose answers data set workers compare. Counts are
           judgements, not people: one makes 7 to 343, some on the same pair. Most pairs have none.
         - ``"turkdots"``, ``"turkpuzzle"``: four pictures that workers of a platform put in order,
           in the right one, named by their numbers of dots, or of moves to a puzzle's solution. One
@@ -56,9 +56,9 @@ def load_table(name: str, *, part: int = 1) -> PairTable:
     check.integer("part", part, 1, 4 if name in TURK_NAMES else 1)
     if name in TURK_NAMES:
         rankings = turk_rankings(name, part)
-        places = rankings.positions
-        before = (places[:, :, None] < places[:, None, :]).sum(axis=0)
-        return PairTable(rankings.items, before, len(places), **about)
+        ranks = rankings.positions
+        before = (ranks[:, :, None] < ranks[:, None, :]).sum(axis=0)
+        return PairTable(rankings.items, before, len(ranks), **about)
     if name == "movielens_top40":
         titles = film_titles()
         pairs = {

@@ -77,8 +77,8 @@ def kemeny_fit(counts: ArrayLike, *, time_limit: float | None = None) -> KemenyF
 def ranking_costs(tables: Array) -> Array:
     """Total weight of the pairs that each of ``all_rankings(n)`` contradicts, shape (..., n!)."""
     n = tables.shape[-1]
-    places = all_rankings(n)
-    behind = (places[:, :, None] > places[:, None, :]).reshape(len(places), -1)
+    ranks = all_rankings(n)
+    behind = (ranks[:, :, None] > ranks[:, None, :]).reshape(len(ranks), -1)
     return np.asarray(tables.reshape(*tables.shape[:-2], n * n) @ behind.T.astype(float))
 
 
@@ -87,12 +87,12 @@ def kemeny_rankings(tables: Array, *, rng: np.random.Generator) -> Ints:
     n = tables.shape[-1]
     if n > MAX_LISTED:
         return np.array([kemeny_fit(table).positions for table in tables], dtype=np.int64)
-    places, found = all_rankings(n), []
+    ranks, found = all_rankings(n), []
     for part in np.split(tables, range(_BLOCK, len(tables), _BLOCK)):
         cost = ranking_costs(part)
         # Costs of tied rankings may differ by rounding.
         tied = cost <= cost.min(axis=1, keepdims=True) + 1e-9
-        found.append(places[np.argmax(tied * (1 + rng.random(cost.shape)), axis=1)])
+        found.append(ranks[np.argmax(tied * (1 + rng.random(cost.shape)), axis=1)])
     return np.concatenate(found)
 
 
@@ -102,9 +102,9 @@ def local_search_ranking(counts: ArrayLike, start: ArrayLike) -> Ints:
     Counts, (n, n), as for `kemeny_fit`; ``start`` and the result are positions, (n,).
     """
     table = check.square_table("counts", counts)
-    places = check.rankings("start", start)
-    check.shaped("start", places, places.shape == table.shape[:1], f"({len(table)},)")
-    order, n = np.argsort(places), len(table)
+    ranks = check.rankings("start", start)
+    check.shaped("start", ranks, ranks.shape == table.shape[:1], f"({len(table)},)")
+    order, n = np.argsort(ranks), len(table)
     # A float table may promise a gain that is only rounding.
     least = 1e-12 * n * np.abs(table).max()
     gains, rows = np.zeros((n, n + 1)), np.arange(n)
@@ -240,8 +240,8 @@ class _Search:
         entries = (self.signs[:, None] * np.array([1.0, 1.0, -1.0])).ravel()
         # Older SciPy hands the indices to HiGHS as they are, and HiGHS reads 32 bits.
         row = np.repeat(np.arange(count, dtype=np.int32), 3)
-        places = row, self.rows.ravel().astype(np.int32)
-        matrix = sparse.csr_array((entries, places), shape=(count, self.price.size))
+        ranks = row, self.rows.ravel().astype(np.int32)
+        matrix = sparse.csr_array((entries, ranks), shape=(count, self.price.size))
         right = (self.signs > 0).astype(float)
         # A plain dict: the stubs know neither the sparse matrix nor these options by name.
         options: dict[str, Any] = {"time_limit": max(seconds, 1e-3)} if seconds < np.inf else {}

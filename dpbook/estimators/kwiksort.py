@@ -1,6 +1,8 @@
-"""KwikSort: quicksort by majority votes, the comparisons it makes, and the exact laws of both.
+"""KwikSort: quicksort by majority votes, the comparisons it makes, and the exact distributions of
+both.
 
-The laws are sums of products of positive terms: small probabilities are relatively accurate too.
+The distributions are sums of products of positive terms: small probabilities are relatively
+accurate too.
 """
 
 from __future__ import annotations
@@ -124,23 +126,24 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
 
 
 def kwiksort_pmf(preference: ArrayLike) -> Array:
-    """Exact law of the ranking when each comparison made is decided at random, independently.
+    """Exact distribution of the ranking when each comparison made is decided at random,
+    independently.
 
     Entry [i, j] of ``preference``, (..., n, n), is the probability that i is placed before j when
     the two are compared, off the diagonal; n is from 2 to 8. No pair is compared twice: so are
-    majority votes, a tie being 1/2, with fresh noise or none. The law is one over
+    majority votes, a tie being 1/2, with fresh noise or none. The distribution is one over
     ``all_rankings(n)``, (..., n!).
     """
-    return _law(_preference(preference), counted=False)[..., 0]
+    return _distribution(_preference(preference), counted=False)[..., 0]
 
 
 def kwiksort_cost_pmf(preference: ArrayLike) -> Array:
     """Joint law of `kwiksort_pmf` and the number of comparisons, (..., n!, n (n - 1)/2 + 1)."""
-    return _law(_preference(preference), counted=True)
+    return _distribution(_preference(preference), counted=True)
 
 
-def _law(table: Array, counted: bool) -> Array:
-    """Law of every ranking, as polynomials in a variable that counts comparisons, or at 1.
+def _distribution(table: Array, counted: bool) -> Array:
+    """Distribution of every ranking, as polynomials in a variable that counts comparisons, or at 1.
 
     A stretch of the order of the result comes about with the average, over its pivots, of the
     probability that all others fall on their sides, times those of the two stretches left.
@@ -148,7 +151,7 @@ def _law(table: Array, counted: bool) -> Array:
     n = table.shape[-1]
     orders = np.argsort(all_rankings(n), axis=1)
     keeps = table[..., orders[:, :, None], orders[:, None, :]]
-    law: dict[tuple[int, int], Array] = {}
+    distribution: dict[tuple[int, int], Array] = {}
     for width in range(n + 1):
         made, terms = (width - 1, comb(width, 2) + 1) if counted else (0, 1)
         for a in range(n + 1 - width):
@@ -156,16 +159,17 @@ def _law(table: Array, counted: bool) -> Array:
             total = np.zeros((*keeps.shape[:-2], terms))
             for k in range(a, b) if width > 1 else ():
                 sides = keeps[..., a:k, k].prod(axis=-1) * keeps[..., k, k + 1 : b].prod(axis=-1)
-                left, right = law[a, k], law[k + 1, b]
+                left, right = distribution[a, k], distribution[k + 1, b]
                 for c in range(left.shape[-1]):
                     part = total[..., made + c : made + c + right.shape[-1]]
                     part += (sides * left[..., c])[..., None] * right
-            law[a, b] = total / width if width > 1 else np.ones_like(total)
-    return law[0, n]
+            distribution[a, b] = total / width if width > 1 else np.ones_like(total)
+    return distribution[0, n]
 
 
 def comparisons_pmf(n_items: int) -> Array:
-    """Exact law of the number of comparisons, for 1 to 120 items whose majority order has no cycle.
+    """Exact distribution of the number of comparisons, for 1 to 120 items whose majority order has
+    no cycle.
 
     Entry c, up to n (n - 1) / 2, is the probability of c comparisons. C_n = n - 1 + C_k +
     C'_{n-1-k} with k uniform on 0..n-1.
@@ -189,19 +193,21 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     losers = [sum(1 << j for j in range(n) if beats[i, j]) for i in range(n)]
     known: dict[int, Array] = {0: np.ones(1)}  # by the sets that can arise
 
-    def law(members: int) -> Array:
+    def distribution(members: int) -> Array:
         if members not in known:
             size = members.bit_count()
             total = np.zeros(comb(size, 2) + 1)
             for pivot in range(n):
                 if members >> pivot & 1:
                     after = members & losers[pivot]
-                    part = np.convolve(law(after), law(members & ~after & ~(1 << pivot)))
+                    part = np.convolve(
+                        distribution(after), distribution(members & ~after & ~(1 << pivot))
+                    )
                     total[size - 1 : size - 1 + part.size] += part
             known[members] = total / size
         return known[members]
 
-    return law(2**n - 1).copy()
+    return distribution(2**n - 1).copy()
 
 
 @cache

@@ -32,12 +32,12 @@ def pairwise_counts(
            [0, 0, 1],
            [0, 1, 0]])
     """
-    columns = _places(positions)[1]
+    columns = _ranks(positions)[1]
     n, users = columns.shape
     if weights is not None:
         masses = _weights(weights, users)
         # Both orientations are summed: a difference from the total could end below zero.
-        return np.array([(places < columns) @ masses for places in columns])
+        return np.array([(ranks < columns) @ masses for ranks in columns])
     first, second = np.triu_indices(n, 1)
     total = np.zeros(first.size, dtype=np.int64)
     for begin in range(0, users, _BLOCK):
@@ -72,20 +72,20 @@ def kemeny_score(ranking: ArrayLike, fractions: ArrayLike) -> Array:
     or not; counts give the total distance. Leading axes broadcast. AGKM, Background: the sum over
     pairs placed i before j of the fraction who disagree.
     """
-    places = check.rankings("ranking", ranking)
+    ranks = check.rankings("ranking", ranking)
     shares = check.finite_array("fractions", fractions, min_ndim=2)
-    n = places.shape[-1]
+    n = ranks.shape[-1]
     check.shaped("fractions", shares, shares.shape[-2:] == (n, n), f"(..., {n}, {n})")
-    total = np.zeros(np.broadcast_shapes(places.shape[:-1], shares.shape[:-2]))
+    total = np.zeros(np.broadcast_shapes(ranks.shape[:-1], shares.shape[:-2]))
     for i in range(n):
-        behind = places[..., i : i + 1] < places
+        behind = ranks[..., i : i + 1] < ranks
         total += (behind * shares[..., :, i]).sum(axis=-1)
     return np.asarray(total)
 
 
 def ranking_positions(positions: Rankings | ArrayLike) -> NDArray[np.integer[Any]]:
     """Places of the items, shape (users, n)."""
-    return positions.positions if isinstance(positions, Rankings) else _places(positions, False)[0]
+    return positions.positions if isinstance(positions, Rankings) else _ranks(positions, False)[0]
 
 
 def _count_block(columns: NDArray[Any]) -> Ints:
@@ -110,7 +110,7 @@ def _count_block(columns: NDArray[Any]) -> Ints:
     return sums.view(np.uint8).sum(axis=1, dtype=np.int64)
 
 
-def _places(
+def _ranks(
     positions: Rankings | ArrayLike, by_item: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Places by user, and if wanted by item, shape (n, users), in the smallest type."""

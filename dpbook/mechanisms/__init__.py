@@ -1,7 +1,8 @@
 """Primitive mechanisms: Laplace, discrete Laplace, Gaussian, randomised response, selection.
 
-A law here is the exact twin of a sampler: one here, one of a ranker, or ``rng.choice(law.size,
-p=law)``. Privacy is checked on the law; the sampler is only tied to it by tests.
+A distribution here is the exact counterpart of a sampler: one here, one of a ranker, or
+``rng.choice(distribution.size, p=distribution)``. Privacy is checked on the distribution; the
+sampler is only tied to it by tests.
 
 Nothing drawn here is a release. An idealised sampler computes in floating point, and the last bits
 of its draws can give away what the noise should hide; an exact sampler computes in integers and has

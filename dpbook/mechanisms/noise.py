@@ -13,7 +13,8 @@ from dpbook._typing import Array, Ints
 
 
 def laplace_logpdf(x: ArrayLike, scale: float) -> Array:
-    """Log-density of the Laplace law, the exact twin of `numpy.random.Generator.laplace`.
+    """Log-density of the Laplace distribution, the exact counterpart of
+    `numpy.random.Generator.laplace`.
 
     At points of any shape, for a scale b > 0 in the unit of the statistic; the variance is 2 b^2.
     Right far out too, where `scipy.stats.laplace` takes the logarithm of 0. Added to a statistic
@@ -25,7 +26,7 @@ def laplace_logpdf(x: ArrayLike, scale: float) -> Array:
 
 
 def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> Array:
-    """Probabilities ``tanh(1 / (2 scale)) exp(-|x| / scale)`` of the discrete Laplace law.
+    """Probabilities ``tanh(1 / (2 scale)) exp(-|x| / scale)`` of the discrete Laplace distribution.
 
     At whole numbers, any shape; the scale b > 0, a float or rational, is in units of one count.
     """
@@ -67,7 +68,7 @@ def discrete_laplace_noise(
 
 
 def exponential_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:
-    """Law of the exponential mechanism: chances proportional to exp(epsilon u / (2 D)).
+    """Distribution of the exponential mechanism: chances proportional to exp(epsilon u / (2 D)).
 
     (epsilon, 0)-DP, epsilon in nats: half of it pays for the weights, half for the sum they are
     divided by (McSherry and Talwar 2007, Theorem 6). One of the utilities u, (candidates,), changes

@@ -1,7 +1,7 @@
-"""Models of comparisons and of whole rankings: laws, exact probabilities, samplers.
+"""Models of comparisons and of whole rankings: distributions, exact probabilities, samplers.
 
 A matrix ``rho`` (n, n) of winning probabilities has ``rho[i, j]`` for i before j.  A ranking is an
-array of positions, 0 for the first, and a law over rankings an array over `all_rankings`.
+array of positions, 0 for the first, and a distribution over rankings an array over `all_rankings`.
 """
 
 from dpbook.models.links import LINKS

@@ -14,7 +14,7 @@ _ENUMERATED = 8  # most items whose rankings are listed
 
 
 def all_rankings(n_items: int) -> Ints:
-    """All rankings, the outcomes of every law over rankings: positions, lexicographic.
+    """All rankings, the outcomes of every distribution over rankings: positions, lexicographic.
 
     Entry [r, i], of shape (n_items!, n_items), is the place of item i in ranking r; 1 to 8 items.
 
@@ -44,13 +44,13 @@ def mallows_rankings(users: int, n_items: int, *, phi: float, rng: np.random.Gen
     positions = np.empty((users, n), dtype=np.int64)
     for begin in range(0, users, _BLOCK):
         block = min(_BLOCK, users - begin)
-        places = _inversions(n, block, phi, rng).astype(small)
-        np.subtract(np.arange(n, dtype=small)[:, None], places, out=places)
-        behind = np.empty(places.shape, dtype=bool)
+        ranks = _inversions(n, block, phi, rng).astype(small)
+        np.subtract(np.arange(n, dtype=small)[:, None], ranks, out=ranks)
+        behind = np.empty(ranks.shape, dtype=bool)
         for j in range(1, n):
-            before = np.greater_equal(places[:j], places[j], out=behind[:j])
-            np.add(places[:j], before.view(np.uint8), out=places[:j])
-        positions[begin : begin + block] = places.T
+            before = np.greater_equal(ranks[:j], ranks[j], out=behind[:j])
+            np.add(ranks[:j], before.view(np.uint8), out=ranks[:j])
+        positions[begin : begin + block] = ranks.T
     return positions
 
 
@@ -75,7 +75,7 @@ def _inversions(n: int, users: int, phi: float, rng: np.random.Generator) -> Arr
 
 
 def mallows_pmf(n_items: int, phi: float) -> Array:
-    """Exact law of `mallows_rankings` over ``all_rankings(n_items)``, 2 to 8 items."""
+    """Exact distribution of `mallows_rankings` over ``all_rankings(n_items)``, 2 to 8 items."""
     rankings = all_rankings(check.integer("n_items", n_items, 2, _ENUMERATED))
     phi = check.probability("phi", phi)
     i, j = np.triu_indices(n_items, 1)

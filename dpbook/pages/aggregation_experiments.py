@@ -54,7 +54,7 @@ def expected_error_rate(ranker: rankers.PairResponses, counts: ArrayLike) -> flo
 
 
 def profile_errors(ranker: rankers.PairResponses, counts: ArrayLike) -> PairErrors:
-    """Exact law of the sign of each pair's reports, for a fixed set of rankings.
+    """Exact distribution of the sign of each pair's reports, for a fixed set of rankings.
 
     Symmetric arrays of shape (n, n) with zero diagonal. For a pair on which the people themselves
     are tied, ``wrong`` is the probability that item max(i, j) is ahead. Reports minus and plus are
@@ -72,16 +72,16 @@ def profile_errors(ranker: rankers.PairResponses, counts: ArrayLike) -> PairErro
     if ranker.design != "random" and ranker.queries < ranker.pairs:
         raise ValueError(f"design = {ranker.design!r}: allowed is 'random'")
     agree, where = np.unique(np.maximum(ahead, behind).astype(int), return_inverse=True)
-    rate, law = ranker.queries / ranker.pairs, ranker.channel
+    rate, distribution = ranker.queries / ranker.pairs, ranker.channel
     reach = _most_asked(users, rate)
     turn = np.exp(2j * np.pi * np.arange(reach + 1) / (2 * reach + 1))  # half of a circle
-    yes = np.log(1 - rate + rate * (law[1, 1] * turn + law[1, 0] / turn))
-    no = np.log(1 - rate + rate * (law[0, 1] * turn + law[0, 0] / turn))
+    yes = np.log(1 - rate + rate * (distribution[1, 1] * turn + distribution[1, 0] / turn))
+    no = np.log(1 - rate + rate * (distribution[0, 1] * turn + distribution[0, 0] / turn))
     transform = np.exp(agree[:, None] * yes + (users - agree[:, None]) * no)
-    lead = np.clip(np.fft.hfft(transform, 2 * reach + 1) / (2 * reach + 1), 0.0, 1.0)
+    margin = np.clip(np.fft.hfft(transform, 2 * reach + 1) / (2 * reach + 1), 0.0, 1.0)
     wrong, tie = np.zeros((2, *table.shape))
     # Index s and s - (2 reach + 1) are the same point of the circle: negatives come last.
-    wrong[upper], tie[upper] = lead[:, reach + 1 :].sum(axis=1)[where], lead[where, 0]
+    wrong[upper], tie[upper] = margin[:, reach + 1 :].sum(axis=1)[where], margin[where, 0]
     return PairErrors(wrong + wrong.T, tie + tie.T)
 
 
@@ -92,8 +92,8 @@ def _most_asked(users: int, rate: float) -> int:
 
 @cache
 def _pair_errors(n: int, m: int, spread: float, epsilon: float, kind: str, queries: int) -> Any:
-    law = mallows_pair_probabilities(n, spread)
-    return expected_wrong_pairs(asks(n, epsilon, queries, kind), law, int(m))
+    distribution = mallows_pair_probabilities(n, spread)
+    return expected_wrong_pairs(asks(n, epsilon, queries, kind), distribution, int(m))
 
 
 def wrong_half(

@@ -73,7 +73,7 @@ def first_order(theta: Array, users: int, factor: float, ridge: float) -> tuple[
 def drawn_errors(
     theta: Array, users: int, factor: float, draws: int, rng: np.random.Generator
 ) -> Array:
-    """Errors that follow that law, with the variance factor as the ridge weight."""
+    """Errors that follow that distribution, with the variance factor as the ridge weight."""
     bias, spread = first_order(theta, users, factor, factor)
     n = theta.shape[-1]
     level = np.trace(spread, axis1=-2, axis2=-1)[..., None, None] / n**2

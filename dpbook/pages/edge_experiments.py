@@ -74,7 +74,7 @@ def spectral_scores(wins: ArrayLike) -> tuple[Array, float]:
     Rank centrality of one win matrix (n, n), each pair compared at most once: from item i the walk
     moves to each item that beat i with probability 1 / n, and stays otherwise. Larger scores, (n,),
     are better; the coefficient is the largest total-variation distance between two rows of the
-    transition matrix, in [0, 1]. A walk without a unique law is refused.
+    transition matrix, in [0, 1]. A walk without a unique distribution is refused.
     """
     beaten = check.win_tables("wins", wins).T.astype(float)
     n = len(beaten)
@@ -87,5 +87,7 @@ def spectral_scores(wins: ArrayLike) -> tuple[Array, float]:
     try:
         scores = np.linalg.solve(system, np.eye(n)[-1])
     except np.linalg.LinAlgError as error:
-        raise ValueError("wins: the walk from losers to winners has no unique law") from error
+        raise ValueError(
+            "wins: the walk from losers to winners has no unique distribution"
+        ) from error
     return scores, float(pdist(steps, "cityblock").max()) / 2 / n

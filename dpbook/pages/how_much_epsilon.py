@@ -72,7 +72,7 @@ def first_place(wins: Ints, moved: int, rng: np.random.Generator) -> Family:
 
 
 def noisy_counts(wins: Ints, ranker: NoisyCounts, noise: Array, seed: int) -> Family:
-    """Counts with one noise for all epsilons; without any noise ties are broken by lot."""
+    """Counts with one noise for all epsilons; without any noise ties are broken at random."""
 
     def counts(e: float) -> Ints:
         if np.isinf(e):
@@ -88,25 +88,25 @@ def whole_rankings(
     """Rankers of whole rankings, drawn from a Mallows model, at equal true loss for a person."""
     by_run = mallows_rankings(people * runs, n, phi=phi, rng=rng).reshape(runs, people, n)
     unit, person = WholeRanking(n), Person(n, design="ranking", vouched=True)
-    borda, leads = NoisyCounts.private(1.0, person), NoisyPairs.private(1.0, unit)
+    borda, margins = NoisyCounts.private(1.0, person), NoisyPairs.private(1.0, unit)
     foot, whole = PrivateFootrule.private(1.0, unit), ExponentialRanking.private(1.0, unit)
-    data = np.array([pairwise_counts(places) for places in by_run])
+    data = np.array([pairwise_counts(ranks) for ranks in by_run])
     reached = np.array([(p[:, :, None] <= np.arange(n - 1)).sum(axis=0) for p in by_run])
     wins, orders = data.sum(axis=2), all_rankings(n)
     # Total Kendall distance to each ranking, (runs, n!).
     behind = orders[:, :, None] > orders[:, None, :]
     costs = data.reshape(runs, -1).astype(float) @ behind.reshape(len(orders), -1).T
-    of_items, of_pairs, of_places = (r.noise(runs, rng=rng) for r in (borda, leads, foot))
+    of_items, of_pairs, of_ranks = (r.noise(runs, rng=rng) for r in (borda, margins, foot))
     uniform, seed = rng.random(runs), int(rng.integers(2**63))
 
     def kwiksort(e: float) -> Ints:
-        ranker = leads.at_loss(e)
+        ranker = margins.at_loss(e)
         return ranker.rank(ranker.release(data, of_pairs), rng=np.random.default_rng(seed))
 
     def footrule(e: float) -> Ints:
-        return foot.rank(reached + foot.at_loss(e).scale * of_places, rng=rng)
+        return foot.rank(reached + foot.at_loss(e).scale * of_ranks, rng=rng)
 
-    def exponential(e: float) -> Ints:  # one draw from the exact law of each run
+    def exponential(e: float) -> Ints:  # one draw from the exact distribution of each run
         weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)) / whole.at_loss(e).scale)
         below = np.cumsum(weights, axis=1)
         return orders[(below < uniform[:, None] * below[:, -1:]).sum(axis=1)]
@@ -128,13 +128,13 @@ def whole_rankings(
     }
 
 
-def reported(ranker: PairResponses, places: Ints, runs: int, rng: np.random.Generator) -> Ints:
-    """Tables of reports, (runs, n, n): `PairResponses.reports` of many crowds at once."""
-    n, people = places.shape[1], len(places) // runs
-    question, uniform = ranker.lots(len(places), rng=rng)
-    (i, j), law = np.triu_indices(n, 1), ranker.channel
-    before = np.take_along_axis(places, i[question], 1) < np.take_along_axis(places, j[question], 1)
-    says = np.where(before, uniform >= law[1, 0], uniform < law[0, 1])
+def reported(ranker: PairResponses, ranks: Ints, runs: int, rng: np.random.Generator) -> Ints:
+    """Tables of reports, (runs, n, n): `PairResponses.reports` of many data sets at once."""
+    n, people = ranks.shape[1], len(ranks) // runs
+    question, uniform = ranker.lots(len(ranks), rng=rng)
+    (i, j), distribution = np.triu_indices(n, 1), ranker.channel
+    before = np.take_along_axis(ranks, i[question], 1) < np.take_along_axis(ranks, j[question], 1)
+    says = np.where(before, uniform >= distribution[1, 0], uniform < distribution[0, 1])
     run = np.repeat(np.arange(runs), people)[:, None]
     tally = np.zeros((runs, n, n), dtype=np.int64)
     a, b = i[question], j[question]

@@ -118,7 +118,7 @@ def wrong_pairs_bound(ranker: PairResponses, preference: ArrayLike, users: int) 
 def wrong_pairs_pmf(
     ranker: PairResponses, preference: ArrayLike, users: int, ties: bool = False
 ) -> Array:
-    """Exact law of the number of wrong pairs when each person answers one random pair.
+    """Exact distribution of the number of wrong pairs when each person answers one random pair.
 
     Chances of 0, 1, ... wrong pairs. With `ties` a pair with as many wrong as right reports, none
     included, is wrong too. Numbers of people per pair are multinomial: independent Poisson

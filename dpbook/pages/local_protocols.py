@@ -105,9 +105,9 @@ def entry_variance(
 
 def _on_demand_variance(ranker: AnswersOnDemand, m: int, share: float) -> float:
     """The noise of the reports, and a group drawn at random."""
-    n, law = ranker.unit.n_items, np.array([1 - share, share])
+    n, distribution = ranker.unit.n_items, np.array([1 - share, share])
     slots = m + (-m) % n
-    mean, square = law @ ranker.means, law @ ranker.means**2
+    mean, square = distribution @ ranker.means, distribution @ ranker.means**2
     # Places of a group are drawn without replacement, some of them empty.
     spread = m * square / slots - (m * mean / slots) ** 2
     groups = spread * slots**2 * (n - 1) / (slots - 1) / n**2
@@ -115,21 +115,23 @@ def _on_demand_variance(ranker: AnswersOnDemand, m: int, share: float) -> float:
     return float((half * n / m) ** 2 * (m * (ranker.gain**2 - square) / n + groups))
 
 
-def first_refused(crowd: GroupAnswers, pairs: ArrayLike, counter: str = "query") -> int | None:
+def first_refused(dataset: GroupAnswers, pairs: ArrayLike, counter: str = "query") -> int | None:
     """Index of the first refused one of the ordered pairs (j, i), asked as listed; or None.
 
     The counter of a group goes up by one per query, as AGKM's text says, or by one for each of its
     people (``"user"``), as Algorithm 2 prints.
     """
     asked = np.asarray(pairs, dtype=int).reshape(-1, 2)
-    group = crowd.groups[asked[:, 0], asked[:, 1]]
+    group = dataset.groups[asked[:, 0], asked[:, 1]]
     before = np.tril(group[:, None] == group).sum(axis=1)
-    over = np.flatnonzero(before * (1 if counter == "query" else crowd.group_size) > crowd.limit)
+    over = np.flatnonzero(
+        before * (1 if counter == "query" else dataset.group_size) > dataset.limit
+    )
     return int(over[0]) if over.size else None
 
 
 def runs_of_four(
-    crowd: Sequence[Ranking], level: float, twice: bool
+    dataset: Sequence[Ranking], level: float, twice: bool
 ) -> Iterator[tuple[float, Ranking]]:
     """One question each, groups of one: chance of a run, and where the three items go."""
     honest = 1 / (1 + exp(-level))
@@ -142,7 +144,7 @@ def runs_of_four(
                 continue  # two answers have placed the pair i, j as well
             chance = 1 / 72
             for (person, a, b), yes in zip(asked, said, strict=False):
-                right = yes == (crowd[person][a] < crowd[person][b])
+                right = yes == (dataset[person][a] < dataset[person][b])
                 chance *= honest if right else 1 - honest
             ranked = [i, j] if said[2 * len(said) - 4] else [j, i]
             ranked.insert(2 * said[0] if len(said) == 3 else 1, pivot)

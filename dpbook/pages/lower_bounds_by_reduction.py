@@ -40,9 +40,9 @@ def ranking_to_signs(positions: ArrayLike, middle: int) -> Ints:
     return np.where(ranks[..., :d] < ranks[..., d + middle :], -1, 1).astype(np.int64)
 
 
-# Tracing: signs of people are drawn with marginals p, (1 + p) / 2 from a Beta(a, a) law. For any
-# answer f in [-1, 1] from m people, E f sum_u (x_u - p) = 2a E f p = 2a / (1 + 2a / m) E f mean(x):
-# an answer that fits the marginals is correlated with the people themselves.
+# Tracing: signs of people are drawn with marginals p, (1 + p) / 2 from a Beta(a, a) distribution.
+# For any answer f in [-1, 1] from m people, E f sum_u (x_u - p) = 2a E f p = 2a / (1 + 2a / m) E f
+# mean(x): an answer that fits the marginals is correlated with the people themselves.
 
 
 def noisy_majority(users: int, scale: float = 0.0) -> Array:

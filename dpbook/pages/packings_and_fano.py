@@ -16,8 +16,8 @@ from dpbook import _validation as check
 Array = NDArray[np.float64]
 
 
-def comparison_law(rho: ArrayLike) -> Array:
-    """Law (n (n - 1),) of one comparison in the individual design, over (winner, loser).
+def comparison_distribution(rho: ArrayLike) -> Array:
+    """Distribution (n (n - 1),) of one comparison in the individual design, over (winner, loser).
 
     CCW25, section 3.1: a pair is drawn uniformly, then its winner.
     """
@@ -26,13 +26,13 @@ def comparison_law(rho: ArrayLike) -> Array:
     return np.asarray(matrix[~np.eye(n, dtype=bool)] / (n * (n - 1) / 2))
 
 
-def user_total_variation(law: ArrayLike, other: ArrayLike, per_user: int) -> float:
-    """Total variation distance of ``per_user`` independent draws from two laws, exactly.
+def user_total_variation(distribution: ArrayLike, other: ArrayLike, per_user: int) -> float:
+    """Total variation distance of ``per_user`` independent draws from two distributions, exactly.
 
     Outcomes with the same likelihood ratio are merged, which changes no total variation distance.
     The two-level models have seven ratios, so a sum over multisets of ratios is short.
     """
-    a, b = np.asarray(law), np.asarray(other)
+    a, b = np.asarray(distribution), np.asarray(other)
     share = np.round(a / np.where(a + b > 0, a + b, 1), 12)
     _, group = np.unique(share, return_inverse=True)
     first, second = np.bincount(group, a), np.bincount(group, b)
@@ -51,8 +51,8 @@ def user_total_variation(law: ArrayLike, other: ArrayLike, per_user: int) -> flo
 def dp_fano_risk(hypotheses: int, distance: float, *, epsilon: float, delta: float = 0.0) -> float:
     """Risk that no private estimator avoids, for a metric loss and loss distance 1.
 
-    With M laws and D a bound on the expected Hamming distance of the couplings, in records: the
-    minimum over h in [0, 1] of (1 - h + max(0, x)) / 2, where
+    With M distributions and D a bound on the expected Hamming distance of the couplings, in
+    records: the minimum over h in [0, 1] of (1 - h + max(0, x)) / 2, where
     x = (M - 1) (h e^(-eps D / h) - e^(-eps) D delta). CCW25, Theorem A.1, repaired and sharpened:
     h is the mean weight that the estimator puts nearer to the truth than half the loss distance.
     """
@@ -77,11 +77,11 @@ def dp_fano_error(
     Parameters
     ----------
     alternatives : float
-        Number of laws besides the first: M - 1 for a packing, or the number of neighbours of one
-        law in a star.
+        Number of distributions besides the first: M - 1 for a packing, or the number of neighbours
+        of one distribution in a star.
     exponent : float
-        Privacy cost of moving from one law to the other: epsilon times the expected coupling
-        distance, or a (mean) largest log-ratio such as `product_log_ratio`.
+        Privacy cost of moving from one distribution to the other: epsilon times the expected
+        coupling distance, or a (mean) largest log-ratio such as `product_log_ratio`.
     random : bool
         False if the exponent bounds the log-ratio itself and not only the mean of a random cost;
         it is then not divided by 1 - b.
@@ -117,17 +117,21 @@ def dp_fano_risk_printed(
 
 
 def optimal_private_risk(
-    laws: Sequence[ArrayLike] | Array, loss: ArrayLike, *, epsilon: float, delta: float = 0.0
+    distributions: Sequence[ArrayLike] | Array,
+    loss: ArrayLike,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
 ) -> float:
     """Smallest worst-case risk of all private mechanisms on a few bits, by linear programming.
 
-    ``laws``, shape (M, 2^d), are laws of the data, and neighbours differ in one bit; ``loss``,
-    shape (M, outputs), is at least 0. Returns a lower bound of the optimum that the dual solution
-    proves, up to rounding; it is within 1e-6 of the risk that the solver attains.
+    ``distributions``, shape (M, 2^d), are distributions of the data, and neighbours differ in one
+    bit; ``loss``, shape (M, outputs), is at least 0. Returns a lower bound of the optimum that the
+    dual solution proves, up to rounding; it is within 1e-6 of the risk that the solver attains.
     """
-    p, cost = np.asarray(laws, dtype=float), np.asarray(loss, dtype=float)
+    p, cost = np.asarray(distributions, dtype=float), np.asarray(loss, dtype=float)
     growth = exp(epsilon)
-    (laws_n, data), out = p.shape, cost.shape[1]
+    (distributions_n, data), out = p.shape, cost.shape[1]
     # All ordered pairs of data sets that differ in one bit.
     bits = data.bit_length() - 1
     x = np.repeat(np.arange(data), bits)
@@ -137,13 +141,13 @@ def optimal_private_risk(
     s = np.tile(np.arange(out), len(x))
     here, there = np.repeat(x, out) * out + s, np.repeat(y, out) * out + s
     row = np.arange(e)
-    upper = np.zeros((laws_n + e + len(x), k + e + 1))
-    upper[:laws_n, :k] = (p[:, :, None] * cost[:, None, :]).reshape(laws_n, -1)
-    upper[:laws_n, -1] = -1
-    upper[laws_n + row, here], upper[laws_n + row, there] = 1, -growth
-    upper[laws_n + row, k + row] = -1
-    upper[laws_n + e + row // out, k + row] = 1
-    right = np.concatenate([np.zeros(laws_n + e), np.full(len(x), delta)])
+    upper = np.zeros((distributions_n + e + len(x), k + e + 1))
+    upper[:distributions_n, :k] = (p[:, :, None] * cost[:, None, :]).reshape(distributions_n, -1)
+    upper[:distributions_n, -1] = -1
+    upper[distributions_n + row, here], upper[distributions_n + row, there] = 1, -growth
+    upper[distributions_n + row, k + row] = -1
+    upper[distributions_n + e + row // out, k + row] = 1
+    right = np.concatenate([np.zeros(distributions_n + e), np.full(len(x), delta)])
     equal = np.zeros((data, k + e + 1))
     equal[np.repeat(np.arange(data), out), np.arange(k)] = 1
     goal = np.zeros(k + e + 1)

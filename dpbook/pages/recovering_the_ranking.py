@@ -2,8 +2,8 @@
 
 When every user answers every pair, the ridge fit ranks the items by their reported wins (with a
 common epsilon, debiased or not). The difference of two items' wins is a sum of independent bits:
-its law is a contour integral of its moment generating function, taken through the saddle point,
-where the trapezoidal rule converges exponentially fast.
+its distribution is a contour integral of its moment generating function, taken through the saddle
+point, where the trapezoidal rule converges exponentially fast.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpbook.simulation import pair_order_error, privacy_schedule, ranking_errors
 # exp(-2 pi / STEP) of the answer.
 NODES, STEP = 96, 0.2
 
-# What page 20 simulates. The decay: people, of whom every fourth crowd is drawn, and epsilons.
+# What page 20 simulates. The decay: people, of whom every fourth data set is drawn, and epsilons.
 LEVELS = (0.5, 1.0, 2.0)
 DECAY_USERS = np.unique(np.geomspace(10, 8000, 30).astype(int))
 DRAWN = slice(2, 22, 4)
@@ -103,10 +103,10 @@ def by_scores(
 def decay_samples(
     spacing: float, replicates: int, rng: np.random.Generator
 ) -> dict[float, list[Array]]:
-    """Kendall errors of ten items for each epsilon and each crowd that is drawn."""
+    """Kendall errors of ten items for each epsilon and each simulated data set that is drawn."""
     ten, size = spaced(10, 2 * spacing), 2 * replicates
-    crowds = DECAY_USERS[DRAWN].tolist()
-    return {e: [by_scores(ten, m, e, 1, size, rng)[0] for m in crowds] for e in LEVELS}
+    datasets = DECAY_USERS[DRAWN].tolist()
+    return {e: [by_scores(ten, m, e, 1, size, rng)[0] for m in datasets] for e in LEVELS}
 
 
 def top_set_shares(
@@ -243,7 +243,8 @@ def _tails(row: _Row) -> Array:
     # The kernel has a pole at zero: stay one standard deviation away from it.
     s = np.minimum(s, -1 / spread)
     half = np.maximum(np.ceil(np.pi * spread / STEP), 16).astype(int)
-    # Almost all of the law may sit on the even or on the odd numbers: then it has a second peak.
+    # Almost all of the distribution may sit on the even or on the odd numbers: then it has a second
+    # peak.
     with np.errstate(divide="ignore", invalid="ignore"):  # it may vanish there
         ends = row.log_moment(s[:, None] + np.array([0, 1j * np.pi])).real
     short = (ends[:, 1] - ends[:, 0]).max() < np.log(1e-14)

@@ -16,9 +16,9 @@ def described_balls() -> dict[str, Ball]:
     """
     scale = 2 * log_of(Ball(3))
 
-    def outer(lead: int) -> Ball:  # 1 + 2p
-        tail = exp_of(-abs(lead) / scale)
-        return 1 + tail if lead < 0 else 3 - tail
+    def outer(margin: int) -> Ball:  # 1 + 2p
+        tail = exp_of(-abs(margin) / scale)
+        return 1 + tail if margin < 0 else 3 - tail
 
     return {
         f"worst_loss_over_eps_m3_{relation}": 2 * step / scale

@@ -19,7 +19,7 @@ from dpbook.privacy.balls import exp as exp_of
 from dpbook.rank import Answers
 from dpbook.rank.rank import sensitivity_of, statistic_of
 
-Bundle = tuple[tuple[int, int], ...]
+Contribution = tuple[tuple[int, int], ...]
 
 ITEMS = ("coffee", "tea", "juice", "cocoa", "mate", "water")  # the best first
 STRENGTHS = (1.0, 0.7, 0.3, 0.0, -0.6, -1.4)  # log-odds
@@ -59,11 +59,15 @@ def repeatable(seed: int) -> Callable[[int], int]:
 
 
 @lru_cache(maxsize=4096)
-def kept_law(
-    bundle: Bundle, n_items: int, limit: int | None, statistic: str
+def kept_distribution(
+    contribution: Contribution, n_items: int, limit: int | None, statistic: str
 ) -> tuple[tuple[tuple[int, ...], float], ...]:
     """What the kept answers of one person add to the released numbers, with its chance."""
-    chosen = list(combinations(bundle, len(bundle) if limit is None else min(limit, len(bundle))))
+    chosen = list(
+        combinations(
+            contribution, len(contribution) if limit is None else min(limit, len(contribution))
+        )
+    )
     sums, items = Counter[tuple[int, ...]](), tuple(map(str, range(n_items)))
     for kept in chosen:
         data = np.array(kept, dtype=np.int64).reshape(-1, 2).T
@@ -73,7 +77,7 @@ def kept_law(
     return tuple((values, count / len(chosen)) for values, count in sums.items())
 
 
-def true_laws(
+def true_distributions(
     statistic: str, n_items: int, limit: int | None, most: int
 ) -> list[dict[tuple[int, ...], float]]:
     """Chances of the numbers before noise, for all that one person can write into the file.
@@ -81,17 +85,17 @@ def true_laws(
     That is anything from nothing to so many comparisons, beside another person's three.
     """
     ways = list(permutations(range(n_items), 2))
-    bundles = [b for k in range(most + 1) for b in combinations_with_replacement(ways, k)]
-    last, laws = n_items - 1, []
-    other = kept_law(((0, 1), (last, 0), (0, last)), n_items, limit, statistic)
-    for bundle in bundles:
-        law: dict[tuple[int, ...], float] = {}
-        for values, chance in kept_law(bundle, n_items, limit, statistic):
+    contributions = [b for k in range(most + 1) for b in combinations_with_replacement(ways, k)]
+    last, distributions = n_items - 1, []
+    other = kept_distribution(((0, 1), (last, 0), (0, last)), n_items, limit, statistic)
+    for contribution in contributions:
+        distribution: dict[tuple[int, ...], float] = {}
+        for values, probability in kept_distribution(contribution, n_items, limit, statistic):
             for more, luck in other:
                 total = tuple(a + b for a, b in zip(values, more, strict=True))
-                law[total] = law.get(total, 0) + chance * luck
-        laws.append(law)
-    return laws
+                distribution[total] = distribution.get(total, 0) + probability * luck
+        distributions.append(distribution)
+    return distributions
 
 
 def release_loss(
@@ -112,30 +116,34 @@ def release_loss(
     that count itself, so both tails are one cell each, and nothing is cut off.
     """
     scale = factor * sensitivity_of("comparisons", n_items, "person", limit, statistic) / epsilon
-    laws = true_laws(statistic, n_items, limit if kept else None, most)
-    reached = [value for law in laws for values in law for value in values]
+    distributions = true_distributions(statistic, n_items, limit if kept else None, most)
+    reached = [
+        value for distribution in distributions for values in distribution for value in values
+    ]
     noisy, low = one_count(min(reached), max(reached), scale), min(reached)
 
-    def mixture(law: dict[tuple[int, ...], float]) -> Array:  # chances of all noisy vectors
+    def mixture(
+        distribution: dict[tuple[int, ...], float],
+    ) -> Array:  # chances of all noisy vectors
         total: Array = np.zeros(1)
-        for values, chance in law.items():
-            product = np.array([float(chance)])
+        for values, probability in distribution.items():
+            product = np.array([float(probability)])
             for value in values:
                 product = np.multiply.outer(product, noisy[value - low]).ravel()
             total = total + product
         return total
 
-    logs = np.array([np.log(mixture(law)) for law in laws])
+    logs = np.array([np.log(mixture(distribution)) for distribution in distributions])
     return float((logs.max(axis=0) - logs.min(axis=0)).max())
 
 
 def one_count(low: int, high: int, scale: float) -> Array:
-    """Law of one noisy count in low..high with both tails as its ends, a row for each true one."""
+    """Probabilities of a noisy count in low..high, tails at its ends, a row for each true one."""
     q, counts = exp(-1 / scale), np.arange(low, high + 1)
-    law = np.array(discrete_laplace_pmf(np.subtract.outer(counts, counts), scale))
-    law[:, 0] /= 1 - q  # a tail beginning at distance d: the chance of d over 1 - q
-    law[:, -1] /= 1 - q
-    return law
+    distribution = np.array(discrete_laplace_pmf(np.subtract.outer(counts, counts), scale))
+    distribution[:, 0] /= 1 - q  # a tail beginning at distance d: the chance of d over 1 - q
+    distribution[:, -1] /= 1 - q
+    return distribution
 
 
 def law_balls() -> dict[str, Ball]:

@@ -1,6 +1,6 @@
-"""Who is protected, exact output laws, privacy losses, accounting and audits.
+"""Who is protected, exact output distributions, privacy losses, accounting and audits.
 
-Mechanisms enter this package only as functions or as finite laws handed to it.
+Mechanisms enter this package only as functions or as finite distributions handed to it.
 """
 
 from dpbook.privacy.accounting import (
@@ -9,17 +9,17 @@ from dpbook.privacy.accounting import (
     person_epsilon,
 )
 from dpbook.privacy.audit import audit_sampler, clopper_pearson
+from dpbook.privacy.distributions import ranking_pmf, sets_of, top_k_pmf
 from dpbook.privacy.exact import (
-    ExactLaw,
+    ExactDistribution,
     Polynomial,
     as_fraction,
     certify_mechanism,
-    exponential_law,
-    joint_law,
-    noisy_counts_law,
-    randomized_response_law,
+    exponential_mechanism_distribution,
+    joint_distribution,
+    noisy_counts_distribution,
+    randomized_response_distribution,
 )
-from dpbook.privacy.laws import ranking_pmf, sets_of, top_k_pmf
 from dpbook.privacy.loss import (
     check_mechanism,
     discrete_laplace_profile,
@@ -34,7 +34,7 @@ from dpbook.privacy.units import Edge, Person, WholeRanking
 
 __all__ = [
     "Edge",
-    "ExactLaw",
+    "ExactDistribution",
     "Person",
     "Polynomial",
     "WholeRanking",
@@ -49,15 +49,15 @@ __all__ = [
     "discrete_laplace_profile",
     "edge_datasets",
     "edge_neighbours",
-    "exponential_law",
+    "exponential_mechanism_distribution",
     "hockey_stick",
-    "joint_law",
+    "joint_distribution",
     "laplace_profile",
-    "noisy_counts_law",
+    "noisy_counts_distribution",
     "outcome_counts",
     "person_epsilon",
     "privacy_loss",
-    "randomized_response_law",
+    "randomized_response_distribution",
     "ranking_pmf",
     "record_play",
     "sensitivity",

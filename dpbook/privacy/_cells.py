@@ -16,13 +16,13 @@ Steps = tuple[Array, Iterator[Array], Array]  # left tail, one step for each cel
 
 # Gauss-Legendre nodes per cell of width at most one scale: tests/test_laws.py bounds the error.
 NODES = 20
-# Beyond this many scales the tails of the discrete law weigh less than a rounding unit.
+# Beyond this many scales the tails of the discrete distribution weigh less than a rounding unit.
 TAIL_SCALES = 45
 TAYLOR_TERMS = 60
 
 
 def geometric_pmf(m: Array, b: float) -> Array:
-    """Discrete Laplace law, unchecked."""
+    """Discrete Laplace distribution, unchecked."""
     return np.asarray(np.tanh(0.5 / b) * np.exp(-np.abs(m) / b))
 
 
@@ -56,8 +56,8 @@ def laplace_nodes(values: Array, b: float) -> tuple[Array, Array, Array, Array]:
     u, w = _gauss_legendre(NODES)
     edges = _edges(z)
     width = np.diff(edges)[:, None]
-    # In the tails v = exp(-distance to the outermost score) turns the integrand into a polynomial
-    # of degree n - 1 in v, and dt = dv / v: exact with n/2 + 1 nodes.
+    # In the tails v = exp(-distance to the outermost score) reverses the integrand into a
+    # polynomial of degree n - 1 in v, and dt = dv / v: exact with n/2 + 1 nodes.
     low, high = z.min() + np.log(tail), z.max() - np.log(tail)
     points = np.concatenate([low, (edges[:-1, None] + width * u).ravel(), high])
     weights = np.concatenate([tail_weight / tail, (width * w).ravel(), tail_weight / tail])

@@ -1,6 +1,7 @@
-"""Statistical audit: does a sampler follow its exact twin?
+"""Statistical audit: does a sampler follow its exact counterpart?
 
-An audit never shows privacy. It ties the code that draws to the law that was checked exactly.
+An audit never shows privacy. It ties the code that draws to the distribution that was checked
+exactly.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
-from dpbook.privacy.loss import check_chances
+from dpbook.privacy.loss import check_probabilities
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ def audit_sampler(
     Both arrays have the shape (outcomes,).
     """
     counts = check.whole_array("outcome_counts", outcome_counts)
-    law = check.real_array("pmf", pmf).astype(float)
-    fit = counts.shape == law.shape and counts.ndim == 1 and counts.sum() > 0
-    allowed = f"that of pmf, {law.shape}, for a list, with at least one draw"
+    distribution = check.real_array("pmf", pmf).astype(float)
+    fit = counts.shape == distribution.shape and counts.ndim == 1 and counts.sum() > 0
+    allowed = f"that of pmf, {distribution.shape}, for a list, with at least one draw"
     check.shaped("outcome_counts, pmf", counts, fit, allowed)
-    check_chances("pmf", law)
+    check_probabilities("pmf", distribution)
     missed = 1 - check.probability("confidence", confidence, zero=False, one=False)
-    lower, upper = clopper_pearson(counts, counts.sum(), confidence=1 - missed / law.size)
-    outliers = np.flatnonzero((law < lower) | (law > upper))
+    lower, upper = clopper_pearson(counts, counts.sum(), confidence=1 - missed / distribution.size)
+    outliers = np.flatnonzero((distribution < lower) | (distribution > upper))
     return SamplerAudit(not outliers.size, outliers)

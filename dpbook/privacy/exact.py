@@ -77,8 +77,9 @@ one, t = Polynomial((1,)), Polynomial((0, 1))
 
 
 @dataclass(frozen=True)
-class ExactLaw:
-    """The law of an output for every epsilon: weights over their total, in t = e^(epsilon/steps).
+class ExactDistribution:
+    """The distribution of an output for every epsilon: weights over their total, in t =
+    e^(epsilon/steps).
 
     Weights are polynomials that are nowhere negative for t >= 1; outcomes that are left out have
     chance zero.
@@ -93,7 +94,7 @@ class ExactLaw:
         object.__setattr__(self, "total", sum(self.weights.values(), start=Polynomial(())))
 
     def at(self, epsilon: float) -> dict[Hashable, float]:
-        """The law at one epsilon, in nats, as floating-point numbers."""
+        """The distribution at one epsilon, in nats, as floating-point numbers."""
         # in 1/t, so that nothing overflows
         u = exp(-check.nonnegative("epsilon", epsilon) / self.steps)
         size = len(self.total.coefficients)
@@ -104,13 +105,13 @@ class ExactLaw:
         whole = value(self.total)
         return {outcome: value(weight) / whole for outcome, weight in self.weights.items()}
 
-    def map(self, function: Callable[[Any], Hashable]) -> ExactLaw:
-        """The law of a function of the outcome."""
+    def map(self, function: Callable[[Any], Hashable]) -> ExactDistribution:
+        """The distribution of a function of the outcome."""
         weights: dict[Hashable, Polynomial] = {}
         for outcome, weight in self.weights.items():
             image = function(outcome)
             weights[image] = weights.get(image, Polynomial(())) + weight
-        return ExactLaw(weights, self.steps)
+        return ExactDistribution(weights, self.steps)
 
 
 @dataclass(frozen=True)
@@ -137,18 +138,21 @@ class AllEpsilonReport:
         return not self.violations
 
 
-def joint_law(laws: Sequence[ExactLaw]) -> ExactLaw:
-    """The law of independent outputs, as tuples; all in the same t."""
-    if len({law.steps for law in laws}) != 1:
-        raise ValueError(f"steps = {[law.steps for law in laws]}: allowed is one value for all")
-    cases = product(*(law.weights.items() for law in laws))
+def joint_distribution(distributions: Sequence[ExactDistribution]) -> ExactDistribution:
+    """The distribution of independent outputs, as tuples; all in the same t."""
+    steps = [one.steps for one in distributions]
+    if len(set(steps)) != 1:
+        raise ValueError(f"steps = {steps}: allowed is one value for all")
+    cases = product(*(distribution.weights.items() for distribution in distributions))
     weights: dict[Hashable, Polynomial] = {
         tuple(o for o, _ in case): prod((w for _, w in case), start=one) for case in cases
     }
-    return ExactLaw(weights, laws[0].steps)
+    return ExactDistribution(weights, distributions[0].steps)
 
 
-def exponential_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
+def exponential_mechanism_distribution(
+    scores: Mapping[Any, int], steps: Steps = 1
+) -> ExactDistribution:
     """Chances in proportion to e^(epsilon score / steps): the exponential mechanism, and others.
 
     The Mallows model scores minus the distance. Steps are a whole number or a `Fraction`, here as
@@ -156,17 +160,21 @@ def exponential_law(scores: Mapping[Any, int], steps: Steps = 1) -> ExactLaw:
     """
     unit, power = _unit(steps)
     least = min(scores.values())
-    return ExactLaw({outcome: unit ** (score - least) for outcome, score in scores.items()}, power)
+    return ExactDistribution(
+        {outcome: unit ** (score - least) for outcome, score in scores.items()}, power
+    )
 
 
-def randomized_response_law(truth: Sequence[int], steps: Steps = 1) -> ExactLaw:
+def randomized_response_distribution(truth: Sequence[int], steps: Steps = 1) -> ExactDistribution:
     """Answers 0 or 1, each through randomised response: what is right scores 1; as tuples."""
     reports = product((0, 1), repeat=len(truth))
     scores = {r: sum(a == b for a, b in zip(r, truth, strict=True)) for r in reports}
-    return exponential_law(scores, steps)
+    return exponential_mechanism_distribution(scores, steps)
 
 
-def discrete_laplace_law(value: int, low: int, high: int, steps: Steps = 1) -> ExactLaw:
+def discrete_laplace_distribution(
+    value: int, low: int, high: int, steps: Steps = 1
+) -> ExactDistribution:
     """A count plus discrete Laplace noise of scale steps/epsilon, clipped to low..high.
 
     Between values in this range the two ends lose what every outcome beyond them does, so the
@@ -182,12 +190,16 @@ def discrete_laplace_law(value: int, low: int, high: int, steps: Steps = 1) -> E
     }
     for end in (low, high):
         weights[end] = unit ** (width + 1 - abs(end - value))
-    return ExactLaw(weights, power)
+    return ExactDistribution(weights, power)
 
 
-def noisy_counts_law(counts: Iterable[int], high: int, steps: Steps = 1) -> ExactLaw:
+def noisy_counts_distribution(
+    counts: Iterable[int], high: int, steps: Steps = 1
+) -> ExactDistribution:
     """Counts, each from 0 to high and each with its own discrete Laplace noise, as a tuple."""
-    return joint_law([discrete_laplace_law(int(count), 0, high, steps) for count in counts])
+    return joint_distribution(
+        [discrete_laplace_distribution(int(count), 0, high, steps) for count in counts]
+    )
 
 
 def as_fraction(value: float) -> Fraction:
@@ -196,7 +208,7 @@ def as_fraction(value: float) -> Fraction:
     Raises
     ------
     ValueError
-        If there is none: a law of another fraction would prove another statement.
+        If there is none: a distribution of another fraction would prove another statement.
     """
     near = Fraction(value).limit_denominator(100)
     if abs(near - Fraction(value)) > abs(near) / 10**12:
@@ -212,10 +224,10 @@ def _unit(steps: Steps) -> tuple[Polynomial, int]:
 
 
 def remembered(mechanism: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The mechanism, asked only once for the law of a data set that can be a key."""
+    """The mechanism, asked only once for the distribution of a data set that can be a key."""
     memory: dict[Hashable, Any] = {}
 
-    def law_of(dataset: Any) -> Any:
+    def distribution_of(dataset: Any) -> Any:
         array = isinstance(dataset, np.ndarray)
         key = (dataset.shape, dataset.dtype.str, dataset.tobytes()) if array else dataset
         try:
@@ -226,39 +238,41 @@ def remembered(mechanism: Callable[[Any], Any]) -> Callable[[Any], Any]:
             memory[key] = mechanism(dataset)
         return memory[key]
 
-    return law_of
+    return distribution_of
 
 
 def certify_mechanism(
-    mechanism: Callable[[Any], ExactLaw], pairs: Iterable[tuple[Any, Any]]
+    mechanism: Callable[[Any], ExactDistribution], pairs: Iterable[tuple[Any, Any]]
 ) -> AllEpsilonReport:
     """Whether a finite mechanism is epsilon-private for every epsilon at once, with a certificate.
 
-    As `check_mechanism`, of laws that are an `ExactLaw` each: whether P_x(o) <= t^steps P_y(o), in
-    both directions of every pair.
+    As `check_mechanism`, for exact distributions: P_x(o) <= t^steps P_y(o)?  Both ways, for every
+    pair.
     """
-    law_of = remembered(mechanism)
+    distribution_of = remembered(mechanism)
     both = [way for x, y in pairs for way in ((x, y), (y, x))]
     if not both:
         raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
-    laws: dict[int, ExactLaw] = {}  # one that is handed out twice is listed once
+    distributions: dict[int, ExactDistribution] = {}  # one that is handed out twice is listed once
     listed = []
     for way in both:
-        two = [law_of(side) for side in way]
-        laws |= {id(law): law for law in two}
-        listed.append([id(law) for law in two])
-    outcomes = list(dict.fromkeys(o for law in laws.values() for o in law.weights))
-    if len(steps := {law.steps for law in laws.values()}) > 1:
-        raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all laws")
+        two = [distribution_of(side) for side in way]
+        distributions |= {id(distribution): distribution for distribution in two}
+        listed.append([id(distribution) for distribution in two])
+    outcomes = list(
+        dict.fromkeys(o for distribution in distributions.values() for o in distribution.weights)
+    )
+    if len(steps := {distribution.steps for distribution in distributions.values()}) > 1:
+        raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all distributions")
     power, empty = steps.pop(), Polynomial(())
     factor, at_one = t**power, exp(1 / power)  # t at epsilon 1
     # Polynomials are compared once, and are small numbers from then on.
     kind: dict[Polynomial, int] = {}
     weights, totals = {}, {}
-    for k, law in laws.items():
-        weights_of = (law.weights.get(outcome, empty) for outcome in outcomes)
+    for k, distribution in distributions.items():
+        weights_of = (distribution.weights.get(outcome, empty) for outcome in outcomes)
         weights[k] = [kind.setdefault(weight, len(kind)) for weight in weights_of]
-        totals[k] = kind.setdefault(law.total, len(kind))
+        totals[k] = kind.setdefault(distribution.total, len(kind))
     polynomials = list(kind)
     memory: dict[tuple[int, ...], tuple[int, Polynomial, set[int], float]] = {}
     signs: dict[Polynomial, list[Piece]] = {}
@@ -276,7 +290,9 @@ def certify_mechanism(
         return number[moved], moved, present, loss
 
     worst, violations = None, 0
-    place: dict[tuple[int, ...], int] = {}  # of the same laws one is listed, and a pair once
+    place: dict[
+        tuple[int, ...], int
+    ] = {}  # of the same distributions one is listed, and a pair once
     which: dict[tuple[int, int], list[int]] = {}
     for way, (x, y) in zip(both, listed, strict=True):
         if weights[x] == weights[y]:
@@ -307,7 +323,9 @@ def certify_mechanism(
     certificate = {
         "kind": "polynomials",
         "power": power,
-        "laws": [[[*polynomials[at].coefficients] for at in law] for law in place],
+        "laws": [
+            [[*polynomials[at].coefficients] for at in distribution] for distribution in place
+        ],
         "pairs": [[*pair] for pair in which],
         "differences": [[*moved.coefficients] for moved in number],
         "cuts": {

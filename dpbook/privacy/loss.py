@@ -15,11 +15,11 @@ from dpbook import _validation as check
 from dpbook._typing import Array
 from dpbook.privacy.exact import remembered
 
-Law = ArrayLike | Mapping[Hashable, float]
+Distribution = ArrayLike | Mapping[Hashable, float]
 
 # Up to this many scales the quadrature of `laplace_profile` keeps its stated error.
 _LARGEST_RATIO = 40
-# Convolving two laws takes the product of their lengths: seconds here.
+# Convolving two distributions takes the product of their lengths: seconds here.
 _LONGEST_SHIFT = 100_000
 
 
@@ -39,19 +39,21 @@ class MechanismReport:
 
 
 def privacy_loss(p: ArrayLike, q: ArrayLike) -> float:
-    """Largest absolute log-ratio of two laws on the same finite set of outcomes, (outcomes,).
+    """Largest absolute log-ratio of two distributions on the same finite set of outcomes,
+    (outcomes,).
 
-    Infinite if an outcome has probability zero under exactly one of the laws.
+    Infinite if an outcome has probability zero under exactly one of the distributions.
     """
-    return float(_losses(*_laws(p, q)).max())
+    return float(_losses(*_distributions(p, q)).max())
 
 
 def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
-    """Smallest delta such that the two laws are (epsilon, delta)-indistinguishable, both ways.
+    """Smallest delta such that the two distributions are (epsilon, delta)-indistinguishable, both
+    ways.
 
     The larger sum of (p - e^epsilon q)_+ of both directions, of the shape of ``epsilons``.
     """
-    p, q = _laws(p, q)
+    p, q = _distributions(p, q)
     eps = check.levels("epsilons", epsilons)[..., None]
     with np.errstate(over="ignore", invalid="ignore"):
         # Where y is 0 the product is 0, also when the factor has overflowed to infinity.
@@ -60,19 +62,20 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
 
 
 def check_mechanism(
-    mechanism: Callable[[Any], Law],
+    mechanism: Callable[[Any], Distribution],
     pairs: Iterable[tuple[Any, Any]],
     *,
     epsilon: float | None = None,
     delta: float = 0.0,
 ) -> MechanismReport:
-    """Exact privacy of a finite mechanism, by comparing its laws on all pairs of neighbours.
+    """Exact privacy of a finite mechanism, by comparing its distributions on all pairs of
+    neighbours.
 
     Parameters
     ----------
     mechanism : callable
-        Maps a data set to the exact law of the output: a mapping from outcome to probability
-        (missing outcomes have probability zero) or an array of probabilities.
+        Maps a data set to the exact distribution of the output: a mapping from outcome to
+        probability (missing outcomes have probability zero) or an array of probabilities.
     pairs : iterable of (dataset, dataset)
         All pairs of neighbours; an array of shape (pairs, 2, ...) will do.
     epsilon, delta : float
@@ -86,11 +89,11 @@ def check_mechanism(
     1.0986
     """
     check.probability("delta", delta, one=False)
-    law_of = remembered(mechanism)
+    distribution_of = remembered(mechanism)
     worst: MechanismReport | None = None
     largest_delta = 0.0
     for x, y in pairs:
-        p, q, outcomes = _aligned(law_of(x), law_of(y))
+        p, q, outcomes = _aligned(distribution_of(x), distribution_of(y))
         losses = _losses(p, q)
         at = int(losses.argmax())
         if worst is None or losses[at] > worst.loss:
@@ -146,7 +149,7 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
 
     Parameters as for `laplace_profile`, but any number of entries, all whole. The loss of a
     coordinate takes the values (d - 2 j) / b, j = 0..d, only; the losses of the coordinates add up,
-    so the law of the total is a finite convolution of positive terms: exact.
+    so the distribution of the total is a finite convolution of positive terms: exact.
     """
     b, eps = check.noise_scale(scale), check.levels("epsilons", epsilons)
     steps = _moved(shift)
@@ -161,7 +164,7 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
     check.fits("epsilons", epsilons, eps.size * (reach + 1), "fewer values, or a shorter shift")
     pmf, z, tail = np.ones(1), exp(-1 / b), 1 / (1 + exp(-1 / b))
     for d in steps[steps > 0].astype(int).tolist():
-        # Law of (|w + d| - |w|) / b on d/b, (d - 2)/b, ..., -d/b for discrete Laplace w.
+        # Distribution of (|w + d| - |w|) / b on d/b, (d - 2)/b, ..., -d/b for discrete Laplace w.
         one = (1 - z) * tail * z ** np.arange(d + 1.0)
         one[0], one[d] = tail, tail * z**d
         pmf = np.convolve(pmf, one)
@@ -187,21 +190,23 @@ def _one_coordinate_profile(eps: Array, a: float) -> Array:
     return np.where(eps >= a, 0.0, np.where(eps <= -a, -np.expm1(np.minimum(eps, 0.0)), inside))
 
 
-def _laws(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
-    first, second = (check.real_array(*law).astype(float) for law in (("p", p), ("q", q)))
+def _distributions(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
+    first, second = (
+        check.real_array(*distribution).astype(float) for distribution in (("p", p), ("q", q))
+    )
     fit = first.shape == second.shape and first.ndim == 1 and first.size
     check.shaped("p and q", first, fit, f"(outcomes,), both alike; q has {second.shape}")
-    check_chances("p", first)
-    check_chances("q", second)
+    check_probabilities("p", first)
+    check_probabilities("q", second)
     return first, second
 
 
-def check_chances(name: str, law: Array) -> None:
-    """Refuse what is no law, up to the rounding of a few thousand additions."""
-    if not np.isfinite(law).all() or law.min() < 0:
+def check_probabilities(name: str, distribution: Array) -> None:
+    """Refuse what is no distribution, up to the rounding of a few thousand additions."""
+    if not np.isfinite(distribution).all() or distribution.min() < 0:
         raise ValueError(f"{name} holds a negative or infinite entry: allowed are chances")
-    if abs(law.sum() - 1) > 1e-9:
-        raise ValueError(f"{name} sums to {law.sum():.12g}: allowed is a total of 1")
+    if abs(distribution.sum() - 1) > 1e-9:
+        raise ValueError(f"{name} sums to {distribution.sum():.12g}: allowed is a total of 1")
 
 
 def _losses(p: Array, q: Array) -> Array:
@@ -210,13 +215,15 @@ def _losses(p: Array, q: Array) -> Array:
     return np.where((p == 0) & (q == 0), 0.0, ratio)
 
 
-def _aligned(first: Law, second: Law) -> tuple[Array, Array, list[Hashable]]:
-    """Both laws as arrays over the union of their outcomes."""
+def _aligned(first: Distribution, second: Distribution) -> tuple[Array, Array, list[Hashable]]:
+    """Both distributions as arrays over the union of their outcomes."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         outcomes = list(dict.fromkeys([*first, *second]))
-        laws = ([law.get(o, 0.0) for o in outcomes] for law in (first, second))
-        return *_laws(*laws), outcomes
+        distributions = (
+            [distribution.get(o, 0.0) for o in outcomes] for distribution in (first, second)
+        )
+        return *_distributions(*distributions), outcomes
     if isinstance(first, Mapping) or isinstance(second, Mapping):
         raise ValueError("mechanism returns a mapping and an array: allowed is one kind only")
-    p, q = _laws(first, second)
+    p, q = _distributions(first, second)
     return p, q, list(range(p.size))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpbook._typing import Array
 from dpbook.models.rankings import all_rankings
-from dpbook.privacy.loss import Law, check_chances, check_mechanism
+from dpbook.privacy.loss import Distribution, check_mechanism, check_probabilities
 from dpbook.privacy.units import Unit
 
 MOST_ITEMS = 5
@@ -31,7 +31,7 @@ class RankerReport:
     loss: float  # the smallest epsilon for which the mechanism is (epsilon, 0)-DP
     pair: tuple[NDArray[Any], NDArray[Any]]  # two neighbouring data sets where it is attained
     outcome: str  # the outcome that tells them apart, in words
-    chances: tuple[float, float]  # its probabilities on both sides
+    probabilities: tuple[float, float]  # its probabilities on both sides
     unit: Unit  # who is protected
     epsilon: float | None = None  # what was asked about
 
@@ -50,7 +50,10 @@ class RankerReport:
         for name, before, after in zip(_NAMES, *scores, strict=False):
             bars = (f"{'█' * int(wins):{most}} {wins:g}" for wins in (before, after))
             lines.append(f"  {name}  " + "   ".join(f"{bar:{most + 4}}" for bar in bars).rstrip())
-        lines.append("  chance " + " against ".join(f"{chance:.4g}" for chance in self.chances))
+        lines.append(
+            "  chance "
+            + " against ".join(f"{probability:.4g}" for probability in self.probabilities)
+        )
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -59,16 +62,17 @@ class RankerReport:
 def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) -> RankerReport:
     """Exact loss of your own ranking mechanism, over all neighbours of a small design.
 
-    The law of noisy counts is a quadrature: halving its cells moves the loss by 1e-7 at most.
+    The distribution of noisy counts is a quadrature: halving its cells moves the loss by 1e-7 at
+    most.
 
     Parameters
     ----------
     mechanism : callable or frozen continuous distribution
         A function of the win counts, shape (n,) (of the table of wins, shape (n, n), for a
-        `WholeRanking`), that returns the law of what is released: n! probabilities of rankings in
-        the order of `dpbook.models.all_rankings`, n probabilities of the first item, or a mapping
-        from outcome to probability. Or a distribution of scipy.stats: counts plus independent noise
-        from it, sorted.
+        `WholeRanking`), that returns the distribution of what is released: n! probabilities of
+        rankings in the order of `dpbook.models.all_rankings`, n probabilities of the first item, or
+        a mapping from outcome to probability. Or a distribution of scipy.stats: counts plus
+        independent noise from it, sorted.
     unit : Edge, Person or WholeRanking
         Who is protected, with n from 2 to 5 items; a `Person` or `WholeRanking` with few users.
     epsilon : float, optional
@@ -89,12 +93,15 @@ def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) ->
     n = unit.n_items
     if not 2 <= n <= MOST_ITEMS:
         raise ValueError(f"unit has {n} items: allowed are 2 to {MOST_ITEMS}")
-    law = _law_of(mechanism, n)
-    worst = check_mechanism(law, _neighbours(unit))
+    distribution = _distribution_of(mechanism, n)
+    worst = check_mechanism(distribution, _neighbours(unit))
     x, y = worst.pair
-    chances = _chance(law(x), worst.outcome), _chance(law(y), worst.outcome)
-    outcome = _words(worst.outcome, np.asarray(law(x)).size, n)
-    return RankerReport(worst.loss, (x, y), outcome, chances, unit, epsilon)
+    probabilities = (
+        _probability(distribution(x), worst.outcome),
+        _probability(distribution(y), worst.outcome),
+    )
+    outcome = _words(worst.outcome, np.asarray(distribution(x)).size, n)
+    return RankerReport(worst.loss, (x, y), outcome, probabilities, unit, epsilon)
 
 
 def _neighbours(unit: Unit) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -110,8 +117,8 @@ def _neighbours(unit: Unit) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
                 yield before, after
 
 
-def _law_of(mechanism: Any, n: int) -> Callable[[Any], Law]:
-    """The mechanism as a function from data to a law that has been looked at."""
+def _distribution_of(mechanism: Any, n: int) -> Callable[[Any], Distribution]:
+    """The mechanism as a function from data to a distribution that has been looked at."""
     if all(hasattr(mechanism, name) for name in ("pdf", "cdf", "ppf", "isf")):
         noisy = lru_cache(maxsize=None)(lambda counts: _sorted_pmf(counts, mechanism))
         return lambda counts: noisy(tuple(_counts(counts).tolist()))
@@ -121,7 +128,7 @@ def _law_of(mechanism: Any, n: int) -> Callable[[Any], Law]:
             "the release, or a continuous distribution of scipy.stats, such as laplace(scale=2)"
         )
 
-    def law(data: Any) -> Law:
+    def distribution(data: Any) -> Distribution:
         answer = mechanism(data)
         what = f"mechanism, for {np.asarray(data).tolist()}, returned {answer!r:.80}"
         allowed = f"{factorial(n)} probabilities in the order of all_rankings({n})"
@@ -131,14 +138,14 @@ def _law_of(mechanism: Any, n: int) -> Callable[[Any], Law]:
         fit = values.ndim == 1 and (named or values.size in (factorial(n), n))
         if not fit or values.dtype.kind not in "fiu":
             rare = "a draw shows nothing of what is drawn too rarely"
-            raise ValueError(f"{what}: return the law, {allowed}; {rare}")
+            raise ValueError(f"{what}: return the distribution, {allowed}; {rare}")
         try:
-            check_chances("the law", values.astype(float))
+            check_probabilities("the distribution", values.astype(float))
         except ValueError as error:
             raise ValueError(f"{what}: {error}; {allowed}") from None
         return answer
 
-    return law
+    return distribution
 
 
 def _counts(data: NDArray[Any]) -> NDArray[Any]:
@@ -146,15 +153,17 @@ def _counts(data: NDArray[Any]) -> NDArray[Any]:
 
 
 def _sorted_pmf(counts: tuple[float, ...], noise: Any) -> Array:
-    """Law of the ranking of counts plus noise; refused if it is not certain."""
+    """Distribution of the ranking of counts plus noise; refused if it is not certain."""
     coarse, fine = (_quadrature(np.array(counts), noise, cells) for cells in (1, 2))
     if fine.min() < _RAREST:
         raise ValueError(
             f"mechanism: at counts {list(counts)} an outcome has probability {fine.min():.1e}: "
-            f"allowed is at least {_RAREST:g} (wider noise, or the law itself)"
+            f"allowed is at least {_RAREST:g} (wider noise, or the distribution itself)"
         )
     if np.abs(np.log(coarse) - np.log(fine)).max() > _ERROR / 2:
-        raise ValueError(f"mechanism: {noise!r:.60} is too rough for a quadrature: give its law")
+        raise ValueError(
+            f"mechanism: {noise!r:.60} is too rough for a quadrature: give its distribution"
+        )
     return fine / fsum(fine)  # of no order: renamed data have renamed chances
 
 
@@ -173,16 +182,16 @@ def _quadrature(counts: Array, noise: Any, cells: int) -> Array:
     density = np.array([noise.pdf(at - count) for count in counts])
     below = np.array([noise.cdf(at - count) for count in counts])
     inner = _cumulative(NODES)
-    law = []
-    for places in all_rankings(len(counts)):
-        lowest, *rest = np.argsort(-places)
+    distribution = []
+    for ranks in all_rankings(len(counts)):
+        lowest, *rest = np.argsort(-ranks)
         reached = below[lowest]  # the lower items lie below, in order
         for item in rest:
             step = density[item] * reached
             total = np.concatenate([[0.0], np.cumsum((half * w * step).sum(axis=1))])
             reached = total[:-1, None] + half * (step @ inner.T)
-        law.append(total[-1])
-    return np.array(law)
+        distribution.append(total[-1])
+    return np.array(distribution)
 
 
 @lru_cache(maxsize=4)
@@ -193,8 +202,12 @@ def _cumulative(nodes: int) -> Array:
     return np.asarray(legendre.legval(x, legendre.legint(series, lbnd=-1)).T)
 
 
-def _chance(law: Law, outcome: Any) -> float:
-    return float(law.get(outcome, 0.0) if isinstance(law, Mapping) else np.asarray(law)[outcome])
+def _probability(distribution: Distribution, outcome: Any) -> float:
+    return float(
+        distribution.get(outcome, 0.0)
+        if isinstance(distribution, Mapping)
+        else np.asarray(distribution)[outcome]
+    )
 
 
 def _words(outcome: Any, size: int, n: int) -> str:

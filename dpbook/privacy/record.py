@@ -95,9 +95,9 @@ def record_play(
 
     Notes
     -----
-    It sees code on one path, and no law: that nothing is violated proves nothing. With what a
-    uniform draw is compared it does not see. Calls that depend on something released that is not
-    returned differ without harm.
+    It sees code on one path, and no distribution: that nothing is violated proves nothing. With
+    what a uniform draw is compared it does not see. Calls that depend on something released that is
+    not returned differ without harm.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 A unit knows how far a statistic moves between neighbouring data sets (`l1`), lists them for small
 designs, and refuses data that break its promise (`check`). A statistic is ``"counts"``, the wins
-of each item, shape (n,); ``"leads"``, wins minus defeats of each pair, listed as tables of wins of
-shape (n, n); or ``"places"``, the people who put an item in a place or before it.
+of each item, shape (n,); ``"margins"``, wins minus defeats of each pair, listed as tables of wins of
+shape (n, n); or ``"ranks"``, the people who rank an item so high or higher.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class WholeRanking:
 
     Examples
     --------
-    >>> WholeRanking(5).l1("leads"), WholeRanking(5, relation="add_remove").l1("leads")
+    >>> WholeRanking(5).l1("margins"), WholeRanking(5, relation="add_remove").l1("margins")
     (20.0, 10.0)
     """
 
@@ -225,26 +225,26 @@ class WholeRanking:
     def l1(self, statistic: str = "counts") -> float:
         """Change of the win counts, of all leads, or of the people per item and place or before.
 
-        ``"leads"`` takes one number for a pair, wins minus defeats: all turn round between opposite
-        rankings. The ``"places"`` reached by an item move as far as the footrule distance.
+        ``"margins"`` takes one number for a pair, wins minus defeats: all turn round between opposite
+        rankings. The ``"ranks"`` of an item move as far as the footrule distance.
         """
-        check.choice("statistic", statistic, ("counts", "leads", "places"))
+        check.choice("statistic", statistic, ("counts", "margins", "ranks"))
         n = self.n_items
-        if statistic == "leads":
+        if statistic == "margins":
             return float(self.step * comb(n, 2))
         return float(n**2 // 2 if self.relation == "replace" else comb(n, 2))
 
-    def neighbours(self, statistic: str = "leads") -> Iterator[tuple[Ints, Ints]]:
+    def neighbours(self, statistic: str = "margins") -> Iterator[tuple[Ints, Ints]]:
         """Neighbouring tables of `users` rankings (or one fewer), (n, n), or win counts, (n,).
 
         Of all profiles of the others, and all new rankings of one whose ranking was 0, 1, ...
         """
-        check.choice("statistic", statistic, ("leads", "counts"))
-        places, users = all_rankings(self.n_items), check.integer("users", self.users, 1)
-        ahead = (places[:, :, None] < places[:, None, :]).astype(np.int64)
+        check.choice("statistic", statistic, ("margins", "counts"))
+        ranks, users = all_rankings(self.n_items), check.integer("users", self.users, 1)
+        ahead = (ranks[:, :, None] < ranks[:, None, :]).astype(np.int64)
         if statistic == "counts":
             ahead = ahead.sum(axis=-1)
-        for others in combinations_with_replacement(range(len(places)), users - 1):
+        for others in combinations_with_replacement(range(len(ranks)), users - 1):
             base = ahead[list(others)].sum(axis=0)
             if self.relation == "add_remove":
                 yield base, base + ahead[0]

@@ -90,14 +90,15 @@ def redrawn_noise(scale: float, shape: tuple[int, ...], rng: np.random.Generator
     return np.asarray(first - second)
 
 
-def turned(lead: int, scale: Fraction) -> float:
+def reversal_probability(margin: int, scale: Fraction) -> float:
     """Chance that the difference of two such noises is at least the lead, a whole number >= 0.
 
-    The law of the difference is ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q = exp(-1/scale).
+    The distribution of the difference is ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q =
+    exp(-1/scale).
     """
     q, rest = exp(-1 / scale), -expm1(-1 / scale)
-    tail = (1 + q * q) / (1 + q) + lead * rest + q
-    return exp(-lead / scale) * tail / (1 + q) ** 2
+    tail = (1 + q * q) / (1 + q) + margin * rest + q
+    return exp(-margin / scale) * tail / (1 + q) ** 2
 
 
 def reach(count: int, scale: Fraction, miss: float) -> int:

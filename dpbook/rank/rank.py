@@ -21,8 +21,8 @@ from dpbook.rank.noise import (
     opendp_noisy,
     reach,
     redrawn_noise,
+    reversal_probability,
     system_bits,
-    turned,
 )
 from dpbook.rank.reading import Answers, read_answers
 from dpbook.rank.release import STATISTICS, Placed, Release, statement_of
@@ -236,8 +236,8 @@ def _ranked(
     else:
         scores = released
         order = np.lexsort((np.arange(n), -scores))
-        leads = (scores[order[:-1]] - scores[order[1:]]).tolist()
-        swaps = [turned(lead, scale) for lead in leads]
+        margins = (scores[order[:-1]] - scores[order[1:]]).tolist()
+        swaps = [reversal_probability(margin, scale) for margin in margins]
         width = 2 * reach(n, scale, 1 - TOGETHER)
         # Whoever leads by more than the width is ahead in the order without noise as well.
         rising = np.sort(scores)
@@ -245,8 +245,8 @@ def _ranked(
         behind = np.searchsorted(rising, scores - width, side="left")
         low, high = (1 + ahead).tolist(), (n - behind).tolist()
     return tuple(
-        Placed(k + 1, items[i], scores[i].item(), chance, low[i], high[i])
-        for k, (i, chance) in enumerate(zip(order.tolist(), [*swaps, None], strict=True))
+        Placed(k + 1, items[i], scores[i].item(), probability, low[i], high[i])
+        for k, (i, probability) in enumerate(zip(order.tolist(), [*swaps, None], strict=True))
     )
 
 

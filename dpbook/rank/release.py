@@ -31,7 +31,7 @@ class Placed:
     place: int  # 1 for the best
     item: str
     noisy: float  # the noisy score; a strength in log-odds for "pairs"
-    turned: float | None  # to the next: see `Release`
+    reversal_probability: float | None  # to the next: see `Release`
     best: int | None  # the places between which all items lie together, with chance 0.95
     worst: int | None
 
@@ -43,12 +43,12 @@ class Release:
     Attributes
     ----------
     ranking : tuple of Placed
-        The items from the best to the last. ``turned`` is, for scores, the largest chance with
+        ``reversal_probability`` is, for scores, the largest chance with
         which noise alone shows at least this lead of one named item over another if the kept
         answers give none, or the other order; for "pairs", how often both change places when noise
-        of the same law is added once more. ``best`` and ``worst`` are places in the order of the
-        kept answers without noise, for all items together. Neither says what other people would
-        have answered.
+        of the same distribution is added once more. ``best`` and ``worst`` are places in the order
+        of the kept answers without noise, for all items together. Neither says what other people
+        would have answered.
     released : array of int, shape (n,) or (n, n)
         The noisy numbers themselves, in the order of `items`.
     epsilon, scale : Fraction
@@ -82,7 +82,7 @@ class Release:
                 str(row.place),
                 row.item,
                 f"{row.noisy:.3f}" if self.statistic == "pairs" else f"{row.noisy:.0f}",
-                "" if row.turned is None else f"{row.turned:.2g}",
+                "" if row.reversal_probability is None else f"{row.reversal_probability:.2g}",
                 "" if row.best is None else f"{row.best} to {row.worst}",
             )
             for row in self.ranking
@@ -103,7 +103,7 @@ class Release:
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(("place", "item", "noisy_score", "turned_by_noise", "best", "worst"))
         for row in self.ranking:
-            cells = (row.place, row.item, row.noisy, row.turned, row.best, row.worst)
+            cells = (row.place, row.item, row.noisy, row.reversal_probability, row.best, row.worst)
             rows.writerow("" if cell is None else cell for cell in cells)
         return text.getvalue()
 

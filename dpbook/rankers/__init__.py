@@ -1,8 +1,8 @@
 """The papers' private rankers, built from mechanisms and estimators.
 
-Every sampler has an exact twin: a density or the finite law of what is released, here or, where no
-page needs it, in the tests. What a sampler itself draws is for study, as `dpbook.mechanisms` says,
-and never for a release.
+Every sampler has an exact counterpart: a density or the finite distribution of what is released,
+here or, where no page needs it, in the tests. What a sampler itself draws is for study, as
+`dpbook.mechanisms` says, and never for a release.
 """
 
 from dpbook.estimators.debiased import debiased_mle

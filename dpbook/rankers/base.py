@@ -10,7 +10,7 @@
 >>> noise = ranker.noise(5, rng=np.random.default_rng(1))
 >>> ranker.release(table, noise).shape               # with shared, frozen or halved noise
 (5, 3)
->>> ranker.pmf(table).round(3)                       # exact law over all_rankings(3)
+>>> ranker.pmf(table).round(3)                       # exact distribution over all_rankings(3)
 array([0.478, 0.193, 0.193, 0.053, 0.053, 0.03 ])
 """
 
@@ -83,8 +83,10 @@ class Ranker(ABC):
         return sides
 
     def pmf(self, data: Any) -> Array:
-        """Exact law of the ranking over ``all_rankings(n)``, shape (n!,)."""
-        raise NotImplementedError(f"{type(self).__name__} has no exact law of the ranking here")
+        """Exact distribution of the ranking over ``all_rankings(n)``, shape (n!,)."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no exact distribution of the ranking here"
+        )
 
     def loss(self, of: str = "release") -> tuple[float, float]:
         """Lower and upper end, in nats, of the true epsilon of the ``"release"`` or ``"ranking"``.
@@ -113,7 +115,7 @@ class Ranker(ABC):
         def excess(logarithm: float) -> float:  # falls with the scale
             return float(log(replace(self, scale=exp(logarithm)).loss(of)[1] / eps))
 
-        # Only towards the root: far beyond it the laws behind a loss may underflow.
+        # Only towards the root: far beyond it the distributions behind a loss may underflow.
         low = high = log(self.scale)
         while excess(low) < 0:
             low -= log(2)
@@ -137,7 +139,7 @@ class StandardNoise(Ranker):
     def noise(self, size: Size = (), *, rng: np.random.Generator) -> Array:
         """Standard noise for so many releases, of the shape ``(size..., *statistic)``."""
         n, sides = self.unit.n_items, check.shape("size", size)
-        one = {"counts": (n,), "leads": (comb(n, 2),), "places": (n, n - 1)}[self.statistic]
+        one = {"counts": (n,), "margins": (comb(n, 2),), "ranks": (n, n - 1)}[self.statistic]
         many = prod(sides) * prod(one)
         check.fits("size", size, many, f"2**28 numbers, {prod(one)} for each release")
         shape = *sides, *one

@@ -14,7 +14,7 @@ from dpbook.data import Comparisons
 from dpbook.estimators import ranks_from_scores, win_counts
 from dpbook.mechanisms import discrete_laplace_pmf, laplace_logpdf
 from dpbook.mechanisms.noise import discrete_laplace_noise
-from dpbook.privacy.laws import ranking_pmf
+from dpbook.privacy.distributions import ranking_pmf
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Edge, Person, Unit
 from dpbook.rankers.base import Ranker, Size, StandardNoise
@@ -26,7 +26,7 @@ Data = Comparisons | ArrayLike
 class CountRanker(Ranker):
     """Items ranked by their win counts with independent noise."""
 
-    law: ClassVar[str]  # of the noise
+    distribution: ClassVar[str]  # of the noise
     step: ClassVar[float]  # what counts are multiples of
 
     @classmethod
@@ -35,7 +35,7 @@ class CountRanker(Ranker):
         return cls(unit, unit.l1("counts") / check.epsilon(epsilon))
 
     def pmf(self, data: Data) -> Array:
-        """Exact law of the ranking of up to 7 items, over ``all_rankings(n)``."""
+        """Exact distribution of the ranking of up to 7 items, over ``all_rankings(n)``."""
         return self._pmf(self._counts(data))
 
     def _counts(self, data: Data) -> NDArray[Any]:
@@ -46,7 +46,7 @@ class CountRanker(Ranker):
         return win_counts(data)
 
     def _pmf(self, counts: ArrayLike) -> Array:
-        return ranking_pmf(counts, scale=self.scale, noise=self.law)
+        return ranking_pmf(counts, scale=self.scale, noise=self.distribution)
 
     def _ranking_loss(self) -> tuple[float, float]:
         return (check_mechanism(self._pmf, self.unit.neighbours("counts")).loss,) * 2
@@ -75,7 +75,7 @@ class NoisyCounts(CountRanker, StandardNoise):
     (1.0, 1.0)
     """
 
-    law, step = "laplace", 0.5
+    distribution, step = "laplace", 0.5
 
     @classmethod
     def printed(cls, epsilon: float, unit: Edge | Person) -> Self:
@@ -116,7 +116,7 @@ class DiscreteCounts(CountRanker):
     generator can be repeated.
     """
 
-    law, step = "discrete_laplace", 1.0
+    distribution, step = "discrete_laplace", 1.0
 
     def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
         """Noisy counts of a table, or of a stack as its shape: whole numbers, (size..., n)."""

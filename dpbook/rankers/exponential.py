@@ -51,7 +51,7 @@ class ExponentialRanking(OfRankings):
     @classmethod
     def private(cls, epsilon: float, unit: WholeRanking) -> ExponentialRanking:
         """The least scale that is epsilon-DP for any number of people."""
-        return cls(unit, unit.l1("leads") / check.epsilon(epsilon))
+        return cls(unit, unit.l1("margins") / check.epsilon(epsilon))
 
     def publish(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> Ints:
         """The rankings drawn from one table (n, n), positions (size..., n), for up to 16 items."""
@@ -121,8 +121,8 @@ class ExponentialRanking(OfRankings):
                 f"users = {users!r}, relation = {self.unit.relation!r}: allowed are None, for any "
                 f"number of people, or 'replace' and at most {MAX_PROFILES} profiles"
             )
-        places = all_rankings(n)
-        distance = ranking_costs((places[:, :, None] < places[:, None, :]).astype(float))
+        ranks = all_rankings(n)
+        distance = ranking_costs((ranks[:, :, None] < ranks[:, None, :]).astype(float))
         chosen = combinations_with_replacement(range(size), users - 1)
         worst = 0.0
         while profiles := list(islice(chosen, max(1, 2**20 // size**2))):

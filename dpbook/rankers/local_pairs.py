@@ -32,7 +32,7 @@ from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Ranker, Size, as_tables, pair_indices
 
-Places = NDArray[np.integer[Any]]  # rows of places, (users, n)
+Ranks = NDArray[np.integer[Any]]  # rows of places, (users, n)
 
 MECHANISMS = ("response", "laplace")
 
@@ -123,16 +123,16 @@ class LocalRanker(Ranker):
         """Independent releases of the same people, places (users, n): tables of reports "i before
         j", (size..., n, n); on demand the rankings, (size..., n).
         """
-        sides, table = check.shape("size", size), self._places(data)
+        sides, table = check.shape("size", size), self._ranks(data)
         check.generator(rng)
         runs = [self._once(table, rng) for _ in range(prod(sides))]
         return np.array(runs).reshape(*sides, *np.shape(runs)[1:])
 
     @abstractmethod
-    def _once(self, table: Places, rng: np.random.Generator) -> Ints:
+    def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
         """One release, of places that have been checked."""
 
-    def _places(self, rankings: Rankings | ArrayLike) -> Places:
+    def _ranks(self, rankings: Rankings | ArrayLike) -> Ranks:
         table = ranking_positions(rankings)
         if table.ndim != 2 or table.shape[1] != self.unit.n_items:
             raise ValueError(
@@ -181,14 +181,14 @@ class LocalPairs(LocalRanker):
         best = [kemeny_fit(table).positions for table in tables]
         return np.array(best).reshape(shares.shape[:-1])
 
-    def _signs(self, table: Places) -> Ints:
+    def _signs(self, table: Ranks) -> Ints:
         """Everybody's answers to all pairs: 1 for "i before j", i < j, else -1."""
         first, second = pair_indices(self.unit.n_items)
         return np.where(table[:, first] < table[:, second], 1, -1)
 
     def _one(self, ranking: ArrayLike) -> Ints:
         """The answers of one person."""
-        table = self._places(np.atleast_2d(np.asarray(ranking)))
+        table = self._ranks(np.atleast_2d(np.asarray(ranking)))
         if len(table) != 1:
             raise ValueError(f"data holds {len(table)} rankings: allowed is one person's")
         return self._signs(table)[0]
@@ -254,7 +254,7 @@ class PairResponses(LocalPairs):
 
     @cached_property
     def channel(self) -> Array:
-        """Law of one report: rows are the truths "after" and "before", columns the reports."""
+        """One report: rows are the truths "after" and "before", columns the reports."""
         if self.mechanism == "printed":
             return randomized_response_pmf(self.level)[[1, 1]]
         return report_pmf(self.level, self.mechanism)
@@ -274,23 +274,23 @@ class PairResponses(LocalPairs):
 
     def reports(self, data: Rankings | ArrayLike, lots: tuple[Ints, Array]) -> Ints:
         """The table of reports, (n, n), of people who have drawn these `lots`."""
-        return self._reports(self._places(data), lots)
+        return self._reports(self._ranks(data), lots)
 
-    def _once(self, table: Places, rng: np.random.Generator) -> Ints:
+    def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
         return self._reports(table, self.lots(len(table), rng=rng))
 
-    def _reports(self, table: Places, lots: tuple[Ints, Array]) -> Ints:
+    def _reports(self, table: Ranks, lots: tuple[Ints, Array]) -> Ints:
         (question, uniform), (users, n) = lots, table.shape
         if len(question) != users:
             raise ValueError(f"lots are for {len(question)} people: allowed is for {users}")
-        (first, second), law = pair_indices(n), self.channel
+        (first, second), distribution = pair_indices(n), self.channel
         if everything := self.queries == self.pairs:  # in order: nothing to look up
             small = table.astype(np.min_scalar_type(n))
             before = small[:, first] < small[:, second]
         else:
             flat, base = table.reshape(-1), np.arange(0, users * n, n)[:, None]
             before = flat[base + first[question]] < flat[base + second[question]]
-        report = before & (uniform >= law[1, 0]) | ~before & (uniform < law[0, 1])
+        report = before & (uniform >= distribution[1, 0]) | ~before & (uniform < distribution[0, 1])
         if everything:
             yes = report.sum(axis=0)
             return as_tables(yes, users - yes, n)
@@ -299,7 +299,7 @@ class PairResponses(LocalPairs):
         return as_tables(tally[1::2], tally[::2], n)
 
     def message_pmf(self, data: ArrayLike) -> Array:
-        """Exact law of the message of one person with this ranking, (C(N, K) 2^K,).
+        """Exact distribution of the message of one person with this ranking, (C(N, K) 2^K,).
 
         Sets of pairs as `itertools.combinations` lists them, for each the reports in binary order.
         """
@@ -356,7 +356,7 @@ class Hypercube(LocalPairs):
         """Half the side B of the cube."""
         return hypercube_scale(self.pairs, self.level, self.ties)
 
-    def _once(self, table: Places, rng: np.random.Generator) -> Ints:
+    def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
         yes, step = np.zeros(self.pairs, dtype=np.int64), max(1, _CHUNK // self.pairs)
         for start in range(0, len(table), step):
             signs = self._signs(table[start : start + step])

@@ -20,7 +20,7 @@ from dpbook.data import Rankings
 from dpbook.estimators import kwiksort_rankings
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
-from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Places
+from dpbook.rankers.local_pairs import Hypercube, LocalRanker, Ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +39,11 @@ class _OnDemand(LocalRanker):
     def rank(self, released: Ints, *, rng: np.random.Generator) -> Ints:
         return released
 
-    def _once(self, table: Places, rng: np.random.Generator) -> Ints:
+    def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
         return self._run(table, rng)[0]
 
     @abstractmethod
-    def _run(self, table: Places, rng: np.random.Generator) -> tuple[Ints, int, bool]:
+    def _run(self, table: Ranks, rng: np.random.Generator) -> tuple[Ints, int, bool]:
         """Positions; answers of groups; whether these gave out, so that not all is theirs."""
 
 
@@ -116,7 +116,7 @@ class AnswersOnDemand(_OnDemand):
 
     @property
     def channel(self) -> Array:
-        """Law of one report: rows are the answers 0 and 1, columns minus and plus `gain`.
+        """Distribution of one report: rows are the answers 0 and 1, columns minus and plus `gain`.
 
         Fed with 0 and 1 it spends only ``ln((1 + exp(level)) / 2)``: a coin answers for a 0.
         """
@@ -133,18 +133,18 @@ class AnswersOnDemand(_OnDemand):
 
     def answers(self, data: Rankings | ArrayLike, *, rng: np.random.Generator) -> GroupAnswers:
         """Algorithm 2: unbiased private answers for every ordered pair, to be asked sparingly."""
-        return self._answers(self._places(data), check.generator(rng))
+        return self._answers(self._ranks(data), check.generator(rng))
 
-    def _answers(self, table: Places, rng: np.random.Generator) -> GroupAnswers:
+    def _answers(self, table: Ranks, rng: np.random.Generator) -> GroupAnswers:
         users, n = table.shape
         plus = self.channel[:, 1]
         groups = rng.integers(0, n, size=(n, n))
         np.fill_diagonal(groups, -1)
         slots = users + (-users) % n
-        places = rng.permutation(slots).reshape(n, -1)
+        ranks = rng.permutation(slots).reshape(n, -1)
         values = np.zeros((n, n))
         small = table.astype(np.uint8 if n <= 256 else np.int64)
-        for g, place in enumerate(places):
+        for g, place in enumerate(ranks):
             member = np.ascontiguousarray(small[place[place < users]].T)
             j, i = np.nonzero(groups == g)
             agree = (member[j] < member[i]).sum(axis=1)  # the sum of reports: two binomials
@@ -155,7 +155,7 @@ class AnswersOnDemand(_OnDemand):
             np.fill_diagonal(values, 0.0)
         return GroupAnswers(values, groups, self.limit, slots // n)
 
-    def _run(self, table: Places, rng: np.random.Generator) -> tuple[Ints, int, bool]:
+    def _run(self, table: Ranks, rng: np.random.Generator) -> tuple[Ints, int, bool]:
         """Algorithm 3: one run of KwikSort on the answers."""
         answers, n = self._answers(table, rng), self.unit.n_items
         load, order, stack = np.zeros(n, dtype=int), np.zeros(0, dtype=int), [np.arange(n)]
@@ -223,12 +223,12 @@ class OneQuestion(_OnDemand):
         """Every answer at epsilon; without a cap each group may answer."""
         return cls(unit, 1 / check.epsilon(epsilon), groups, groups if cap is None else cap)
 
-    def _run(self, table: Places, rng: np.random.Generator) -> tuple[Ints, int, bool]:
+    def _run(self, table: Ranks, rng: np.random.Generator) -> tuple[Ints, int, bool]:
         """One run, with one person at least for each group."""
         users, n = table.shape
         size, lie = self.size(users), randomized_response_pmf(self.level)[0, 1]
         people = rng.permutation(users)
-        places, asked, parts = np.zeros(n, dtype=np.int64), 0, [(0, np.arange(n))]
+        ranks, asked, parts = np.zeros(n, dtype=np.int64), 0, [(0, np.arange(n))]
         while any(len(items) > 1 for _, items in parts):
             largest = max(range(len(parts)), key=lambda k: len(parts[k][1]))
             start, items = parts[largest]
@@ -241,7 +241,7 @@ class OneQuestion(_OnDemand):
             votes = table[member, rest[:, None]] < table[member, pivot]
             lead = 2 * (votes ^ (rng.random(votes.shape) < lie)).sum(axis=1) - size
             left = lead + rng.choice([-0.5, 0.5], size=len(rest)) > 0
-            places[pivot] = middle = start + int(left.sum())
+            ranks[pivot] = middle = start + int(left.sum())
             parts[largest] = (start, rest[left])
             parts.append((middle + 1, rest[~left]))
         open_pairs = [pair for _, items in parts for pair in combinations(items.tolist(), 2)]
@@ -253,10 +253,10 @@ class OneQuestion(_OnDemand):
             pair = (first * n + second).astype(np.intp)
             margin += np.bincount(pair, 2 * yes - 1, n * n).reshape(n, n)
         for start, items in parts:
-            places[items] = start
+            ranks[items] = start
             if len(items) > 1:
-                places[items] += kwiksort_rankings(margin[np.ix_(items, items)], rng=rng)
-        return places, asked, bool(open_pairs)
+                ranks[items] += kwiksort_rankings(margin[np.ix_(items, items)], rng=rng)
+        return ranks, asked, bool(open_pairs)
 
     def size(self, users: int) -> int:
         """People in a group."""

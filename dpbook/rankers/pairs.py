@@ -27,7 +27,9 @@ from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Ranker, Size, StandardNoise, as_tables, both_ways, pair_indices
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell of the law for three items
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(
+    16
+)  # of a cell of the distribution for three items
 
 
 @dataclass(frozen=True)
@@ -36,16 +38,16 @@ class OfRankings(Ranker):
 
     unit: WholeRanking
     protects = WholeRanking
-    statistic = "leads"
+    statistic = "margins"
 
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration: `pmf` on all neighbours that the unit lists."""
-        loss = check_mechanism(self.pmf, self.unit.neighbours("leads")).loss
+        loss = check_mechanism(self.pmf, self.unit.neighbours("margins")).loss
         most = self._release_loss()[1]
         return (0.0, most) if loss == inf > most else (loss, loss)  # a chance has come out as 0
 
     def _counts(self, data: ArrayLike, *, whole: bool = False) -> Array:
-        """Tables of counts, shape (..., n, n): of so many items, of one crowd, as the unit says."""
+        """Tables of counts, shape (..., n, n): of one data set, as the unit says."""
         tables = check.win_tables("data", data, unit=1 if whole else None).astype(float)
         self.unit.check(tables)
         return tables
@@ -108,7 +110,7 @@ class NoisyPairs(OfRankings, StandardNoise):
     ) -> NoisyPairs:
         """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
         l2 = unit.step * sqrt(comb(unit.n_items, 2))
-        scale = private_scale(unit.l1("leads"), l2, epsilon, delta)
+        scale = private_scale(unit.l1("margins"), l2, epsilon, delta)
         return cls(unit, scale, solver, delta > 0, clip)
 
     @classmethod
@@ -147,16 +149,18 @@ class NoisyPairs(OfRankings, StandardNoise):
                 f"data of shape {table.shape}, gaussian = {self.gaussian}: allowed are exactly 3 "
                 "items and Laplace noise, for a Kemeny ranking"
             )
-        lead = (table - table.T)[[0, 1, 2], [1, 2, 0]] / self.scale
+        margin = (table - table.T)[[0, 1, 2], [1, 2, 0]] / self.scale
         most = (self.unit.users or 0) / self.scale if self.clip else inf
-        law = np.concatenate([_all_but_one(lead, most), _all_but_one(-lead, most)])
-        return np.asarray(law[[2, 3, 4, 1, 0, 5]])  # 0 1 2, 0 2 1, 1 0 2, 2 0 1, 1 2 0, 2 1 0
+        distribution = np.concatenate([_all_but_one(margin, most), _all_but_one(-margin, most)])
+        return np.asarray(
+            distribution[[2, 3, 4, 1, 0, 5]]
+        )  # 0 1 2, 0 2 1, 1 0 2, 2 0 1, 1 2 0, 2 1 0
 
     def cost_pmf(self, data: ArrayLike) -> Array:
         """Exact joint law of KwikSort's ranking and comparisons, (n!, n (n - 1) / 2 + 1)."""
         table = self._counts(data)
-        lead = (table - np.swapaxes(table, -1, -2)) / self.scale
-        return kwiksort_cost_pmf(ndtr(lead) if self.gaussian else chance_ahead(lead))
+        margin = (table - np.swapaxes(table, -1, -2)) / self.scale
+        return kwiksort_cost_pmf(ndtr(margin) if self.gaussian else probability_ahead(margin))
 
     def _ranking_loss(self) -> tuple[float, float]:
         """By enumeration for a number of people; for any number, what profiles come near.
@@ -227,7 +231,7 @@ class CappedKwikSort(OfRankings, StandardNoise):
         kept = share if q < pairs else 0.0
         budget = check.epsilon(epsilon) * (1 - kept)
         scale = private_scale(unit.step * q, unit.step * sqrt(q), budget, delta)
-        fallback = unit.l1("leads") / (epsilon * kept) if kept else scale
+        fallback = unit.l1("margins") / (epsilon * kept) if kept else scale
         return cls(unit, scale, cap, fallback / scale, delta > 0)
 
     @classmethod
@@ -265,9 +269,12 @@ class CappedKwikSort(OfRankings, StandardNoise):
         return positions, over
 
     def pmf(self, data: ArrayLike) -> Array:
-        """Exact law over ``all_rankings(n)``, for three items or a cap of all pairs."""
-        law = self.answers.cost_pmf(data)
-        finished, over = law[..., : self.cap + 1].sum(axis=-1), law[..., self.cap + 1 :]
+        """Exact distribution over ``all_rankings(n)``, for three items or a cap of all pairs."""
+        distribution = self.answers.cost_pmf(data)
+        finished, over = (
+            distribution[..., : self.cap + 1].sum(axis=-1),
+            distribution[..., self.cap + 1 :],
+        )
         return finished + over.sum() * self.fallback.pmf(data) if over.size else finished
 
     def _release_loss(self) -> tuple[float, float]:
@@ -301,13 +308,13 @@ class PrivateFootrule(OfRankings, StandardNoise):
     24.0
     """
 
-    statistic = "places"
+    statistic = "ranks"
     gaussian: bool = False
 
     @classmethod
     def private(cls, epsilon: float, unit: WholeRanking, *, delta: float = 0.0) -> PrivateFootrule:
         """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
-        moved = unit.l1("places")
+        moved = unit.l1("ranks")
         return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
 
     def release(self, data: Rankings | ArrayLike, noise: ArrayLike) -> Array:
@@ -318,36 +325,36 @@ class PrivateFootrule(OfRankings, StandardNoise):
             raise ValueError(
                 f"data of shape {table.shape}: allowed is ({users or 'users'}, {n}), as unit says"
             )
-        return places_reached(table) + self.scale * np.asarray(noise)
+        return ranks_reached(table) + self.scale * np.asarray(noise)
 
     def rank(self, released: Array, *, rng: np.random.Generator) -> Ints:
         """The ranking nearest in footrule, positions of shape (..., n)."""
         return footrule_ranking(released)
 
 
-def places_reached(positions: NDArray[np.integer]) -> Ints:
+def ranks_reached(positions: NDArray[np.integer]) -> Ints:
     """People who place item i at place k or before it, shape (n, n - 1)."""
     n = positions.shape[1]
     held = np.array([np.bincount(column.astype(np.intp), minlength=n) for column in positions.T])
     return held.cumsum(axis=1)[:, :-1].astype(np.int64)
 
 
-def _sorted(leads: Array, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _sorted(margins: Array, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """KwikSort on leads of shape (..., n, n): positions (..., n), and comparisons made (...)."""
-    ahead = leads.reshape(-1, *leads.shape[-2:]) > 0
-    i, j = pair_indices(leads.shape[-1])
+    ahead = margins.reshape(-1, *margins.shape[-2:]) > 0
+    i, j = pair_indices(margins.shape[-1])
     ahead[:, j, i] = ~ahead[:, i, j]
     positions, made = counted_kwiksorts(ahead, rng=rng)
-    return positions.reshape(leads.shape[:-1]), made.reshape(leads.shape[:-2])
+    return positions.reshape(margins.shape[:-1]), made.reshape(margins.shape[:-2])
 
 
-def chance_ahead(lead: Array) -> Array:
+def probability_ahead(margin: Array) -> Array:
     """P(lead + standard Laplace noise > 0), entry by entry, with full relative accuracy."""
-    tail = np.exp(-np.abs(lead)) / 2
-    return np.where(lead < 0, tail, 1 - tail)
+    tail = np.exp(-np.abs(margin)) / 2
+    return np.where(margin < 0, tail, 1 - tail)
 
 
-def _all_but_one(lead: Array, most: float) -> Array:
+def _all_but_one(margin: Array, most: float) -> Array:
     """P(a Kemeny ranking obeys all but the e-th of three noisy leads round a cycle), for each e.
 
     In units of the scale. Either the e-th alone is negative; or all are positive and the least is
@@ -355,18 +362,21 @@ def _all_but_one(lead: Array, most: float) -> Array:
     most tie. Every term is positive, so small chances keep their relative accuracy.
     """
     first, second = [1, 0, 0], [2, 2, 1]  # the others
-    ahead = chance_ahead(lead)
-    chance = chance_ahead(-lead) * ahead[first] * ahead[second]
-    end = min(most, max(0.0, float(lead.max())) + 1)
-    cells = pairwise(np.unique(np.clip([0.0, end, *lead], 0.0, end)))
+    ahead = probability_ahead(margin)
+    chance = probability_ahead(-margin) * ahead[first] * ahead[second]
+    end = min(most, max(0.0, float(margin.max())) + 1)
+    cells = pairwise(np.unique(np.clip([0.0, end, *margin], 0.0, end)))
     cut = [np.linspace(low, high, int(np.ceil(high - low)) + 1)[:-1] for low, high in cells]
     edges = np.concatenate([*cut, [end]])
     half = np.diff(edges)[:, None] / 2
     t = ((edges[:-1, None] + half) + half * NODES).ravel()
-    density, above = np.exp(-np.abs(t - lead[:, None])) / 2, chance_ahead(lead[:, None] - t)
+    density, above = (
+        np.exp(-np.abs(t - margin[:, None])) / 2,
+        probability_ahead(margin[:, None] - t),
+    )
     chance += (density * above[first] * above[second]) @ (half * WEIGHTS).ravel()
     # Beyond the end: one third each, by the tie, or because all three leads decay alike.
-    return np.asarray(chance + chance_ahead(lead - end).prod() / 3)
+    return np.asarray(chance + probability_ahead(margin - end).prod() / 3)
 
 
 def _log_identity(n: int, log_p: float) -> Array:
@@ -389,6 +399,8 @@ def _three_items(b: float, step: int) -> float:
     one lead, two are at most step / b and the third is largest near a tie; all are attained
     together, as c b a and a b c may be added to the other people without changing their leads.
     """
-    lead = np.arange(-step - 1.0, 2.0)
-    third = np.log1p(2 * chance_ahead((lead + step) / b)) - np.log1p(2 * chance_ahead(lead / b))
+    margin = np.arange(-step - 1.0, 2.0)
+    third = np.log1p(2 * probability_ahead((margin + step) / b)) - np.log1p(
+        2 * probability_ahead(margin / b)
+    )
     return float(2 * step / b + third.max())

@@ -64,7 +64,7 @@ class _Answers(Ranker):
         """Real outcomes for `debiased_mle`, groups added up; shape (..., n, n)."""
 
     def simulate(
-        self, chance: ArrayLike, users: ArrayLike, size: Size = (), *, rng: Generator
+        self, probability: ArrayLike, users: ArrayLike, size: Size = (), *, rng: Generator
     ) -> Array:
         """`scores` when people answer by a model, (size..., ..., n): truth and noise at once.
 
@@ -72,19 +72,19 @@ class _Answers(Ranker):
         All ``users``, a number or one for each group, answer every pair; or, without groups, so
         many the pairs i < j, broadcast against (size..., ..., pairs).
         """
-        table, n = check.square_tables("chance", chance), self.unit.n_items
+        table, n = check.square_tables("chance", probability), self.unit.n_items
         if table.shape[-1] != n or table.min() < 0 or table.max() > 1:
             raise ValueError(f"chance: allowed are probabilities of shape (..., {n}, {n})")
         counts = check.whole_array("users", users)
         if counts.min() < 0 or (self.shares is not None and counts.shape != (len(self.shares),)):
             raise ValueError(f"users = {users!r}: allowed are the numbers of people of each group")
         p = table[..., *pair_indices(n)]
-        crowds = [counts] if self.shares is None else list(counts)
+        datasets = [counts] if self.shares is None else list(counts)
         shape = (*check.shape("size", size), *p.shape)
-        return self._simulated(p, crowds, shape, check.generator(rng))
+        return self._simulated(p, datasets, shape, check.generator(rng))
 
     @abstractmethod
-    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
+    def _simulated(self, p: Array, datasets: list[Any], shape: Shape, rng: Generator) -> Array:
         """`simulate`, from the chances of the pairs and the answers of each group."""
 
     def scores(self, reports: ArrayLike) -> Array:
@@ -137,8 +137,8 @@ class FlippedAnswers(_Answers):
     -----
     XSC, sections 3.1 and 3.2, which weighs all people alike. **Privacy.** (epsilon, 0) locally for
     the unit, exactly (Warner 1965); reading spends nothing. Who is asked which pair must not depend
-    on the person. Who is asked one pair only, by lot, is protected by ``Edge(n, exchange=False)``.
-    Idealised sampler (floating point): for study, unsafe for a release.
+    on the person. Who is asked one pair only, at random, is protected by ``Edge(n,
+    exchange=False)``. Idealised sampler (floating point): for study, unsafe for a release.
     """
 
     reading: str = "debiased"
@@ -148,7 +148,7 @@ class FlippedAnswers(_Answers):
         check.choice("reading", self.reading, ("classic", "debiased", "weighted"))
 
     def channel(self) -> Array:
-        """Law of a report (columns) given the answer (rows), for each group: (..., 2, 2)."""
+        """A report (columns) given the answer (rows), for each group: (..., 2, 2)."""
         if not self.scale:
             return np.broadcast_to(np.eye(2), (*self.levels.shape, 2, 2))
         return randomized_response_pmf(self.levels)
@@ -156,8 +156,8 @@ class FlippedAnswers(_Answers):
     def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> tuple[Ints, Ints]:
         channel = self.channel()[..., None]
         kept = rng.binomial(ahead, channel[..., 0, 0, :], shape)
-        turned = rng.binomial(behind, channel[..., 0, 1, :], shape)
-        reports = kept + turned
+        reversal_probability = rng.binomial(behind, channel[..., 0, 1, :], shape)
+        reports = kept + reversal_probability
         return reports, ahead + behind - reports
 
     def slopes(self, users: ArrayLike) -> Array:
@@ -182,12 +182,12 @@ class FlippedAnswers(_Answers):
         half, lean = weight[..., None, None] / 2, slope[..., None, None] / 2
         return np.asarray((half * (table + opposite) + lean * (table - opposite)).sum(axis=-3))
 
-    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
-        slopes, excess = self.slopes([int(np.max(q)) for q in crowds]), np.zeros(shape)
+    def _simulated(self, p: Array, datasets: list[Any], shape: Shape, rng: Generator) -> Array:
+        slopes, excess = self.slopes([int(np.max(q)) for q in datasets]), np.zeros(shape)
         channel = self.channel().reshape(-1, 2, 2)
         # Equal slopes leave a sum of half-integers, free of rounding: ties stay ties.
-        for law, q, slope in zip(channel, crowds, slopes / slopes[0], strict=True):
-            reported = law[0, 1] + (law[1, 1] - law[0, 1]) * p
+        for distribution, q, slope in zip(channel, datasets, slopes / slopes[0], strict=True):
+            reported = distribution[0, 1] + (distribution[1, 1] - distribution[0, 1]) * p
             excess += slope * (_count(q, reported, shape, rng) - q / 2)
         return np.asarray(slopes[0] * _item_scores(excess, self.unit.n_items))
 
@@ -213,11 +213,13 @@ class LaplaceAnswers(_Answers):
         table = check.square_tables("reports", reports)
         return np.asarray(table if self.shares is None else table.sum(axis=-3))
 
-    def _simulated(self, p: Array, crowds: list[Any], shape: Shape, rng: Generator) -> Array:
-        total = sum(crowds)
+    def _simulated(self, p: Array, datasets: list[Any], shape: Shape, rng: Generator) -> Array:
+        total = sum(datasets)
         excess = _count(total, p, shape, rng) - total / 2
         levels = np.atleast_1d(self.levels)
-        excess += sum(_laplace_sums(q, shape, rng) / e for e, q in zip(levels, crowds, strict=True))
+        excess += sum(
+            _laplace_sums(q, shape, rng) / e for e, q in zip(levels, datasets, strict=True)
+        )
         return _item_scores(excess, self.unit.n_items)
 
 
@@ -238,11 +240,11 @@ def _laplace_sums(count: Any, shape: Shape, rng: Generator) -> Array:
     return np.asarray(rng.gamma(count, size=shape) - rng.gamma(count, size=shape))
 
 
-def _count(users: Any, chance: Array, shape: Shape, rng: Generator) -> Array:
+def _count(users: Any, probability: Array, shape: Shape, rng: Generator) -> Array:
     """Numbers of people who say 1, each with probability ``chance``."""
     if np.ndim(users) == 0 and users == 1:
-        return (rng.random(shape) < chance).astype(float)
-    return rng.binomial(users, chance, shape).astype(float)
+        return (rng.random(shape) < probability).astype(float)
+    return rng.binomial(users, probability, shape).astype(float)
 
 
 def _item_scores(excess: Array, n_items: int) -> Array:

@@ -1,25 +1,25 @@
 """Replicated experiments, with intervals that need no distributional assumption."""
 
-from dpbook.simulation.contest import (
+from dpbook.simulation.compare import (
     Entry,
     Situation,
-    contest,
+    compare_rankers,
     decide,
     field,
     simultaneous_width,
     winner,
 )
-from dpbook.simulation.errors import expected_wrong_pairs, lead_needed, pair_errors
+from dpbook.simulation.errors import expected_wrong_pairs, margin_needed, pair_errors
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
 from dpbook.simulation.replicates import (
     complete_counts,
-    crowd_tables,
     edge_experiment,
     estimates_at,
     paired_errors,
     planted_strengths,
     rankers_at,
     release_errors,
+    simulated_tables,
     strength_errors,
 )
 from dpbook.simulation.responses import (
@@ -33,18 +33,17 @@ from dpbook.simulation.statistics import log_relative_error, quantile_interval, 
 __all__ = [
     "Entry",
     "Situation",
+    "compare_rankers",
     "complete_counts",
-    "contest",
     "critical_gaps",
-    "crowd_tables",
     "decide",
     "edge_experiment",
     "edge_win_counts",
     "estimates_at",
     "expected_wrong_pairs",
     "field",
-    "lead_needed",
     "log_relative_error",
+    "margin_needed",
     "pair_errors",
     "pair_order_error",
     "paired_errors",
@@ -55,6 +54,7 @@ __all__ = [
     "ranking_errors",
     "release_errors",
     "response_errors",
+    "simulated_tables",
     "simultaneous_width",
     "strength_errors",
     "top_k_error",

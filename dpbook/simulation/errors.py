@@ -26,7 +26,7 @@ class PairErrors:
 
 
 def pair_errors(ranker: PairResponses, agree: ArrayLike, users: int) -> PairErrors:
-    """Exact law of the sign of one pair's reports, for so many independent people.
+    """Exact distribution of the sign of one pair's reports, for so many independent people.
 
     Each orders the pair in the right way with probability ``agree``, an array of any shape. Each is
     asked about the pair with probability L / C(n, 2), independently of the others (random design),
@@ -39,8 +39,8 @@ def pair_errors(ranker: PairResponses, agree: ArrayLike, users: int) -> PairErro
         raise ValueError(f"agree = {agree!r}: allowed are numbers in [0, 1]")
     asked, weight = _people_asked(ranker, users)
     values, where = np.unique(given, return_inverse=True)
-    law = ranker.channel
-    right = (values * law[1, 1] + (1 - values) * law[0, 1])[:, None]
+    distribution = ranker.channel
+    right = (values * distribution[1, 1] + (1 - values) * distribution[0, 1])[:, None]
     wrong = scipy.stats.binom.cdf((asked - 1) // 2, asked, right) @ weight
     even = asked % 2 == 0
     tie = scipy.stats.binom.pmf(asked[even] // 2, asked[even], right) @ weight[even]
@@ -84,17 +84,18 @@ def _people_asked(ranker: PairResponses, users: int) -> tuple[Ints, Array]:
     return asked[kept], weight[kept]
 
 
-def lead_needed(law: Any, n: float, failure: float = 0.05) -> float:
+def margin_needed(distribution: Any, n: float, failure: float = 0.05) -> float:
     """Lead of the upper half of n items at which a noisy top set is wrong with chance `failure`.
 
-    Noise of scale 1 with a symmetric `law` of `scipy.stats`, on counts that have no other error.
+    Noise of scale 1 with a symmetric `distribution` of `scipy.stats`, on counts that have no other
+    error.
     """
     from scipy.optimize import brentq
 
     t = np.linspace(-40, 80, 12_001)
-    best, middle = np.exp(n / 2 * law.logcdf(t)), (t[1:] + t[:-1]) / 2
+    best, middle = np.exp(n / 2 * distribution.logcdf(t)), (t[1:] + t[:-1]) / 2
 
     def fails(x: float) -> float:
-        return float(1 - np.diff(best) @ np.exp(n / 2 * law.logcdf(x - middle)) - failure)
+        return float(1 - np.diff(best) @ np.exp(n / 2 * distribution.logcdf(x - middle)) - failure)
 
     return float(brentq(fails, 0.1, 75))

@@ -1,7 +1,7 @@
 """Replicated experiments with the perturbed estimate and noisy counts.
 
-All settings of one replicate share their random numbers: a larger crowd contains the smaller one,
-and a smaller epsilon stretches the same noise. Differences between settings are then paired.
+All settings of one replicate share their random numbers: a larger data set contains the smaller
+one, and a smaller epsilon stretches the same noise. Differences between settings are then paired.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def paired_errors(
         Strengths of each replicate, not centred, for `measure`.
     data : iterable of arrays, shape (size, n, n) or (size, n)
         Win tables of every setting, or win counts if each pair was compared once; for instance
-        `crowd_tables`, `complete_counts`. Drawn after the noise if it is a generator.
+        `simulated_tables`, `complete_counts`. Drawn after the noise if it is a generator.
     rankers : sequence of pairs
         For instance `rankers_at`.
     measure : callable
@@ -132,10 +132,11 @@ def paired_errors(
     return {x: np.array([[level[x] for level in setting] for setting in found]) for x in names}
 
 
-def crowd_tables(
+def simulated_tables(
     truth: ArrayLike, users: Sequence[int], per_user: int, *, rng: np.random.Generator
 ) -> Iterator[Array]:
-    """Win tables, (size, n, n), of people who compare random pairs; each crowd contains the last.
+    """Win tables, (size, n, n), of people who compare random pairs; each data set contains the
+    last.
 
     The numbers of people increase; each makes ``per_user`` comparisons (CCW25, section 3.1).
     """
@@ -145,10 +146,13 @@ def crowd_tables(
         raise ValueError(f"users = {list(users)!r}: allowed are increasing numbers of people")
     size, n = theta.shape
     i, j = np.nonzero(~np.eye(n, dtype=bool))
-    chances, wins = btl_probabilities(theta)[:, i, j] / (n * (n - 1) / 2), np.zeros((size, n, n))
+    probabilities, wins = (
+        btl_probabilities(theta)[:, i, j] / (n * (n - 1) / 2),
+        np.zeros((size, n, n)),
+    )
     for step in steps:
         wins = wins.copy()
-        wins[:, i, j] += rng.multinomial(step * per_user, chances)
+        wins[:, i, j] += rng.multinomial(step * per_user, probabilities)
         yield wins
 
 
@@ -190,7 +194,7 @@ def edge_experiment(
         ``log_relative_l2``, ``log_relative_linf`` of the estimate as released, the same with
         ``_centred`` added for the centred estimate, ``topk_error_mle``, ``topk_error_counts``,
         and ``topk_error_half_net`` for half of wins minus defeats with the noise of the counts.
-        Ties (counts without noise, and their estimates) are broken by lot.
+        Ties (counts without noise, and their estimates) are broken at random.
     """
     fits, counts = zip(*rankers, strict=True)
     wanted = levels or {"fresh": range(len(fits))}
@@ -201,7 +205,7 @@ def edge_experiment(
     drawn = fits[0].noise(replicates, rng=fresh)
     same = np.broadcast_to(fits[0].noise(rng=once), drawn.shape)
     noise = np.stack([same if name == "frozen" else drawn for name in wanted])
-    mask = np.array([np.isin(np.arange(len(fits)), places) for places in wanted.values()])
+    mask = np.array([np.isin(np.arange(len(fits)), ranks) for ranks in wanted.values()])
     if p == 1:
         wins = edge_win_counts(theta, size=replicates, rng=source)
         met = np.full(wins.shape, n - 1)
@@ -216,8 +220,8 @@ def edge_experiment(
     noisy = np.stack([ranker.perturb(wins, z) for ranker in counts])
     net = np.stack([ranker.perturb(wins - met / 2, z) for ranker in counts])
     found = {}
-    for (name, places), all_levels in zip(wanted.items(), estimates, strict=True):
-        at, ties, estimate = list(places), deepcopy(lots), all_levels[list(places)]
+    for (name, ranks), all_levels in zip(wanted.items(), estimates, strict=True):
+        at, ties, estimate = list(ranks), deepcopy(lots), all_levels[list(ranks)]
         found[name] = strength_errors(estimate, theta)
         scores = estimate.round(TIE_DECIMALS), noisy[at], net[at]
         for method, x in zip(("mle", "counts", "half_net"), scores, strict=True):

@@ -1,7 +1,7 @@
 """Errors of estimates and rankings from locally private answers (XSC, section 5).
 
 Every user answers every pair once. Users with the same epsilon are drawn together: a study costs no
-more for a larger crowd.
+more for a larger simulated data set.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def response_errors(
     if truth.shape not in ((n,), (replicates, n)):
         raise ValueError(f"theta of shape {truth.shape}: allowed is ({n},) or ({replicates}, {n})")
     truth = np.atleast_2d(truth - truth.mean(axis=-1, keepdims=True))
-    crowd = _crowd(users, ranker)
+    dataset = _simulated(users, ranker)
     size = () if len(truth) > 1 or replicates == 1 else replicates
-    chance = expit(truth[..., :, None] - truth[..., None, :])
-    scores = ranker.simulate(chance, users, size, rng=rng).reshape(replicates, n)
-    fit = fit_scores(scores, float(crowd.sum()), gamma=gamma)
+    probability = expit(truth[..., :, None] - truth[..., None, :])
+    scores = ranker.simulate(probability, users, size, rng=rng).reshape(replicates, n)
+    fit = fit_scores(scores, float(dataset.sum()), gamma=gamma)
     gap = fit.theta - truth
     l2, sup = np.sqrt((gap**2).mean(axis=-1)), np.abs(gap).max(axis=-1)
     return ResponseErrors(l2, sup, _kendall(scores, truth), fit.theta, scores, fit.residual)
@@ -105,26 +105,29 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
     for each epsilon; for two items the estimate has its sign. Groups of too many different epsilons
     for an enumeration are refused.
     """
-    chance, counts = float(expit(check.nonnegative("gap", gap))), _crowd(users, ranker)
+    probability, counts = float(expit(check.nonnegative("gap", gap))), _simulated(users, ranker)
     channel, slopes = ranker.channel().reshape(-1, 2, 2), ranker.slopes(counts)
-    reported = channel[:, 0, 1] + (channel[:, 1, 1] - channel[:, 0, 1]) * chance
-    laws = [
+    reported = channel[:, 0, 1] + (channel[:, 1, 1] - channel[:, 0, 1]) * probability
+    distributions = [
         scipy.stats.binom.pmf(np.arange(q + 1), q, p) for q, p in zip(counts, reported, strict=True)
     ]
     if (slopes == slopes[0]).all():
-        laws, slopes = [reduce(np.convolve, laws)], slopes[:1]
+        distributions, slopes = [reduce(np.convolve, distributions)], slopes[:1]
     # Half of the groups against the other half: the outcomes of each are listed.
     halves = [(np.zeros(1), np.ones(1)), (np.zeros(1), np.ones(1))]
-    for g in sorted(range(len(laws)), key=lambda g: -laws[g].size):
-        values = slopes[g] * (np.arange(laws[g].size) - (laws[g].size - 1) / 2)
+    for g in sorted(range(len(distributions)), key=lambda g: -distributions[g].size):
+        values = slopes[g] * (np.arange(distributions[g].size) - (distributions[g].size - 1) / 2)
         side = int(halves[1][0].size < halves[0][0].size)
         x, p = halves[side]
         if x.size * values.size > _MOST_OUTCOMES:
             raise ValueError(
-                f"epsilon has {len(laws)} different values, too many to enumerate: allowed are "
+                f"epsilon has {len(distributions)} different values, too many to list: allowed are "
                 f"groups of users with at most {_MOST_OUTCOMES} joint outcomes in each half"
             )
-        halves[side] = np.add.outer(x, values).ravel(), np.multiply.outer(p, laws[g]).ravel()
+        halves[side] = (
+            np.add.outer(x, values).ravel(),
+            np.multiply.outer(p, distributions[g]).ravel(),
+        )
     (x, p), (y, q) = halves
     by_size = np.argsort(y)
     y, below = y[by_size], np.append(0.0, np.cumsum(q[by_size]))
@@ -150,11 +153,11 @@ def privacy_schedule(
     """
     check.choice("kind", kind, SCHEDULES)
     start, power = check.positive("start", start), check.positive("log_power", log_power)
-    m, crowd = check.whole_array("n_items", n_items), check.whole_array("users", users)
-    for name, sizes, least in (("n_items", m, 2), ("users", crowd, 1)):
+    m, dataset = check.whole_array("n_items", n_items), check.whole_array("users", users)
+    for name, sizes, least in (("n_items", m, 2), ("users", dataset, 1)):
         if not sizes.size or sizes.min() < least:
             raise ValueError(f"{name} = {sizes.tolist()!r}: allowed are integers >= {least}")
-    x = (m * crowd).astype(float)
+    x = (m * dataset).astype(float)
     shape = x**-0.5 * np.log(x) ** (power * (SCHEDULES.index(kind) - 1))
     return np.asarray(start * shape / shape.flat[x.argmin()])
 
@@ -167,9 +170,9 @@ def _kendall(values: Array, target: Array) -> Array:
     return np.asarray(np.where(true_order == 0, 0.0, (1 - agree) / 2).mean(axis=-1))
 
 
-def _crowd(users: ArrayLike, ranker: FlippedAnswers | LaplaceAnswers) -> Ints:
+def _simulated(users: ArrayLike, ranker: FlippedAnswers | LaplaceAnswers) -> Ints:
     """Numbers of users of the ranker's groups, shape (groups,)."""
-    crowd, groups = np.atleast_1d(check.whole_array("users", users)), ranker.levels.size
-    if crowd.shape != (groups,) or crowd.min() < 1:
+    dataset, groups = np.atleast_1d(check.whole_array("users", users)), ranker.levels.size
+    if dataset.shape != (groups,) or dataset.min() < 1:
         raise ValueError(f"users = {users!r}: allowed are integers >= 1, one for each of {groups}")
-    return crowd
+    return dataset

@@ -37,8 +37,8 @@ def top_k_error(
     """Share of the true top-k set that the k largest scores, (..., n), miss: shape (...).
 
     The true set, exactly k items, is a mask, (n,). 1 minus (size of the intersection) / k: the
-    relative Hamming error of CCW25, section 4.1.1. A k-set drawn by lot has mean 1 - k / n. Ties as
-    for `dpbook.estimators.top_k_mask`.
+    relative Hamming error of CCW25, section 4.1.1. A k-set drawn at random has mean 1 - k / n. Ties
+    as for `dpbook.estimators.top_k_mask`.
     """
     mask = np.asarray(truth_mask)
     n = np.asarray(scores).shape[-1]
@@ -55,8 +55,8 @@ def quantile_interval(values: ArrayLike, q: float) -> tuple[float, float, float]
     """Sample quantile, lower and upper end of a distribution-free interval from order statistics.
 
     The interval of independent ``values``, (N,), of which some may be infinite, covers the true
-    quantile of level q with probability at least 0.95, whatever the law; an end is -inf or inf if N
-    is too small to bound that side.
+    quantile of level q with probability at least 0.95, whatever the distribution; an end is -inf or
+    inf if N is too small to bound that side.
     """
     x = np.sort(check.number_array("values", values))
     if x.ndim != 1 or not x.size:

@@ -9,7 +9,7 @@ GONE = {"date": "2026-01-02", "said": "s", "reason": "r"}
 
 def entry(name, **fields):
     base = {"id": name, "paper": "P", "where": "Thm 1", "kind": "privacy", "says": "It is private"}
-    base |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "tier": "exact"}
+    base |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "evidence": "exact"}
     # beyond: nothing was tried, or nothing of its own
     own = fields.get("verdict") not in ("definition", ...)
     base |= {"rests_on": [], "beyond": "Nothing." if own else ...}
@@ -17,7 +17,7 @@ def entry(name, **fields):
 
 
 def same(name, other, **fields):
-    gone = dict.fromkeys(("notebook", "status", "verdict", "tier", "rests_on"), ...)
+    gone = dict.fromkeys(("notebook", "status", "verdict", "evidence", "rests_on"), ...)
     return entry(name, same_as=other, **(gone | fields))
 
 
@@ -30,12 +30,14 @@ LEDGER = [
     entry("LOOSE", verdict="holds-loosely", **ERRATUM),
     entry("REPAIRED", verdict="false-repaired", **ERRATUM),
     entry("REFUTED", verdict="refuted", notebook="02-two", **ERRATUM),
-    entry("PROOF", verdict="proof-repaired", tier="proof", **ERRATUM),
+    entry("PROOF", verdict="proof-repaired", evidence="proof", **ERRATUM),
     entry("EMPTY", verdict="empty", **(ERRATUM | {"severity": "privacy"})),
-    entry("SHAPE", verdict="shape-only", tier="statistical", notebook="02-two", remark="slopes"),
+    entry(
+        "SHAPE", verdict="shape-only", evidence="statistical", notebook="02-two", remark="slopes"
+    ),
     same("SAME", "LOOSE"),
     entry("DEF", kind="dataset", verdict="definition", notebook="02-two"),
-    entry("LATER", status="pending", verdict=..., tier=..., notebook="03-three"),
+    entry("LATER", status="pending", verdict=..., evidence=..., notebook="03-three"),
 ]
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def claim(name, **fields):
-    base = {"verdict": "holds", "tier": "exact"} | fields
+    base = {"verdict": "holds", "evidence": "exact"} | fields
     return Claim(name, "P", "Thm 1", "privacy", "s", "01-one", "checked", **base)
 
 
@@ -47,7 +47,7 @@ TABLE = "rows = [('AGKM, Algorithm 3', 'too little noise')]"
         ("code", TABLE, 1),
         ("code", f"{TABLE}\ntable([verdict_of('LEAK')], 't')", 0),
         ("code", f"{TABLE}\nverdict_of('GOOD')", 1),
-        ("code", "check('GOOD', test, printed=1, twin={'too little noise': 2})  # Theorem 2", 0),
+        ("code", "check('GOOD', test, printed=1, control={'too little noise': 2})  # Theorem 2", 0),
         ("code", "rows = [('ours', 'too little noise')]", 0),
         ("code", "%matplotlib inline", 0),
     ],

@@ -19,11 +19,11 @@ GOOD = {
     "HOLDS": {"printed": 2.0, "report": {"loss": 0.5, "table": [{"a": 1}]}},
     "LOOSE": {"printed": 4.0},
     "REPAIRED": {"printed": 0.5, "repaired": 1.0},
-    "REFUTED": {"printed": 0.5, "twin": {"a sound scale": 2.0}},
-    "PROOF": {"printed": 1.0, "tier": "proof"},
+    "REFUTED": {"printed": 0.5, "control": {"a sound scale": 2.0}},
+    "PROOF": {"printed": 1.0, "evidence": "proof"},
     "EMPTY": {"printed": 1.0},
-    "SHAPE": {"printed": 1.0, "tier": "statistical"},
-    "DEF": {"printed": 1.0, "twin": None},
+    "SHAPE": {"printed": 1.0, "evidence": "statistical"},
+    "DEF": {"printed": 1.0, "control": None},
 }
 ONE = {"printed": 1.0}
 ON_THE_FIRST_PAGE = ("HOLDS", "LOOSE", "REPAIRED", "PROOF", "EMPTY")
@@ -32,9 +32,9 @@ ONLY_ONE_PART = [
         {"what": "scale", "passes": value >= 1, "sign": "≥", "value": value, "limit": 1},
         {"what": "scale again", "passes": True, "sign": "≤", "value": value, "limit": 8},
     ]}
-    for subject, name, value in (("printed", "", 2), ("twin", "a quarter of the noise", 0.25))
+    for subject, name, value in (("printed", "", 2), ("control", "a quarter of the noise", 0.25))
 ]  # fmt: skip
-TWINS = {"a quarter of the noise": 0.25, "noise without bound": 16.0}
+CONTROLS = {"a quarter of the noise": 0.25, "noise without bound": 16.0}
 OUTCOME = dict.fromkeys(GOOD, (True, None, True))
 OUTCOME |= {"REPAIRED": (False, True, True), "REFUTED": (False, None, True)}
 OUTCOME |= {"DEF": (True, None, None)}
@@ -75,8 +75,8 @@ def shown(monkeypatch):
 
 
 def run(name, test=None, **fields):
-    given = {"tier": "exact", "twin": TWINS, "vary": False, **GOOD[name], **fields}
-    if name == "REFUTED" and test is None:  # its twin must pass all that the test looks at
+    given = {"evidence": "exact", "control": CONTROLS, "vary": False, **GOOD[name], **fields}
+    if name == "REFUTED" and test is None:  # its control must pass all that the test looks at
         test = lambda scale: at_least("scale", scale, 1)  # noqa: E731
     check(name, test or enough, **given)
 
@@ -125,17 +125,19 @@ def test_a_test_that_is_too_weak_betrays_itself(project, shown):
 
 
 def test_a_part_that_nothing_has_failed_is_named(project, shown):
-    record = record_of(shown, "HOLDS", twin={"a quarter of the noise": 0.25})
+    record = record_of(shown, "HOLDS", control={"a quarter of the noise": 0.25})
     assert outcome(record) == (True, None, True)
     kept = ("slack", "entries", "level")
     for one in record["measured"]:
         one["parts"] = [{k: v for k, v in p.items() if k not in kept} for p in one["parts"]]
     assert record["measured"] == ONLY_ONE_PART
     problems = claims.record_problems(record, own("HOLDS"))
-    assert problems == ["no twin fails the part 'scale again' of the test"]
-    # a printed statement that fails shows as well as a twin that a part can fail
-    twin = {"noise without bound": 16.0}
-    assert claims.record_problems(record_of(shown, "REPAIRED", twin=twin), own("REPAIRED")) == []
+    assert problems == ["no control fails the part 'scale again' of the test"]
+    # a printed statement that fails shows as well as a control that a part can fail
+    control = {"noise without bound": 16.0}
+    assert (
+        claims.record_problems(record_of(shown, "REPAIRED", control=control), own("REPAIRED")) == []
+    )
 
 
 # --- check ----------------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ def test_a_record_keeps_plain_numbers_and_the_ends_of_what_was_tried(project, sh
 
 def test_a_page_quotes_the_verdict_of_the_ledger(project, shown):
     with pytest.raises(ClaimError, match="NONE: is not in"):
-        check("NONE", enough, printed=1.0, tier="exact", twin=TWINS)
+        check("NONE", enough, printed=1.0, evidence="exact", control=CONTROLS)
     assert shown == []
     assert claims.verdict_of("HOLDS") == "holds (exact)"
     with pytest.raises(ClaimError, match="NONE: is not in"):
@@ -199,7 +201,7 @@ def test_a_contradiction_is_shown_and_does_not_raise(project, shown):
 
 def test_outside_its_hypotheses_a_claim_is_neither_true_nor_false(project, shown):
     report = GOOD["HOLDS"]["report"]
-    run("HOLDS", applies=np.bool_(False), why="needs epsilon < 1", printed=None, twin=None)
+    run("HOLDS", applies=np.bool_(False), why="needs epsilon < 1", printed=None, control=None)
     record = shown[0][claims.RECORD_MIME]
     assert (record["applies"], record["holds"], record["why"]) == (False, None, "needs epsilon < 1")
     assert record["report"] == report
@@ -237,10 +239,14 @@ def test_good_records_give_no_problem_and_the_whole_file(project, records):
         ("REPAIRED", {"repaired": False}, "the repaired statement fails"),
         ("REPAIRED", {"repaired": None}, "the repaired statement was not tested"),
         ("REFUTED", {"repaired": False}, "the repaired statement fails"),
-        ("HOLDS", {"tier": "statistical"}, "tier is statistical, the ledger says exact"),
+        ("HOLDS", {"evidence": "statistical"}, "evidence is statistical, the ledger says exact"),
         ("HOLDS", {"control": False}, "the control was not caught"),
         ("DEF", {"control": False}, "the control was not caught"),
-        ("HOLDS", {"measured": ONLY_ONE_PART}, "no twin fails the part 'scale again' of the test"),
+        (
+            "HOLDS",
+            {"measured": ONLY_ONE_PART},
+            "no control fails the part 'scale again' of the test",
+        ),
         ("REFUTED", {"control": None}, "has no control"),
         ("HOLDS", {"report": {"loss": 0.5}}, "does not report table"),
         ("DEF", {"report": {"x": 1.0}}, "reports x, which the ledger does not name"),
@@ -338,11 +344,11 @@ def for_all(scale):
 
 
 def test_a_proof_for_every_epsilon_leaves_its_certificate(project, shown):
-    proof = {"tier": "all-epsilon", "scope": "n = 3"}
+    proof = {"evidence": "all-epsilon", "scope": "n = 3"}
     mended = entry("MENDED", verdict="false-repaired", **proof, **ERRATUM)
     write_ledger(project, [entry("ALL", **proof), mended])
-    check("ALL", for_all, printed=2, twin={"half": 0.5}, tier="all-epsilon")
-    check("MENDED", for_all, printed=0.5, repaired=4, twin={"half": 0.5}, tier="all-epsilon")
+    check("ALL", for_all, printed=2, control={"half": 0.5}, evidence="all-epsilon")
+    check("MENDED", for_all, printed=0.5, repaired=4, control={"half": 0.5}, evidence="all-epsilon")
     records = [bundle[claims.RECORD_MIME] for bundle in shown]
     kept = [bundle[claims.CERTIFICATE_MIME] for bundle in shown]
     assert kept == [
@@ -362,10 +368,10 @@ def test_a_proof_for_every_epsilon_leaves_its_certificate(project, shown):
     assert [r["certificate"] for r in found] == [r["certificate"] for r in records]
 
 
-@pytest.mark.parametrize(("tier", "test"), [("all-epsilon", enough), ("exact", for_all)])
-def test_the_tier_and_the_certificate_belong_together(project, shown, tier, test):
-    with pytest.raises(ClaimError, match="only the tier all-epsilon has a certificate"):
-        check("HOLDS", test, printed=2, twin={"half": 0.5}, tier=tier, report={})
+@pytest.mark.parametrize(("evidence", "test"), [("all-epsilon", enough), ("exact", for_all)])
+def test_the_tier_and_the_certificate_belong_together(project, shown, evidence, test):
+    with pytest.raises(ClaimError, match="only the level all-epsilon has a certificate"):
+        check("HOLDS", test, printed=2, control={"half": 0.5}, evidence=evidence, report={})
 
 
 class Near:
@@ -382,8 +388,8 @@ class Near:
 def test_a_number_has_to_lie_in_its_ball(project, shown, centre, right):
     """One unit in the last digit of the ball, and its claim is contradicted."""
     numbers = {"loss": 0.5, "table": [{"a": 1}]}
-    twin = {"half the noise": 0.5, "far too much": 9.0}
-    options = {"printed": 2.0, "twin": twin, "tier": "exact", "report": numbers}
+    control = {"half the noise": 0.5, "far too much": 9.0}
+    options = {"printed": 2.0, "control": control, "evidence": "exact", "report": numbers}
     check("HOLDS", enough, **options, balls={"loss": Near(centre)})
     (bundle,) = shown
     record, certificate = bundle[claims.RECORD_MIME], bundle[claims.CERTIFICATE_MIME]
@@ -404,13 +410,13 @@ def test_a_number_has_to_lie_in_its_ball(project, shown, centre, right):
 
 
 def test_balls_need_a_number_and_the_only_certificate(project, shown):
-    write_ledger(project, [entry("ALL", tier="all-epsilon", scope="n = 3"), *LEDGER])
+    write_ledger(project, [entry("ALL", evidence="all-epsilon", scope="n = 3"), *LEDGER])
     with pytest.raises(ClaimError, match="has a certificate already"):
-        twin = {"half": 0.5}
+        control = {"half": 0.5}
         balls = {"loss": Near("0.500")}
-        check("ALL", for_all, printed=2, twin=twin, tier="all-epsilon", balls=balls)
+        check("ALL", for_all, printed=2, control=control, evidence="all-epsilon", balls=balls)
     record = {"report": {"table": [{"a": 1}]}, "bounds": {"table": ["0", "1"]}}
-    record |= {"tier": "exact", "applies": False}
+    record |= {"evidence": "exact", "applies": False}
     problems = claims.record_problems(record, load_ledger(find_ledger())["HOLDS"])
     assert any(words.startswith("table is [{'a': 1}], not from 0 to 1") for words in problems)
 

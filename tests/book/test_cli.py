@@ -14,7 +14,7 @@ from tests.book.conftest import elsewhere
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,
-   rests_on: [], status: checked, verdict: definition, tier: exact}
+   rests_on: [], status: checked, verdict: definition, evidence: exact}
 - {id: B-2, paper: Q, where: there, kind: privacy, says: second thing, notebook: 02-two,
    rests_on: [], status: pending}
 """

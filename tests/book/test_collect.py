@@ -11,19 +11,21 @@ from dpbook.book import proved
 from dpbook.book.ledger import check as claims
 from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.run import build, collect, numbers
-from dpbook.privacy import certify_mechanism, exponential_law
+from dpbook.privacy import certify_mechanism, exponential_mechanism_distribution
 
 CLAIM = {
     **{"id": "ALL", "paper": "BOOK", "where": "here", "kind": "privacy", "rests_on": []},
     **{"says": "A coin", "notebook": "01-one", "status": "checked", "verdict": "holds"},
-    **{"tier": "all-epsilon", "scope": "one bit", "beyond": "Nothing."},
+    **{"evidence": "all-epsilon", "scope": "one bit", "beyond": "Nothing."},
 }
 MIMES = claims.RECORD_MIME, claims.CERTIFICATE_MIME
 
 
 def private(steps):
-    laws = [exponential_law({0: way, 1: 1 - way}, steps) for way in (0, 1)]
-    found = certify_mechanism(laws.__getitem__, [(0, 1)])
+    distributions = [
+        exponential_mechanism_distribution({0: way, 1: 1 - way}, steps) for way in (0, 1)
+    ]
+    found = certify_mechanism(distributions.__getitem__, [(0, 1)])
     return proved("reports that tell more", found)
 
 
@@ -34,8 +36,8 @@ def shown(tiny_book, monkeypatch):
     monkeypatch.chdir(tiny_book)
     bundles = []
     monkeypatch.setattr(claims, "display", lambda bundle, raw: bundles.append(bundle))
-    twin = {"half the noise": Fraction(1, 2)}
-    claims.check("ALL", private, printed=1, twin=twin, tier="all-epsilon")
+    control = {"half the noise": Fraction(1, 2)}
+    claims.check("ALL", private, printed=1, control=control, evidence="all-epsilon")
     return bundles[0]
 
 
@@ -76,7 +78,7 @@ DAMAGES = {
     ),
     "no certificate": (
         lambda record, certificate: record.pop("certificate") and certificate.clear(),
-        "is of tier all-epsilon and has no certificate",
+        "is of evidence all-epsilon and has no certificate",
     ),
     "no file": (lambda record, certificate: certificate.clear(), "is no certificate"),
 }

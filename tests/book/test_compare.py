@@ -25,12 +25,18 @@ PASSES = "as printed it passes"
 
 
 def record(name="A-1", **fields):
-    base = {"id": name, "notebook": "01-one", "verdict": "holds", "tier": "exact", "holds": True}
+    base = {
+        "id": name,
+        "notebook": "01-one",
+        "verdict": "holds",
+        "evidence": "exact",
+        "holds": True,
+    }
     base |= {"repaired": None, "applies": True, "why": None, "parameters": {"seed": 1}}
     part = {"what": "x", "value": 1, "sign": "≤", "limit": 2, "passes": True}
     measured = [{"subject": "printed", "name": "", "passes": True, "parts": [part]}]
-    twin = [part | {"value": 3, "passes": False}]
-    measured.append({"subject": "twin", "name": "one more", "passes": False, "parts": twin})
+    control = [part | {"value": 3, "passes": False}]
+    measured.append({"subject": "control", "name": "one more", "passes": False, "parts": control})
     base |= {"report": {"loss": 0.5, "rows": 3}, "control": True, "measured": measured}
     return base | fields
 
@@ -112,7 +118,7 @@ def test_what_is_no_claims_json_is_refused_by_name(tmp_path, text):
 def built(tiny_book):
     """The tiny book with one claim, as a build leaves it."""
     claim = {"id": "A-1", "paper": "P", "where": "here", "kind": "model", "says": "One thing"}
-    claim |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "tier": "exact"}
+    claim |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "evidence": "exact"}
     claim |= {"rests_on": [], "beyond": "Nothing."}
     ledger = json.dumps([claim | {"report": ["loss", "rows"]}])
     (tiny_book / "book/claims.yml").write_text(ledger)
@@ -136,7 +142,7 @@ def test_a_certificate_says_what_ran_where_and_how_it_came_out(built, capsys):
     says = json.loads((built / "_build" / build.CERTIFICATE).read_text())
     assert says["claims_sha256"] == hashlib.sha256(claims.read_bytes()).hexdigest()
     came_out = {"printed": True, "repaired": None, "twins_caught": True}
-    assert says["claims"]["A-1"] == {"verdict": "holds", "tier": "exact"} | came_out
+    assert says["claims"]["A-1"] == {"verdict": "holds", "evidence": "exact"} | came_out
     assert says["book"] == {"version": dpbook.__version__, "profile": "smoke"}
     assert says["environment"] == {"numpy": "0.9"}, "where the pages ran, not where this is asked"
     assert says["machine"]["python"] == "CPython 3.0.1" and not says["contradictions"]

@@ -10,7 +10,7 @@ from dpbook.book.run.runner import run_pages
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: privacy, says: s, notebook: 01-one, status: checked,
-   rests_on: [], verdict: refuted, tier: exact,
+   rests_on: [], verdict: refuted, evidence: exact,
    heading: h, failed: proof, severity: proof, quote: q, printed: p, wrong: w,
    repair: r, reconsider: c, beyond: b, reproducer: "CODE"}
 """

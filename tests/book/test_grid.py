@@ -65,7 +65,7 @@ def test_a_planted_nan_is_found_and_words_are_not(tmp_path):
     assert shown(tmp_path, **glue) == [("a", "inf")]
     for fine in (r"$\inf_x$", "information, financial", "<b class='nan'>1</b>", "∞", "1e308"):
         assert shown(tmp_path, text_html=fine) == []
-    # an infinite loss may catch a twin and may not pass
+    # an infinite loss may catch a control and may not pass
     parts = [{"what": "loss", "passes": False, "sign": "≤", "value": "inf", "limit": 1}]
     for passes in (False, True):
         record = {"report": {}, "measured": [{"passes": passes, "parts": parts}]}
@@ -83,8 +83,14 @@ def result(problem=False, **more):
     page = "34-how-much-epsilon"
     record = {
         **{"id": "BOOK-SMALLEST-EPSILON", "holds": not problem, "repaired": None, "applies": True},
-        **{"why": None, "verdict": "true", "tier": "statistical", "report": {}, "control": True},
-        "measured": [measured("printed", "", not problem), measured("twin", "more", problem)],
+        **{
+            "why": None,
+            "verdict": "true",
+            "evidence": "statistical",
+            "report": {},
+            "control": True,
+        },
+        "measured": [measured("printed", "", not problem), measured("control", "more", problem)],
         **{"notebook": page, "parameters": {}},
     }
     return {"error": None, "records": [record], "longest": 1.0, "not_finite": []} | more
@@ -111,20 +117,20 @@ def test_what_goes_wrong_is_told_with_its_setting():
 
 
 def test_alarms_are_counted_beside_what_was_to_be_expected():
-    twin = result()
-    twin["records"][0]["control"] = False
-    for one, seen, twins in ((result(), 0, 0), (result(True), 1, 0), (twin, 0, 1)):
+    control = result()
+    control["records"][0]["control"] = False
+    for one, seen, controls in ((result(), 0, 0), (result(True), 1, 0), (control, 0, 1)):
         _, lines, checks = grid.judge(PAGE, [({"seed": 1}, one)])
-        assert any("has no record" not in line for line in lines) == bool(seen + twins)
+        assert any("has no record" not in line for line in lines) == bool(seen + controls)
         rows = {row[0]: row[1:] for row in grid.alarms_table(checks)["rows"]}
-        assert rows["at most 1e-05"] == ["1", "1", "1e-06", str(seen), str(twins)]
+        assert rows["at most 1e-05"] == ["1", "1", "1e-06", str(seen), str(controls)]
         assert rows["at most 0.01"] == ["0", "0", "0", "0", "0"]
 
 
 def test_every_statistical_claim_states_its_false_alarms():
     ledger = yaml.safe_load((ROOT / "book" / "claims.yml").read_text(encoding="utf-8"))
     stated = yaml.safe_load((ROOT / "book" / "trust" / "alarms.yml").read_text(encoding="utf-8"))
-    checked = {entry["id"] for entry in ledger if entry.get("tier") == "statistical"}
+    checked = {entry["id"] for entry in ledger if entry.get("evidence") == "statistical"}
     assert stated.keys() == checked
     for alarm, power in stated.values():
         assert 0 <= float(alarm) <= 0.01 and (power is True or float(alarm) > 0)

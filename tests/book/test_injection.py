@@ -21,7 +21,7 @@ CLAIM = Claim(
     notebook="01-one",
     status="checked",
     verdict="holds",
-    tier="exact",
+    evidence="exact",
     report=["a", TEXT],
     labels={"a": TEXT, TEXT: TEXT},
 )
@@ -36,7 +36,7 @@ RECORD = {
     "report": {"a": [{TEXT: TEXT}], TEXT: TEXT},
     "measured": [
         {"subject": "printed", "name": "", "passes": True, "parts": [PART]},
-        {"subject": "twin", "name": TEXT, "passes": False, "parts": [PART | {"passes": False}]},
+        {"subject": "control", "name": TEXT, "passes": False, "parts": [PART | {"passes": False}]},
     ],
 }
 ROWS = [{TEXT: TEXT, "n": 1.0}, {TEXT: TEXT, "n": 2.0}]

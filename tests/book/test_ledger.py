@@ -53,7 +53,7 @@ def test_the_ledger_is_read_in_order(project):
         (erratum("shape-only"), "must be absent: such a verdict leaves no erratum"),
         (entry("X", beyond=...), "needs beyond, a text"),
         (entry("X", rebuilt="yes"), "rebuilt is 'yes', must be true, or absent"),
-        (entry("X", status="not-judged", verdict=..., tier=...), "needs remark, a text"),
+        (entry("X", status="not-judged", verdict=..., evidence=...), "needs remark, a text"),
         (erratum("empty", quote=" "), "quote is ' ', must be"),
         (erratum("slip"), "severity is 'constant', must be one of wording"),
         (erratum("refuted", severity="wording"), "must be one of privacy, conclusion, proof, cons"),
@@ -76,13 +76,13 @@ def test_the_ledger_is_read_in_order(project):
     ],
 )
 def test_every_broken_rule_of_the_ledger_is_one_line(project, broken, message):
-    write_ledger(project, [*LEDGER, broken, entry("Y", tier="none")])
+    write_ledger(project, [*LEDGER, broken, entry("Y", evidence="none")])
     with pytest.raises(LedgerError) as caught:
         load_ledger(project / "book" / "claims.yml")
     lines = str(caught.value).splitlines()
     name = broken.get("id", "entry") if isinstance(broken, dict) else "entry"
     assert any(message in line and line.startswith(name) for line in lines)
-    assert any(line.startswith("Y: tier is 'none'") for line in lines)  # the others go on
+    assert any(line.startswith("Y: evidence is 'none'") for line in lines)  # the others go on
     with pytest.raises(LedgerError):
         collect(project / "_build", project)
 
@@ -97,13 +97,13 @@ def test_a_ledger_that_is_no_list_is_refused(tmp_path):
 def test_what_another_claim_decides_is_taken_from_there(project):
     ledger = load_ledger(project / "book" / "claims.yml")
     one, other = ledger["SAME"], ledger["LOOSE"]
-    for field in ("notebook", "status", "verdict", "tier"):
+    for field in ("notebook", "status", "verdict", "evidence"):
         assert getattr(one, field) == getattr(other, field)
     assert not one.is_erratum and one.heading is None
 
 
 def test_only_a_pending_claim_may_have_no_page(project):
-    fields = {"status": "pending", "verdict": ..., "tier": ..., "notebook": ...}
+    fields = {"status": "pending", "verdict": ..., "evidence": ..., "notebook": ...}
     write_ledger(project, [*LEDGER, entry("X", paper="New24", **fields)])
     claim = load_ledger(project / "book" / "claims.yml")["X"]
     assert claim.notebook is None and claim.group == SINCE and not claim.checked

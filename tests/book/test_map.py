@@ -24,7 +24,7 @@ def rng():
 
 
 def claim(name, *supports, state="holds", paper="P", **fields):
-    known = {"status": "pending"} if state == "pending" else {"verdict": state, "tier": "exact"}
+    known = {"status": "pending"} if state == "pending" else {"verdict": state, "evidence": "exact"}
     base = {"where": "here", "kind": "utility", "says": "s", "notebook": "01", "status": "checked"}
     return Claim(**(base | known | {"id": name, "paper": paper, "rests_on": supports} | fields))
 
@@ -37,7 +37,7 @@ def written(tmp_path, **supports):
     """A ledger of definitions that rest on what is said of them."""
     rows = [
         {"id": name, "paper": "P", "where": "w", "kind": "definition", "says": "s"}
-        | {"notebook": "01", "status": "checked", "verdict": "definition", "tier": "exact"}
+        | {"notebook": "01", "status": "checked", "verdict": "definition", "evidence": "exact"}
         | ({} if on is None else {"rests_on": on})
         for name, on in supports.items()
     ]

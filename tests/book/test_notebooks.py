@@ -176,7 +176,7 @@ def badges(name, page):
 
 
 @rule
-def chance(name, page):
+def probability(name, page):
     """What ruff does not see of it (NPY)."""
     for number, cell in code_cells(page):
         if re.search(r"^\s*(import random\b|from random import)", text(cell), re.M):
@@ -301,8 +301,8 @@ GOOD = build_page(
     ),
     (
         "code",
-        "rng = np.random.default_rng(seed)\ncheck('A', test, printed=x, tier='exact')\n"
-        "check(\n    'B', test, printed=x, tier='exact')",
+        "rng = np.random.default_rng(seed)\ncheck('A', test, printed=x, evidence='exact')\n"
+        "check(\n    'B', test, printed=x, evidence='exact')",
         {},
     ),
     ("code", "fig, ax = plt.subplots()\nsns.lineplot(d, seed=0, ax=ax)", FIGURE),
@@ -371,11 +371,11 @@ BAD = [
     (plain_python, edited(6, "1 + 1", "%matplotlib inline"), "cell 6 is not plain Python"),
     (badges, edited(2, "{badge}`A`", ""), "A has no badge"),
     (badges, edited(2, "{claim} B", "{note} B"), "B has no badge"),
-    (chance, edited(3, "(seed)", "()"), "default_rng() without a seed"),
-    (chance, edited(3, "rng =", "import random\nrng ="), "imports the global random state"),
-    (chance, edited(4, "seed=0, ", ""), "sns.lineplot without seed="),
-    (chance, edited(4, "seed=0", "errorbar=('ci', 95)"), "sns.lineplot without seed="),
-    (chance, edited(6, "1 + 1", "norm.rvs(3)"), "rvs without random_state="),
+    (probability, edited(3, "(seed)", "()"), "default_rng() without a seed"),
+    (probability, edited(3, "rng =", "import random\nrng ="), "imports the global random state"),
+    (probability, edited(4, "seed=0, ", ""), "sns.lineplot without seed="),
+    (probability, edited(4, "seed=0", "errorbar=('ci', 95)"), "sns.lineplot without seed="),
+    (probability, edited(6, "1 + 1", "norm.rvs(3)"), "rvs without random_state="),
     (exercises, edited(8, "{exercise} One", "{note} One"), "has 1 exercises"),
     (exercises, edited(8, ":label: ex-b", ""), "every exercise needs a label"),
     (exercises, edited(8, "{solution-start} ex-b", "{solution-start} ex-c"), "needs one solution"),

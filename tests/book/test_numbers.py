@@ -12,16 +12,16 @@ from dpbook.book.run import errata, numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 PART = {"what": "loss", "sign": "≤", "value": 0.5, "limit": 1, "slack": 1e-9, "entries": 4}
-TWIN = {"subject": "twin", "name": "half", "parts": [PART | {"value": 2, "passes": False}]}
+CONTROL = {"subject": "control", "name": "half", "parts": [PART | {"value": 2, "passes": False}]}
 RECORD = {"id": "A-1", "holds": True, "tried": {"n": [2, 5]}, "report": {"x": 0.25}}
 SVG = '<svg><path d="M 1.5 2 L 3 4.25"/><text>errors</text></svg>'
 TABLE = "<table><tr><td>0.25</td></tr></table>"
 SOURCE = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
 
 
-def record(twin=TWIN, report=None, **fields):
+def record(control=CONTROL, report=None, **fields):
     printed = {"subject": "printed", "name": "", "parts": [PART | {"passes": True} | fields]}
-    changed = {"measured": [printed, twin]}
+    changed = {"measured": [printed, control]}
     return RECORD | changed | ({} if report is None else {"report": report})
 
 
@@ -58,8 +58,8 @@ def test_records_numbers_figures_tables_and_printed_text_are_gathered(tmp_path):
             ({"record": record(**change)}, "claim A-1")
             for change in (
                 *({"slack": 0.1}, {"entries": 1}, {"error": 0.1}, {"limit": 2}, {"value": 0.6}),
-                *({"what": "gain"}, {"twin": TWIN | {"name": "a third"}}),
-                {"twin": TWIN | {"parts": [PART | {"value": 2.0001, "passes": False}]}},
+                *({"what": "gain"}, {"control": CONTROL | {"name": "a third"}}),
+                {"control": CONTROL | {"parts": [PART | {"value": 2.0001, "passes": False}]}},
             )
         ),
         ({"record": record() | {"tried": {"n": [2, 2]}}}, "claim A-1"),

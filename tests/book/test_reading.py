@@ -80,10 +80,10 @@ def test_the_finding_counts_every_distinct_statement_once():
 
 def test_the_finding_counts_the_five_papers_and_tells_of_others_apart():
     def claim(name, paper, **fields):
-        given = {"verdict": "holds", "tier": "exact", "status": "checked"} | fields
+        given = {"verdict": "holds", "evidence": "exact", "status": "checked"} | fields
         return Claim(name, paper, "Thm 1", "utility", "s", "01-one", **given)
 
-    pending = {"verdict": None, "tier": None, "status": "pending"}
+    pending = {"verdict": None, "evidence": None, "status": "pending"}
     claims = {c.id: c for c in (claim("A", "XSC"), claim("B", "BOOK"))}
     assert claims["A"].group == "XSC" and claims["B"].group == "BOOK"
     alone = front.summary_html(claims, "ledger.html", "next.html")

@@ -16,11 +16,11 @@ VERDICTS = SCHEMA["verdict"]["enum"]
 
 def claim(**fields):
     base = {"id": "P-1", "paper": "P", "where": "Thm 1", "kind": "privacy", "status": "checked"}
-    base |= {"says": "It is private", "notebook": "01-one", "verdict": "holds", "tier": "exact"}
+    base |= {"says": "It is private", "notebook": "01-one", "verdict": "holds", "evidence": "exact"}
     return Claim(**(base | fields))
 
 
-PENDING = claim(id="P-2", status="pending", verdict=None, tier=None, notebook="09-later")
+PENDING = claim(id="P-2", status="pending", verdict=None, evidence=None, notebook="09-later")
 
 
 def record(**fields):
@@ -39,7 +39,7 @@ def test_every_verdict_is_named_in_words(verdict):
 
 def test_a_proof_for_every_epsilon_says_its_sizes(tmp_path):
     """In the badge, and that of a claim which it decides; and only such a proof has sizes."""
-    proof = claim(tier="all-epsilon", scope="n = 3, discrete noise")
+    proof = claim(evidence="all-epsilon", scope="n = 3, discrete noise")
     words = "holds (proved for every ε: n = 3, discrete noise)"
     assert report.state_words(proof) == words and report.badge_words(proof).endswith(words)
     assert words in report.card_html(record(), proof)
@@ -48,13 +48,13 @@ def test_a_proof_for_every_epsilon_says_its_sizes(tmp_path):
     entry |= {"notebook": "01-one", "status": "checked", "verdict": "holds", "rests_on": []}
     entry["beyond"] = "Nothing."
     path = tmp_path / "claims.yml"
-    path.write_text(json.dumps([entry | {"tier": "all-epsilon", "scope": "n = 3"}, other]))
+    path.write_text(json.dumps([entry | {"evidence": "all-epsilon", "scope": "n = 3"}, other]))
     assert [one.scope for one in load_ledger(path).values()] == ["n = 3", "n = 3"]
-    for tier, message in (
-        ({"tier": "all-epsilon"}, "P-1: needs scope"),
-        ({"tier": "exact", "scope": "n = 3"}, "scope is 'n = 3', must be absent"),
+    for evidence, message in (
+        ({"evidence": "all-epsilon"}, "P-1: needs scope"),
+        ({"evidence": "exact", "scope": "n = 3"}, "scope is 'n = 3', must be absent"),
     ):
-        path.write_text(json.dumps([entry | tier]))
+        path.write_text(json.dumps([entry | evidence]))
         with pytest.raises(LedgerError, match=message):
             load_ledger(path)
 
@@ -123,11 +123,11 @@ def test_a_twin_that_was_not_caught_is_called_out():
     part = {"what": "loss", "sign": "≤", "value": 1, "limit": 1, "passes": True}
     entries = [
         {"subject": role, "name": name, "passes": True, "parts": [part]}
-        for role, name in (("printed", ""), ("twin", "half the noise"))
+        for role, name in (("printed", ""), ("control", "half the noise"))
     ]
     text = report.card_text(record(measured=entries), claim())
     assert "As stated: loss 1 ≤ 1." in text
-    assert "Twin (half the noise): loss 1 ≤ 1: NOT caught." in text
+    assert "Control (half the noise): loss 1 ≤ 1: NOT caught." in text
 
 
 def test_numbers_and_tables_are_shown():

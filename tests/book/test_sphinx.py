@@ -26,10 +26,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 LEDGER = yaml.safe_load(r"""
 - {id: P-GOOD, paper: XSC, where: Thm 1, kind: privacy, rests_on: [P-BAD], notebook: 01-one,
-   says: "A * B_1 < $x_1$ for `a_b`", status: checked, verdict: holds, tier: exact,
+   says: "A * B_1 < $x_1$ for `a_b`", status: checked, verdict: holds, evidence: exact,
    report: [loss], beyond: Nothing.}
 - {id: P-BAD, paper: AGKM, where: Thm 2, kind: utility, rests_on: [], notebook: 02-two,
-   says: Too good, status: checked, verdict: refuted, tier: exact, report: [], beyond: Nothing.,
+   says: Too good, status: checked, verdict: refuted, evidence: exact, report: [], beyond: Nothing.,
    heading: The value $1$ is 2, failed: statement, severity: privacy, quote: always * one,
    withdrawn: [{date: "2026-01-02", said: It is 3., reason: A slip of ours.}],
    reconsider: Another $x$., printed: It is 1., wrong: It is not 1., repair: It is $2$.,
@@ -66,12 +66,12 @@ PIXEL = (
 
 def record(claim, holds, report=None):
     part = {"what": "loss", "passes": holds, "sign": "≤", "value": 2.0 - holds, "limit": 1.0}
-    twin = part | {"passes": not holds, "value": 1.0 + holds}
-    made = {key: claim[key] for key in ("id", "verdict", "tier")} | {"report": report or {}}
+    control = part | {"passes": not holds, "value": 1.0 + holds}
+    made = {key: claim[key] for key in ("id", "verdict", "evidence")} | {"report": report or {}}
     made |= dict.fromkeys(("repaired", "why", "notebook", "parameters"))
     measured = [
         {"subject": "printed", "name": "", "passes": holds, "parts": [part]},
-        {"subject": "twin", "name": "half the noise", "passes": not holds, "parts": [twin]},
+        {"subject": "control", "name": "half the noise", "passes": not holds, "parts": [control]},
     ]
     return made | {"holds": holds, "applies": True, "control": True, "measured": measured}
 

@@ -67,8 +67,8 @@ def test_a_score_draws_nothing_and_a_statement_of_another_form_does_not_count():
     assert strength.score(broken, 1.0, [])["mutants"] == 0
 
 
-def record(printed: Finding, twin: Finding, **fields):
-    entries = [("printed", printed), ("twin", twin)]
+def record(printed: Finding, control: Finding, **fields):
+    entries = [("printed", printed), ("control", control)]
     measured = [{"subject": s, "parts": [*f.parts], "passes": f.passes} for s, f in entries]
     return {"measured": measured, "holds": True, "repaired": None, **fields}
 
@@ -94,9 +94,9 @@ def test_what_passes_needs_a_reason():
 
 
 def test_nothing_is_compared_with_itself():
-    law = np.ones(3) / 3
-    with pytest.raises(ValueError, match="law: is compared with itself"):
-        equal("law", law, law)
+    distribution = np.ones(3) / 3
+    with pytest.raises(ValueError, match="distribution: is compared with itself"):
+        equal("distribution", distribution, distribution)
 
 
 @pytest.fixture

@@ -25,10 +25,10 @@ from dpbook.book.run.sweep import plan
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = """
 - {id: A, paper: XSC, where: here, kind: dataset, says: s, notebook: 01-one, status: checked,
-   rests_on: [], verdict: definition, tier: exact, report: [loss]}
+   rests_on: [], verdict: definition, evidence: exact, report: [loss]}
 """
 RECORD = {
-    **{"id": "A", "verdict": "definition", "tier": "exact", "applies": True, "why": None},
+    **{"id": "A", "verdict": "definition", "evidence": "exact", "applies": True, "why": None},
     **{"repaired": None, "control": None, "notebook": None, "parameters": None},
     "measured": [{"subject": "printed", "name": "", "passes": True, "parts": []}],
 }

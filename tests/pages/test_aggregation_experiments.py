@@ -1,4 +1,4 @@
-"""Pages 31 and 32: the exact law of the reports on fixed rankings."""
+"""Pages 31 and 32: the exact distribution of the reports on fixed rankings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages 18 and 19: draws from the law of the error, and limits."""
+"""Pages 18 and 19: draws from the distribution of the error, and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpbook.pages.debiased_estimation import (
 )
 
 
-def test_the_draws_follow_the_law():
+def test_the_draws_follow_the_distribution():
     theta, factor = np.array([-0.8, -0.1, 0.3, 0.6]), variance_factors(np.repeat([0.1, 3.0], 50))[0]
     bias, spread = first_order(theta, 100, factor, factor)
     draws = drawn_errors(theta, 100, factor, 20_000, np.random.default_rng(3))

@@ -1,4 +1,4 @@
-"""Page 34: rankers against their laws, intervals against what they must hold."""
+"""Page 34: rankers against their distributions, intervals against what they must hold."""
 
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ def test_rankings_are_drawn_by_the_laws_of_their_rankers():
 
 def permute_and_flip(wins, factor):
     """Chances of the items: in random order, kept with e^(-factor times what it is behind)."""
-    keep, law = np.exp(factor * (wins - wins.max())), np.zeros(len(wins))
+    keep, distribution = np.exp(factor * (wins - wins.max())), np.zeros(len(wins))
     orders = list(permutations(range(len(wins))))
     for order in orders:
         left = 1 / len(orders)
         for item in order:
-            law[item] += left * keep[item]
+            distribution[item] += left * keep[item]
             left *= 1 - keep[item]
-    return law
+    return distribution
 
 
-def test_permute_and_flip_names_the_first_place_by_its_law():
+def test_permute_and_flip_names_the_first_place_by_its_distribution():
     wins = np.array([7, 5, 4])
     named = page.first_place(np.tile(wins, (20_000, 1)), 2, np.random.default_rng(8))(1.5)
     share = (named == 0).mean(axis=0)
     for moved, near in ((2, True), (1, False)):
-        law = permute_and_flip(wins, 1.5 / (2 * moved))
-        assert (np.abs(share - law) < 5 * np.sqrt(law / 20_000)).all() == near
+        distribution = permute_and_flip(wins, 1.5 / (2 * moved))
+        assert (np.abs(share - distribution) < 5 * np.sqrt(distribution / 20_000)).all() == near
 
 
 def test_many_crowds_report_as_one_does():
-    places = np.random.default_rng(4).permuted(np.tile(np.arange(4), (30, 1)), axis=1)
+    ranks = np.random.default_rng(4).permuted(np.tile(np.arange(4), (30, 1)), axis=1)
     ranker = PairResponses.private(1.0, WholeRanking(4), queries=2)
-    one = ranker.publish(places, rng=np.random.default_rng(5))
-    assert (page.reported(ranker, places, 1, np.random.default_rng(5))[0] == one).all()
-    three = page.reported(ranker, places, 3, np.random.default_rng(5))
+    one = ranker.publish(ranks, rng=np.random.default_rng(5))
+    assert (page.reported(ranker, ranks, 1, np.random.default_rng(5))[0] == one).all()
+    three = page.reported(ranker, ranks, 3, np.random.default_rng(5))
     assert three.shape == (3, 4, 4) and (three.sum(axis=0) == one).all()
 
 

@@ -1,4 +1,4 @@
-"""What page 27 needs, against enumeration, simulation and the law of one pair."""
+"""What page 27 needs, against enumeration, simulation and the distribution of one pair."""
 
 import itertools
 import math
@@ -53,10 +53,10 @@ def test_mu_as_printed(mechanism):
 def test_mean_of_the_law_is_the_sum_over_pairs(users):
     preference, ranker = mallows_pair_probabilities(7, 0.6), asks(7, 0.3)
     errors = expected_wrong_pairs(ranker, preference, users)
-    law = wrong_pairs_pmf(ranker, preference, users)
+    distribution = wrong_pairs_pmf(ranker, preference, users)
     both = wrong_pairs_pmf(ranker, preference, users, ties=True)
-    assert law.sum() == pytest.approx(1, abs=1e-10)
-    assert law @ np.arange(22) == pytest.approx(errors.wrong, abs=1e-9)
+    assert distribution.sum() == pytest.approx(1, abs=1e-10)
+    assert distribution @ np.arange(22) == pytest.approx(errors.wrong, abs=1e-9)
     assert both @ np.arange(22) == pytest.approx(errors.wrong + errors.tie, abs=1e-9)
     assert all_right_probability(ranker, preference, users) == pytest.approx(both[0], abs=1e-12)
 

@@ -14,13 +14,15 @@ def test_caps_on_comparisons():
 
 
 def test_runs_of_four_are_those_of_the_oracle():
-    crowd = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)]
-    laws = [{}, {}]
-    ours = page.runs_of_four(crowd, 1.0, False)
-    for law, runs in zip(laws, (ours, one_question_runs(crowd, 1.0, 3).values()), strict=True):
-        for chance, places in runs:
-            law[places] = law.get(places, 0) + chance
-    assert laws[0] == pytest.approx(laws[1])
+    dataset = [(0, 1, 2), (1, 2, 0), (2, 1, 0), (0, 2, 1)]
+    distributions = [{}, {}]
+    ours = page.runs_of_four(dataset, 1.0, False)
+    for distribution, runs in zip(
+        distributions, (ours, one_question_runs(dataset, 1.0, 3).values()), strict=True
+    ):
+        for probability, ranks in runs:
+            distribution[ranks] = distribution.get(ranks, 0) + probability
+    assert distributions[0] == pytest.approx(distributions[1])
 
 
 def test_who_refuses_when():

@@ -20,7 +20,7 @@ from dpbook.pages.packings_and_fano import (
 METRIC = np.column_stack([1 - np.eye(3), np.full(3, 0.5)])
 
 
-def winner_laws(gap):
+def winner_distributions(gap):
     """Laws of the tournament of three items, each of them the best one."""
     at = np.triu_indices(3, 1)
     return np.array([product_pmf(two_level_probabilities(3, [i], gap)[at]) for i in range(3)])
@@ -30,12 +30,12 @@ def winner_laws(gap):
 @pytest.mark.parametrize("epsilon", [0.05, 0.4, 2.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-3, 0.05])
 def test_no_bound_exceeds_the_optimum(gap, epsilon, delta):
-    laws, distance = winner_laws(gap), 4 * gap
-    best = optimal_private_risk(laws, METRIC, epsilon=epsilon, delta=delta)
+    distributions, distance = winner_distributions(gap), 4 * gap
+    best = optimal_private_risk(distributions, METRIC, epsilon=epsilon, delta=delta)
     ours = dp_fano_risk(3, distance, epsilon=epsilon, delta=delta)
     printed = dp_fano_risk_printed(3, distance, epsilon=epsilon, delta=delta)
     assert printed - 1e-9 <= ours <= best + 1e-7
-    error = optimal_private_risk(laws, 1 - np.eye(3), epsilon=epsilon, delta=delta)
+    error = optimal_private_risk(distributions, 1 - np.eye(3), epsilon=epsilon, delta=delta)
     lost = exp(-epsilon) * distance * delta
     assert dp_fano_error(2, epsilon * distance, delta_term=lost) <= error + 1e-7
 
@@ -63,8 +63,8 @@ def test_certified_risk_is_never_above_the_optimum(monkeypatch):
             return found
 
         monkeypatch.setattr(packings_and_fano, "linprog", careless)
-        laws = np.array([[0.2, 0.8], [0.8, 0.2]])
-        return optimal_private_risk(laws, 1 - np.eye(2), epsilon=1.0)
+        distributions = np.array([[0.2, 0.8], [0.8, 0.2]])
+        return optimal_private_risk(distributions, 1 - np.eye(2), epsilon=1.0)
 
     optimum = 0.5 - 0.3 * np.tanh(0.5)
     for shift in (-1e-7, 0.0, 1e-7):
@@ -74,10 +74,10 @@ def test_certified_risk_is_never_above_the_optimum(monkeypatch):
 
 
 def test_without_privacy_the_program_gives_the_bayes_risk():
-    laws = winner_laws(0.3)
-    free = optimal_private_risk(laws, 1 - np.eye(3), epsilon=12.0)
-    assert free == pytest.approx(1 - laws.max(axis=0).sum() / 3, abs=1e-3)
-    blind = optimal_private_risk(laws, 1 - np.eye(3), epsilon=0.0)
+    distributions = winner_distributions(0.3)
+    free = optimal_private_risk(distributions, 1 - np.eye(3), epsilon=12.0)
+    assert free == pytest.approx(1 - distributions.max(axis=0).sum() / 3, abs=1e-3)
+    blind = optimal_private_risk(distributions, 1 - np.eye(3), epsilon=0.0)
     assert blind == pytest.approx(2 / 3)
 
 

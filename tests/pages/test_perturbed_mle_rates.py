@@ -6,7 +6,7 @@ import pytest
 from dpbook.pages.perturbed_mle_rates import far_end, log_slopes
 
 
-def test_slopes_of_an_exact_power_law():
+def test_slopes_of_an_exact_power_distribution():
     rng = np.random.default_rng(3)
     x = rng.uniform(1, 9, size=(8, 2))
     y = 3 * x[:, :1] ** 1.5 * x[:, 1:] ** -0.5 * np.ones(4)

@@ -10,18 +10,20 @@ from dpbook.simulation import pair_order_error
 
 
 def convolved(theta, i, j, users, epsilon):
-    """P(wrong order) from the law of the win difference, by plain convolution."""
+    """P(wrong order) from the distribution of the win difference, by plain convolution."""
     reported = 0.5 + np.tanh(epsilon / 2) * (expit(theta[:, None] - theta) - 0.5)
-    law, counts = np.ones(1), np.arange(users + 1)
+    distribution, counts = np.ones(1), np.arange(users + 1)
     for other in range(len(theta)):
         if other not in (i, j):
-            law = np.convolve(law, binom.pmf(counts, users, reported[i, other]))
-            law = np.convolve(law, binom.pmf(counts, users, 1 - reported[j, other]))
+            distribution = np.convolve(distribution, binom.pmf(counts, users, reported[i, other]))
+            distribution = np.convolve(
+                distribution, binom.pmf(counts, users, 1 - reported[j, other])
+            )
     double = np.zeros(2 * users + 1)
     double[::2] = binom.pmf(counts, users, reported[i, j])
-    law = np.convolve(law, double)
+    distribution = np.convolve(distribution, double)
     middle = users * (len(theta) - 1)
-    return law[:middle].sum() + law[middle] / 2
+    return distribution[:middle].sum() + distribution[middle] / 2
 
 
 @pytest.mark.parametrize("users", [1, 7, 60])

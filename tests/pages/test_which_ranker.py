@@ -19,22 +19,22 @@ def in_full(small: page.Small, epsilon: float) -> float:
     at = np.arange(size * 6).reshape(size, 6)
     costs = np.zeros((6, size * 6))
     number = {tuple(row): k for k, row in enumerate(small.rows.tolist())}
-    for h, places in enumerate(page.PLACES):
-        law = np.zeros(size)
+    for h, ranks in enumerate(page.PLACES):
+        distribution = np.zeros(size)
         for k, row in enumerate(small.rows):
             # the chance of the data under the order h is that of the renamed data
-            law[k] = small.law[number[tuple(row[small.before[h]])]]
+            distribution[k] = small.distribution[number[tuple(row[small.before[h]])]]
         for o, other in enumerate(page.PLACES):
             pairs = combinations(range(3), 2)
-            wrong = [(places[i] < places[j]) != (other[i] < other[j]) for i, j in pairs]
-            costs[h, at[:, o]] = law * np.mean(wrong)
+            wrong = [(ranks[i] < ranks[j]) != (other[i] < other[j]) for i, j in pairs]
+            costs[h, at[:, o]] = distribution * np.mean(wrong)
     near = np.argwhere(np.triu(np.abs(small.rows[:, None] - small.rows).sum(axis=-1) == 2))
     pairs = np.concatenate([at[near][..., o] for o in range(6)])
     totals = sparse.csr_array((np.ones(size * 6), (np.repeat(np.arange(size), 6), at.ravel())))
     return best_private_rule(costs, totals, pairs, epsilon).lower
 
 
-@pytest.mark.parametrize("small", [page.crowd_of_rankings(2, 0.4), page.three_games(0.9)])
+@pytest.mark.parametrize("small", [page.simulated_rankings(2, 0.4), page.three_games(0.9)])
 def test_the_optimum_by_symmetry_is_the_optimum_in_full(small: page.Small) -> None:
     best = small.optimum(0.8)
     assert best.lower == pytest.approx(in_full(small, 0.8), abs=1e-9)
@@ -43,13 +43,13 @@ def test_the_optimum_by_symmetry_is_the_optimum_in_full(small: page.Small) -> No
 
 
 def test_laws_of_small_settings() -> None:
-    crowd, games = page.crowd_of_rankings(2, 0.4), page.three_games(0.9)
-    for small in (crowd, games):
-        assert small.law.sum() == pytest.approx(1)
+    dataset, games = page.simulated_rankings(2, 0.4), page.three_games(0.9)
+    for small in (dataset, games):
+        assert small.distribution.sum() == pytest.approx(1)
         assert np.sort(small.before, axis=1).tolist() == [list(range(6))] * 6
-    mean = np.tensordot(crowd.law, crowd.rows, 1) / 2
+    mean = np.tensordot(dataset.distribution, dataset.rows, 1) / 2
     assert mean == pytest.approx(mallows_pmf(3, 0.4))
     rho = btl_probabilities(-0.9 * np.arange(3))
-    first = np.tensordot(games.law, games.tables, 1)
+    first = np.tensordot(games.distribution, games.tables, 1)
     assert first[np.triu_indices(3, 1)] == pytest.approx(rho[np.triu_indices(3, 1)])
-    assert len(crowd.rows) == 21 and len(games.rows) == 8
+    assert len(dataset.rows) == 21 and len(games.rows) == 8

@@ -1,4 +1,4 @@
-"""Page 35: the law of a whole release, and the made-up file."""
+"""Page 35: the distribution of a whole release, and the made-up file."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_the_loss_by_the_checker_over_long_lists_of_outcomes() -> None:
     values = {(): 0, ((0, 1),): 1, ((1, 0),): -1}
     at = np.arange(-300, 301)
 
-    def law(bundle: tuple[tuple[int, int], ...]) -> dict[tuple[int, int], float]:
-        net = values[bundle] + np.array([1, -1])  # beside another one, who has 1 or -1
+    def distribution(contribution: tuple[tuple[int, int], ...]) -> dict[tuple[int, int], float]:
+        net = values[contribution] + np.array([1, -1])  # beside another one, who has 1 or -1
         one = [np.array(discrete_laplace_pmf(at - x, scale)) for x in net]
         two = [np.array(discrete_laplace_pmf(at + x, scale)) for x in net]
         near = slice(280, 321)
@@ -46,14 +46,14 @@ def test_the_loss_by_the_checker_over_long_lists_of_outcomes() -> None:
         return cells | {(-1, -1): 1 - float(joint.sum())}
 
     pairs = [(x, y) for x in values for y in values if x != y]
-    assert check_mechanism(law, pairs).loss == pytest.approx(epsilon, rel=1e-9)
+    assert check_mechanism(distribution, pairs).loss == pytest.approx(epsilon, rel=1e-9)
     small = page.release_loss("net", epsilon, n_items=2, limit=1, most=1)
     assert small == pytest.approx(epsilon, rel=1e-10)
 
 
 def test_one_count_is_the_law_with_both_tails() -> None:
-    law, wide = page.one_count(-2, 3, 1.7), np.arange(-200, 201)
-    for row, count in zip(law, range(-2, 4), strict=True):
+    distribution, wide = page.one_count(-2, 3, 1.7), np.arange(-200, 201)
+    for row, count in zip(distribution, range(-2, 4), strict=True):
         full = discrete_laplace_pmf(wide - count, 1.7)
         assert row[0] == pytest.approx(full[wide <= -2].sum(), rel=1e-10)
         assert row[1] == pytest.approx(full[wide == -1][0], rel=1e-12)
@@ -61,6 +61,6 @@ def test_one_count_is_the_law_with_both_tails() -> None:
 
 
 def test_kept_answers_are_drawn_evenly() -> None:
-    law = dict(page.kept_law(((0, 1), (0, 1), (1, 0)), 2, 2, "net"))
-    assert law == {(2, -2): 1 / 3, (0, 0): 2 / 3}
-    assert dict(page.kept_law(((0, 1), (0, 1), (1, 0)), 2, None, "wins")) == {(2, 1): 1.0}
+    distribution = dict(page.kept_distribution(((0, 1), (0, 1), (1, 0)), 2, 2, "net"))
+    assert distribution == {(2, -2): 1 / 3, (0, 0): 2 / 3}
+    assert dict(page.kept_distribution(((0, 1), (0, 1), (1, 0)), 2, None, "wins")) == {(2, 1): 1.0}

@@ -21,12 +21,12 @@ from dpbook.book.ledger.strength import score
 RECORD_MIME = "application/vnd.dpbook.claim+json"
 #: And that of a certificate, for a program that knows nothing of ours.
 CERTIFICATE_MIME = "application/vnd.dpbook.certificate+json"
-#: The tier whose records name a certificate by its SHA-256.
+#: The level whose records name a certificate by its SHA-256.
 CERTIFIED_FOR_ALL = "all-epsilon"
 
 #: The fields of a record, in the order of ``claims.json``.
 RECORD_FIELDS = (
-    *("id", "holds", "repaired", "applies", "why", "verdict", "tier", "report", "control"),
+    *("id", "holds", "repaired", "applies", "why", "verdict", "evidence", "report", "control"),
     *("measured", "notebook", "parameters"),
 )
 
@@ -47,8 +47,8 @@ def check(
     *,
     printed: Any = None,
     repaired: Any = None,
-    twin: Mapping[str, Any] | None = None,
-    tier: str,
+    control: Mapping[str, Any] | None = None,
+    evidence: str,
     report: Mapping[str, Any] | None = None,
     balls: Mapping[str, Any] | None = None,
     tried: Mapping[str, Any] | None = None,
@@ -56,11 +56,11 @@ def check(
     applies: Any = True,
     why: str | None = None,
 ) -> None:
-    """Apply one test to a claim, its repair and its broken twins; record and show how it came out.
+    """Apply one test to a claim, its repair and its controls; record and show how it came out.
 
-    A test that is too weak betrays itself, since it passes a twin.  A twin must fail each part, or
-    a printed statement whose verdict says that it fails.  What contradicts the ledger does not
-    raise: it is shown as a contradiction, and the build fails when it is collected.
+    A test that is too weak betrays itself, since it passes a control.  A control must fail each
+    part, or a printed statement whose verdict says that it fails.  What contradicts the ledger does
+    not raise: it is shown as a contradiction, and the build fails when it is collected.
 
     Parameters
     ----------
@@ -69,20 +69,22 @@ def check(
     test : callable
         Takes one subject and returns a `dpbook.book.ledger.findings.Finding` of the same parts.
     printed : object
-        What the paper prints, as `test` takes it: a scale, a law, a bound, simulated results.
+        What the paper prints, as `test` takes it: a scale, a distribution, a bound, simulated
+        results.
     repaired : object, optional
         The repaired statement in the same form; the verdict ``false-repaired`` requires it.
-    twin : mapping of str to object, optional
+    control : mapping of str to object, optional
         What was broken on purpose, in words ("half the noise"), and the subject that results: it
         must come out the other way than the repair, or than what is printed. A dataset needs none.
-    tier : {"all-epsilon", "exact", "certified", "proof", "consistency", "statistical"}
+    level : {"all-epsilon", "exact", "certified", "proof", "consistency", "statistical"}
         Strength of the evidence, as in the ledger. The first one needs a test with a part from
         `proved`, whose certificate of the asserted statement is kept.
     report : mapping of str to number or table, optional
         Exactly the numbers that the ledger names: each finite, a list of such, or a list of dicts.
     balls : mapping of str to object, optional
         Proved bounds of some of these numbers, from `dpbook.privacy.balls`, with certificates; a
-        number outside contradicts its claim. Not with the first tier, which has a certificate.
+        number outside contradicts its claim. Not with the first level of evidence, which has a
+        certificate.
     tried : mapping of str to array or list of str, optional
         The settings of this check by name; of numbers the smallest and the largest are kept.
     vary : bool or sequence of int or str, optional
@@ -104,7 +106,7 @@ def check(
     subjects = [("printed", "", printed)]
     subjects += [] if repaired is None else [("repaired", "", repaired)]
     asserted = len(subjects) - 1
-    subjects += [("twin", name, subject) for name, subject in (twin or {}).items()]
+    subjects += [("control", name, subject) for name, subject in (control or {}).items()]
     findings = [test(subject) for *_, subject in subjects] if applies else []
     measured: list[dict[str, Any]] = [
         {"subject": role, "name": name, "passes": finding.passes, "parts": [*finding.parts]}
@@ -114,13 +116,13 @@ def check(
     if any(others != names[0] for others in names):
         raise ClaimError(f"{claim_id}: the test measures different things: {names}")
     record = dict.fromkeys(RECORD_FIELDS) | {"id": claim_id, **_outcomes(measured)}
-    record |= {"applies": bool(applies), "why": None if applies else why, "tier": tier}
+    record |= {"applies": bool(applies), "why": None if applies else why, "evidence": evidence}
     record |= {"verdict": claim.verdict, "measured": measured}
     record["report"] = _plain(claim_id, report or {})
     certificate = findings[asserted].certificate if findings else None
-    if findings and (tier == CERTIFIED_FOR_ALL) != (certificate is not None):
-        complaint = f"only the tier {CERTIFIED_FOR_ALL} has a certificate, and needs one"
-        raise ClaimError(f"{claim_id}: {complaint}, got tier {tier!r}")
+    if findings and (evidence == CERTIFIED_FOR_ALL) != (certificate is not None):
+        complaint = f"only the level {CERTIFIED_FOR_ALL} has a certificate, and needs one"
+        raise ClaimError(f"{claim_id}: {complaint}, got level {evidence!r}")
     if balls and certificate:
         raise ClaimError(f"{claim_id}: has a certificate already, and balls would be another")
     if balls:
@@ -176,12 +178,12 @@ def _plain(claim_id: str, report: Mapping[str, Any]) -> Any:
 
 
 def _outcomes(measured: Sequence[Mapping[str, Any]]) -> dict[str, bool | None]:
-    """Whether the printed statement and the repair pass, and whether the twins were caught."""
+    """Whether the printed statement and the repair pass, and whether the controls were caught."""
     passes = {entry["subject"]: entry["passes"] for entry in measured}
     printed, repaired = passes.get("printed"), passes.get("repaired")
     asserted = printed if repaired is None else repaired
-    twins = [entry["passes"] for entry in measured if entry["subject"] == "twin"]
-    caught = asserted not in twins if twins else None
+    controls = [entry["passes"] for entry in measured if entry["subject"] == "control"]
+    caught = asserted not in controls if controls else None
     return {"holds": printed, "repaired": repaired, "control": caught}
 
 
@@ -199,8 +201,8 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
         found = report.get(name)
         if not isinstance(found, int | float) or not Decimal(low) <= found <= Decimal(high):
             problems.append(f"{name} is {found}, not from {low} to {high}")
-    if record["tier"] != claim.tier:
-        problems.append(f"tier is {record['tier']}, the ledger says {claim.tier}")
+    if record["evidence"] != claim.evidence:
+        problems.append(f"evidence is {record['evidence']}, the ledger says {claim.evidence}")
     if not record["applies"]:
         return problems
     if not record["measured"]:
@@ -215,11 +217,11 @@ def record_problems(record: Mapping[str, Any], claim: Claim) -> list[str]:
     if record["control"] is None and claim.needs_control:
         problems.append("has no control")
     elif record["control"] is False:
-        problems.append("the control was not caught: the check passes a broken twin")
-    twins = any(entry["subject"] == "twin" for entry in record["measured"])
-    for part in zip(*(entry["parts"] for entry in record["measured"] if twins), strict=True):
+        problems.append("the control was not caught: the check passes a negative control")
+    controls = any(entry["subject"] == "control" for entry in record["measured"])
+    for part in zip(*(entry["parts"] for entry in record["measured"] if controls), strict=True):
         if all(one["passes"] for one in part):
-            problems.append(f"no twin fails the part {part[0]['what']!r} of the test")
+            problems.append(f"no control fails the part {part[0]['what']!r} of the test")
     return problems or [*_unfounded(record)]
 
 

@@ -27,7 +27,7 @@ SINCE = "Since the five papers"
 #: The verdicts under which the printed statement is expected to fail its check.
 FAILING_VERDICTS = ("slip", "unproved", "undecided", "false-repaired", "refuted")
 #: What an entry with `same_as` takes over.
-_INHERITED = ("status", "notebook", "verdict", "tier", "scope", "rests_on", "rebuilt")
+_INHERITED = ("status", "notebook", "verdict", "evidence", "scope", "rests_on", "rebuilt")
 
 
 class LedgerError(ValueError):
@@ -36,7 +36,7 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True)
 class Claim:
-    """One entry of the ledger; a pending one has no verdict and no tier."""
+    """One entry of the ledger; a pending one has no verdict and no evidence."""
 
     id: str
     paper: str
@@ -46,7 +46,7 @@ class Claim:
     notebook: str | None  # the page that checks it, or would; a pending one may have none
     status: str
     verdict: str | None = None
-    tier: str | None = None
+    evidence: str | None = None
     report: Sequence[str] = ()  # names of the numbers that the check must report
     labels: Mapping[str, str] = field(default_factory=dict)  # these numbers in plain words
     remark: str | None = None
@@ -85,7 +85,7 @@ class Claim:
 
     @property
     def needs_control(self) -> bool:
-        """Whether there is something to break, so that a check must catch a broken twin."""
+        """Whether there is something to break, so that a check must catch a negative control."""
         return self.kind != "dataset"
 
     @property
@@ -258,5 +258,5 @@ def _own_names(
 ) -> list[str]:
     """The supports of a repeated claim, by the names that they have in its own paper, if any."""
     repeats = ((row.get("same_as"), name) for name, row in rows.items() if row["paper"] == paper)
-    twins = dict(reversed([*repeats]))  # the first of several
-    return list(dict.fromkeys(twins.get(support, support) for support in supports))
+    controls = dict(reversed([*repeats]))  # the first of several
+    return list(dict.fromkeys(controls.get(support, support) for support in supports))

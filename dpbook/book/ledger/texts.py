@@ -90,7 +90,7 @@ def _texts(cell: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
     """The texts of a cell, what stands around each, and the claims that it names.
 
     Of Markdown boxes of claims and theorems whole, all else by paragraph and item; of code the
-    constants but for its twins, which are ours to break.
+    constants but for its controls, which are ours to break.
     """
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
@@ -103,7 +103,7 @@ def _texts(cell: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
         with suppress(SyntaxError):  # commands of IPython
             tree = ast.parse(source)
             for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-                call.keywords = [word for word in call.keywords if word.arg != "twin"]
+                call.keywords = [word for word in call.keywords if word.arg != "control"]
             for node in ast.walk(tree):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     yield node.value, source, _CALLS.findall(source)

@@ -30,7 +30,7 @@ STATES = {
     "not-judged": ("–", "not judged"),
 }
 #: Tiers whose name in the ledger is not the one that a reader sees.
-TIERS = {"all-epsilon": "proved for every ε", "consistency": "consistency of formulas"}
+EVIDENCE = {"all-epsilon": "proved for every ε", "consistency": "consistency of formulas"}
 #: What a badge adds where a privacy guarantee is broken.
 PRIVACY_MARK = "⚠ privacy guarantee broken"
 #: Headings of the errata, by what hangs on what failed.
@@ -84,9 +84,9 @@ def state_words(claim: Claim, sizes: bool = True) -> str:
 
     Of a proof for every ε with the `sizes` that it speaks of.
     """
-    tier = TIERS.get(claim.tier or "", claim.tier)
-    tier = f"{tier}: {claim.scope}" if sizes and claim.scope else tier
-    words, privacy = f" ({tier})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
+    evidence = EVIDENCE.get(claim.evidence or "", claim.evidence)
+    evidence = f"{evidence}: {claim.scope}" if sizes and claim.scope else evidence
+    words, privacy = f" ({evidence})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
     rebuilt = " as rebuilt here" if claim.rebuilt and claim.checked else ""
     return STATES[claim.state][1] + rebuilt + words + privacy
 
@@ -159,16 +159,16 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
 
 
 def measurements(record: Record) -> list[str]:
-    """What the test measured on each subject, one line each: printed, repaired, every twin."""
+    """What the test measured on each subject, one line each: printed, repaired, every control."""
     asserted = record["holds"] if record["repaired"] is None else record["repaired"]
     lines = []
     for entry in record["measured"]:
         # A passing subject passes every part; of a failing one, the parts that fail say why.
         parts = [part for part in entry["parts"] if part["passes"] is entry["passes"]]
         line = "; ".join(map(part_words, parts))
-        if entry["subject"] == "twin":
+        if entry["subject"] == "control":
             caught = "caught" if entry["passes"] is not asserted else "NOT caught"
-            lines.append(f"Twin ({entry['name']}): {line}: {caught}.")
+            lines.append(f"Control ({entry['name']}): {line}: {caught}.")
         else:
             lines.append(f"{_ROLES[entry['subject']]}: {line}.")
     return lines

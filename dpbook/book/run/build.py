@@ -240,7 +240,7 @@ def write_certificate(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:
         "claims": {
             record["id"]: {
                 "verdict": record["verdict"],
-                "tier": record["tier"],
+                "evidence": record["evidence"],
                 "printed": record["holds"] if record["applies"] else None,
                 "repaired": record["repaired"],
                 "twins_caught": record["control"],

@@ -186,7 +186,7 @@ def _of_page(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _tested(record: Record) -> list[Any]:
     """A hash of how a claim was tested; how it came out; what the statements measured; a print of
-    what the twins did, and of the settings."""
+    what the controls did, and of the settings."""
     measured = record["measured"]
     parts = [entry["parts"] for entry in measured]
     what = ("what", "sign", "slack", "entries", "error")
@@ -198,7 +198,7 @@ def _tested(record: Record) -> list[Any]:
         record.get("score"),
         sorted(record.get("tried", {})),
     ]
-    values = [short(p["value"]) for e in measured if e["subject"] != "twin" for p in e["parts"]]
+    values = [short(p["value"]) for e in measured if e["subject"] != "control" for p in e["parts"]]
     rest = [[p[k] for one in parts for p in one for k in ("value", "limit")], record.get("tried")]
     return [_hash(json.dumps(tests)), values, _print(json.dumps(rest), compressed=True)[1:]]
 

@@ -43,7 +43,7 @@ from dpbook.book.run.runner import Job, Outcome, progress_line, run_pages
 Result = dict[str, Any]
 Look = Callable[[Path], dict[str, Any]]
 _NOTHING: Result = {"seconds": 0.0, "longest": 0.0, "records": []}
-_SHOWN = ("verdict", "tier", "applies", "holds", "repaired", "control")
+_SHOWN = ("verdict", "evidence", "applies", "holds", "repaired", "control")
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ class TrustDirective(own.ClaimsDirective):
         rows: list[own.Row] = []
         inequalities = 0
         for claim in ledger.values():
-            if claim.tier != CERTIFIED_FOR_ALL or claim.id not in records:
+            if claim.evidence != CERTIFIED_FOR_ALL or claim.id not in records:
                 continue
             path = own.output_dir(self.env.srcdir) / "certificates" / f"{claim.id}.json"
             if (certificate := own.read_json(self.env, path)) is None:

@@ -150,7 +150,7 @@ def chapter(name: str, heading: Sequence[nodes.Node] | str, *inside: nodes.Node)
 def facts_of(claim: Claim, anchor: str = "") -> nodes.raw:
     """What the filters of book/_static/ledger.js read of a claim, and a place to link to."""
     facts = {"claim": claim.id, "paper": claim.group, "kind": claim.kind, "verdict": claim.state}
-    facts |= {"verdict-words": report.STATES[claim.state][1], "tier": claim.tier or ""}
+    facts |= {"verdict-words": report.STATES[claim.state][1], "evidence": claim.evidence or ""}
     if claim.severity:
         heading = report.SEVERITY_HEADINGS[claim.severity]
         facts |= {"severity": claim.severity, "severity-words": heading}

@@ -44,8 +44,8 @@ def write_slides(html: Path, page: str, target: Path) -> int:
 
 def slides_of(article: Tag, folder: Path) -> Iterator[Slide]:
     """The slides of a page; pictures named from `folder` are taken into them."""
-    lead = "".join(_inside(opens, folder) for opens in article.select(".page-opens"))
-    yield "title", "", Markup(f"<h1>{_text(article.find('h1'))}</h1>\n{lead}")
+    margin = "".join(_inside(opens, folder) for opens in article.select(".page-opens"))
+    yield "title", "", Markup(f"<h1>{_text(article.find('h1'))}</h1>\n{margin}")
     head = ""
     for node in article.select(_SLIDES):
         kinds = set(node.get("class") or ())

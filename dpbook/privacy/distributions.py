@@ -1,9 +1,10 @@
-"""Exact laws of what a noisy sort releases: the top-k set and the full ranking.
+"""Exact distributions of what a noisy sort releases: the top-k set and the full ranking.
 
 The line of scores is cut into cells on which each item's distribution function is one simple
 expression: with Laplace noise at the scores, and finer; with discrete noise at the integers, where
-an added uniform in (0, 1) breaks ties fairly. Every law is a sum of products of **positive** terms:
-nothing cancels, and a probability of 1e-100 is as accurate, relatively, as a log-ratio needs.
+an added uniform in (0, 1) breaks ties fairly. Every distribution is a sum of products of
+**positive** terms: nothing cancels, and a probability of 1e-100 is as accurate, relatively, as a
+log-ratio needs.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def sets_of(n_items: int, k: int) -> Ints:
 def top_k_pmf(
     scores: ArrayLike, k: int, *, scale: float, noise: str = "laplace", underflow: str = "raise"
 ) -> Array:
-    """Exact law of the k items with the largest noisy scores, (C(n, k),), as `sets_of` lists them.
+    """Exact distribution of the k items with the largest noisy scores, (C(n, k),), as `sets_of`
+    lists them.
 
     At most 5000 sets. Up to 7 items on 16 cells, each entry errs by less than 1e-11, relatively.
 
@@ -49,7 +51,8 @@ def top_k_pmf(
     k, scale : int, float
         Size of the released set, 1 <= k <= n - 1; scale b of the noise, in the unit of the scores.
     noise : {"laplace", "discrete_laplace"}
-        Law of the independent noise; ties of the discrete law are broken uniformly at random.
+        Distribution of the independent noise; ties of the discrete distribution are broken
+        uniformly at random.
     underflow : {"raise", "zero"}
         What to do when a probability is too small for a float: refuse (a log-ratio would be
         wrong), or return zero for it (an expectation would not notice).
@@ -67,15 +70,15 @@ def top_k_pmf(
     # P(S) = integral over t of  d/dt prod_{j not in S} F_j(t)  *  prod_{i in S} (1 - F_i(t))
     factors = np.where(inside[:, None, :], survival, cdf).prod(axis=-1)
     rate = np.divide(density, cdf, out=np.zeros_like(cdf), where=cdf > 0)
-    law = (factors * (rate @ ~inside.T).T) @ weights
-    _refuse_underflow(law.min(), values, b, underflow)
-    return np.asarray(law)
+    distribution = (factors * (rate @ ~inside.T).T) @ weights
+    _refuse_underflow(distribution.min(), values, b, underflow)
+    return np.asarray(distribution)
 
 
 def ranking_pmf(
     scores: ArrayLike, *, scale: float, noise: str = "laplace", underflow: str = "raise"
 ) -> Array:
-    """Exact law of the ranking of 2 to 7 noisy scores, over `dpbook.models.all_rankings`.
+    """Exact distribution of the ranking of 2 to 7 noisy scores, over `dpbook.models.all_rankings`.
 
     Closed form: products and sums of positive terms. Parameters and error as for `top_k_pmf`.
 
@@ -97,9 +100,9 @@ def ranking_pmf(
         # below[j] = P(the lowest j items lie below the cell, in order); step[j, l] =
         # P(items j..l-1 fall into the cell in order).
         below = (below[:, None] * step).sum(axis=0)
-    law = np.asarray((below * right).sum(axis=0))
-    _refuse_underflow(law.min(), values, b, underflow)
-    return law
+    distribution = np.asarray((below * right).sum(axis=0))
+    _refuse_underflow(distribution.min(), values, b, underflow)
+    return distribution
 
 
 def _arguments(
@@ -109,7 +112,7 @@ def _arguments(
 
     With the scores s scales apart, the lowest item beats the highest, and so a set or a ranking
     in which it does comes up, with probability at most ``(2 + s) exp(-s) / 4`` for Laplace noise;
-    for the discrete law the factor is at most 1 + s.
+    for the discrete distribution the factor is at most 1 + s.
     """
     values, b = check.item_vector("scores", scores), check.noise_scale(scale)
     check.choice("underflow", underflow, ("raise", "zero"))
@@ -118,7 +121,9 @@ def _arguments(
         raise ValueError("scores hold a fraction: allowed are integers with discrete noise")
     if discrete and b > MAX_DISCRETE_SCALE:
         allowed = f"at most {MAX_DISCRETE_SCALE} with discrete noise"
-        raise ValueError(f"scale = {scale!r}: allowed is {allowed}, whose law is a sum of counts")
+        raise ValueError(
+            f"scale = {scale!r}: allowed is {allowed}, whose distribution is a sum of counts"
+        )
     width = float(values.max()) - float(values.min())
     spread = width / b
     _refuse_underflow(exp(log1p(spread) - spread), values, b, underflow)
@@ -129,6 +134,6 @@ def _refuse_underflow(least: float, values: Array, b: float, underflow: str) -> 
     if underflow == "raise" and least < _SMALLEST:
         raise ValueError(
             f"scale = {b!r} with scores from {values.min():g} to {values.max():g}: allowed are "
-            f"laws whose probabilities exceed {_SMALLEST:g} (widen the scale, or pass "
+            f"distributions whose probabilities exceed {_SMALLEST:g} (widen the scale, or pass "
             "underflow='zero' if no log-ratio is taken)"
         )

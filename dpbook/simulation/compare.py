@@ -71,12 +71,12 @@ class Situation:
             return Person(self.n_items, design="each_pair_once", vouched=True)
         return Person(self.n_items, self.per_user, vouched=True)
 
-    def crowd(self, rng: np.random.Generator) -> dict[str, Any]:
-        """What people say: a "table" of wins, (n, n), and "places", (people, n), of rankings."""
+    def dataset(self, rng: np.random.Generator) -> dict[str, Any]:
+        """What people say: a "table" of wins, (n, n), and "ranks", (people, n), of rankings."""
         n, m = self.n_items, self.people
         if self.data == "rankings":
-            places = mallows_rankings(m, n, phi=1 / self.agree - 1, rng=rng)
-            return {"places": places, "table": pairwise_counts(places)}
+            ranks = mallows_rankings(m, n, phi=1 / self.agree - 1, rng=rng)
+            return {"ranks": ranks, "table": pairwise_counts(ranks)}
         rho = btl_probabilities(-logit(self.agree) * np.arange(n))
         if self.data == "comparisons":
             return {"table": individual_wins(rho, users=m, per_user=self.per_user, rng=rng)[0]}
@@ -86,7 +86,7 @@ class Situation:
         return {"table": table + np.tril(m - table.T, -1)}
 
     def _part(self, table: Ints, few: int, rng: np.random.Generator) -> Ints:
-        """The table of so many answers of each person, drawn by lot, given that of all."""
+        """The table of so many answers of each person, drawn at random, given that of all."""
         n, m = self.n_items, self.people
         if self.data == "comparisons":  # all are alike: those drawn are a random part
             return rng.multivariate_hypergeometric(table.ravel(), few * m).reshape(n, n)
@@ -104,7 +104,7 @@ class CountedResponses(rankers.PairResponses):
     """Few answers of each person, flipped, and then counted and not sorted: post-processing."""
 
     def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
-        """Positions by reports for an item less reports against it, ties by lot."""
+        """Positions by reports for an item less reports against it, ties at random."""
         return ranks_from_scores(released.sum(axis=-1) - released.sum(axis=-2), rng=rng)
 
 
@@ -114,7 +114,7 @@ class Entry:
 
     ranker: rankers.Ranker
     share: float = 1.0  # of epsilon, that its own unit may lose
-    takes: str = "table"  # of what `Situation.crowd` gives
+    takes: str = "table"  # of what `Situation.simulated data set` gives
     few: int = 0  # comparisons that are used of each person; 0 for all
     local: bool = False  # nobody sees more than private reports
 
@@ -131,40 +131,41 @@ def field(situation: Situation, epsilon: float) -> dict[str, Entry]:
     return _of_curators(situation, epsilon) | _of_nobody(situation, epsilon)
 
 
-def contest(
-    situation: Situation, epsilon: float, *, crowds: int, draws: int, rng: np.random.Generator
+def compare_rankers(
+    situation: Situation, epsilon: float, *, datasets: int, draws: int, rng: np.random.Generator
 ) -> dict[str, Array]:
-    """Mean share of wrong pairs of every ranker in every crowd, each ranker losing ``epsilon``.
+    """Mean share of wrong pairs of every ranker in every data set, each ranker losing ``epsilon``.
 
     Parameters
     ----------
-    crowds, draws : int
+    simulated data sets, draws : int
         Crowds, the same for all rankers; rankings that each ranker draws for each of them.
 
     Returns
     -------
-    dict of array, shape (crowds,)
+    dict of array, shape (simulated data sets,)
         By the names of `field`, and "no privacy": the net wins without any noise.
 
     Raises
     ------
     ValueError
-        If there is no crowd or no draw, or no ranker of a kind can lose as little as ``epsilon``.
+        If there is no data set or no draw, or no ranker of a kind can lose as little as
+        ``epsilon``.
     """
-    check.integer("crowds", crowds, 1)
+    check.integer("datasets", datasets, 1)
     check.integer("draws", draws, 1)
     entries, true = field(situation, epsilon), np.arange(situation.n_items)
     shares: dict[str, list[float]] = {name: [] for name in (*entries, FLOOR)}
     pairs = comb(true.size, 2)
-    for _ in range(crowds):
-        data = situation.crowd(rng)
+    for _ in range(datasets):
+        data = situation.dataset(rng)
         for name, entry in entries.items():
             answers, ranker = data[entry.takes], entry.ranker.at_loss(epsilon * entry.share)
             answers = situation._part(answers, entry.few, rng) if entry.few else answers
-            places = ranker.sample(answers, draws, rng=rng)
-            shares[name].append((kendall_distance(places, true) / pairs).mean())
-        places = ranks_from_scores(data["table"].sum(axis=1) - data["table"].sum(axis=0), rng=rng)
-        shares[FLOOR].append((kendall_distance(places, true) / pairs).mean())
+            ranks = ranker.sample(answers, draws, rng=rng)
+            shares[name].append((kendall_distance(ranks, true) / pairs).mean())
+        ranks = ranks_from_scores(data["table"].sum(axis=1) - data["table"].sum(axis=0), rng=rng)
+        shares[FLOOR].append((kendall_distance(ranks, true) / pairs).mean())
     return {name: np.array(share) for name, share in shares.items()}
 
 
@@ -180,28 +181,29 @@ class Winner:
 def simultaneous_width(errors: Mapping[str, Array]) -> float:
     """Half-width of the intervals for differences of two rankers, over the standard deviation.
 
-    Student's t over the crowds of a `contest`, two at least, with Bonferroni's correction: the
-    intervals of all pairs of rankers hold together in 95 contests of 100.
+    Student's t over the data sets of a `compare_rankers`, two at least, with Bonferroni's
+    correction: the intervals of all pairs of rankers hold together in 95 comparisons of rankers of
+    100.
     """
     size, tests = next(iter(errors.values())).size, max(1, comb(len({*errors} - {FLOOR}), 2))
-    check.integer("crowds", size, 2)
+    check.integer("datasets", size, 2)
     return float(scipy.stats.t.isf(0.025 / tests, size - 1) / np.sqrt(size))
 
 
 def winner(errors: Mapping[str, Array]) -> Winner:
-    """Who wins a `contest`: rankers are compared crowd by crowd, by `simultaneous_width`."""
+    """Who wins a `compare_rankers`: compared data set by data set, by `simultaneous_width`."""
     names = sorted({*errors} - {FLOOR}, key=lambda name: (errors[name].mean(), name))
     best, width = errors[names[0]], simultaneous_width(errors)
-    leads = {name: errors[name] - best for name in names[1:]}
-    near = [name for name, lead in leads.items() if lead.mean() <= width * lead.std(ddof=1)]
+    margins = {name: errors[name] - best for name in names[1:]}
+    near = [name for name, margin in margins.items() if margin.mean() <= width * margin.std(ddof=1)]
     return Winner(names[0], float(best.mean()), tuple(near))
 
 
 def decide(
-    situation: Situation, epsilon: float, *, crowds: int, draws: int, rng: np.random.Generator
+    situation: Situation, epsilon: float, *, datasets: int, draws: int, rng: np.random.Generator
 ) -> dict[str, Winner]:
-    """Who wins a `contest` with a "curator", and with "nobody" who is trusted: reports alone."""
-    errors = contest(situation, epsilon, crowds=crowds, draws=draws, rng=rng)
+    """Who wins with a "curator", and with "nobody" who is trusted, from reports alone."""
+    errors = compare_rankers(situation, epsilon, datasets=datasets, draws=draws, rng=rng)
     local = [name for name, entry in field(situation, epsilon).items() if entry.local]
     return {"curator": winner(errors), "nobody": winner({name: errors[name] for name in local})}
 
@@ -234,9 +236,9 @@ def _of_curators(s: Situation, epsilon: float) -> dict[str, Entry]:
     entries["exponential"] = Entry(rankers.ExponentialRanking.private(epsilon, whole))
     if s.data == "surveys":
         return entries
-    crowd, cap = WholeRanking(n, users=s.people), min(2 * n, comb(n, 2))
-    entries["footrule"] = Entry(rankers.PrivateFootrule.private(epsilon, whole), takes="places")
-    return entries | {"capped": Entry(rankers.CappedKwikSort.private(epsilon, crowd, cap))}
+    dataset, cap = WholeRanking(n, users=s.people), min(2 * n, comb(n, 2))
+    entries["footrule"] = Entry(rankers.PrivateFootrule.private(epsilon, whole), takes="ranks")
+    return entries | {"capped": Entry(rankers.CappedKwikSort.private(epsilon, dataset, cap))}
 
 
 def _of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
@@ -260,11 +262,11 @@ def _of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
             entries["few flipped"] = shared(flipped, Edge(n, exchange=False), few, few)
         return entries
     whole = WholeRanking(n)
-    of_places = {
+    of_ranks = {
         "few flipped": CountedResponses.private(epsilon, whole, queries=few),
         "few KwikSort": rankers.PairResponses.private(epsilon, whole, queries=few),
         "hypercube": rankers.Hypercube.private(epsilon, whole),
         "one each": rankers.OneQuestion.private(epsilon, whole, groups=min(s.people, pairs)),
         "on demand": rankers.AnswersOnDemand.private(epsilon, whole, cap=max(n, min(4 * n, pairs))),
     }
-    return entries | {k: Entry(r, takes="places", local=True) for k, r in of_places.items()}
+    return entries | {k: Entry(r, takes="ranks", local=True) for k, r in of_ranks.items()}
