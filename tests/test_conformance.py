@@ -286,7 +286,7 @@ def lists(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield LISTS, other
 
 
-def reversal_probability(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def flipped(unit: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Every answer of the table turned round."""
     for at in np.argwhere(THREE):
         move = np.zeros_like(THREE)
@@ -343,8 +343,8 @@ PLAYS |= {
         r.OneQuestion.private(16.0, ALONE, groups=3), lists, people_asked, shift=False, scale=False
     ),
     "on demand": Play(OTHERS["on demand"][0], lists, answers, shift=False),
-    "flipped answers": Play(OTHERS["flipped answers"][0], reversal_probability),
-    "Laplace answers": Play(OTHERS["Laplace answers"][0], reversal_probability, reports),
+    "flipped answers": Play(OTHERS["flipped answers"][0], flipped),
+    "Laplace answers": Play(OTHERS["Laplace answers"][0], flipped, reports),
 }
 every_play = pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
 

@@ -204,8 +204,8 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
     moved = ranking_pmf(scores[names] + 17, scale=scale, noise=noise)
     assert moved[renamed] == pytest.approx(distribution, rel=1e-10, abs=0)
     # turning the scores round reverses the rankings round
-    reversal_probability = [at[tuple(order[::-1])] for order in rankings.tolist()]
-    assert ranking_pmf(-scores, scale=scale, noise=noise)[reversal_probability] == pytest.approx(
+    backwards = [at[tuple(order[::-1])] for order in rankings.tolist()]
+    assert ranking_pmf(-scores, scale=scale, noise=noise)[backwards] == pytest.approx(
         distribution, rel=1e-10, abs=0
     )
 

@@ -2,8 +2,8 @@
 
 A unit knows how far a statistic moves between neighbouring data sets (`l1`), lists them for small
 designs, and refuses data that break its promise (`check`). A statistic is ``"counts"``, the wins
-of each item, shape (n,); ``"margins"``, wins minus defeats of each pair, listed as tables of wins of
-shape (n, n); or ``"ranks"``, the people who rank an item so high or higher.
+of each item, shape (n,); ``"margins"``, wins minus losses of each pair, listed as tables of
+wins, (n, n); or ``"ranks"``, the people who rank an item so high or higher.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class WholeRanking:
     def l1(self, statistic: str = "counts") -> float:
         """Change of the win counts, of all leads, or of the people per item and place or before.
 
-        ``"margins"`` takes one number for a pair, wins minus defeats: all turn round between opposite
+        ``"margins"`` takes one number for a pair, wins minus losses: all turn at opposite
         rankings. The ``"ranks"`` of an item move as far as the footrule distance.
         """
         check.choice("statistic", statistic, ("counts", "margins", "ranks"))

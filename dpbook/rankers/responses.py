@@ -156,8 +156,8 @@ class FlippedAnswers(_Answers):
     def _drawn(self, ahead: Ints, behind: Ints, shape: Shape, rng: Generator) -> tuple[Ints, Ints]:
         channel = self.channel()[..., None]
         kept = rng.binomial(ahead, channel[..., 0, 0, :], shape)
-        reversal_probability = rng.binomial(behind, channel[..., 0, 1, :], shape)
-        reports = kept + reversal_probability
+        flipped = rng.binomial(behind, channel[..., 0, 1, :], shape)
+        reports = kept + flipped
         return reports, ahead + behind - reports
 
     def slopes(self, users: ArrayLike) -> Array:

@@ -76,7 +76,7 @@ def check(
     control : mapping of str to object, optional
         What was broken on purpose, in words ("half the noise"), and the subject that results: it
         must come out the other way than the repair, or than what is printed. A dataset needs none.
-    level : {"all-epsilon", "exact", "certified", "proof", "consistency", "statistical"}
+    evidence : {"all-epsilon", "exact", "certified", "proof", "consistency", "statistical"}
         Strength of the evidence, as in the ledger. The first one needs a test with a part from
         `proved`, whose certificate of the asserted statement is kept.
     report : mapping of str to number or table, optional

@@ -25,7 +25,7 @@ from dpbook.book.pages import Page, PageError
 from dpbook.book.run.editions import EDITIONS, place
 
 # What a cell can see of its claims; the other fields are only shown.
-_CLAIM_FIELDS = tuple("id kind status verdict level scope report severity rebuilt".split())
+_CLAIM_FIELDS = tuple("id kind status verdict evidence scope report severity rebuilt".split())
 # How the statements of a package begin that only hands out what its modules hold.
 _ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "requirements.lock")
