@@ -274,7 +274,7 @@ FlippedAnswers.private(1.0, FLIP, reading="best")  # reading = 'best'
 FLIPPED.debias(WINS - 2)  # reports holds -
 FLIPPED.publish(WINS + np.eye(3), rng=RNG)  # data has a non-zero diagonal
 FlippedAnswers.private([1.0, 2.0], FLIP).publish(WINS, rng=RNG)  # data of shape
-FLIPPED.simulate(np.full((3, 3), 1.5), 3, rng=RNG)  # chance: allowed are probabilities
+FLIPPED.simulate(np.full((3, 3), 1.5), 3, rng=RNG)  # probability: allowed are probabilities
 FLIPPED.simulate(HALVES, 2.5, rng=RNG)  # users holds 2.5
 FLIPPED.simulate(HALVES, -1, rng=RNG)  # users = -1
 FlippedAnswers.private(1.0, Person(3, design="ranking")).publish(WINS, rng=RNG)  # vouch

@@ -235,9 +235,8 @@ document.addEventListener("DOMContentLoaded", () => {
   });
 
   // --- the page itself ---
-  const cells = [...article.querySelectorAll("div.cell")];
   const hidden = new Set(about.hidden);
-  const cellOf = number => cells[number - [...hidden].filter(other => other < number).length];
+  const cellOf = number => article.querySelector(`div.cell.tag_code-${number}`);
   const mark = given => {
     const told = Object.entries(given).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
     return `your run: ${told.join(", ") || "as published"}`;

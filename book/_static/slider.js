@@ -1,20 +1,43 @@
-// A range input over rows that the page holds: shows one, with bars for its numbers. The rows are in
-// the page, so that it works from a file, too; a table below says the same.
-window.dpbookSliders = (root) => root.querySelectorAll("[data-slider]").forEach((box) => {
-  const { rows, shares } = JSON.parse(box.dataset.slider);
-  const input = box.querySelector("input");
-  const show = () => {
-    const at = Number(input.value);
-    const [over, ...texts] = rows[at];
-    box.querySelector("output").textContent = over;
-    input.setAttribute("aria-valuetext", over);
-    box.querySelectorAll("dd").forEach((place, column) => {
-      place.firstElementChild.textContent = texts[column];
-      const share = shares[at][column];
-      place.lastElementChild.style.width = share === null ? "0" : `${(60 * share).toFixed(1)}%`;
-    });
+// Range inputs over what the page holds, so that they work from a file, too: rows with bars for their
+// numbers, and figures that were drawn at several values.
+window.dpbookSliders = (root) => {
+  const control = (box, show) => {
+    const input = box.querySelector("input");
+    const move = () => {
+      const said = show(Number(input.value));
+      box.querySelector("output").textContent = said;
+      input.setAttribute("aria-valuetext", said);
+    };
+    input.addEventListener("input", move);
+    move();
   };
-  input.addEventListener("input", show);
-  show();
-});
+  root.querySelectorAll("[data-slider]").forEach((box) => {
+    const { rows, shares, marks } = JSON.parse(box.dataset.slider);
+    control(box, (at) => {
+      const [over, ...texts] = rows[at];
+      box.querySelectorAll("dd").forEach((place, column) => {
+        const [share, mark] = [shares[at][column], marks[column]];
+        place.firstElementChild.textContent = texts[column];
+        place.classList.toggle("beyond", mark !== null && share > mark * (1 + 1e-9));
+        place.lastElementChild.style.setProperty("--share", share ?? 0);
+        place.lastElementChild.style.setProperty("--mark", mark ?? -1);
+      });
+      return over;
+    });
+  });
+  root.querySelectorAll("[data-moving]").forEach((box) => {
+    const { parts, frames, said } = JSON.parse(box.dataset.moving);
+    let begun = false;
+    control(box, (at) => {
+      const made = [];
+      for (let k = 0; k < frames[at].length; k += 2)
+        made.push(...parts.slice(frames[at][k], frames[at][k] + frames[at][k + 1]));
+      const image = box.closest(".cell_output")?.querySelector("img");
+      if (begun && image)
+        image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(made.join("<"))}`;
+      begun = true;
+      return said[at];
+    });
+  });
+};
 document.addEventListener("DOMContentLoaded", () => window.dpbookSliders(document));

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpbook.book.prose import grade, say, slider, table
 
 __all__ = ["at_least", "at_most", "check", "equal", "grade", "proved"]
-__all__ += ["say", "slider", "table", "verdict_of"]
+__all__ += ["moving", "say", "slider", "table", "verdict_of"]
 _HOMES = dict.fromkeys(__all__, "prose")
 _HOMES |= dict.fromkeys(("check", "verdict_of"), "ledger.check")
 _HOMES |= dict.fromkeys(("at_least", "at_most", "equal", "proved"), "ledger.findings")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from IPython.display import HTML
@@ -71,10 +74,12 @@ def slider(
     *,
     caption: str,
     start: int = 0,
+    promise: float | None = None,
 ) -> HTML:
     """Show one row at a time, chosen by a range input, with bars for its numbers.
 
-    Everything is computed before: the page holds all rows, and a table below says the same.
+    Everything is computed before: the page holds all rows, and a table below says the same.  Bars
+    of one unit, the words in parentheses that end a heading or what follows a slash, share a scale.
 
     Parameters
     ----------
@@ -84,6 +89,9 @@ def slider(
         What is seen, in words.
     start : int
         The row that is shown first.
+    promise : float, optional
+        Drawn as a line in the bars of ratios, with a slash in their headings; what goes beyond it
+        has another colour.
 
     Returns
     -------
@@ -95,23 +103,94 @@ def slider(
         raise ValueError(f"start is {start}; allowed are 0 to {last}, one of the rows")
     heads, texts = _columns(listed, formats or {})
     (over, _), *others = heads
-    columns: list[list[float | None]] = []
-    for head, number in others:
-        sizes = [abs(float(row[head])) for row in listed] if number else []
-        largest = max(sizes, default=0) or 1.0
-        columns.append([size / largest for size in sizes] or [None] * len(listed))
-    shares = [[column[at] for column in columns] for at in range(len(listed))]
-    data = escape(json.dumps({"rows": texts, "shares": shares}))
+    sizes = {h: [abs(float(row[h])) for row in listed] for h, number in others if number}
+    units = {head: _unit(head) for head in sizes}
+    largest = {
+        unit: max((max(sizes[h]) for h in sizes if units[h] == unit), default=0) or 1.0
+        for unit in units.values()
+    }
+    shares = [
+        [sizes[h][at] / largest[units[h]] if h in sizes else None for h, _ in others]
+        for at in range(len(listed))
+    ]
+    marks = [
+        promise / largest[units[h]] if promise and "/" in units.get(h, "") else None
+        for h, _ in others
+    ]
+    data = escape(json.dumps({"rows": texts, "shares": shares, "marks": marks}))
     empty = '<span></span><i aria-hidden="true"></i>'
     lines = "".join(f"<dt>{escape(head)}</dt><dd>{empty}</dd>" for head, _ in others)
     return HTML(
         f'<div class="slider" data-slider="{data}"><p>{escape(caption)}</p>\n'
-        f'<label>{escape(over)} <input type="range" min="0" max="{last}" step="1" '
-        f'value="{start}"> <output></output></label>\n<dl>{lines}</dl>\n</div>\n'
+        f"{_range(over, last, start)}\n<dl>{lines}</dl>\n</div>\n"
         f'<details class="slider-table"><summary>All values</summary>\n'
         f'<div class="book-table">{table_html(heads, texts, caption=caption, name=name)}</div>'
         "</details>"
     )
+
+
+def moving(
+    draw: Callable[[Any], Any],
+    values: Iterable[Any],
+    label: str,
+    *,
+    start: int = 0,
+    form: str = "{:g}",
+) -> HTML:
+    """Show a figure at one of several values, chosen by a range input below it.
+
+    Parameters
+    ----------
+    draw : callable
+        Makes the figure for a value with ``plt.subplots``; axes and limits should stay the same.
+    values : iterable
+        What the input moves over, all drawn before.
+    label : str
+        What is moved, with its unit.
+    start : int
+        The value whose figure stands on the page, in print, and for those who have no script.
+    form : str
+        The format of a value.
+
+    Returns
+    -------
+    IPython.display.HTML
+    """
+    import matplotlib.pyplot as plt
+
+    values = list(values)
+    if not 0 <= start < len(values):
+        raise ValueError(f"start is {start}; allowed are 0 to {len(values) - 1}, one of the values")
+    known: dict[str, int] = {}
+    frames = []
+    for value in values:
+        drawn = io.StringIO()
+        draw(value)
+        plt.savefig(drawn, format="svg", metadata={"Date": None})
+        plt.close()
+        parts = [known.setdefault(part, len(known)) for part in drawn.getvalue().split("<")]
+        cuts = [0, *(k for k in range(1, len(parts)) if parts[k] != parts[k - 1] + 1), len(parts)]
+        frames.append([n for i, j in pairwise(cuts) for n in (parts[i], j - i)])
+    draw(values[start])
+    plt.show()
+    said = [form.format(value) for value in values]
+    data = escape(json.dumps({"parts": list(known), "frames": frames, "said": said}))
+    inside = _range(label, len(values) - 1, start)
+    return HTML(f'<div class="slider moving" data-moving="{data}">{inside}</div>')
+
+
+def _range(label: str, last: int, start: int) -> str:
+    """A range input over the numbers from 0 to `last`, and a place for what it shows."""
+    return (
+        f'<label>{escape(label)} <input type="range" min="0" max="{last}" step="1" '
+        f'value="{start}"> <output></output></label>'
+    )
+
+
+def _unit(head: str) -> str:
+    """The unit in a heading: ``%`` in "error (%)", ``/ ε`` in "privacy loss / ε, exact"."""
+    found = re.search(r"\(([^()]*)\)$", head) or re.search(r"(/ [^ ,]+)", head)
+    return found[1] if found else head
 
 
 def grade(outcome: object) -> str:

@@ -72,7 +72,7 @@ class _Answers(Ranker):
         All ``users``, a number or one for each group, answer every pair; or, without groups, so
         many the pairs i < j, broadcast against (size..., ..., pairs).
         """
-        table, n = check.square_tables("chance", probability), self.unit.n_items
+        table, n = check.square_tables("probability", probability), self.unit.n_items
         if table.shape[-1] != n or table.min() < 0 or table.max() > 1:
             raise ValueError(f"chance: allowed are probabilities of shape (..., {n}, {n})")
         counts = check.whole_array("users", users)

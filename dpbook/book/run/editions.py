@@ -65,6 +65,30 @@ def notebook_of(notebook: Mapping[str, Any], edition: str) -> dict[str, Any]:
     return dict(notebook) | {"cells": cells}
 
 
+def arranged(notebook: Mapping[str, Any]) -> dict[str, Any]:
+    """The notebook as a reader sees it: the first figure, and then how the page prepares it.
+
+    Folded cells without output, and the parameters, follow the first figure; every cell of code
+    gets its number as a tag, so that a run in the browser finds it.
+    """
+    cells, moved, seen, figure = [], [], 0, False
+    for cell in notebook["cells"]:
+        shown = cell
+        if cell["cell_type"] == "code":
+            tags = cell["metadata"].get("tags", [])
+            shown = cell | {"metadata": cell["metadata"] | {"tags": [*tags, f"code-{seen}"]}}
+            seen += 1
+            if not figure and {"hide-input", "parameters"} & {*tags} and not _shows(cell):
+                moved.append(shown)
+                continue
+        cells.append(shown)
+        if not figure and "figure" in cell["metadata"].get("mystnb", {}):
+            figure, cells, moved = True, cells + moved, []
+    at = next((k for k, cell in enumerate(cells) if cell["cell_type"] == "code"), len(cells))
+    cells[at:at] = moved  # of a page without a figure
+    return dict(notebook) | {"cells": cells}
+
+
 def toc_of(toc: Any, edition: str) -> Any:
     """The table of contents, as read from its file, without the pages for teachers."""
     if edition == EDITIONS[0]:
@@ -74,6 +98,12 @@ def toc_of(toc: Any, edition: str) -> Any:
     if isinstance(toc, list):
         return [toc_of(one, edition) for one in toc if one.get("file") not in FOR_TEACHERS]
     return toc
+
+
+def _shows(cell: Mapping[str, Any]) -> bool:
+    """Whether a cell of code has an output besides numbers for sentences."""
+    kinds = (kind for output in cell["outputs"] for kind in output.get("data", {"text": ""}))
+    return any(not kind.startswith("application/papermill.record") for kind in kinds)
 
 
 def _question(text: str, solving: bool) -> tuple[str, bool]:

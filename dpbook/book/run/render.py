@@ -26,7 +26,7 @@ import yaml
 from dpbook.book.files import ABOUT, OLD, STAGING, claim_folder, write_whole
 from dpbook.book.pages import read_notebook
 from dpbook.book.run import errata
-from dpbook.book.run.editions import EDITIONS, VARIABLE, notebook_of, place, toc_of
+from dpbook.book.run.editions import EDITIONS, VARIABLE, arranged, notebook_of, place, toc_of
 from dpbook.book.run.runner import plain, python_path
 
 #: What the book is made from besides its notebooks, and what a build or a tool found.
@@ -105,7 +105,7 @@ def stage(root: Path, out: Path, source: Path, edition: str) -> list[str]:
             problems.append(f"{path}: WARNING: has not been executed")
         if _cells(shown) != _cells(committed):
             problems.append(f"{path}: WARNING: was edited after it was executed; execute it again")
-        _write(source / "notebooks" / path.name, json.dumps(notebook_of(shown, edition)))
+        _write(source / "notebooks" / path.name, json.dumps(arranged(notebook_of(shown, edition))))
     return problems
 
 

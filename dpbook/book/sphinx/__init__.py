@@ -37,6 +37,7 @@ DIRECTIVES = {
     "objections": claims.ContactDirective,
     "page-list": front.ContentsDirective,
     "page-opens": boxes.PageBox,
+    "quiz": boxes.QuizDirective,
     "reading-plan": plans.PlanDirective,
     "remember": boxes.PageBox,
     "session": plans.SessionDirective,
@@ -62,6 +63,7 @@ HANDLERS = (
 def setup(app: Sphinx) -> dict[str, Any]:
     """Put all parts in place."""
     app.setup_extension("sphinx_exercise")
+    front.keep_numbers()
     app.setup_extension("sphinxext.opengraph")
     if app.config.html_baseurl:  # else it warns that there is none
         app.setup_extension("sphinx_sitemap")

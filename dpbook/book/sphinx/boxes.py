@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -77,6 +78,35 @@ class PageBox(SphinxDirective):
             took = minutes(json.loads(path.read_text("utf-8")))
             time = nodes.Text(f"About {took} minutes, without exercises.")
             box += nodes.paragraph("", "", nodes.strong(text="Time. "), time)
+        return [box]
+
+
+class QuizDirective(SphinxDirective):
+    """``{quiz} A question?``: answers to click on, each with what is to be said of it.
+
+    A line of its content is ``* [x] answer | why it is right`` or ``* [ ] answer | why not``, and
+    one of them is right.  The answers fold, so that they work without a script.
+    """
+
+    has_content = True
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        found = re.findall(r"(?m)^\* \[([x ])\] (.+?) \| (.+)$", "\n".join(self.content))
+        marks = [mark for mark, *_ in found]
+        if len(found) != len([*filter(str.strip, self.content)]) or marks.count("x") != 1:
+            raise self.error("quiz: each line is '* [x] answer | why' or '* [ ] answer | why not'")
+        question = nodes.paragraph("", "", nodes.strong(text="Question. "))
+        question += self.parse_inline(" ".join(self.arguments[0].split()))[0]
+        box = nodes.container("", question, classes=["quiz"])
+        for mark, answer, why in found:
+            said = ("Yes. ", "right") if mark == "x" else ("No. ", "wrong")
+            box += nodes.raw("", "<details><summary>", format="html")
+            box += nodes.inline("", "", *self.parse_inline(answer)[0])
+            box += nodes.raw("", "</summary>", format="html")
+            told = nodes.paragraph("", "", nodes.strong(text=said[0]), classes=[f"quiz-{said[1]}"])
+            box += [told + self.parse_inline(why)[0], nodes.raw("", "</details>", format="html")]
         return [box]
 
 

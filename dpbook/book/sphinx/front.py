@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
+from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book.ledger import words as report
@@ -43,6 +44,32 @@ class PageRole(SphinxRole):
         return [link], []
 
 
+def keep_numbers() -> None:
+    """A page keeps the number in its name, wherever it stands: results are cited by it."""
+    assign = TocTreeCollector.assign_figure_numbers
+    if assign.__module__ == __name__:
+        return
+
+    def renumbered(self: TocTreeCollector, env: BuildEnvironment) -> list[str]:
+        for name, anchors in env.toc_secnumbers.items():
+            if name.startswith("notebooks/"):
+                number = int(page_number(name))
+                for anchor, found in anchors.items():
+                    anchors[anchor] = found and (number, *found[1:])
+                for link in env.tocs[name].findall(nodes.reference):
+                    if found := link.get("secnumber"):
+                        link["secnumber"] = (number, *found[1:])
+                env.titles[name]["secnumber"] = (number,)
+        return assign(self, env)
+
+    TocTreeCollector.assign_figure_numbers = renumbered  # type: ignore[method-assign]
+
+
+def page_number(name: str) -> str:
+    """The number in the name of a page."""
+    return Path(name).name.partition("-")[0].lstrip("0")
+
+
 class ContentsDirective(SphinxDirective):
     """``{page-list}``: the parts of the book with their pages, numbers and minutes."""
 
@@ -66,7 +93,7 @@ def page_link(
     env.note_dependency(str(path))
     notebook = json.loads(path.read_text(encoding="utf-8"))
     heading = "".join(notebook["cells"][0]["source"]).splitlines()[0].removeprefix("#").strip()
-    number = name.partition("-")[0].lstrip("0")
+    number = page_number(name)
     uri = env.app.builder.get_relative_uri(env.docname, f"notebooks/{name}")
     return own.link_to(number if number_only else f"{number}. {heading}", uri), notebook
 
