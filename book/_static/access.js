@@ -54,6 +54,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const store = act => { try { return act(sessionStorage); } catch { return null; } };
     const turn = shown => {
       button.setAttribute("aria-pressed", shown);
+      root.classList.toggle("code-folded", !shown);
       for (const block of folded) block.open = shown;
     };
     place.className = "code-switch";

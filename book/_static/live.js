@@ -184,6 +184,11 @@ document.addEventListener("DOMContentLoaded", () => {
     say(`${words} The published page is unchanged. ${byHand(given)}`);
   };
 
+  form.addEventListener("invalid", event => {
+    say(`${event.target.name} = ${event.target.value}: ${event.target.validationMessage} Nothing was run.`);
+    panel.open = true;
+  }, true);
+
   form.addEventListener("submit", event => {
     event.preventDefault();
     let given;
@@ -218,13 +223,13 @@ document.addEventListener("DOMContentLoaded", () => {
         [at, words] = [data.cell, data.words.slice(0, 60)];
         bar.value = at / about.cells;
         progress();
-      } else if (data.kind === "cell") results[data.cell] = data.outputs;
+      } else if (data.kind === "cell") results[data.cell] = data;
       else if (data.kind === "refused") { finish(); say(`${data.why}.`); }
       else if (data.kind === "failed") fail(`Cell ${data.cell + 1} failed: ${data.why}.`, given);
       else if (data.kind === "done") {
         finish();
-        show(results, data.glued, given);
-        say(`Done in ${seconds()} s. The page shows your run; Restore brings the published one back.`);
+        const changed = show(results, data.glued, given);
+        say(`Done in ${seconds()} s. ${changed} Restore brings the published page back.`);
       } else if (data.kind === "broken") fail(dpbookRun.words(data.why), given);
     });
   };
@@ -246,34 +251,60 @@ document.addEventListener("DOMContentLoaded", () => {
     published = [];
     const keep = node => published.push([node, node.cloneNode(true)]);
     const label = mark(given);
-    results.forEach((outputs, number) => {
+    const changed = [];
+    const words = node => node.textContent.replace(/\s+/g, " ").trim();
+    results.forEach((result, number) => {
       const cell = hidden.has(number) ? null : cellOf(number);
       const place = cell?.querySelector(":scope > .cell_output, :scope > details > .cell_output");
-      if (!place) return;
-      keep(place);
+      if (!place || (result && !result.moved)) return;
       const badge = document.createElement("p");
-      badge.className = outputs ? "live-mark" : "live-mark left-out";
-      badge.textContent = outputs ? label : "as published: your run left this out";
-      if (!outputs) { place.prepend(badge); return; }
+      badge.className = result ? "live-mark" : "live-mark left-out";
+      badge.textContent = result ? label : "as published: your run left this out";
+      if (!result) { keep(place); place.prepend(badge); return; }
       const figures = [...place.querySelectorAll("img")];
-      const made = outputs.map(output => {
+      const drawn = result.outputs.some(output => output.svg !== undefined);
+      const told = result.outputs.filter(one => one.svg === undefined).map(one => dpbookRun.drawn(one));
+      if (!drawn && words(place) === told.map(words).join(" ").trim()) return;
+      keep(place);
+      const made = result.outputs.map(output => {
         const figure = output.svg !== undefined && figures.shift();
+        const control = output.html?.includes("data-moving") && cell.nextElementSibling?.querySelector(".cell_output");
+        if (control) {
+          keep(control);
+          control.replaceChildren(dpbookRun.drawn(output));
+          return "";
+        }
         if (!figure) return relinked(dpbookRun.drawn(output), place);
         figure.src = dpbookRun.source(output.svg);
         return figure.closest("figure") || figure;
       });
+      const name = place.querySelector(".caption-number, table caption, .claim-card strong");
+      changed.push(name ? words(name) : "an output");
       place.replaceChildren(badge, ...made);
       place.classList.add("live-changed");
     });
+    let numbers = 0;
     article.querySelectorAll(".pasted-text[data-glue]").forEach(span => {
       const told = glued[Number(span.dataset.glue)];
-      if (told === null) return; // of a cell that was left out
+      if (told === null || told === span.textContent) return; // of a cell that was left out
       keep(span);
+      numbers += 1;
       span.textContent = told;
       span.classList.add("live-changed");
       span.title = label;
     });
+    const source = article.querySelector("div.cell.tag_parameters pre");
+    if (source && Object.keys(given).length) {
+      keep(source);
+      source.textContent = source.textContent.replace(/^(\w+) = (.*?)(?=\s+#|$)/gm, (line, name) =>
+        name in given ? `${name} = ${JSON.stringify(given[name])}` : line);
+    }
     button("restore").disabled = false;
+    const some = [...new Set(changed)];
+    const list = some.slice(0, 6).join(", ") + (some.length > 6 ? " and others" : "");
+    return changed.length || numbers
+      ? `${changed.length} outputs and ${numbers} numbers in sentences changed${list && `: ${list}`}.`
+      : "Nothing on the page changed.";
   }
   // The card of a run knows no addresses; the published card does.
   const relinked = (one, place) => {

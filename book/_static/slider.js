@@ -32,7 +32,8 @@ window.dpbookSliders = (root) => {
       const made = [];
       for (let k = 0; k < frames[at].length; k += 2)
         made.push(...parts.slice(frames[at][k], frames[at][k] + frames[at][k + 1]));
-      const image = box.closest(".cell_output")?.querySelector("img");
+      const cell = box.closest("div.cell");
+      const image = cell?.querySelector("img") ?? cell?.previousElementSibling?.querySelector("img");
       if (begun && image)
         image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(made.join("<"))}`;
       begun = true;

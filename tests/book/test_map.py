@@ -301,7 +301,7 @@ def test_beside_a_claim_stand_its_supports_and_its_users():
         "m#map-A",
     ]
     assert "and 4 more" in html and "claim-upstream claim-false-repaired" in html
-    assert re.search(r'title="false as printed, repaired">↻\xa0F</a>', html)
+    assert re.search(r'title="false as printed, corrected">↻\xa0F</a>', html)
     alone = supports.around_html(FALSE, book, ["A"], lambda name: f"#row-{name}", "m")
     assert "nothing listed" in alone and "claim-upstream" not in alone and "more" not in alone
 

@@ -20,9 +20,10 @@ def test_every_parameter_of_every_page_has_a_labelled_input_with_its_range():
     for page in find_pages(ROOT):
         html = panel.panel_html(page, load_profile(ROOT, "smoke").get(page.name, {}))
         for name, parameter in page.parameters.items():
-            assert f'<label for="live-{name}">{name}</label>' in html
+            assert f'<label for="live-{name}">{escape(parameter.meaning)}' in html
             assert f'aria-describedby="live-{name}-hint"' in html
-            assert escape(parameter.allowed) in html
+            choices = isinstance(parameter.default, str) and parameter.allowed.startswith("{")
+            assert choices or escape(parameter.allowed) in html
 
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title>
@@ -31,8 +32,8 @@ PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</t
 <script src="../_static/access.js"></script><script>window.theme = "runs"</script></head>
 <body><button onclick="window.print()">Print</button><article>
 <script>window.text = "runs"</script>{panel}
-<div class="cell tag_parameters"><div class="cell_input">epsilon = 1.0</div></div>
-<div class="cell"><div class="cell_output"><pre>old</pre>
+<div class="cell tag_parameters tag_code-0"><pre>epsilon = 1.0  # privacy</pre></div>
+<div class="cell tag_code-1"><div class="cell_output"><pre>old</pre>
 <img alt="a curve" src="data:,">
 <div class="claim-card"><strong><a href="ledger.html">A-1</a></strong></div></div></div>
 <p>It is <span class="pasted-text" data-glue="0">1.00</span>.</p>
@@ -61,8 +62,8 @@ onmessage = ({data}) => {
   else if (data.given?.epsilon === 3) postMessage({kind: "begin", cell: 1, words: "a long one"});
   else {
     postMessage({kind: "begin", cell: 0, words: "epsilon"});
-    postMessage({kind: "cell", cell: 0, outputs: [], seconds: 1});
-    postMessage({kind: "cell", cell: 1, seconds: 1,
+    postMessage({kind: "cell", cell: 0, outputs: [], seconds: 1, moved: true});
+    postMessage({kind: "cell", cell: 1, seconds: 1, moved: true,
       outputs: [{text: "new <b>"}, {svg: "<svg xmlns='http://www.w3.org/2000/svg'/>"},
         {html: "<div class='claim-card new'><strong>A-1</strong></div>"}]});
     postMessage({kind: "done", glued: [spoiled ? "spoiled" : JSON.stringify(data.given.epsilon)]});
@@ -137,6 +138,8 @@ def test_a_run_changes_the_page_and_restore_brings_it_back(opened, browser):
     click(browser, RUN)
     until(browser, STATUS, "Done in")
     assert text(browser, ".live-mark") == "your run: epsilon = 0.5"
+    assert text(browser, ".tag_parameters pre") == "epsilon = 0.5  # privacy"
+    assert "1 outputs and 1 numbers in sentences changed: A-1." in text(browser, STATUS)
     assert text(browser, ".cell_output pre") == "new <b>", "shown as text"
     assert text(browser, "[data-glue]") == "0.5"
     assert text(browser, ".claim-card.new strong a[href='ledger.html']") == "A-1"

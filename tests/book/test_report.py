@@ -88,7 +88,7 @@ def test_only_what_a_paper_says_is_called_printed():
     assert "The statement as rebuilt here passes" in text and "printed" not in text
     ours = claim(id="BOOK-1", paper="BOOK")
     assert "The statement passes this test." in report.card_text(record(id="BOOK-1"), ours)
-    assert "The printed statement passes this test." in report.card_text(record(), claim())
+    assert "The published statement passes this test." in report.card_text(record(), claim())
 
 
 @pytest.mark.parametrize("state", ["holds-loosely", "slip", "undecided", "empty"])
@@ -127,7 +127,7 @@ def test_a_twin_that_was_not_caught_is_called_out():
     ]
     text = report.card_text(record(measured=entries), claim())
     assert "As stated: loss 1 ≤ 1." in text
-    assert "Control (half the noise): loss 1 ≤ 1: NOT caught." in text
+    assert "Negative control (half the noise): loss 1 ≤ 1: NOT caught." in text
 
 
 def test_numbers_and_tables_are_shown():

@@ -22,9 +22,7 @@ WORST_FIRST = (
 GIVES_WAY = WORST_FIRST[:4]
 #: The states of a claim that nobody has checked.
 _OPEN = ("not-judged", "pending")
-_WHICH = dict(
-    zip(GIVES_WAY, ("refuted", "false as printed", "unproved", "true but empty"), strict=True)
-)
+_WHICH = dict(zip(GIVES_WAY, ("refuted", "false as printed", "unproved", "vacuous"), strict=True))
 #: How many users a row or a card names; the map names all.
 _MOST = 6
 

@@ -16,20 +16,20 @@ Record = Mapping[str, Any]
 #: A mark and the words for every state of a claim; the words alone say everything.
 STATES = {
     "holds": ("✓", "holds"),
-    "holds-loosely": ("≈", "holds loosely"),
-    "proof-repaired": ("⊢", "proof repaired"),
-    "empty": ("∅", "true but empty"),
+    "holds-loosely": ("≈", "true, constant can improve"),
+    "proof-repaired": ("⊢", "true, proof corrected"),
+    "empty": ("∅", "vacuous"),
     "slip": ("✎", "slip of wording"),
     "unproved": ("⊬", "unproved"),
     "undecided": ("?", "undecided from our copy"),
-    "false-repaired": ("↻", "false as printed, repaired"),
+    "false-repaired": ("↻", "false as printed, corrected"),
     "refuted": ("✗", "refuted"),
-    "shape-only": ("~", "shape only"),
+    "shape-only": ("~", "rate checked, constant open"),
     "definition": ("≡", "definition"),
     "pending": ("…", "pending"),
     "not-judged": ("–", "not judged"),
 }
-#: Tiers whose name in the ledger is not the one that a reader sees.
+#: Levels of evidence whose name in the ledger is not the one that a reader sees.
 EVIDENCE = {"all-epsilon": "proved for every ε", "consistency": "consistency of formulas"}
 #: What a badge adds where a privacy guarantee is broken.
 PRIVACY_MARK = "⚠ privacy guarantee broken"
@@ -38,7 +38,7 @@ SEVERITY_HEADINGS = {
     "privacy": "A privacy guarantee is broken",
     "conclusion": "The conclusion changes",
     "proof": "The proof does not give it",
-    "constant": "A constant is not the sharp one",
+    "constant": "A constant can be improved",
     "wording": "The words say something else",
 }
 #: Chapters of the errata, the gravest first; what is merely loose, empty or a slip comes last.
@@ -46,13 +46,13 @@ CHAPTERS = SEVERITY_HEADINGS | {
     "proof": "The statement or its proof needs a correction, the conclusion does not",
     "constant": "A constant is another one",
     "wording": "Right in substance, with another argument",
-    "unproved": "The printed argument fails, and the statement is open",
+    "unproved": "The published argument fails, and the statement is open",
     "undecided": "Undecided: it hangs on a symbol or a formula that our copy may have lost",
-    "empty": "True, but without content as printed",
+    "empty": "Vacuous as printed",
     "holds-loosely": "True, and a constant could be sharper",
     "slip": "Slips of wording, whose meaning is clear",
 }
-_ROLES = {"printed": "As stated", "repaired": "Repaired"}
+_ROLES = {"printed": "As stated", "repaired": "Corrected"}
 _FAILED = {
     "holds-loosely": "What could be sharper",
     "empty": "What is empty",
@@ -60,22 +60,22 @@ _FAILED = {
     "undecided": "What hangs on our copy",
 }
 _FINDINGS = {
-    "holds": "The printed statement passes this test.",
-    "holds-loosely": "The printed statement passes this test; its constant is not the sharp one, "
-    "and both stand side by side.",
-    "proof-repaired": "The printed statement is true and passes this test; its printed proof does "
-    "not give it, and the proof on this page does.",
-    "empty": "The printed statement is true and passes this test, but says nothing: its "
-    "hypotheses cannot be met, or its conclusion is trivial.",
-    "slip": "Read to the letter, the words do not pass this test; what they mean passes it.",
-    "unproved": "The printed argument does not pass this test, so it does not prove the statement, "
-    "which stays open; what is shown instead passes it.",
-    "undecided": "Of two readings one fails this test and the other passes it; our copy, converted "
-    "by machine, does not decide which of them is printed.",
-    "false-repaired": "What is printed does not pass this test; the repair passes it.",
-    "refuted": "What is printed does not pass this test, and no repair is known here.",
-    "shape-only": "The shape passes this test; nothing more is claimed.",
-    "definition": "A definition: there is nothing to test.",
+    "holds": "The published statement passes this test.",
+    "holds-loosely": "The published statement passes this test, although its constant can be "
+    "improved.",
+    "proof-repaired": "The published statement passes this test, but it needs another proof than "
+    "the published one; this page has it.",
+    "empty": "The published statement passes this test, but it says nothing, because its "
+    "assumptions cannot be met or its conclusion is trivial.",
+    "slip": "Taken literally, the words fail this test; what they mean passes it.",
+    "unproved": "The published argument fails this test, so the statement stays open; what we show "
+    "instead passes the test.",
+    "undecided": "One reading fails this test and another passes it, and our machine-converted "
+    "copy does not say which of them is printed.",
+    "false-repaired": "The statement as printed fails this test, and the corrected one passes it.",
+    "refuted": "The statement as printed fails this test, and we know no correction.",
+    "shape-only": "The rate passes this test; we claim nothing about constants.",
+    "definition": "This is a definition, so there is nothing to test.",
 }
 
 
@@ -149,10 +149,11 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
     if not record["applies"]:
         return [f"Not tested at these parameters: {str(record['why']).rstrip('.')}."]
     outcome = _FINDINGS.get(claim.state, "")
-    if claim.paper == "BOOK":  # what is ours was never printed elsewhere
-        outcome = outcome.replace("The printed statement", "The statement")
-    for printed in ("The printed statement", "What is printed") if claim.rebuilt else ():
-        outcome = outcome.replace(printed, "The statement as rebuilt here")
+    for printed in ("The published statement", "The statement as printed"):
+        if claim.paper == "BOOK":  # what is ours was never printed elsewhere
+            outcome = outcome.replace(printed, "The statement")
+        elif claim.rebuilt:
+            outcome = outcome.replace(printed, "The statement as rebuilt here")
     beyond = f"Beyond: {claim.beyond}" if claim.beyond else ""
     sentences = (outcome, failure_words(claim), tried_words(record.get("tried", {})), beyond)
     return [*filter(None, sentences)]
@@ -168,7 +169,7 @@ def measurements(record: Record) -> list[str]:
         line = "; ".join(map(part_words, parts))
         if entry["subject"] == "control":
             caught = "caught" if entry["passes"] is not asserted else "NOT caught"
-            lines.append(f"Control ({entry['name']}): {line}: {caught}.")
+            lines.append(f"Negative control ({entry['name']}): {line}: {caught}.")
         else:
             lines.append(f"{_ROLES[entry['subject']]}: {line}.")
     return lines
@@ -192,11 +193,16 @@ def card_html(
     classes = f"claim-card claim-{outcome}" + " claim-privacy" * claim.breaks_privacy
     name = escape(claim.id)
     linked = f'<a href="{escape(href)}">{name}</a>' if href else name
-    said = escape(" ".join(findings(record, claim, problems)))
+    first, *more = findings(record, claim, problems)
+    tried = [one for one in more if one.startswith("Tried for ")]
+    more = [one for one in more if one not in tried]
+    said = escape(" ".join([first, *tried, *controls_words(record)]))
     html = [
         f'<div class="{classes}" id="claim-{name}">',
         f'<p><strong>{linked}</strong>: <span class="claim-state">{escape(state)}</span></p>',
         f"<p>{said}</p>",
+        "<details><summary>What was measured</summary>",
+        *[f"<p>{escape(' '.join(more))}</p>"] * bool(more),
     ]
     if lines := [f"<li>{escape(line)}</li>" for line in measurements(record)]:
         html.append(f'<ul class="claim-measured">{"".join(lines)}</ul>')
@@ -220,7 +226,19 @@ def card_html(
         words = (strength.words(record), spared and f"Why it passes some: {claim.spares}")
         said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in words if one)
         tables.append(_folded("<summary>how strict this check is", shown, said))
-    return "\n".join([*html, *tables, *[f"<p>{around}</p>"] * bool(around), "</div>"])
+    around = f"<p>{around}</p>" * bool(around)
+    return "\n".join([*html, *tables, *filter(None, [around]), "</details>", "</div>"])
+
+
+def controls_words(record: Record) -> list[str]:
+    """How many of the negative controls were caught, as a sentence."""
+    asserted = record["holds"] if record["repaired"] is None else record["repaired"]
+    passed = [one["passes"] for one in record["measured"] if one["subject"] == "control"]
+    if not passed or not record["applies"]:
+        return []
+    caught = sum(one is not asserted for one in passed)
+    noun = "negative control was" if len(passed) == 1 else "negative controls were"
+    return [f"{caught} of {len(passed)} {noun} caught."]
 
 
 def _folded(summary: str, table: str, words: str = "\n") -> str:

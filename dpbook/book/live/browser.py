@@ -152,6 +152,7 @@ def run_page(
             return
     screen.glued.clear()
     lost: set[str] = set()  # what cells that were left out would have made
+    touched = {name for name, value in chosen.items() if value != known[name].default}
     for number, source in enumerate(sources):
         glued = dict(screen.glued)
         if number not in long:
@@ -164,8 +165,11 @@ def run_page(
                     tell({"kind": "failed", "cell": number, "why": told_of(error)})
                     return
             else:
-                took = time.perf_counter() - start
-                tell({"kind": "cell", "cell": number, "outputs": outputs, "seconds": took})
+                told = {
+                    "seconds": time.perf_counter() - start,
+                    "moved": _moves(source, names, touched),
+                }
+                tell({"kind": "cell", "cell": number, "outputs": outputs, **told})
                 if number == page["parameters"]:
                     names |= chosen | {"In": [source]}  # where the page looks up its own ranges
                 continue
@@ -186,6 +190,16 @@ def _first(source: str) -> str:
     """The first line of a cell that is no import, in words for the progress of a run."""
     rest = re.sub(r"(?m)^(from .*)?import (\([^)]*\)|.*)\n*", "", source)
     return rest.partition("\n")[0] or "imports"
+
+
+def _moves(source: str, names: Mapping[str, Any], touched: set[str]) -> bool:
+    """Whether a cell uses names that are `touched`; if so, all that it makes is, too."""
+    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    if not used & touched:
+        return False
+    touched |= _makes(source, names)
+    touched |= {name for name in used if hasattr(names.get(name), "bit_generator")}
+    return True
 
 
 def _makes(source: str, names: Mapping[str, Any]) -> set[str]:

@@ -81,7 +81,7 @@ def arranged(notebook: Mapping[str, Any]) -> dict[str, Any]:
             if not figure and {"hide-input", "parameters"} & {*tags} and not _shows(cell):
                 moved.append(shown)
                 continue
-        cells.append(shown)
+        cells += _apart(shown)
         if not figure and "figure" in cell["metadata"].get("mystnb", {}):
             figure, cells, moved = True, cells + moved, []
     at = next((k for k, cell in enumerate(cells) if cell["cell_type"] == "code"), len(cells))
@@ -98,6 +98,17 @@ def toc_of(toc: Any, edition: str) -> Any:
     if isinstance(toc, list):
         return [toc_of(one, edition) for one in toc if one.get("file") not in FOR_TEACHERS]
     return toc
+
+
+def _apart(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    """A cell, and what moves its figure in a second one: every output of the first is captioned."""
+    if "figure" not in cell["metadata"].get("mystnb", {}):
+        return [cell]
+    moves = [one for one in cell["outputs"] if "data-moving" in str(one.get("data", {}))]
+    rest = [one for one in cell["outputs"] if one not in moves]
+    control = cell | {"source": "", "outputs": moves, "metadata": {"tags": ["remove-input"]}}
+    control["id"] = f"{cell.get('id', '')}-control"
+    return [cell | {"outputs": rest}, *[control] * bool(moves)]
 
 
 def _shows(cell: Mapping[str, Any]) -> bool:

@@ -106,7 +106,8 @@ class QuizDirective(SphinxDirective):
             box += nodes.inline("", "", *self.parse_inline(answer)[0])
             box += nodes.raw("", "</summary>", format="html")
             told = nodes.paragraph("", "", nodes.strong(text=said[0]), classes=[f"quiz-{said[1]}"])
-            box += [told + self.parse_inline(why)[0], nodes.raw("", "</details>", format="html")]
+            told += self.parse_inline(why)[0]
+            box += [told, nodes.raw("", "</details>", format="html")]
         return [box]
 
 

@@ -123,7 +123,7 @@ class ErrataDirective(own.ClaimsDirective):
             "In the words of our copy. ": quote and [nodes.Text(f"“{quote}”")],
             "How we read it. ": self.inline(claim.printed),
             f"{report.failure_head(claim)}. ": self.inline(claim.wrong),
-            "Repair. ": self.inline(claim.repair),
+            "Correction. ": self.inline(claim.repair),
             "Evidence. ": self.evidence(claim, record),
             "What would change our mind. ": self.inline(claim.reconsider),
         }

@@ -107,12 +107,14 @@ def _field(parameter: Parameter) -> dict[str, Any]:
         ends = zip(("min", "max"), bounds.groups() if bounds else (), strict=False)
         limits = {key: end for key, end in ends if re.fullmatch(r"-?[\d.e+-]+", end)}
         limits["step"] = "1" if isinstance(value, int) else "any"
+    choices = re.findall(r'"([^"]+)"', allowed) if isinstance(value, str) else []
     return {
         "name": parameter.name,
         "kind": parameter.kind,
         "text": json.dumps(value) if isinstance(value, list) else str(value),
-        "hint": f"{parameter.meaning}{unit}; allowed: {allowed}",
-        "choices": re.findall(r'"([^"]+)"', allowed) if isinstance(value, str) else [],
+        "label": f"{parameter.meaning}{unit}",
+        "hint": "" if choices else f"allowed: {allowed}",
+        "choices": choices,
         "limits": limits,
     }
 
