@@ -170,6 +170,7 @@ document.addEventListener("DOMContentLoaded", () => {
     say("Values from the address are filled in; Run starts.");
   };
   fromAddress();
+  panel.open ||= location.hash === "#rerun-here";
   window.addEventListener("hashchange", fromAddress);
 
   const finish = () => {

@@ -47,7 +47,7 @@ FALSE_ALARM = 1e-9
 #: A report with more numbers is kept as one line.
 _FEW = 8
 _SPREAD = ("mean", "sd", "sd_between", "runs", "replicates")
-_GLUE = "application/papermill.record/text/plain"
+GLUE = "application/papermill.record/text/plain"
 #: Without powers of ten: the names of a figure's shapes look like them, and would drown the rest.
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
 #: Odd numbers whose multiples have bits without an order, for the signs of three sums.
@@ -172,8 +172,8 @@ def _of_page(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield from (
                     (f"reports {record['id']} {name}", value) for name, value in reported(record)
                 )
-            elif _GLUE in data:
-                value: Any = "".join(data[_GLUE])
+            elif GLUE in data:
+                value: Any = "".join(data[GLUE])
                 with contextlib.suppress(ValueError):
                     value = short(float(value))
                 yield f"says {output['metadata']['scrapbook']['name']}", value

@@ -32,6 +32,7 @@ DIRECTIVES = {
     "claims-upstream": maps.UpstreamDirective,
     "claims-withdrawn": claims.WithdrawnDirective,
     "exercise": exercises.RatedExercise,
+    "finding": front.FindingDirective,
     "handouts": plans.HandoutsDirective,
     "live-table": claims.TrustDirective,
     "objections": claims.ContactDirective,

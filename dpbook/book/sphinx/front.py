@@ -6,26 +6,40 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.environment import BuildEnvironment
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from dpbook.book.files import write_whole
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim
 from dpbook.book.ledger.supports import listed
+from dpbook.book.live.browser import sentence
+from dpbook.book.pages import outputs
 from dpbook.book.reading import minutes
+from dpbook.book.run.numbers import GLUE
 from dpbook.book.sphinx import nodes as own
 from dpbook.book.sphinx.claims import second_machine, second_machine_words
 
 
 class SummaryDirective(own.ClaimsDirective):
-    """``{claims-summary}``: how the statements came out, a bar for each paper, one picture."""
+    """``{claims-summary}``: how the statements came out, a bar for each paper, one picture.
+
+    ``{claims-summary} scope`` says in two lines what was judged, and by whom.
+    """
+
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
+        if self.arguments:
+            claims = [claim for claim in self.load()[0].values() if claim.paper in FIVE]
+            words = own.rendered("scope.txt", **_counts(claims))
+            return self.parse_text_to_nodes(words)
         uri, here = self.env.app.builder.get_relative_uri, self.env.docname
         html = summary_html(self.load()[0], uri(here, "book/ledger"), uri(here, "book/next"))
         rows = second_machine(self.env)
@@ -85,6 +99,39 @@ class ContentsDirective(SphinxDirective):
         return self.parse_text_to_nodes("\n\n".join(shown))
 
 
+class FindingDirective(SphinxDirective):
+    """``{finding} PAGE FIGURE``: what we found in a sentence, a figure of the page, and a link.
+
+    The figure is the one that the executed page holds under this name.
+    """
+
+    has_content = True
+    required_arguments = 2
+    option_spec: ClassVar = {"title": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        page, name = self.arguments
+        link, notebook = page_link(self.env, page)
+        uri = link["refuri"]
+        cells = [c for c in notebook["cells"] if "figure" in c["metadata"].get("mystnb", {})]
+        found = [c for c in cells if c["metadata"]["mystnb"]["figure"].get("name") == name]
+        if not found:
+            raise self.error(f"finding: {page} has no figure {name}")
+        box = nodes.container(classes=["finding"])
+        drawn = [data["image/svg+xml"] for _, data in outputs({"cells": found}) if len(data) > 1]
+        if drawn:
+            path = own.output_dir(self.env.srcdir) / "findings" / f"{name}.svg"
+            write_whole(path, "".join(drawn[0]))
+            alt = found[0]["metadata"]["mystnb"]["image"]["alt"]
+            image = nodes.image(uri=f"/{path.relative_to(self.env.srcdir)}", alt=alt)
+            box += nodes.paragraph("", "", nodes.reference("", "", image, refuri=uri))
+        else:
+            own.warn(f"finding: {page} has not run", self.env, "missing")
+        box += nodes.paragraph("", "", own.link_to(self.options["title"], uri), classes=["said"])
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
 def page_link(
     env: BuildEnvironment, name: str, *, number_only: bool = False
 ) -> tuple[nodes.reference, dict[str, Any]]:
@@ -112,22 +159,28 @@ def summary_html(ledger: Mapping[str, Claim], uri: str, further: str) -> str:
 
 def finding(claims: Iterable[Claim]) -> str:
     """What became of the distinct statements of the papers, with the severity of each mistake."""
+    return own.rendered("finding.txt", **_counts(claims))
+
+
+def _counts(claims: Iterable[Claim]) -> dict[str, Any]:
+    """How many distinct statements there are, and mistakes among them, by severity."""
     distinct = [claim for claim in claims if claim.same_as is None]
     count = report.state_counts(distinct)
     rebuilt = sum(c.rebuilt is not None and c.state in ("holds", "shape-only") for c in distinct)
     wrong = [claim for claim in distinct if claim.is_mistake]
     mistakes = [claim for claim in wrong if claim.consequence_of is None]
     carried = sum(claim.consequence_of in {other.id for other in wrong} for claim in wrong)
-    shown: dict[str, Any] = {
+    apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
+    return {
         "distinct": len(distinct),
         "mistakes": len(mistakes),
         "rebuilt": rebuilt,
+        "carried": carried,
+        "after": len(wrong) - len(mistakes) - carried,
+        "apart": listed(apart) if apart else "",
+        "count": count,
+        "worst": Counter(str(claim.severity) for claim in mistakes),
     }
-    shown |= {"carried": carried, "after": len(wrong) - len(mistakes) - carried}
-    worst = Counter(str(claim.severity) for claim in mistakes)
-    apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
-    shown |= {"apart": listed(apart) if apart else ""}
-    return own.rendered("finding.txt", count=count, worst=worst, **shown)
 
 
 #: What is counted apart from the mistakes.
@@ -173,10 +226,15 @@ def _parts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
 
 
 class RecordedRole(SphinxRole):
-    """``{recorded}`CCW25-ALG2 l1_sensitivity .2f```: a number of the records of this build."""
+    """``{recorded}`CCW25-ALG2 l1_sensitivity .2f```: a number of the records of this build.
+
+    With the name of a page in the first place, what this page quotes in a sentence under a name.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name, key, shape = (*self.text.split(), "g", "g")[:3]
+        if (Path(self.env.srcdir) / f"notebooks/{name}.ipynb").is_file():
+            return self.quoted(name, key, shape if shape != "g" else ""), []
         records = own.read_json(self.env, own.output_dir(self.env.srcdir) / "claims.json") or ()
         numbers = {record["id"]: record["report"] for record in records}.get(name)
         if numbers is None:
@@ -185,3 +243,11 @@ class RecordedRole(SphinxRole):
         if key not in numbers:
             return own.unknown(self, self.text, f"recorded: {name} does not report {key}")
         return [nodes.Text(format(numbers[key], shape))], []
+
+    def quoted(self, page: str, key: str, shape: str) -> list[nodes.Node]:
+        """A number, or a word, that a sentence of a page quotes."""
+        for output, data in outputs(page_link(self.env, page)[1]):
+            if output.get("metadata", {}).get("scrapbook", {}).get("name") == key:
+                return [nodes.Text(sentence("".join(data[GLUE]), shape))]
+        own.warn(f"recorded: {page} quotes no {key} in this build", self.env, "missing")
+        return [nodes.literal(text=key)]
