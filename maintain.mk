@@ -10,6 +10,7 @@ lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/mypy
 	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
+	$(BIN)/python tools/prose.py notebooks/*.ipynb book/*.md README.md
 
 check-pages: $(VENV)/.dev  ## what needs a browser: formulas, figures, accessibility (axe), no other host
 	test -f _build/html/index.html || $(MAKE) book
@@ -49,4 +50,5 @@ release-files: book  ## the files of a version: package, notebooks, claims, cert
 	$(BIN)/dpbook certificate
 	cp _build/html/downloads/* _build/claims.json _build/certificate.json _build/release
 	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
+	$(BIN)/python tools/crate.py _build/release
 	ls -l _build/release

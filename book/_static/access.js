@@ -19,6 +19,20 @@ document.addEventListener("DOMContentLoaded", () => {
     const page = fold.closest("li")?.querySelector("a")?.textContent.trim();
     fold.setAttribute("aria-label", `Pages below "${page}"`);
   }
+  // The parts of the book fold; the one of this page is open.
+  document.querySelectorAll(".bd-sidebar-primary p.caption").forEach((part, at) => {
+    const pages = part.nextElementSibling;
+    const button = document.createElement("button");
+    const turn = shown => {
+      pages.hidden = !shown;
+      button.setAttribute("aria-expanded", shown);
+    };
+    button.type = "button";
+    button.append(part.firstElementChild);
+    part.append(button);
+    button.addEventListener("click", () => turn(pages.hidden));
+    turn(!!pages.querySelector(".current") || (at < 2 && !document.querySelector(".toctree-l1.current")));
+  });
   // The logo leads home; it stands outside every landmark.
   const logo = document.querySelector(".sidebar-primary-item > .navbar-brand.logo")?.parentElement;
   logo?.setAttribute("role", "navigation");
@@ -69,12 +83,47 @@ document.addEventListener("DOMContentLoaded", () => {
     title.after(place);
   }
 
+  // On a phone a figure opens alone, where two fingers make it larger.
+  for (const image of document.querySelectorAll("article .cell_output img"))
+    image.addEventListener("click", () => innerWidth < 600 && location.assign(image.src));
+
   // The button below the title saves the notebook instead of showing its text.
   for (const link of document.querySelectorAll('a[href$=".ipynb"]')) link.download = "";
 
   // What the theme's buttons do: its own attributes cannot run under the policy of the page.
   for (const button of document.querySelectorAll("[data-call]"))
     button.addEventListener("click", () => window[button.dataset.call]());
+
+  // A table of many links, and the answers to a question, are one stop of the Tab key: arrows lead
+  // from link to link, and to other rows.
+  for (const table of document.querySelectorAll("article table, #pst-page-toc-nav, .quiz")) {
+    const links = "a[href], summary";
+    const rows = () => [...table.querySelectorAll("tr, li, details")].map(
+      row => [...row.querySelectorAll(links)].filter(link => link.checkVisibility()))
+      .filter(found => found.length);
+    if (rows().flat().length < (table.matches(".quiz") ? 2 : 9)) continue;
+    const enter = (link) => {
+      for (const other of table.querySelectorAll(links)) other.tabIndex = -1;
+      if (link) link.tabIndex = 0;
+    };
+    const renew = () => setTimeout(() => enter(rows()[0]?.[0]));
+    table.addEventListener("keydown", event => {
+      const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[
+        event.key] ?? [];
+      const all = rows();
+      const row = all.findIndex(found => found.includes(event.target));
+      const at = all[row]?.indexOf(event.target);
+      const next = all[row + down]?.[Math.min(at + right, all[row + down].length - 1)];
+      if (down === undefined || !next) return;
+      event.preventDefault();
+      enter(next);
+      next.focus();
+    });
+    document.addEventListener("input", renew); // filters hide rows
+    document.addEventListener("reset", renew);
+    renew();
+  }
+  for (const copy of document.querySelectorAll(".copybtn")) copy.tabIndex = -1; // for the mouse
 
   // Boxes that scroll sideways are reached by the Tab key, and only while they scroll.
   const boxes = ".book-table, div.math, .cell_output .output, .bd-content pre, "

@@ -274,9 +274,13 @@ def test_boxes_that_scroll_are_reached_by_the_tab_key_and_only_those(tmp_path, b
 
 SEARCH = """
 var Scorer = {objNameMatch: 11, objPartialMatch: 6, objPrio: {0: 15, 1: 5, 2: -5}};
+class Stemmer { stemWord(word) { return word; } }
 const Search = {
   _performSearch: () => [
-    ["p", "Page", "#claim-P-1", null, 100, "f"], ["q", "Other", "", null, 5, "g"]],
+    ["q", "Other", "", null, 5, "g"], ["p", "Page", "#claim-P-1", null, 100, "f"]],
+  performTermsSearch: (terms) => [
+    ...(terms.has("own") ? [["d", "Rank your own data", "", null, 1, "f"]] : []),
+    ["q", "Other", "", null, 5, "g"]],
   htmlToText: () => "old",
 };
 """
@@ -296,9 +300,41 @@ def test_a_hit_names_its_claim_and_its_snippet_is_prose(tmp_path, browser):
         "</div><section id='P-3.3'><p>Of the claim.</p></section></article></main>"
     )
     go(browser, f"file://{tmp_path}/search.html")
-    titles = "JSON.stringify(Search._performSearch('x').map(hit => hit[1]))"
-    assert json.loads(browser.evaluate(titles)) == ["P-1: Page", "Other"]
+    titles = """((...words) => JSON.stringify(Search._performSearch(
+        'x', new Set(words), new Set(), new Set(words), new Set()).map(hit => hit[1])))"""
+    assert json.loads(browser.evaluate(f"{titles}('x')")) == ["P-1: Page", "Other"]
+    found = json.loads(browser.evaluate(f"{titles}('my', 'own', 'rank', 'noise')"))
+    assert found == ["P-1: Page", "Other", "Rank your own data"], (
+        "the best fit, shown first, is last"
+    )
     assert browser.evaluate("Scorer.objNameMatch + Scorer.objPrio[1]") == 5
     text = f'Search.htmlToText("{page}", "{{}}").trim()'
     assert browser.evaluate(text.format("")) == "Prose with … in it. Of the claim."
     assert browser.evaluate(text.format("#P-3.3")) == "Of the claim.", "an id with a point"
+
+
+@needs_browser
+def test_parts_fold_and_a_table_of_links_is_one_stop(tmp_path, browser):
+    parts = "".join(
+        f'<p class="caption"><span>x</span></p><ul><li class="{now}"><a href="#">x</a></li></ul>'
+        for now in ("toctree-l1", "toctree-l1 current")
+    )
+    rows = "".join(f'<tr><td><a href="#">{n}</a> <a href="#">b{n}</a>' for n in range(5))
+    quiz = f"<div class='quiz'>{2 * '<details><summary>p</summary></details>'}</div>"
+    write_body(
+        tmp_path,
+        f'<body><div class="bd-sidebar-primary">{parts}</div><article><table><tbody>{rows}</table>'
+        f"{quiz}<table><tr><td><a href='#'>few</a></table>",
+    )
+    go(browser, f"file://{tmp_path}/page.html")
+    browser.evaluate("new Promise(done => setTimeout(done, 600))")
+    lists = "[...document.querySelectorAll('.bd-sidebar-primary ul')]"
+    assert browser.evaluate(f"String({lists}.map(list => list.hidden))") == "true,false"
+    browser.click(".bd-sidebar-primary button")
+    assert browser.evaluate(f"String({lists}.map(list => list.hidden))") == "false,false"
+    links = "[...document.querySelectorAll('article a, article summary')]"
+    assert browser.evaluate(f"{links}.filter(link => !link.tabIndex).length") == 3, "one of each"
+    browser.focus("tbody a")
+    for key in ("ArrowDown", "ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+        browser.keyboard.press(key)
+    assert browser.evaluate("document.activeElement.textContent") == "1"

@@ -65,11 +65,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Put all parts in place."""
     app.setup_extension("sphinx_exercise")
     front.keep_numbers()
+    for name in ("book_contact", "book_description", "book_preview"):
+        app.add_config_value(name, "", "html")
+    publishing.identify(app)
     app.setup_extension("sphinxext.opengraph")
     if app.config.html_baseurl:  # else it warns that there is none
         app.setup_extension("sphinx_sitemap")
-    for name in ("book_contact", "book_description", "book_preview"):
-        app.add_config_value(name, "", "html")
     app.add_domain(domain.ClaimDomain)
     app.add_post_transform(access.NameTheTables)
     for name, directive in DIRECTIVES.items():

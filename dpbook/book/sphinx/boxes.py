@@ -112,12 +112,14 @@ class QuizDirective(SphinxDirective):
 
 
 def explain_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """On ``doctree-resolved``: a link to a term says what it means when it is hovered over."""
+    """On ``doctree-resolved``: hovering says what a term means, and what a figure shows."""
     meanings = glossary(app)
     for link in doctree.findall(nodes.reference):
         name = link.get("refid") or link.get("refuri", "").partition("#")[2]
         if name.startswith("term-") and name in meanings:
             link["reftitle"] = meanings[name]
+        elif isinstance(place := doctree.ids.get(name), nodes.figure):
+            link["reftitle"] = "".join(said.astext() for said in place.findall(nodes.caption))
 
 
 @lru_cache(maxsize=1)  # every page asks

@@ -38,8 +38,7 @@ class SummaryDirective(own.ClaimsDirective):
     def run(self) -> list[nodes.Node]:
         if self.arguments:
             claims = [claim for claim in self.load()[0].values() if claim.paper in FIVE]
-            words = own.rendered("scope.txt", **_counts(claims))
-            return self.parse_text_to_nodes(words)
+            return self.parse_text_to_nodes(own.rendered("scope.txt", **_counts(claims)))
         uri, here = self.env.app.builder.get_relative_uri, self.env.docname
         html = summary_html(self.load()[0], uri(here, "book/ledger"), uri(here, "book/next"))
         rows = second_machine(self.env)

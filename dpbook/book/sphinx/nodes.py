@@ -120,7 +120,7 @@ def link_to(text: str, uri: str, **attributes: Any) -> nodes.reference:
 def badge_of(claim: Claim, uri: str) -> nodes.reference:
     """The id and the state of a claim, as a link."""
     text = f"{claim.id} {report.badge_words(claim)}"
-    return link_to(text, uri, classes=badge_classes(claim))
+    return link_to(text, uri, classes=badge_classes(claim), reftitle=claim.says)
 
 
 def badge_ref(claim: Claim) -> addnodes.pending_xref:
@@ -191,6 +191,20 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
+#: An index or a power, after a symbol; or what Markdown would read as something else.
+_MARKUP = re.compile(
+    r"(?<![a-z]{2})([_^])(\((?:[^()]|\([^()]*\))*\)|\{[^}]*\}|\w+(?:\.\d+)?)|[*_<\[]"
+)
+
+
+def _meant(found: re.Match[str]) -> str:
+    if not found[1]:
+        return f"\\{found[0]}"
+    brackets = "({" if found[1] == "^" else "{"
+    inside = found[2][1:-1] if found[2][0] in brackets else found[2]
+    return f"{{{'sub' if found[1] == '_' else 'sup'}}}`{inside}`"
+
+
 class ClaimsDirective(SphinxDirective):
     """What the pages on claims share: the ledger and the records of the build."""
 
@@ -202,9 +216,9 @@ class ClaimsDirective(SphinxDirective):
         return ledger_of(self.env), {record["id"]: record for record in records or ()}
 
     def inline(self, text: str | None) -> list[nodes.Node]:
-        """Parse inline Markdown; outside math, code and roles all text means itself."""
+        """Parse inline Markdown; outside math and code, text means itself; N_i has an index."""
         pieces = re.split(r"(\$[^$]+\$|`[^`]+`)", " ".join((text or "").split()))
-        plain = [re.sub(r"([*_<[])", r"\\\1", p) if i % 2 == 0 else p for i, p in enumerate(pieces)]
+        plain = [_MARKUP.sub(_meant, p) if i % 2 == 0 else p for i, p in enumerate(pieces)]
         children, messages = self.state.inline_text("".join(plain), self.lineno)
         return [*children, *messages]
 
