@@ -51,7 +51,7 @@ def test_a_solution_that_cannot_be_left_out_is_refused(text):
         sources([md(text)])
 
 
-HINT = "Compare a ranking that one person holds with the same ranking after that person has gone."
+HINT = "Consider a ranking that only one participant holds."
 END = "```{solution-end}\n```\n"
 
 

@@ -29,7 +29,7 @@ def executed(folder, record=record(), svg=SVG, table=TABLE, parameters=None):  #
     """An executed page with a claim, a number of a sentence, a figure and a table."""
     outputs = [
         {"data": {RECORD_MIME: record}},
-        {"data": {numbers._GLUE: "0.25"}, "metadata": {"scrapbook": {"name": "share"}}},
+        {"data": {numbers.GLUE: "0.25"}, "metadata": {"scrapbook": {"name": "share"}}},
         {"data": {errata.MIME: {"name": "A-1", "output": "π\n"}}},
         {"data": {"image/svg+xml": [svg], "text/plain": "<Figure>"}},
         {"data": {"text/html": table}},
