@@ -153,6 +153,7 @@ def project(tmp_path):
     chapters = ["notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"]
     chapters += [f"book/errata/{name}" for name in sorted({*PAGES.values()})]
     chapters += ["book/bibliography", "book/map", *(f"book/map/{name}" for name in MAPS)]
+    chapters += ["book/how-to-read"]
     toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": f} for f in chapters]}
     for name, text in {
         "_toc.yml": yaml.safe_dump(toc),
@@ -161,6 +162,7 @@ def project(tmp_path):
         "book/references.bib": "".join(map(book.format, keys)),
         "book/index.md": INDEX,
         "book/bibliography.md": "# The texts\n",
+        "book/how-to-read.md": "(sec-verdicts)=\n# How\n\n(sec-evidence)=\n## Evidence\n",
         "book/map.md": "# The map\n\n```{claims-upstream}\n```\n",
         **{f"book/map/{n}.md": f"# Map\n\n```{{claims-map}} {g}\n```\n" for n, g in MAPS.items()},
     }.items():
@@ -256,7 +258,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     for text in ("“always  one”", "What would change our mind.", "Not judged (1)", "is lost."):
         assert text in errata
     assert "claim-privacy" in page(project, "book/ledger")
-    for text in ("It is 1.", "It is not 1.", "Repair.", "../notebooks/02-two.html#claim-P-BAD"):
+    for text in ("It is 1.", "It is not 1.", "Correction.", "../notebooks/02-two.html#claim-P-BAD"):
         assert text in errata
     after = errata[errata.index("It prints") :]
     assert re.search(r"<pre>(<span></span>)?42\n</pre>", after), "the output of the reproducer"

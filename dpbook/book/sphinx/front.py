@@ -187,7 +187,7 @@ def _counts(claims: Iterable[Claim]) -> dict[str, Any]:
 _APART = {
     "slip": "are slips of wording",
     "unproved": "are unproved and open",
-    "undecided": "hang on a symbol or a formula that our copy may have lost",
+    "undecided": "depend on a symbol or a formula that our copy may have lost",
     "not-judged": "are not judged",
     "pending": "are not checked yet",
 }
@@ -196,8 +196,8 @@ _APART = {
 def since(claims: list[Claim]) -> str:
     """What became of the statements of all other papers, in a sentence; empty without any."""
     counts = report.state_counts(claims).items()
-    words = ", ".join(f"{count} {report.STATES[state][1]}" for state, count in counts if count)
-    return words and f"Of papers since then the ledger lists {len(claims)} statements: {words}."
+    words = "; ".join(f"{report.STATES[state][1]} ({count})" for state, count in counts if count)
+    return words and f"The ledger also lists {len(claims)} statements of newer papers: {words}."
 
 
 def _parts(claims: Iterable[Claim]) -> list[dict[str, Any]]:
