@@ -252,7 +252,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert 'id="erratum-P-BAD"' in errata and "erratum-R-BAD" not in errata
     assert 'id="erratum-R-BAD"' in since and "erratum-P-BAD" not in since
     assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
-    assert "A constant is another one (1)" in since
+    assert "A constant changes (1)" in since
     assert "(1)" not in page(project, "book/errata/yll")
     assert "is 2<" in errata, "the heading is a sentence"
     for text in ("“always  one”", "What would change our mind.", "Not judged (1)", "is lost."):

@@ -118,7 +118,7 @@ class ErrataDirective(own.ClaimsDirective):
         opening = nodes.paragraph("", "", own.facts_of(claim), own.badge_ref(claim), words)
         cause, quote = claim.consequence_of, (claim.quote or "").replace("*", "")
         parts = {
-            "No mistake of its own: ": cause
+            "This is no mistake of its own: ": cause
             and [nodes.Text("it follows from "), own.link_to(cause, own.row_uri(self.env, cause))],
             "In the words of our copy. ": quote and [nodes.Text(f"“{quote}”")],
             "How we read it. ": self.inline(claim.printed),
