@@ -241,5 +241,5 @@ def second_machine_words(rows: Sequence[dict[str, Any]]) -> str:
     claims, same = (sum(row[key] for row in rows) for key in ("claims", "same"))
     return (
         f"On a second machine, CPython for WebAssembly in a browser (32 bits, another NumPy and "
-        f"SciPy), {same} of {claims} claims came out the same."
+        f"SciPy), {same} of {claims} claims had the same outcome."
     )

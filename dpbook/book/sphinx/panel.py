@@ -108,7 +108,7 @@ def _field(parameter: Parameter) -> dict[str, Any]:
         limits = {key: end for key, end in ends if re.fullmatch(r"-?[\d.e+-]+", end)}
         limits["step"] = "1" if isinstance(value, int) else "any"
     listed = allowed.startswith("{") and not isinstance(value, bool)
-    choices = re.findall(r'[^{}", ]+', allowed) if listed else []
+    choices = [word.strip('" ') for word in allowed.strip("{}").split(",")] if listed else []
     words = re.sub(r"(each )?(?:in )?\[(.+), (.+)\]", r"\1from \2 to \3", allowed)
     return {
         "name": parameter.name,
