@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-html", action="store_false", dest="shown", help="run the page without rendering it")
     add = command(_claims)
     for field in _FILTERS:
-        add(f"--{field}", metavar=field[0].upper(), help="show only these; an unknown word lists the choices")
+        add(f"--{field}", metavar=field[0].upper(), help="only these; an unknown word lists all")
     add = command(_sweep, "--jobs", "--timeout", "--output")
     add("grid", type=Path, metavar="GRID.yml", help="pages, parameters, lists of their values")
     words = "run on this Dask cluster; its machines need the book in the same folder"

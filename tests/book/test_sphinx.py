@@ -234,7 +234,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert inventory["claim:statement"]["P-GOOD"][2] == "notebooks/01-one.html#claim-P-GOOD"
     assert inventory["claim:statement"]["Q-LATER"][2] == "book/ledger.html#ledger-Q-LATER"
 
-    for text in ('href="../book/ledger.html#ledger-P-BAD"', "map/xsc.html#map-P-GOOD", "it stands"):
+    for text in ('href="../book/ledger.html#ledger-P-BAD"', "map/xsc.html#map-P-GOOD", "its own"):
         assert text in first[first.index('id="claim-P-GOOD"') :], "the card says what it rests on"
     chart, top = page(project, "book/map/xsc"), page(project, "book/map")
     assert chart.count("<svg role=") == 1 and 'id="map-P-GOOD"' in chart

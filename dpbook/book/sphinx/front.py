@@ -43,8 +43,8 @@ class SummaryDirective(own.ClaimsDirective):
         uri, here = self.env.app.builder.get_relative_uri, self.env.docname
         html = summary_html(self.load()[0], uri(here, "book/ledger"), uri(here, "book/next"))
         rows = second_machine(self.env)
-        words = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
-        return [nodes.raw("", html, format="html"), *words]
+        told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
+        return [nodes.raw("", html, format="html"), *told]
 
 
 class PageRole(SphinxRole):
