@@ -365,7 +365,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     release = rank_privately(counts([[0, 900], [100, 0]]), epsilon="1/2", protect="comparison")
     table, statement = release.write(tmp_path / "out.csv")
     lines = table.read_text().splitlines()
-    assert lines[0] == "place,item,noisy_score,turned_by_noise,best,worst"
+    assert lines[0] == "place,item,noisy_score,reversal_probability,best,worst"
     assert lines[1].startswith("1,a,") and lines[1].endswith(",1,1") and len(lines) == 3
     told = json.loads(statement.read_text())
     assert statement.name == "out.privacy.json"

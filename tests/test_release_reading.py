@@ -71,7 +71,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "minus": ("winner,loser,count\na,b,-2\n", "line 2: count = '-2': allowed are whole numbers"),
     "pair twice": (
         "winner,loser,count\na,b,2\nb,a,1\na,b,2\n",
-        "line 4: this winner and loser stand on line 2 already: allowed is once",
+        "line 4: line 2 already has this winner and loser: allowed is once",
     ),
     "counts of itself": ("winner,loser,count\na,a,2\n", "line 2: 'a' is compared with itself"),
     "zero": ("winner,loser,count\na,b,0\n", "the counts add up to 0: allowed are 1 to 2**53"),

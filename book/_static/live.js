@@ -1,23 +1,23 @@
-// The panel "Rerun this page here": runs the page's cells in a worker and puts what they show in the
+// The panel that reruns a page: runs the page's cells in a worker and puts what they show in the
 // place of what was published, until Restore. Nothing is loaded before the reader asks.
 // One worker serves the panel and the editors of a page.
 window.dpbookRun = (() => {
   let worker = null, own = false, hearing = null; // own: the worker has run the reader's text
   const runtime = () => window.dpbookLive;
   const impossible = () => location.protocol === "file:"
-    ? "A page that was opened as a file may not start a worker: serve the folder "
-      + "(dpbook serve, or any static host) to run it here."
+    ? "Browsers do not run code on a page that was opened as a file. Serve the folder "
+      + "(dpbook serve, or any web server) to run the page here."
     : !runtime() ? "This copy of the book was built without the runtime; make live adds it."
       : typeof WebAssembly !== "object" || typeof Worker !== "function"
-        ? "This browser has no WebAssembly or no workers, which a run here needs." : "";
+        ? "This browser has no WebAssembly or no workers, and a run here needs both." : "";
   const megabytes = () => Math.ceil(
     Object.values(runtime().bytes).reduce((sum, size) => sum + size, 0) / 1e6);
   const stop = () => { worker?.terminate(); worker = hearing = null; own = false; };
   // What is wrong, in a sentence.
   const words = why => /another build/.test(why)
-    ? "The book was published anew while this page was open: load the page again."
-    : why === "replaced" ? "Another run on this page took its place."
-    : why === "lost" ? "The worker was lost: a file of it is missing, or memory ran out."
+    ? "The book was updated while this page was open. Please load the page again."
+    : why === "replaced" ? "Another run on this page replaced this one."
+    : why === "lost" ? "The run stopped, because a file is missing or the memory ran out."
       : /memory/i.test(why) ? "The browser has no memory left for this run."
         : `The runtime could not be used (${why}).`;
   // A worker from a blob has the policy of the page, so that no code in it reaches another host; one
@@ -145,7 +145,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const why = dpbookRun.impossible();
   panel.querySelector(".live-size").textContent = why ? `${why} ${byHand()}`
     : `The first run loads ${dpbookRun.megabytes()} MB from this site, and from nowhere else; `
-      + "nothing that you enter leaves this computer.";
+      + "nothing that you enter leaves your computer.";
   run.disabled = Boolean(why);
 
   const set = values => fields.forEach(field => {
@@ -157,7 +157,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const quick = one.dataset.set === "quick";
     set(quick ? about.quick : {});
     if (short) short.checked = quick;
-    say(quick ? `Smaller sizes${short ? ", without the long studies" : ""}.` : "");
+    say(quick ? `Smaller sizes are chosen${short ? ", and the long studies are left out" : ""}.` : "");
   }));
 
   // Values in the address: #epsilon=0.25&n_items=6; held to the ranges like typed ones.
@@ -167,7 +167,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!known.length) return;
     known.forEach(field => { field.value = given.get(field.name); });
     panel.open = true;
-    say("Values from the address are filled in; Run starts.");
+    say("The values from the address are filled in. Press Run to start.");
   };
   fromAddress();
   panel.open ||= location.hash === "#rerun-here";
@@ -237,7 +237,7 @@ document.addEventListener("DOMContentLoaded", () => {
   button("stop").addEventListener("click", () => {
     dpbookRun.stop();
     finish();
-    say("Stopped; the page is as it was.");
+    say("Stopped. The page is unchanged.");
   });
 
   // --- the page itself ---

@@ -30,9 +30,9 @@ _EXAMPLES = """examples:
   dpbook build --profile paper                the whole book at the papers' own sizes
   dpbook sweep grid.yml --jobs 4              pages over a grid of parameters
   dpbook claims --verdict false-repaired      a part of the ledger
-  dpbook compare theirs/claims.json           what came out otherwise elsewhere
+  dpbook compare theirs/claims.json           how the claims differ from another build
   dpbook rank answers.csv --protect person --epsilon 1 --max-answers 20
-                                              your own data, privately: dpbook rank --help"""
+                                              rank your own data: dpbook rank --help"""
 _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         return 2
     except KeyboardInterrupt as stop:
         number = stop.args[0] if stop.args else signal.SIGINT
-        words = "finished pages are kept, the rest is as before"
+        words = "finished pages are kept, and the rest is unchanged"
         print(f"\ndpbook: {_STOPPED[number]}; {words}", file=sys.stderr)
         return 128 + number
     except BrokenPipeError:  # the reader of our output has gone, as in `dpbook list | head`
@@ -55,8 +55,8 @@ def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
         return 128 + signal.SIGPIPE
     except OSError as error:  # a full disk, a folder that has lost its permissions
         what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-        advice = "make room or leave to write there, or name another folder with --output"
-        print(f"dpbook: {what}; the previous book is as before; {advice}", file=sys.stderr)
+        advice = "make room or allow writing there, or name another folder with --output"
+        print(f"dpbook: {what}; the previous book is unchanged; {advice}", file=sys.stderr)
         return 1
 
 
@@ -88,11 +88,11 @@ def _parser() -> argparse.ArgumentParser:
         "--output": {"type": directory, "metavar": "DIR"},
         "-p": {"nargs": 2, "action": "append", "metavar": ("NAME", "VALUE"), "default": []},
     }
-    shared["--timeout"]["help"] = "what a page may take (default: %(default)s)"
+    shared["--timeout"]["help"] = "seconds that a page may take (default: %(default)s)"
     shared["--jobs"]["help"] = "pages executed at once on this machine (default: %(default)s)"
     shared["--profile"]["help"] = "parameters from notebooks/profiles.yml (default: %(default)s)"
     shared["--edition"]["help"] = "teacher (solutions folded) or student (none), in its own folder"
-    shared["--output"]["help"] = "a folder of builds: new, empty or earlier (default: in _build)"
+    shared["--output"]["help"] = "a folder that is new, empty or holds a build (default: in _build)"
     shared["-p"] |= {"dest": "overrides", "help": "set a parameter; may be repeated"}
 
     def command(run: Callable[..., int], *names: str) -> Callable[..., Any]:
@@ -105,17 +105,17 @@ def _parser() -> argparse.ArgumentParser:
 
     common = ("-p", "--timeout", "--profile", "--output")
     add = command(_build, *common, "--jobs", "--edition")
-    words = "pages that -p is meant for; the others stay at the profile"
+    words = "pages to which -p applies; the others keep the profile"
     add("--only", action="append", default=[], metavar="GLOB", help=words)
     add = command(_run, *common)
     add("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
-    add("--no-html", action="store_false", dest="shown", help="check the page, render nothing")
+    add("--no-html", action="store_false", dest="shown", help="run the page without rendering it")
     add = command(_claims)
     for field in _FILTERS:
-        add(f"--{field}", metavar=field[0].upper(), help="only these; another word lists all")
+        add(f"--{field}", metavar=field[0].upper(), help="only these; an unknown word lists all")
     add = command(_sweep, "--jobs", "--timeout", "--output")
     add("grid", type=Path, metavar="GRID.yml", help="pages, parameters, lists of their values")
-    words = "run on this Dask cluster instead; its machines need the book in the same folder"
+    words = "run on this Dask cluster; its machines need the book in the same folder"
     add("--scheduler", metavar="tcp://HOST:PORT", help=words)
     command(_live, "--output", "--edition")
     command(_serve, "--output", "--edition")
@@ -123,17 +123,17 @@ def _parser() -> argparse.ArgumentParser:
     # for the list of commands: `dpbook.__main__` takes it out before, as it needs no book
     commands.add_parser("rank", help="rank your own data privately")
     add = command(_compare)
-    add("other", type=Path, metavar="OTHER", help="a claims.json of elsewhere, or a version")
-    words = "what to compare it with (default: _build/claims.json of the book)"
+    add("other", type=Path, metavar="OTHER", help="a claims.json of another build, or a version")
+    words = "compare with this one (default: _build/claims.json of the book)"
     add("here", type=Path, nargs="?", metavar="claims.json", help=words)
     command(_certificate, "--output")
     add = command(_slides, "--output")
     add("notebook", nargs="*", metavar="PAGE", help="pages, named as for run (default: all)")
-    words = "what has moved since this version, a tag, was given out"
+    words = "show what changed since this version, a tag of git"
     command(_errata)("--since", metavar="VERSION", help=words)
     add = command(_lock, "--output")
     add("--dry-run", action="store_true", help="show the changes only")
-    add("--because", default="", metavar="WHY", help="the reason, kept beside what moved")
+    add("--because", default="", metavar="WHY", help="the reason, recorded with the changes")
     return parser
 
 
@@ -158,13 +158,13 @@ def _build(given: argparse.Namespace, root: Path) -> int:
     jobs = build.plan(root, out, profile=given.profile, **which)
     profile = given.profile + ", with parameters of the reader" * bool(given.overrides)
     if given.only and not given.overrides:
-        print("note: --only says which pages -p is meant for; every page is brought up to date")
+        print("note: -p applies to the pages of --only; every page is brought up to date")
     how = {"workers": given.jobs, "timeout": given.timeout, "edition": given.edition}
     return build.build_book(root, out, jobs, profile=profile, **how)
 
 
 def _run(given: argparse.Namespace, root: Path) -> int:
-    """execute and render one page, beside the book"""
+    """run one page at your own values, as HTML"""
     from dpbook.book.run.build import run_page
 
     out = given.output and given.output.resolve()
@@ -181,14 +181,14 @@ def _sweep(given: argparse.Namespace, root: Path) -> int:
 
 
 def _live(given: argparse.Namespace, root: Path) -> int:
-    """put beside the built book what reruns its pages in the browser"""
+    """add to the built book what reruns its pages in the browser"""
     from dpbook.book.live.bundle import add_runtime
 
     return add_runtime(root, _out(given, root), given.edition)
 
 
 def _serve(given: argparse.Namespace, root: Path) -> int:
-    """show the built book at an address of this machine"""
+    """serve the built book on this computer"""
     html = place(_out(given, root), given.edition) / "html"
     if not (html / "index.html").is_file():
         raise PageError(f"no book at {html}; run `make book` first")
@@ -199,7 +199,7 @@ def _serve(given: argparse.Namespace, root: Path) -> int:
 
 
 def _list(given: argparse.Namespace, root: Path) -> int:
-    """the pages and their parameters"""
+    """list the pages and their parameters"""
     for page in select(find_pages(root), given.only):
         print(f"{page.name}: {page.title} ({argument(page.notebook)} lines of argument)")
         rows = [("parameter", "default", "unit", "allowed", "meaning")]
@@ -210,7 +210,7 @@ def _list(given: argparse.Namespace, root: Path) -> int:
 
 
 def _claims(given: argparse.Namespace, root: Path) -> int:
-    """the ledger of claims"""
+    """list the claims with their verdicts"""
     ledger = load_ledger(root / "book" / "claims.yml")
     for field in _FILTERS:
         if (wanted := getattr(given, field)) is not None:
@@ -227,7 +227,7 @@ def _claims(given: argparse.Namespace, root: Path) -> int:
 
 
 def _lock(given: argparse.Namespace, root: Path) -> int:
-    """show what is not as kept, and keep what a build found instead, for a reason"""
+    """show what a build changed, and record it with a reason"""
     from dpbook.book.run import numbers
 
     out = _out(given, root)
@@ -243,7 +243,7 @@ def _lock(given: argparse.Namespace, root: Path) -> int:
 
 
 def _compare(given: argparse.Namespace, root: Path) -> int:
-    """what moved between two builds or versions, claim by claim"""
+    """compare two builds or versions, claim by claim"""
     return int(_moved(*(_state(root, side) for side in (given.other, given.here))))
 
 
@@ -264,7 +264,7 @@ def _state(root: Path, side: Path | None) -> compare.Claims:
 
 
 def _errata(given: argparse.Namespace, root: Path) -> int:
-    """what this book says of the papers' claims, and what of it moved since a version"""
+    """list the errata, and what changed since a version"""
     if given.since:
         _moved(compare.version(root, given.since), _state(root, None))
         return 0
@@ -274,7 +274,7 @@ def _errata(given: argparse.Namespace, root: Path) -> int:
 
 
 def _certificate(given: argparse.Namespace, root: Path) -> int:
-    """certify the built book: what ran, where, and how every claim came out"""
+    """record what ran, where, and the outcome of every claim"""
     from dpbook.book.run.build import write_certificate
 
     path, says = write_certificate(root, _out(given, root))
@@ -287,7 +287,7 @@ def _certificate(given: argparse.Namespace, root: Path) -> int:
 
 
 def _slides(given: argparse.Namespace, root: Path) -> int:
-    """write decks of slides, each one file, from pages of the built book"""
+    """write slides, one file for each page of the built book"""
     from dpbook.book.sphinx.slides import write_slides
 
     pages = [find_page(root, name) for name in given.notebook] or find_pages(root)

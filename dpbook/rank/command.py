@@ -14,14 +14,14 @@ from dpbook.rank.release import STATISTICS, out_files
 
 _ABOUT = """Rank items by the answers of real people under differential privacy.
 
-The first line of FILE names the columns, and so says what it holds:
-  person,winner,loser     comparisons (person is not needed to protect single comparisons)
+The first line of FILE names the columns:
+  person,winner,loser     comparisons (single comparisons can be protected without person)
   person,ranking          whole rankings, as: ann,tea > coffee > water
   person,1,2,3            whole rankings, the first place first
   winner,loser,count      counts, one line for each winner and loser"""
 _EXAMPLES = """examples:
   dpbook rank answers.csv --protect person --max-answers 20 --check
-                              what the file holds, for your eyes only; releases nothing
+                              say what the file holds, for your eyes only; release nothing
   dpbook rank answers.csv --protect person --epsilon 1 --max-answers 20 --out ranking.csv
   dpbook rank counts.csv --protect comparison --epsilon 1/2 --ledger spent.jsonl"""
 
@@ -56,27 +56,27 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("dpbook rank", None, _ABOUT, _EXAMPLES, formatter_class=plain)
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="CSV in UTF-8")
-    words = "who is protected: everything a person answered, or one comparison"
+    words = "who is protected: all answers of a person, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2: small is private"
+    words = "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2; smaller is more private"
     add("--epsilon", metavar="E", help=words)
-    words = "how many answers of each person count, fixed before looking at the data"
+    words = "how many answers of each person count; fix it before you look at the data"
     add("--max-answers", type=_positive, metavar="L", help=words)
-    add("--items", metavar="A,B,C", help="all the items; otherwise they are taken from the file")
+    add("--items", metavar="A,B,C", help="all items; otherwise they are taken from the file")
     add("--items-file", type=Path, metavar="FILE", help="the same, one item on each line")
     words = "; ".join(f"{key}: {what}" for key, what in STATISTICS.items())
     add("--release", choices=tuple(STATISTICS), help=f"what is released with noise ({words})")
-    add("--out", type=Path, metavar="CSV", help="where the ranking goes, with a statement beside")
+    add("--out", type=Path, metavar="CSV", help="write the ranking here, and a statement beside it")
     add("--force", action="store_true", help="let --out replace files")
-    words = "adds up the releases of the same data: one file for each data set, kept private"
+    words = "add up the releases of the same data; keep one private file for each data set"
     add("--ledger", type=Path, metavar="FILE", help=words)
     words = "for counts: you vouch that nobody gave more than L answers"
     add("--vouch", action="store_true", help=words)
-    words = "a person's second answer to the same pair is an error, or counts (default: refuse)"
+    words = "if a person answers a pair twice, refuse the file or keep both (default: refuse)"
     add("--repeats", choices=("refuse", "keep"), default="refuse", help=words)
     words = "who draws the noise (default: book; opendp needs the extra `release`)"
     add("--sampler", choices=("book", "opendp"), default="book", help=words)
-    words = "read the file and say what it holds, for your eyes only; releases nothing"
+    words = "say what the file holds, for your eyes only, and release nothing"
     add("--check", action="store_true", help=words)
     return parser
 
@@ -144,7 +144,7 @@ def _checked(answers: Answers, given: argparse.Namespace) -> str:
     number = int(answers.data.sum()) if answers.kind == "counts" else n
     what = "rankings" if answers.kind == "rankings" else "answers"
     lines = [
-        "For your eyes only: nothing here is private, and no limit may be chosen by it.",
+        "For your eyes only: nothing here is private, and you may not choose a limit by it.",
         f"{answers.kind}: {number} {what} on {len(answers.items)} items",
     ]
     if answers.person is not None:

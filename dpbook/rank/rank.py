@@ -64,7 +64,7 @@ def rank_privately(
     items, repeats
         As for `read_answers`.
     statistic : {"net", "wins", "pairs"}, optional
-        What is released with noise. By default wins minus defeats of comparisons and counts, wins
+        What is released with noise. By default wins minus losses of comparisons and counts, wins
         of rankings. "pairs" takes more noise, and fits strengths to the noisy table: for data in
         which some items are compared far more often than others. "wins" of comparisons is only
         fair where all items are compared equally often.
@@ -167,7 +167,7 @@ def sensitivity_of(
 ) -> int:
     """How far, in l1, the released numbers move between neighbours, by the units of the book.
 
-    An answer replaced by another moves two wins; in wins minus defeats it moves twice as much; in
+    An answer replaced by another moves two wins; in wins minus losses it moves twice as much; in
     the table of pairs it leaves one entry and enters another.
     """
     moved = int(unit_of(kind, n_items, protect, max_answers).l1("counts"))

@@ -354,7 +354,7 @@ def _counts(rows: _Rows, names: _Names, columns: list[str]) -> Answers:
             rows.fail(line, f"{what}: allowed are two different items")
         if (winner, loser) in counted:
             first = counted[winner, loser][1]
-            rows.fail(line, f"this winner and loser stand on line {first} already: allowed is once")
+            rows.fail(line, f"line {first} already has this winner and loser: allowed is once")
         text = cell["count"].strip()
         if not (text.isascii() and text.isdecimal()) or int(text) > MOST_COUNT:
             rows.fail(line, f"count = {_short(text)}: allowed are whole numbers from 0 to 2**53")

@@ -18,9 +18,9 @@ from dpbook.rank.ledger import Totals
 from dpbook.rank.reading import Answers
 
 STATISTICS = {
-    "net": "wins minus defeats of each item",
-    "wins": "wins of each item (for rankings: the items that it is put before)",
-    "pairs": "how often each item won against each other",
+    "net": "wins minus losses of each item",
+    "wins": "wins of each item (for rankings: the number of items ranked below it)",
+    "pairs": "how often each item won against each other item",
 }
 
 
@@ -101,7 +101,7 @@ class Release:
         """The ranking as a CSV file."""
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(("place", "item", "noisy_score", "turned_by_noise", "best", "worst"))
+        rows.writerow(("place", "item", "noisy_score", "reversal_probability", "best", "worst"))
         for row in self.ranking:
             cells = (row.place, row.item, row.noisy, row.reversal_probability, row.best, row.worst)
             rows.writerow("" if cell is None else cell for cell in cells)
@@ -174,21 +174,21 @@ def statement_of(
     guess = math.ceil(10_000 / (1 + math.exp(-number))) / 100  # "at most": never rounded down
     what = "rankings" if answers.kind == "rankings" else "answers"
     if protect == "person":
-        who = "all that one person answered"
+        who = "all answers of any one person"
         change = f"in the {what} of one person, which may become any others, fewer or none"
         kept = f"At most {limit} {what if limit != 1 else what[:-1]} of each person"
         if answers.person is None:
-            kept += " were given: nobody checked this, whoever ran the release vouches for it."
+            kept += " were given; nobody checked this, but who ran the release vouches for it."
         else:
             by = (
                 "from a repeatable source" if sampler == "repeatable" else "by the operating system"
             )
-            kept += f", drawn at random {by} whatever others answered, count."
-            kept += " A person who appears under two names counts as two."
+            kept += f" count, drawn at random {by}, whatever others answered."
+            kept += " A person who appears under two names counts as two people."
     else:
-        who = "one comparison, not all that a person answered"
+        who = "any one comparison, but not all answers of a person"
         change = "in one comparison, which may become one of any two items, or none"
-        kept = "Somebody who gave k answers loses up to k times epsilon as a person."
+        kept = "A person who gave k answers has a privacy loss of up to k times epsilon."
     drawn = {
         "book": "whole numbers drawn from the randomness of the operating system",
         "opendp": "drawn by OpenDP",
@@ -197,16 +197,17 @@ def statement_of(
     listed = "was given beforehand" if answers.listed else "was taken from the data as it is"
     return (
         f"This ranking of {len(answers.items)} items protects {who}, by differential privacy with "
-        f"epsilon = {eps} (pure, delta = 0): between two data sets that differ {change}, no result "
-        f"is more than e^epsilon times as probable with one as with the other. Somebody who sees "
-        f"the result, knows all else, and has to guess which of two such data sets it was, is "
-        f"right at most {guess:.6g} instead of 50 times in 100. {kept} Published are numbers ("
-        f"{STATISTICS[statistic]}) plus discrete Laplace noise of scale {scale} ({drawn}), which "
-        f"answers a sensitivity of {l1}; order and chances are computed from these noisy numbers "
-        f"alone. The list of items is public: it {listed}. Not protected: that somebody took part, "
-        f"where this is seen elsewhere than in these numbers; that the file could be read; what "
-        f"the answers of all together show about people like them; how long the computation took; "
-        f"the choice of epsilon, of the limit and of the items if made after a look at the data; "
-        f"and the sum: every further release of the same data adds its epsilon to this one. "
-        f"The places are those of the people asked: how others would answer is not known."
+        f"epsilon = {eps} (pure, delta = 0): if two data sets differ {change}, no result is more "
+        f"than e^epsilon times as probable with one as with the other. An observer who sees the "
+        f"result, knows everything else, and has to guess which of the two data sets it was, is "
+        f"right at most {guess:.6g} instead of 50 times in 100. {kept} The published numbers ("
+        f"{STATISTICS[statistic]}) contain discrete Laplace noise of scale {scale} ({drawn}), "
+        f"which fits a sensitivity of {l1}; the order and all probabilities are computed from "
+        f"these noisy numbers alone. The list of items is public, and it {listed}. Not protected "
+        f"are: that a person took part, if this can be seen elsewhere than in these numbers; that "
+        f"the file could be read; what the answers of all people together show about people like "
+        f"them; how long the computation took; and the choice of epsilon, of the limit and of the "
+        f"items, if it was made after a look at the data. Every further release of the same data "
+        f"adds its epsilon to this one. The ranks describe the people who were asked, so that it "
+        f"is not known how others would answer."
     )

@@ -18,7 +18,7 @@ SOURCES = (
     *("_toc.yml", "requirements.txt", "requirements.lock", "book/part.md"),
     *("book/trust/x.json", "notebooks/profiles.yml", "notebooks/03-new.ipynb", "dpbook/x.mplstyle"),
     *("dpbook/book/live/runtime/worker.mjs", "dpbook/data/table.csv", "dpbook/py.typed"),
-    *("_build/bench.json", "_build/live.json", "out/claims.json", "out/certificates/A.json"),
+    *("_build/live.json", "out/claims.json", "out/certificates/A.json"),
     *("out/executed/notebooks/01-one.ipynb", "out/executed/errata.ipynb"),
 )
 OTHERS = ("Makefile", "notebooks/.ipynb_checkpoints/x.ipynb", "dpbook/__pycache__/x.pyc")

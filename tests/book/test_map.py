@@ -159,20 +159,20 @@ FALSE = claim("F", state="false-repaired", heading="h", repair="r")
     ("claims", "words"),
     [
         ([claim("A", "F")], "Its printed support fails: it rests on F, which is false as printed. "
-         "The claim was checked on its own (holds): with the repair it stands."),
+         "The claim was checked on its own (holds), with the corrected support."),
         ([claim("A", "F", state="pending")], "it rests on F, which is false as printed. "
          "The claim itself is not checked here."),
         ([claim("A", "B"), claim("B", "F")], "Upstream: through B it rests on F, which is false as "
-         "printed; B was checked on its own and stands, and so does this claim (holds)."),
+         "printed; B was checked on its own, and so was this claim (holds)."),
         ([claim("A", "B"), claim("B", "F", state="pending")], "it rests through B on F, which is"),
-        ([claim("A", "B"), claim("B", state="refuted", repair="r")], "it stands by itself."),
+        ([claim("A", "B"), claim("B", state="refuted", repair="r")], "without this support."),
         ([claim("A", "B"), claim("B", "F", state="empty")], "rests through B on F, which is false"),
-        ([claim("A", "B", state="pending"), claim("B", "F")], "B was checked on its own and "
-         "stands, but this claim is not checked."),
-        ([claim("A", "F", "B"), claim("B", state="empty")], "stands. 1 more upstream fails, too."),
+        ([claim("A", "B", state="pending"), claim("B", "F")], "B was checked on its own, "
+         "but this claim is not checked."),
+        ([claim("A", "F", "B"), claim("B", state="empty")], "support. 1 more upstream fails, too."),
         ([claim("A", "B", "C"), claim("B", "F"), claim("C", "D", state="pending"),
           claim("D", "F", state="empty")], "rests through C and D on F, which is false as printed. "
-         "The claim was checked on its own (holds): with the repair it stands. 1 more"),
+         "The claim was checked on its own (holds), with the corrected support. 1 more"),
         ([claim("A", "F", state="empty")], ""),
         ([claim("A", "B"), claim("B", state="pending")], ""),
         ([claim("A", "B"), claim("B")], ""),
@@ -193,7 +193,7 @@ def test_a_result_of_our_own_uses_the_repaired_form():
         FALSE,
     )
     assert gives_way(book["A"], book) is None
-    assert supports.repaired_words(book["A"], book) == "It uses the repaired form of F."
+    assert supports.repaired_words(book["A"], book) == "It uses the corrected form of F."
     assert gives_way(book["P"], book).name == "F"  # the control: the same support, in print
     assert supports.repaired_words(book["P"], book) == ""
     assert gives_way(book["B"], book).name == "R"  # what has no repair cannot be used

@@ -1,6 +1,7 @@
 """What reruns a page in the browser: its panel, its editors, and what may run there."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -22,8 +23,13 @@ def test_every_parameter_of_every_page_has_a_labelled_input_with_its_range():
         for name, parameter in page.parameters.items():
             assert f'<label for="live-{name}">{escape(parameter.meaning)}' in html
             assert f'aria-describedby="live-{name}-hint"' in html
-            choices = isinstance(parameter.default, str) and parameter.allowed.startswith("{")
-            assert choices or escape(parameter.allowed) in html
+            if parameter.allowed.startswith("{"):
+                words = re.findall(r"[\w.-]+", parameter.allowed)
+                options = "|".join(f"<option(?: selected)?>{word}</option>" for word in words)
+                assert len(re.findall(options, html)) >= len(words) > 1
+            else:
+                ends = parameter.allowed.removeprefix("each in ").strip("([])").split(", ")
+                assert all(escape(end) in html for end in ends)
 
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title>
@@ -160,8 +166,8 @@ def test_a_run_changes_the_page_and_restore_brings_it_back(opened, browser):
     ("value", "words"),
     [
         ("n_items=5", "Cell 2 failed: ValueError: no (cell 2, line 1: x)."),
-        ("n_items=6", "The worker was lost"),
-        ("n_items=7", "The book was published anew while this page was open"),
+        ("n_items=6", "The run stopped, because"),
+        ("n_items=7", "The book was updated while this page was open"),
     ],
 )
 def test_a_failure_is_a_sentence_and_leaves_the_page(opened, browser, value, words):
@@ -180,7 +186,7 @@ def test_a_run_can_be_stopped_and_begun_again(opened, browser):
     click(browser, RUN)
     until(browser, ".live-clock", "cell 2 of 2: a long one")
     click(browser, "[data-do=stop]")
-    until(browser, STATUS, "Stopped; the page is as it was.")
+    until(browser, STATUS, "Stopped. The page is unchanged.")
     fill(browser, "[name=epsilon]", "2", RUN)
     until(browser, STATUS, "Done in")
 
@@ -190,7 +196,7 @@ def test_no_runtime_no_webassembly_no_worker_file_and_a_file_say_so(site, opened
     (site / "live" / "worker.mjs").unlink()
     opened("#epsilon=2")
     click(browser, RUN)
-    until(browser, STATUS, "The worker was lost")
+    until(browser, STATUS, "The run stopped, because")
     bare = browser.context.browser.new_page()
     bare.add_init_script("delete window.WebAssembly")
     go(bare, browser.url.partition("#")[0])
@@ -286,7 +292,7 @@ def test_a_page_runs_where_no_text_of_the_reader_has_run(opened, browser):
     fill(browser, "[name=epsilon]", "3", RUN)
     until(browser, ".live-clock", "a long one")
     fill(browser, "textarea", "x = 4", CHECK)
-    until(browser, STATUS, "Another run on this page took its place.")
+    until(browser, STATUS, "Another run on this page replaced this one.")
     until(browser, ".try-said", "Not yet")
 
 

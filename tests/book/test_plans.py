@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.pages import PageError
 from dpbook.book.sphinx.plans import FILE, load_plans
 
@@ -14,36 +15,39 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def root(tmp_path):
-    """A book of three pages with two plans, as text to be changed."""
+    """A book of three pages with three plans, as text to be changed."""
     session = {"title": "A", "papers": "none", "know": "k", "bring": "b", "question": "q"}
-    session |= {"exercise": "e", "pages": ["01-one"], "more": ["02-two"]}
+    session |= {"exercise": "e", "pages": ["01-one"], "more": ["02-two"], "minutes": 60}
+    session |= {"skip": "s", "claims": []}
     plans = [{"name": "Long", "about": "a", "sessions": [session]}]
     plans.append({"name": "Short", "about": "a", "sessions": [1]})
+    other = session | {"pages": ["01-one"], "more": ["03-three"], "claims": ["C"]}
+    plans.append({"name": "Other", "about": "a", "sessions": [other]})
     for name in ("book", "notebooks"):
         (tmp_path / name).mkdir()
     for name in ("01-one", "02-two", "03-three"):
         (tmp_path / "notebooks" / f"{name}.ipynb").touch()
-    (tmp_path / FILE).write_text(yaml.safe_dump({"plans": plans, "optional": ["03-three"]}))
+    (tmp_path / FILE).write_text(yaml.safe_dump({"plans": plans}))
     return tmp_path
 
 
 def test_a_number_means_a_session_of_the_first_plan(root):
-    plans, optional = load_plans(root)
-    assert plans[1]["sessions"] == plans[0]["sessions"] and optional == ["03-three"]
+    plans = load_plans(root)
+    assert plans[1]["sessions"] == plans[0]["sessions"] != plans[2]["sessions"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         ("- 03-three", "- 04-four", "04-four is no page"),
-        ("optional:\n- 03-three", "optional: []", "03-three stands in no plan and is not optional"),
-        ("- 03-three", "- 03-three\n- 02-two", "02-two is placed twice"),
+        ("- 03-three", "- 02-two", "03-three is in no plan"),
+        ("    - 02-two\n", "    - 02-two\n    - 01-one\n", "01-one is placed twice"),
         (
-            "  - bring: b\n    exercise: e\n",
-            "  - exercise: e\n",
-            "Long, session 1: check the field bring",
+            "claims: []\n    exercise: e\n",
+            "claims: []\n",
+            "Long, session 1: check the field exercise",
         ),
-        ("  - bring: b\n", "  - bring: b\n    bing: b\n", "check the field bing"),
+        ("    claims: []\n", "    claims: []\n    clams: []\n", "check the field clams"),
     ],
 )
 def test_a_plan_that_leaves_something_open_is_refused(root, old, new, problem):
@@ -55,13 +59,17 @@ def test_a_plan_that_leaves_something_open_is_refused(root, old, new, problem):
 
 
 def test_the_plans_of_the_book_place_every_page_and_differ_in_their_questions():
-    plans, optional = load_plans(ROOT)
-    assert [len(plan["sessions"]) for plan in plans] == [10, 4, 1]
-    sessions = [*plans[0]["sessions"], *plans[2]["sessions"]]
+    plans = load_plans(ROOT)
+    assert [len(plan["sessions"]) for plan in plans] == [10, 4, 1, 1]
+    sessions = [*plans[0]["sessions"], *plans[2]["sessions"], *plans[3]["sessions"]]
+    assert {session["minutes"] for session in sessions} <= {60, 90, 120}
+    ledger = load_ledger(ROOT / "book" / "claims.yml")
+    assert all(0 < len(session["claims"]) <= 3 for session in sessions)
+    assert all(ledger[name].checked for session in sessions for name in session["claims"])
     for field in ("title", "question", "exercise", "bring"):
         assert len({session[field] for session in sessions}) == len(sessions)
     placed = {page for session in sessions for page in (*session["pages"], *session["more"])}
-    assert len(placed | set(optional)) == len(list((ROOT / "notebooks").glob("*.ipynb")))
+    assert len(placed) == len(list((ROOT / "notebooks").glob("*.ipynb")))
 
 
 def test_the_teachers_page_has_misconceptions_and_an_answer_for_each_session():
@@ -71,7 +79,7 @@ def test_the_teachers_page_has_misconceptions_and_an_answer_for_each_session():
         title = re.search(r"\{session\} (.+)", part)[1]
         assert part.splitlines()[0].endswith(f": {title}")
         taught[title] = part
-    sessions = [s["title"] for plan in load_plans(ROOT)[0] for s in plan["sessions"]]
+    sessions = [s["title"] for plan in load_plans(ROOT) for s in plan["sessions"]]
     assert taught.keys() == {*sessions}
     for part in taught.values():
         found = re.findall(r"^\*(.+)\*$", part, re.MULTILINE)

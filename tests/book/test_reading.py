@@ -92,7 +92,7 @@ def test_the_finding_counts_the_five_papers_and_tells_of_others_apart():
     assert claims["C"].group == claims["D"].group == SINCE
     both = front.summary_html(claims, "ledger.html", "next.html")
     assert "Of 1 distinct statements" in both
-    assert "the ledger lists 2 statements: 1 holds, 1 pending." in both
+    assert "ledger also lists 2 statements of newer papers: holds (1); pending (1)." in both
     assert "ledger.html?paper=Since%20the%20five%20papers" in both and 'href="next.html"' in both
     assert "next.html" not in alone
     for paper in ("New24", "Other25", "BOOK"):

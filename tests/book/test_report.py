@@ -101,14 +101,14 @@ def test_the_settings_of_a_check_stand_on_its_card():
     tried = {"n": [3, 12], "ε": [0.5, 0.5], "link": ["logistic", "normal"]}
     text = report.card_text(record(tried=tried), claim(beyond="Fails from n = 40 on."))
     assert "Tried for n from 3 to 12; ε = 0.5; link: logistic, normal." in text
-    assert "Beyond: Fails from n = 40 on." in text
+    assert "Beyond these settings: Fails from n = 40 on." in text
 
 
 def test_pending_is_pending_whatever_was_run():
     assert report.state_words(PENDING) == "pending"
     assert report.run_words(PENDING, record()) == "pending"
     assert report.run_words(claim(), None) == "not run in this build"
-    assert report.run_words(claim(), record(applies=False)).startswith("outside its hypotheses")
+    assert report.run_words(claim(), record(applies=False)).startswith("its conditions are not met")
     assert report.run_words(claim(), record()) == "checked"
 
 

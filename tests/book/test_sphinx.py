@@ -153,6 +153,7 @@ def project(tmp_path):
     chapters = ["notebooks/01-one", "notebooks/02-two", "book/ledger", "book/errata"]
     chapters += [f"book/errata/{name}" for name in sorted({*PAGES.values()})]
     chapters += ["book/bibliography", "book/map", *(f"book/map/{name}" for name in MAPS)]
+    chapters += ["book/how-to-read"]
     toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": f} for f in chapters]}
     for name, text in {
         "_toc.yml": yaml.safe_dump(toc),
@@ -161,6 +162,7 @@ def project(tmp_path):
         "book/references.bib": "".join(map(book.format, keys)),
         "book/index.md": INDEX,
         "book/bibliography.md": "# The texts\n",
+        "book/how-to-read.md": "(sec-verdicts)=\n# How\n\n(sec-evidence)=\n## Evidence\n",
         "book/map.md": "# The map\n\n```{claims-upstream}\n```\n",
         **{f"book/map/{n}.md": f"# Map\n\n```{{claims-map}} {g}\n```\n" for n, g in MAPS.items()},
     }.items():
@@ -232,7 +234,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert inventory["claim:statement"]["P-GOOD"][2] == "notebooks/01-one.html#claim-P-GOOD"
     assert inventory["claim:statement"]["Q-LATER"][2] == "book/ledger.html#ledger-Q-LATER"
 
-    for text in ('href="../book/ledger.html#ledger-P-BAD"', "map/xsc.html#map-P-GOOD", "it stands"):
+    for text in ('href="../book/ledger.html#ledger-P-BAD"', "map/xsc.html#map-P-GOOD", "its own"):
         assert text in first[first.index('id="claim-P-GOOD"') :], "the card says what it rests on"
     chart, top = page(project, "book/map/xsc"), page(project, "book/map")
     assert chart.count("<svg role=") == 1 and 'id="map-P-GOOD"' in chart
@@ -250,13 +252,13 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert 'id="erratum-P-BAD"' in errata and "erratum-R-BAD" not in errata
     assert 'id="erratum-R-BAD"' in since and "erratum-P-BAD" not in since
     assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
-    assert "A constant is another one (1)" in since
+    assert "A constant changes (1)" in since
     assert "(1)" not in page(project, "book/errata/yll")
     assert "is 2<" in errata, "the heading is a sentence"
     for text in ("“always  one”", "What would change our mind.", "Not judged (1)", "is lost."):
         assert text in errata
     assert "claim-privacy" in page(project, "book/ledger")
-    for text in ("It is 1.", "It is not 1.", "Repair.", "../notebooks/02-two.html#claim-P-BAD"):
+    for text in ("It is 1.", "It is not 1.", "Correction.", "../notebooks/02-two.html#claim-P-BAD"):
         assert text in errata
     after = errata[errata.index("It prints") :]
     assert re.search(r"<pre>(<span></span>)?42\n</pre>", after), "the output of the reproducer"

@@ -38,8 +38,7 @@ def test_what_is_stored_can_be_shown(name):
     assert all(isinstance(text, str) for row in [head, *rows] for text in row)
 
 
-def test_numbers_with_proved_bounds_are_listed(monkeypatch):
-    """A row for each number that has them, and none for a claim that has not."""
+def test_numbers_with_proved_bounds_are_counted_and_one_is_shown():
     ledger = load_ledger(ROOT / "book" / "claims.yml")
     bounds = {"logit_p13": ["0.7353", "0.7354"], "two_logit_p12": ["0.8675", "0.8676"]}
     report = {"logit_p13": 0.73532, "two_logit_p12": 0.86756789}
@@ -48,12 +47,12 @@ def test_numbers_with_proved_bounds_are_listed(monkeypatch):
         "XSC-L2": {"id": "XSC-L2", "report": {"variance_at_F_half_eps_1": 1.17}},
         "NO-CLAIM": {"id": "NO-CLAIM", "report": {}},
     }
-    monkeypatch.setattr(trust.own, "place_uri", lambda env, page, anchor: f"{page}#{anchor}")
-    page = SimpleNamespace(load=lambda: (ledger, records), env=None)
-    page.check_of = lambda *words: trust.TrustDirective.check_of(page, *words)
-    sentence, head, rows = trust.TrustDirective.balls(page)
-    assert sentence == "2 numbers of 1 claims have proved bounds."
-    assert [row[2:] for row in rows] == [["0.73532", "1e-04"], ["0.867568", "1e-04"]]
-    assert all(len(row) == len(head) for row in rows)
-    assert [row[1][0].astext() for row in rows] == [ledger["XSC-L1"].label(name) for name in bounds]
-    assert rows[0][1][0]["refuri"] == f"notebooks/{ledger['XSC-L1'].notebook}#claim-XSC-L1"
+    said, *table = trust.TrustDirective.balls(SimpleNamespace(load=lambda: (ledger, records)))
+    label = ledger["XSC-L1"].label("logit_p13")
+    assert said == (
+        f"2 numbers of 1 claims have proved bounds. For example, XSC-L1 reports for “{label}” the "
+        "number 0.73532, and the exact value lies between 0.7353 and 0.7354."
+    )
+    assert table == [(), ()]
+    nothing = SimpleNamespace(load=lambda: ({}, records))
+    assert trust.TrustDirective.balls(nothing)[0] == "0 numbers of 0 claims have proved bounds."

@@ -113,9 +113,9 @@ def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
     too = f" {len(others)} more upstream {fail}, too." * bool(others)
     it = f"{up.name}, which is {_WHICH[up.state]}"
     if up.shielded:
-        one, many = "was checked on its own and stands", "were checked on their own and stand"
+        one, many = "was checked on its own", "were checked on their own"
         stands = many if up.through[1:] else one
-        own = f"so does this claim ({words})" if claim.checked else "this claim is not checked"
+        own = f"so was this claim ({words})" if claim.checked else "this claim is not checked"
         between, but = listed(up.through), "and" if claim.checked else "but"
         return (
             f"Upstream: through {between} it rests on {it}; {between} {stands}, {but} {own}.{too}"
@@ -124,15 +124,15 @@ def upstream_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
     support = f"Its printed support fails: it rests {through}on {it}."
     if not claim.checked:
         return f"{support} The claim itself is not checked here.{too}"
-    stands = "it stands by itself" if up.state == "refuted" else "with the repair it stands"
-    return f"{support} The claim was checked on its own ({words}): {stands}.{too}"
+    how = "without this support" if up.state == "refuted" else "with the corrected support"
+    return f"{support} The claim was checked on its own ({words}), {how}.{too}"
 
 
 def repaired_words(claim: Claim, ledger: Mapping[str, Claim]) -> str:
     """What a result of this book's own uses otherwise than printed; empty if nothing."""
     names = [name for name in claim.rests_on if ledger[name].state in GIVES_WAY[1:]]
     ours = names and claim.paper == "BOOK"
-    return f"It uses the repaired form of {listed(names)}." if ours else ""
+    return f"It uses the corrected form of {listed(names)}." if ours else ""
 
 
 def around_html(

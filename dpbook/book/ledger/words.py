@@ -37,14 +37,14 @@ PRIVACY_MARK = "⚠ privacy guarantee broken"
 SEVERITY_HEADINGS = {
     "privacy": "A privacy guarantee is broken",
     "conclusion": "The conclusion changes",
-    "proof": "The proof does not give it",
+    "proof": "The proof needs a correction",
     "constant": "A constant can be improved",
-    "wording": "The words say something else",
+    "wording": "The wording needs a correction",
 }
-#: Chapters of the errata, the gravest first; what is merely loose, empty or a slip comes last.
+#: Chapters of the errata, the most serious first; what is loose, empty or a slip comes last.
 CHAPTERS = SEVERITY_HEADINGS | {
     "proof": "The statement or its proof needs a correction, the conclusion does not",
-    "constant": "A constant is another one",
+    "constant": "A constant changes",
     "wording": "Right in substance, with another argument",
     "unproved": "The published argument fails, and the statement is open",
     "undecided": "Undecided: it hangs on a symbol or a formula that our copy may have lost",
@@ -55,7 +55,7 @@ CHAPTERS = SEVERITY_HEADINGS | {
 _ROLES = {"printed": "As stated", "repaired": "Corrected"}
 _FAILED = {
     "holds-loosely": "What could be sharper",
-    "empty": "What is empty",
+    "empty": "What is vacuous",
     "slip": "Where the slip is",
     "undecided": "What hangs on our copy",
 }
@@ -130,7 +130,7 @@ def run_words(claim: Claim, record: Record | None) -> str:
         return STATES[claim.state][1]
     if record is None:
         return "not run in this build"
-    return "checked" if record["applies"] else "outside its hypotheses at these parameters"
+    return "checked" if record["applies"] else "its conditions are not met at these parameters"
 
 
 def format_number(value: Any) -> str:
@@ -154,7 +154,7 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
             outcome = outcome.replace(printed, "The statement")
         elif claim.rebuilt:
             outcome = outcome.replace(printed, "The statement as rebuilt here")
-    beyond = f"Beyond: {claim.beyond}" if claim.beyond else ""
+    beyond = f"Beyond these settings: {claim.beyond}" if claim.beyond else ""
     sentences = (outcome, failure_words(claim), tried_words(record.get("tried", {})), beyond)
     return [*filter(None, sentences)]
 

@@ -32,7 +32,7 @@ _PINS = ("requirements.txt", "requirements.lock")
 #: What the HTML is made from, and the package in its downloads; last what may lie in `_build`.
 _FOLDERS = ("book", "dpbook", "notebooks", "LICENSES")
 _FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "pyproject.toml", *_PINS)
-_RESULTS = ("_build/bench.json", "_build/live.json")
+_RESULTS = ("_build/live.json",)
 
 
 def page_keys(

@@ -22,7 +22,6 @@ from dpbook.book.sphinx import (
 
 DIRECTIVES = {
     "answer": exercises.AnswerDirective,
-    "bench-table": claims.TrustDirective,
     "claim": boxes.ClaimDirective,
     "claim-changes": publishing.ChangesDirective,
     "claims-errata": claims.ErrataDirective,
@@ -34,7 +33,6 @@ DIRECTIVES = {
     "exercise": exercises.RatedExercise,
     "finding": front.FindingDirective,
     "handouts": plans.HandoutsDirective,
-    "live-table": claims.TrustDirective,
     "objections": claims.ContactDirective,
     "page-list": front.ContentsDirective,
     "page-opens": boxes.PageBox,

@@ -118,7 +118,7 @@ class ErrataDirective(own.ClaimsDirective):
         opening = nodes.paragraph("", "", own.facts_of(claim), own.badge_ref(claim), words)
         cause, quote = claim.consequence_of, (claim.quote or "").replace("*", "")
         parts = {
-            "No mistake of its own: ": cause
+            "This is no mistake of its own: ": cause
             and [nodes.Text("it follows from "), own.link_to(cause, own.row_uri(self.env, cause))],
             "In the words of our copy. ": quote and [nodes.Text(f"“{quote}”")],
             "How we read it. ": self.inline(claim.printed),
@@ -169,15 +169,14 @@ class TrustDirective(own.ClaimsDirective):
 
     A tool leaves ``book/trust/NAME.json``: a sentence, the head and the rows of a table, as texts,
     and the commit.  A list of records is a table, too.  Drawn from this build are ``proved`` and
-    ``balls``; the others of ours from what ``make bench`` and ``make live-check`` found before it.
+    ``balls``.
     """
 
-    optional_arguments = 1
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        name = [self.name.removesuffix("-table"), *self.arguments][-1]
-        drawn = {"proved": self.proved, "balls": self.balls, "live": self.live}
-        drawn |= {"bench": lambda: self.bench(bench_row), "sizes": lambda: self.bench(size_row)}
+        name = self.arguments[0]
+        drawn = {"proved": self.proved, "balls": self.balls}
         path = Path(self.env.srcdir, "book", "trust", f"{name}.json")
         shown = drawn[name]() if name in drawn else of_run(own.read_json(self.env, path))
         sentence, head, rows = shown or (_NOT_RUN, (), ())
@@ -204,40 +203,21 @@ class TrustDirective(own.ClaimsDirective):
         return words, ("claim", "page", "what is proved", "inequalities"), rows
 
     def balls(self) -> Shown:
-        """The numbers with proved bounds: six digits, and how far the bounds are apart."""
+        """How many numbers have proved bounds, with the first of them as an example."""
         ledger, records = self.load()
-        rows: list[own.Row] = []
-        for claim in filter(None, map(ledger.get, records)):
-            record = records[claim.id]
-            for number, (low, high) in record.get("bounds", {}).items():
-                texts = f"{record['report'][number]:.6g}", f"{float(high) - float(low):.0e}"
-                link = self.check_of(claim, claim.label(number))
-                rows.append([[own.badge_ref(claim)], [link], *texts])
-        claims = sum("bounds" in record for record in records.values())
-        words = f"{len(rows)} numbers of {claims} claims have proved bounds."
-        return words, ("claim", "number", "reported", "bounds apart by"), rows
+        listed = [claim for claim in map(ledger.get, records) if claim]
+        found = [(c, name) for c in listed for name in records[c.id].get("bounds", ())]
+        claims = len({claim.id for claim, _ in found})
+        words = f"{len(found)} numbers of {claims} claims have proved bounds."
+        for claim, name in found[:1]:
+            value, (low, high) = (records[claim.id][key][name] for key in ("report", "bounds"))
+            words += f" For example, {claim.id} reports for “{claim.label(name)}” the number "
+            words += f"{value:.6g}, and the exact value lies between {low} and {high}."
+        return words, (), ()
 
     def check_of(self, claim: Claim, words: str) -> nodes.reference:
         uri = own.place_uri(self.env, f"notebooks/{claim.notebook}", f"claim-{claim.id}")
         return own.link_to(words, uri)
-
-    def bench(self, row: Any) -> Shown | None:
-        """The measured ratios, or the large sizes."""
-        results = own.read_json(self.env, own.output_dir(self.env.srcdir) / "bench.json") or ()
-        rows = [row(one) for one in results if one.get("size", False) == (row is size_row)]
-        return ("", list(rows[0]), [list(one.values()) for one in rows]) if rows else None
-
-    def live(self) -> Shown | None:
-        """Time and bytes of every page in a browser, and how its claims came out."""
-        if (results := second_machine(self.env)) is None:
-            return None
-        head = ("page", "start (s)", "in all (s)", "loaded (MB)", "claims", "the same")
-        rows: list[own.Row] = []
-        for row in results:
-            measured = (row["start"], row["seconds"], row["bytes"] / 1e6)
-            texts = (*(f"{x:.1f}" for x in measured), str(row["claims"]), str(row["same"]))
-            rows.append([row["page"], *texts])
-        return second_machine_words(results), head, rows
 
 
 def of_run(results: Any) -> Shown | None:
@@ -261,29 +241,5 @@ def second_machine_words(rows: Sequence[dict[str, Any]]) -> str:
     claims, same = (sum(row[key] for row in rows) for key in ("claims", "same"))
     return (
         f"On a second machine, CPython for WebAssembly in a browser (32 bits, another NumPy and "
-        f"SciPy), {same} of {claims} claims came out the same."
+        f"SciPy), {same} of {claims} claims had the same outcome."
     )
-
-
-def bench_row(result: dict[str, Any]) -> dict[str, str]:
-    """One case of ``bench.json`` as texts, by the heading of their column."""
-    return {
-        **{key: result[key] for key in ("case", "peer")},
-        "ours (ms)": own.plain_number(1e3 * result["ours_s"]),
-        "peer (ms)": own.plain_number(1e3 * result["peer_s"]),
-        "ratio": own.plain_number(result["ratio"]),
-        "target": f"{result['target']:g}",
-        "residual": f"{result['accuracy']:.0e}" if result["accuracy"] else "0",
-        "met": "yes" if result["passed"] else "no",
-    }
-
-
-#: The columns of a large size.
-_SIZES = {"seconds": "ours_s", "at most": "peer_s", "peak memory (MB)": "peak_mb"}
-_SIZES |= {"at most (MB)": "peak_mb_limit"}
-
-
-def size_row(result: dict[str, Any]) -> dict[str, str]:
-    """A large size as texts, by the heading of their column."""
-    texts = {head: own.plain_number(result[key]) for head, key in _SIZES.items()}
-    return {"what": result["case"], **texts, "met": "yes" if result["passed"] else "no"}

@@ -8,7 +8,6 @@ the solution says what belongs there, and what the check must refuse.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -87,9 +86,3 @@ class AnswerDirective(SphinxDirective):
             words = [nodes.Text("The check refuses "), nodes.literal(text=wrong), nodes.Text(".")]
             shown.append(nodes.paragraph("", "", *words))
         return shown
-
-
-def exercise_minutes(notebook: Mapping[str, Any]) -> int:
-    """The minutes that the exercises of a page state, in all."""
-    text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"])
-    return sum(map(int, re.findall(r"\{exercise\}[^\n]*\n(?::[^\n]*\n)*?:minutes: *(\d+)", text)))

@@ -42,8 +42,8 @@ class SummaryDirective(own.ClaimsDirective):
         uri, here = self.env.app.builder.get_relative_uri, self.env.docname
         html = summary_html(self.load()[0], uri(here, "book/ledger"), uri(here, "book/next"))
         rows = second_machine(self.env)
-        words = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
-        return [nodes.raw("", html, format="html"), *words]
+        told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
+        return [nodes.raw("", html, format="html"), *told]
 
 
 class PageRole(SphinxRole):
@@ -186,7 +186,7 @@ def _counts(claims: Iterable[Claim]) -> dict[str, Any]:
 _APART = {
     "slip": "are slips of wording",
     "unproved": "are unproved and open",
-    "undecided": "hang on a symbol or a formula that our copy may have lost",
+    "undecided": "depend on a symbol or a formula that our copy may have lost",
     "not-judged": "are not judged",
     "pending": "are not checked yet",
 }
@@ -195,8 +195,8 @@ _APART = {
 def since(claims: list[Claim]) -> str:
     """What became of the statements of all other papers, in a sentence; empty without any."""
     counts = report.state_counts(claims).items()
-    words = ", ".join(f"{count} {report.STATES[state][1]}" for state, count in counts if count)
-    return words and f"Of papers since then the ledger lists {len(claims)} statements: {words}."
+    words = "; ".join(f"{report.STATES[state][1]} ({count})" for state, count in counts if count)
+    return words and f"The ledger also lists {len(claims)} statements of newer papers: {words}."
 
 
 def _parts(claims: Iterable[Claim]) -> list[dict[str, Any]]:

@@ -221,7 +221,7 @@ class UpstreamDirective(MapDirective):
             mended = sum(bool(repaired_words(claim, self.ledger)) for claim in claims)
             counts = (len(claims), supports, shielded.count(False), shielded.count(True), mended)
             rows.append([[link], *map(str, counts)])
-        head = ("Map", "claims", "supports", "support fails", "fails further up", "uses a repair")
+        head = ("Map", "claims", "supports", "support fails", "fails further up", "corrected")
         in_words: list[own.Row] = [
             [[self.badge(claim.id)], words]
             for claim in self.ledger.values()
@@ -235,7 +235,7 @@ class UpstreamDirective(MapDirective):
         )
         return [
             own.table_of(head, rows, "claims-upstream", "Where supports fail"),
-            *folded("All, in words", table),
+            *folded("The same in words", table),
         ]
 
 

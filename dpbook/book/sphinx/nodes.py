@@ -181,11 +181,6 @@ def warn(message: str, env: BuildEnvironment, subtype: str) -> None:
         _log.warning(message, location=env.docname, type="dpbook", subtype=subtype)
 
 
-def plain_number(number: float) -> str:
-    """Three digits; from 1000 on, whole and in groups, since an exponent is hard to compare."""
-    return f"{number:.3g}" if number < 999.5 else grouped(round(number))
-
-
 def grouped(number: int) -> str:
     """A count, in groups of three digits."""
     return f"{number:,}".replace(",", "\u202f")

@@ -1,4 +1,4 @@
-"""Sphinx extension: the panel "Rerun this page here", and the marks that its script looks for.
+"""Sphinx extension: the panel that reruns a page, and the marks that its script looks for.
 
 The script is ``book/_static/live.js``; what it loads is put beside the book by ``make live``.
 """
@@ -100,20 +100,22 @@ def panel_html(page: Page, quick: dict[str, Any]) -> str:
 def _field(parameter: Parameter) -> dict[str, Any]:
     """What an input shows: its text, a hint with unit and range, words or limits to choose in."""
     value, allowed = parameter.default, parameter.allowed
-    unit = "" if parameter.unit in ("-", "") else f" ({parameter.unit})"
+    unit = f" ({parameter.unit})" * (parameter.unit not in ("-", *parameter.meaning.split()))
     limits = {}
     if not isinstance(value, bool | str | list):
         bounds = _RANGE.fullmatch(allowed)
         ends = zip(("min", "max"), bounds.groups() if bounds else (), strict=False)
         limits = {key: end for key, end in ends if re.fullmatch(r"-?[\d.e+-]+", end)}
         limits["step"] = "1" if isinstance(value, int) else "any"
-    choices = re.findall(r'"([^"]+)"', allowed) if isinstance(value, str) else []
+    listed = allowed.startswith("{") and not isinstance(value, bool)
+    choices = [word.strip('" ') for word in allowed.strip("{}").split(",")] if listed else []
+    words = re.sub(r"(each )?(?:in )?\[(.+), (.+)\]", r"\1from \2 to \3", allowed)
     return {
         "name": parameter.name,
         "kind": parameter.kind,
         "text": json.dumps(value) if isinstance(value, list) else str(value),
         "label": f"{parameter.meaning}{unit}",
-        "hint": "" if choices else f"allowed: {allowed}",
+        "hint": "" if choices else f"allowed: {words}",
         "choices": choices,
         "limits": limits,
     }
