@@ -106,7 +106,7 @@ def _apart(cell: dict[str, Any]) -> list[dict[str, Any]]:
         return [cell]
     moves = [one for one in cell["outputs"] if "data-moving" in str(one.get("data", {}))]
     rest = [one for one in cell["outputs"] if one not in moves]
-    control = cell | {"source": "", "outputs": moves, "metadata": {"tags": ["remove-input"]}}
+    control = cell | {"source": "#", "outputs": moves, "metadata": {"tags": ["remove-input"]}}
     control["id"] = f"{cell.get('id', '')}-control"
     return [cell | {"outputs": rest}, *[control] * bool(moves)]
 
