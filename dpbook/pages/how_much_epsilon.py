@@ -57,7 +57,7 @@ class Smallest:
         if not self.possible:
             return "not at this size"
         if np.isinf(self.high):
-            return f"above {outward(self.low, -1)}" if self.low else "not told by so few runs"
+            return f"above {outward(self.low, -1)}" if self.low else "too few runs to say"
         high = outward(self.high, 1)
         return f"{outward(self.low, -1)} to {high}" if self.low else f"at most {high}"
 
@@ -120,7 +120,7 @@ def whole_rankings(
 
     return {
         "noisy counts": noisy_counts(wins, borda, of_items, seed),
-        "KwikSort on noisy leads": kwiksort,
+        "KwikSort on noisy margins": kwiksort,
         "private footrule": footrule,
         "exponential mechanism over whole rankings": exponential,
         "LDP-KwikSort": local,

@@ -30,7 +30,7 @@ def test_rankings_are_drawn_by_the_laws_of_their_rankers():
     person = Person(3, design="ranking", vouched=True)
     for name, kind, whose in (
         ("noisy counts", NoisyCounts, person),
-        ("KwikSort on noisy leads", NoisyPairs, unit),
+        ("KwikSort on noisy margins", NoisyPairs, unit),
         ("exponential mechanism over whole rankings", ExponentialRanking, unit),
     ):
         counted = drawn(families[name](1.0))
@@ -77,7 +77,7 @@ def test_an_interval_says_which_end_is_known():
         (page.Smallest(0.0, 0.01), "at most 0.01"),
         (page.Smallest(20.0, np.inf), "above 20"),
         (page.Smallest(20.0, np.inf, possible=False), "not at this size"),
-        (page.Smallest(0.0, np.inf), "not told by so few runs"),
+        (page.Smallest(0.0, np.inf), "too few runs to say"),
     ):
         assert str(least) == said
 
