@@ -88,6 +88,16 @@ def test_what_is_right_is_collected(tiny_book, shown):
     assert collected(tiny_book, shown) == []
 
 
+def test_a_raw_value_never_reaches_a_page(tiny_book, shown):
+    page = executed(tiny_book, shown, {"text/plain": "array([1])"})
+    path = tiny_book / "page.ipynb"
+    path.write_text(json.dumps(page))
+    assert [*collect.bare(path)] == [], "what a cell displays on purpose"
+    page["cells"][-1]["outputs"][-1]["output_type"] = "execute_result"
+    path.write_text(json.dumps(page))
+    assert [*collect.bare(path)] == ["page: shows a raw value: array([1])"]
+
+
 @pytest.mark.parametrize("what", DAMAGES)
 def test_a_damaged_certificate_is_found_by_the_build(tiny_book, shown, what):
     damage, words = DAMAGES[what]

@@ -63,6 +63,7 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     texts = [*(root / "notebooks").glob("*.ipynb"), *(root / "book").rglob("*.md")]
     held = [path for path in sorted(texts) if pages is None or path.stem in pages]
     found += [problem for path in held for problem in charges(path, ledger)]
+    found += [raw for path in executed if pages is None or path.stem in pages for raw in bare(path)]
     return found + unbound_numbers(root, mine, pages)
 
 
@@ -76,6 +77,13 @@ def records_in(executed: Path) -> Iterator[dict[str, Any]]:
             kept = {field: {**record, **filled}.get(field) for field in RECORD_FIELDS}
             # only where there is one: the others' records need not say that they have none
             yield kept | {key: record[key] for key in _OPTIONAL if key in record}
+
+
+def bare(executed: Path) -> Iterator[str]:
+    """Values that a page shows as Python prints them: a reader wants a sentence, or a table."""
+    for output, data in outputs(read_notebook(executed)):
+        if output["output_type"] == "execute_result" and data.keys() == {"text/plain"}:
+            yield f"{executed.stem}: shows a raw value: {''.join(data['text/plain'])[:60]}"
 
 
 def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
