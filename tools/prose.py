@@ -35,7 +35,7 @@ _WHY = r"""\b(because|since|so\ that|although|though|whereas|while|therefore|how
     unless|for\ (example|instance)|in\ (other\ words|particular|order\ to)|that\ is,|as\ a\ result|
     instead|which\ means|even\ if|otherwise)\b|(^|,\ )so\b|^(But|Yet)\b"""
 _VERB = r"""\b(is|are|was|were|has|have|had|can(not)?|may|must|do(es)?|[a-z]+(s|es|ed)|stay|need|
-    cost|find|beat|fall|rise|lose|move|keep|show|win|err|reach|grow|differ|hold|give|make|take|meet|
+    cost|change|find|beat|fall|rise|lose|move|keep|show|win|err|reach|grow|differ|hold|give|make|take|meet|
     decide|agree|follow|lie|become|help|remain|approach|leave|cover|share|add|begin|miss)\b"""
 _WE = r"\b(we|our|us|you|your)\b"
 _PARSER = create_md_parser(

@@ -15,7 +15,8 @@ class _Reader(HTMLParser):
         self.inside = ""
 
     def handle_starttag(self, tag, attributes):
-        self.inside = tag if tag in ("script", "style", "b") else ""
+        data = ("type", "application/ld+json") in attributes  # no script to a browser
+        self.inside = tag if tag in ("script", "style", "b") and not data else ""
         for name, value in attributes:
             link = (value or "").strip().lower().startswith("javascript:")
             if MARK in (value or "") and (name.startswith("on") or link):

@@ -208,7 +208,11 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     ledger = page(project, "book/ledger")
     assert ledger.count('id="ledger-') == 6
     assert "../notebooks/01-one.html#claim-P-GOOD" in ledger
-    assert 'A * B_1 &lt; <span class="math' in ledger  # text is text, math is math
+    assert 'A * B<sub>1</sub> &lt; <span class="math' in ledger  # text is text, math is math
+    data = json.loads(re.search(r'"application/ld\+json">(.+?)</script>', first)[1])["@graph"]
+    assert [one["@type"] for one in data[:2]] == ["ScholarlyArticle", "ClaimReview"]
+    assert data[1]["url"].endswith("#claim-P-GOOD") and "holds" in str(data[1]["reviewRating"])
+    assert '<meta name="citation_author" content="' in first
     row = ledger[ledger.index('id="ledger-Q-LATER"') :]
     row = row[: row.index("</tr>")]
     assert "pending" in row and "href" not in row[row.rindex("<td") :]
