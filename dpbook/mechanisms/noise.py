@@ -13,8 +13,7 @@ from dpbook._typing import Array, Ints
 
 
 def laplace_logpdf(x: ArrayLike, scale: float) -> Array:
-    """Log-density of the Laplace distribution, the exact counterpart of
-    `numpy.random.Generator.laplace`.
+    """Log-density of Laplace noise, the exact counterpart of `numpy.random.Generator.laplace`.
 
     At points of any shape, for a scale b > 0 in the unit of the statistic; the variance is 2 b^2.
     Right far out too, where `scipy.stats.laplace` takes the logarithm of 0. Added to a statistic

@@ -217,9 +217,8 @@ class LaplaceAnswers(_Answers):
         total = sum(datasets)
         excess = _count(total, p, shape, rng) - total / 2
         levels = np.atleast_1d(self.levels)
-        excess += sum(
-            _laplace_sums(q, shape, rng) / e for e, q in zip(levels, datasets, strict=True)
-        )
+        pairs = zip(levels, datasets, strict=True)
+        excess += sum(_laplace_sums(q, shape, rng) / e for e, q in pairs)
         return _item_scores(excess, self.unit.n_items)
 
 

@@ -149,8 +149,7 @@ def compare_rankers(
     Raises
     ------
     ValueError
-        If there is no data set or no draw, or no ranker of a kind can lose as little as
-        ``epsilon``.
+        If there is no data set or no draw, or no ranker of a kind can lose as little as epsilon.
     """
     check.integer("datasets", datasets, 1)
     check.integer("draws", draws, 1)
@@ -182,8 +181,7 @@ def simultaneous_width(errors: Mapping[str, Array]) -> float:
     """Half-width of the intervals for differences of two rankers, over the standard deviation.
 
     Student's t over the data sets of a `compare_rankers`, two at least, with Bonferroni's
-    correction: the intervals of all pairs of rankers hold together in 95 comparisons of rankers of
-    100.
+    correction: the intervals of all pairs of rankers hold together in 95 comparisons of 100.
     """
     size, tests = next(iter(errors.values())).size, max(1, comb(len({*errors} - {FLOOR}), 2))
     check.integer("datasets", size, 2)
