@@ -86,8 +86,8 @@ def spectral_scores(wins: ArrayLike) -> tuple[Array, float]:
     system[-1] = 1.0
     try:
         scores = np.linalg.solve(system, np.eye(n)[-1])
-    except np.linalg.LinAlgError as why:
+    except np.linalg.LinAlgError as error:
         raise ValueError(
             "wins: the walk from losers to winners has no unique distribution"
-        ) from why
+        ) from error
     return scores, float(pdist(steps, "cityblock").max()) / 2 / n

@@ -117,7 +117,11 @@ def dp_fano_risk_printed(
 
 
 def optimal_private_risk(
-    distributions: Sequence[ArrayLike] | Array, loss: ArrayLike, *, epsilon: float, delta: float = 0
+    distributions: Sequence[ArrayLike] | Array,
+    loss: ArrayLike,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
 ) -> float:
     """Smallest worst-case risk of all private mechanisms on a few bits, by linear programming.
 

@@ -27,7 +27,7 @@ WRONG = np.mean([PLACES[:, i] > PLACES[:, j] for i, j in PAIRS], axis=0)  # shar
 
 @dataclass(frozen=True, eq=False)
 class Small:
-    """All data sets of a small design, as counts of answers, (sets, answers); their distribution.
+    """All data sets of a small design, counts of answers, (sets, answers), and their distribution.
 
     Neighbours differ in one answer. ``shows`` has the table of wins of each answer, ``before`` the
     number of the answer that becomes each answer when item i is renamed to item ``PLACES[k, i]``.
