@@ -172,10 +172,8 @@ def best_private_rule(
     columns = sparse.csc_array(totals)
     row, times = columns.indices, columns.data
     if totals.shape[1] != size or row.size != size:
-        raise ValueError(
-            f"totals of shape {totals.shape} with {row.size} entries: allowed is one entry for "
-            f"each of the {size} variables"
-        )
+        given = f"totals of shape {totals.shape} with {row.size} entries"
+        raise ValueError(f"{given}: allowed is one entry for each of the {size} variables")
     if table.min() < 0 or table.max() > 2.0**60:
         raise ValueError(f"costs up to {table.max():g}: allowed are numbers in [0, 2^60]")
     if times.min() < 1 or (times != np.rint(times)).any():

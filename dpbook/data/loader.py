@@ -202,10 +202,8 @@ def _in_folder(name: str, folder: Path) -> Path | None:
 def _advice(name: str) -> str:
     """Say what helps whatever went wrong: the file, from the right place, in a folder."""
     dataset = DATASETS[name]
-    return (
-        f"put {dataset.file} (from {dataset.url}), or {name}.csv, into a folder and name the "
-        "folder in the environment variable DPBOOK_DATA"
-    )
+    file = f"{dataset.file} (from {dataset.url}), or {name}.csv"
+    return f"put {file}, into a folder and name the folder in the environment variable DPBOOK_DATA"
 
 
 def _cache() -> Path:

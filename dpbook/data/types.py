@@ -29,9 +29,8 @@ class _Data:
         if not isinstance(other, type(self)):
             return NotImplemented
         arrays = vars(self).keys() - {"items"}
-        return self.items == other.items and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays
-        )
+        pairs = ((getattr(self, name), getattr(other, name)) for name in arrays)
+        return self.items == other.items and all(np.array_equal(*pair) for pair in pairs)
 
     @property
     def n_items(self) -> int:
@@ -87,9 +86,8 @@ class Comparisons(_Data):
         people = None if user is None else _labels("user", user, size=won.size)
         if (equal := np.flatnonzero(won == lost)).size:
             k = int(equal[0])
-            raise ValueError(
-                f"loser[{k}] = {lost[k]} equals winner[{k}]: an item is never compared with itself"
-            )
+            same = f"loser[{k}] = {lost[k]} equals winner[{k}]"
+            raise ValueError(f"{same}: an item is never compared with itself")
         self._freeze(items=names, winner=won, loser=lost, user=people)
 
     def __len__(self) -> int:
@@ -147,9 +145,8 @@ class Rankings(_Data):
         names = _names(items)
         table = check.rankings("positions", positions, 2)
         if table.shape[1] != len(names):
-            raise ValueError(
-                f"positions of shape {table.shape}: allowed is (users, {len(names)}), as items"
-            )
+            allowed = f"allowed is (users, {len(names)}), as items"
+            raise ValueError(f"positions of shape {table.shape}: {allowed}")
         self._freeze(items=names, positions=table.copy())
 
     @classmethod

@@ -200,10 +200,8 @@ def _fit(data: Data, linear: Array, gamma: float, tol: float) -> RidgeFit:
         # A smaller residual, summed over the group, proves that there is one.
         least = data.least * expit(-np.ptp(theta, axis=-1))
         if not ((residual <= tol) & (least > linear.shape[-1] * residual)).all():
-            raise ValueError(
-                "linear is too large for gamma = 0: no minimiser could be certified; allowed is "
-                "gamma > 0, or a smaller linear term"
-            )
+            found = "linear is too large for gamma = 0: no minimiser could be certified"
+            raise ValueError(f"{found}; allowed is gamma > 0, or a smaller linear term")
     if not (residual <= tol).all():
         raise RuntimeError(
             f"ridge_mle stopped at a score residual of {residual.max():.3g} > tol = {tol:g} after "

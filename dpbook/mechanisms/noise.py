@@ -47,10 +47,10 @@ def discrete_laplace_noise(
     check.noise_scale(scale)
     t, s = Fraction(scale).as_integer_ratio()
     if t >= 2**53 or s >= 2**62:  # so that no product overflows
-        raise ValueError(
-            f"scale = {scale!r}: allowed is a fraction with terms below 2**53 and 2**62, "
-            "for example fractions.Fraction(20, 3)"
+        allowed = (
+            "a fraction with terms below 2**53 and 2**62, for example fractions.Fraction(20, 3)"
         )
+        raise ValueError(f"scale = {scale!r}: allowed is {allowed}")
     check.generator(rng)
     out = np.empty(check.shape("size", size), dtype=np.int64)
     flat, todo = out.reshape(-1), np.arange(out.size)

@@ -69,10 +69,8 @@ def opendp_noisy(values: Sequence[int], l1: int, epsilon: Fraction) -> tuple[lis
     try:
         import opendp.prelude as dp
     except ModuleNotFoundError:
-        raise ValueError(
-            "sampler = 'opendp': OpenDP is not installed: allowed is 'book', or "
-            "pip install 'dpbook[release]'"
-        ) from None
+        allowed = "allowed is 'book', or pip install 'dpbook[release]'"
+        raise ValueError(f"sampler = 'opendp': OpenDP is not installed: {allowed}") from None
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
     scale = float(l1 / epsilon)
