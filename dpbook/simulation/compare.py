@@ -114,7 +114,7 @@ class Entry:
 
     ranker: rankers.Ranker
     share: float = 1.0  # of epsilon, that its own unit may lose
-    takes: str = "table"  # of what `Situation.simulated data set` gives
+    takes: str = "table"  # of what `Situation.dataset` gives
     few: int = 0  # comparisons that are used of each person; 0 for all
     local: bool = False  # nobody sees more than private reports
 
@@ -138,12 +138,12 @@ def compare_rankers(
 
     Parameters
     ----------
-    simulated data sets, draws : int
-        Crowds, the same for all rankers; rankings that each ranker draws for each of them.
+    datasets, draws : int
+        Simulated, the same for all rankers; rankings that each ranker draws for each of them.
 
     Returns
     -------
-    dict of array, shape (simulated data sets,)
+    dict of array, shape (datasets,)
         By the names of `field`, and "no privacy": the net wins without any noise.
 
     Raises
