@@ -50,8 +50,7 @@ def product_pmf(probabilities: ArrayLike) -> Array:
     """Distribution of independent bits over all 2^d data sets, shape (2^d,).
 
     The chances of a one, (d,), are those of at most 21 bits; bit e of the number of a data set is
-    its e-th bit. The part of a table of win probabilities above its diagonal, row by row, gives the
-    distribution of the tournament.
+    its e-th bit. A table of win probabilities, above its diagonal row by row, gives a tournament's.
     """
     ones = _probabilities("probabilities", probabilities)
     if ones.size > MOST_BITS:
@@ -151,8 +150,7 @@ def best_private_rule(
     costs : array, shape (hypotheses, variables)
         The risk at every hypothesis is ``costs @ weights``; not below 0.
     totals : sparse array, shape (distributions, variables)
-        ``totals @ weights`` is 1, a distribution each; every variable stands in one row, with a
-        whole number of at least 1.
+        ``totals @ weights`` is 1, a distribution each; a variable has one entry, whole, at least 1.
     pairs : array of int, shape (pairs, 2)
         Variables whose ratio may be at most e^epsilon, either way.
     epsilon : float

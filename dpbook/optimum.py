@@ -10,8 +10,7 @@ Q[d, pi o0] = q(pi^-1 d), and q is constant on the orbits of the relabellings th
 orbits are the variables. Minimax private mechanisms as linear programs: Ghosh, Roughgarden and
 Sundararajan, SIAM J. Comput. 41 (2012).
 
-A tournament is an integer: bit e says that the first item of the e-th pair (i, j), i < j, in
-lexicographic order, won.
+A tournament is an integer: bit e says whether i won the e-th pair i < j in lexicographic order.
 """
 
 from __future__ import annotations

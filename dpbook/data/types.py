@@ -52,8 +52,7 @@ class Comparisons(_Data):
     Parameters
     ----------
     items : int or sequence of str or int
-        The items, all different, at least two; an integer n stands for 0, ..., n - 1. Kept as a
-        tuple.
+        At least two items, all different, kept as a tuple; an integer n stands for 0, ..., n - 1.
     winner, loser : array of int, shape (N,)
         Positions in `items` of the preferred and of the other item, N >= 1. Kept read-only.
     user : array of int, shape (N,), optional

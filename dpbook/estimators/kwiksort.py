@@ -46,8 +46,7 @@ def kwiksort_rankings(
         few = [_sorted(lead, rng) for lead in stack for _ in range(runs)]
         return np.array(few).reshape(shape)
     data = np.repeat(np.arange(len(stack)), runs)
-    # One random order of the items serves a run: the pivot of a part is its first member, which is
-    # uniform in the part.
+    # One random order of the items serves a run: a part's pivot is its first member, a uniform one.
     pivots = np.argsort(rng.random((total, n)), axis=1)
     tied = (stack[:, ~np.eye(n, dtype=bool)] == 0).any()
 

@@ -104,10 +104,8 @@ def ridge_mle_complete(
     n = counts.shape[-1]
     total = per_pair * n * (n - 1) / 2
     if n < 2 or counts.min() < 0 or np.abs(counts.sum(axis=-1) - total).max() > 1e-9 * total:
-        raise ValueError(
-            f"wins of shape {counts.shape}: allowed are at least 2 counts of at least 0 that add "
-            f"up to per_pair n (n - 1) / 2 = {total:g}"
-        )
+        given = f"wins of shape {counts.shape}: allowed are at least 2 counts of at least 0"
+        raise ValueError(f"{given} that add up to per_pair n (n - 1) / 2 = {total:g}")
     noise = _linear(linear, n)
     shape = np.broadcast_shapes(counts.shape, noise.shape)
     flat = np.broadcast_to(counts, shape).reshape(-1, n)

@@ -77,8 +77,7 @@ def dp_fano_error(
     Parameters
     ----------
     alternatives : float
-        Number of distributions besides the first: M - 1 for a packing, or the number of neighbours
-        of one distribution in a star.
+        Number of distributions besides the first: M - 1 for a packing, or the neighbours in a star.
     exponent : float
         Privacy cost of moving from one distribution to the other: epsilon times the expected
         coupling distance, or a (mean) largest log-ratio such as `product_log_ratio`.

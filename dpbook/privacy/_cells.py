@@ -1,4 +1,4 @@
-"""Cells of the line of scores, for the top-k set and the ranking of `dpbook.privacy.distributions`."""
+"""Cells of the line of scores, for the top-k set and the ranking: see `distributions`."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 The line of scores is cut into cells on which each item's distribution function is one simple
 expression: with Laplace noise at the scores, and finer; with discrete noise at the integers, where
 an added uniform in (0, 1) breaks ties fairly. Every distribution is a sum of products of
-**positive** terms: nothing cancels, and a probability of 1e-100 is as accurate, relatively, as a
-log-ratio needs.
+**positive** terms: nothing cancels, and even 1e-100 is relatively as accurate as a log-ratio needs.
 """
 
 from __future__ import annotations

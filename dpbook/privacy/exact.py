@@ -80,8 +80,7 @@ one, t = Polynomial((1,)), Polynomial((0, 1))
 class ExactDistribution:
     """Distribution of an output for every epsilon: weights over a total, t = e^(epsilon/steps).
 
-    Weights are polynomials that are nowhere negative for t >= 1; outcomes that are left out have
-    chance zero.
+    Weights are polynomials, nowhere negative for t >= 1; outcomes left out have chance zero.
     """
 
     weights: Mapping[Hashable, Polynomial]
@@ -355,8 +354,7 @@ def _on(coefficients: Sequence[int], low: Fraction, high: Fraction | None) -> li
 def _signs(coefficients: Sequence[int], *, stop: bool = False) -> list[Piece]:
     """Pieces of s >= 0, in order, with the sign of f: 1, -1, or 0 where it crosses zero.
 
-    The last ones are shorter than `_WIDTH`; cuts are halves of halves. To stop at the first -1 is
-    to leave the rest out.
+    The last ones are shorter than `_WIDTH`; cuts are halves of halves. ``stop``: at the first -1.
     """
     pieces: list[Piece] = []
     queue: deque[tuple[Fraction, Fraction | None]] = deque([(Fraction(0), None)])

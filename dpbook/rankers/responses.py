@@ -130,8 +130,7 @@ class FlippedAnswers(_Answers):
     ----------
     reading : {"debiased", "classic", "weighted"}
         How the reports are read: each made unbiased; taken for true answers; or unbiased and
-        weighted by tanh(epsilon / 2)^2, the inverse variance at even odds, scaled to mean 1 over
-        the answers.
+        weighted by tanh(epsilon / 2)^2, the inverse variance at even odds, of mean 1 over answers.
 
     Notes
     -----
