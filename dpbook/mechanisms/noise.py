@@ -41,7 +41,7 @@ def discrete_laplace_noise(
 ) -> Ints:
     """Draw discrete Laplace noise by integer arithmetic only; a float stands for its fraction.
 
-    Canonne, Kamath, Steinke (2020), Algorithms 1 and 2, for all entries at once.
+    Canonne, Kamath, Steinke (2020), Algorithms 1 and 2, vectorised: the rejected are redrawn.
     """
     check.noise_scale(scale)
     t, s = Fraction(scale).as_integer_ratio()
