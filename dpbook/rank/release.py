@@ -180,8 +180,9 @@ def statement_of(
         if answers.person is None:
             kept += " were given: nobody checked this, whoever ran the release vouches for it."
         else:
-            repeatable = sampler == "repeatable"
-            by = "from a repeatable source" if repeatable else "by the operating system"
+            by = (
+                "from a repeatable source" if sampler == "repeatable" else "by the operating system"
+            )
             kept += f", drawn at random {by} whatever others answered, count."
             kept += " A person who appears under two names counts as two."
     else:
