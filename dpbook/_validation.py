@@ -144,9 +144,8 @@ def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
     except (TypeError, ValueError):
         _refuse(name, value, "an array of numbers, all its rows of one length")
     if array.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{name} = {_short(value)}, of type {array.dtype}: allowed is an array of real numbers"
-        )
+        given = f"{name} = {_short(value)}, of type {array.dtype}"
+        raise ValueError(f"{given}: allowed is an array of real numbers")
     return array
 
 

@@ -50,16 +50,15 @@ def product_pmf(probabilities: ArrayLike) -> Array:
     """Distribution of independent bits over all 2^d data sets, shape (2^d,).
 
     The chances of a one, (d,), are those of at most 21 bits; bit e of the number of a data set is
-    its e-th bit. The part of a table of win probabilities above its diagonal, row by row, gives the
-    distribution of the tournament.
+    its e-th bit. A table of win probabilities, above its diagonal row by row, gives a tournament's.
     """
     ones = _probabilities("probabilities", probabilities)
     if ones.size > MOST_BITS:
         raise ValueError(f"probabilities has {ones.size} entries: allowed are {MOST_BITS}")
-    distribution = np.ones(1)
+    pmf = np.ones(1)
     for one in ones:
-        distribution = np.concatenate([distribution * (1 - one), distribution * one])
-    return distribution
+        pmf = np.concatenate([pmf * (1 - one), pmf * one])
+    return pmf
 
 
 def product_log_ratio(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
@@ -122,8 +121,7 @@ class PrivateRule:
     loss : float
         Largest log-ratio over the neighbours, in nats; at most the epsilon asked for.
     weights : array, shape (variables,)
-        The chances, up to the rounding of the sum of each distribution, which ``bounds`` accounts
-        for.
+        The chances, up to the rounding of each distribution's sum, which ``bounds`` accounts for.
     """
 
     bounds: tuple[Fraction, Fraction]
@@ -152,8 +150,7 @@ def best_private_rule(
     costs : array, shape (hypotheses, variables)
         The risk at every hypothesis is ``costs @ weights``; not below 0.
     totals : sparse array, shape (distributions, variables)
-        ``totals @ weights`` is 1, a distribution each; every variable stands in one row, with a
-        whole number of at least 1.
+        ``totals @ weights`` is 1, a distribution each; a variable has one entry, whole, at least 1.
     pairs : array of int, shape (pairs, 2)
         Variables whose ratio may be at most e^epsilon, either way.
     epsilon : float
@@ -171,41 +168,30 @@ def best_private_rule(
     eps, (hypotheses, size) = check.epsilon(epsilon), table.shape
     roundings = check.integer("roundings", roundings, 0, 2**40)
     columns = sparse.csc_array(totals)
-    row = columns.indices
+    row, times = columns.indices, columns.data
     if totals.shape[1] != size or row.size != size:
-        raise ValueError(
-            f"totals of shape {totals.shape} with {row.size} entries: allowed is one entry for "
-            f"each of the {size} variables"
-        )
-    times = columns.data
+        given = f"totals of shape {totals.shape} with {row.size} entries"
+        raise ValueError(f"{given}: allowed is one entry for each of the {size} variables")
     if table.min() < 0 or table.max() > 2.0**60:
         raise ValueError(f"costs up to {table.max():g}: allowed are numbers in [0, 2^60]")
     if times.min() < 1 or (times != np.rint(times)).any():
         raise ValueError("totals: allowed are whole numbers of at least 1")
-    ends = _exponential_bounds(eps)
-    privacy = privacy_rows(near, size, eps)
-    upper = bordered(
-        [sparse.csr_array(table), privacy],
-        np.repeat([-1.0, 0.0], [hypotheses, privacy.shape[0]]),
-    )
+    ends, privacy = _exponential_bounds(eps), privacy_rows(near, size, eps)
+    last = np.repeat([-1.0, 0.0], [hypotheses, privacy.shape[0]])
+    upper = bordered([sparse.csr_array(table), privacy], last)
     equal = bordered([totals], np.zeros(totals.shape[0]))
     solution = solve_program(np.eye(size + 1)[-1], upper, equal)  # the variables, and the risk t
-    distribution = _Laws(row, np.asarray(times, dtype=float).astype(np.int64), near)
-    weights = _repair(np.asarray(solution.x[:size]), totals, distribution, eps, ends[0])
+    rows = _Laws(row, np.asarray(times, dtype=float).astype(np.int64), near)
+    weights = _repair(np.asarray(solution.x[:size]), totals, rows, eps, ends[0])
     # A rounding changes a number by a factor within 1 -+ 2^-53; or, below the smallest normal one,
     # by at most 2^-1075: fewer than 2^60 of those are added up.
     share = Fraction(roundings, 2**53 - roundings)
     least = Fraction(roundings > 0, 2**1000)
-    low = (1 - share) * _dual_bound(table, distribution, solution, ends[1]) - least
-    high = (1 + share) * _largest_risk(table, distribution, weights) + least
+    low = (1 - share) * _dual_bound(table, rows, solution, ends[1]) - least
+    high = (1 + share) * _largest_risk(table, rows, weights) + least
     bounds = max(low, Fraction(0)), high
-    return PrivateRule(
-        bounds=bounds,
-        risk=_outward(bounds[1], np.inf),
-        lower=_outward(bounds[0], -np.inf),
-        loss=_largest_loss(near, weights),
-        weights=weights,
-    )
+    lower, risk = _outward(bounds[0], -np.inf), _outward(bounds[1], np.inf)
+    return PrivateRule(bounds, risk, lower, _largest_loss(near, weights), weights)
 
 
 def _exponential_bounds(x: float) -> tuple[int, int]:
@@ -285,54 +271,43 @@ def _whole(values: Array, bits: int, *, up: bool) -> Any:
     return np.array([int(x) for x in (np.ceil if up else np.floor)(scaled).ravel()], dtype=object)
 
 
-def _sums(distribution: _Laws, weights: Array, *, up: bool) -> Any:
+def _sums(rows: _Laws, weights: Array, *, up: bool) -> Any:
     """Sum of each distribution times 2^120, rounded down or up."""
-    sums = np.zeros(int(distribution.row.max()) + 1, dtype=object)
-    np.add.at(
-        sums, distribution.row, _whole(weights, 120, up=up) * distribution.times.astype(object)
-    )
+    sums = np.zeros(int(rows.row.max()) + 1, dtype=object)
+    np.add.at(sums, rows.row, _whole(weights, 120, up=up) * rows.times.astype(object))
     return sums
 
 
-def _repair(
-    found: Array, totals: sparse.csr_array, distribution: _Laws, eps: float, least: int
-) -> Array:
+def _repair(found: Array, totals: sparse.csr_array, rows: _Laws, eps: float, least: int) -> Array:
     """Make every distribution sum to one and the privacy constraints strict, at the least cost.
 
     ``least`` / 2^60 is at most e^eps. The rule is ``weights`` divided by the exact sum of their
     distribution: its ratios are those of the weights up to the spread of these sums.
     """
     positive = np.maximum(found, 0)
-    proper, even = (
-        positive / (totals @ positive)[distribution.row],
-        1 / totals.sum(axis=1)[distribution.row],
-    )
+    proper, even = positive / (totals @ positive)[rows.row], 1 / totals.sum(axis=1)[rows.row]
     for mixed in 10.0 ** np.arange(-10, 0):
         weights = np.asarray((1 - mixed) * proper + mixed * even)
         if not (weights > 1e-100).all():
             continue
-        spread = Fraction(
-            min(_sums(distribution, weights, up=False)), max(_sums(distribution, weights, up=True))
-        )
+        spread = Fraction(min(_sums(rows, weights, up=False)), max(_sums(rows, weights, up=True)))
         # A quotient is rounded once: 2^-52 of it is more than that changes.
         largest = Fraction(least, 2**60) * spread * (1 - Fraction(1, 2**52))
-        ahead, behind = weights[distribution.pairs.T]
+        ahead, behind = weights[rows.pairs.T]
         ratio = np.maximum(ahead / behind, behind / ahead).max(initial=1.0)
-        if ratio <= _outward(largest, -np.inf) and _largest_loss(distribution.pairs, weights) < eps:
+        if ratio <= _outward(largest, -np.inf) and _largest_loss(rows.pairs, weights) < eps:
             return weights
     raise RuntimeError("the solution of the linear program is too far from private to be repaired")
 
 
-def _largest_risk(costs: Array, distribution: _Laws, weights: Array) -> Fraction:
+def _largest_risk(costs: Array, rows: _Laws, weights: Array) -> Fraction:
     """Upper bound on the risk of the weights, each divided by the sum of its distribution."""
     whole = _whole(weights, 120, up=True)
     risk = max(int(_whole(cost, 60, up=True) @ whole) for cost in costs)
-    return Fraction(risk, 2**60 * int(min(_sums(distribution, weights, up=False))))
+    return Fraction(risk, 2**60 * int(min(_sums(rows, weights, up=False))))
 
 
-def _dual_bound(
-    costs: Array, distribution: _Laws, solution: optimize.OptimizeResult, most: int
-) -> Fraction:
+def _dual_bound(costs: Array, rows: _Laws, found: optimize.OptimizeResult, most: int) -> Fraction:
     """Lower bound from the dual, whatever the accuracy of the solver.
 
     With prior mu over the hypotheses, z >= 0 and any y, every feasible q has risk at least
@@ -340,8 +315,8 @@ def _dual_bound(
     because 0 <= q <= 1. All multipliers are rounded to multiples of one number and divided by the
     sum of the mu; e^eps is replaced by ``most`` / 2^60, which is not below it.
     """
-    y = np.asarray(solution.eqlin.marginals, dtype=float)
-    multipliers = np.maximum(-np.asarray(solution.ineqlin.marginals, dtype=float), 0)
+    y = np.asarray(found.eqlin.marginals, dtype=float)
+    multipliers = np.maximum(-np.asarray(found.ineqlin.marginals, dtype=float), 0)
     total = multipliers.sum() + np.abs(y).sum()
     if not (np.isfinite(total) and multipliers[: len(costs)].any()):
         return Fraction(0)  # no prior: costs are not below 0
@@ -351,11 +326,11 @@ def _dual_bound(
     if not sum(prior):
         return Fraction(0)
     plus, minus = np.zeros((2, costs.shape[1]), dtype=np.int64)
-    first, second = np.concatenate([distribution.pairs, distribution.pairs[:, ::-1]]).T
+    first, second = np.concatenate([rows.pairs, rows.pairs[:, ::-1]]).T
     np.add.at(plus, first, z)
     np.add.at(minus, second, z)
     reduced = plus.astype(object) * 2**60 - minus.astype(object) * most
-    reduced -= (y[distribution.row].astype(object) * distribution.times.astype(object)) * 2**60
+    reduced -= (y[rows.row].astype(object) * rows.times.astype(object)) * 2**60
     for weight, cost in zip(prior, costs, strict=True):
         reduced += weight * _whole(cost, 60, up=False)
     value = sum(y.tolist()) * 2**60 + sum(x for x in reduced.tolist() if x < 0)

@@ -10,8 +10,7 @@ Q[d, pi o0] = q(pi^-1 d), and q is constant on the orbits of the relabellings th
 orbits are the variables. Minimax private mechanisms as linear programs: Ghosh, Roughgarden and
 Sundararajan, SIAM J. Comput. 41 (2012).
 
-A tournament is an integer: bit e says that the first item of the e-th pair (i, j), i < j, in
-lexicographic order, won.
+A tournament is an integer: bit e says whether i won the e-th pair i < j in lexicographic order.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ _BITS = 8  # width of the lookup tables of `relabel`
 
 def tournament_distribution(rho: ArrayLike) -> Array:
     """Distribution of the tournament under win probabilities, (n, n), n <= 7: (2^(n(n-1)/2),)."""
-    probabilities = check.square_table("rho", rho)
-    return product_pmf(probabilities[np.triu_indices(len(probabilities), 1)])
+    table = check.square_table("rho", rho)
+    return product_pmf(table[np.triu_indices(len(table), 1)])
 
 
 def relabel(pi: ArrayLike) -> NDArray[np.uint32]:
@@ -152,11 +151,8 @@ def optimal_mechanism(
     # an orbit and over the outcomes, and the loss with its product.
     count = 2 * edges + int(np.bincount(orbit).max()) + len(outcomes) + 2
     images = (orbit[relabel(np.argsort(pi))] for pi in outcomes)
-    distributions, pairs = (
-        [tournament_distribution(matrix) for matrix in matrices],
-        near[near[:, 0] < near[:, 1]],
-    )
-    rule = equivariant_rule(images, distributions, losses, pairs, eps, roundings=count)
+    pmfs, pairs = list(map(tournament_distribution, matrices)), near[near[:, 0] < near[:, 1]]
+    rule = equivariant_rule(images, pmfs, losses, pairs, eps, roundings=count)
     parts = (rule.bounds, rule.risk, rule.lower, rule.loss, rule.weights)
     return OptimalMechanism(*parts, n, k, orbit, outcomes)
 
@@ -201,17 +197,15 @@ def equivariant_rule(
     ValueError, RuntimeError
         If there are not as many images as losses; if the solver fails.
     """
-    probabilities, wrong = np.atleast_2d(np.asarray(distributions)), np.asarray(losses)
-    costs, met = np.zeros((len(probabilities), 0)), list[Ints]()
+    pmfs, wrong = np.atleast_2d(np.asarray(distributions)), np.asarray(losses)
+    costs, met = np.zeros((len(pmfs), 0)), list[Ints]()
     for image, cost in zip(images, wrong, strict=True):
         classes = np.asarray(image, dtype=np.intp)
         if not met:
             _, first = np.unique(classes, return_index=True)
-            costs = np.zeros((len(probabilities), first.size))
+            costs = np.zeros((len(pmfs), first.size))
         met.append(classes[first])
-        costs += cost * np.array(
-            [np.bincount(classes, distribution, first.size) for distribution in probabilities]
-        )
+        costs += cost * np.array([np.bincount(classes, pmf, first.size) for pmf in pmfs])
     # Data sets that are renamings of each other meet the same classes equally often: one sum each.
     rows = np.unique(np.sort(np.stack(met, axis=1), axis=1), axis=0)
     where, shape = np.repeat(np.arange(len(rows)), wrong.size), (len(rows), costs.shape[1])
@@ -239,21 +233,21 @@ def unreduced_risk(
     matrices, k = _hypotheses(rho, k)
     eps, n, csr = _epsilon(epsilon), matrices.shape[1], scipy.sparse.csr_array
     outcomes, _ = _outcomes_of(n, k, "exact")
-    distribution, many = tournament_distribution(matrices[0]), len(outcomes)
-    edges, size = n * (n - 1) // 2, distribution.size * many
+    pmf, many = tournament_distribution(matrices[0]), len(outcomes)
+    edges, size = n * (n - 1) // 2, pmf.size * many
     if size * edges > MAX_UNREDUCED:
         raise ValueError(f"rho, k: {size * edges} privacy rows; allowed are {MAX_UNREDUCED}")
-    table, codes = np.arange(size).reshape(distribution.size, many), np.arange(distribution.size)
+    table, codes = np.arange(size).reshape(pmf.size, many), np.arange(pmf.size)
     flips = [(e, codes[codes >> e & 1 == 0]) for e in range(edges)]
     pairs = [np.stack([table[d].ravel(), table[d | 1 << e].ravel()], axis=1) for e, d in flips]
     privacy = privacy_rows(np.concatenate(pairs), size, eps)
     right = np.zeros((many, size))  # chance of the right outcome, one row a hypothesis
     for row, pi in enumerate(outcomes):
-        right[row, table[:, row]] = distribution[relabel(np.argsort(pi))]
+        right[row, table[:, row]] = pmf[relabel(np.argsort(pi))]
     ends = np.repeat([1.0, 0.0], [many, privacy.shape[0]])
     upper = bordered([csr(-right), privacy], ends)
     totals = csr((np.ones(size), (np.arange(size) // many, np.arange(size))))
-    equal = bordered([totals], np.zeros(distribution.size))
+    equal = bordered([totals], np.zeros(pmf.size))
     return 1 + float(solve_program(-np.eye(size + 1)[-1], upper, equal, tol).fun)
 
 

@@ -120,7 +120,7 @@ def from_movielens(raw: bytes, *, films: int = 40) -> str:
 
 
 def from_llmfao(raw: bytes) -> str:
-    """Convert ``simulated data set-comparisons.csv`` of LLMFAO: winner is left, right or tie."""
+    """Convert ``crowd-comparisons.csv`` of LLMFAO: winner is left, right or tie."""
     names = {"left": "a", "right": "b", "tie": "tie"}
     rows = [
         (row["worker"], row["prompt"], row["left"], row["right"], names[row["winner"]])

@@ -84,7 +84,7 @@ DATASETS: dict[str, Dataset] = {
     ),
     "llmfao": Dataset(
         "https://raw.githubusercontent.com/dustalov/llmfao/"
-        "9e224e94a40129fd6e1e1529b962307e84af40da/simulated data set-comparisons.csv",
+        "9e224e94a40129fd6e1e1529b962307e84af40da/crowd-comparisons.csv",
         "304a6ae49f7eb9b7d7a78a1248c11457607bf4de39472e64a2a6cf8e3e6ce866",
         _official.from_llmfao,
         "106564a4bf06f047a4662979384313c22d9b4ca901e780f9e8419f8e5581adb1",
@@ -202,10 +202,8 @@ def _in_folder(name: str, folder: Path) -> Path | None:
 def _advice(name: str) -> str:
     """Say what helps whatever went wrong: the file, from the right place, in a folder."""
     dataset = DATASETS[name]
-    return (
-        f"put {dataset.file} (from {dataset.url}), or {name}.csv, into a folder and name the "
-        "folder in the environment variable DPBOOK_DATA"
-    )
+    file = f"{dataset.file} (from {dataset.url}), or {name}.csv"
+    return f"put {file}, into a folder and name the folder in the environment variable DPBOOK_DATA"
 
 
 def _cache() -> Path:

@@ -29,9 +29,8 @@ class _Data:
         if not isinstance(other, type(self)):
             return NotImplemented
         arrays = vars(self).keys() - {"items"}
-        return self.items == other.items and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays
-        )
+        pairs = ((getattr(self, name), getattr(other, name)) for name in arrays)
+        return self.items == other.items and all(np.array_equal(*pair) for pair in pairs)
 
     @property
     def n_items(self) -> int:
@@ -53,8 +52,7 @@ class Comparisons(_Data):
     Parameters
     ----------
     items : int or sequence of str or int
-        The items, all different, at least two; an integer n stands for 0, ..., n - 1. Kept as a
-        tuple.
+        At least two items, all different, kept as a tuple; an integer n stands for 0, ..., n - 1.
     winner, loser : array of int, shape (N,)
         Positions in `items` of the preferred and of the other item, N >= 1. Kept read-only.
     user : array of int, shape (N,), optional
@@ -87,9 +85,8 @@ class Comparisons(_Data):
         people = None if user is None else _labels("user", user, size=won.size)
         if (equal := np.flatnonzero(won == lost)).size:
             k = int(equal[0])
-            raise ValueError(
-                f"loser[{k}] = {lost[k]} equals winner[{k}]: an item is never compared with itself"
-            )
+            same = f"loser[{k}] = {lost[k]} equals winner[{k}]"
+            raise ValueError(f"{same}: an item is never compared with itself")
         self._freeze(items=names, winner=won, loser=lost, user=people)
 
     def __len__(self) -> int:
@@ -147,9 +144,8 @@ class Rankings(_Data):
         names = _names(items)
         table = check.rankings("positions", positions, 2)
         if table.shape[1] != len(names):
-            raise ValueError(
-                f"positions of shape {table.shape}: allowed is (users, {len(names)}), as items"
-            )
+            allowed = f"allowed is (users, {len(names)}), as items"
+            raise ValueError(f"positions of shape {table.shape}: {allowed}")
         self._freeze(items=names, positions=table.copy())
 
     @classmethod

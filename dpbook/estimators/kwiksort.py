@@ -1,8 +1,6 @@
-"""KwikSort: quicksort by majority votes, the comparisons it makes, and the exact distributions of
-both.
+"""KwikSort: quicksort by majority votes, its comparisons, and the exact distributions of both.
 
-The distributions are sums of products of positive terms: small probabilities are relatively
-accurate too.
+These are sums of products of positive terms: small probabilities are relatively accurate too.
 """
 
 from __future__ import annotations
@@ -48,8 +46,7 @@ def kwiksort_rankings(
         few = [_sorted(lead, rng) for lead in stack for _ in range(runs)]
         return np.array(few).reshape(shape)
     data = np.repeat(np.arange(len(stack)), runs)
-    # One random order of the items serves a run: the pivot of a part is its first member, which is
-    # uniform in the part.
+    # One random order of the items serves a run: a part's pivot is its first member, a uniform one.
     pivots = np.argsort(rng.random((total, n)), axis=1)
     tied = (stack[:, ~np.eye(n, dtype=bool)] == 0).any()
 
@@ -126,8 +123,7 @@ def _sorted(margin: NDArray[Any], rng: np.random.Generator) -> Ints:
 
 
 def kwiksort_pmf(preference: ArrayLike) -> Array:
-    """Exact distribution of the ranking when each comparison made is decided at random,
-    independently.
+    """Exact distribution of the ranking when each comparison is decided at random, independently.
 
     Entry [i, j] of ``preference``, (..., n, n), is the probability that i is placed before j when
     the two are compared, off the diagonal; n is from 2 to 8. No pair is compared twice: so are
@@ -151,7 +147,7 @@ def _distribution(table: Array, counted: bool) -> Array:
     n = table.shape[-1]
     orders = np.argsort(all_rankings(n), axis=1)
     keeps = table[..., orders[:, :, None], orders[:, None, :]]
-    distribution: dict[tuple[int, int], Array] = {}
+    pmf: dict[tuple[int, int], Array] = {}
     for width in range(n + 1):
         made, terms = (width - 1, comb(width, 2) + 1) if counted else (0, 1)
         for a in range(n + 1 - width):
@@ -159,17 +155,16 @@ def _distribution(table: Array, counted: bool) -> Array:
             total = np.zeros((*keeps.shape[:-2], terms))
             for k in range(a, b) if width > 1 else ():
                 sides = keeps[..., a:k, k].prod(axis=-1) * keeps[..., k, k + 1 : b].prod(axis=-1)
-                left, right = distribution[a, k], distribution[k + 1, b]
+                left, right = pmf[a, k], pmf[k + 1, b]
                 for c in range(left.shape[-1]):
                     part = total[..., made + c : made + c + right.shape[-1]]
                     part += (sides * left[..., c])[..., None] * right
-            distribution[a, b] = total / width if width > 1 else np.ones_like(total)
-    return distribution[0, n]
+            pmf[a, b] = total / width if width > 1 else np.ones_like(total)
+    return pmf[0, n]
 
 
 def comparisons_pmf(n_items: int) -> Array:
-    """Exact distribution of the number of comparisons, for 1 to 120 items whose majority order has
-    no cycle.
+    """Exact distribution of the comparisons made, for 1 to 120 items whose majority has no cycle.
 
     Entry c, up to n (n - 1) / 2, is the probability of c comparisons. C_n = n - 1 + C_k +
     C'_{n-1-k} with k uniform on 0..n-1.
@@ -193,21 +188,19 @@ def comparisons_pmf_tournament(wins: ArrayLike) -> Array:
     losers = [sum(1 << j for j in range(n) if beats[i, j]) for i in range(n)]
     known: dict[int, Array] = {0: np.ones(1)}  # by the sets that can arise
 
-    def distribution(members: int) -> Array:
+    def pmf(members: int) -> Array:
         if members not in known:
             size = members.bit_count()
             total = np.zeros(comb(size, 2) + 1)
             for pivot in range(n):
                 if members >> pivot & 1:
                     after = members & losers[pivot]
-                    part = np.convolve(
-                        distribution(after), distribution(members & ~after & ~(1 << pivot))
-                    )
+                    part = np.convolve(pmf(after), pmf(members & ~after & ~(1 << pivot)))
                     total[size - 1 : size - 1 + part.size] += part
             known[members] = total / size
         return known[members]
 
-    return distribution(2**n - 1).copy()
+    return pmf(2**n - 1).copy()
 
 
 @cache

@@ -104,10 +104,8 @@ def ridge_mle_complete(
     n = counts.shape[-1]
     total = per_pair * n * (n - 1) / 2
     if n < 2 or counts.min() < 0 or np.abs(counts.sum(axis=-1) - total).max() > 1e-9 * total:
-        raise ValueError(
-            f"wins of shape {counts.shape}: allowed are at least 2 counts of at least 0 that add "
-            f"up to per_pair n (n - 1) / 2 = {total:g}"
-        )
+        given = f"wins of shape {counts.shape}: allowed are at least 2 counts of at least 0"
+        raise ValueError(f"{given} that add up to per_pair n (n - 1) / 2 = {total:g}")
     noise = _linear(linear, n)
     shape = np.broadcast_shapes(counts.shape, noise.shape)
     flat = np.broadcast_to(counts, shape).reshape(-1, n)
@@ -200,10 +198,8 @@ def _fit(data: Data, linear: Array, gamma: float, tol: float) -> RidgeFit:
         # A smaller residual, summed over the group, proves that there is one.
         least = data.least * expit(-np.ptp(theta, axis=-1))
         if not ((residual <= tol) & (least > linear.shape[-1] * residual)).all():
-            raise ValueError(
-                "linear is too large for gamma = 0: no minimiser could be certified; allowed is "
-                "gamma > 0, or a smaller linear term"
-            )
+            found = "linear is too large for gamma = 0: no minimiser could be certified"
+            raise ValueError(f"{found}; allowed is gamma > 0, or a smaller linear term")
     if not (residual <= tol).all():
         raise RuntimeError(
             f"ridge_mle stopped at a score residual of {residual.max():.3g} > tol = {tol:g} after "

@@ -56,8 +56,7 @@ def hypercube_response(
 
 
 def hypercube_response_pmf(values: ArrayLike, epsilon: float, ties: str = "split") -> Array:
-    """Exact distribution of `hypercube_response` for one vector, (d,): (2^d,), in `sign_vectors`'
-    order.
+    """Exact distribution of `hypercube_response` for one vector, (d,): (2^d,), as `sign_vectors`.
 
     The dimension is at most 16 for signs, less with entries other than -1 and 1.
     """

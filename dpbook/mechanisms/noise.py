@@ -13,8 +13,7 @@ from dpbook._typing import Array, Ints
 
 
 def laplace_logpdf(x: ArrayLike, scale: float) -> Array:
-    """Log-density of the Laplace distribution, the exact counterpart of
-    `numpy.random.Generator.laplace`.
+    """Log-density of Laplace noise, the exact counterpart of `numpy.random.Generator.laplace`.
 
     At points of any shape, for a scale b > 0 in the unit of the statistic; the variance is 2 b^2.
     Right far out too, where `scipy.stats.laplace` takes the logarithm of 0. Added to a statistic
@@ -42,16 +41,15 @@ def discrete_laplace_noise(
 ) -> Ints:
     """Draw discrete Laplace noise by integer arithmetic only; a float stands for its fraction.
 
-    Canonne, Kamath, Steinke (2020), Algorithms 1 and 2, vectorised by drawing again for the
-    rejected entries only.
+    Canonne, Kamath, Steinke (2020), Algorithms 1 and 2, vectorised: the rejected are redrawn.
     """
     check.noise_scale(scale)
     t, s = Fraction(scale).as_integer_ratio()
     if t >= 2**53 or s >= 2**62:  # so that no product overflows
-        raise ValueError(
-            f"scale = {scale!r}: allowed is a fraction with terms below 2**53 and 2**62, "
-            "for example fractions.Fraction(20, 3)"
+        allowed = (
+            "a fraction with terms below 2**53 and 2**62, for example fractions.Fraction(20, 3)"
         )
+        raise ValueError(f"scale = {scale!r}: allowed is {allowed}")
     check.generator(rng)
     out = np.empty(check.shape("size", size), dtype=np.int64)
     flat, todo = out.reshape(-1), np.arange(out.size)

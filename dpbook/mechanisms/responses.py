@@ -88,7 +88,5 @@ def _common_shape(name: str, values: NDArray[Any], epsilon: Array) -> tuple[int,
     try:
         return np.broadcast_shapes(values.shape, epsilon.shape)
     except ValueError:
-        fits = f"{name} of shape {values.shape}"
-        raise ValueError(
-            f"epsilon of shape {epsilon.shape}: allowed is a shape that broadcasts against {fits}"
-        ) from None
+        fits = f"a shape that broadcasts against {name} of shape {values.shape}"
+        raise ValueError(f"epsilon of shape {epsilon.shape}: allowed is {fits}") from None

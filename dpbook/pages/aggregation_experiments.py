@@ -58,8 +58,7 @@ def profile_errors(ranker: rankers.PairResponses, counts: ArrayLike) -> PairErro
 
     Symmetric arrays of shape (n, n) with zero diagonal. For a pair on which the people themselves
     are tied, ``wrong`` is the probability that item max(i, j) is ahead. Reports minus and plus are
-    summed through their characteristic function; the absolute error is of the order of 1e-16 times
-    the number of people.
+    summed through their characteristic function; the absolute error is about 1e-16 a person.
     """
     table = check.square_table("counts", counts)
     if len(table) != ranker.unit.n_items:

@@ -87,7 +87,6 @@ def spectral_scores(wins: ArrayLike) -> tuple[Array, float]:
     try:
         scores = np.linalg.solve(system, np.eye(n)[-1])
     except np.linalg.LinAlgError as error:
-        raise ValueError(
-            "wins: the walk from losers to winners has no unique distribution"
-        ) from error
+        found = "the walk from losers to winners has no unique distribution"
+        raise ValueError(f"wins: {found}") from error
     return scores, float(pdist(steps, "cityblock").max()) / 2 / n

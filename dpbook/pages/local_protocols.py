@@ -124,9 +124,8 @@ def first_refused(dataset: GroupAnswers, pairs: ArrayLike, counter: str = "query
     asked = np.asarray(pairs, dtype=int).reshape(-1, 2)
     group = dataset.groups[asked[:, 0], asked[:, 1]]
     before = np.tril(group[:, None] == group).sum(axis=1)
-    over = np.flatnonzero(
-        before * (1 if counter == "query" else dataset.group_size) > dataset.limit
-    )
+    step = 1 if counter == "query" else dataset.group_size
+    over = np.flatnonzero(before * step > dataset.limit)
     return int(over[0]) if over.size else None
 
 

@@ -74,7 +74,6 @@ def committed_films() -> Films:
         only[i, j], only[j, i] = int(row["only_first"]), int(row["only_second"])
         equal[i, j] = equal[j, i] = int(row["equal"])
         neither[i, j] = neither[j, i] = int(row["neither"])
-    products = np.array(
-        [[int(row[str(movie)]) for movie in films] for row in rows_of("movielens_top40_lists.csv")]
-    )
+    lists = rows_of("movielens_top40_lists.csv")
+    products = np.array([[int(row[str(movie)]) for movie in films] for row in lists])
     return Films(load_table("movielens_top40").items, higher, equal, only, neither, products)

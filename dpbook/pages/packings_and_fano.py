@@ -77,8 +77,7 @@ def dp_fano_error(
     Parameters
     ----------
     alternatives : float
-        Number of distributions besides the first: M - 1 for a packing, or the number of neighbours
-        of one distribution in a star.
+        Number of distributions besides the first: M - 1 for a packing, or the neighbours in a star.
     exponent : float
         Privacy cost of moving from one distribution to the other: epsilon times the expected
         coupling distance, or a (mean) largest log-ratio such as `product_log_ratio`.
@@ -130,8 +129,7 @@ def optimal_private_risk(
     dual solution proves, up to rounding; it is within 1e-6 of the risk that the solver attains.
     """
     p, cost = np.asarray(distributions, dtype=float), np.asarray(loss, dtype=float)
-    growth = exp(epsilon)
-    (distributions_n, data), out = p.shape, cost.shape[1]
+    (m, data), out, growth = p.shape, cost.shape[1], exp(epsilon)
     # All ordered pairs of data sets that differ in one bit.
     bits = data.bit_length() - 1
     x = np.repeat(np.arange(data), bits)
@@ -141,13 +139,13 @@ def optimal_private_risk(
     s = np.tile(np.arange(out), len(x))
     here, there = np.repeat(x, out) * out + s, np.repeat(y, out) * out + s
     row = np.arange(e)
-    upper = np.zeros((distributions_n + e + len(x), k + e + 1))
-    upper[:distributions_n, :k] = (p[:, :, None] * cost[:, None, :]).reshape(distributions_n, -1)
-    upper[:distributions_n, -1] = -1
-    upper[distributions_n + row, here], upper[distributions_n + row, there] = 1, -growth
-    upper[distributions_n + row, k + row] = -1
-    upper[distributions_n + e + row // out, k + row] = 1
-    right = np.concatenate([np.zeros(distributions_n + e), np.full(len(x), delta)])
+    upper = np.zeros((m + e + len(x), k + e + 1))
+    upper[:m, :k] = (p[:, :, None] * cost[:, None, :]).reshape(m, -1)
+    upper[:m, -1] = -1
+    upper[m + row, here], upper[m + row, there] = 1, -growth
+    upper[m + row, k + row] = -1
+    upper[m + e + row // out, k + row] = 1
+    right = np.concatenate([np.zeros(m + e), np.full(len(x), delta)])
     equal = np.zeros((data, k + e + 1))
     equal[np.repeat(np.arange(data), out), np.arange(k)] = 1
     goal = np.zeros(k + e + 1)

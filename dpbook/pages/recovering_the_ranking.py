@@ -124,10 +124,8 @@ def top_set_shares(
 
 def scenario_errors(rng: np.random.Generator) -> tuple[Array, Array]:
     """Kendall and top-n/4 errors of Scenario III, each of the shape (n, people, epsilon, 1000)."""
-    errors = [
-        by_scores(spaced(n, 0.1), m, e, round(n / 4), 1000, rng) for n, m, e in product(*SCENARIO)
-    ]
-    shape = tuple(map(len, SCENARIO))
+    shape, settings = tuple(map(len, SCENARIO)), product(*SCENARIO)
+    errors = [by_scores(spaced(n, 0.1), m, e, round(n / 4), 1000, rng) for n, m, e in settings]
     full, top = np.moveaxis(np.array(errors), 1, 0).reshape(2, *shape, 1000)
     return full, top
 
@@ -145,9 +143,8 @@ def shown_errors(
     marks = {}
     for kind in SCHEDULES:
         levels = privacy_schedule(kind, n_items, SCHEDULE_USERS)
-        marks[kind] = [
-            drawn(m, e)[0] for m, e in zip(SCHEDULE_USERS.tolist(), levels.tolist(), strict=True)
-        ]
+        settings = zip(SCHEDULE_USERS.tolist(), levels.tolist(), strict=True)
+        marks[kind] = [drawn(m, e)[0] for m, e in settings]
     return points, marks
 
 
@@ -219,9 +216,7 @@ def local_order_errors(theta: ArrayLike, *, users: ArrayLike, epsilon: ArrayLike
         answer = Edge(2, exchange=False)
         ranker = FlippedAnswers.private(epsilon, answer, reading="classic")
         return _unsorted(strengths, [np.array([pair_order_error(gap, ranker, users=users)])])
-    levels, counts = np.broadcast_arrays(
-        np.atleast_1d(positive_epsilon(epsilon)), np.atleast_1d(users)
-    )
+    levels, counts = np.broadcast_arrays(*np.atleast_1d(positive_epsilon(epsilon), users))
     return _unsorted(strengths, [_tails(row) for row in _rows(strengths, levels, counts)])
 
 
@@ -243,8 +238,7 @@ def _tails(row: _Row) -> Array:
     # The kernel has a pole at zero: stay one standard deviation away from it.
     s = np.minimum(s, -1 / spread)
     half = np.maximum(np.ceil(np.pi * spread / STEP), 16).astype(int)
-    # Almost all of the distribution may sit on the even or on the odd numbers: then it has a second
-    # peak.
+    # Almost all of it may sit on the even or on the odd numbers: then it has a second peak.
     with np.errstate(divide="ignore", invalid="ignore"):  # it may vanish there
         ends = row.log_moment(s[:, None] + np.array([0, 1j * np.pi])).real
     short = (ends[:, 1] - ends[:, 0]).max() < np.log(1e-14)

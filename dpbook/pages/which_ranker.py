@@ -27,8 +27,7 @@ WRONG = np.mean([PLACES[:, i] > PLACES[:, j] for i, j in PAIRS], axis=0)  # shar
 
 @dataclass(frozen=True, eq=False)
 class Small:
-    """All data sets of a small design as counts of answers, (sets, answers), and their
-    distribution.
+    """All data sets of a small design, counts of answers, (sets, answers), and their distribution.
 
     Neighbours differ in one answer. ``shows`` has the table of wins of each answer, ``before`` the
     number of the answer that becomes each answer when item i is renamed to item ``PLACES[k, i]``.
@@ -97,9 +96,8 @@ def described_balls() -> dict[str, Ball]:
     total = sum(Fraction(1, 2 ** wrong[o]) for o in orders)
     datasets: dict[tuple[int, ...], Fraction] = {}  # chances of the leads of 0-1, 0-2, 1-2
     for dataset in product(orders, repeat=3):
-        margins = tuple(
-            sum(1 if o.index(i) < o.index(j) else -1 for o in dataset) for i, j in PAIRS
-        )
+        ahead = [sum(o.index(i) < o.index(j) for o in dataset) for i, j in PAIRS]
+        margins = tuple(2 * won - len(dataset) for won in ahead)
         probability = Fraction(1, 2 ** sum(wrong[o] for o in dataset)) / total**3
         datasets[margins] = datasets.get(margins, Fraction(0)) + probability
     tails = {size: exp_of(-size / (2 * log_of(Ball(3)))) / 2 for size in (1, 3)}
@@ -110,8 +108,8 @@ def described_balls() -> dict[str, Ball]:
             p[i, j] = 1 - tails[abs(margin)] if margin > 0 else tails[abs(margin)]
             p[j, i] = 1 - p[i, j]
         for a, b, c in orders:
-            distribution = p[a, b] * p[b, c] * (1 + 2 * p[a, c]) / 3
-            risk += probability * Fraction(wrong[a, b, c], 3) * distribution
+            chance = p[a, b] * p[b, c] * (1 + 2 * p[a, c]) / 3
+            risk += probability * Fraction(wrong[a, b, c], 3) * chance
     return {"described_n3_m3_phi0p5_eps1": risk}
 
 

@@ -20,6 +20,7 @@ from dpbook.rank import Answers
 from dpbook.rank.rank import sensitivity_of, statistic_of
 
 Contribution = tuple[tuple[int, int], ...]
+Pmf = dict[tuple[int, ...], float]  # chances of vectors of numbers
 
 ITEMS = ("coffee", "tea", "juice", "cocoa", "mate", "water")  # the best first
 STRENGTHS = (1.0, 0.7, 0.3, 0.0, -0.6, -1.4)  # log-odds
@@ -63,11 +64,8 @@ def kept_distribution(
     contribution: Contribution, n_items: int, limit: int | None, statistic: str
 ) -> tuple[tuple[tuple[int, ...], float], ...]:
     """What the kept answers of one person add to the released numbers, with its chance."""
-    chosen = list(
-        combinations(
-            contribution, len(contribution) if limit is None else min(limit, len(contribution))
-        )
-    )
+    size = len(contribution)
+    chosen = list(combinations(contribution, size if limit is None else min(limit, size)))
     sums, items = Counter[tuple[int, ...]](), tuple(map(str, range(n_items)))
     for kept in chosen:
         data = np.array(kept, dtype=np.int64).reshape(-1, 2).T
@@ -77,25 +75,23 @@ def kept_distribution(
     return tuple((values, count / len(chosen)) for values, count in sums.items())
 
 
-def true_distributions(
-    statistic: str, n_items: int, limit: int | None, most: int
-) -> list[dict[tuple[int, ...], float]]:
+def true_distributions(statistic: str, n_items: int, limit: int | None, most: int) -> list[Pmf]:
     """Chances of the numbers before noise, for all that one person can write into the file.
 
     That is anything from nothing to so many comparisons, beside another person's three.
     """
     ways = list(permutations(range(n_items), 2))
     contributions = [b for k in range(most + 1) for b in combinations_with_replacement(ways, k)]
-    last, distributions = n_items - 1, []
+    last, pmfs = n_items - 1, []
     other = kept_distribution(((0, 1), (last, 0), (0, last)), n_items, limit, statistic)
     for contribution in contributions:
-        distribution: dict[tuple[int, ...], float] = {}
-        for values, probability in kept_distribution(contribution, n_items, limit, statistic):
-            for more, luck in other:
+        pmf: Pmf = {}
+        for values, p in kept_distribution(contribution, n_items, limit, statistic):
+            for more, q in other:
                 total = tuple(a + b for a, b in zip(values, more, strict=True))
-                distribution[total] = distribution.get(total, 0) + probability * luck
-        distributions.append(distribution)
-    return distributions
+                pmf[total] = pmf.get(total, 0) + p * q
+        pmfs.append(pmf)
+    return pmfs
 
 
 def release_loss(
@@ -117,33 +113,29 @@ def release_loss(
     """
     scale = factor * sensitivity_of("comparisons", n_items, "person", limit, statistic) / epsilon
     distributions = true_distributions(statistic, n_items, limit if kept else None, most)
-    reached = [
-        value for distribution in distributions for values in distribution for value in values
-    ]
+    reached = [value for pmf in distributions for values in pmf for value in values]
     noisy, low = one_count(min(reached), max(reached), scale), min(reached)
 
-    def mixture(
-        distribution: dict[tuple[int, ...], float],
-    ) -> Array:  # chances of all noisy vectors
+    def mixture(pmf: Pmf) -> Array:  # chances of all noisy vectors
         total: Array = np.zeros(1)
-        for values, probability in distribution.items():
-            product = np.array([float(probability)])
+        for values, p in pmf.items():
+            product = np.array([float(p)])
             for value in values:
                 product = np.multiply.outer(product, noisy[value - low]).ravel()
             total = total + product
         return total
 
-    logs = np.array([np.log(mixture(distribution)) for distribution in distributions])
+    logs = np.array([np.log(mixture(pmf)) for pmf in distributions])
     return float((logs.max(axis=0) - logs.min(axis=0)).max())
 
 
 def one_count(low: int, high: int, scale: float) -> Array:
     """Probabilities of a noisy count in low..high, tails at its ends, a row for each true one."""
     q, counts = exp(-1 / scale), np.arange(low, high + 1)
-    distribution = np.array(discrete_laplace_pmf(np.subtract.outer(counts, counts), scale))
-    distribution[:, 0] /= 1 - q  # a tail beginning at distance d: the chance of d over 1 - q
-    distribution[:, -1] /= 1 - q
-    return distribution
+    pmf = np.array(discrete_laplace_pmf(np.subtract.outer(counts, counts), scale))
+    pmf[:, 0] /= 1 - q  # a tail beginning at distance d: the chance of d over 1 - q
+    pmf[:, -1] /= 1 - q
+    return pmf
 
 
 def law_balls() -> dict[str, Ball]:

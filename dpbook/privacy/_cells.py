@@ -1,4 +1,4 @@
-"""Cells of the line of scores, for the laws of the top-k set and of the ranking; see `laws`."""
+"""Cells of the line of scores, for the top-k set and the ranking: see `distributions`."""
 
 from __future__ import annotations
 
@@ -108,11 +108,8 @@ def geometric_steps(values: Array, b: float, orders: Ints) -> Steps:
     fractions = _inverse_factorials(values.size)
     left = _geometric_tail(geometric_pmf(low - 1 - values, b)[orders], b)
     right = _geometric_tail(geometric_pmf(high + 1 - values, b)[orders][::-1], b)[::-1]
-    steps = (
-        _run_products(geometric_pmf(t - values, b)[orders]) * fractions[:, :, None]
-        for t in np.arange(low, high + 1)
-    )
-    return left, steps, right
+    pmfs = (geometric_pmf(t - values, b)[orders] for t in np.arange(low, high + 1))
+    return left, (_run_products(pmf) * fractions[:, :, None] for pmf in pmfs), right
 
 
 def _run_products(factors: Array) -> Array:

@@ -1,7 +1,6 @@
 """Statistical audit: does a sampler follow its exact counterpart?
 
-An audit never shows privacy. It ties the code that draws to the distribution that was checked
-exactly.
+An audit never shows privacy. It ties the code that draws to what was checked exactly.
 """
 
 from __future__ import annotations

@@ -44,10 +44,8 @@ class Ball:
         """Of an operation that is monotone in each argument: its ends are those of the corners."""
         sides = [self, *(other if isinstance(other, Ball) else Ball(other) for other in others)]
         corners = [*product(*((side.low, side.high) for side in sides))]
-        low, high = (
-            pick(getattr(context, name)(*at) for at in corners)
-            for pick, context in ((min, _DOWN), (max, _UP))
-        )
+        ends = ((min, _DOWN), (max, _UP))
+        low, high = (pick(getattr(to, name)(*at) for at in corners) for pick, to in ends)
         if name in ("exp", "ln"):  # rounded to nearest, whatever the context says
             low, high = _DOWN.next_minus(low), _UP.next_plus(high)
         return _new((name, *sides), low, high)

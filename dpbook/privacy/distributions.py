@@ -3,8 +3,7 @@
 The line of scores is cut into cells on which each item's distribution function is one simple
 expression: with Laplace noise at the scores, and finer; with discrete noise at the integers, where
 an added uniform in (0, 1) breaks ties fairly. Every distribution is a sum of products of
-**positive** terms: nothing cancels, and a probability of 1e-100 is as accurate, relatively, as a
-log-ratio needs.
+**positive** terms: nothing cancels, and even 1e-100 is relatively as accurate as a log-ratio needs.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ def sets_of(n_items: int, k: int) -> Ints:
 def top_k_pmf(
     scores: ArrayLike, k: int, *, scale: float, noise: str = "laplace", underflow: str = "raise"
 ) -> Array:
-    """Exact distribution of the k items with the largest noisy scores, (C(n, k),), as `sets_of`
-    lists them.
+    """Exact distribution of the k items with the largest noisy scores, (C(n, k),), by `sets_of`.
 
     At most 5000 sets. Up to 7 items on 16 cells, each entry errs by less than 1e-11, relatively.
 
@@ -51,8 +49,7 @@ def top_k_pmf(
     k, scale : int, float
         Size of the released set, 1 <= k <= n - 1; scale b of the noise, in the unit of the scores.
     noise : {"laplace", "discrete_laplace"}
-        Distribution of the independent noise; ties of the discrete distribution are broken
-        uniformly at random.
+        Distribution of the independent noise; discrete ties are broken uniformly at random.
     underflow : {"raise", "zero"}
         What to do when a probability is too small for a float: refuse (a log-ratio would be
         wrong), or return zero for it (an expectation would not notice).
@@ -70,9 +67,9 @@ def top_k_pmf(
     # P(S) = integral over t of  d/dt prod_{j not in S} F_j(t)  *  prod_{i in S} (1 - F_i(t))
     factors = np.where(inside[:, None, :], survival, cdf).prod(axis=-1)
     rate = np.divide(density, cdf, out=np.zeros_like(cdf), where=cdf > 0)
-    distribution = (factors * (rate @ ~inside.T).T) @ weights
-    _refuse_underflow(distribution.min(), values, b, underflow)
-    return np.asarray(distribution)
+    pmf = (factors * (rate @ ~inside.T).T) @ weights
+    _refuse_underflow(pmf.min(), values, b, underflow)
+    return np.asarray(pmf)
 
 
 def ranking_pmf(
@@ -100,9 +97,9 @@ def ranking_pmf(
         # below[j] = P(the lowest j items lie below the cell, in order); step[j, l] =
         # P(items j..l-1 fall into the cell in order).
         below = (below[:, None] * step).sum(axis=0)
-    distribution = np.asarray((below * right).sum(axis=0))
-    _refuse_underflow(distribution.min(), values, b, underflow)
-    return distribution
+    pmf = np.asarray((below * right).sum(axis=0))
+    _refuse_underflow(pmf.min(), values, b, underflow)
+    return pmf
 
 
 def _arguments(
@@ -120,10 +117,8 @@ def _arguments(
     if discrete and (values != np.rint(values)).any():
         raise ValueError("scores hold a fraction: allowed are integers with discrete noise")
     if discrete and b > MAX_DISCRETE_SCALE:
-        allowed = f"at most {MAX_DISCRETE_SCALE} with discrete noise"
-        raise ValueError(
-            f"scale = {scale!r}: allowed is {allowed}, whose distribution is a sum of counts"
-        )
+        allowed = f"allowed is at most {MAX_DISCRETE_SCALE} with discrete noise"
+        raise ValueError(f"scale = {scale!r}: {allowed}, whose distribution is a sum of counts")
     width = float(values.max()) - float(values.min())
     spread = width / b
     _refuse_underflow(exp(log1p(spread) - spread), values, b, underflow)

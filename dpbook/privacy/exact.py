@@ -78,11 +78,9 @@ one, t = Polynomial((1,)), Polynomial((0, 1))
 
 @dataclass(frozen=True)
 class ExactDistribution:
-    """The distribution of an output for every epsilon: weights over their total, in t =
-    e^(epsilon/steps).
+    """Distribution of an output for every epsilon: weights over a total, t = e^(epsilon/steps).
 
-    Weights are polynomials that are nowhere negative for t >= 1; outcomes that are left out have
-    chance zero.
+    Weights are polynomials, nowhere negative for t >= 1; outcomes left out have chance zero.
     """
 
     weights: Mapping[Hashable, Polynomial]
@@ -140,10 +138,10 @@ class AllEpsilonReport:
 
 def joint_distribution(distributions: Sequence[ExactDistribution]) -> ExactDistribution:
     """The distribution of independent outputs, as tuples; all in the same t."""
-    steps = [one.steps for one in distributions]
+    steps = [each.steps for each in distributions]
     if len(set(steps)) != 1:
         raise ValueError(f"steps = {steps}: allowed is one value for all")
-    cases = product(*(distribution.weights.items() for distribution in distributions))
+    cases = product(*(each.weights.items() for each in distributions))
     weights: dict[Hashable, Polynomial] = {
         tuple(o for o, _ in case): prod((w for _, w in case), start=one) for case in cases
     }
@@ -155,14 +153,12 @@ def exponential_mechanism_distribution(
 ) -> ExactDistribution:
     """Chances in proportion to e^(epsilon score / steps): the exponential mechanism, and others.
 
-    The Mallows model scores minus the distance. Steps are a whole number or a `Fraction`, here as
-    below.
+    The Mallows model scores minus the distance. Steps, here and below: an integer or a `Fraction`.
     """
     unit, power = _unit(steps)
     least = min(scores.values())
-    return ExactDistribution(
-        {outcome: unit ** (score - least) for outcome, score in scores.items()}, power
-    )
+    weights = {outcome: unit ** (score - least) for outcome, score in scores.items()}
+    return ExactDistribution(weights, power)
 
 
 def randomized_response_distribution(truth: Sequence[int], steps: Steps = 1) -> ExactDistribution:
@@ -197,9 +193,8 @@ def noisy_counts_distribution(
     counts: Iterable[int], high: int, steps: Steps = 1
 ) -> ExactDistribution:
     """Counts, each from 0 to high and each with its own discrete Laplace noise, as a tuple."""
-    return joint_distribution(
-        [discrete_laplace_distribution(int(count), 0, high, steps) for count in counts]
-    )
+    one_by_one = [discrete_laplace_distribution(int(x), 0, high, steps) for x in counts]
+    return joint_distribution(one_by_one)
 
 
 def as_fraction(value: float) -> Fraction:
@@ -246,8 +241,7 @@ def certify_mechanism(
 ) -> AllEpsilonReport:
     """Whether a finite mechanism is epsilon-private for every epsilon at once, with a certificate.
 
-    As `check_mechanism`, for exact distributions: P_x(o) <= t^steps P_y(o)?  Both ways, for every
-    pair.
+    As `check_mechanism`, for exact distributions: P_x(o) <= t^steps P_y(o), both ways, all pairs?
     """
     distribution_of = remembered(mechanism)
     both = [way for x, y in pairs for way in ((x, y), (y, x))]
@@ -257,22 +251,20 @@ def certify_mechanism(
     listed = []
     for way in both:
         two = [distribution_of(side) for side in way]
-        distributions |= {id(distribution): distribution for distribution in two}
-        listed.append([id(distribution) for distribution in two])
-    outcomes = list(
-        dict.fromkeys(o for distribution in distributions.values() for o in distribution.weights)
-    )
-    if len(steps := {distribution.steps for distribution in distributions.values()}) > 1:
+        distributions |= {id(each): each for each in two}
+        listed.append([id(each) for each in two])
+    outcomes = list(dict.fromkeys(o for each in distributions.values() for o in each.weights))
+    if len(steps := {each.steps for each in distributions.values()}) > 1:
         raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all distributions")
     power, empty = steps.pop(), Polynomial(())
     factor, at_one = t**power, exp(1 / power)  # t at epsilon 1
     # Polynomials are compared once, and are small numbers from then on.
     kind: dict[Polynomial, int] = {}
     weights, totals = {}, {}
-    for k, distribution in distributions.items():
-        weights_of = (distribution.weights.get(outcome, empty) for outcome in outcomes)
+    for k, each in distributions.items():
+        weights_of = (each.weights.get(outcome, empty) for outcome in outcomes)
         weights[k] = [kind.setdefault(weight, len(kind)) for weight in weights_of]
-        totals[k] = kind.setdefault(distribution.total, len(kind))
+        totals[k] = kind.setdefault(each.total, len(kind))
     polynomials = list(kind)
     memory: dict[tuple[int, ...], tuple[int, Polynomial, set[int], float]] = {}
     signs: dict[Polynomial, list[Piece]] = {}
@@ -290,9 +282,7 @@ def certify_mechanism(
         return number[moved], moved, present, loss
 
     worst, violations = None, 0
-    place: dict[
-        tuple[int, ...], int
-    ] = {}  # of the same distributions one is listed, and a pair once
+    place: dict[tuple[int, ...], int] = {}  # equal distributions are listed once, and a pair too
     which: dict[tuple[int, int], list[int]] = {}
     for way, (x, y) in zip(both, listed, strict=True):
         if weights[x] == weights[y]:
@@ -323,9 +313,7 @@ def certify_mechanism(
     certificate = {
         "kind": "polynomials",
         "power": power,
-        "laws": [
-            [[*polynomials[at].coefficients] for at in distribution] for distribution in place
-        ],
+        "laws": [[[*polynomials[at].coefficients] for at in weights_of] for weights_of in place],
         "pairs": [[*pair] for pair in which],
         "differences": [[*moved.coefficients] for moved in number],
         "cuts": {
@@ -355,9 +343,8 @@ def _on(coefficients: Sequence[int], low: Fraction, high: Fraction | None) -> li
     # with a common denominator of the cuts, whole numbers are shifted and scaled
     unit = low.denominator if high is None else max(low.denominator, high.denominator)
     degree = len(coefficients) - 1
-    moved = _shifted(
-        [c * unit ** (degree - k) for k, c in enumerate(coefficients)], int(low * unit)
-    )
+    scaled = [c * unit ** (degree - k) for k, c in enumerate(coefficients)]
+    moved = _shifted(scaled, int(low * unit))
     if high is None:
         return moved
     width = int((high - low) * unit)
@@ -367,8 +354,7 @@ def _on(coefficients: Sequence[int], low: Fraction, high: Fraction | None) -> li
 def _signs(coefficients: Sequence[int], *, stop: bool = False) -> list[Piece]:
     """Pieces of s >= 0, in order, with the sign of f: 1, -1, or 0 where it crosses zero.
 
-    The last ones are shorter than `_WIDTH`; cuts are halves of halves. To stop at the first -1 is
-    to leave the rest out.
+    The last ones are shorter than `_WIDTH`; cuts are halves of halves. ``stop``: at the first -1.
     """
     pieces: list[Piece] = []
     queue: deque[tuple[Fraction, Fraction | None]] = deque([(Fraction(0), None)])
@@ -388,9 +374,8 @@ def _signs(coefficients: Sequence[int], *, stop: bool = False) -> list[Piece]:
 
 def _longest(pieces: Sequence[Piece], wanted: int) -> tuple[Fraction, Fraction | None]:
     """The longest interval of one sign, in the logarithm of 1 + s; pieces that touch are joined."""
-    runs = (
-        list(run) for sign, run in groupby(pieces, key=lambda piece: piece[2]) if sign == wanted
-    )
+    by_sign = groupby(pieces, key=lambda piece: piece[2])
+    runs = [list(run) for sign, run in by_sign if sign == wanted]
     return max(((run[0][0], run[-1][1]) for run in runs), key=_length)
 
 

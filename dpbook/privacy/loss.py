@@ -39,8 +39,7 @@ class MechanismReport:
 
 
 def privacy_loss(p: ArrayLike, q: ArrayLike) -> float:
-    """Largest absolute log-ratio of two distributions on the same finite set of outcomes,
-    (outcomes,).
+    """Largest absolute log-ratio of two distributions on the same finite outcomes, (outcomes,).
 
     Infinite if an outcome has probability zero under exactly one of the distributions.
     """
@@ -48,8 +47,7 @@ def privacy_loss(p: ArrayLike, q: ArrayLike) -> float:
 
 
 def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
-    """Smallest delta such that the two distributions are (epsilon, delta)-indistinguishable, both
-    ways.
+    """Smallest delta at which two distributions are (epsilon, delta)-indistinguishable, both ways.
 
     The larger sum of (p - e^epsilon q)_+ of both directions, of the shape of ``epsilons``.
     """
@@ -68,8 +66,7 @@ def check_mechanism(
     epsilon: float | None = None,
     delta: float = 0.0,
 ) -> MechanismReport:
-    """Exact privacy of a finite mechanism, by comparing its distributions on all pairs of
-    neighbours.
+    """Exact privacy of a finite mechanism: its distributions compared on all pairs of neighbours.
 
     Parameters
     ----------
@@ -156,10 +153,8 @@ def discrete_laplace_profile(shift: ArrayLike, scale: float, epsilons: ArrayLike
     if (steps != np.rint(steps)).any():
         raise ValueError("shift holds a fraction: allowed are integers")
     if not steps.sum() <= _LONGEST_SHIFT:
-        moved = f"shift moves by {steps.sum():g} in all"
-        raise ValueError(
-            f"{moved}: allowed are at most {_LONGEST_SHIFT} steps, since all are listed"
-        )
+        allowed = f"allowed are at most {_LONGEST_SHIFT} steps, since all are listed"
+        raise ValueError(f"shift moves by {steps.sum():g} in all: {allowed}")
     reach = int(steps.sum())
     check.fits("epsilons", epsilons, eps.size * (reach + 1), "fewer values, or a shorter shift")
     pmf, z, tail = np.ones(1), exp(-1 / b), 1 / (1 + exp(-1 / b))
@@ -191,9 +186,7 @@ def _one_coordinate_profile(eps: Array, a: float) -> Array:
 
 
 def _distributions(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
-    first, second = (
-        check.real_array(*distribution).astype(float) for distribution in (("p", p), ("q", q))
-    )
+    first, second = (check.real_array(*named).astype(float) for named in (("p", p), ("q", q)))
     fit = first.shape == second.shape and first.ndim == 1 and first.size
     check.shaped("p and q", first, fit, f"(outcomes,), both alike; q has {second.shape}")
     check_probabilities("p", first)
@@ -219,10 +212,8 @@ def _aligned(first: Distribution, second: Distribution) -> tuple[Array, Array, l
     """Both distributions as arrays over the union of their outcomes."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         outcomes = list(dict.fromkeys([*first, *second]))
-        distributions = (
-            [distribution.get(o, 0.0) for o in outcomes] for distribution in (first, second)
-        )
-        return *_distributions(*distributions), outcomes
+        both = ([one.get(o, 0.0) for o in outcomes] for one in (first, second))
+        return *_distributions(*both), outcomes
     if isinstance(first, Mapping) or isinstance(second, Mapping):
         raise ValueError("mechanism returns a mapping and an array: allowed is one kind only")
     p, q = _distributions(first, second)

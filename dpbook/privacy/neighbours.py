@@ -105,9 +105,8 @@ def count_classes(before: Ints, after: Ints) -> Ints:
     different = (before != after).any(axis=1)
     before, after = before[different], after[different]
     span = int(max(before.max(initial=0), after.max(initial=0))) + 1
-    one, other = (
-        np.sort(x * span + y, axis=1)[:, ::-1] for x, y in ((before, after), (after, before))
-    )
+    ways = (before, after), (after, before)
+    one, other = (np.sort(x * span + y, axis=1)[:, ::-1] for x, y in ways)
     first = (one != other).argmax(axis=1)[:, None]
     smaller = np.take_along_axis(one, first, 1) < np.take_along_axis(other, first, 1)
     code = np.unique(np.where(smaller, one, other), axis=0)

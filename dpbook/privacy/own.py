@@ -50,10 +50,7 @@ class RankerReport:
         for name, before, after in zip(_NAMES, *scores, strict=False):
             bars = (f"{'█' * int(wins):{most}} {wins:g}" for wins in (before, after))
             lines.append(f"  {name}  " + "   ".join(f"{bar:{most + 4}}" for bar in bars).rstrip())
-        lines.append(
-            "  chance "
-            + " against ".join(f"{probability:.4g}" for probability in self.probabilities)
-        )
+        lines.append("  chance " + " against ".join(f"{p:.4g}" for p in self.probabilities))
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -62,8 +59,7 @@ class RankerReport:
 def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) -> RankerReport:
     """Exact loss of your own ranking mechanism, over all neighbours of a small design.
 
-    The distribution of noisy counts is a quadrature: halving its cells moves the loss by 1e-7 at
-    most.
+    Noisy counts take a quadrature: halving its cells moves the loss by 1e-7 at most.
 
     Parameters
     ----------
@@ -93,15 +89,12 @@ def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) ->
     n = unit.n_items
     if not 2 <= n <= MOST_ITEMS:
         raise ValueError(f"unit has {n} items: allowed are 2 to {MOST_ITEMS}")
-    distribution = _distribution_of(mechanism, n)
-    worst = check_mechanism(distribution, _neighbours(unit))
-    x, y = worst.pair
-    probabilities = (
-        _probability(distribution(x), worst.outcome),
-        _probability(distribution(y), worst.outcome),
-    )
-    outcome = _words(worst.outcome, np.asarray(distribution(x)).size, n)
-    return RankerReport(worst.loss, (x, y), outcome, probabilities, unit, epsilon)
+    pmf_of = _distribution_of(mechanism, n)
+    worst = check_mechanism(pmf_of, _neighbours(unit))
+    p, q = (pmf_of(side) for side in worst.pair)
+    probabilities = _probability(p, worst.outcome), _probability(q, worst.outcome)
+    outcome = _words(worst.outcome, np.asarray(p).size, n)
+    return RankerReport(worst.loss, worst.pair, outcome, probabilities, unit, epsilon)
 
 
 def _neighbours(unit: Unit) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -161,9 +154,8 @@ def _sorted_pmf(counts: tuple[float, ...], noise: Any) -> Array:
             f"allowed is at least {_RAREST:g} (wider noise, or the distribution itself)"
         )
     if np.abs(np.log(coarse) - np.log(fine)).max() > _ERROR / 2:
-        raise ValueError(
-            f"mechanism: {noise!r:.60} is too rough for a quadrature: give its distribution"
-        )
+        rough = "is too rough for a quadrature: give its distribution"
+        raise ValueError(f"mechanism: {noise!r:.60} {rough}")
     return fine / fsum(fine)  # of no order: renamed data have renamed chances
 
 
@@ -172,9 +164,8 @@ def _quadrature(counts: Array, noise: Any, cells: int) -> Array:
     ends = [end for end in (*noise.support(), low, middle, high) if np.isfinite(end)]
     corners = np.unique(np.round([count + end for count in counts for end in ends], 12))
     width = (noise.ppf(0.75) - noise.ppf(0.25)) / 2
-    edges = [
-        np.linspace(a, b, cells * ceil((b - a) / width) + 1)[:-1] for a, b in pairwise(corners)
-    ]
+    sides = pairwise(corners)
+    edges = [np.linspace(a, b, cells * ceil((b - a) / width) + 1)[:-1] for a, b in sides]
     grid = np.concatenate([*edges, corners[-1:]])
     x, w = legendre.leggauss(NODES)
     half = np.diff(grid)[:, None] / 2
@@ -182,7 +173,7 @@ def _quadrature(counts: Array, noise: Any, cells: int) -> Array:
     density = np.array([noise.pdf(at - count) for count in counts])
     below = np.array([noise.cdf(at - count) for count in counts])
     inner = _cumulative(NODES)
-    distribution = []
+    pmf = []
     for ranks in all_rankings(len(counts)):
         lowest, *rest = np.argsort(-ranks)
         reached = below[lowest]  # the lower items lie below, in order
@@ -190,8 +181,8 @@ def _quadrature(counts: Array, noise: Any, cells: int) -> Array:
             step = density[item] * reached
             total = np.concatenate([[0.0], np.cumsum((half * w * step).sum(axis=1))])
             reached = total[:-1, None] + half * (step @ inner.T)
-        distribution.append(total[-1])
-    return np.array(distribution)
+        pmf.append(total[-1])
+    return np.array(pmf)
 
 
 @lru_cache(maxsize=4)
@@ -202,12 +193,8 @@ def _cumulative(nodes: int) -> Array:
     return np.asarray(legendre.legval(x, legendre.legint(series, lbnd=-1)).T)
 
 
-def _probability(distribution: Distribution, outcome: Any) -> float:
-    return float(
-        distribution.get(outcome, 0.0)
-        if isinstance(distribution, Mapping)
-        else np.asarray(distribution)[outcome]
-    )
+def _probability(pmf: Distribution, outcome: Any) -> float:
+    return float(pmf.get(outcome, 0.0) if isinstance(pmf, Mapping) else np.asarray(pmf)[outcome])
 
 
 def _words(outcome: Any, size: int, n: int) -> str:

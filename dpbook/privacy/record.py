@@ -233,9 +233,8 @@ def _aligned(run: Any, second: Any, one: _Recorder) -> tuple[_Recorder, Array, f
 
 def _count(one: _Recorder, two: _Recorder, same: bool) -> float:
     """Answers that go or come, if a call takes their number; else what the release moves."""
-    pairs = [
-        (a, b) for a, b in zip(one.calls, two.calls, strict=False) if a[0] == b[0] == "binomial"
-    ]
+    both = zip(one.calls, two.calls, strict=False)
+    pairs = [(a, b) for a, b in both if a[0] == b[0] == "binomial"]
     moves = [np.ravel(np.subtract(b[3]["n"], a[3]["n"])) for a, b in pairs if a[2] == b[2]]
     answers = np.concatenate([np.zeros(0), *moves])
     if set(range(len(one.calls))) == set(one.of.tolist()) != set():
@@ -261,9 +260,8 @@ def _compared(
         far = np.abs(slopes[0] - slopes[1])[:, of].max(initial=0) > _SLACK * max(1, low)
         if not told and additive and far:
             told = [f"draws are multiplied by {low:.4g} and {high:.4g}"]
-        bad += [
-            f"call {k + 1}, {name} in {place}: {words}, so noise looks at data" for words in told
-        ]
+        call = f"call {k + 1}, {name} in {place}"
+        bad += [f"{call}: {words}, so noise looks at data" for words in told]
     if len(calls) < max(len(one.calls), len(two.calls)):
         name, place, *_ = next(s for s in (one, two) if len(s.calls) > len(calls)).calls[len(calls)]
         words = f"{len(one.calls)} and {len(two.calls)} calls, the first that differs is"

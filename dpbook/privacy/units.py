@@ -128,9 +128,8 @@ class Person:
         if self.design == "with_replacement":
             check.integer("per_user", self.per_user, 1)
         elif self.per_user is not None:
-            raise ValueError(
-                f"per_user = {self.per_user!r} with design = {self.design!r}: allowed is None"
-            )
+            given = f"per_user = {self.per_user!r} with design = {self.design!r}"
+            raise ValueError(f"{given}: allowed is None")
 
     @property
     def comparisons(self) -> int:
@@ -288,10 +287,8 @@ def _check_even(data: Data, users: int | None, otherwise: str = "", *, fewer: bo
     if uneven.any():
         least, most = answers[uneven][0].min(), answers[uneven][0].max()
         allowed = "the same number for all pairs" if users is None else f"users = {users}"
-        raise ValueError(
-            f"data holds {least:g} to {most:g} answers to a pair: allowed is {allowed}, one of "
-            f"each person{otherwise}"
-        )
+        given = f"data holds {least:g} to {most:g} answers to a pair"
+        raise ValueError(f"{given}: allowed is {allowed}, one of each person{otherwise}")
 
 
 def _check_answers(
@@ -302,17 +299,13 @@ def _check_answers(
     answered, pairs = np.bincount(index), comb(data.n_items, 2)
     if per_user is not None:
         if answered.max() > per_user:
-            raise ValueError(
-                f"per_user = {per_user}: a person in data has {answered.max()} comparisons: "
-                "allowed is per_user of at least that, which adds noise"
-            )
+            more = f"per_user = {per_user}: a person in data has {answered.max()} comparisons"
+            raise ValueError(f"{more}: allowed is per_user of at least that, which adds noise")
         return
     low, high = np.minimum(data.winner, data.loser), np.maximum(data.winner, data.loser)
     if len(np.unique(np.stack([index, low, high], axis=1), axis=0)) < len(data):
-        raise ValueError(
-            f"design = {design!r}: a person in data compares one pair twice: allowed is once, or "
-            "per_user, for any comparisons"
-        )
+        twice = f"design = {design!r}: a person in data compares one pair twice"
+        raise ValueError(f"{twice}: allowed is once, or per_user, for any comparisons")
     if design in COMPLETE and answered.min() < pairs:
         raise ValueError(
             f"design = {design!r}: person {people[answered.argmin()]} in data answered "

@@ -69,10 +69,8 @@ def opendp_noisy(values: Sequence[int], l1: int, epsilon: Fraction) -> tuple[lis
     try:
         import opendp.prelude as dp
     except ModuleNotFoundError:
-        raise ValueError(
-            "sampler = 'opendp': OpenDP is not installed: allowed is 'book', or "
-            "pip install 'dpbook[release]'"
-        ) from None
+        allowed = "allowed is 'book', or pip install 'dpbook[release]'"
+        raise ValueError(f"sampler = 'opendp': OpenDP is not installed: {allowed}") from None
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
     scale = float(l1 / epsilon)
@@ -93,8 +91,7 @@ def redrawn_noise(scale: float, shape: tuple[int, ...], rng: np.random.Generator
 def reversal_probability(margin: int, scale: Fraction) -> float:
     """Chance that the difference of two such noises is at least the lead, a whole number >= 0.
 
-    The distribution of the difference is ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q =
-    exp(-1/scale).
+    The difference is k with chance ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q = e^(-1/scale).
     """
     q, rest = exp(-1 / scale), -expm1(-1 / scale)
     tail = (1 + q * q) / (1 + q) + margin * rest + q

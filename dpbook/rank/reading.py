@@ -211,9 +211,8 @@ class _Names:
                 raise ValueError(f"items contains {clean!r} more than once: allowed is once")
             self._add(clean)
         if given is not None and not 2 <= len(self.names) <= MOST_ITEMS:
-            raise ValueError(
-                f"items has {len(self.names)} names: allowed are 2 to {MOST_ITEMS} items"
-            )
+            allowed = f"allowed are 2 to {MOST_ITEMS} items"
+            raise ValueError(f"items has {len(self.names)} names: {allowed}")
 
     def _add(self, name: str) -> int:
         self.codes[name] = len(self.names)
@@ -236,17 +235,15 @@ class _Names:
             few = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
             raise BadFile(f"{where} = {_short(name)} is not in the list of items: allowed is {few}")
         if len(self.names) == MOST_ITEMS:
-            raise BadFile(
-                f"{where} = {_short(name)} is one item too many: allowed are {MOST_ITEMS}"
-            )
+            more = f"{where} = {_short(name)} is one item too many"
+            raise BadFile(f"{more}: allowed are {MOST_ITEMS}")
         return self._add(name)
 
     def done(self) -> tuple[tuple[str, ...], Ints]:
         """The items, in alphabetical order if nobody gave one, and the place of each code."""
         if len(self.names) < 2:
-            raise BadFile(
-                f"{self.file}: {len(self.names)} item in the whole file: allowed are 2 or more"
-            )
+            few = f"{len(self.names)} item in the whole file"
+            raise BadFile(f"{self.file}: {few}: allowed are 2 or more")
         if self.listed:
             return tuple(self.names), np.arange(len(self.names))
         order = sorted(range(len(self.names)), key=self.names.__getitem__)

@@ -84,9 +84,8 @@ class Ranker(ABC):
 
     def pmf(self, data: Any) -> Array:
         """Exact distribution of the ranking over ``all_rankings(n)``, shape (n!,)."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has no exact distribution of the ranking here"
-        )
+        none = "has no exact distribution of the ranking here"
+        raise NotImplementedError(f"{type(self).__name__} {none}")
 
     def loss(self, of: str = "release") -> tuple[float, float]:
         """Lower and upper end, in nats, of the true epsilon of the ``"release"`` or ``"ranking"``.

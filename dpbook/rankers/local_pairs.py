@@ -134,10 +134,8 @@ class LocalRanker(Ranker):
 
     def _ranks(self, rankings: Rankings | ArrayLike) -> Ranks:
         table = ranking_positions(rankings)
-        if table.ndim != 2 or table.shape[1] != self.unit.n_items:
-            raise ValueError(
-                f"positions of shape {table.shape}: allowed is (users, {self.unit.n_items})"
-            )
+        if table.ndim != 2 or table.shape[1] != (n := self.unit.n_items):
+            raise ValueError(f"positions of shape {table.shape}: allowed is (users, {n})")
         return table
 
     def _release_loss(self) -> tuple[float, float]:

@@ -73,9 +73,8 @@ class PerturbedMle(StandardNoise):
         ridge = scale if gamma is None else check.positive("gamma", gamma)
         if moved and ridge < scale:
             if skips:
-                raise ValueError(
-                    f"gamma = {gamma!r}: allowed is at least {scale:g} with skipped pairs"
-                )
+                allowed = f"at least {scale:g} with skipped pairs"
+                raise ValueError(f"gamma = {gamma!r}: allowed is {allowed}")
             scale = _scale_for_small_ridge(eps, ridge, moved)
         return cls(unit, scale, ridge)
 
@@ -140,10 +139,8 @@ class PerturbedMle(StandardNoise):
         table = data.win_matrix() if isinstance(data, Comparisons) else data
         wins, n = check.win_tables("data", table), self.unit.n_items
         if t.shape[-1:] != (n,) or wins.shape[-1] != n:
-            raise ValueError(
-                f"theta of shape {t.shape}, data of shape {wins.shape}: allowed are (..., {n}) "
-                f"and (..., {n}, {n})"
-            )
+            shapes = f"theta of shape {t.shape}, data of shape {wins.shape}"
+            raise ValueError(f"{shapes}: allowed are (..., {n}) and (..., {n}, {n})")
         totals = wins + np.swapaxes(wins, -1, -2)
         gap = t[..., :, None] - t[..., None, :]
         gradient = (totals * expit(gap) - wins).sum(axis=-1) + self.gamma * t
@@ -227,10 +224,8 @@ def _scale_for_small_ridge(epsilon: float, gamma: float, moved: int) -> float:
     floor = moved * log1p(1 / (2 * gamma))
     if floor >= epsilon:
         needed = 1 / (2 * expm1(epsilon / moved))
-        raise ValueError(
-            f"gamma = {gamma!r}: allowed is more than {needed:g}, else the determinant alone "
-            f"loses epsilon = {epsilon:g}"
-        )
+        alone = f"else the determinant alone loses epsilon = {epsilon:g}"
+        raise ValueError(f"gamma = {gamma!r}: allowed is more than {needed:g}, {alone}")
 
     def excess(scale: float) -> float:
         return moved * _exchange_loss(scale, gamma) - epsilon

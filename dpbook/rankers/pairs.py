@@ -27,9 +27,7 @@ from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import Ranker, Size, StandardNoise, as_tables, both_ways, pair_indices
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(
-    16
-)  # of a cell of the distribution for three items
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)  # of a cell, for three items
 
 
 @dataclass(frozen=True)
@@ -151,10 +149,8 @@ class NoisyPairs(OfRankings, StandardNoise):
             )
         margin = (table - table.T)[[0, 1, 2], [1, 2, 0]] / self.scale
         most = (self.unit.users or 0) / self.scale if self.clip else inf
-        distribution = np.concatenate([_all_but_one(margin, most), _all_but_one(-margin, most)])
-        return np.asarray(
-            distribution[[2, 3, 4, 1, 0, 5]]
-        )  # 0 1 2, 0 2 1, 1 0 2, 2 0 1, 1 2 0, 2 1 0
+        pmf = np.concatenate([_all_but_one(margin, most), _all_but_one(-margin, most)])
+        return pmf[[2, 3, 4, 1, 0, 5]]  # 0 1 2, 0 2 1, 1 0 2, 2 0 1, 1 2 0, 2 1 0
 
     def cost_pmf(self, data: ArrayLike) -> Array:
         """Exact joint law of KwikSort's ranking and comparisons, (n!, n (n - 1) / 2 + 1)."""
@@ -270,11 +266,8 @@ class CappedKwikSort(OfRankings, StandardNoise):
 
     def pmf(self, data: ArrayLike) -> Array:
         """Exact distribution over ``all_rankings(n)``, for three items or a cap of all pairs."""
-        distribution = self.answers.cost_pmf(data)
-        finished, over = (
-            distribution[..., : self.cap + 1].sum(axis=-1),
-            distribution[..., self.cap + 1 :],
-        )
+        joint = self.answers.cost_pmf(data)
+        finished, over = joint[..., : self.cap + 1].sum(axis=-1), joint[..., self.cap + 1 :]
         return finished + over.sum() * self.fallback.pmf(data) if over.size else finished
 
     def _release_loss(self) -> tuple[float, float]:
@@ -322,9 +315,8 @@ class PrivateFootrule(OfRankings, StandardNoise):
         table = ranking_positions(data)
         n, users = self.unit.n_items, self.unit.users
         if table.shape != (users or len(table), n):
-            raise ValueError(
-                f"data of shape {table.shape}: allowed is ({users or 'users'}, {n}), as unit says"
-            )
+            allowed = f"({users or 'users'}, {n}), as unit says"
+            raise ValueError(f"data of shape {table.shape}: allowed is {allowed}")
         return ranks_reached(table) + self.scale * np.asarray(noise)
 
     def rank(self, released: Array, *, rng: np.random.Generator) -> Ints:
@@ -370,10 +362,8 @@ def _all_but_one(margin: Array, most: float) -> Array:
     edges = np.concatenate([*cut, [end]])
     half = np.diff(edges)[:, None] / 2
     t = ((edges[:-1, None] + half) + half * NODES).ravel()
-    density, above = (
-        np.exp(-np.abs(t - margin[:, None])) / 2,
-        probability_ahead(margin[:, None] - t),
-    )
+    gap = margin[:, None] - t
+    density, above = np.exp(-np.abs(gap)) / 2, probability_ahead(gap)
     chance += (density * above[first] * above[second]) @ (half * WEIGHTS).ravel()
     # Beyond the end: one third each, by the tie, or because all three leads decay alike.
     return np.asarray(chance + probability_ahead(margin - end).prod() / 3)
@@ -400,7 +390,6 @@ def _three_items(b: float, step: int) -> float:
     together, as c b a and a b c may be added to the other people without changing their leads.
     """
     margin = np.arange(-step - 1.0, 2.0)
-    third = np.log1p(2 * probability_ahead((margin + step) / b)) - np.log1p(
-        2 * probability_ahead(margin / b)
-    )
+    after, before = (probability_ahead(lead / b) for lead in (margin + step, margin))
+    third = np.log1p(2 * after) - np.log1p(2 * before)
     return float(2 * step / b + third.max())

@@ -68,13 +68,13 @@ class _Answers(Ranker):
     ) -> Array:
         """`scores` when people answer by a model, (size..., ..., n): truth and noise at once.
 
-        Entry [i, j] of ``chance``, (..., n, n), is the probability that somebody prefers i to j.
+        Entry [i, j] of ``probability``, (..., n, n), is the one that somebody prefers i to j.
         All ``users``, a number or one for each group, answer every pair; or, without groups, so
         many the pairs i < j, broadcast against (size..., ..., pairs).
         """
         table, n = check.square_tables("probability", probability), self.unit.n_items
         if table.shape[-1] != n or table.min() < 0 or table.max() > 1:
-            raise ValueError(f"chance: allowed are probabilities of shape (..., {n}, {n})")
+            raise ValueError(f"probability: allowed are probabilities of shape (..., {n}, {n})")
         counts = check.whole_array("users", users)
         if counts.min() < 0 or (self.shares is not None and counts.shape != (len(self.shares),)):
             raise ValueError(f"users = {users!r}: allowed are the numbers of people of each group")
@@ -130,8 +130,7 @@ class FlippedAnswers(_Answers):
     ----------
     reading : {"debiased", "classic", "weighted"}
         How the reports are read: each made unbiased; taken for true answers; or unbiased and
-        weighted by tanh(epsilon / 2)^2, the inverse variance at even odds, scaled to mean 1 over
-        the answers.
+        weighted by tanh(epsilon / 2)^2, the inverse variance at even odds, of mean 1 over answers.
 
     Notes
     -----
@@ -217,9 +216,8 @@ class LaplaceAnswers(_Answers):
         total = sum(datasets)
         excess = _count(total, p, shape, rng) - total / 2
         levels = np.atleast_1d(self.levels)
-        excess += sum(
-            _laplace_sums(q, shape, rng) / e for e, q in zip(levels, datasets, strict=True)
-        )
+        pairs = zip(levels, datasets, strict=True)
+        excess += sum(_laplace_sums(q, shape, rng) / e for e, q in pairs)
         return _item_scores(excess, self.unit.n_items)
 
 
@@ -241,7 +239,7 @@ def _laplace_sums(count: Any, shape: Shape, rng: Generator) -> Array:
 
 
 def _count(users: Any, probability: Array, shape: Shape, rng: Generator) -> Array:
-    """Numbers of people who say 1, each with probability ``chance``."""
+    """Numbers of people who say 1, each with this probability."""
     if np.ndim(users) == 0 and users == 1:
         return (rng.random(shape) < probability).astype(float)
     return rng.binomial(users, probability, shape).astype(float)

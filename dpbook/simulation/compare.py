@@ -114,7 +114,7 @@ class Entry:
 
     ranker: rankers.Ranker
     share: float = 1.0  # of epsilon, that its own unit may lose
-    takes: str = "table"  # of what `Situation.simulated data set` gives
+    takes: str = "table"  # of what `Situation.dataset` gives
     few: int = 0  # comparisons that are used of each person; 0 for all
     local: bool = False  # nobody sees more than private reports
 
@@ -138,19 +138,18 @@ def compare_rankers(
 
     Parameters
     ----------
-    simulated data sets, draws : int
-        Crowds, the same for all rankers; rankings that each ranker draws for each of them.
+    datasets, draws : int
+        Simulated, the same for all rankers; rankings that each ranker draws for each of them.
 
     Returns
     -------
-    dict of array, shape (simulated data sets,)
+    dict of array, shape (datasets,)
         By the names of `field`, and "no privacy": the net wins without any noise.
 
     Raises
     ------
     ValueError
-        If there is no data set or no draw, or no ranker of a kind can lose as little as
-        ``epsilon``.
+        If there is no data set or no draw, or no ranker of a kind can lose as little as epsilon.
     """
     check.integer("datasets", datasets, 1)
     check.integer("draws", draws, 1)
@@ -182,8 +181,7 @@ def simultaneous_width(errors: Mapping[str, Array]) -> float:
     """Half-width of the intervals for differences of two rankers, over the standard deviation.
 
     Student's t over the data sets of a `compare_rankers`, two at least, with Bonferroni's
-    correction: the intervals of all pairs of rankers hold together in 95 comparisons of rankers of
-    100.
+    correction: the intervals of all pairs of rankers hold together in 95 comparisons of 100.
     """
     size, tests = next(iter(errors.values())).size, max(1, comb(len({*errors} - {FLOOR}), 2))
     check.integer("datasets", size, 2)

@@ -87,8 +87,7 @@ def _people_asked(ranker: PairResponses, users: int) -> tuple[Ints, Array]:
 def margin_needed(distribution: Any, n: float, failure: float = 0.05) -> float:
     """Lead of the upper half of n items at which a noisy top set is wrong with chance `failure`.
 
-    Noise of scale 1 with a symmetric `distribution` of `scipy.stats`, on counts that have no other
-    error.
+    Noise of scale 1 with a symmetric `distribution` of `scipy.stats`, on counts otherwise exact.
     """
     from scipy.optimize import brentq
 

@@ -84,8 +84,7 @@ def critical_gaps(
         replicate = np.repeat(np.arange(size), total)
         pair = check.generator(rng).integers(0, i.size, size=size * total)
     # One uniform number per comparison, and the noise, stay fixed. A larger gap then only turns
-    # defeats of upper items by lower items into wins: recovery is monotone, and bisection finds
-    # where it starts.
+    # defeats of upper items by lower ones into wins: recovery is monotone, bisection finds where.
     u = rng.random(pair.size)
     noise = ranker.noise(size, rng=rng)
 

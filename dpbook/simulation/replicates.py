@@ -135,8 +135,7 @@ def paired_errors(
 def simulated_tables(
     truth: ArrayLike, users: Sequence[int], per_user: int, *, rng: np.random.Generator
 ) -> Iterator[Array]:
-    """Win tables, (size, n, n), of people who compare random pairs; each data set contains the
-    last.
+    """Win tables, (size, n, n), of people comparing random pairs; each data set contains the last.
 
     The numbers of people increase; each makes ``per_user`` comparisons (CCW25, section 3.1).
     """
@@ -146,13 +145,10 @@ def simulated_tables(
         raise ValueError(f"users = {list(users)!r}: allowed are increasing numbers of people")
     size, n = theta.shape
     i, j = np.nonzero(~np.eye(n, dtype=bool))
-    probabilities, wins = (
-        btl_probabilities(theta)[:, i, j] / (n * (n - 1) / 2),
-        np.zeros((size, n, n)),
-    )
+    p, wins = btl_probabilities(theta)[:, i, j] / (n * (n - 1) / 2), np.zeros((size, n, n))
     for step in steps:
         wins = wins.copy()
-        wins[:, i, j] += rng.multinomial(step * per_user, probabilities)
+        wins[:, i, j] += rng.multinomial(step * per_user, p)
         yield wins
 
 

@@ -108,26 +108,22 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
     probability, counts = float(expit(check.nonnegative("gap", gap))), _simulated(users, ranker)
     channel, slopes = ranker.channel().reshape(-1, 2, 2), ranker.slopes(counts)
     reported = channel[:, 0, 1] + (channel[:, 1, 1] - channel[:, 0, 1]) * probability
-    distributions = [
-        scipy.stats.binom.pmf(np.arange(q + 1), q, p) for q, p in zip(counts, reported, strict=True)
-    ]
+    each = zip(counts, reported, strict=True)
+    pmfs = [scipy.stats.binom.pmf(np.arange(q + 1), q, p) for q, p in each]
     if (slopes == slopes[0]).all():
-        distributions, slopes = [reduce(np.convolve, distributions)], slopes[:1]
+        pmfs, slopes = [reduce(np.convolve, pmfs)], slopes[:1]
     # Half of the groups against the other half: the outcomes of each are listed.
     halves = [(np.zeros(1), np.ones(1)), (np.zeros(1), np.ones(1))]
-    for g in sorted(range(len(distributions)), key=lambda g: -distributions[g].size):
-        values = slopes[g] * (np.arange(distributions[g].size) - (distributions[g].size - 1) / 2)
+    for g in sorted(range(len(pmfs)), key=lambda g: -pmfs[g].size):
+        values = slopes[g] * (np.arange(pmfs[g].size) - (pmfs[g].size - 1) / 2)
         side = int(halves[1][0].size < halves[0][0].size)
         x, p = halves[side]
         if x.size * values.size > _MOST_OUTCOMES:
             raise ValueError(
-                f"epsilon has {len(distributions)} different values, too many to list: allowed are "
+                f"epsilon has {len(pmfs)} different values, too many to list: allowed are "
                 f"groups of users with at most {_MOST_OUTCOMES} joint outcomes in each half"
             )
-        halves[side] = (
-            np.add.outer(x, values).ravel(),
-            np.multiply.outer(p, distributions[g]).ravel(),
-        )
+        halves[side] = np.add.outer(x, values).ravel(), np.multiply.outer(p, pmfs[g]).ravel()
     (x, p), (y, q) = halves
     by_size = np.argsort(y)
     y, below = y[by_size], np.append(0.0, np.cumsum(q[by_size]))

@@ -43,10 +43,8 @@ def top_k_error(
     mask = np.asarray(truth_mask)
     n = np.asarray(scores).shape[-1]
     if mask.dtype != np.bool_ or mask.shape != (n,) or np.count_nonzero(mask) != k:
-        raise ValueError(
-            f"truth_mask of shape {mask.shape} and type {mask.dtype}: allowed is a mask of shape "
-            f"({n},) with k = {k} items"
-        )
+        given = f"truth_mask of shape {mask.shape} and type {mask.dtype}"
+        raise ValueError(f"{given}: allowed is a mask of shape ({n},) with k = {k} items")
     chosen = top_k_mask(scores, k, rng=rng)
     return np.asarray(1 - np.count_nonzero(chosen & mask, axis=-1) / k)
 
