@@ -47,7 +47,7 @@ CHAPTERS = SEVERITY_HEADINGS | {
     "constant": "A constant changes",
     "wording": "Right in substance, with another argument",
     "unproved": "The published argument fails, and the statement is open",
-    "undecided": "Undecided: it hangs on a symbol or a formula that our copy may have lost",
+    "undecided": "Undecided: it depends on a symbol or a formula that our copy may have lost",
     "empty": "Vacuous as printed",
     "holds-loosely": "True, and a constant could be sharper",
     "slip": "Slips of wording, whose meaning is clear",
@@ -57,7 +57,7 @@ _FAILED = {
     "holds-loosely": "What could be sharper",
     "empty": "What is vacuous",
     "slip": "Where the slip is",
-    "undecided": "What hangs on our copy",
+    "undecided": "What depends on our copy",
 }
 _FINDINGS = {
     "holds": "The published statement passes this test.",

@@ -221,7 +221,7 @@ class UpstreamDirective(MapDirective):
             mended = sum(bool(repaired_words(claim, self.ledger)) for claim in claims)
             counts = (len(claims), supports, shielded.count(False), shielded.count(True), mended)
             rows.append([[link], *map(str, counts)])
-        head = ("Map", "claims", "supports", "support fails", "fails further up", "corrected")
+        head = ("Map", "claims", "supports", "support fails", "fails indirectly", "uses correction")
         in_words: list[own.Row] = [
             [[self.badge(claim.id)], words]
             for claim in self.ledger.values()

@@ -129,9 +129,9 @@ class SessionDirective(PlanDirective):
 
     def run(self) -> list[nodes.Node]:
         session = self.named({s["title"]: s for plan in self.plans() for s in plan["sessions"]})
-        pages = f"**Pages.** {links(session['pages'])}, in {session['minutes']} minutes."
-        text = f"{pages} {session['skip']}\n\n**Question.** {session['question']}"
-        return self.parse_text_to_nodes(text)
+        time = f"**Time.** {session['minutes']} minutes. {session['skip']}"
+        pages, question = f"**Pages.** {links(session['pages'])}.", session["question"]
+        return self.parse_text_to_nodes(f"{pages}\n\n{time}\n\n**Question.** {question}")
 
 
 def links(names: Iterable[str]) -> str:
