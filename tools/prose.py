@@ -28,7 +28,7 @@ _NO_PROSE |= {"solution-start", "solution-end", "raw", "claims-map", "reading-pl
 _OWN = r"""\b(twins?|islands?|bundles?|rails|cards?|tiers?|shape\ only|ladders?|crowds?|rankers?|
     contests?|helpers?|camps?|ledger|laws?(?!\ of\ large))\b"""
 _ODD = r"""\b(in\ the\ place\ of|who(so)?ever|somebody\ who|by\ lot|at\ hand|so\ read|defeats|
-    less\ th(e|ose)|turn(s|ed)?\ (\w+\ )?round|mend(s|ed|ing)?|told\ apart|none\ does|clearly|
+    less\ th(e|ose)|turn(s|ed)?\ (\w+\ )?round|mend(s|ed|ing)?|told\ apart|none\ does|
     dearer|as\ surely|stands?(?!\ for|\ out|\ still)|for\ ever|upside\ down|but\ for)\b|
     charge[sd](?!\ of)\b|^(Ours|Judged|To\ be)\b"""
 _WHY = r"""\b(because|since|so\ that|although|though|whereas|while|therefore|however|thus|hence|
