@@ -10,9 +10,9 @@ from typing import Any
 
 from dpbook.book.run.editions import notebook_of
 
-#: Words a minute of prose; seconds for a shown line of code, a figure, a table, a formula.
-WORDS_PER_MINUTE = 180
-SECONDS = {"lines": 4.0, "figures": 40.0, "tables": 25.0, "displays": 20.0, "inlines": 1.5}
+#: Words a minute, read aloud; seconds for a shown line of code, a figure, a table, a formula.
+WORDS_PER_MINUTE = 150
+SECONDS = {"lines": 5.0, "figures": 45.0, "tables": 30.0, "displays": 30.0, "inlines": 2.0}
 
 _EXERCISE = re.compile(r"```\{(exercise|try|hint)\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
 _HIDDEN = {*"injected-parameters parameters hide-input hide-cell remove-input remove-cell".split()}
@@ -47,6 +47,19 @@ def minutes(notebook: Mapping[str, Any]) -> int:
     found = counts(notebook)
     seconds = sum(found[what] * each for what, each in SECONDS.items())
     return math.ceil(found["words"] / WORDS_PER_MINUTE + seconds / 60 - 0.5)
+
+
+def details(notebook: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be skipped at first: from the heading "Details" to what to remember."""
+    kept, inside = [], False
+    for cell in notebook["cells"]:
+        blocks = re.split(r"(?m)^(?=## |```\{remember\})", "".join(cell["source"]))
+        for block in blocks if cell["cell_type"] == "markdown" else ():
+            if block.startswith(("## ", "```{remember}")):
+                inside = block.startswith("## Details")
+            kept += [cell | {"source": block}] * inside
+        kept += [cell] * (inside and cell["cell_type"] != "markdown")
+    return dict(notebook) | {"cells": kept}
 
 
 def _count_prose(text: str, found: dict[str, int]) -> None:

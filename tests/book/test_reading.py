@@ -13,7 +13,7 @@ import pytest
 from dpbook.book.files import ABOUT
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim, load_ledger
 from dpbook.book.pages import ParameterError, refuse_out_of_range
-from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, minutes
+from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, details, minutes
 from dpbook.book.sphinx import downloads, front, nodes
 
 
@@ -52,6 +52,14 @@ def test_folded_code_takes_no_time(number):
     folded = copy.deepcopy(PAGE)
     folded["cells"][number]["metadata"]["tags"] = ["hide-input"]
     assert counts(folded) == counts(PAGE) | {"lines": 2}
+
+
+def test_details_are_what_a_reader_may_skip():
+    texts = ("# A\n\n## Details\n\nb", "x = 1", "c\n\n```{remember}\n```\n", "y = 2", "## Details")
+    kinds = ("markdown", "code", "markdown", "code", "markdown")
+    page = {"cells": [cell(*both) for both in zip(kinds, texts, strict=True)]}
+    kept = [one["source"] for one in details(page)["cells"]]
+    assert kept == ["## Details\n\nb", "x = 1", "c\n\n", "## Details"]
 
 
 CLAIM = Claim(

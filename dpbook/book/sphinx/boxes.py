@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.ledger.check import CERTIFICATE_MIME, RECORD_MIME, record_problems
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.words import card_html
-from dpbook.book.reading import minutes
+from dpbook.book.reading import details, minutes
 from dpbook.book.sphinx import nodes as own
 
 
@@ -75,8 +75,11 @@ class PageBox(SphinxDirective):
         self.state.nested_parse(self.content, self.content_offset, box)
         path = Path(self.env.doc2path(self.env.docname))
         if opens and path.suffix == ".ipynb":
-            took = minutes(json.loads(path.read_text("utf-8")))
-            time = nodes.Text(f"About {took} minutes, without exercises.")
+            page = json.loads(path.read_text("utf-8"))
+            spare = minutes(details(page))
+            words = f" and {spare} for the details, which you can skip at first," * bool(spare)
+            words = f"About {minutes(page) - spare} minutes read aloud,{words} without exercises."
+            time = nodes.Text(words)
             box += nodes.paragraph("", "", nodes.strong(text="Time. "), time)
         return [box]
 
