@@ -21,15 +21,14 @@ from hypothesis import strategies as st
 
 from dpbook.data import (
     Comparisons,
-    DatasetError,
     PairTable,
     Rankings,
     _official,
-    has_dataset,
     load_dataset,
     load_table,
     loader,
 )
+from dpbook.data.loader import DatasetError, has_dataset
 
 
 def test_win_matrix_of_a_small_example() -> None:
@@ -67,15 +66,11 @@ def test_equality_looks_at_every_part() -> None:
     data = Comparisons(3, [0, 1], [1, 2], [0, 1])
     assert data == Comparisons(3, [0, 1], [1, 2], [0, 1])
     assert data == pickle.loads(pickle.dumps(data))
-    others = [
-        Comparisons(4, [0, 1], [1, 2], [0, 1]),
-        Comparisons(3, [0, 1], [1, 0], [0, 1]),
-        Comparisons(3, [0, 2], [1, 1], [0, 1]),
-        Comparisons(3, [0, 1], [1, 2], [0, 0]),
-        Comparisons(3, [0, 1], [1, 2]),
-    ]
-    assert all(data != other for other in others)
-    assert replace(data, loser=[1, 0]) == others[1]
+    changes = {"items": 4}, {"loser": [1, 0]}, {"winner": [0, 2], "loser": [1, 1]}
+    for change in (*changes, {"user": [0, 0]}, {"user": None}):
+        parts = {"items": 3, "winner": [0, 1], "loser": [1, 2], "user": [0, 1]} | change
+        assert data != Comparisons(**parts)
+    assert replace(data, loser=[1, 0]) == Comparisons(3, [0, 1], [1, 0], [0, 1])
 
 
 def test_positions_and_orders_are_inverse_permutations():
@@ -87,9 +82,8 @@ def test_positions_and_orders_are_inverse_permutations():
 
 
 def test_a_table_by_hand() -> None:
-    table = PairTable(
-        list("abc"), [[0, 3, 1], [1, 0, 2], [2, 2, 0]], 5, [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-    )
+    ties = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    table = PairTable(list("abc"), [[0, 3, 1], [1, 0, 2], [2, 2, 0]], 5, ties)
     assert (table.n_items, table.n_pairs, table.users) == (3, 3, 5)
     assert table.missing.tolist() == [[0, 0, 2], [0, 0, 1], [2, 1, 0]]
     assert table.half_tied_counts().tolist() == [[0, 3.5, 1], [1.5, 0, 2], [2, 2, 0]]
@@ -221,9 +215,8 @@ def test_what_cannot_be_fetched_or_read_says_what_to_do(
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(loader.importlib, "import_module", absent)
-    with pytest.raises(
-        DatasetError, match=r"package pooch is missing: pip install 'dpbook\[data\]'"
-    ):
+    missing = r"package pooch is missing: pip install 'dpbook\[data\]'"
+    with pytest.raises(DatasetError, match=missing):
         load_dataset("small")
 
     def locked(*args: object) -> None:
@@ -284,10 +277,8 @@ def test_code_in_an_r_file_never_runs(
 
 def test_every_data_set_is_registered_at_a_pinned_address() -> None:
     # The archives of these two sources have no versions; the digest alone pins them.
-    unversioned = {
-        "sushi": "http://www.kamishima.net/",
-        "movielens_top40": "https://files.grouplens.org/",
-    }
+    unversioned = {"sushi": "http://www.kamishima.net/"}
+    unversioned["movielens_top40"] = "https://files.grouplens.org/"
     for name, dataset in loader.DATASETS.items():
         assert len(dataset.sha256) == 64
         if name in unversioned:
@@ -346,8 +337,4 @@ def as_prefmod(rows: list[list[str]], name: str, folder: Path) -> bytes:
     pairs = sum(row[0] == "1" for row in rows)
     columns = {f"V{k + 1}": [float(codes[row[3]]) for row in rows[k::pairs]] for k in range(pairs)}
     frame = "cemspc" if name == "cems_1998" else "immig"
-    rdata = pytest.importorskip("rdata", reason="the optional package rdata is not installed")
-    pandas = pytest.importorskip("pandas")
-    file = folder / "written.RData"
-    rdata.write_rda(file, {frame: pandas.DataFrame(columns)}, compression="gzip")
-    return file.read_bytes()
+    return test_official.rdata_file(folder / "written.RData", frame, columns)
