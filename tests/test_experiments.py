@@ -141,9 +141,8 @@ def test_ties_between_counts_are_not_broken_in_favour_of_the_truth():
 
 
 def test_a_larger_crowd_contains_the_smaller_one():
-    small, large = replicates.simulated_tables(
-        planted_strengths(6, 3, rng=rng()), [4, 9], 2, rng=rng(1)
-    )
+    truth = planted_strengths(6, 3, rng=rng())
+    small, large = replicates.simulated_tables(truth, [4, 9], 2, rng=rng(1))
     assert (small.sum(axis=(1, 2)) == 8).all() and (large.sum(axis=(1, 2)) == 18).all()
     assert (large >= small).all()
 
@@ -195,9 +194,7 @@ def test_estimates_at_all_levels_are_those_of_each():
             alone = fits[b].perturb(wins, noise[a])
             np.testing.assert_allclose(found[a, b], alone, atol=1e-7)
     with pytest.raises(ValueError, match="one ridge"):
-        estimates_at(
-            [fits[0], PerturbedMle(Edge(5), 1.0, 3.0)], wins, noise, complete=True
-        )
+        estimates_at([fits[0], PerturbedMle(Edge(5), 1.0, 3.0)], wins, noise, complete=True)
 
 
 def test_a_perfect_release_has_no_error():

@@ -122,7 +122,7 @@ def test_roundings_of_a_law_are_within_what_is_said():
     rho = np.triu(rng.random((4, 4)), 1)
     probabilities = [Fraction(p) for p in rho[np.triu_indices(4, 1)].tolist()]
     share = Fraction(12, 2**53 - 12)
-    for d, found in enumerate(tournament_distribution(rho).tolist()):
+    for d, found in enumerate(optimum.tournament_distribution(rho).tolist()):
         exact = Fraction(1)
         for e, p in enumerate(probabilities):
             exact *= p if d >> e & 1 else 1 - p
