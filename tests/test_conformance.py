@@ -322,10 +322,8 @@ def people_asked(ranker: r.OneQuestion) -> Callable[..., Any]:
 # Whether a clipped lead has moved cannot be seen.
 SEEN = CASES.keys() - {"pairs, clipped"}
 PLAYS = {name: Play(CASES[name].ranker, CASES[name].pairs) for name in CASES if name in SEEN}
-ONE_MORE, ASKED = (
-    replace(ALONE, relation="add_remove"),
-    r.OneQuestion.private(16.0, ALONE, groups=3),
-)
+ONE_MORE = replace(ALONE, relation="add_remove")
+ASKED = r.OneQuestion.private(16.0, ALONE, groups=3)
 PLAYS |= {
     "counts, one more": Play(
         counts(EPSILON, ONE_MORE), lambda unit: tables(replace(ONE_MORE, users=3))

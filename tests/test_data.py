@@ -19,16 +19,8 @@ from full_data import FULL_DATA, needs_full_data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbook.data import (
-    Comparisons,
-    PairTable,
-    Rankings,
-    _official,
-    load_dataset,
-    load_table,
-    loader,
-)
-from dpbook.data.loader import DatasetError, has_dataset
+from dpbook.data import Comparisons, PairTable, Rankings, _official, load_table, loader
+from dpbook.data.loader import DatasetError, has_dataset, load_dataset
 
 
 def test_win_matrix_of_a_small_example() -> None:
@@ -92,7 +84,7 @@ def test_a_table_by_hand() -> None:
         table.counts[0, 1] = 0
 
 
-NAMES = tuple(loader.DATASETS)
+Server, Patch = tuple[list[str], list[bytes]], pytest.MonkeyPatch
 SURVEYS = ("cems", "cems_1998", "immigration")
 
 # Two respondents and a third who decided nothing, as in the file of BradleyTerry2.
@@ -112,7 +104,7 @@ def digest(text: str) -> str:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: Patch) -> Path:
     """An empty cache, and no data folder in the environment."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("DPBOOK_DATA", raising=False)
@@ -120,7 +112,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> loader.Dataset:
+def small(monkeypatch: Patch) -> loader.Dataset:
     """A registered survey of two respondents; nothing listens at its address."""
     convert, url = _official.from_bradleyterry2, "http://127.0.0.1:9/data/CEMS.R"
     dataset = loader.Dataset(url, digest(SMALL_CSV), convert, digest(SMALL_R))
@@ -129,9 +121,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> loader.Dataset:
 
 
 @pytest.fixture
-def server(
-    small: loader.Dataset, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[list[str], list[bytes]]]:
+def server(small: loader.Dataset, cache: Path, monkeypatch: Patch) -> Iterator[Server]:
     """A local stand-in of the official server: the paths asked for, and what it answers."""
     pytest.importorskip("pooch", reason="the optional package pooch is not installed")
     asked, answers = [], [SMALL_R.encode()]
@@ -158,9 +148,6 @@ def server(
     httpd.server_close()
 
 
-Server = tuple[list[str], list[bytes]]
-
-
 def test_a_file_is_fetched_verified_and_cached(server: Server, cache: Path) -> None:
     assert not has_dataset("small")
     assert load_dataset("small") == DECIDED and has_dataset("small")
@@ -182,7 +169,7 @@ def test_half_an_answer_or_other_bytes_are_refused_and_not_kept(
 
 
 def test_a_folder_comes_before_cache_and_network(
-    server: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Server, cache: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("DPBOOK_DATA", str(tmp_path))
     (tmp_path / "CEMS.R").write_text(SMALL_R)
@@ -203,7 +190,7 @@ def test_a_folder_comes_before_cache_and_network(
 
 
 def test_what_cannot_be_fetched_or_read_says_what_to_do(
-    small: loader.Dataset, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: loader.Dataset, cache: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with pytest.raises(DatasetError, match="cannot fetch") as caught:
         load_dataset("small")
@@ -237,7 +224,7 @@ def test_digest_mismatch_names_file_expected_and_got(small: loader.Dataset, tmp_
 
 
 def test_nothing_is_parsed_before_the_digest_of_the_official_file(
-    small: loader.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: loader.Dataset, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def never(raw: bytes) -> str:
         raise AssertionError("the converter saw bytes of another digest")
@@ -262,9 +249,7 @@ BROKEN = b"RDX3\nX\n" + bytes(60)
 
 
 @pytest.mark.parametrize("raw", [PROMISE, gzip.compress(PROMISE, mtime=0), b"", BROKEN])
-def test_code_in_an_r_file_never_runs(
-    raw: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_in_an_r_file_never_runs(raw: bytes, tmp_path: Path, monkeypatch: Patch) -> None:
     pytest.importorskip("rdata", reason="the optional package rdata is not installed")
     monkeypatch.chdir(tmp_path)
     known = replace(loader.DATASETS["immigration"], raw_sha256="")

@@ -227,9 +227,8 @@ def test_tiny_probabilities_keep_their_relative_accuracy(x):
     assert ranking_pmf([x, 0], scale=1.0)[1] == pytest.approx(behind, rel=1e-12, abs=0)
     # discrete: the difference of two noises is at least x, a tie at exactly x counted half
     z = math.exp(-1)
-    tie, *above = (
-        ((1 - z) / (1 + z)) ** 2 * z**m * (m + 1 + 2 * z**2 / (1 - z**2)) for m in range(x, x + 80)
-    )
+    chance = lambda m: ((1 - z) / (1 + z)) ** 2 * z**m * (m + 1 + 2 * z**2 / (1 - z**2))  # noqa: E731
+    tie, *above = map(chance, range(x, x + 80))
     expected, how = sum(above) + tie / 2, {"scale": 1.0, "noise": "discrete_laplace"}
     assert top_k_pmf([x, 0], 1, **how)[1] == pytest.approx(expected, rel=1e-11, abs=0)
     assert ranking_pmf([x, 0], **how)[1] == pytest.approx(expected, rel=1e-11, abs=0)

@@ -13,14 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from dpbook.privacy import audit_sampler, check_mechanism, clopper_pearson, person_epsilon
+from dpbook.privacy import audit_sampler, check_mechanism, clopper_pearson, loss, person_epsilon
 from dpbook.privacy.accounting import composed_response_delta, composed_response_epsilon
-from dpbook.privacy.loss import (
-    discrete_laplace_profile,
-    hockey_stick,
-    laplace_profile,
-    privacy_loss,
-)
+from dpbook.privacy.loss import hockey_stick, laplace_profile, privacy_loss
 
 GRID = np.array([0.0, 0.1, 0.35, 0.8, 1.0, 1.5, 2.0, 3.0])
 
@@ -58,11 +53,11 @@ def test_the_hockey_stick_is_the_worst_event(distributions, epsilon):
     worst = delta_by_definition(p, q, epsilon)
     assert hockey_stick(p, q, epsilon) == pytest.approx(worst, abs=1e-13)
     assert privacy_loss(p, q) == privacy_loss(q, p)
-    loss = privacy_loss(p, q)
-    if math.isfinite(loss):
-        assert hockey_stick(p, q, loss) == pytest.approx(0, abs=1e-13)
-        if loss > 1e-6:
-            assert hockey_stick(p, q, loss * 0.999) > 0
+    worst = privacy_loss(p, q)
+    if math.isfinite(worst):
+        assert hockey_stick(p, q, worst) == pytest.approx(0, abs=1e-13)
+        if worst > 1e-6:
+            assert hockey_stick(p, q, worst * 0.999) > 0
 
 
 def lattice_profile(shift, scale, epsilons):
@@ -104,9 +99,9 @@ SHIFTS = ((1,), 0.7), ((3,), 2.0), ((1, -1), 2.0), ((2, -1), 1.0), ((1, -2, 1), 
 
 @pytest.mark.parametrize(("shift", "scale"), SHIFTS)
 def test_the_discrete_profile_is_the_sum_over_the_lattice(shift, scale):
-    found = discrete_laplace_profile(shift, scale, GRID)
+    found = loss.discrete_laplace_profile(shift, scale, GRID)
     assert found == pytest.approx(lattice_profile(shift, scale, GRID), abs=1e-13)
-    assert discrete_laplace_profile(shift, scale / 2, GRID) != pytest.approx(found, rel=0.01)
+    assert loss.discrete_laplace_profile(shift, scale / 2, GRID) != pytest.approx(found, rel=0.01)
 
 
 @pytest.mark.parametrize("a", [0.2, 1.0, 3.0])
@@ -210,10 +205,10 @@ def test_laplace_profile_refuses_shifts_beyond_its_stated_error():
 def test_discrete_laplace_profile_takes_a_hundred_thousand_steps_and_no_more():
     """One count moved by an even d: at epsilon 0 the worst event is noise below d / 2."""
     z = math.exp(-1 / 50_000)
-    found = discrete_laplace_profile([100_000], 50_000, 0.0)
+    found = loss.discrete_laplace_profile([100_000], 50_000, 0.0)
     assert found == pytest.approx(1 - (z**50_000 + z**50_001) / (1 + z))
     with pytest.raises(ValueError, match="allowed are at most 100000 steps"):
-        discrete_laplace_profile([99_999, -2], 50_000, 0.0)
+        loss.discrete_laplace_profile([99_999, -2], 50_000, 0.0)
 
 
 def test_laws_of_data_with_the_same_bytes_are_not_confused() -> None:
