@@ -38,10 +38,8 @@ class NoFloats(np.random.Generator):
 
 def clipped_tally(draws: np.ndarray, reach: int) -> np.ndarray:
     """How often -reach, ..., reach were drawn; everything beyond counts as the last outcome."""
-    inside = np.abs(draws) <= reach
-    return np.append(
-        np.bincount(draws[inside] + reach, minlength=2 * reach + 1), np.count_nonzero(~inside)
-    )
+    inside = draws[np.abs(draws) <= reach]
+    return np.append(np.bincount(inside + reach, minlength=2 * reach + 1), len(draws) - len(inside))
 
 
 def clipped_distribution(scale: Any, reach: int) -> np.ndarray:
@@ -174,9 +172,8 @@ def kwiksort_distribution(preference) -> np.ndarray:
             chance *= preference[i][j] if first else preference[j][i]
         for pivots in permutations(range(n)):
             order, made = quicksort(list(range(n)), ahead, pivots)
-            distribution[index[tuple(np.argsort(order).tolist())], made] += chance / math.factorial(
-                n
-            )
+            place = index[tuple(np.argsort(order).tolist())]
+            distribution[place, made] += chance / math.factorial(n)
     return distribution
 
 
@@ -245,10 +242,7 @@ def chi_square(counts: np.ndarray, distribution: np.ndarray) -> float:
     """P-value of Pearson's test, outcomes of small expectation pooled into one."""
     expected = distribution * counts.sum()
     small = expected < 10
-    counts, expected = (
-        np.append(counts[~small], counts[small].sum()),
-        np.append(expected[~small], expected[small].sum()),
-    )
+    counts, expected = (np.append(x[~small], x[small].sum()) for x in (counts, expected))
     keep = expected > 0
     statistic = ((counts - expected)[keep] ** 2 / expected[keep]).sum()
     return float(stats.chi2.sf(statistic, np.count_nonzero(keep) - 1))

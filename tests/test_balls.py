@@ -16,12 +16,7 @@ from hypothesis import strategies as st
 from page_cells import made_by
 
 from dpbook.book.ledger.check import digest
-from dpbook.pages import (
-    ldp_kwiksort,
-    trusted_curator,
-    which_ranker,
-    your_own_data,
-)
+from dpbook.pages import ldp_kwiksort, trusted_curator, which_ranker, your_own_data
 from dpbook.privacy.balls import Ball, _new, _steps, exp, largest, log, root, sqrt
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,18 +109,16 @@ def test_digits_that_one_end_alone_does_not_share_are_refused():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match=r"value = 0\.5"):
-        Ball(0.5)
-    with pytest.raises(ValueError, match="may be zero"):
-        1 / (exp(Ball(1)) - exp(Ball(1)))
-    with pytest.raises(ValueError, match="certainly positive"):
-        log(Ball(0))
-    with pytest.raises(ValueError, match="digits = 12: allowed are fewer"):
-        _new(("wide",), Decimal(2), Decimal(3)).certificate()
-    with pytest.raises(ValueError, match="one that is above all others"):
-        largest([Ball(1), exp(Ball(0))])
-    with pytest.raises(ValueError, match="times = -1"):
-        Ball(2) ** -1
+    for call, words in (
+        (lambda: Ball(0.5), r"value = 0\.5"),
+        (lambda: 1 / (exp(Ball(1)) - exp(Ball(1))), "may be zero"),
+        (lambda: log(Ball(0)), "certainly positive"),
+        (lambda: _new(("wide",), Decimal(2), Decimal(3)).certificate(), "digits = 12: .* fewer"),
+        (lambda: largest([Ball(1), exp(Ball(0))]), "one that is above all others"),
+        (lambda: Ball(2) ** -1, "times = -1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
 
 
 @pytest.mark.parametrize("claim", PAGES)
@@ -135,8 +128,7 @@ def test_the_balls_of_the_pages_are_those_of_another_library(claim):
         kept = ball.certificate()
         low, high = ends_of(kept)
         found = with_arb(kept["steps"], low=str(low), high=str(high))
-        inside = found < 0 if kept["root"] else flint.arb(str(low)) < found < flint.arb(str(high))
-        assert inside
+        assert found < 0 if kept["root"] else flint.arb(str(low)) < found < flint.arb(str(high))
         # and the number whose last digit is another one is outside
         assert not low <= Decimal(kept["centre"]) + 2 * Decimal(kept["radius"]) <= high
 

@@ -42,14 +42,9 @@ def test_a_case_passes_when_ratio_accuracy_and_memory_all_do(errors, changes, pa
 def test_the_ratio_is_the_median_over_the_rounds_and_a_line_says_what_was_measured():
     assert [judge()[key] for key in ("ours_s", "peer_s", "ratio")] == [2.0, 30.0, 20.0]
     text = harness.line(judge((1e-9, 2e-10)))
-    words = (
-        "pass  case ",
-        "ours  2000.0",
-        "peer  30000.0",
-        "ratio   20.0 (target 20)",
-        "1e-09, 2e-10",
-    )
-    assert all(one in text for one in words) and "memory" not in text and "processor" not in text
+    words = "pass  case |ours  2000.0|peer  30000.0|ratio   20.0 (target 20)|1e-09, 2e-10"
+    assert all(one in text for one in words.split("|"))
+    assert "memory" not in text and "processor" not in text
     assert harness.line(judge(target=99.0)).startswith("MISS")
     assert "memory 50 MB (at most 49)" in harness.line(judge(limit_mb=49.0))
     assert harness.line(judge(repeats=(0, 0))).endswith("; processor time 1.50 s")

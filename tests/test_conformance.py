@@ -54,8 +54,9 @@ def far_out(ranker: r.NoisyCounts, x: np.ndarray, y: np.ndarray) -> float:
 
 EDGE = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
 THREE = np.array([[0, 3, 2], [0, 0, 2], [1, 1, 0]])
-counts, CROWD = r.NoisyCounts.private, WholeRanking(3, users=3)
-CROWD_OF_TWO = 2 * EDGE
+counts, CROWD, CROWD_OF_TWO = r.NoisyCounts.private, WholeRanking(3, users=3), 2 * EDGE
+KEMENY = r.NoisyPairs.private(EPSILON, CROWD, solver="kemeny")
+CAPPED = r.CappedKwikSort.private(EPSILON, CROWD, cap=2)
 LISTS = np.array([[0, 1, 2], [0, 2, 1], [2, 1, 0]])
 
 CASES = {
@@ -73,14 +74,10 @@ CASES = {
 CASES |= {
     "counts, discrete": Case(r.DiscreteCounts.private(EPSILON, Edge(3)), EDGE, tables, far_out),
     "pairs, KwikSort": Case(r.NoisyPairs.private(EPSILON, CROWD), THREE, tables),
-    "pairs, Kemeny": Case(r.NoisyPairs.private(EPSILON, CROWD, solver="kemeny"), THREE, tables),
-    "pairs, clipped": Case(
-        r.NoisyPairs.private(EPSILON, CROWD, "kemeny", clip=True), THREE, tables
-    ),
+    "pairs, Kemeny": Case(KEMENY, THREE, tables),
+    "pairs, clipped": Case(replace(KEMENY, clip=True), THREE, tables),
     # Half of the loss of its fallback is hidden by the chance that it is not needed.
-    "capped KwikSort": Case(
-        r.CappedKwikSort.private(EPSILON, CROWD, cap=2), THREE, tables, sharp=False
-    ),
+    "capped KwikSort": Case(CAPPED, THREE, tables, sharp=False),
     "all pairs in time": Case(r.CappedKwikSort.private(EPSILON, CROWD, cap=3), THREE, tables),
     # What is set aside for the sum of the weights is spent in large simulated data sets only.
     "exponential": Case(r.ExponentialRanking.private(EPSILON, CROWD), THREE, tables, tight=False),
@@ -125,9 +122,7 @@ def test_the_sampler_follows_the_law_and_no_other(case: Case) -> None:
 
 
 @every_ranker
-def test_samples_are_rankings_of_any_shape_and_repeat_with_their_seed(
-    ranker: r.Ranker, data: Any
-) -> None:
+def test_samples_are_rankings_of_any_shape_and_repeat(ranker: r.Ranker, data: Any) -> None:
     ranks = ranker.sample(data, (2, 3), rng=rng(1))
     assert ranks.shape == (2, 3, 3) and (np.sort(ranks) == np.arange(3)).all()
     assert np.array_equal(ranks, ranker.sample(data, (2, 3), rng=rng(1)))
@@ -325,13 +320,13 @@ def people_asked(ranker: r.OneQuestion) -> Callable[..., Any]:
 
 
 # Whether a clipped lead has moved cannot be seen.
-PLAYS = {
-    name: Play(case.ranker, case.pairs) for name, case in CASES.items() if name != "pairs, clipped"
-}
+SEEN = CASES.keys() - {"pairs, clipped"}
+PLAYS = {name: Play(CASES[name].ranker, CASES[name].pairs) for name in CASES if name in SEEN}
+ONE_MORE = replace(ALONE, relation="add_remove")
+ASKED = r.OneQuestion.private(16.0, ALONE, groups=3)
 PLAYS |= {
     "counts, one more": Play(
-        counts(EPSILON, WholeRanking(3, relation="add_remove")),
-        lambda unit: tables(WholeRanking(3, users=3, relation="add_remove")),
+        counts(EPSILON, ONE_MORE), lambda unit: tables(replace(ONE_MORE, users=3))
     ),
     "exponential": Play(CASES["exponential"].ranker, tables, shift=False, scale=False),
     "perturbed MLE": Play(OTHERS["perturbed MLE"][0], tables, less=0.25),
@@ -339,9 +334,7 @@ PLAYS |= {
     "one pair": Play(OTHERS["one pair"][0], lists, reports),
     "all pairs": Play(OTHERS["all pairs"][0], lists, reports),
     "hypercube": Play(OTHERS["hypercube"][0], lists, shift=False, scale=False),
-    "one question": Play(
-        r.OneQuestion.private(16.0, ALONE, groups=3), lists, people_asked, shift=False, scale=False
-    ),
+    "one question": Play(ASKED, lists, people_asked, shift=False, scale=False),
     "on demand": Play(OTHERS["on demand"][0], lists, answers, shift=False),
     "flipped answers": Play(OTHERS["flipped answers"][0], flipped),
     "Laplace answers": Play(OTHERS["Laplace answers"][0], flipped, reports),
@@ -349,19 +342,12 @@ PLAYS |= {
 every_play = pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
 
 
-def played(
-    play: Play, control: Callable[[Any, Any], Callable[..., Any]], scale: float
-) -> list[Any]:
-    """Reports on a control, made from the two data sets it is to tell apart; on all neighbours, or
-    every so many of them.
-    """
-    pairs = list(play.pairs(play.ranker.unit))
-    return [
-        record_play(
-            control(x, y), x, y, seed=seed, declared=EPSILON if play.shift else None, scale=scale
-        )
-        for seed, (x, y) in enumerate(pairs[:: 1 + len(pairs) // 16])
-    ]
+def played(play: Play, control: Callable[[Any, Any], Callable[..., Any]], scale: float) -> list:
+    """Reports on a control, made from two data sets: on all neighbours or every so many."""
+    pairs, how = list(play.pairs(play.ranker.unit)), {"scale": scale}
+    how |= {"declared": EPSILON} if play.shift else {}
+    some = enumerate(pairs[:: 1 + len(pairs) // 16])
+    return [record_play(control(x, y), x, y, seed=seed, **how) for seed, (x, y) in some]
 
 
 @every_play

@@ -19,17 +19,8 @@ from full_data import FULL_DATA, needs_full_data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbook.data import (
-    Comparisons,
-    DatasetError,
-    PairTable,
-    Rankings,
-    _official,
-    has_dataset,
-    load_dataset,
-    load_table,
-    loader,
-)
+from dpbook.data import Comparisons, PairTable, Rankings, _official, load_table, loader
+from dpbook.data.loader import DatasetError, has_dataset, load_dataset
 
 
 def test_win_matrix_of_a_small_example() -> None:
@@ -67,15 +58,11 @@ def test_equality_looks_at_every_part() -> None:
     data = Comparisons(3, [0, 1], [1, 2], [0, 1])
     assert data == Comparisons(3, [0, 1], [1, 2], [0, 1])
     assert data == pickle.loads(pickle.dumps(data))
-    others = [
-        Comparisons(4, [0, 1], [1, 2], [0, 1]),
-        Comparisons(3, [0, 1], [1, 0], [0, 1]),
-        Comparisons(3, [0, 2], [1, 1], [0, 1]),
-        Comparisons(3, [0, 1], [1, 2], [0, 0]),
-        Comparisons(3, [0, 1], [1, 2]),
-    ]
-    assert all(data != other for other in others)
-    assert replace(data, loser=[1, 0]) == others[1]
+    changes = {"items": 4}, {"loser": [1, 0]}, {"winner": [0, 2], "loser": [1, 1]}
+    for change in (*changes, {"user": [0, 0]}, {"user": None}):
+        parts = {"items": 3, "winner": [0, 1], "loser": [1, 2], "user": [0, 1]} | change
+        assert data != Comparisons(**parts)
+    assert replace(data, loser=[1, 0]) == Comparisons(3, [0, 1], [1, 0], [0, 1])
 
 
 def test_positions_and_orders_are_inverse_permutations():
@@ -87,9 +74,8 @@ def test_positions_and_orders_are_inverse_permutations():
 
 
 def test_a_table_by_hand() -> None:
-    table = PairTable(
-        list("abc"), [[0, 3, 1], [1, 0, 2], [2, 2, 0]], 5, [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-    )
+    ties = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    table = PairTable(list("abc"), [[0, 3, 1], [1, 0, 2], [2, 2, 0]], 5, ties)
     assert (table.n_items, table.n_pairs, table.users) == (3, 3, 5)
     assert table.missing.tolist() == [[0, 0, 2], [0, 0, 1], [2, 1, 0]]
     assert table.half_tied_counts().tolist() == [[0, 3.5, 1], [1.5, 0, 2], [2, 2, 0]]
@@ -98,7 +84,7 @@ def test_a_table_by_hand() -> None:
         table.counts[0, 1] = 0
 
 
-NAMES = tuple(loader.DATASETS)
+Server, Patch = tuple[list[str], list[bytes]], pytest.MonkeyPatch
 SURVEYS = ("cems", "cems_1998", "immigration")
 
 # Two respondents and a third who decided nothing, as in the file of BradleyTerry2.
@@ -118,7 +104,7 @@ def digest(text: str) -> str:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: Patch) -> Path:
     """An empty cache, and no data folder in the environment."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("DPBOOK_DATA", raising=False)
@@ -126,7 +112,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> loader.Dataset:
+def small(monkeypatch: Patch) -> loader.Dataset:
     """A registered survey of two respondents; nothing listens at its address."""
     convert, url = _official.from_bradleyterry2, "http://127.0.0.1:9/data/CEMS.R"
     dataset = loader.Dataset(url, digest(SMALL_CSV), convert, digest(SMALL_R))
@@ -135,9 +121,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> loader.Dataset:
 
 
 @pytest.fixture
-def server(
-    small: loader.Dataset, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[list[str], list[bytes]]]:
+def server(small: loader.Dataset, cache: Path, monkeypatch: Patch) -> Iterator[Server]:
     """A local stand-in of the official server: the paths asked for, and what it answers."""
     pytest.importorskip("pooch", reason="the optional package pooch is not installed")
     asked, answers = [], [SMALL_R.encode()]
@@ -164,9 +148,6 @@ def server(
     httpd.server_close()
 
 
-Server = tuple[list[str], list[bytes]]
-
-
 def test_a_file_is_fetched_verified_and_cached(server: Server, cache: Path) -> None:
     assert not has_dataset("small")
     assert load_dataset("small") == DECIDED and has_dataset("small")
@@ -188,7 +169,7 @@ def test_half_an_answer_or_other_bytes_are_refused_and_not_kept(
 
 
 def test_a_folder_comes_before_cache_and_network(
-    server: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Server, cache: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("DPBOOK_DATA", str(tmp_path))
     (tmp_path / "CEMS.R").write_text(SMALL_R)
@@ -209,7 +190,7 @@ def test_a_folder_comes_before_cache_and_network(
 
 
 def test_what_cannot_be_fetched_or_read_says_what_to_do(
-    small: loader.Dataset, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: loader.Dataset, cache: Path, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with pytest.raises(DatasetError, match="cannot fetch") as caught:
         load_dataset("small")
@@ -221,9 +202,8 @@ def test_what_cannot_be_fetched_or_read_says_what_to_do(
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(loader.importlib, "import_module", absent)
-    with pytest.raises(
-        DatasetError, match=r"package pooch is missing: pip install 'dpbook\[data\]'"
-    ):
+    missing = r"package pooch is missing: pip install 'dpbook\[data\]'"
+    with pytest.raises(DatasetError, match=missing):
         load_dataset("small")
 
     def locked(*args: object) -> None:
@@ -244,7 +224,7 @@ def test_digest_mismatch_names_file_expected_and_got(small: loader.Dataset, tmp_
 
 
 def test_nothing_is_parsed_before_the_digest_of_the_official_file(
-    small: loader.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: loader.Dataset, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def never(raw: bytes) -> str:
         raise AssertionError("the converter saw bytes of another digest")
@@ -269,9 +249,7 @@ BROKEN = b"RDX3\nX\n" + bytes(60)
 
 
 @pytest.mark.parametrize("raw", [PROMISE, gzip.compress(PROMISE, mtime=0), b"", BROKEN])
-def test_code_in_an_r_file_never_runs(
-    raw: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_in_an_r_file_never_runs(raw: bytes, tmp_path: Path, monkeypatch: Patch) -> None:
     pytest.importorskip("rdata", reason="the optional package rdata is not installed")
     monkeypatch.chdir(tmp_path)
     known = replace(loader.DATASETS["immigration"], raw_sha256="")
@@ -284,10 +262,8 @@ def test_code_in_an_r_file_never_runs(
 
 def test_every_data_set_is_registered_at_a_pinned_address() -> None:
     # The archives of these two sources have no versions; the digest alone pins them.
-    unversioned = {
-        "sushi": "http://www.kamishima.net/",
-        "movielens_top40": "https://files.grouplens.org/",
-    }
+    unversioned = {"sushi": "http://www.kamishima.net/"}
+    unversioned["movielens_top40"] = "https://files.grouplens.org/"
     for name, dataset in loader.DATASETS.items():
         assert len(dataset.sha256) == 64
         if name in unversioned:
@@ -346,8 +322,4 @@ def as_prefmod(rows: list[list[str]], name: str, folder: Path) -> bytes:
     pairs = sum(row[0] == "1" for row in rows)
     columns = {f"V{k + 1}": [float(codes[row[3]]) for row in rows[k::pairs]] for k in range(pairs)}
     frame = "cemspc" if name == "cems_1998" else "immig"
-    rdata = pytest.importorskip("rdata", reason="the optional package rdata is not installed")
-    pandas = pytest.importorskip("pandas")
-    file = folder / "written.RData"
-    rdata.write_rda(file, {frame: pandas.DataFrame(columns)}, compression="gzip")
-    return file.read_bytes()
+    return test_official.rdata_file(folder / "written.RData", frame, columns)

@@ -14,25 +14,9 @@ from scipy.special import expit
 from dpbook.mechanisms import debiased_variance
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers, PairResponses, PerturbedMle, debiased_mle
-from dpbook.simulation import (
-    pair_errors,
-    pair_order_error,
-    privacy_schedule,
-    ranking_errors,
-    response_errors,
-)
-from dpbook.simulation.compare import (
-    FLOOR,
-    CountedResponses,
-    Situation,
-    _ridge_as_large,
-    compare_rankers,
-    decide,
-    field,
-    simultaneous_width,
-    winner,
-)
-from tests.oracles import brute_order_error, chi_square, lead_by_enumeration
+from dpbook.simulation import compare, pair_errors, privacy_schedule, ranking_errors, responses
+from dpbook.simulation.compare import FLOOR, Situation, compare_rankers, decide, field, winner
+from tests.oracles import brute_order_error, chi_square, lead_by_enumeration, rng
 
 MECHANISMS = ["response", "laplace"]
 
@@ -73,9 +57,7 @@ def test_tiny_probabilities_are_exact() -> None:
     # two items, one pair, everybody asked: a binomial tail in exact arithmetic
     ranker = asks(2, 6.0)
     lie = Fraction(float(ranker.channel[0, 1]))
-    exact = sum(
-        math.comb(80, right) * (1 - lie) ** right * lie ** (80 - right) for right in range(40)
-    )
+    exact = sum(math.comb(80, k) * (1 - lie) ** k * lie ** (80 - k) for k in range(40))
     assert float(exact) < 1e-70
     # without abs=0 any number below 1e-12 would do
     found = float(pair_errors(ranker, 1.0, 80).wrong)
@@ -111,18 +93,18 @@ def dataset(kind, epsilon, users):
 def pair_error(gap, *, users, epsilon, mechanism):
     """`pair_order_error` of users with their own epsilons."""
     datasets = dataset(mechanism, epsilon, users)
-    return pair_order_error(gap, ranker(mechanism, epsilon, 2), users=datasets)
+    return responses.pair_order_error(gap, ranker(mechanism, epsilon, 2), users=datasets)
 
 
 def run(mechanism, seed=5, *, theta=None, users=100, epsilon=1.0, gamma=1.0, replicates=200):
     strengths = np.linspace(-0.6, 0.6, 8) if theta is None else np.asarray(theta)
-    return response_errors(
+    return responses.response_errors(
         strengths,
         ranker(mechanism, epsilon, strengths.shape[-1]),
         users=dataset(mechanism, epsilon, users),
         gamma=gamma,
         replicates=replicates,
-        rng=np.random.default_rng(seed),
+        rng=rng(seed),
     )
 
 
@@ -152,9 +134,8 @@ def test_scores_have_the_exact_mean_and_variance(mechanism, epsilon):
         variance = 100 * win * win.T + added
     else:
         # Of weighted debiased responses, user by user.
-        variance = sum(
-            f**2 * debiased_variance(win, e) for f, e in zip(factor, per_user, strict=True)
-        )
+        users = zip(factor, per_user, strict=True)
+        variance = sum(f**2 * debiased_variance(win, e) for f, e in users)
     mean = factor.sum() * (win - 0.5).sum(axis=1)
     off = ~np.eye(3, dtype=bool)
     spread = np.sqrt(np.where(off, variance, 0).sum(axis=1))
@@ -170,9 +151,7 @@ def test_users_who_all_differ_are_drawn_as_single_reports():
     t = np.tanh(epsilons / 2)
     p = 0.5 + t * (expit(gap) - 0.5)
     values = [((2 * x - 1) / t[0] + (2 * y - 1) / t[1]) / 2 for x in (0, 1) for y in (0, 1)]
-    distribution = np.array(
-        [(1 - p[0]) * (1 - p[1]), (1 - p[0]) * p[1], p[0] * (1 - p[1]), p[0] * p[1]]
-    )
+    distribution = np.outer([1 - p[0], p[0]], [1 - p[1], p[1]]).ravel()
     seen = np.array([np.isclose(study.scores[:, 0], v).sum() for v in values])
     assert seen.sum() == 20_000 and chi_square(seen, distribution) > 1e-3
     assert chi_square(seen, distribution[::-1]) < 1e-9
@@ -200,15 +179,14 @@ def test_the_estimate_is_that_of_the_win_matrices():
 
 def test_ranking_errors_average_over_broken_ties():
     truth = np.array([4.0, 3.0, 2.0, 1.0])
-    kendall, top = ranking_errors(
-        [[4, 3, 2, 1], [1, 2, 3, 4], [2, 2, 2, 2], [3, 1, 3, 2]], truth, 2
-    )
+    scores = [[4, 3, 2, 1], [1, 2, 3, 4], [2, 2, 2, 2], [3, 1, 3, 2]]
+    kendall, top = ranking_errors(scores, truth, 2)
     assert kendall == pytest.approx([0, 1, 0.5, 2.5 / 6])
     assert top == pytest.approx([0, 1, 0.5, 0.5])
-    rng = np.random.default_rng(2)
-    scores = rng.integers(0, 3, 6)
+    source = rng(2)
+    scores = source.integers(0, 3, 6)
     target = np.arange(6.0)
-    broken = scores + rng.uniform(0, 0.5, (40_000, 6))
+    broken = scores + source.uniform(0, 0.5, (40_000, 6))
     exact, drawn = ranking_errors(scores, target, 2), ranking_errors(broken, target, 2)
     for value, sample in zip(exact, drawn, strict=True):
         assert sample.mean() == pytest.approx(float(value), abs=5 * 0.5 / math.sqrt(40_000))
@@ -221,22 +199,20 @@ def test_equal_truths_have_no_wrong_order():
         ranking_errors([1.0, 2.0, 3.0], [1.0, 1.0, 0.0], 1)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "power"), [("classic", 0), ("debiased", -1), ("weighted", 1)]
-)
-@pytest.mark.parametrize(
-    "epsilons", [[1.0] * 5, [0.3] * 4 + [2.0] * 4, [0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 3.0], [0.7]]
-)
-def test_the_order_of_two_items_is_that_of_the_full_enumeration(mechanism, power, epsilons):
+LEVELS = [1.0] * 5, [0.3] * 4 + [2.0] * 4, [0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 3.0], [0.7]
+
+
+@pytest.mark.parametrize("mechanism", ["classic", "debiased", "weighted"])
+@pytest.mark.parametrize("epsilons", LEVELS)
+def test_the_order_of_two_items_is_that_of_the_full_enumeration(mechanism, epsilons):
+    power = {"classic": 0, "debiased": -1, "weighted": 1}[mechanism]
     found = pair_error(0.4, users=len(epsilons), epsilon=epsilons, mechanism=mechanism)
     assert found == pytest.approx(brute_order_error(0.4, epsilons, power), rel=1e-12)
 
 
 def test_the_study_of_two_items_has_the_exact_order_error():
     for mechanism in ("none", "classic", "debiased", "weighted"):
-        study = run(
-            mechanism, theta=np.array([0.3, 0.0]), users=100, epsilon=MIXED, replicates=20_000
-        )
+        study = run(mechanism, theta=np.array([0.3, 0.0]), epsilon=MIXED, replicates=20_000)
         exact = pair_error(0.3, users=100, epsilon=MIXED, mechanism=mechanism)
         sd = math.sqrt(exact * (1 - exact) / 20_000)
         assert study.kendall.mean() == pytest.approx(exact, abs=4 * sd)
@@ -292,22 +268,20 @@ def test_what_a_person_answers_composes_to_epsilon(s: Situation) -> None:
 
 def test_a__ridge_as_large_as_the_noise_is_cheaper_than_the_proof_says() -> None:
     for unit in (Edge(5), Person(5, 7, vouched=True)):
-        made, proved = _ridge_as_large(0.8, unit), PerturbedMle.private(0.8, unit)
+        made, proved = compare._ridge_as_large(0.8, unit), PerturbedMle.private(0.8, unit)
         assert made.scale == made.gamma <= proved.scale
         assert made.loss()[1] == pytest.approx(0.8, rel=1e-9)
     complete = Edge(5, exchange=False)
-    assert _ridge_as_large(0.8, complete) == PerturbedMle.private(0.8, complete)
+    assert compare._ridge_as_large(0.8, complete) == PerturbedMle.private(0.8, complete)
 
 
 @pytest.mark.parametrize("data", DATA)
 def test_crowds_have_the_law_of_their_model(data: str) -> None:
     s = Situation(data, "person", 4, 200, 6, 0.7)
-    rng = np.random.default_rng(1)
-    tables = np.array([s.dataset(rng)["table"] for _ in range(200)])
+    source = rng(1)
+    tables = np.array([s.dataset(source)["table"] for _ in range(200)])
     answers = (tables + np.swapaxes(tables, 1, 2)).sum(axis=0)
-    share = (
-        tables.sum(axis=0)[np.arange(3), np.arange(1, 4)] / answers[np.arange(3), np.arange(1, 4)]
-    )
+    share = np.diagonal(tables.sum(axis=0), 1) / np.diagonal(answers, 1)
     # neighbours: five standard deviations of a share of about that many answers
     assert np.abs(share - 0.7).max() < 5 * np.sqrt(0.21 / answers[0, 1])
     assert tables.sum() == 200 * 200 * 6  # six comparisons each, and four items have six pairs
@@ -315,9 +289,9 @@ def test_crowds_have_the_law_of_their_model(data: str) -> None:
 
 @pytest.mark.parametrize("data", ["comparisons", "surveys"])
 def test_a_part_of_the_answers_is_a_part_and_has_the_mean(data: str) -> None:
-    s, rng = Situation(data, "person", 4, 50, 6, 0.7), np.random.default_rng(2)
-    table = s.dataset(rng)["table"]
-    parts = np.array([s._part(table, 2, rng) for _ in range(2000)])
+    s, source = Situation(data, "person", 4, 50, 6, 0.7), rng(2)
+    table = s.dataset(source)["table"]
+    parts = np.array([s._part(table, 2, source) for _ in range(2000)])
     assert (parts <= table).all() and (parts.sum(axis=(1, 2)) == 100).all()
     spread = parts.std(axis=0) / np.sqrt(2000)
     assert (np.abs(parts.mean(axis=0) - table / 3) <= 5 * spread + 1e-12).all()
@@ -325,28 +299,26 @@ def test_a_part_of_the_answers_is_a_part_and_has_the_mean(data: str) -> None:
 
 
 def test_counted_reports_are_ranked_by_net_reports() -> None:
-    ranker = CountedResponses.private(1.0, WholeRanking(3))
+    ranker = compare.CountedResponses.private(1.0, WholeRanking(3))
     reports = np.array([[0, 5, 1], [2, 0, 9], [3, 1, 0]])
-    assert ranker.rank(reports, rng=np.random.default_rng(1)).tolist() == [1, 0, 2]
+    assert ranker.rank(reports, rng=rng(1)).tolist() == [1, 0, 2]
     assert ranker.loss() == PairResponses.private(1.0, WholeRanking(3)).loss()
 
 
 def test_errors_are_shares_of_wrong_pairs() -> None:
     """So much privacy lost that nothing but the data set is left: all agree, nothing is wrong."""
     s = Situation("surveys", "person", 4, 400, 6, 0.99)
-    errors = compare_rankers(s, 200.0, datasets=2, draws=3, rng=np.random.default_rng(5))
+    errors = compare_rankers(s, 200.0, datasets=2, draws=3, rng=rng(5))
     assert not any(error.any() for error in errors.values())
-    lost = compare_rankers(s, 1e-6, datasets=40, draws=25, rng=np.random.default_rng(6))
+    lost = compare_rankers(s, 1e-6, datasets=40, draws=25, rng=rng(6))
     for name in set(lost) - {FLOOR}:  # a coin for each pair; five standard deviations at least
         assert abs(lost[name].mean() - 0.5) < 5 * 0.25 / np.sqrt(1000), name
 
 
 def test_contests_repeat_with_the_seed_and_show_the_price_of_noise() -> None:
     s = Situation("surveys", "person", 4, 100, 6, 0.7)
-    runs = [
-        compare_rankers(s, e, datasets=6, draws=3, rng=np.random.default_rng(7))
-        for e in (1.0, 1.0, 0.01)
-    ]
+    how = {"datasets": 6, "draws": 3}
+    runs = [compare_rankers(s, e, **how, rng=rng(7)) for e in (1.0, 1.0, 0.01)]
     assert all((runs[0][name] == runs[1][name]).all() for name in runs[0])
     assert runs[2]["counts"].mean() > runs[0]["counts"].mean() + 0.1
     local = {name for name, entry in field(s, 1.0).items() if entry.local}
@@ -355,20 +327,20 @@ def test_contests_repeat_with_the_seed_and_show_the_price_of_noise() -> None:
 
 def test_a_decision_is_the_same_contest_read_twice() -> None:
     s, how = Situation("surveys", "person", 4, 100, 6, 0.7), {"datasets": 6, "draws": 3}
-    errors = compare_rankers(s, 1.0, **how, rng=np.random.default_rng(7))
-    both = decide(s, 1.0, **how, rng=np.random.default_rng(7))
+    errors = compare_rankers(s, 1.0, **how, rng=rng(7))
+    both = decide(s, 1.0, **how, rng=rng(7))
     local = {name: errors[name] for name in ("flipped", "Laplace", "few flipped")}
     assert both == {"curator": winner(errors), "nobody": winner(local)}
     assert both["nobody"].name in local
 
 
 def test_a_winner_beats_all_others_or_is_not_one() -> None:
-    rng = np.random.default_rng(3)
-    noise = rng.normal(0, 0.01, 30)
-    errors = {"a": 0.1 + noise, "b": 0.2 + rng.normal(0, 0.01, 30), FLOOR: 0 * noise}
+    source = rng(3)
+    noise = source.normal(0, 0.01, 30)
+    errors = {"a": 0.1 + noise, "b": 0.2 + source.normal(0, 0.01, 30), FLOOR: 0 * noise}
     won = winner(errors)
     assert (won.name, won.error, won.equals) == ("a", errors["a"].mean(), ())
-    near = winner(errors | {"c": 0.1001 + rng.normal(0, 0.01, 30)})
+    near = winner(errors | {"c": 0.1001 + source.normal(0, 0.01, 30)})
     assert near.equals in (("c",), ("a",))
     alone = winner({"a": noise})
     assert (alone.name, alone.equals) == ("a", ())
@@ -376,14 +348,11 @@ def test_a_winner_beats_all_others_or_is_not_one() -> None:
 
 def test_intervals_of_all_pairs_are_right_in_95_contests_of_100() -> None:
     """Of three equal rankers two are told apart in at most 5 of 100; by narrower ones, more."""
-    rng, told, plain = np.random.default_rng(4), 0, 0
+    source, told, plain = rng(4), 0, 0
     for _ in range(2000):
-        errors = {name: rng.normal(size=20) for name in "abc"}
-        wide = simultaneous_width(errors)
-        for count, factor in ((0, wide), (1, wide / 1.5)):
-            apart = any(
-                abs((errors[x] - errors[y]).mean()) > factor * (errors[x] - errors[y]).std(ddof=1)
-                for x, y in combinations("abc", 2)
-            )
-            told, plain = told + (apart and not count), plain + (apart and count)
+        errors = {name: source.normal(size=20) for name in "abc"}
+        wide = compare.simultaneous_width(errors)
+        gaps = np.array([errors[x] - errors[y] for x, y in combinations("abc", 2)])
+        apart = np.abs(gaps.mean(axis=1)) / gaps.std(axis=1, ddof=1)
+        told, plain = told + (apart > wide).any(), plain + (apart > wide / 1.5).any()
     assert told <= 0.05 * 2000 + 4 * np.sqrt(2000 * 0.05 * 0.95) < plain

@@ -11,18 +11,11 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from dpbook.data import Comparisons
-from dpbook.estimators import (
-    _newton,
-    ranks_from_scores,
-    ridge,
-    ridge_mle,
-    ridge_mle_complete,
-    top_k_mask,
-    win_counts,
-)
+from dpbook.estimators import _newton, ridge, ridge_mle, ridge_mle_complete, win_counts
 from dpbook.estimators._complete import WinCounts
 from dpbook.estimators._logistic import Matrices, Pairs
 from dpbook.estimators.debiased import fit_scores
+from dpbook.estimators.orders import ranks_from_scores, top_k_mask
 from dpbook.models import LINKS, btl_probabilities, edge_wins
 
 WINS = np.array([[0, 7, 9, 4], [3, 0, 6, 5], [1, 4, 0, 2], [2, 6, 8, 0]])
@@ -149,9 +142,8 @@ def test_complete_graph_agrees_with_the_dense_route(n, per_pair, gamma, size, se
     linear = size * rng.laplace(size=n)
     low_rank = ridge_mle_complete(wins.sum(axis=1), per_pair=per_pair, gamma=gamma, linear=linear)
     dense = by_route("dense", wins, gamma=gamma, linear=linear)
-    np.testing.assert_allclose(
-        low_rank.theta, dense.theta, rtol=1e-12, atol=slack(low_rank, gamma) + slack(dense, gamma)
-    )
+    between = slack(low_rank, gamma) + slack(dense, gamma)
+    np.testing.assert_allclose(low_rank.theta, dense.theta, rtol=1e-12, atol=between)
 
 
 @pytest.mark.parametrize("spread", [1e5, 3e5])
@@ -224,15 +216,13 @@ def test_the_residual_returned_is_that_of_the_returned_theta(method):
 
 
 @pytest.mark.parametrize("method", ["dense", "sparse"])
-@pytest.mark.parametrize(
-    "wins",
-    [
-        np.kron(np.eye(2, dtype=int), [[0, 1], [1, 0]]),  # two pairs never compared
-        [[0, 2, 2], [0, 0, 1], [0, 1, 0]],  # one item always ahead
-        [[0, 1, 0], [1, 0, 0], [0, 0, 0]],  # one item never compared
-    ],
-)
-def test_plain_estimates_that_do_not_exist_are_refused(wins, method):
+@pytest.mark.parametrize("apart", ["two pairs", "one always ahead", "one never compared"])
+def test_plain_estimates_that_do_not_exist_are_refused(apart, method):
+    wins = {
+        "two pairs": np.kron(np.eye(2, dtype=int), [[0, 1], [1, 0]]),
+        "one always ahead": [[0, 2, 2], [0, 0, 1], [0, 1, 0]],
+        "one never compared": [[0, 1, 0], [1, 0, 0], [0, 0, 0]],
+    }[apart]
     with pytest.raises(ValueError, match=r"gamma = 0 with wins that split the items into 2 groups"):
         by_route(method, wins, gamma=0)
     assert by_route(method, wins, gamma=0.01).residual <= 1e-8
@@ -311,14 +301,12 @@ def test_a_repeated_pair_in_the_place_of_a_missing_one():
     assert theta[1] != pytest.approx(theta[2], abs=1e-3)  # one win each; only their rivals differ
 
 
-@pytest.mark.parametrize("tol", [1e-4])  # the second is reached where there is no minimiser
-def test_a_linear_term_at_the_edge_of_what_has_a_minimiser(tol):
+def test_a_linear_term_at_the_edge_of_what_has_a_minimiser():
     """Two items, one win each: 2 F(gap) = 1 - linear has no root at 1, though nearly one."""
-    wins = np.array([[0, 1], [1, 0]])
+    wins, tol = np.array([[0, 1], [1, 0]]), 1e-4  # reached where there is no minimiser, too
     theta = ridge_mle(wins, gamma=0, linear=[0.9, -0.9], tol=tol).theta
-    assert theta[0] - theta[1] == pytest.approx(
-        math.log(0.05 / 0.95), abs=tol / 0.09
-    )  # 2 F' = 0.095
+    gap = pytest.approx(math.log(0.05 / 0.95), abs=tol / 0.09)  # 2 F' = 0.095
+    assert theta[0] - theta[1] == gap
     with pytest.raises(ValueError, match="no minimiser could be certified"):
         ridge_mle(wins, gamma=0, linear=[1.0, -1.0], tol=tol)
 

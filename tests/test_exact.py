@@ -18,17 +18,10 @@ from hypothesis import strategies as st
 
 from dpbook.book.ledger.check import digest
 from dpbook.mechanisms import randomized_response_pmf
-from dpbook.privacy import (
-    ExactDistribution,
-    as_fraction,
-    certify_mechanism,
-    check_mechanism,
-    discrete_laplace_profile,
-    exponential_mechanism_distribution,
-    joint_distribution,
-    randomized_response_distribution,
-)
+from dpbook.privacy import ExactDistribution, as_fraction, certify_mechanism, check_mechanism, exact
 from dpbook.privacy.exact import Polynomial, _shifted, _signs, discrete_laplace_distribution, one, t
+from dpbook.privacy.exact import exponential_mechanism_distribution as exponential
+from dpbook.privacy.loss import discrete_laplace_profile
 
 VERIFY = Path(__file__).resolve().parents[1] / "tools" / "verify_certificate.py"
 PAIRS = list(combinations(range(4), 2))
@@ -45,21 +38,16 @@ def ranking(answers, steps=2):
         order: sum((order.index(i) < order.index(j)) == bool(won) for (i, j), won in truth)
         for order in permutations(range(4))
     }
-    return exponential_mechanism_distribution(scores, steps)
+    return exponential(scores, steps)
 
 
 def hypercube(truth):
     """The hypercube mechanism of the papers, printed with ties in both half-spaces."""
-    ties = {
-        z: sum(a * b for a, b in zip(z, truth, strict=True)) for z in product((-1, 1), repeat=4)
-    }
-    share = Polynomial((sum(dot >= 0 for dot in ties.values()),))
-    empty = Polynomial(())
-    weights = {
-        z: share * ((t if dot >= 0 else empty) + (one if dot <= 0 else empty))
-        for z, dot in ties.items()
-    }
-    return ExactDistribution(weights)
+    corners = list(product((-1, 1), repeat=4))
+    dots = [sum(a * b for a, b in zip(z, truth, strict=True)) for z in corners]
+    share, empty = Polynomial((sum(dot >= 0 for dot in dots),)), Polynomial(())
+    parts = [(t if dot >= 0 else empty) + (one if dot <= 0 else empty) for dot in dots]
+    return ExactDistribution({z: share * part for z, part in zip(corners, parts, strict=True)})
 
 
 @given(coefficients, coefficients, st.integers(-3, 3))
@@ -82,9 +70,8 @@ def test_signs_on_the_half_line_are_those_of_another_library(a):
     if p == 0 or any(m > 1 for root, m in p.complex_roots() if root != 0):
         return
     pieces = _signs(Polynomial(tuple(a)).coefficients)
-    crossings = sorted(
-        float(root.real) for root, _ in p.complex_roots() if root.imag == 0 and root.real > 0
-    )
+    roots = [root for root, _ in p.complex_roots()]
+    crossings = sorted(float(x.real) for x in roots if x.imag == 0 and x.real > 0)
     found = [
         float(low)
         for (low, _, one), (_, _, other) in zip(pieces[1:], pieces, strict=False)
@@ -99,7 +86,7 @@ def test_signs_on_the_half_line_are_those_of_another_library(a):
 
 @pytest.mark.parametrize("epsilon", [0, 0.3, 1, 5, 700])
 def test_laws_are_those_of_the_mechanisms(epsilon):
-    told = randomized_response_distribution([1]).map(sum).at(epsilon)
+    told = exact.randomized_response_distribution([1]).map(sum).at(epsilon)
     assert told[1] == pytest.approx(1 / (1 + exp(-epsilon)))
     if 0 < epsilon < 100:
         assert told[1] == pytest.approx(float(np.max(randomized_response_pmf(epsilon))))
@@ -113,15 +100,13 @@ def test_laws_are_those_of_the_mechanisms(epsilon):
 def test_mallows_is_an_exponential_distribution():
     orders = list(permutations(range(3)))
     distance = {o: sum(a > b for a, b in combinations(o, 2)) for o in orders}
-    distribution = exponential_mechanism_distribution(
-        {order: -d for order, d in distance.items()}
-    ).at(log(2))
-    assert distribution[(2, 1, 0)] == pytest.approx(1 / 8 / (1 * 1.5 * 1.75))
+    pmf = exponential({order: -d for order, d in distance.items()}).at(log(2))
+    assert pmf[(2, 1, 0)] == pytest.approx(1 / 8 / (1 * 1.5 * 1.75))
 
 
 def test_an_output_may_be_joined_and_processed():
-    coin = exponential_mechanism_distribution({1: 1, 0: 0})
-    both = joint_distribution([coin, coin]).map(sum)
+    coin = exponential({1: 1, 0: 0})
+    both = exact.joint_distribution([coin, coin]).map(sum)
     assert both.weights == {2: t * t, 1: t + t, 0: one}
 
 
@@ -137,10 +122,8 @@ def test_where_it_fails_is_found_exactly():
     distributions = {v: hypercube(v) for v in ((1, 1, 1, 1), (1, 1, 1, -1))}
     found = certify_mechanism(distributions.get, [((1, 1, 1, 1), (1, 1, 1, -1))])
     assert found.where == (0, inf)
-    golden = (
-        ExactDistribution({0: t + one, 1: t + one + t}),
-        ExactDistribution({0: t, 1: t + one + t + one}),
-    )
+    sides = {0: t + one, 1: t + one + t}, {0: t, 1: t + one + t + one}
+    golden = [ExactDistribution(weights) for weights in sides]
     narrow = certify_mechanism(dict(enumerate(golden)).get, [(0, 1)])
     low, high = narrow.where
     at = [high - 1e-6, high + 1e-6]
@@ -161,11 +144,9 @@ def test_the_worst_is_named_by_its_loss_at_epsilon_one():
     distributions = {name: ExactDistribution(weights) for name, weights in sides.items()}
     found = certify_mechanism(distributions.get, [("x", "y")])
     assert found.violations == 3 and (found.pair, found.outcome) == (("x", "y"), "b")
-    losses = {
-        x: check_mechanism(lambda side, x=x: distributions[side].at(x), [("x", "y")])
-        for x in (1, 2)
-    }
-    assert {x: report.outcome for x, report in losses.items()} == {1: "b", 2: "a"}
+    for x, outcome in ((1, "b"), (2, "a")):
+        report = check_mechanism(lambda side, x=x: distributions[side].at(x), [("x", "y")])
+        assert report.outcome == outcome
 
 
 @pytest.mark.parametrize("steps", [1, 2])
@@ -188,12 +169,9 @@ def test_sides_that_meet_without_crossing_are_refused():
     # the first difference is s (3 s - 1)^2, whose root no cut hits; the others are positive
     p, q = Polynomial((16, 40)), Polynomial((80, -33, 9))
     total = Polynomial((200, 0, 200))
-    distributions = {
-        0: ExactDistribution({0: p, 1: total - p}),
-        1: ExactDistribution({0: q, 1: total - q}),
-    }
+    sides = [ExactDistribution({0: side, 1: total - side}) for side in (p, q)]
     with pytest.raises(ValueError, match="meet without crossing"):
-        certify_mechanism(distributions.get, [(0, 1)])
+        certify_mechanism(sides.__getitem__, [(0, 1)])
 
 
 def verified(folder, found):
@@ -223,7 +201,7 @@ def test_steps_may_be_fractions(steps):
 
 def test_laws_that_are_the_same_are_not_compared(tmp_path):
     """And a pair that comes twice is listed once; the program would refuse both."""
-    coins = [exponential_mechanism_distribution({0: way, 1: 1 - way}) for way in (0, 1, 1)]
+    coins = [exponential({0: way, 1: 1 - way}) for way in (0, 1, 1)]
     pairs = [(0, 1), (1, 2), (0, 2), (1, 0)]
     found = certify_mechanism(dict(enumerate(coins)).get, pairs)
     assert found.cases == 16 and found.certificate["pairs"] == [[0, 1], [1, 0]]

@@ -11,22 +11,9 @@ from dpbook.estimators import top_k_mask
 from dpbook.models import btl_probabilities, edge_wins, individual_wins, two_level_probabilities
 from dpbook.privacy import Edge, Person
 from dpbook.rankers import PerturbedMle
-from dpbook.simulation import (
-    complete_counts,
-    critical_gaps,
-    edge_experiment,
-    edge_win_counts,
-    estimates_at,
-    log_relative_error,
-    paired_errors,
-    planted_strengths,
-    quantile_interval,
-    rankers_at,
-    release_errors,
-    simulated_tables,
-    top_k_error,
-    trend,
-)
+from dpbook.simulation import critical_gaps, edge_win_counts, replicates
+from dpbook.simulation.replicates import estimates_at, paired_errors, planted_strengths, rankers_at
+from dpbook.simulation.statistics import log_relative_error, quantile_interval, top_k_error, trend
 from tests.oracles import rng
 
 SIZE = 4000
@@ -41,20 +28,19 @@ def failure_rate(wins, k, scale, rng):
 @pytest.mark.parametrize("design", ["edge", "individual"])
 def test_critical_gaps_reproduce_the_failure_rate_of_fresh_data(design):
     n, k, gap, scale = 8, 3, 0.3, 1.5
-    rng = np.random.default_rng(11)
-    rho = two_level_probabilities(n, k, gap)
+    rho, how = two_level_probabilities(n, k, gap), {"size": SIZE, "rng": rng(11)}
     if design == "edge":
-        gaps = critical_gaps(n, k, scale=scale, p=0.7, size=SIZE, rng=rng)
-        fresh = edge_wins(rho, p=0.7, size=SIZE, rng=rng)
+        gaps = critical_gaps(n, k, scale=scale, p=0.7, **how)
+        fresh = edge_wins(rho, p=0.7, **how)
     else:
-        gaps = critical_gaps(n, k, scale=scale, comparisons=60, size=SIZE, rng=rng)
-        fresh = individual_wins(rho, users=20, per_user=3, size=SIZE, rng=rng)
+        gaps = critical_gaps(n, k, scale=scale, comparisons=60, **how)
+        fresh = individual_wins(rho, users=20, per_user=3, **how)
     ours = np.sum(gaps > gap)
-    theirs = failure_rate(fresh, k, scale, rng)
+    theirs = failure_rate(fresh, k, scale, how["rng"])
     table = [[ours, SIZE - ours], [theirs, SIZE - theirs]]
     assert stats.fisher_exact(table).pvalue > 1e-3
     # A scale twice as large is told apart, so agreement means something.
-    wrong = failure_rate(fresh, k, 2 * scale, rng)
+    wrong = failure_rate(fresh, k, 2 * scale, how["rng"])
     assert stats.fisher_exact([[ours, SIZE - ours], [wrong, SIZE - wrong]]).pvalue < 1e-3
 
 
@@ -67,7 +53,7 @@ def test_critical_gaps_of_two_items_follow_their_distribution(scale):
     40000 runs, at a level of 1e-7: an error of 5.33 * 0.5 / 200 = 0.013 of the chance shows. A
     scale 10 % off moves t by 0.019, 0.020 and 0.012 at the three scales."""
     runs = 40_000
-    gaps = critical_gaps(2, 1, scale=scale, p=1.0, size=runs, rng=np.random.default_rng(21))
+    gaps = critical_gaps(2, 1, scale=scale, p=1.0, size=runs, rng=rng(21))
     t = (2 + 1 / scale) * np.exp(-1 / scale) / 4
     for gap in (0.1, 0.3, 0.5):
         probability = (0.5 + gap) * t + (0.5 - gap) * (1 - t)
@@ -77,16 +63,14 @@ def test_critical_gaps_of_two_items_follow_their_distribution(scale):
 
 
 def test_without_noise_and_with_every_pair_a_gap_of_one_half_always_recovers():
-    gaps = critical_gaps(3, 1, scale=0.0, p=1, size=500, rng=np.random.default_rng(1))
+    gaps = critical_gaps(3, 1, scale=0.0, p=1, size=500, rng=rng(1))
     assert np.isfinite(gaps).all()
 
 
 def test_win_counts_have_the_law_of_sampled_matrices():
     theta, size = np.array([0.0, 0.5, 1.0, -1.5]), 20000
-    counts = edge_win_counts(theta, size=size, rng=np.random.default_rng(1))
-    matrices = edge_wins(btl_probabilities(theta), size=size, rng=np.random.default_rng(2)).sum(
-        axis=2
-    )
+    counts = edge_win_counts(theta, size=size, rng=rng(1))
+    matrices = edge_wins(btl_probabilities(theta), size=size, rng=rng(2)).sum(axis=2)
     assert (counts.sum(axis=1) == 6).all()
     rows, which = np.unique(np.concatenate([counts, matrices]), axis=0, return_inverse=True)
     table = [np.bincount(part, minlength=len(rows)) for part in np.split(which.ravel(), 2)]
@@ -95,9 +79,8 @@ def test_win_counts_have_the_law_of_sampled_matrices():
 
 def crowd_errors(truth, users, epsilons, source, per_user=5, kind="printed"):
     rankers = rankers_at(Person(truth.shape[1], per_user, vouched=True), epsilons, kind)
-    return paired_errors(
-        truth, simulated_tables(truth, users, per_user, rng=source), rankers, rng=source
-    )
+    tables = replicates.simulated_tables(truth, users, per_user, rng=source)
+    return paired_errors(truth, tables, rankers, rng=source)
 
 
 def edge_rankers(n, epsilons, p=1.0, kind="printed"):
@@ -105,7 +88,7 @@ def edge_rankers(n, epsilons, p=1.0, kind="printed"):
 
 
 def fresh(n, epsilons, p=1.0, levels=None, **options):
-    return edge_experiment(edge_rankers(n, epsilons, p), p=p, levels=levels, **options)
+    return replicates.edge_experiment(edge_rankers(n, epsilons, p), p=p, levels=levels, **options)
 
 
 def test_strengths_have_k_zeros_first_and_the_range_of_the_paper():
@@ -152,36 +135,35 @@ def test_ties_between_counts_are_not_broken_in_favour_of_the_truth():
     assert found["counts top-k"].mean() > 0.68  # a guess misses 0.75; by position it is 0.05
     level = np.where(np.arange(12) < 3, 0, -1e-9) * np.ones((2000, 1))
     rankers = rankers_at(Edge(12), [np.inf], gamma=10.0)
-    flat = paired_errors(level, complete_counts(level, rng=source), rankers, rng=source)
+    flat = paired_errors(level, replicates.complete_counts(level, rng=source), rankers, rng=source)
     for name in ("mle top-k", "counts top-k"):
         assert flat[name].mean() == pytest.approx(0.75, abs=0.02)
 
 
 def test_a_larger_crowd_contains_the_smaller_one():
-    small, large = simulated_tables(planted_strengths(6, 3, rng=rng()), [4, 9], 2, rng=rng(1))
+    truth = planted_strengths(6, 3, rng=rng())
+    small, large = replicates.simulated_tables(truth, [4, 9], 2, rng=rng(1))
     assert (small.sum(axis=(1, 2)) == 8).all() and (large.sum(axis=(1, 2)) == 18).all()
     assert (large >= small).all()
 
 
-@pytest.mark.parametrize(
-    ("unit", "kind", "gamma", "expected"),
-    [
+def test_levels_have_the_scales_of_the_paper():
+    person = Person(12, 3, vouched=True)
+    for unit, kind, gamma, expected in (
         (Edge(12), "printed", 3.0, (16.0, 3.0, 4.0)),
-        (Person(12, 3, vouched=True), "printed", None, (48.0, 12.0, 6.0)),
-        (Person(12, 3, vouched=True), "private", None, (24.0, 24.0, 12.0)),
-    ],
-)
-def test_levels_have_the_scales_of_the_paper(unit, kind, gamma, expected):
-    (fit, count), (plain, lots) = rankers_at(unit, [0.5, np.inf], kind, gamma=gamma)
-    assert (fit.scale, fit.gamma, count.scale) == pytest.approx(expected)
-    assert (plain.scale, plain.gamma, lots.scale) == (0, gamma or 1e-6, 1e-9)
+        (person, "printed", None, (48.0, 12.0, 6.0)),
+        (person, "private", None, (24.0, 24.0, 12.0)),
+    ):
+        (fit, count), (plain, lots) = rankers_at(unit, [0.5, np.inf], kind, gamma=gamma)
+        assert (fit.scale, fit.gamma, count.scale) == pytest.approx(expected)
+        assert (plain.scale, plain.gamma, lots.scale) == (0, gamma or 1e-6, 1e-9)
 
 
 def test_same_generator_gives_same_data_whatever_the_noise():
     both = {"fresh": [0, 1], "frozen": [0, 1]}
     one = fresh(24, [0.5, np.inf], 0.6, both, replicates=4, rng=rng(3))
     rankers = edge_rankers(24, [0.5, np.inf], 0.6, "private")
-    two = edge_experiment(rankers, p=0.6, replicates=4, rng=rng(3))
+    two = replicates.edge_experiment(rankers, p=0.6, replicates=4, rng=rng(3))
     for other in (one["frozen"], two["fresh"]):
         name, counts = "log_relative_l2", "topk_error_counts"
         np.testing.assert_allclose(other[name][1], one["fresh"][name][1])
@@ -217,7 +199,7 @@ def test_estimates_at_all_levels_are_those_of_each():
 
 def test_a_perfect_release_has_no_error():
     truth = planted_strengths(8, 2, rng=rng())
-    errors = release_errors(truth + 3, truth, truth, np.zeros((2, 8)))
+    errors = replicates.release_errors(truth + 3, truth, truth, np.zeros((2, 8)))
     assert (errors["mle top-k"] == 0).all() and (errors["counts top-k"] == 0).all()
     assert errors["mle l2"].max() < -30
 
@@ -264,9 +246,8 @@ def test_quantile_interval_covers_on_either_side_and_no_rank_is_given_away(size,
 
 
 def test_trend_tells_rising_flat_and_falling_apart():
-    rng = np.random.default_rng(12)
     x = [1, 2, 4, 8]
-    noise = rng.normal(size=(4, 300))
+    noise = rng(12).normal(size=(4, 300))
     up = trend(x, np.log(x)[:, None] + 0.3 * noise)
     assert up.rises() and 0.8 < up.low < 1.1 and not up.falls()
     assert up.slope == pytest.approx(1, abs=0.1) and up.low < up.slope < up.high

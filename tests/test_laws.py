@@ -83,10 +83,8 @@ def laplace_ranking(order, scores, scale) -> float:
 def laplace_winner(item, scores, scale) -> float:
     z = [s / scale for s in scores]
 
-    def f(t: float) -> float:
-        return density(t - z[item]) * math.prod(below(t - z[j]) for j in range(len(z)) if j != item)
-
-    return integrate(f, z)
+    rest = [*z[:item], *z[item + 1 :]]
+    return integrate(lambda t: density(t - z[item]) * math.prod(below(t - x) for x in rest), z)
 
 
 def lattice(scores, scale):
@@ -134,9 +132,10 @@ def test_two_items_have_the_textbook_probability(gap, scale):
     assert ranking_pmf([3 + gap, 3.0], scale=scale) == expected
 
 
-@pytest.mark.parametrize(
-    ("scores", "scale"), [((2, 1, 0), 1.0), ((1, 1, 1), 2.0), ((5, 0, 4), 0.6), ((0.3, 2.7, 1), 3)]
-)
+THREE = ((2, 1, 0), 1.0), ((1, 1, 1), 2.0), ((5, 0, 4), 0.6), ((0.3, 2.7, 1), 3)
+
+
+@pytest.mark.parametrize(("scores", "scale"), THREE)
 def test_three_items_with_laplace_noise_match_quadrature(scores, scale):
     distribution = ranking_pmf(scores, scale=scale)
     expected = [laplace_ranking(order, scores, scale) for order in orders_of(3)]
@@ -146,10 +145,9 @@ def test_three_items_with_laplace_noise_match_quadrature(scores, scale):
     # the set of the best two leaves out the last: the winner of the negated scores
     losers = [laplace_winner(i, [-s for s in scores], scale) for i in (2, 1, 0)]
     assert top_k_pmf(scores, 2, scale=scale) == pytest.approx(losers, rel=1e-9, abs=0)
-    # the same comparison notices half the noise
-    assert ranking_pmf(scores, scale=scale / 2) != pytest.approx(expected, rel=1e-3) or (
-        len(set(scores)) == 1
-    )
+    # the same comparison notices half the noise, where the scores are not all the same
+    half = ranking_pmf(scores, scale=scale / 2)
+    assert half != pytest.approx(expected, rel=1e-3) or len(set(scores)) == 1
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
@@ -191,9 +189,8 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
     assert distribution.sum() == pytest.approx(1, rel=1e-12, abs=0)
     for k in range(1, n):
         sets = [tuple(sorted(order)) for order in rankings[:, :k].tolist()]
-        marginal = [
-            distribution[[s == tuple(t) for s in sets]].sum() for t in sets_of(n, k).tolist()
-        ]
+        listed = map(tuple, sets_of(n, k).tolist())
+        marginal = [distribution[[s == members for s in sets]].sum() for members in listed]
         found = top_k_pmf(scores, k, scale=scale, noise=noise)
         assert found == pytest.approx(marginal, rel=2 * law_error_bound(n), abs=0)
     # renaming the items renames the rankings; adding a constant changes nothing
@@ -205,18 +202,16 @@ def test_laws_are_laws_and_agree_with_each_other(case, random):
     assert moved[renamed] == pytest.approx(distribution, rel=1e-10, abs=0)
     # turning the scores round reverses the rankings round
     backwards = [at[tuple(order[::-1])] for order in rankings.tolist()]
-    assert ranking_pmf(-scores, scale=scale, noise=noise)[backwards] == pytest.approx(
-        distribution, rel=1e-10, abs=0
-    )
+    turned = ranking_pmf(-scores, scale=scale, noise=noise)
+    assert turned[backwards] == pytest.approx(distribution, rel=1e-10, abs=0)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_seven_items(noise):
     scores = [6, 5, 4, 3, 2, 1, 0]
     distribution = ranking_pmf(scores, scale=2.0, noise=noise)
-    assert (
-        distribution.size == 5040 and distribution.argmax() == 0 and distribution.argmin() == 5039
-    )
+    ends = distribution.size, distribution.argmax(), distribution.argmin()
+    assert ends == (5040, 0, 5039)
     assert distribution.sum() == pytest.approx(1, rel=1e-12, abs=0)
     first_three = np.sort(orders_of(7)[:, :3], axis=1) @ [49, 7, 1]
     marginal = [distribution[first_three == code].sum() for code in sets_of(7, 3) @ [49, 7, 1]]
@@ -232,16 +227,11 @@ def test_tiny_probabilities_keep_their_relative_accuracy(x):
     assert ranking_pmf([x, 0], scale=1.0)[1] == pytest.approx(behind, rel=1e-12, abs=0)
     # discrete: the difference of two noises is at least x, a tie at exactly x counted half
     z = math.exp(-1)
-    tie = ((1 - z) / (1 + z)) ** 2 * z**x * (x + 1 + 2 * z**2 / (1 - z**2))
-    above = sum(
-        ((1 - z) / (1 + z)) ** 2 * z**m * (m + 1 + 2 * z**2 / (1 - z**2))
-        for m in range(x + 1, x + 80)
-    )
-    for found in (
-        top_k_pmf([x, 0], 1, scale=1.0, noise="discrete_laplace")[1],
-        ranking_pmf([x, 0], scale=1.0, noise="discrete_laplace")[1],
-    ):
-        assert found == pytest.approx(above + tie / 2, rel=1e-11, abs=0)
+    chance = lambda m: ((1 - z) / (1 + z)) ** 2 * z**m * (m + 1 + 2 * z**2 / (1 - z**2))  # noqa: E731
+    tie, *above = map(chance, range(x, x + 80))
+    expected, how = sum(above) + tie / 2, {"scale": 1.0, "noise": "discrete_laplace"}
+    assert top_k_pmf([x, 0], 1, **how)[1] == pytest.approx(expected, rel=1e-11, abs=0)
+    assert ranking_pmf([x, 0], **how)[1] == pytest.approx(expected, rel=1e-11, abs=0)
 
 
 def test_the_least_likely_of_six_rankings_is_right_at_1e_minus_70():
@@ -250,9 +240,8 @@ def test_the_least_likely_of_six_rankings_is_right_at_1e_minus_70():
     assert distribution[5] < 1e-68
     # The middle item has to stay near its place; outside, the integrand is smaller by e^-60.
     z = [0.0, 80.0, 160.0]
-    expected = integrate(
-        lambda t: below(z[0] - t) * density(t - z[1]) * below(t - z[2]), z, low=-60, high=220
-    )
+    middle = lambda t: below(z[0] - t) * density(t - z[1]) * below(t - z[2])  # noqa: E731
+    expected = integrate(middle, z, low=-60, high=220)
     assert distribution[5] == pytest.approx(expected, rel=1e-9, abs=0)
 
 

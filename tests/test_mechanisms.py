@@ -12,24 +12,11 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from dpbook.mechanisms import (
-    debiased_response,
-    debiased_variance,
-    discrete_laplace_pmf,
-    exponential_pmf,
-    gaussian_profile,
-    gaussian_scale,
-    laplace_logpdf,
-    randomized_response,
-    randomized_response_pmf,
-)
-from dpbook.mechanisms.hypercube import (
-    hypercube_response,
-    hypercube_response_pmf,
-    hypercube_scale,
-    sign_vectors,
-)
-from dpbook.mechanisms.noise import discrete_laplace_noise
+from dpbook.mechanisms import debiased_response, debiased_variance, exponential_pmf, hypercube
+from dpbook.mechanisms.gaussian import gaussian_profile, gaussian_scale
+from dpbook.mechanisms.hypercube import hypercube_response, hypercube_response_pmf, hypercube_scale
+from dpbook.mechanisms.noise import discrete_laplace_noise, discrete_laplace_pmf, laplace_logpdf
+from dpbook.mechanisms.responses import randomized_response, randomized_response_pmf
 from dpbook.privacy import audit_sampler, privacy_loss
 from tests.oracles import NoFloats, clipped_distribution, clipped_tally, losses_of_a_selection
 
@@ -57,9 +44,10 @@ def test_discrete_laplace_pmf_sums_to_one_and_decays_by_one_scale(scale):
     assert np.log(pmf[2000] / pmf[2001]) == pytest.approx(1 / float(scale), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "scale", [0.1, Fraction(1, 3), 2 / 5, Fraction(1, 2), 1, 2.0, Fraction(20, 3), 1 / 0.3, 25]
-)
+SCALES = [0.1, Fraction(1, 3), 2 / 5, Fraction(1, 2), 1, 2.0, Fraction(20, 3), 1 / 0.3, 25]
+
+
+@pytest.mark.parametrize("scale", SCALES)
 def test_discrete_laplace_sampler_follows_its_pmf_and_half_the_scale_does_not(scale):
     rng = NoFloats(np.random.PCG64(7))
     draws = discrete_laplace_noise(scale, DRAWS, rng=rng)
@@ -126,11 +114,9 @@ VALUES = [np.resize([1, -1, -1, 1, 1], d) for d in range(1, 9)] + [np.array([0.3
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("value", VALUES)
 def test_hypercube_is_unbiased_by_enumeration(value: np.ndarray, ties: str) -> None:
-    distribution, size = (
-        hypercube_response_pmf(value, 0.8, ties),
-        hypercube_scale(len(value), 0.8, ties),
-    )
-    corners = size * sign_vectors(len(value))
+    distribution = hypercube_response_pmf(value, 0.8, ties)
+    size = hypercube_scale(len(value), 0.8, ties)
+    corners = size * hypercube.sign_vectors(len(value))
     assert distribution.sum() == pytest.approx(1, abs=1e-13)
     assert distribution @ corners == pytest.approx(value, abs=1e-12)
     assert distribution @ corners**2 - value**2 == pytest.approx(size**2 - value**2)
@@ -140,7 +126,7 @@ def test_hypercube_is_unbiased_by_enumeration(value: np.ndarray, ties: str) -> N
 @pytest.mark.parametrize("d", range(1, 7))
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_hypercube_loss_over_all_pairs_of_vectors(d: int, ties: str, epsilon: float) -> None:
-    distributions = [hypercube_response_pmf(v, epsilon, ties) for v in sign_vectors(d)]
+    distributions = [hypercube_response_pmf(v, epsilon, ties) for v in hypercube.sign_vectors(d)]
     worst = max(privacy_loss(a, b) for a, b in itertools.permutations(distributions, 2))
     exact = math.log1p(math.exp(epsilon)) if ties == "closed" and d % 2 == 0 else epsilon
     assert worst == pytest.approx(exact, rel=1e-12)
@@ -181,8 +167,8 @@ def gaussian_delta(shift: float, scale: float, epsilon: float) -> float:
         return math.exp(-0.5 * ((x - centre) / scale) ** 2) / (scale * math.sqrt(2 * math.pi))
 
     start = shift / 2 + epsilon * scale**2 / shift  # where p exceeds e^eps q
-    end = start + 40 * scale
     f = lambda x: p(x, shift) - math.exp(epsilon) * p(x, 0.0)  # noqa: E731
+    end = start + 40 * scale
     return quad(f, start, end, epsabs=0, epsrel=1e-11, limit=200, points=[start + scale])[0]
 
 
@@ -206,9 +192,8 @@ def test_profile_is_the_integral_of_the_excess(shift, epsilon):
 
 
 def test_profile_at_the_ends():
-    assert gaussian_profile(1.0, 2.0, [0.0, math.inf]) == pytest.approx(
-        [math.erf(0.25 / math.sqrt(2)), 0.0]
-    )
+    ends = [math.erf(0.25 / math.sqrt(2)), 0.0]
+    assert gaussian_profile(1.0, 2.0, [0.0, math.inf]) == pytest.approx(ends)
     assert gaussian_profile(1.0, 100.0, 50.0) == 0.0
 
 
@@ -239,9 +224,8 @@ def test_gaussian_profile_has_twelve_digits(ratio, t):
 def test_gaussian_scale_is_large_enough_for_a_tiny_delta(epsilon, delta):
     """Any epsilon above 0 asks for less than none: delta <= r phi(0), r = 1 / scale."""
     scale = gaussian_scale(1.0, epsilon, delta)
-    spent = (
-        stats.norm.pdf(epsilon * scale) - epsilon * scale * stats.norm.sf(epsilon * scale)
-    ) / scale
+    x = epsilon * scale
+    spent = (stats.norm.pdf(x) - x * stats.norm.sf(x)) / scale
     assert spent == pytest.approx(delta, rel=1e-7, abs=0)
 
 
@@ -256,10 +240,8 @@ def test_scale_spends_delta_and_no_more(epsilon, delta):
 
 def test_scale_never_spends_more_than_delta():
     """Not by a rounding: about half of the roots that a solver finds lie on the wrong side."""
-    grid = product(
-        (0.3, 1.0, 7.0), (0.01, 0.3, 1.0, 4.0), (1e-12, 1e-9, 1e-6, 1e-5, 1e-3, 0.01, 0.1, 0.3)
-    )
-    for width, epsilon, delta in grid:
+    deltas = (1e-12, 1e-9, 1e-6, 1e-5, 1e-3, 0.01, 0.1, 0.3)
+    for width, epsilon, delta in product((0.3, 1.0, 7.0), (0.01, 0.3, 1.0, 4.0), deltas):
         spent = float(gaussian_profile(width, gaussian_scale(width, epsilon, delta), epsilon))
         # The solver finds log(D / s), at most 8 here, to 1e-14 of it; log delta is at most 100
         # times as steep.

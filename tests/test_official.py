@@ -48,7 +48,7 @@ def test_other_layouts_are_refused(old: str, new: str, message: str) -> None:
         _official.from_bradleyterry2(text.encode())
 
 
-def _rdata_file(path: Path, name: str, columns: dict[str, list[float]]) -> bytes:
+def rdata_file(path: Path, name: str, columns: dict[str, list[float]]) -> bytes:
     rdata = pytest.importorskip("rdata", reason="the optional package rdata is not installed")
     pandas = pytest.importorskip("pandas")
     rdata.write_rda(path, {name: pandas.DataFrame(columns)}, compression="gzip")
@@ -58,7 +58,7 @@ def _rdata_file(path: Path, name: str, columns: dict[str, list[float]]) -> bytes
 def test_prefmod_file_is_converted(tmp_path: Path) -> None:
     nan = float("nan")
     columns = {"V12": [0.0, 2.0], "V13": [2.0, nan], "V23": [1.0, 0.0], "SEX": [1.0, 2.0]}
-    raw = _rdata_file(tmp_path / "small.RData", "small", columns)
+    raw = rdata_file(tmp_path / "small.RData", "small", columns)
     codes = {0: "a", 1: "tie", 2: "b"}
     text = _official.from_prefmod(raw, name="small", items=("x", "y", "z"), codes=codes)
     assert text == SMALL_CSV
@@ -101,9 +101,8 @@ RATINGS = """userId,movieId,rating,timestamp
 def test_movielens_archive_is_converted(ends: str) -> None:
     raw = zipped({"ml-latest-small/ratings.csv": RATINGS.replace("\n", ends)})
     # Films 2, 7, 10 have two ratings each: equal counts go by number.
-    assert _official.from_movielens(raw, films=2) == (
-        "userId,movieId,rating\n1,2,0.5\n2,2,3.0\n3,7,5.0\n4,7,1.0\n"
-    )
+    kept = "userId,movieId,rating\n1,2,0.5\n2,2,3.0\n3,7,5.0\n4,7,1.0\n"
+    assert _official.from_movielens(raw, films=2) == kept
 
 
 LLMFAO = """id,prompt,model_x,model_y,worker,winner,left,right

@@ -15,15 +15,8 @@ from dpbook.estimators import pairwise_counts
 from dpbook.models import all_rankings, mallows_rankings
 from dpbook.pages.local_protocols import entry_variance
 from dpbook.privacy import WholeRanking, privacy_loss
-from dpbook.rankers import (
-    Hypercube,
-    PairResponses,
-    best_queries,
-    best_ratio,
-    laplace_bit_loss,
-    report_pmf,
-)
-from dpbook.rankers.local_pairs import _questions
+from dpbook.rankers import Hypercube, PairResponses, best_queries, best_ratio, laplace_bit_loss
+from dpbook.rankers.local_pairs import _questions, report_pmf
 from tests.oracles import rng, worst_loss
 
 MECHANISMS = ["response", "laplace"]
@@ -51,9 +44,7 @@ CASES = {
 def test_loss_is_that_of_the_channel_and_at_most_the_promise(name: str) -> None:
     ranker, epsilon = CASES[name]
     distributions = [ranker.message_pmf(ranks) for ranks in all_rankings(ranker.unit.n_items)]
-    assert [distribution.sum() for distribution in distributions] == pytest.approx(
-        [1] * len(distributions), abs=1e-12
-    )
+    assert all(pmf.sum() == pytest.approx(1, abs=1e-12) for pmf in distributions)
     low, high = ranker.loss()
     assert low == high == pytest.approx(worst_loss(distributions), rel=1e-12)
     if name == "laplace":  # the bits spend less than the numbers
@@ -87,9 +78,8 @@ def seen_messages(ranker: PairResponses | Hypercube, ranks: list[int], draws: in
     first, second = np.triu_indices(n, 1)
     if isinstance(ranker, Hypercube):
         sent = [ranker.publish([ranks], rng=source)[first, second] for _ in range(draws)]
-        return np.bincount(
-            np.array(sent) @ 2 ** np.arange(first.size)[::-1], minlength=2**first.size
-        )
+        places = 2 ** np.arange(first.size)[::-1]
+        return np.bincount(np.array(sent) @ places, minlength=2**first.size)
     sets = list(itertools.combinations(range(first.size), ranker.queries))
     seen = np.zeros((len(sets), 2**ranker.queries), dtype=int)
     for _ in range(draws):

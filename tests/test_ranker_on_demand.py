@@ -29,9 +29,8 @@ def transcript(ranker: AnswersOnDemand, ranks: tuple[int, ...]) -> np.ndarray:
     bits, distribution = [ranks[i] < ranks[j] for i, j in ((0, 1), (0, 2), (1, 2))], np.ones(1)
     for k in range(ranker.limit):
         distribution = np.kron(distribution, ranker.channel[int(bits[k % 3])])
-    return (
-        np.kron(distribution, ranker.second.message_pmf(ranks)) if ranker.fallback else distribution
-    )
+    message = ranker.second.message_pmf(ranks) if ranker.fallback else np.ones(1)
+    return np.kron(distribution, message)
 
 
 @pytest.mark.parametrize("fallback", [True, False])
@@ -190,18 +189,13 @@ def test_no_group_shows_more_answers_than_its_limit(monkeypatch: pytest.MonkeyPa
 def test_one_question_each_spends_epsilon_by_enumeration(epsilon: float, cap: int) -> None:
     everyone = list(itertools.permutations(range(3)))
     dataset = [everyone[0], everyone[3], everyone[5], everyone[1]]
-    distribution, worst = one_question_runs(dataset, epsilon, cap), 0.0
-    assert math.fsum(probability for probability, _ in distribution.values()) == pytest.approx(
-        1, abs=1e-12
-    )
+    before, worst = one_question_runs(dataset, epsilon, cap), 0.0
+    assert math.fsum(p for p, _ in before.values()) == pytest.approx(1, abs=1e-12)
     for person, other in itertools.product(range(4), everyone):
-        changed = one_question_runs(
-            [*dataset[:person], other, *dataset[person + 1 :]], epsilon, cap
-        )
-        assert changed.keys() == distribution.keys()
-        worst = max(
-            worst, *(abs(math.log(changed[key][0] / distribution[key][0])) for key in distribution)
-        )
+        changed = [*dataset[:person], other, *dataset[person + 1 :]]
+        after = one_question_runs(changed, epsilon, cap)
+        assert after.keys() == before.keys()
+        worst = max(worst, *(abs(math.log(after[run][0] / before[run][0])) for run in before))
     ranker = OneQuestion.private(epsilon, THREE, groups=3, cap=cap)
     assert ranker.loss() == (pytest.approx(worst, rel=1e-12),) * 2
 

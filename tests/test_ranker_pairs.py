@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpbook.estimators import (
-    footrule_ranking,
-    kemeny_score,
-    kendall_distance,
-    kwiksort_pmf,
-    pairwise_counts,
-)
+from dpbook.estimators import footrule_ranking, kemeny_score, kwiksort_pmf, pairwise_counts
 from dpbook.estimators.kwiksort import kwiksort_cost_pmf
+from dpbook.estimators.pairwise import kendall_distance
 from dpbook.mechanisms import laplace_logpdf
 from dpbook.mechanisms.gaussian import gaussian_profile
 from dpbook.models import mallows_rankings
@@ -224,10 +219,8 @@ def ranker(n, epsilon, delta=0.0):
 
 
 def reached_by_hand(positions):
-    users, n = positions.shape
-    return np.array(
-        [[sum(positions[u, i] <= k for u in range(users)) for k in range(n - 1)] for i in range(n)]
-    )
+    places = range(positions.shape[1] - 1)
+    return np.array([[sum(x <= k for x in column) for k in places] for column in positions.T])
 
 
 @pytest.mark.parametrize(("users", "n"), [(1, 2), (4, 3), (7, 4), (6, 5), (9, 6)])
@@ -264,10 +257,9 @@ def test_sensitivity_by_enumeration(n):
     tables = np.array([ranks_reached(row[None]) for row in all_places(n)])
     moved = np.abs(tables[:, None] - tables)
     assert moved.max() == 1  # so that the squares add up to the same number
-    assert (
-        moved.sum(axis=(2, 3)) == footrule_distance(all_places(n)[:, None], all_places(n))
-    ).all()
-    assert moved.sum(axis=(2, 3)).max() == n * n // 2 == ranker(n, 1.0).scale
+    total = moved.sum(axis=(2, 3))
+    assert (total == footrule_distance(all_places(n)[:, None], all_places(n))).all()
+    assert total.max() == n * n // 2 == ranker(n, 1.0).scale
     one_more = PrivateFootrule.private(1.0, WholeRanking(n, relation="add_remove"))
     assert (tables.sum(axis=(1, 2)) == n * (n - 1) // 2).all()
     assert one_more.scale == n * (n - 1) // 2
@@ -278,21 +270,15 @@ def test_the_counts_spend_the_budget_exactly(epsilon):
     # One user replaced among three; Laplace loss is largest at the tables themselves.
     tables = [ranks_reached(row[None]) for row in all_places(3)]
     scale, worst = ranker(3, epsilon).scale, 0.0
-    for a in tables:
-        for b in tables:
-            for out in tables:
-                loss = laplace_logpdf(out - a, scale).sum() - laplace_logpdf(out - b, scale).sum()
-                worst = max(worst, loss)
+    for a, b, out in product(tables, repeat=3):
+        loss = laplace_logpdf(out - a, scale).sum() - laplace_logpdf(out - b, scale).sum()
+        worst = max(worst, loss)
     assert worst == pytest.approx(epsilon, rel=1e-12)
     assert ranker(3, epsilon).loss() == pytest.approx((worst, worst))
     assert ranker(3, epsilon).at_loss(2.0).scale == pytest.approx(2.0)
     deviation = ranker(3, epsilon, 1e-5).scale
-    spent = max(
-        gaussian_profile(np.sqrt(((a - b) ** 2).sum()), deviation, epsilon)
-        for a in tables
-        for b in tables
-        if (a != b).any()
-    )
+    widths = [np.sqrt(((a - b) ** 2).sum()) for a, b in combinations(tables, 2)]
+    spent = max(gaussian_profile(width, deviation, epsilon) for width in widths)
     assert spent == pytest.approx(1e-5, rel=1e-9) and spent <= 1e-5
 
 
@@ -356,9 +342,8 @@ def test_loss_by_enumeration(n, users):
 
 
 def test_loss_tends_to_epsilon_with_the_users():
-    losses = [
-        ExponentialRanking.private(1.5, WholeRanking(3, users=m)).loss()[0] for m in range(1, 9)
-    ]
+    units = [WholeRanking(3, users=m) for m in range(1, 9)]
+    losses = [ExponentialRanking.private(1.5, unit).loss()[0] for unit in units]
     # one user uses half of epsilon; many users all of it, so that the factor 2 is needed
     assert losses[0] == pytest.approx(0.75)
     assert (np.diff(losses) > 0).all() and 1.3 < losses[-1] <= 1.5

@@ -25,7 +25,7 @@ from dpbook.rank.noise import exact_noise, opendp_noisy, reach, reversal_probabi
 from dpbook.rank.rank import exact_epsilon, sensitivity_of, statistic_of
 from tests.oracles import clipped_distribution, clipped_tally
 
-DRAWS = 20_000
+DRAWS, Patch = 20_000, pytest.MonkeyPatch
 rank_out_files = releases.out_files
 
 
@@ -110,12 +110,9 @@ def test_all_that_is_drawn_are_bytes_of_the_operating_system() -> None:
 
     Eight bytes for each answer of which some are kept; for the noise of a release one block.
     """
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", DRAW, key], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
-        for key in ("one", "one", "two")
-    ]
+    command, how = [sys.executable, "-c", DRAW], {"stdout": -1, "text": True, "check": True}
+    runs = [subprocess.run([*command, key], **how) for key in ("one", "one", "two")]
+    said = [run.stdout.splitlines() for run in runs]
     assert said[0] == said[1] and said[0][0].startswith("[720] ")
     assert all(line.endswith("] [720, 4096, 4096]") for _, line in said)
     assert said[0][0] != said[2][0] and said[0][1] != said[2][1]
@@ -136,16 +133,15 @@ def test_opendp_follows_the_same_distribution(tmp_path: Path) -> None:
     pytest.importorskip("opendp")
     noisy, scale = opendp_noisy([0] * DRAWS, 4, Fraction(3, 5))
     assert Fraction(20, 3) <= scale < Fraction(20, 3) * (1 + Fraction(1, 2**50))
-    assert audit_sampler(
-        clipped_tally(np.array(noisy), 27), clipped_distribution(scale, 27), confidence=1 - 1e-6
-    ).passed
+    drawn, law = clipped_tally(np.array(noisy), 27), clipped_distribution(scale, 27)
+    assert audit_sampler(drawn, law, confidence=1 - 1e-6).passed
     how = {"protect": "comparison", "sampler": "opendp"}
     release = rank_privately(counts([[0, 900], [100, 0]]), epsilon="0.3", **how)
     assert release.sampler == "opendp" and Fraction(40, 3) <= release.scale < Fraction(134, 10)
     release.write(tmp_path / "out.csv")
 
 
-def test_without_opendp_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_opendp_a_sentence_says_so(monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(ValueError, match=r"OpenDP is not installed: allowed is 'book', or pip"):
         opendp_noisy([0], 4, Fraction(1))
@@ -157,9 +153,8 @@ def test_chances_from_the_law_of_the_noise(scale: Fraction) -> None:
     one = discrete_laplace_pmf(np.arange(-wide, wide + 1), scale)
     two = np.convolve(one, one)
     for margin in (0, 1, 2, 5, 20):
-        assert reversal_probability(margin, scale) == pytest.approx(
-            two[2 * wide + margin :].sum(), rel=1e-9
-        )
+        expected = two[2 * wide + margin :].sum()
+        assert reversal_probability(margin, scale) == pytest.approx(expected, rel=1e-9)
     for n, miss in product((1, 5, 300), (0.05, 1e-6)):
         t = reach(n, scale, miss)
         inside = [one[wide - t + k : wide + t + 1 - k].sum() ** n for k in (0, 1)]
@@ -179,11 +174,8 @@ def farthest(values: list[np.ndarray]) -> float:
 @pytest.mark.parametrize("statistic", ["net", "wins", "pairs"])
 @pytest.mark.parametrize(("n", "limit"), [(2, 3), (3, 2), (4, 1)])
 def test_sensitivity_of_comparisons_by_brute_force(statistic: str, n: int, limit: int) -> None:
-    given = [
-        comparisons([(0, *pair) for pair in contribution], n)
-        for contribution in contributions(n, limit)
-    ]
-    found = farthest([statistic_of(data, statistic) for data in given])
+    given = [[(0, *pair) for pair in answers] for answers in contributions(n, limit)]
+    found = farthest([statistic_of(comparisons(rows, n), statistic) for rows in given])
     assert found == sensitivity_of("comparisons", n, "person", limit, statistic)
     if limit == 1:
         assert found == sensitivity_of("comparisons", n, "comparison", None, statistic)
@@ -259,16 +251,15 @@ def test_what_a_person_keeps_does_not_hang_on_others() -> None:
             kept = data.keep(2, order)
             # which of the four rows are left, by the ranks of their random numbers
             two = np.argsort(order[start:])[:2]
-            assert sorted(kept.data[:, kept.person == 5].T.tolist()) == sorted(
-                data.data[:, start:][:, two].T.tolist()
-            )
+            left, mine_left = kept.data[:, kept.person == 5], data.data[:, start:][:, two]
+            assert sorted(left.T.tolist()) == sorted(mine_left.T.tolist())
             seen[(1 << two).sum()] += 1
         six = seen[seen > 0]
         assert audit_sampler(six, np.full(6, 1 / 6), confidence=1 - 1e-6).passed
 
 
 @pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def silent(monkeypatch: Patch) -> None:
     """Noise that is always 0: what is computed from the noisy numbers can be followed by hand."""
     monkeypatch.setattr(rank, "exact_noise", lambda scale, below: 0)
 
@@ -313,9 +304,8 @@ def test_the_ranking_follows_the_noisy_numbers(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
         release.write(tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
-    close = rank_privately(
-        counts([[0, 9], [8, 0]]), epsilon=1, protect="comparison", below=known_below
-    )
+    how = {"epsilon": 1, "protect": "comparison", "below": known_below}
+    close = rank_privately(counts([[0, 9], [8, 0]]), **how)
     assert [(row.best, row.worst) for row in close.ranking] == [(1, 2), (1, 2)]
 
 
@@ -323,28 +313,24 @@ def test_places_hold_together_as_often_as_promised() -> None:
     """True places lie in all the ranges in at least 95 of 100 releases: never below by chance."""
     table = np.triu(np.full((5, 5), 8), 1) + np.tril(np.full((5, 5), 3), -1)
     truth = {item: k for k, item in enumerate("abcde", 1)}
-    good = [
-        all(
-            row.best <= truth[row.item] <= row.worst
-            for row in rank_privately(counts(table), epsilon=1, protect="comparison").ranking
-        )
-        for _ in range(400)
-    ]
-    assert sum(good) >= 355  # a chance of 0.95 gives fewer once in a million
+    good = 0
+    for _ in range(400):
+        ranking = rank_privately(counts(table), epsilon=1, protect="comparison").ranking
+        good += all(row.best <= truth[row.item] <= row.worst for row in ranking)
+    assert good >= 355  # a chance of 0.95 gives fewer once in a million
 
 
 @pytest.mark.usefixtures("silent")
 def test_pairs_are_fitted() -> None:
     table = np.array([[0, 30, 900], [10, 0, 5], [300, 2, 0]])
-    release = rank_privately(
-        counts(table), epsilon=8, protect="comparison", statistic="pairs", below=known_below
-    )
+    how = {"epsilon": 8, "protect": "comparison", "below": known_below}
+    release = rank_privately(counts(table), statistic="pairs", **how)
     assert [row.item for row in release.ranking] == ["a", "b", "c"]
     assert np.array_equal(release.released, table)
     assert all(0 <= row.reversal_probability <= 0.5 for row in release.ranking[:2])
     assert release.ranking[0].best is None
     # what wins minus defeats get wrong, since b is hardly asked about
-    net = rank_privately(counts(table), epsilon=8, protect="comparison", below=known_below)
+    net = rank_privately(counts(table), **how)
     assert net.ranking[1].item == "b" and net.ranking[1].noisy < 0
 
 
@@ -385,9 +371,7 @@ def test_what_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.privacy.json"])
-def test_a_file_that_comes_meanwhile_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_file_that_comes_meanwhile_is_kept(tmp_path: Path, monkeypatch: Patch, name: str) -> None:
     """Between the look and the writing somebody else has written."""
     release = rank_privately(counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison")
 

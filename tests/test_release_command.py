@@ -17,12 +17,13 @@ from dpbook.rank import ledger as ledgers
 from dpbook.rank.command import main
 from dpbook.rank.ledger import charge
 
+Capture, Patch = pytest.CaptureFixture[str], pytest.MonkeyPatch
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Answers("counts", ("a", "b"), True, np.array([[0, 9], [1, 0]]), None)
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: Patch) -> Path:
     """A folder with answers, far from any book."""
     rows = [f"secret{k},tea,mate\n" for k in range(37)] + ["secret1,mate,coffee\n"]
     (tmp_path / "answers.csv").write_text("person,winner,loser\n" + "".join(rows))
@@ -36,16 +37,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 PERSON = "answers.csv --protect person --epsilon 1 --max-answers 20"
 
 
-def test_a_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release(here: Path, capsys: Capture) -> None:
     assert main(f"{PERSON} --out ranking.csv --ledger spent.jsonl".split()) == 0
     shown = capsys.readouterr()
-    assert (
-        "Not protected" in shown.out and "written: ranking.csv, ranking.privacy.json" in shown.out
-    )
-    assert (
-        "epsilon spent on these data, by spent.jsonl: 1 to protect a person, in 1 release"
-        in shown.out
-    )
+    spent = "epsilon spent on these data, by spent.jsonl: 1 to protect a person, in 1 release"
+    for words in ("Not protected", "written: ranking.csv, ranking.privacy.json", spent):
+        assert words in shown.out
     assert not shown.err
     told = json.loads((here / "ranking.privacy.json").read_text())
     assert told["l1_sensitivity"] == 80 and told["sampler"] == "book"
@@ -53,7 +50,7 @@ def test_a_release(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "2 to protect a person, in 2 releases" in capsys.readouterr().out
 
 
-def test_success_says_nothing_of_the_data(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_success_says_nothing_of_the_data(here: Path, capsys: Capture) -> None:
     """No person, and no number that the file determines: 37, 38, 36 lines, people, wins."""
     assert main([*PERSON.split(), "--max-answers", "1", "--out", "out.csv"]) == 0
     shown = capsys.readouterr().out
@@ -64,13 +61,11 @@ def test_success_says_nothing_of_the_data(here: Path, capsys: pytest.CaptureFixt
     assert not {"36", "37", "38"} & set(text.replace(",", " ").split())
 
 
-def test_the_check_is_for_the_keeper(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_check_is_for_the_keeper(here: Path, capsys: Capture) -> None:
     assert main("answers.csv --protect person --max-answers 1 --check".split()) == 0
     shown = capsys.readouterr().out
-    assert "For your eyes only" in shown and "38 answers on 3 items" in shown
-    assert (
-        "37 people, 1 to 2 answers each" in shown and "1 people above 1: 1 would be left" in shown
-    )
+    people = "37 people, 1 to 2 answers each", "1 people above 1: 1 would be left"
+    assert all(words in shown for words in ("For your eyes only", "38 answers on 3 items", *people))
     assert main("counts.csv --protect comparison --check".split()) == 0
     assert "counts: 100 answers on 2 items" in capsys.readouterr().out
 
@@ -96,9 +91,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("command", REFUSED)
-def test_refused_in_one_sentence(
-    here: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
+def test_refused_in_one_sentence(here: Path, capsys: Capture, command: str) -> None:
     before = sorted(os.listdir(here))
     assert main([*command.split(), "--ledger", "spent.jsonl"]) == 2
     shown = capsys.readouterr()
@@ -107,7 +100,7 @@ def test_refused_in_one_sentence(
     assert sorted(os.listdir(here)) == before  # nothing is released, written or charged
 
 
-def test_items_from_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_items_from_a_file(here: Path, capsys: Capture) -> None:
     (here / "items.txt").write_bytes("\ufefftea\r\nmate\r\n\r\ncoffee\r\nwater\r\n".encode())
     command = "answers.csv --protect comparison --epsilon 1 --items-file items.txt"
     assert main(command.split()) == 0
@@ -117,36 +110,35 @@ def test_items_from_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "items.txt: byte 2 is not UTF-8" in capsys.readouterr().err
 
 
+ALONE = """
+import sys
+tools = "yaml papermill jinja2 nbformat sphinx jsonschema matplotlib scipy opendp".split()
+class No:
+    def find_spec(self, name, *rest):
+        if name.split(".")[0] in tools:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, No())
+from dpbook.__main__ import main
+sys.exit(main())
+"""
+
+
 def test_it_needs_neither_a_book_nor_its_tools(here: Path) -> None:
     """As installed with ``pip install .``: everything of the extra `book` is refused."""
-    code = (
-        "import sys\n"
-        "class No:\n"
-        "    def find_spec(self, name, *rest):\n"
-        "        if name.split('.')[0] in ('yaml', 'papermill', 'jinja2', 'nbformat', 'sphinx',\n"
-        "                                  'jsonschema', 'matplotlib', 'scipy', 'opendp'):\n"
-        "            raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, No())\n"
-        f"sys.argv = ['dpbook', 'rank', *{PERSON.split()!r}]\n"
-        "from dpbook.__main__ import main\n"
-        "sys.exit(main())\n"
-    )
+    command = [sys.executable, "-c", ALONE, "rank", *PERSON.split()]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Not protected" in done.stdout
 
 
 @pytest.mark.parametrize("device", ["/dev/null", "."])
-def test_a_ledger_is_a_file(here: Path, capsys: pytest.CaptureFixture[str], device: str) -> None:
+def test_a_ledger_is_a_file(here: Path, capsys: Capture, device: str) -> None:
     """A device may have no end, as /dev/full; nothing is drawn."""
     command = f"counts.csv --protect comparison --epsilon 1 --ledger {device}"
     assert main(command.split()) == 2
-    assert capsys.readouterr().err == (
-        f"dpbook: {device} is no file: allowed is a ledger that this command wrote\n"
-    )
+    words = f"{device} is no file: allowed is a ledger that this command wrote"
+    assert capsys.readouterr().err == f"dpbook: {words}\n"
 
 
 @pytest.mark.parametrize("items", [2, 4000])
@@ -179,16 +171,11 @@ def test_the_ledger_adds_up_exactly(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 11
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "{}",
-        '{"protect": "a", "epsilon": "9e9999999"}',
-        "nonsense",
-        '{"protect": "person", "epsilon": "-1"}',
-        "3",
-    ],
-)
+HUGE = '{"protect": "a", "epsilon": "9e9999999"}'
+NEGATIVE = '{"protect": "person", "epsilon": "-1"}'
+
+
+@pytest.mark.parametrize("line", ["{}", HUGE, "nonsense", NEGATIVE, "3"])
 def test_a_damaged_ledger_is_refused_and_nothing_is_released(tmp_path: Path, line: str) -> None:
     path = tmp_path / "spent.jsonl"
     charge(path, "person", Fraction(1))
@@ -208,9 +195,7 @@ print(charge(sys.argv[1], "person", Fraction(1, 3)))
 """
 
 
-def test_a_second_process_waits_for_the_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_process_waits_for_the_first(tmp_path: Path, monkeypatch: Patch) -> None:
     """While one adds up, nobody else may even read; and the sums of both are right."""
     fcntl = pytest.importorskip("fcntl")
     path, add_up, others = tmp_path / "spent.jsonl", ledgers._sums, []
@@ -229,7 +214,7 @@ def test_a_second_process_waits_for_the_first(
 
 
 def test_an_epsilon_is_written_down_before_its_noise_is_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     def fails(scale: Fraction, below: object) -> int:
         raise MemoryError

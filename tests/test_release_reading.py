@@ -116,18 +116,15 @@ def test_items_that_are_listed(tmp_path: Path) -> None:
     assert read_answers(path, items=["both", "mate"]).data.tolist() == [[0], [1]]
 
 
-@pytest.mark.parametrize(
-    ("items", "message"),
-    [
+def test_a_bad_list_of_items(tmp_path: Path) -> None:
+    for items, message in (
         (["tea"], "items has 1 names: allowed are 2 to 10000 items"),
         (["tea", "tea "], "items contains 'tea' more than once: allowed is once"),
         (["tea", ""], "items contains '': allowed are names, not empty"),
         (["tea", 3], "items contains 3: allowed are names, not empty"),
-    ],
-)
-def test_a_bad_list_of_items(tmp_path: Path, items: list[str], message: str) -> None:
-    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
-        read_answers(file(tmp_path, HEAD), items=items)
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_answers(file(tmp_path, HEAD), items=items)
 
 
 def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,10 +171,9 @@ def test_other_columns_and_orders(tmp_path: Path) -> None:
     assert found.data.tolist() == [[1], [0]] and found.person is not None
     found = read_answers(file(tmp_path, "winner,loser\na,b\n"))
     assert found.person is None
-    with pytest.raises(ValueError, match="does not say who"):
-        found.keep(1)
-    with pytest.raises(ValueError, match="does not say who"):
-        found.answers_of_each()
+    for call in (lambda: found.keep(1), found.answers_of_each):
+        with pytest.raises(ValueError, match="does not say who"):
+            call()
     found = read_answers(file(tmp_path, "count,winner,loser\n3,b,a\n0,a,b\n2,c,a\n"))
     assert found.kind == "counts" and found.data.tolist() == [[0, 0, 0], [3, 0, 0], [2, 0, 0]]
     for text in ("person,1,2,3\nx,c,a,b\ny,b,a,c\n", "person,ranking\nx,c > a> b\ny,b>a>c\n"):

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, is_dataclass
+from dataclasses import astuple, is_dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -47,6 +47,10 @@ def drawn(function: Callable[..., Any], **fixed: Any) -> Callable[..., Any]:
     return lambda *given: function(*given, rng=np.random.default_rng(0), **fixed)
 
 
+def fitted(fit: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda table, linear: fit(table, gamma=0.7, linear=linear)
+
+
 # Tables of wins without ties or circles, of few people and of many.
 WINS = rows(
     [[0, 3, 4], [1, 0, 2], [2, 5, 0]],
@@ -57,20 +61,19 @@ PEOPLE = (1, 90), (70, 1), (3, 3)
 GROUPS = Rows(np.multiply.outer(k, table) for k, table in zip(PEOPLE, WINS, strict=True))
 LEADS = Rows(table - table.T for table in WINS)
 FIRST = Rows(margin > 0 for margin in LEADS)
-SHARES = Rows(
-    np.where(margin, t / (t + t.T + np.eye(3)), 0.5) for t, margin in zip(WINS, LEADS, strict=True)
-)
+SHARES = Rows(np.where(t - t.T, t / (t + t.T + np.eye(3)), 0.5) for t in WINS)
 CROWD = Rows(2 * first + first.T for first in FIRST)  # of three people who agree by majority
 AGREE = Rows(k * first + first.T for k, first in zip((1, 8, 500), FIRST, strict=True))
 COUNTS = rows([2, 0, 1], [0, 2, 1], [1, 1, 1])
 SCORES = rows([3.0, 1, 2], [1e3, 2e3, 500], [0.01, 0.03, 0.02])
 NOISE = rows([0.3, -0.4, 0.1], [30.0, 20, -50], [-0.02, 0.01, 0.01])
 WHOLE = rows([1, -4, 0], [100, -70, 20], [0, 0, 1])
+UPPER = rows([0, 1], [1, 2], [3, 0])
+SHIFTS = rows([1, -4, 0], [0, 0, 9], [3, 0, 3])
 PLACES = rows([0, 2, 1], [1, 0, 2], [2, 1, 0])
 RANKINGS = rows([[0, 2, 1]] * 3, [[1, 0, 2], [0, 1, 2], [1, 0, 2]], [[2, 1, 0]] * 3)
-REACHED = rows(
-    [[3, 4], [1, 2], [0, 2]], [[10, 500], [600, 900], [300, 650]], [[0, 1], [1, 4], [3, 3]]
-)
+MANY_REACHED = [[10, 500], [600, 900], [300, 650]]
+REACHED = rows([[3, 4], [1, 2], [0, 2]], MANY_REACHED, [[0, 1], [1, 4], [3, 3]])
 LAWS = rows([0.5, 0.25, 0.25], [0.9, 0.1, 0.0], [0.2, 0.2, 0.6])
 OTHER = rows([0.25, 0.25, 0.5], [0.1, 0.9, 0.0], [0.4, 0.2, 0.4])
 LEVELS, CHANCES = rows(0.1, 1.0, 12.0), rows(0.5, 0.01, 0.9)
@@ -85,13 +88,14 @@ DISCRETE = r.DiscreteCounts(VOUCHED, 2.0)
 PAIRS, KEMENY = r.NoisyPairs(ANY, 2.0), r.NoisyPairs(SOME, 2.0, "kemeny")
 LOCAL, SMALL = r.PairResponses(ANY, 2.0), r.ExponentialRanking(ANY, 2.0)
 DEMAND = r.OneQuestion(ANY, 1e-2, 3, 3)
-GROUPED = [
-    r.FlippedAnswers.private([0.5, 2.0], ANSWER, reading=how)
-    for how in ("classic", "debiased", "weighted")
-]
+HOW = "classic", "debiased", "weighted"
+GROUPED = [r.FlippedAnswers.private([0.5, 2.0], ANSWER, reading=how) for how in HOW]
+WEIGHED = GROUPED[2]
 ADDED, TRUE = r.LaplaceAnswers.private([0.5, 2.0], ANSWER), r.FlippedAnswers(ANSWER, 0.0)
 
-SPECTRAL = edge_experiments.OneShotSpectral(ANSWER, 2.0)
+LOTS = LOCAL.lots(3, rng=np.random.default_rng(0))
+CAPPED, CUBE = r.CappedKwikSort(SOME, 2.0, 2), r.Hypercube(ANY, 2.0, "kemeny")
+FOOTRULE, SPECTRAL = r.PrivateFootrule(ANY, 2.0), edge_experiments.OneShotSpectral(ANSWER, 2.0)
 
 # Function, arguments, and the places of those of which a stack is refused.
 Case = tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]
@@ -118,13 +122,8 @@ CASES: dict[str, list[Case]] = {
     "local_search_ranking": [none(e.local_search_ranking, WINS, PLACES)],
     "pairwise_counts": [none(e.pairwise_counts, RANKINGS)],
     "ranks_from_scores": [one(e.ranks_from_scores, SCORES)],
-    "ridge_mle": [
-        one(lambda t, w: e.ridge_mle(t, gamma=0.7, linear=w), WINS, NOISE),
-        one(partial(e.ridge_mle, gamma=0), WINS),
-    ],
-    "ridge_mle_complete": [
-        one(lambda t, w: e.ridge_mle_complete(t, gamma=0.7, linear=w), COUNTS, NOISE)
-    ],
+    "ridge_mle": [one(fitted(e.ridge_mle), WINS, NOISE), one(partial(e.ridge_mle, gamma=0), WINS)],
+    "ridge_mle_complete": [one(fitted(e.ridge_mle_complete), COUNTS, NOISE)],
     "top_k_mask": [one(e.top_k_mask, SCORES, 2)],
     "win_counts": [one(e.win_counts, WINS)],
     "debiased_response": [one(m.debiased_response, rows(0, 1, 1), LEVELS)],
@@ -139,9 +138,7 @@ CASES: dict[str, list[Case]] = {
     "btl_probabilities": [one(o.btl_probabilities, NOISE)],
     "edge_wins": [none(drawn(o.edge_wins), SHARES)],
     "individual_wins": [none(drawn(o.individual_wins, users=5, per_user=2), SHARES)],
-    "two_level_probabilities": [
-        none(o.two_level_probabilities, 4, rows([0, 1], [1, 2], [3, 0]), 0.2)
-    ],
+    "two_level_probabilities": [none(o.two_level_probabilities, 4, UPPER, 0.2)],
     "Edge.check": [one(ANSWER.check, WINS)],
     "Person.check": [one(Person(3, design="ranking", vouched=True).check, AGREE)],
     "WholeRanking.check": [one(SOME.check, CROWD)],
@@ -151,32 +148,22 @@ CASES: dict[str, list[Case]] = {
     "discrete_laplace_profile": [one(p.discrete_laplace_profile, WHOLE, 2.0, LEVELS, alone=(0,))],
     "edge_neighbours": [none(p.edge_neighbours, SIGNS)],
     "hockey_stick": [one(p.hockey_stick, LAWS, OTHER, LEVELS, alone=(0, 1))],
-    "laplace_profile": [
-        one(p.laplace_profile, rows([1, -4, 0], [0, 0, 9], [3, 0, 3]), 2.0, LEVELS, alone=(0,))
-    ],
+    "laplace_profile": [one(p.laplace_profile, SHIFTS, 2.0, LEVELS, alone=(0,))],
     "outcome_counts": [one(p.outcome_counts, SIGNS, 3)],
     "privacy_loss": [none(p.privacy_loss, LAWS, OTHER)],
     "ranking_pmf": [none(partial(p.ranking_pmf, scale=2.0), COUNTS)],
     "top_k_pmf": [none(partial(p.top_k_pmf, scale=2.0), COUNTS, 1)],
     "AnswersOnDemand.answers": [none(drawn(r.AnswersOnDemand(ANY, 0.5, 3).answers), RANKINGS)],
     "LocalRanker.publish": [none(drawn(LOCAL.publish), RANKINGS)],
-    "PairResponses.reports": [
-        none(lambda d: LOCAL.reports(d, LOCAL.lots(3, rng=np.random.default_rng(0))), RANKINGS)
-    ],
+    "PairResponses.reports": [none(lambda d: LOCAL.reports(d, LOTS), RANKINGS)],
     "LocalPairs.fractions": [one(LOCAL.fractions, WINS)],
-    "LocalPairs.rank": [
-        one(drawn(LOCAL.rank), WINS),
-        one(drawn(r.Hypercube(ANY, 2.0, "kemeny").rank), WINS),
-    ],
+    "LocalPairs.rank": [one(drawn(ranker.rank), WINS) for ranker in (LOCAL, CUBE)],
     "Hypercube.message_pmf": [none(r.Hypercube(ANY, 2.0).message_pmf, PLACES)],
     "PairResponses.message_pmf": [none(LOCAL.message_pmf, PLACES)],
     "_OnDemand.rank": [one(drawn(DEMAND.rank), PLACES)],
     "Ranker.rank": [one(drawn(MLE.rank), SCORES)],
-    "CappedKwikSort.pmf": [
-        none(r.CappedKwikSort(SOME, 2.0, 2).pmf, CROWD),
-        one(r.CappedKwikSort(SOME, 2.0, 3).pmf, CROWD),
-    ],
-    "CappedKwikSort.release": [one(r.CappedKwikSort(SOME, 2.0, 2).release, CROWD, NOISE)],
+    "CappedKwikSort.pmf": [none(CAPPED.pmf, CROWD), one(replace(CAPPED, cap=3).pmf, CROWD)],
+    "CappedKwikSort.release": [one(CAPPED.release, CROWD, NOISE)],
     "CappedKwikSort.runs": [none(drawn(r.CappedKwikSort(SOME, 1e-9, 3).runs), CROWD)],
     "CappedKwikSort.sample": [none(drawn(r.CappedKwikSort(SOME, 1e-9, 3).sample), CROWD)],
     "ExponentialRanking.expected_cost": [none(SMALL.expected_cost, AGREE)],
@@ -206,16 +193,12 @@ CASES: dict[str, list[Case]] = {
     "PerturbedMle.logpdf": [one(MLE.logpdf, SCORES, WINS)],
     "PerturbedMle.perturb": [one(r.PerturbedMle(ANSWER, 2.0, 1.5).perturb, COUNTS, NOISE)],
     "PerturbedMle.release": [one(MLE.release, WINS, NOISE)],
-    "PrivateFootrule.rank": [one(drawn(r.PrivateFootrule(ANY, 2.0).rank), REACHED)],
-    "PrivateFootrule.release": [
-        one(r.PrivateFootrule(ANY, 2.0).release, RANKINGS, REACHED, alone=(0,))
-    ],
+    "PrivateFootrule.rank": [one(drawn(FOOTRULE.rank), REACHED)],
+    "PrivateFootrule.release": [one(FOOTRULE.release, RANKINGS, REACHED, alone=(0,))],
     "debiased_mle": [one(partial(r.debiased_mle, gamma=g), WINS) for g in (0, 0.7)],
     "edge_win_counts": [none(drawn(s.edge_win_counts, size=2), SCORES)],
     "log_relative_error": [one(s.log_relative_error, SCORES, NOISE, k) for k in ("l2", "linf")],
-    "pair_order_error": [
-        none(lambda u: s.pair_order_error(0.3, GROUPED[2], users=u), rows(*PEOPLE))
-    ],
+    "pair_order_error": [none(lambda u: s.pair_order_error(0.3, WEIGHED, users=u), rows(*PEOPLE))],
     "quantile_interval": [none(s.quantile_interval, SCORES, 0.5)],
     "ranking_errors": [one(s.ranking_errors, SCORES, PLACES, 1)],
     "top_k_error": [one(s.top_k_error, SCORES, MASKS, 2, alone=(1,))],
@@ -276,9 +259,8 @@ def leaves(value: Any) -> list[np.ndarray]:
         return [value.theta]
     if value is None:
         return []
-    parts = (
-        astuple(value) if is_dataclass(value) else value if isinstance(value, tuple) else [value]
-    )
+    parts = astuple(value) if is_dataclass(value) else value
+    parts = parts if isinstance(parts, tuple) else [parts]
     return [np.asarray(part, dtype=float) for part in parts]
 
 
@@ -294,10 +276,8 @@ def test_a_stack_is_its_rows(name: str, depth: int) -> None:
 
             def given(row: int, stacked: set[int] = stacked, own: Any = arguments) -> list[Any]:
                 """The arguments, of those that are stacked this row."""
-                return [
-                    a[row if k in stacked else 0] if isinstance(a, Rows) else a
-                    for k, a in enumerate(own)
-                ]
+                at = [row if k in stacked else 0 for k in range(len(own))]
+                return [a[k] if isinstance(a, Rows) else a for k, a in zip(at, own, strict=True)]
 
             whole = given(0)
             for k in stacked:

@@ -10,16 +10,8 @@ import pytest
 
 from dpbook.data import Comparisons
 from dpbook.models import all_rankings
-from dpbook.privacy import (
-    Edge,
-    Person,
-    WholeRanking,
-    edge_datasets,
-    edge_neighbours,
-    outcome_counts,
-    sensitivity,
-)
-from dpbook.privacy.neighbours import most_sums
+from dpbook.privacy import Edge, Person, WholeRanking, edge_datasets, edge_neighbours, sensitivity
+from dpbook.privacy.neighbours import most_sums, outcome_counts
 from dpbook.privacy.units import DESIGNS
 from tests.oracles import sheets, tables
 
@@ -33,12 +25,8 @@ def pairs_of(n):
 def canonical(pair):
     """The smallest of all renamings of the items and of both orders of the sides."""
     x, y = (tuple(map(int, side)) for side in pair)
-    names = list(permutations(range(len(x))))
-    return min(
-        (tuple(a[i] for i in order), tuple(b[i] for i in order))
-        for a, b in ((x, y), (y, x))
-        for order in names
-    )
+    both = product(((x, y), (y, x)), permutations(range(len(x))))
+    return min(tuple(tuple(side[i] for i in order) for side in sides) for sides, order in both)
 
 
 def classes(pairs):
@@ -181,10 +169,8 @@ def sheet(*answers, user=0):
 
 
 def together(*sheets):
-    winner, loser, user = (
-        np.concatenate([getattr(s, name) for s in sheets]) for name in ("winner", "loser", "user")
-    )
-    return Comparisons(3, winner=winner, loser=loser, user=user)
+    names = "winner", "loser", "user"
+    return Comparisons(3, *(np.concatenate([getattr(s, name) for s in sheets]) for name in names))
 
 
 FULL, OPPOSITE = sheet((0, 1), (0, 2), (1, 2)), sheet((2, 1), (2, 0), (1, 0), user=7)
@@ -192,9 +178,9 @@ PART, CIRCLE = sheet((0, 1), (0, 2)), sheet((0, 1), (1, 2), (2, 0))
 # Item 0 beats all, and 1, 2, 3 beat each other in turn.
 BELOW = Comparisons(4, [0, 0, 0, 1, 2, 3], [1, 2, 3, 2, 3, 1], user=[0] * 6)
 UNLABELLED = Comparisons(3, winner=FULL.winner, loser=FULL.loser)
-ONCE, SKIP, RANKING = (
-    Person(3, design=d) for d in ("each_pair_once", "each_pair_or_skip", "ranking")
-)
+ONCE, SKIP, RANKING = (Person(3, design=design) for design in DESIGNS[1:])
+VOUCHED = Person(3, design="each_pair_once", vouched=True)
+UNKNOWN, OF_FOUR = (ONCE, SKIP, RANKING, Person(3, 3)), (Edge(4), Person(4, 3), WholeRanking(4))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +188,7 @@ ONCE, SKIP, RANKING = (
     [
         (ONCE, PART, r"person 0 .* of 3 pairs: .*'each_pair_or_skip'"),
         (ONCE, together(FULL, sheet((1, 2), user=3)), "person 3 in data answered 1 of 3 pairs"),
-        (Person(3, design="each_pair_once", vouched=True), PART, "of 3 pairs"),  # labels are read
+        (VOUCHED, PART, "of 3 pairs"),  # labels are read
         (ONCE, sheet((0, 1), (1, 0)), "compares one pair twice"),
         (RANKING, PART, r"answered 2 of 3 pairs: .*'each_pair_or_skip'"),
         (RANKING, together(OPPOSITE, CIRCLE), r"person 0 .*circle: .*'each_pair_once'"),
@@ -211,20 +197,10 @@ ONCE, SKIP, RANKING = (
         *[(u, BELOW, "person 0 .*circle") for u in (WholeRanking(4), Person(4, None, "ranking"))],
         (WholeRanking(3, 2), FULL, "data holds 1 to 1 answers to a pair: allowed is users = 2"),
         (WholeRanking(3), PART.win_matrix(), "holds 0 to 1 answers to a pair: allowed is the same"),
-        (
-            Person(3, design="each_pair_once", vouched=True),
-            PART.win_matrix(),
-            "holds 0 to 1 answers to a pair.*'each_pair_or_skip'",
-        ),
-        *[
-            (unit, data, r"nobody can check .*vouched=True")
-            for unit in (ONCE, SKIP, RANKING, Person(3, 3))
-            for data in (UNLABELLED, FULL.win_matrix())
-        ],
-        *[
-            (unit, FULL, "data has 3 items: allowed are the 4 items of the unit")
-            for unit in (Edge(4), Person(4, 3), WholeRanking(4))
-        ],
+        (VOUCHED, PART.win_matrix(), "holds 0 to 1 answers to a pair.*'each_pair_or_skip'"),
+        *[(u, UNLABELLED, r"nobody can check .*vouched=True") for u in UNKNOWN],
+        *[(u, FULL.win_matrix(), r"nobody can check .*vouched=True") for u in UNKNOWN],
+        *[(u, FULL, "data has 3 items: allowed are the 4 items of the unit") for u in OF_FOUR],
     ],
 )
 def test_data_that_break_the_promise_are_refused(unit, data, message):
@@ -241,7 +217,7 @@ def test_data_that_break_the_promise_are_refused(unit, data, message):
         (SKIP, PART),
         (RANKING, together(FULL, OPPOSITE)),
         (Person(3, 3), FULL),
-        (Person(3, design="each_pair_once", vouched=True), UNLABELLED),
+        (VOUCHED, UNLABELLED),
         (Person(3, design="each_pair_or_skip", vouched=True), PART.win_matrix()),
         (WholeRanking(3, 2), together(FULL, OPPOSITE)),
         (WholeRanking(3), np.stack([FULL.win_matrix(), 2 * OPPOSITE.win_matrix()])),
@@ -258,10 +234,8 @@ def naive_counts(row, n):
     """Win counts of one row, pair by pair."""
     counts = [0] * n
     for (i, j), outcome in zip(pairs_of(n), row, strict=True):
-        if outcome == 1:
-            counts[i] += 1
-        elif outcome == -1:
-            counts[j] += 1
+        counts[i] += outcome == 1
+        counts[j] += outcome == -1
     return tuple(counts)
 
 
@@ -271,18 +245,14 @@ def naive_edge_neighbours(row, kind):
     for other in product((-1, 0, 1), repeat=len(row)):
         changed = [(a, b) for a, b in zip(row, other, strict=True) if a != b]
         flip = len(changed) == 1 and 0 not in changed[0]
-        exchange = len(changed) == 2 and [(a == 0, b == 0) for a, b in changed] in (
-            [(True, False), (False, True)],
-            [(False, True), (True, False)],
-        )
+        asked = sorted((a == 0, b == 0) for a, b in changed)
+        exchange = asked == [(False, True), (True, False)]
         if (flip and kind != "exchange") or (exchange and kind != "flip"):
             found.append(other)
     return found
 
 
-@pytest.mark.parametrize(
-    ("n", "complete"), [(2, True), (3, True), (4, True), (3, False), (4, False)]
-)
+@pytest.mark.parametrize("n, complete", [(2, True), (3, True), (4, True), (3, False), (4, False)])
 def test_all_edge_datasets_are_listed_once(n, complete):
     data = edge_datasets(n, complete=complete)
     values = 2 if complete else 3
@@ -297,9 +267,8 @@ def test_all_edge_datasets_are_listed_once(n, complete):
 @pytest.mark.parametrize("n", [2, 3])
 def test_edge_neighbours_are_those_of_the_definition(n, kind):
     data = edge_datasets(n, complete=False)
-    related = {
-        tuple(row): set(map(tuple, edge_neighbours(row, kind=kind))) for row in data.tolist()
-    }
+    rows = map(tuple, data.tolist())
+    related = {row: set(map(tuple, edge_neighbours(row, kind=kind))) for row in rows}
     for row, neighbours in related.items():
         assert neighbours == set(naive_edge_neighbours(row, kind))
         assert all(row in related[other] for other in neighbours)  # symmetric

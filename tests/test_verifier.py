@@ -75,86 +75,80 @@ THREE = proof(
 FIRST = swapped([2], [1])  # below 1: a loss of log 2
 MIDDLE = swapped([6, 9, 6], [20, 0, 1])  # from 1 to 2: g = s (s - 1) (s - 2)
 LAST = swapped([3, 0, 1], [4])  # beyond 2: g = s (2 - s)
+HUGE, TWICE_FLOAT = [0, 10**200], proof([[[1], [1]], [[2], [2]]])
+NEGATIVE = [[6, -7, 2], [100]], [[6, -7, 2], [100, 1]]
+ONE_ALONE = {"laws": [[[1]], [[1], [-1, 1]]], "differences": [[], [0, 2, 1]], "which": [[0], [1]]}
+AT_LAST = [[0, 0, 1], [0, 1], [1]], [[0, 0, 1], [1], [0, 0, 1]]
+TINY = {"laws": [[[1e-200], [1e-197]], [[1e-197], [1e-200]]]}
+# What is forged, by the words that are to refuse it.
 PROOFS = {
-    "weights that are floats, whose products are 0": (
-        proof([[[1], [1]], [[2], [2]]]) | {"laws": [[[1e-200], [1e-197]], [[1e-197], [1e-200]]]},
-        "1e-200 is not a whole number",
-    ),
-    "a weight that is infinite": (altered(RIGHT, "laws", 0, 1, 0, to=float("inf")), "Infinity is"),
-    "a weight that is a truth value": (
-        altered(RIGHT, "laws", 0, 1, 0, to=True),
-        "a number is none",
-    ),
-    "weights of 201 digits": (swapped([0, 10**200], [10**200]), "a number is none, or huge"),
-    "a degree of 401": (swapped([0] * 401 + [1], [1], 398), "the power or a degree is huge"),
-    "a power that takes long": (altered(RIGHT, "power", to=4000), "the power or a degree is huge"),
-    "a weight below 0 where t is 1.5": (swapped([9, -12, 4, 0, 1], [1], 9), "may be negative"),
-    "a weight below 0 of both": (
-        proof([[[6, -7, 2], [100]], [[6, -7, 2], [100, 1]]], 9),
-        "may be negative",
-    ),
-    "one way only": (proof([[[1], [1]], [[0, 1], [1]]], pairs=[[0, 1]]), "one way only"),
-    "a pair twice": (swapped([0, 1], [1], pairs=[*BOTH, [0, 1]]), "a pair is listed twice"),
-    "the false pairs left out": (
-        proof([*RIGHT["laws"], [[0, 0, 0, 1], [1]]]),
-        "a law is not compared, or not there",
-    ),
-    "a law named from the end": (
-        swapped([0, 1], [1]) | {"pairs": [[0, -1], [-1, 0]]},
-        "a law is not compared, or not there",
-    ),
-    "no pairs": (RIGHT | {"pairs": [], "which": []}, "a law is not compared, or not there"),
-    "a law with itself": (proof([[[0, 0, 0, 1], [1]]], pairs=[[0, 0]]), "compared with itself"),
-    "a law with another that is the same": (
-        proof([[[1], [2]], [[2], [4]]]),
-        "a law is compared with itself",
-    ),
-    "the only outcome that is the same": (proof([[[1]], [[1]]]), "a law is compared with itself"),
-    "weights 0": (proof([[[], []], [[], []]]), "a law is compared with itself"),
-    "power 0": (proof([[[1], [1]], [[1], [1]]], 0), "a law is compared with itself"),
-    "no outcomes": (
-        RIGHT | {"laws": [[], []], "which": [[], []], "differences": []},
-        "is no certificate",
-    ),
-    "a difference that nothing has": (
-        RIGHT | {"differences": [*RIGHT["differences"], [5]]},
-        "a difference is not used, or not there",
-    ),
-    "3 epsilon for epsilon": (swapped([0, 0, 0, 1], [1]), "difference 0 may be negative"),
-    "a loss that is too large below 1": (FIRST, "difference 0 may be negative"),
-    "the same, with a cut at 1": (FIRST | {"cuts": {"0": ["1"]}}, "difference 0 may be negative"),
-    "a loss too large from 1 to 2": (
-        MIDDLE | {"cuts": {"0": ["1", "2"]}},
-        "difference 0 may be negative",
-    ),
-    "a loss too large beyond 2": (LAST | {"cuts": {"0": ["2"]}}, "difference 0 may be negative"),
-    "a loss too large at the last outcome": (
-        proof([[[0, 0, 1], [0, 1], [1]], [[0, 0, 1], [1], [0, 0, 1]]]),
-        "may be negative",
-    ),
-    "another difference of the last outcome": (altered(THREE, "which", 0, -1, to=0), "otherwise"),
-    "another difference of the last pair": (altered(THREE, "which", -1, 0, to=2), "otherwise"),
-    "right at t = 0 alone": (beside(RIGHT, 0), "difference 1 comes out otherwise"),
-    "right at t = 0, ..., 3": (beside(RIGHT, 0, 1, 2, 3), "difference 1 comes out otherwise"),
-    "right beyond t = 0": (beside(RIGHT, *range(1, 5)), "difference 1 comes out otherwise"),
-    "an outcome without its difference": (altered(RIGHT, "which", 0, to=[0]), "is no certificate"),
-    "a pair without its outcomes": (RIGHT | {"which": RIGHT["which"][:1]}, "is no certificate"),
-    "an outcome that one law alone has": (
-        RIGHT
-        | {"laws": [[[1]], [[1], [-1, 1]]], "differences": [[], [0, 2, 1]], "which": [[0], [1]]},
-        "is no certificate",
-    ),
-    "a cut that takes long": (RIGHT | {"cuts": {"0": ["1e5"]}}, "a cut is no positive number"),
-    "too many cuts": (RIGHT | {"cuts": {"0": ["1"] * 401}}, "a cut is no positive number"),
-    "a field more": (RIGHT | {"note": []}, "is no certificate (TypeError"),
-    "a kind that there is not": (
-        RIGHT | {"kind": "anything"},
-        "the kind 'anything' does not prove",
-    ),
-    "balls for every epsilon": (
-        {"kind": "balls", "numbers": {}},
-        "the kind 'balls' does not prove",
-    ),
+    "1e-200 is not a whole number": {
+        "weights that are floats, whose products are 0": TWICE_FLOAT | TINY,
+    },
+    "Infinity is": {"a weight that is infinite": altered(RIGHT, "laws", 0, 1, 0, to=float("inf"))},
+    "a number is none": {
+        "a weight that is a truth value": altered(RIGHT, "laws", 0, 1, 0, to=True)
+    },
+    "a number is none, or huge": {"weights of 201 digits": swapped(HUGE, HUGE[1:])},
+    "the power or a degree is huge": {
+        "a degree of 401": swapped([0] * 401 + [1], [1], 398),
+        "a power that takes long": altered(RIGHT, "power", to=4000),
+    },
+    "may be negative": {
+        "a weight below 0 where t is 1.5": swapped([9, -12, 4, 0, 1], [1], 9),
+        "a weight below 0 of both": proof(NEGATIVE, 9),
+        "a loss too large at the last outcome": proof(AT_LAST),
+    },
+    "one way only": {"one way only": proof([[[1], [1]], [[0, 1], [1]]], pairs=[[0, 1]])},
+    "a pair is listed twice": {"a pair twice": swapped([0, 1], [1], pairs=[*BOTH, [0, 1]])},
+    "a law is not compared, or not there": {
+        "the false pairs left out": proof([*RIGHT["laws"], [[0, 0, 0, 1], [1]]]),
+        "a law named from the end": RIGHT | {"pairs": [[0, -1], [-1, 0]]},
+        "no pairs": RIGHT | {"pairs": [], "which": []},
+    },
+    "a law is compared with itself": {
+        "a law with itself": proof([[[0, 0, 0, 1], [1]]], pairs=[[0, 0]]),
+        "a law with another that is the same": proof([[[1], [2]], [[2], [4]]]),
+        "the only outcome that is the same": proof([[[1]], [[1]]]),
+        "weights 0": proof([[[], []], [[], []]]),
+        "power 0": proof([[[1], [1]], [[1], [1]]], 0),
+    },
+    "a difference is not used, or not there": {
+        "a difference that nothing has": RIGHT | {"differences": [*RIGHT["differences"], [5]]},
+    },
+    "difference 0 may be negative": {
+        "3 epsilon for epsilon": swapped([0, 0, 0, 1], [1]),
+        "a loss that is too large below 1": FIRST,
+        "the same, with a cut at 1": FIRST | {"cuts": {"0": ["1"]}},
+        "a loss too large from 1 to 2": MIDDLE | {"cuts": {"0": ["1", "2"]}},
+        "a loss too large beyond 2": LAST | {"cuts": {"0": ["2"]}},
+    },
+    "otherwise": {
+        "another difference of the last outcome": altered(THREE, "which", 0, -1, to=0),
+        "another difference of the last pair": altered(THREE, "which", -1, 0, to=2),
+    },
+    "difference 1 comes out otherwise": {
+        "right at t = 0 alone": beside(RIGHT, 0),
+        "right at t = 0, ..., 3": beside(RIGHT, 0, 1, 2, 3),
+        "right beyond t = 0": beside(RIGHT, *range(1, 5)),
+    },
+    "is no certificate": {
+        "no outcomes": RIGHT | {"laws": [[], []], "which": [[], []], "differences": []},
+        "an outcome without its difference": altered(RIGHT, "which", 0, to=[0]),
+        "a pair without its outcomes": RIGHT | {"which": RIGHT["which"][:1]},
+        "an outcome that one law alone has": RIGHT | ONE_ALONE,
+    },
+    "a cut is no positive number": {
+        "a cut that takes long": RIGHT | {"cuts": {"0": ["1e5"]}},
+        "too many cuts": RIGHT | {"cuts": {"0": ["1"] * 401}},
+    },
+    "is no certificate (TypeError": {"a field more": RIGHT | {"note": []}},
+    "the kind 'anything' does not prove": {
+        "a kind that there is not": RIGHT | {"kind": "anything"}
+    },
+    "the kind 'balls' does not prove": {
+        "balls for every epsilon": {"kind": "balls", "numbers": {}}
+    },
 }
 
 
@@ -163,6 +157,11 @@ def ball(*steps, centre="1", radius="1E-12", root=False, precision=40):
         **{"centre": centre, "radius": radius, "precision": precision, "root": root},
         "steps": [*map(list, steps)],
     }
+
+
+def alone(*steps, **how):
+    """A certificate of one number."""
+    return {"kind": "balls", "numbers": {"a": ball(*steps, **how)}}
 
 
 def ends_of(one):
@@ -185,100 +184,78 @@ ROOT_OF_TWO = {"centre": "1.41421356237", "radius": "5E-12", "root": True}
 # balls that end where the quotient, rounded to 20 digits, does: 1/3 lies above, 2/3 below
 UPPER = {"centre": "0.33333333333323333333", "radius": "1E-13", "precision": 20}
 LOWER = {"centre": "0.66666666666676666667", "radius": "1E-13", "precision": 20}
+GAP = ["1"], ["subtract", 0, 1], ["divide", 1, 2]  # 1 / (x - 1)
 NOTHING = [["1"], ["exp", 0], ["subtract", 1, 1], ["divide", 0, 2], ["0"], ["multiply", 3, 4]]
+APART = ["low"], ["high"], ["subtract", 0, 1], ["subtract", 1, 0], ["multiply", 2, 3]
+OTHER_END = ["low"], ["0"], ["high"], ["subtract", 1, 2], ["multiply", 0, 3]
+SUM = *at_both(*ROOT)[:-1], ["add", 3, 7]
+NO_CHANGE = "the ball is wrong, or no change of sign is seen"
 BALLS = {
-    "a centre that takes long": (ball(["1"], centre="1E+100"), "the ball is no number"),
-    "digits without end": (ball(["1"], precision=10**4), "the precision is out of bounds"),
-    "steps without end": (ball(*[["1"]] * 2001), "there are too many steps"),
-    "a ball that says little": (ball(["1"], radius="0.1"), "the ball is too wide"),
-    "a radius below 0": (ball(["1"], radius="-1E-12"), "the number is not in the ball"),
-    "another number, above": (ball(["2"], centre="2"), "the number is not in the ball"),
-    "another number, below": (ball(["0"], centre="-1"), "the number is not in the ball"),
-    "one third, whose end is rounded down": (ball(*THIRD, **UPPER), "the ball is wrong"),
-    "two thirds, whose end is rounded up": (
-        ball(["2"], ["3"], ["divide", 0, 1], **LOWER),
-        "the ball is wrong",
-    ),
-    "the number as a constant": (ball(["1.0"]), "a constant is not a small whole number"),
-    "the number as its digits": (ball(["1234567"]), "a constant is not a small whole number"),
-    "an end where there is none": (ball(["low"]), "a constant is not a small whole number"),
-    "a step that is not explained": (ball(["1"], ["sqrt", 0]), "an unknown step"),
-    "one and nothing over e - e": (ball(*NOTHING, ["add", 0, 5]), "a divisor may be 0"),
-    "the logarithm of less than 0": (ball(["-1"], ["ln", 0]), "is no certificate"),
-    "a root of anything": (ball(["-1"], root=True), "no f(low) f(high)"),
-    "a product of other things": (
-        ball(["-1"], ["1"], ["multiply", 0, 1], root=True),
-        "no f(low) f(high)",
-    ),
-    "ends that are told apart, whatever they are": (
-        ball(
-            *[["low"], ["high"], ["subtract", 0, 1], ["subtract", 1, 0], ["multiply", 2, 3]],
-            root=True,
-        ),
-        "no f(low) f(high)",
-    ),
-    "another function at the other end": (
-        ball(["low"], ["0"], ["high"], ["subtract", 1, 2], ["multiply", 0, 3], root=True),
-        "the two ends are of different functions",
-    ),
-    "no change of sign": (
-        ball(*at_both(*ROOT), root=True),
-        "the ball is wrong, or no change of sign is seen",
-    ),
-    "a gap, where the sign changes": (  # 1 / (x - 1)
-        ball(*at_both(["1"], ["subtract", 0, 1], ["divide", 1, 2]), root=True),
-        "a divisor may be 0",
-    ),
-    "a sum in the place of a product": (
-        ball(*at_both(*ROOT)[:-1], ["add", 3, 7], **ROOT_OF_TWO),
-        "no f(low) f(high)",
-    ),
-}
-CASES = {
-    **{what: ("all-epsilon", one, {}, words) for what, (one, words) in PROOFS.items()},
-    **{
-        what: ("exact", {"kind": "balls", "numbers": {"a": one}}, {}, words)
-        for what, (one, words) in BALLS.items()
+    "the ball is no number": {"a centre that takes long": alone(["1"], centre="1E+100")},
+    "the precision is out of bounds": {"digits without end": alone(["1"], precision=10**4)},
+    "there are too many steps": {"steps without end": alone(*[["1"]] * 2001)},
+    "the ball is too wide": {"a ball that says little": alone(["1"], radius="0.1")},
+    "the number is not in the ball": {
+        "a radius below 0": alone(["1"], radius="-1E-12"),
+        "another number, above": alone(["2"], centre="2"),
+        "another number, below": alone(["0"], centre="-1"),
     },
+    "the ball is wrong": {
+        "one third, whose end is rounded down": alone(*THIRD, **UPPER),
+        "two thirds, whose end is rounded up": alone(["2"], *THIRD[1:], **LOWER),
+    },
+    "a constant is not a small whole number": {
+        "the number as a constant": alone(["1.0"]),
+        "the number as its digits": alone(["1234567"]),
+        "an end where there is none": alone(["low"]),
+    },
+    "an unknown step": {"a step that is not explained": alone(["1"], ["sqrt", 0])},
+    "is no certificate": {"the logarithm of less than 0": alone(["-1"], ["ln", 0])},
+    "no f(low) f(high)": {
+        "a root of anything": alone(["-1"], root=True),
+        "a product of other things": alone(["-1"], ["1"], ["multiply", 0, 1], root=True),
+        "ends that are told apart, whatever they are": alone(*APART, root=True),
+        "a sum in the place of a product": alone(*SUM, **ROOT_OF_TWO),
+    },
+    "the two ends are of different functions": {
+        "another function at the other end": alone(*OTHER_END, root=True),
+    },
+    NO_CHANGE: {"no change of sign": alone(*at_both(*ROOT), root=True)},
+    "a divisor may be 0": {
+        "one and nothing over e - e": alone(*NOTHING, ["add", 0, 5]),
+        "a gap, where the sign changes": alone(*at_both(*GAP), root=True),
+    },
+}
+
+
+MORE, WIDE = {"a": ends_of(ball()), "b": ["4.9", "5.1"]}, {"a": ["0.3", "1.7"]}
+OTHER_NUMBERS = "the card bounds other numbers"
+OTHER_BOUNDS = "a: the card shows other bounds"
+OUTSIDE = "a: the number is not in the ball"
+NO_PROOF = "the kind 'polynomials' does not prove what the evidence exact says"
+OF_ANOTHER = RIGHT | {"claim": "XSC-RR"}
+CASES = {
+    what: (evidence, forged, {}, words)
+    for evidence, groups in (("all-epsilon", PROOFS), ("exact", BALLS))
+    for words, group in groups.items()
+    for what, forged in group.items()
+}
+CASES |= {
     "no numbers": ("exact", {"kind": "balls", "numbers": {}}, {}, "the card bounds other numbers"),
-    "the card has one more": (
-        *("exact", {"kind": "balls", "numbers": {"a": ball(["1"])}}),
-        {"bounds": {"a": ends_of(ball()), "b": ["4.9", "5.1"]}},
-        "the card bounds other numbers",
-    ),
-    "the card has wider ones": (
-        *("exact", {"kind": "balls", "numbers": {"a": ball(["1"])}}),
-        {"bounds": {"a": ["0.3", "1.7"]}},
-        "a: the card shows other bounds",
-    ),
-    "a number that is a truth value": (
-        *("exact", {"kind": "balls", "numbers": {"a": ball(["1"])}}, {"report": {"a": True}}),
-        "a: the number is not in the ball",
-    ),
-    "a proof for every epsilon with other evidence": (
-        *("exact", RIGHT, {}),
-        "the kind 'polynomials' does not prove what the evidence exact says",
-    ),
+    "the card has one more": ("exact", alone(["1"]), {"bounds": MORE}, OTHER_NUMBERS),
+    "the card has wider ones": ("exact", alone(["1"]), {"bounds": WIDE}, OTHER_BOUNDS),
+    "a number that is a truth value": ("exact", alone(["1"]), {"report": {"a": True}}, OUTSIDE),
+    "a proof for every epsilon with other evidence": ("exact", RIGHT, {}, NO_PROOF),
     "another digest": ("all-epsilon", RIGHT, {"certificate": "0" * 64}, "not the certificate that"),
-    "the certificate of another claim": (
-        *("all-epsilon", RIGHT | {"claim": "XSC-RR"}, {}),
-        "another claim",
-    ),
+    "the certificate of another claim": ("all-epsilon", OF_ANOTHER, {}, "another claim"),
 }
 GOOD = {
     "RIGHT": ("all-epsilon", RIGHT, {}),
     "THREE": ("all-epsilon", THREE, {}),
     "CUTS": ("all-epsilon", swapped([3, 14, 4], [20, 0, 1], cuts={"0": ["1"], "1": ["1/2"]}), {}),
     "SLOW": ("all-epsilon", swapped([0] * 100 + [1], [1], 100), {}),
-    "THIRD": (
-        "exact",
-        {"kind": "balls", "numbers": {"a": ball(*THIRD, centre="0.333333333333")}},
-        {},
-    ),
-    "ROOT": (
-        *("exact", {"kind": "balls", "numbers": {"a": ball(*at_both(*ROOT), **ROOT_OF_TWO)}}),
-        {"report": {"a": 2**0.5}},
-    ),
+    "THIRD": ("exact", alone(*THIRD, centre="0.333333333333"), {}),
+    "ROOT": ("exact", alone(*at_both(*ROOT), **ROOT_OF_TWO), {"report": {"a": 2**0.5}}),
 }
 
 
@@ -302,9 +279,8 @@ def asked(folder, cases, records=(), texts=None, options=()):
     command = [sys.executable, "-I", *options, VERIFY, folder / "claims.json"]
     run = subprocess.run([*command, folder / "certificates"], capture_output=True, text=True)
     assert not run.stderr
-    return run.returncode, dict(
-        line.split(": ", 1) for line in run.stdout.splitlines() if ": " in line
-    )
+    lines = [line.split(": ", 1) for line in run.stdout.splitlines()]
+    return run.returncode, dict(line for line in lines if line[1:])
 
 
 @pytest.mark.parametrize("options", [(), ("-O",)])
