@@ -33,6 +33,13 @@ document.addEventListener("DOMContentLoaded", () => {
     button.addEventListener("click", () => turn(pages.hidden));
     turn(!!pages.querySelector(".current") || (at < 2 && !document.querySelector(".toctree-l1.current")));
   });
+  // The graph of a paper opens at what failed, the gravest first.
+  const grave = ['[aria-label*="guarantee broken"] .claim-node', ".claim-node.claim-refuted",
+    ".claim-node.claim-false-repaired"];
+  for (const map of document.querySelectorAll(".claim-map")) {
+    const failed = grave.map(kind => map.querySelector(kind)).find(Boolean);
+    if (failed) map.scrollLeft = failed.getBBox().x - map.clientWidth / 3;
+  }
   // The logo leads home; it stands outside every landmark.
   const logo = document.querySelector(".sidebar-primary-item > .navbar-brand.logo")?.parentElement;
   logo?.setAttribute("role", "navigation");

@@ -76,7 +76,7 @@ class Release:
     spent: Totals
 
     def __str__(self) -> str:
-        head = ("place", "item", "noisy score", "next by noise", "places")
+        head = ("rank", "item", "noisy score", "reversal by noise", "possible ranks")
         rows = [head] + [
             (
                 str(row.place),
