@@ -20,6 +20,7 @@ document.addEventListener("DOMContentLoaded", () => {
     fold.setAttribute("aria-label", `Pages below "${page}"`);
   }
   // The parts of the book fold; the one of this page is open.
+  const away = !document.querySelector(".bd-sidebar-primary p.caption + ul .current");
   document.querySelectorAll(".bd-sidebar-primary p.caption").forEach((part, at) => {
     const pages = part.nextElementSibling;
     const button = document.createElement("button");
@@ -31,7 +32,7 @@ document.addEventListener("DOMContentLoaded", () => {
     button.append(part.firstElementChild);
     part.append(button);
     button.addEventListener("click", () => turn(pages.hidden));
-    turn(!!pages.querySelector(".current") || (at < 2 && !document.querySelector(".toctree-l1.current")));
+    turn(!!pages.querySelector(".current") || (away && at < 2));
   });
   // The graph of a paper opens at what failed, the gravest first.
   const grave = ['[aria-label*="guarantee broken"] .claim-node', ".claim-node.claim-refuted",
@@ -88,6 +89,23 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     turn(store(kept => kept.getItem("dpbook:code")) === "true");
     title.after(place);
+  }
+
+  // On a phone the details of a page, which are for a second reading, wait until they are asked for.
+  for (const head of innerWidth < 600 ? document.querySelectorAll("article section > h2") : []) {
+    if (!head.textContent.startsWith("Details")) continue;
+    const part = head.parentElement;
+    const button = head.appendChild(document.createElement("button"));
+    const turn = shown => {
+      part.classList.toggle("folded-part", !shown);
+      button.textContent = shown ? "Hide" : "Show";
+      button.setAttribute("aria-expanded", shown);
+    };
+    const wanted = () => part.contains(document.getElementById(decodeURIComponent(location.hash.slice(1))));
+    button.type = "button";
+    button.addEventListener("click", () => turn(part.classList.contains("folded-part")));
+    addEventListener("hashchange", () => wanted() && turn(true));
+    turn(wanted());
   }
 
   // On a phone a figure opens alone, where two fingers make it larger.
