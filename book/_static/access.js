@@ -119,19 +119,21 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll("[data-call]"))
     button.addEventListener("click", () => window[button.dataset.call]());
 
-  // A table of many links, and the answers to a question, are one stop of the Tab key: arrows lead
-  // from link to link, and to other rows.
-  for (const table of document.querySelectorAll("article table, #pst-page-toc-nav, .quiz")) {
-    const links = "a[href], summary";
-    const rows = () => [...table.querySelectorAll("tr, li, details")].map(
-      row => [...row.querySelectorAll(links)].filter(link => link.checkVisibility()))
-      .filter(found => found.length);
+  // A table of many links, a graph, the bar, and the answers to a question are one stop of the Tab key
+  // each: arrows lead from link to link, and in a table to other rows.
+  const groups = "article table, article section:has(> .claim-map), #pst-page-toc-nav, .bd-links, .quiz";
+  for (const table of document.querySelectorAll(groups)) {
+    if (table.parentElement.closest("section:has(> .claim-map)")) continue;
+    const links = "a[href], summary, p.caption button";
+    const shown = part => [...part.querySelectorAll(links)].filter(link => link.checkVisibility());
+    const rows = () => table.matches("table") ? [...table.rows].map(shown).filter(found => found.length)
+      : shown(table).map(link => [link]);
     if (rows().flat().length < (table.matches(".quiz") ? 2 : 9)) continue;
     const enter = (link) => {
       for (const other of table.querySelectorAll(links)) other.tabIndex = -1;
       if (link) link.tabIndex = 0;
     };
-    const renew = () => setTimeout(() => enter(rows()[0]?.[0]));
+    const renew = () => setTimeout(() => enter(table.querySelector("a.current") ?? rows()[0]?.[0]));
     table.addEventListener("keydown", event => {
       const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[
         event.key] ?? [];
