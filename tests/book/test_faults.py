@@ -66,7 +66,7 @@ def test_kill_9_in_execution(tiny_book, sleeping_build, page_writer, monkeypatch
     assert (out / "html" / "index.html").read_text() == "previous"
     assert not list(out.rglob("*.ipynb"))
 
-    page_writer(tiny_book / "notebooks" / "01-one.ipynb", "1 + 1")
+    page_writer(tiny_book / "notebooks" / "01-one.ipynb", "x = 1 + 1")
     monkeypatch.setattr(build, "render", lambda *args: True)
     assert main(["build"], tiny_book) == 0
 
@@ -139,7 +139,7 @@ def test_a_folder_that_may_not_be_changed_keeps_the_book(tiny_book, press, monke
     monkeypatch.setattr(Path, "rename", refuse)
     assert main(["build"], tiny_book) == 1
     told = capsys.readouterr().err
-    assert f"Read-only file system: {press}" in told and "leave to write there" in told
+    assert f"Read-only file system: {press}" in told and "allow writing there" in told
     assert tree(press) == before
     monkeypatch.undo()
     assert main(["build"], tiny_book) == 0

@@ -156,7 +156,7 @@ def test_a_failing_page_is_explained_and_nothing_else_is_lost(
     for part in (
         "FAILED 02-two",
         "cell 3 (counted from 0) of 02-two.ipynb",
-        "    x / (n_items - 5)",
+        "    y = x / (n_items - 5)",
         "ZeroDivisionError: division by zero",
         "run 02-two -p n_items 5",
         "The previous book is unchanged",
