@@ -153,7 +153,7 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const copy of document.querySelectorAll(".copybtn")) copy.tabIndex = -1; // for the mouse
 
   // Boxes that scroll sideways are reached by the Tab key, and only while they scroll.
-  const boxes = ".book-table, div.math, mjx-container[display], .cell_output .output, .bd-content pre, "
+  const boxes = ".book-table, div.math, mjx-container[display], .claim-map, .cell_output .output, .bd-content pre, "
     + ".pst-scrollable-table-container, .bd-content table.indextable";
   const reach = () => {
     for (const box of document.querySelectorAll(boxes)) {
