@@ -105,7 +105,8 @@ class QuizDirective(SphinxDirective):
         box = nodes.container("", question, classes=["quiz"])
         for mark, answer, why in found:
             said = ("Yes. ", "right") if mark == "x" else ("No. ", "wrong")
-            box += nodes.raw("", "<details><summary>", format="html")
+            named = '<details><summary><span class="visually-hidden">Answer: </span>'
+            box += nodes.raw("", named, format="html")  # a formula alone is no name
             box += nodes.inline("", "", *self.parse_inline(answer)[0])
             box += nodes.raw("", "</summary>", format="html")
             told = nodes.paragraph("", "", nodes.strong(text=said[0]), classes=[f"quiz-{said[1]}"])
