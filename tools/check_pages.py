@@ -106,7 +106,7 @@ REACH = r"""
     if (found.length) problems.push(`${found.length} ${words}, first: ${name(found[0])}`);
   };
   say([...document.querySelectorAll("mjx-container")].filter(math => math.tabIndex >= 0
-    && math.scrollWidth <= math.clientWidth + 1), "formulas are stops of the Tab key");
+    && math.scrollWidth <= math.clientWidth), "formulas are stops of the Tab key");
   const tables = [...article.querySelectorAll("table")];
   say(tables.filter(table => !table.caption?.textContent.trim()), "tables have no caption");
   say(tables.filter(table => !table.querySelector("tbody th[scope=row]")),
@@ -163,7 +163,7 @@ def axe_lines(page: Page, options: dict[str, Any], where: str) -> Iterator[str]:
     """One line for each rule that is violated: how often, and the first place."""
     from axe_playwright_python.sync_playwright import Axe
 
-    page.wait_for_timeout(500)  # scrolling boxes become stops of the Tab key after the window
+    page.wait_for_timeout(900)  # scrolling boxes become stops of the Tab key after the window
     # Without the preload, which fetches style sheets again and loses the place of what they import.
     options = {"preload": False, "resultTypes": ["violations"], **options}
     for rule in Axe().run(page, None, options).response["violations"]:

@@ -157,7 +157,7 @@ document.addEventListener("DOMContentLoaded", () => {
     + ".pst-scrollable-table-container, .bd-content table.indextable";
   const reach = () => {
     for (const box of document.querySelectorAll(boxes)) {
-      const scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+      const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1;
       if (scrolls && /auto|scroll/.test(getComputedStyle(box).overflow)) box.tabIndex = 0;
       else if (box.hasAttribute("tabindex")) box.removeAttribute("tabindex");
     }
