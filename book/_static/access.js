@@ -108,6 +108,10 @@ document.addEventListener("DOMContentLoaded", () => {
     turn(wanted());
   }
 
+  // A box to tick is named by what stands beside it.
+  for (const box of document.querySelectorAll(".task-list-item-checkbox"))
+    box.setAttribute("aria-label", box.parentElement.textContent.trim());
+
   // On a phone a figure opens alone, where two fingers make it larger.
   for (const image of document.querySelectorAll("article .cell_output img"))
     image.addEventListener("click", () => innerWidth < 600 && location.assign(image.src));
