@@ -123,7 +123,8 @@ def tiny_book(tmp_path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     write_page(tmp_path / "notebooks" / "01-one.ipynb", "print(epsilon)", title="One")
-    write_page(tmp_path / "notebooks" / "02-two.ipynb", "x = 1", "y = x / (n_items - 5)", title="Two")
+    two = tmp_path / "notebooks" / "02-two.ipynb"
+    write_page(two, "x = 1", "y = x / (n_items - 5)", title="Two")
     return tmp_path
 
 
