@@ -231,9 +231,9 @@ class RecordedRole(SphinxRole):
     """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        name, key, shape = (*self.text.split(), "g", "g")[:3]
+        name, key, shape = (*self.text.split(), "", "")[:3]
         if (Path(self.env.srcdir) / f"notebooks/{name}.ipynb").is_file():
-            return self.quoted(name, key, shape if shape != "g" else ""), []
+            return self.quoted(name, key, shape), []
         records = own.read_json(self.env, own.output_dir(self.env.srcdir) / "claims.json") or ()
         numbers = {record["id"]: record["report"] for record in records}.get(name)
         if numbers is None:
@@ -241,7 +241,7 @@ class RecordedRole(SphinxRole):
             return [nodes.literal(text=self.text)], []
         if key not in numbers:
             return own.unknown(self, self.text, f"recorded: {name} does not report {key}")
-        return [nodes.Text(format(numbers[key], shape))], []
+        return [nodes.Text(format(numbers[key], shape or "g"))], []
 
     def quoted(self, page: str, key: str, shape: str) -> list[nodes.Node]:
         """A number, or a word, that a sentence of a page quotes."""
