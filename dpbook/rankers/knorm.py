@@ -109,9 +109,14 @@ class KNormCounts(CountRanker):
         reach = 16 * (1 + reach // 16)  # so that lists are found again
         work = (2 * reach * side + 1) ** (n - 1 + free) * factorial(n)
         check.fits("scale", self.scale, work, "less noise, or 3 items")
-        at, noise, levels = _listed(level, n, reach, side, free)
-        weights = np.bincount(at, np.exp(-levels / scale))
-        return _best_rankings(wins + noise, weights, n - 1 - all_rankings(n))
+        at, noise, levels, alike = _listed(level, n, reach, side, free)
+        weights = np.bincount(at, np.exp(-levels / scale)) / alike
+        orders = all_rankings(n)
+        noise, weights = (
+            np.concatenate([noise[:, o] for o in orders]),
+            np.tile(weights, len(orders)),
+        )
+        return _best_rankings(wins + noise, weights, n - 1 - orders)
 
     def _release_loss(self) -> tuple[float, float]:
         return (1 / self.scale,) * 2
@@ -195,23 +200,27 @@ def _box(dimension: int, reach: int) -> Ints:
     return np.stack([side.ravel() for side in sides], axis=1)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _listed(
     level: Callable[..., Ints], n: int, reach: int, side: int, free: bool
-) -> tuple[Ints, Ints, Ints]:
-    """All noise of a gauge up to ``reach``: for each its row in a list of differences of entries.
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """All descending noise of a gauge up to ``reach``: its rows in a list, the list, the gauges.
 
-    Then this list, of the differences from the last entry, and the gauges.
+    The list has the differences from the last entry; then comes how many orders of each are alike.
     """
     x = _box(n - 1 + free, reach * side)
     if not free:
         x = np.column_stack([x, -x.sum(axis=1)])
+    x = x[(x[:, :-1] >= x[:, 1:]).all(axis=1)]
     levels = level(x, free=free)
     x, levels = x[levels <= reach], levels[levels <= reach]
-    apart, wide = x[:, :-1] - x[:, -1:], 4 * reach * side + 1
-    key = apart @ (wide ** np.arange(n - 1, dtype=np.int64))
+    x = x - x[:, -1:]
+    key = x @ ((2 * int(x.max()) + 2) ** np.arange(n, dtype=np.int64))
     _, first, at = np.unique(key, return_index=True, return_inverse=True)
-    return at, np.column_stack([apart[first], np.zeros(first.size, dtype=np.int64)]), levels
+    alike = sum(
+        (x[first][:, order] == x[first]).all(axis=1).astype(int) for order in all_rankings(n)
+    )
+    return at, x[first], levels, np.asarray(alike)
 
 
 def _best_rankings(noisy: Ints, weights: Array, gains: Ints) -> Array:
@@ -219,7 +228,7 @@ def _best_rankings(noisy: Ints, weights: Array, gains: Ints) -> Array:
 
     Of releases (points, entries) with these weights; gains of the entries, (rankings, entries).
     """
-    score = noisy @ gains.T
+    score = noisy.astype(float) @ gains.T.astype(float)  # whole numbers, exact and fast
     best = score == score.max(axis=1, keepdims=True)
     share = best / best.sum(axis=1, keepdims=True)
     return np.asarray(weights @ share / weights.sum())
