@@ -116,7 +116,7 @@ class KNormCounts(CountRanker):
             np.concatenate([noise[:, o] for o in orders]),
             np.tile(weights, len(orders)),
         )
-        return _best_rankings(wins + noise, weights, n - 1 - orders)
+        return np.asarray(weights @ _shares(wins + noise, n - 1 - orders) / weights.sum())
 
     def _release_loss(self) -> tuple[float, float]:
         return (1 / self.scale,) * 2
@@ -183,12 +183,11 @@ class CubePairs(OfRankings):
         ahead, behind = both_ways(table)
         margins = (ahead - behind).astype(np.int64)
         reach = int(_FAR * self.scale / step) + int(np.abs(margins).max()) // step
+        reach = 16 * (1 + reach // 16)  # so that lists are found again
         check.fits("scale", self.scale, (2 * reach + 1) ** 3 * 6, "less noise")
-        points = _box(margins.size, reach)
-        weights = np.exp(-np.abs(points).max(axis=1) * step / self.scale)
-        ranks = all_rankings(n)
-        ahead, behind = both_ways(np.sign(ranks[:, None, :] - ranks[:, :, None]))
-        return _best_rankings(margins + step * points, weights, ahead)
+        noisy, shares = _kemeny_shares(n, reach, step, int(margins[0]) % step)
+        weights = np.exp(-np.abs(noisy - margins).max(axis=1) / self.scale)
+        return np.asarray(weights @ shares / weights.sum())
 
     def _release_loss(self) -> tuple[float, float]:
         return (self.unit.step / self.scale,) * 2
@@ -223,12 +222,19 @@ def _listed(
     return at, x[first], levels, np.asarray(alike)
 
 
-def _best_rankings(noisy: Ints, weights: Array, gains: Ints) -> Array:
-    """Distribution of the ranking of the largest gain, linear in what is released; ties at random.
+@lru_cache(maxsize=4)
+def _kemeny_shares(n: int, reach: int, step: int, odd: int) -> tuple[Ints, Array]:
+    """All margins of a parity up to a size, and the chance of each ranking to be made of them."""
+    ranks, noisy = all_rankings(n), odd + step * _box(comb(n, 2), reach)
+    before, _ = both_ways(np.sign(ranks[:, None, :] - ranks[:, :, None]))
+    return noisy, _shares(noisy, before)
 
-    Of releases (points, entries) with these weights; gains of the entries, (rankings, entries).
+
+def _shares(released: Ints, gains: Ints) -> Array:
+    """Chances (points, rankings) of the rankings of the largest gain; ties at random.
+
+    The gain is linear in what is released, (points, entries), gains of the entries.
     """
-    score = noisy.astype(float) @ gains.T.astype(float)  # whole numbers, exact and fast
+    score = released.astype(float) @ gains.T.astype(float)  # whole numbers, exact and fast
     best = score == score.max(axis=1, keepdims=True)
-    share = best / best.sum(axis=1, keepdims=True)
-    return np.asarray(weights @ share / weights.sum())
+    return np.asarray(best / best.sum(axis=1, keepdims=True))
