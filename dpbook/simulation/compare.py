@@ -21,6 +21,7 @@ from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.privacy.units import Unit
 
 FLOOR = "no privacy"
+MOST_SEARCHED = 13  # items, up to which rankings are searched for the best
 
 
 @dataclass(frozen=True)
@@ -221,16 +222,22 @@ def _ridge_as_large(epsilon: float, unit: Unit) -> rankers.PerturbedMle:
 
 
 def _of_curators(s: Situation, epsilon: float) -> dict[str, Entry]:
-    """The rankers that see the data and lose epsilon."""
-    entries = {"counts": Entry(rankers.NoisyCounts.private(epsilon, s.unit))}
+    """The rankers that see the data and lose epsilon; for many items those that need no search."""
+    entries = {
+        "K-norm": Entry(rankers.KNormCounts.private(epsilon, s.unit)),
+        "counts": Entry(rankers.NoisyCounts.private(epsilon, s.unit)),
+    }
     if s.data == "comparisons":
         return entries | {"MLE": Entry(_ridge_as_large(epsilon, s.unit))}
     if s.one_answer:
         return entries
     # Whoever answers every pair once moves every lead by at most 2, in a circle or not.
     n, whole = s.n_items, WholeRanking(s.n_items)
-    entries["Kemeny"] = Entry(rankers.NoisyPairs.private(epsilon, whole, "kemeny"))
     entries["KwikSort"] = Entry(rankers.NoisyPairs.private(epsilon, whole))
+    if n > MOST_SEARCHED:
+        return entries
+    entries["Kemeny"] = Entry(rankers.NoisyPairs.private(epsilon, whole, "kemeny"))
+    entries["cube"] = Entry(rankers.CubePairs.private(epsilon, whole))
     entries["exponential"] = Entry(rankers.ExponentialRanking.private(epsilon, whole))
     if s.data == "surveys":
         return entries
