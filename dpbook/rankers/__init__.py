@@ -9,6 +9,7 @@ from dpbook.estimators.debiased import debiased_mle
 from dpbook.rankers.base import Ranker, StandardNoise
 from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
+from dpbook.rankers.local_orders import PairOrParity, RandomOrder
 from dpbook.rankers.local_pairs import (
     Hypercube,
     PairResponses,
@@ -33,9 +34,11 @@ __all__ = [
     "NoisyCounts",
     "NoisyPairs",
     "OneQuestion",
+    "PairOrParity",
     "PairResponses",
     "PerturbedMle",
     "PrivateFootrule",
+    "RandomOrder",
     "Ranker",
     "StandardNoise",
     "best_queries",
