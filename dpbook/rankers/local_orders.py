@@ -1,7 +1,6 @@
-"""One private report about three items or so, and with it an estimate for every pair.
+"""One private report about a few items, and with it an estimate for every pair.
 
-A sign vector has two parts: differences of scores of the items, of dimension n - 1, and a rest of
-dimension (n - 1)(n - 2) / 2 that runs in circles. Each has a gain of its own.
+Signs have two parts, each with its gain: differences of scores, and a rest that runs in circles.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ class _TwoParts(LocalPairs):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.integer("n_items of the unit", self.unit.n_items, 3)
+        _ = self._design  # is what checks the fields of a class
 
     @property
     @abstractmethod
@@ -43,8 +43,9 @@ class _TwoParts(LocalPairs):
         (truth, shown, squares, _), n = self._design, self.unit.n_items
         whole = (shown[1:] / squares).sum()
         square = (n - 1) * squares[0] / shown[0] + comb(n - 1, 2) / whole
-        gains = np.append(1 / shown[0], 1 / (squares * whole)) / truth
-        return gains, sqrt(square / self.pairs) / truth
+        return np.append(1 / shown[0], 1 / squares / whole) / truth, sqrt(
+            square / self.pairs
+        ) / truth
 
     gain = property(lambda self: self._gains[1], doc="Root mean square of the estimate of a sign.")
 
@@ -60,8 +61,7 @@ class _TwoParts(LocalPairs):
         out[..., *np.diag_indices(self.unit.n_items)] = 0.0
         return np.asarray(out)
 
-    def _table(self, released: Any) -> Array:
-        return self.fractions(released)
+    _table = fractions
 
 
 @dataclass(frozen=True)
@@ -71,45 +71,40 @@ class PairOrParity(_TwoParts):
     Attributes
     ----------
     unit, scale, solver, share : WholeRanking, float, str, float
-        As for `Hypercube`; the probability of a pair. A parity, ``v_ab + v_bc - v_ac``, is 1 for
-        an even permutation and -1 for an odd one, and never 3.
+        As for `Hypercube`; the probability of a pair. A parity, ``v_ab + v_bc - v_ac``, is 1 or -1.
 
     Notes
     -----
     **Privacy.** (epsilon, 0) locally, exactly: one bit by randomised response, and its question
-    does not look at the ranking. `private` takes the share with the least mean square, which is
-    the same for every pair and every ranking.
+    does not look at the ranking. Every pair of every ranking has the same mean square.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
     share: float = 1.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.probability("share", self.share, zero=False)
-
     @classmethod
     def private(cls, epsilon: float, unit: WholeRanking, **how: Any) -> Self:
-        """The best share, ``3 n / (sqrt(n + 1) (n - 2 + 2 sqrt(n + 1)))``, unless one is given."""
+        """The share with the least mean square, unless one is given."""
         n, root = unit.n_items, sqrt(unit.n_items + 1)
         return super().private(epsilon, unit, **{"share": 3 * n / root / (n - 2 + 2 * root)} | how)
 
     @property
     def _design(self) -> tuple[float, Array, Array, int]:
-        pair, triple = 3 * self.share / self.pairs, 3 * (1 - self.share)
+        share = check.probability("share", self.share, zero=False)
+        pair, triple = 3 * share / self.pairs, 3 * (1 - share)
         shown = np.array([pair, pair, triple / comb(self.unit.n_items - 1, 2)])
         return tanh(0.5 * self.level), shown, np.array([3.0, 1.0]), 3
 
     def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
-        (users, n), lie = table.shape, randomized_response_pmf(self.level)[0, 1]
-        pair, lies = rng.random(users) < self.share, rng.random((users, 1)) < lie
-        two = np.stack(pair_indices(n), axis=1)[rng.integers(0, self.pairs, np.count_nonzero(pair))]
-        three = _questions(users - len(two), n, 3, "random", rng)
-        before = np.diff(np.take_along_axis(table[pair], two, axis=1)) > 0
-        places, circle = np.take_along_axis(table[~pair], three, axis=1), np.roll(three, -1, axis=1)
-        even = (places < np.roll(places, -1, axis=1)).sum(axis=1, keepdims=True) == 2
-        of_pairs = _tally(n, two[:, :1], two[:, 1:], before ^ lies[pair], 3)
-        return np.stack([of_pairs, _tally(n, three, circle, even ^ lies[~pair])])
+        users, n = table.shape
+        three = _questions(users, n, 3, "random", rng)
+        circle, side = np.roll(three, -1, axis=1), rng.integers(0, 3, (users, 1)) == np.arange(3)
+        ahead = np.take_along_axis(table, three, 1) < np.take_along_axis(table, circle, 1)
+        pair = rng.random((users, 1)) < self.share  # one side of three items; else all three
+        bit = np.where(pair[:, 0], (ahead & side).any(axis=1), ahead.sum(axis=1) == 2)
+        bit ^= rng.random(users) < randomized_response_pmf(self.level)[0, 1]
+        weights = 3 * (pair & side), np.broadcast_to(~pair, side.shape)
+        return np.stack([_tally(n, three, circle, bit[:, None], w) for w in weights])
 
     def message_pmf(self, data: ArrayLike) -> Array:
         """Exact distribution of one person's message: no and yes to each pair, then each triple."""
@@ -128,58 +123,47 @@ class RandomOrder(_TwoParts):
     Attributes
     ----------
     unit, scale, solver, items : WholeRanking, float, str, int
-        As for `Hypercube`; the number k of items, 2 for one random pair. One table has twice the
-        gaps between the places in the reported order, the other what they leave of k times a sign.
+        As for `Hypercube`; the number k of items. One table has twice the gaps between places in
+        the reported order, the other what they leave of k times a sign.
 
     Notes
     -----
-    AGKM, Theorem 8, at any epsilon up to a logarithm. **Privacy.** (epsilon, 0) locally, exactly:
-    an order has one of two probabilities, with ratio ``exp(epsilon)``, and the items are drawn
-    without a look at the ranking.
+    **Privacy.** (epsilon, 0) locally, exactly: an order has one of two probabilities, with ratio
+    ``exp(epsilon)``, and the items are drawn without a look at the ranking.
     Idealised sampler (floating point): for study, unsafe for a release.
     """
 
     items: int = 3
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.integer("items", self.items, 2, self.unit.n_items)
-
-    @property
-    def margin(self) -> float:
-        """Weight of the truth, ``(e^eps - 1) / (e^eps - 1 + k!)``; else the order is random."""
-        return 1 / (1 + exp(min(lgamma(self.items + 1) - self.level, 700)) / -expm1(-self.level))
-
     @property
     def _design(self) -> tuple[float, Array, Array, int]:
-        n, k = self.unit.n_items, self.items
+        k = check.integer("items", self.items, 2, n := self.unit.n_items)
+        odds = exp(min(lgamma(k + 1) - self.level, 700)) / -expm1(-self.level)  # of a random order
         parts = comb(k, 2) / self.pairs, 2 / (n - 1) / (n - 2) * (k - 1) * (1 - k / n)
         shown = k * np.array([*parts, comb(k - 1, 2) / comb(n - 1, 2)])
-        return self.margin, shown, k * np.array([(k + 1) / 3, 1 / 3]), k * comb(k, 2)
+        return 1 / (1 + odds), shown, k * np.array([(k + 1) / 3, 1 / 3]), k * comb(k, 2)
 
     def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
         (users, n), k = table.shape, self.items
         chosen = _questions(users, n, k, "random", rng)
         places = np.take_along_axis(table, chosen, axis=1).argsort(axis=1).argsort(axis=1)
         noise = rng.random(chosen.shape).argsort(axis=1)
-        sent = np.where(rng.random((users, 1)) < self.margin, places, noise)
+        sent = np.where(rng.random((users, 1)) < self._design[0], places, noise)
         a, b = pair_indices(k)
-        gap, (first, second) = sent[:, b] - sent[:, a], (chosen[:, a], chosen[:, b])
+        gap, first, second = sent[:, b] - sent[:, a], chosen[:, a], chosen[:, b]
         weights = 2 * np.abs(gap), k - 2 * np.abs(gap)
         return np.stack([_tally(n, first, second, gap > 0, w) for w in weights])
 
     def message_pmf(self, data: ArrayLike) -> Array:
         """Exact distribution of one person's message, (C(n, k) k!,): sets, for each its places."""
         (ranks,), k = self._ranks(np.atleast_2d(np.asarray(data))), self.items
-        sets, orders = comb(self.unit.n_items, k), factorial(k)
-        check.fits("items", k, sets * orders, "fewer of fewer items")
+        check.fits("items", k, comb(self.unit.n_items, k) * factorial(k), "fewer of fewer items")
         places = np.array(list(combinations(ranks, k))).argsort(axis=1).argsort(axis=1)
-        true = (places[:, None] == list(permutations(range(k)))).all(axis=-1)
-        return (true * self.margin + (1 - self.margin) / orders).ravel() / sets
+        true, weight = (places[:, None] == list(permutations(range(k)))).all(-1), self._design[0]
+        return (weight * true.ravel() + (1 - weight) / factorial(k)) / len(places)
 
 
-def _tally(n: int, first: Ints, second: Ints, ahead: Any, weight: Any = 1) -> Ints:
+def _tally(n: int, first: Ints, second: Ints, ahead: Any, weight: Any) -> Ints:
     """Table (n, n) of reports "first before second", or the reverse, with these weights."""
     entry = np.where(ahead, first * n + second, second * n + first).astype(np.intp)
-    found = np.bincount(entry.ravel(), np.broadcast_to(weight, entry.shape).ravel(), n * n)
-    return found.astype(np.int64).reshape(n, n)
+    return np.bincount(entry.ravel(), weight.ravel(), n * n).astype(np.int64).reshape(n, n)

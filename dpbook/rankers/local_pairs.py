@@ -177,11 +177,10 @@ class LocalPairs(LocalRanker):
 
     def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
         """Positions made by the solver from tables of reports, shape (..., n)."""
-        if self.solver != "kemeny":
-            table = check.square_tables("released", self._table(released))
-            if self.solver == "kwiksort":
-                return kwiksort_rankings(table, rng=rng)
-            net = table.sum(axis=-1) - table.sum(axis=-2)
+        if self.solver == "kwiksort":
+            return kwiksort_rankings(self._table(released), rng=rng)
+        if self.solver == "borda":
+            net = (table := self._table(released)).sum(axis=-1) - table.sum(axis=-2)
             return ranks_from_scores(net.round(9), rng=rng)  # what is tied stays so
         shares = self.fractions(released)
         tables = shares.reshape(-1, *shares.shape[-2:])
