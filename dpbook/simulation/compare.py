@@ -19,6 +19,7 @@ from dpbook.estimators import kendall_distance, pairwise_counts, ranks_from_scor
 from dpbook.models import btl_probabilities, individual_wins, mallows_rankings
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.privacy.units import Unit
+from dpbook.rankers.local_pairs import _questions
 
 FLOOR = "no privacy"
 MOST_SEARCHED = 13  # items, up to which rankings are searched for the best
@@ -92,7 +93,7 @@ class Situation:
         if self.data == "comparisons":  # all are alike: those drawn are a random part
             return rng.multivariate_hypergeometric(table.ravel(), few * m).reshape(n, n)
         first, second = np.triu_indices(n, 1)
-        lots = rng.random((m, first.size)).argpartition(few - 1, axis=1)[:, :few]
+        lots = _questions(m, first.size, few, "random", rng)
         asked = np.bincount(lots.ravel(), minlength=first.size)
         ahead = rng.hypergeometric(table[first, second], table[second, first], asked)
         drawn = np.zeros_like(table)
@@ -258,12 +259,15 @@ def _of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
             entries["few flipped"] = shared(flipped, Edge(n, exchange=False), few, few)
         return entries
     whole = WholeRanking(n)
-    counted = rankers.PairResponses.private(epsilon, whole, queries=few, solver="borda")
-    of_ranks = {
-        "few flipped": counted,
-        "few KwikSort": rankers.PairResponses.private(epsilon, whole, queries=few),
-        "hypercube": rankers.Hypercube.private(epsilon, whole),
+    few_pairs = partial(rankers.PairResponses.private, epsilon, whole, queries=few)
+    of_ranks: dict[str, rankers.Ranker] = {
+        "few flipped": few_pairs(solver="borda"),
+        "few KwikSort": few_pairs(),
+        "triple": rankers.RandomOrder.private(epsilon, whole, solver="borda"),
         "one each": rankers.OneQuestion.private(epsilon, whole, groups=min(s.people, pairs)),
-        "on demand": rankers.AnswersOnDemand.private(epsilon, whole, cap=max(n, min(4 * n, pairs))),
     }
+    if n <= MOST_SEARCHED:
+        cap = max(n, min(4 * n, pairs))
+        of_ranks["hypercube"] = rankers.Hypercube.private(epsilon, whole)
+        of_ranks["on demand"] = rankers.AnswersOnDemand.private(epsilon, whole, cap=cap)
     return entries | {k: Entry(r, takes="ranks", local=True) for k, r in of_ranks.items()}
