@@ -103,6 +103,7 @@ ALL = {name: (case.ranker, case.data) for name, case in CASES.items()} | OTHERS
 every_ranker = pytest.mark.parametrize(("ranker", "data"), ALL.values(), ids=ALL)
 
 NOISY = ALL | {
+    "counts, Gauss": (counts(EPSILON, CROWD, delta=1e-6), THREE),
     "pairs, Gauss": (r.NoisyPairs.private(EPSILON, CROWD, delta=1e-6), THREE),
     "footrule, Gauss": (r.PrivateFootrule.private(EPSILON, CROWD, delta=1e-6), LISTS),
 }
