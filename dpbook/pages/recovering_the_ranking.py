@@ -148,17 +148,6 @@ def shown_errors(
     return points, marks
 
 
-def draw_page_20(
-    n_items: int, spacing: float, replicates: int, rng: np.random.Generator
-) -> np.random.Generator:
-    """The generator as page 20 leaves it: page 21 goes on from there."""
-    decay_samples(spacing, replicates, rng)
-    top_set_shares(3 * replicates, rng)
-    scenario_errors(rng)
-    shown_errors(n_items, spacing, replicates, rng)
-    return rng
-
-
 class _Row:
     """Win differences of one item against some worse ones: sums of independent bits."""
 
