@@ -10,6 +10,7 @@ from dpbook.estimators.flipped import flipped_mle
 from dpbook.rankers.base import Ranker, StandardNoise
 from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
+from dpbook.rankers.knorm import CubePairs, KNormCounts
 from dpbook.rankers.local_pairs import (
     Hypercube,
     PairResponses,
@@ -26,10 +27,12 @@ from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
 __all__ = [
     "AnswersOnDemand",
     "CappedKwikSort",
+    "CubePairs",
     "DiscreteCounts",
     "ExponentialRanking",
     "FlippedAnswers",
     "Hypercube",
+    "KNormCounts",
     "LaplaceAnswers",
     "NoisyCounts",
     "NoisyPairs",
