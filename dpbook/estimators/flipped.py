@@ -42,9 +42,9 @@ def flipped_mle(
 
     Notes
     -----
-    Fisher scoring with step halving, from equally spaced strengths in the order of the scores
-    (ties share a place), the spacing by the likelihood. As that is not concave, the residual, the
-    sup-norm of the score equation, bounds no distance from the maximiser.
+    Newton's method with absolute eigenvalues and step halving, from equally spaced strengths in
+    the order of the scores (ties share a place), the spacing by the likelihood. As that is not
+    concave, the residual (sup-norm of the score equation) bounds no distance from the maximiser.
     """
     levels, gamma = positive_epsilon(epsilon), check.positive("gamma", gamma)
     wins, tol = check.win_tables("reports", reports).astype(float), check.positive("tol", tol)
@@ -81,10 +81,12 @@ def _climb(wins: Array, levels: Array, gamma: float, tol: float) -> tuple[Array,
         win, opposite = expit(_gaps(now)), np.swapaxes(sent, -1, -2)
         q = flip + keep * win
         slope, other = keep * win * np.swapaxes(win, -1, -2), np.swapaxes(q, -1, -2)
-        pull = (slope * (sent / q - opposite / other)).sum((1, 3)) - gamma * now
-        weight = ((sent + opposite) * slope**2 / (q * other)).sum(1)
-        information = np.eye(n) * (weight.sum(-1, keepdims=True) + gamma) - weight
-        step = np.linalg.solve(information, pull[..., None])[..., 0]
+        ratio, squares = sent / q - opposite / other, sent / q**2 + opposite / other**2
+        pull = (slope * ratio).sum((1, 3)) - gamma * now
+        bend = (slope**2 * squares + slope * (win - np.swapaxes(win, -1, -2)) * ratio).sum(1)
+        size, axes = np.linalg.eigh(np.eye(n) * (bend.sum(-1, keepdims=True) + gamma) - bend)
+        part = np.swapaxes(axes, -1, -2) @ pull[..., None] / np.maximum(abs(size), gamma)[..., None]
+        step = (axes @ part)[..., 0]
         residual[rows] = np.abs(pull).max(-1)
         left = (pull * step).sum(-1) / 2 > tol
         rows, now, step, sent = rows[left], now[left], step[left], sent[left]
