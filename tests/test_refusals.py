@@ -52,6 +52,7 @@ debiased_mle(np.eye(2), gamma=1.0)  # outcomes has a non-zero diagonal
 debiased_mle([[0, 1.0], [-2.0, 0]], gamma=1.0)  # outcomes of a pair add up to less than 0
 debiased_mle(np.zeros((3, 3)), gamma=1.0)  # outcomes hold no answer
 debiased_mle(WINS, gamma=-1)  # gamma = -1
+flipped_mle(WINS, [1.0, 2.0])  # reports of shape (3, 3) with epsilon of shape (2,): allowed are
 local_search_ranking(WINS, [0, 0, 1])  # start = [0, 0, 1]: allowed is a permutation
 kemeny_fit(WINS, time_limit=0)  # time_limit = 0
 comparisons_pmf(0)  # n_items = 0

@@ -196,6 +196,7 @@ CASES: dict[str, list[Case]] = {
     "PrivateFootrule.rank": [one(drawn(FOOTRULE.rank), REACHED)],
     "PrivateFootrule.release": [one(FOOTRULE.release, RANKINGS, REACHED, alone=(0,))],
     "debiased_mle": [one(partial(r.debiased_mle, gamma=g), WINS) for g in (0, 0.7)],
+    "flipped_mle": [one(partial(r.flipped_mle, tol=t), WINS, 1.0) for t in (1e-6, 1e-9)],
     "edge_win_counts": [none(drawn(s.edge_win_counts, size=2), SCORES)],
     "log_relative_error": [one(s.log_relative_error, SCORES, NOISE, k) for k in ("l2", "linf")],
     "pair_order_error": [none(lambda u: s.pair_order_error(0.3, WEIGHED, users=u), rows(*PEOPLE))],

@@ -6,6 +6,7 @@ here or, where no page needs it, in the tests. What a sampler itself draws is fo
 """
 
 from dpbook.estimators.debiased import debiased_mle
+from dpbook.estimators.flipped import flipped_mle
 from dpbook.rankers.base import Ranker, StandardNoise
 from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
@@ -44,6 +45,7 @@ __all__ = [
     "best_queries",
     "best_ratio",
     "debiased_mle",
+    "flipped_mle",
     "laplace_bit_loss",
     "report_pmf",
 ]
