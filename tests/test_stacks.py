@@ -87,7 +87,7 @@ NOISY, MLE = r.NoisyCounts(VOUCHED, 2.0), r.PerturbedMle(VOUCHED, 2.0, 1.5)
 DISCRETE = r.DiscreteCounts(VOUCHED, 2.0)
 PAIRS, KEMENY = r.NoisyPairs(ANY, 2.0), r.NoisyPairs(SOME, 2.0, "kemeny")
 LOCAL, SMALL = r.PairResponses(ANY, 2.0), r.ExponentialRanking(ANY, 2.0)
-DEMAND = r.OneQuestion(ANY, 1e-2, 3, 3)
+DEMAND, ORDER = r.OneQuestion(ANY, 1e-2, 3, 3), r.RandomOrder(ANY, 2.0)
 HOW = "classic", "debiased", "weighted"
 GROUPED = [r.FlippedAnswers.private([0.5, 2.0], ANSWER, reading=how) for how in HOW]
 WEIGHED = GROUPED[2]
@@ -158,6 +158,9 @@ CASES: dict[str, list[Case]] = {
     "PairResponses.reports": [none(lambda d: LOCAL.reports(d, LOTS), RANKINGS)],
     "LocalPairs.fractions": [one(LOCAL.fractions, WINS)],
     "LocalPairs.rank": [one(drawn(ranker.rank), WINS) for ranker in (LOCAL, CUBE)],
+    "_TwoParts.fractions": [one(ORDER.fractions, Rows(np.stack([t, t.T]) for t in WINS))],
+    "PairOrParity.message_pmf": [none(r.PairOrParity(ANY, 2.0).message_pmf, PLACES)],
+    "RandomOrder.message_pmf": [none(ORDER.message_pmf, PLACES)],
     "Hypercube.message_pmf": [none(r.Hypercube(ANY, 2.0).message_pmf, PLACES)],
     "PairResponses.message_pmf": [none(LOCAL.message_pmf, PLACES)],
     "_OnDemand.rank": [one(drawn(DEMAND.rank), PLACES)],

@@ -11,6 +11,7 @@ from dpbook.rankers.base import Ranker, StandardNoise
 from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
 from dpbook.rankers.knorm import CubePairs, KNormCounts
+from dpbook.rankers.local_orders import PairOrParity, RandomOrder
 from dpbook.rankers.local_pairs import (
     Hypercube,
     PairResponses,
@@ -37,9 +38,11 @@ __all__ = [
     "NoisyCounts",
     "NoisyPairs",
     "OneQuestion",
+    "PairOrParity",
     "PairResponses",
     "PerturbedMle",
     "PrivateFootrule",
+    "RandomOrder",
     "Ranker",
     "StandardNoise",
     "best_queries",

@@ -100,15 +100,6 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class CountedResponses(rankers.PairResponses):
-    """Few answers of each person, flipped, and then counted and not sorted: post-processing."""
-
-    def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
-        """Positions by reports for an item less reports against it, ties at random."""
-        return ranks_from_scores(released.sum(axis=-1) - released.sum(axis=-2), rng=rng)
-
-
-@dataclass(frozen=True)
 class Entry:
     """A ranker for a situation, the loss that one unit of it may have, and the data it takes."""
 
@@ -260,8 +251,9 @@ def _of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
             entries["few flipped"] = shared(flipped, Edge(n, exchange=False), few, few)
         return entries
     whole = WholeRanking(n)
+    counted = rankers.PairResponses.private(epsilon, whole, queries=few, solver="borda")
     of_ranks = {
-        "few flipped": CountedResponses.private(epsilon, whole, queries=few),
+        "few flipped": counted,
         "few KwikSort": rankers.PairResponses.private(epsilon, whole, queries=few),
         "hypercube": rankers.Hypercube.private(epsilon, whole),
         "one each": rankers.OneQuestion.private(epsilon, whole, groups=min(s.people, pairs)),
