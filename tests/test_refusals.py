@@ -155,6 +155,7 @@ optimal_mechanism(HALVES, 3, epsilon=1)  # k = 3
 optimal_mechanism(HALVES, 1, epsilon=0)  # epsilon = 0
 optimal_mechanism(HALVES, 1, epsilon=11)  # epsilon = 11
 optimal_mechanism(HALVES, 1, epsilon=1, loss="l2")  # loss = 'l2'
+optimal_ranking(3, 11, epsilon=1)  # users = 11
 unreduced_risk(np.full((6, 6), 0.5), 3, epsilon=1)  # privacy rows; allowed
 relabel([0, 0, 1])  # pi
 relabel([0.0, 1.5])  # pi holds 1.5: allowed are whole
