@@ -21,6 +21,7 @@ from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
 from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs, PrivateFootrule
 from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
+from dpbook.rankers.top_set import TopSet
 
 __all__ = [
     "AnswersOnDemand",
@@ -38,6 +39,7 @@ __all__ = [
     "PrivateFootrule",
     "Ranker",
     "StandardNoise",
+    "TopSet",
     "best_queries",
     "best_ratio",
     "debiased_mle",
