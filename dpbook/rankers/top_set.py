@@ -29,7 +29,7 @@ class TopSet(CountRanker):
 
     Notes
     -----
-    **Privacy.** At the scale of `private`, (epsilon, 0)-DP: two sets move apart by at most twice the
+    **Privacy.** At the scale of `private`, (epsilon, 0)-DP: sets move apart by at most twice the
     unit's `half_range`. No smaller scale will do for many people; few, ``users``, lose less.
     Idealised sampler (floating point): for study, unsafe for a release.
 
