@@ -52,6 +52,13 @@ def far_out(ranker: r.NoisyCounts, x: np.ndarray, y: np.ndarray) -> float:
     return float(ranker.logpdf(far, before) - ranker.logpdf(far, after))
 
 
+def along(ranker: r.KNormCounts, x: np.ndarray, y: np.ndarray) -> float:
+    """The log-ratio of K-norm noise far out in the direction of the move."""
+    before, after = (ranker._centred(table.sum(axis=1)) for table in (x, y))
+    gauges = [int(ranker.gauge(before + k * (before - after))) for k in (99, 100)]
+    return (gauges[1] - gauges[0]) / ranker.scale / (getattr(ranker.unit, "per_user", None) or 1)
+
+
 EDGE = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
 THREE = np.array([[0, 3, 2], [0, 0, 2], [1, 1, 0]])
 counts, CROWD, CROWD_OF_TWO = r.NoisyCounts.private, WholeRanking(3, users=3), 2 * EDGE
@@ -59,22 +66,25 @@ KEMENY = r.NoisyPairs.private(EPSILON, CROWD, solver="kemeny")
 CAPPED = r.CappedKwikSort.private(EPSILON, CROWD, cap=2)
 LISTS = np.array([[0, 1, 2], [0, 2, 1], [2, 1, 0]])
 
+COUNTED = (
+    ("flips", Edge(3, exchange=False), EDGE),
+    ("edge", Edge(3), EDGE),
+    ("person", Person(3, 2, vouched=True, users=2), THREE),
+    ("sheets", Person(3, design="each_pair_once", vouched=True, users=3), THREE),
+    ("skips", Person(3, design="each_pair_or_skip", vouched=True, users=2), EDGE),
+    ("ranking", WholeRanking(3, users=3), THREE),
+    ("one more", WholeRanking(3, users=3, relation="add_remove"), THREE),
+)
 CASES = {
-    name: Case(counts(EPSILON, unit), data, tables, far_out)
-    for name, unit, data in (
-        ("counts, flips", Edge(3, exchange=False), EDGE),
-        ("counts, edge", Edge(3), EDGE),
-        ("counts, person", Person(3, 2, vouched=True, users=2), THREE),
-        ("counts, sheets", Person(3, design="each_pair_once", vouched=True, users=3), THREE),
-        ("counts, skips", Person(3, design="each_pair_or_skip", vouched=True, users=2), EDGE),
-        ("counts, ranking", WholeRanking(3, users=3), THREE),
-        ("counts, one more", WholeRanking(3, users=3, relation="add_remove"), THREE),
-    )
+    f"{name}, {who}": Case(make.private(EPSILON, unit), data, tables, seen)
+    for name, make, seen in (("counts", r.NoisyCounts, far_out), ("K-norm", r.KNormCounts, along))
+    for who, unit, data in COUNTED
 }
 CASES |= {
     "counts, discrete": Case(r.DiscreteCounts.private(EPSILON, Edge(3)), EDGE, tables, far_out),
     "pairs, KwikSort": Case(r.NoisyPairs.private(EPSILON, CROWD), THREE, tables),
     "pairs, Kemeny": Case(KEMENY, THREE, tables),
+    "cube": Case(r.CubePairs.private(EPSILON, CROWD), THREE, tables),
     "pairs, clipped": Case(replace(KEMENY, clip=True), THREE, tables),
     # Half of the loss of its fallback is hidden by the chance that it is not needed.
     "capped KwikSort": Case(CAPPED, THREE, tables, sharp=False),

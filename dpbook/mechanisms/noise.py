@@ -55,8 +55,8 @@ def discrete_laplace_noise(
     flat, todo = out.reshape(-1), np.arange(out.size)
     while todo.size:
         u = rng.integers(0, t, size=todo.size)
-        accepted = _bernoulli_exp(u, t, rng)
-        magnitude = (u + t * _geometric_exp(todo.size, rng)) // s
+        accepted = bernoulli_exp(u, t, rng)
+        magnitude = (u + t * geometric_exp(todo.size, rng)) // s
         negative = rng.integers(0, 2, size=todo.size) == 1
         # Zero would otherwise be counted twice, once with each sign.
         accepted &= ~(negative & (magnitude == 0))
@@ -95,9 +95,7 @@ def permute_and_flip_pmf(utilities: ArrayLike, sensitivity: float, epsilon: floa
     return np.asarray(weights * (parts / 2 @ np.exp(passed.sum(axis=1, keepdims=True) - passed)))
 
 
-def _bernoulli_exp(
-    numerator: Ints, denominator: int, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+def bernoulli_exp(numerator: Ints, denominator: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Bernoulli(exp(-numerator / denominator)) for ratios in [0, 1], without a float."""
     result = np.zeros(numerator.size, dtype=bool)
     alive, k = np.arange(numerator.size), 1
@@ -108,11 +106,11 @@ def _bernoulli_exp(
     return result
 
 
-def _geometric_exp(size: int, rng: np.random.Generator) -> Ints:
+def geometric_exp(size: int, rng: np.random.Generator) -> Ints:
     """Number of successes of Bernoulli(exp(-1)) before the first failure."""
     count = np.zeros(size, dtype=np.int64)
     alive = np.arange(size)
     while alive.size:
-        alive = alive[_bernoulli_exp(np.ones(alive.size, dtype=np.int64), 1, rng)]
+        alive = alive[bernoulli_exp(np.ones(alive.size, dtype=np.int64), 1, rng)]
         count[alive] += 1
     return count

@@ -9,6 +9,7 @@ from dpbook.estimators.debiased import debiased_mle
 from dpbook.rankers.base import Ranker, StandardNoise
 from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
+from dpbook.rankers.knorm import CubePairs, KNormCounts
 from dpbook.rankers.local_pairs import (
     Hypercube,
     PairResponses,
@@ -26,10 +27,12 @@ from dpbook.rankers.top_set import TopSet
 __all__ = [
     "AnswersOnDemand",
     "CappedKwikSort",
+    "CubePairs",
     "DiscreteCounts",
     "ExponentialRanking",
     "FlippedAnswers",
     "Hypercube",
+    "KNormCounts",
     "LaplaceAnswers",
     "NoisyCounts",
     "NoisyPairs",

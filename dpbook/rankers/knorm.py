@@ -1,0 +1,225 @@
+"""Rankers whose noise has the shape of what one participant can change: K-norm noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbook import _validation as check
+from dpbook._typing import Array, Ints
+from dpbook.estimators import ranks_from_scores
+from dpbook.mechanisms import knorm
+from dpbook.models.rankings import all_rankings
+from dpbook.privacy.units import COMPLETE, Edge, Person, Unit, WholeRanking
+from dpbook.rankers.base import Size, as_tables, both_ways
+from dpbook.rankers.counts import CountRanker, Data
+from dpbook.rankers.pairs import NoisyPairs, OfRankings
+
+MAX_MARGINS = comb(50, 2)  # more Eulerian numbers take minutes
+_FAR = 32  # scales beyond which no mass is left that a float could see
+
+
+@dataclass(frozen=True)
+class KNormCounts(CountRanker):
+    """Win counts plus whole numbers of weight exp(-gauge / scale); ties are broken at random.
+
+    The gauge is that of the convex hull of all moves of the counts between neighbours, rounded up.
+    For one ranking more or less the noise is added to wins minus losses.
+
+    Attributes
+    ----------
+    scale : float
+        One over epsilon; the noise of a count is as large as `unit` requires.
+
+    Notes
+    -----
+    Hardt and Talwar (2010), Awan and Slavkovic (2021); the bodies and samplers are of this book.
+    **Privacy.** (1 / scale, 0)-DP and no less for the noisy counts. A tie as half a win each moves
+    them by halves, and would show: such data are refused.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
+
+    Examples
+    --------
+    >>> ranker = KNormCounts.private(0.5, WholeRanking(5))
+    >>> ranker.loss(), int(ranker.gauge([4, 2, 0, -2, -4]))
+    ((0.5, 0.5), 1)
+    """
+
+    step = 1.0
+
+    @classmethod
+    def private(cls, epsilon: float, unit: Unit) -> KNormCounts:
+        """Noise for exactly so much epsilon, in nats."""
+        return cls(unit, 1 / check.epsilon(epsilon))
+
+    @property
+    def _body(self) -> tuple[Callable[..., Ints], Callable[..., Ints], bool, int]:
+        """Gauge and sampler, whether the noise has a sum of its own, and answers that add up."""
+        unit, n = self.unit, self.unit.n_items
+        if isinstance(unit, Person) and unit.per_user:  # at most L: the number of answers is secret
+            return knorm.root_level, knorm.root_noise, True, unit.per_user
+        skips = isinstance(unit, Person) and unit.design not in COMPLETE
+        if isinstance(unit, Edge) or (n == 2 and not skips):
+            return knorm.root_level, knorm.root_noise, False, 1
+        return knorm.zonotope_level, knorm.zonotope_noise, skips, 1
+
+    @property
+    def _net(self) -> bool:
+        return isinstance(self.unit, WholeRanking) and self.unit.relation == "add_remove"
+
+    def gauge(self, x: ArrayLike) -> Ints:
+        """Of noise or moves, whole numbers (..., n): the noise has weight exp(-gauge / scale).
+
+        With L answers of a person it is in units of 1 / L, and the weight exp(-gauge / (L scale)).
+        """
+        level, _, free, _ = self._body
+        return np.asarray(level(check.whole_array("x", x), free=free))
+
+    def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
+        """Noisy counts, or wins minus losses, of a table, or of a stack as its shape."""
+        wins, sides = self._counts(data), self._sides(data, size)
+        _, draw, free, answers = self._body
+        noise = draw(
+            wins.shape[-1], self.scale * answers, sides, rng=check.generator(rng), free=free
+        )
+        return np.asarray(self._centred(wins) + noise)
+
+    def rank(self, released: ArrayLike, *, rng: np.random.Generator) -> Ints:
+        """Positions, shape (..., n)."""
+        return ranks_from_scores(released, rng=rng)
+
+    def _centred(self, wins: NDArray[Any]) -> Ints:
+        """What gets the noise: the counts, or wins minus losses of rankings."""
+        twice = 2 * wins
+        return twice - twice.sum(axis=-1, keepdims=True) // wins.shape[-1] if self._net else wins
+
+    def _pmf(self, counts: ArrayLike) -> Array:
+        """Of up to 3 items, or few more with little noise: by listing the noise."""
+        wins, n = np.asarray(counts) * (2 if self._net else 1), self.unit.n_items
+        level, _, free, answers = self._body
+        scale, side = self.scale * answers, 1 if level is knorm.root_level else n - 1
+        reach = int(_FAR * scale) + int(level(wins - wins.min(), free=True))
+        reach = 16 * (1 + reach // 16)  # so that lists are found again
+        work = (2 * reach * side + 1) ** (n - 1 + free) * factorial(n)
+        check.fits("scale", self.scale, work, "less noise, or 3 items")
+        at, noise, levels = _listed(level, n, reach, side, free)
+        weights = np.bincount(at, np.exp(-levels / scale))
+        return _best_rankings(wins + noise, weights, n - 1 - all_rankings(n))
+
+    def _release_loss(self) -> tuple[float, float]:
+        return (1 / self.scale,) * 2
+
+
+@dataclass(frozen=True)
+class CubePairs(OfRankings):
+    """The margin of every pair plus whole numbers drawn from one cube, then a ranking of them.
+
+    Attributes
+    ----------
+    scale : float
+        In people, as the margins: 2 / epsilon if one ranking becomes another, 1 / epsilon if there
+        is one more or less.
+    solver : {"kemeny", "kwiksort"}
+        As for `NoisyPairs`.
+
+    Notes
+    -----
+    K-norm noise for the largest change of a margin: a radius, and every margin uniformly within it.
+    **Privacy.** (epsilon, 0)-DP and no less for the noisy margins, where every participant ranks
+    all items, or answers every pair, without ties: all margins move by 0 or 2, and so are even.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too.
+
+    Examples
+    --------
+    >>> CubePairs.private(0.5, WholeRanking(4)).loss()
+    (0.5, 0.5)
+    """
+
+    solver: str = "kemeny"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.choice("solver", self.solver, ("kwiksort", "kemeny"))
+        pairs = comb(self.unit.n_items, 2)
+        if pairs > MAX_MARGINS:
+            raise ValueError(f"unit has {self.unit.n_items} items: allowed are at most 50")
+
+    @classmethod
+    def private(cls, epsilon: float, unit: WholeRanking, solver: str = "kemeny") -> CubePairs:
+        """Noise for exactly so much epsilon, in nats."""
+        return cls(unit, unit.step / check.epsilon(epsilon), solver)
+
+    rank = NoisyPairs.rank
+
+    def publish(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> Ints:
+        """Noisy margins, shape (size..., n, n)."""
+        ahead, behind = both_ways(self._counts(data, whole=True))
+        sides, step = self._sides(data, size), self.unit.step
+        noise = knorm.cube_noise(
+            ahead.shape[-1], self.scale / step, sides, rng=check.generator(rng)
+        )
+        noisy = (ahead - behind).astype(np.int64) + step * noise
+        return as_tables(noisy, -noisy, self.unit.n_items)
+
+    def pmf(self, data: ArrayLike) -> Array:
+        """Exact distribution of the Kemeny ranking over ``all_rankings(n)`` of up to 3 items."""
+        table = self._counts(data, whole=True)
+        n, step = len(table), self.unit.step
+        if n > 3 or self.solver != "kemeny":
+            given = f"data of {n} items, solver = {self.solver!r}"
+            raise ValueError(f"{given}: allowed are at most 3 items and a Kemeny ranking")
+        ahead, behind = both_ways(table)
+        margins = (ahead - behind).astype(np.int64)
+        reach = int(_FAR * self.scale / step) + int(np.abs(margins).max()) // step
+        check.fits("scale", self.scale, (2 * reach + 1) ** 3 * 6, "less noise")
+        points = _box(margins.size, reach)
+        weights = np.exp(-np.abs(points).max(axis=1) * step / self.scale)
+        ranks = all_rankings(n)
+        ahead, behind = both_ways(np.sign(ranks[:, None, :] - ranks[:, :, None]))
+        return _best_rankings(margins + step * points, weights, ahead)
+
+    def _release_loss(self) -> tuple[float, float]:
+        return (self.unit.step / self.scale,) * 2
+
+
+def _box(dimension: int, reach: int) -> Ints:
+    """All whole points of a cube, (points, dimension)."""
+    sides = np.meshgrid(*[np.arange(-reach, reach + 1)] * dimension)
+    return np.stack([side.ravel() for side in sides], axis=1)
+
+
+@lru_cache(maxsize=2)
+def _listed(
+    level: Callable[..., Ints], n: int, reach: int, side: int, free: bool
+) -> tuple[Ints, Ints, Ints]:
+    """All noise of a gauge up to ``reach``: for each its row in a list of differences of entries.
+
+    Then this list, of the differences from the last entry, and the gauges.
+    """
+    x = _box(n - 1 + free, reach * side)
+    if not free:
+        x = np.column_stack([x, -x.sum(axis=1)])
+    levels = level(x, free=free)
+    x, levels = x[levels <= reach], levels[levels <= reach]
+    apart, wide = x[:, :-1] - x[:, -1:], 4 * reach * side + 1
+    key = apart @ (wide ** np.arange(n - 1, dtype=np.int64))
+    _, first, at = np.unique(key, return_index=True, return_inverse=True)
+    return at, np.column_stack([apart[first], np.zeros(first.size, dtype=np.int64)]), levels
+
+
+def _best_rankings(noisy: Ints, weights: Array, gains: Ints) -> Array:
+    """Distribution of the ranking of the largest gain, linear in what is released; ties at random.
+
+    Of releases (points, entries) with these weights; gains of the entries, (rankings, entries).
+    """
+    score = noisy @ gains.T
+    best = score == score.max(axis=1, keepdims=True)
+    share = best / best.sum(axis=1, keepdims=True)
+    return np.asarray(weights @ share / weights.sum())
