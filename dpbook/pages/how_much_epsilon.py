@@ -20,6 +20,7 @@ from dpbook.privacy import Person, WholeRanking
 from dpbook.privacy.units import Unit
 from dpbook.rankers import (
     ExponentialRanking,
+    KNormCounts,
     NoisyCounts,
     NoisyPairs,
     PairResponses,
@@ -32,6 +33,7 @@ from dpbook.rankers import (
 Family = Callable[[float], Ints]  # from epsilon to positions, (runs, n), with frozen randomness
 
 GOALS = ("first place", "top set", "whole order")
+SHAPED, NOISY = "counts with K-norm noise", "Laplace noise, first place alone"
 ALONE = {"permute-and-flip": "permute_and_flip", "exponential mechanism": "exponential"}
 MOST_PEOPLE = 50_000  # who report at once
 
@@ -66,22 +68,26 @@ class Smallest:
         return f"{outward(self.low, -1)} to {high}" if self.low else f"at most {high}"
 
 
-def made(ranker: Callable[[float], Ranker], tables: Ints, seed: list[int]) -> Family:
-    """A ranker on tables (runs, n, n), made for each epsilon, from one stream of numbers."""
+def made(
+    ranker: Callable[[float], Ranker], tables: Ints, seed: list[int], most: float = np.inf
+) -> Family:
+    """A ranker on tables (runs, n, n), made for each epsilon up to the most, from one stream."""
 
     def rankings(e: float) -> Ints:
-        return ranker(e).sample(tables, len(tables), rng=np.random.default_rng(seed))
+        return ranker(min(e, most)).sample(tables, len(tables), rng=np.random.default_rng(seed))
 
     return rankings
 
 
 def alone(tables: Ints, unit: Unit, k: int, seed: list[int]) -> dict[str, Family]:
     """Nothing else released: the first place, or the top k as a set; named as `of_goal` does."""
-    families = {}
+    families: dict[str, Family] = {}
     for goal, size in enumerate((1, k)):
         for name, how in ALONE.items():
             ranker = partial(TopSet.private, unit=unit, k=size, mechanism=how)
             families[of_goal(name, goal)] = made(ranker, tables, seed)
+    first = 2 * unit.half_range()
+    families[NOISY] = made(lambda e: NoisyCounts(unit, first / e), tables, seed)
     return families
 
 
@@ -143,6 +149,8 @@ def whole_rankings(
         "private footrule": footrule,
         "exponential mechanism over whole rankings": exponential,
         "LDP-KwikSort": local,
+        # With less noise most draws are rejected, and all of them take minutes.
+        SHAPED: made(partial(KNormCounts.private, unit=person), data, [seed, 2], most=3.0),
         **alone(data, unit, k, [seed, 1]),
     }
 
