@@ -109,9 +109,14 @@ class KNormCounts(CountRanker):
         reach = 16 * (1 + reach // 16)  # so that lists are found again
         work = (2 * reach * side + 1) ** (n - 1 + free) * factorial(n)
         check.fits("scale", self.scale, work, "less noise, or 3 items")
-        at, noise, levels = _listed(level, n, reach, side, free)
-        weights = np.bincount(at, np.exp(-levels / scale))
-        return _best_rankings(wins + noise, weights, n - 1 - all_rankings(n))
+        at, noise, levels, alike = _listed(level, n, reach, side, free)
+        weights = np.bincount(at, np.exp(-levels / scale)) / alike
+        orders = all_rankings(n)
+        noise, weights = (
+            np.concatenate([noise[:, o] for o in orders]),
+            np.tile(weights, len(orders)),
+        )
+        return np.asarray(weights @ _shares(wins + noise, n - 1 - orders) / weights.sum())
 
     def _release_loss(self) -> tuple[float, float]:
         return (1 / self.scale,) * 2
@@ -178,12 +183,11 @@ class CubePairs(OfRankings):
         ahead, behind = both_ways(table)
         margins = (ahead - behind).astype(np.int64)
         reach = int(_FAR * self.scale / step) + int(np.abs(margins).max()) // step
+        reach = 16 * (1 + reach // 16)  # so that lists are found again
         check.fits("scale", self.scale, (2 * reach + 1) ** 3 * 6, "less noise")
-        points = _box(margins.size, reach)
-        weights = np.exp(-np.abs(points).max(axis=1) * step / self.scale)
-        ranks = all_rankings(n)
-        ahead, behind = both_ways(np.sign(ranks[:, None, :] - ranks[:, :, None]))
-        return _best_rankings(margins + step * points, weights, ahead)
+        noisy, shares = _kemeny_shares(n, reach, step, int(margins[0]) % step)
+        weights = np.exp(-np.abs(noisy - margins).max(axis=1) / self.scale)
+        return np.asarray(weights @ shares / weights.sum())
 
     def _release_loss(self) -> tuple[float, float]:
         return (self.unit.step / self.scale,) * 2
@@ -195,31 +199,42 @@ def _box(dimension: int, reach: int) -> Ints:
     return np.stack([side.ravel() for side in sides], axis=1)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _listed(
     level: Callable[..., Ints], n: int, reach: int, side: int, free: bool
-) -> tuple[Ints, Ints, Ints]:
-    """All noise of a gauge up to ``reach``: for each its row in a list of differences of entries.
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """All descending noise of a gauge up to ``reach``: its rows in a list, the list, the gauges.
 
-    Then this list, of the differences from the last entry, and the gauges.
+    The list has the differences from the last entry; then comes how many orders of each are alike.
     """
     x = _box(n - 1 + free, reach * side)
     if not free:
         x = np.column_stack([x, -x.sum(axis=1)])
+    x = x[(x[:, :-1] >= x[:, 1:]).all(axis=1)]
     levels = level(x, free=free)
     x, levels = x[levels <= reach], levels[levels <= reach]
-    apart, wide = x[:, :-1] - x[:, -1:], 4 * reach * side + 1
-    key = apart @ (wide ** np.arange(n - 1, dtype=np.int64))
+    x = x - x[:, -1:]
+    key = x @ ((2 * int(x.max()) + 2) ** np.arange(n, dtype=np.int64))
     _, first, at = np.unique(key, return_index=True, return_inverse=True)
-    return at, np.column_stack([apart[first], np.zeros(first.size, dtype=np.int64)]), levels
+    alike = sum(
+        (x[first][:, order] == x[first]).all(axis=1).astype(int) for order in all_rankings(n)
+    )
+    return at, x[first], levels, np.asarray(alike)
 
 
-def _best_rankings(noisy: Ints, weights: Array, gains: Ints) -> Array:
-    """Distribution of the ranking of the largest gain, linear in what is released; ties at random.
+@lru_cache(maxsize=4)
+def _kemeny_shares(n: int, reach: int, step: int, odd: int) -> tuple[Ints, Array]:
+    """All margins of a parity up to a size, and the chance of each ranking to be made of them."""
+    ranks, noisy = all_rankings(n), odd + step * _box(comb(n, 2), reach)
+    before, _ = both_ways(np.sign(ranks[:, None, :] - ranks[:, :, None]))
+    return noisy, _shares(noisy, before)
 
-    Of releases (points, entries) with these weights; gains of the entries, (rankings, entries).
+
+def _shares(released: Ints, gains: Ints) -> Array:
+    """Chances (points, rankings) of the rankings of the largest gain; ties at random.
+
+    The gain is linear in what is released, (points, entries), gains of the entries.
     """
-    score = noisy @ gains.T
+    score = released.astype(float) @ gains.T.astype(float)  # whole numbers, exact and fast
     best = score == score.max(axis=1, keepdims=True)
-    share = best / best.sum(axis=1, keepdims=True)
-    return np.asarray(weights @ share / weights.sum())
+    return np.asarray(best / best.sum(axis=1, keepdims=True))
