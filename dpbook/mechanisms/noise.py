@@ -83,10 +83,9 @@ def exponential_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) ->
 def permute_and_flip_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:
     """Distribution of permute-and-flip, with arguments and privacy as of `exponential_pmf`.
 
-    In random order, each candidate is kept with chance w, its weight over the largest one; the
-    first one kept has never less expected utility (McKenna and Sheldon 2020), and is the largest of
-    utility plus exponential noise of mean 2 D / epsilon (Ding et al. 2021). At random times t in
-    (0, 1): P(i) = w_i times the integral of prod_{j != i} (1 - w_j t), positive throughout.
+    In random order, one is kept with chance w, its weight over the largest (McKenna and Sheldon
+    2020); or utility plus exponential noise of mean 2 D / epsilon is largest (Ding et al. 2021).
+    P(i) = w_i times the integral over (0, 1) of prod_{j != i} (1 - w_j t), positive throughout.
     """
     weights = exponential_pmf(utilities, sensitivity, epsilon)
     weights /= weights.max()

@@ -31,7 +31,7 @@ class CountRanker(Ranker):
 
     @classmethod
     def private(cls, epsilon: float, unit: Unit) -> Self:
-        """The least noise that is epsilon-DP: the l1-sensitivity over epsilon."""
+        """The least independent noise that is epsilon-DP: the l1-sensitivity over epsilon."""
         return cls(unit, unit.l1("counts") / check.epsilon(epsilon))
 
     def pmf(self, data: Data) -> Array:
