@@ -161,6 +161,25 @@ def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
     assert unit.step == (1 if relation == "add_remove" else 2)
 
 
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_sets_move_apart_by_twice_the_half_range_and_no_less(n):
+    everybody = [of(design, n, 2) for design in DESIGNS]
+    for unit in (*everybody, Edge(n), Edge(n, False), *(WholeRanking(n, 1, r) for r in RELATIONS)):
+        if isinstance(unit, Person):
+            one = np.array(answer_sheets(n, unit.design, unit.per_user))
+            moves = (one[:, None] - one).reshape(-1, n)
+        else:
+            sides = [[t.sum(axis=1) for t in both] for both in tables(unit)]
+            moves = np.subtract(*np.swapaxes(sides, 0, 1))
+        for k in range(1, n):
+            gains = (
+                moves @ np.array([[i in s for i in range(n)] for s in combinations(range(n), k)]).T
+            )
+            assert np.ptp(gains, axis=1).max() == 2 * unit.half_range(k)
+        with pytest.raises(ValueError, match=rf"k = {n}"):
+            unit.half_range(n)
+
+
 def test_who_is_first_has_won_most():
     less, more = next(WholeRanking(3, 2, "add_remove").neighbours())
     assert less.sum() == 3 and more.sum() == 6

@@ -21,7 +21,7 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
 #: Written anew with their new content; here only what stands above the first figure and captions.
-LATER = {"33", "34"}
+LATER = {"33"}
 #: Contents that are no running text.
 _NO_PROSE = {"try", "answer", "list-table", "math", "claim", "prf:algorithm", "bash", "code-block"}
 _NO_PROSE |= {"solution-start", "solution-end", "raw", "claims-map", "reading-plan", "eval-rst"}

@@ -24,6 +24,7 @@ from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
 from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs, PrivateFootrule
 from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
+from dpbook.rankers.top_set import TopSet
 
 __all__ = [
     "AnswersOnDemand",
@@ -45,6 +46,7 @@ __all__ = [
     "RandomOrder",
     "Ranker",
     "StandardNoise",
+    "TopSet",
     "best_queries",
     "best_ratio",
     "debiased_mle",
