@@ -6,6 +6,7 @@ here or, where no page needs it, in the tests. What a sampler itself draws is fo
 """
 
 from dpbook.estimators.debiased import debiased_mle
+from dpbook.estimators.flipped import flipped_mle
 from dpbook.rankers.base import Ranker, StandardNoise
 from dpbook.rankers.counts import DiscreteCounts, NoisyCounts
 from dpbook.rankers.exponential import ExponentialRanking
@@ -23,6 +24,7 @@ from dpbook.rankers.mle import PerturbedMle
 from dpbook.rankers.on_demand import AnswersOnDemand, OneQuestion
 from dpbook.rankers.pairs import CappedKwikSort, NoisyPairs, PrivateFootrule
 from dpbook.rankers.responses import FlippedAnswers, LaplaceAnswers
+from dpbook.rankers.top_set import TopSet
 
 __all__ = [
     "AnswersOnDemand",
@@ -44,9 +46,11 @@ __all__ = [
     "RandomOrder",
     "Ranker",
     "StandardNoise",
+    "TopSet",
     "best_queries",
     "best_ratio",
     "debiased_mle",
+    "flipped_mle",
     "laplace_bit_loss",
     "report_pmf",
 ]
