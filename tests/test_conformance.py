@@ -55,7 +55,7 @@ def far_out(ranker: r.NoisyCounts, x: np.ndarray, y: np.ndarray) -> float:
 def along(ranker: r.KNormCounts, x: np.ndarray, y: np.ndarray) -> float:
     """The log-ratio of K-norm noise far out in the direction of the move."""
     before, after = (ranker._centred(table.sum(axis=1)) for table in (x, y))
-    gauges = [int(ranker.gauge(before + k * (before - after))) for k in (99, 100)]
+    gauges = [int(ranker.gauge(k * (before - after))) for k in (99, 100)]
     return (gauges[1] - gauges[0]) / ranker.scale / (getattr(ranker.unit, "per_user", None) or 1)
 
 
@@ -71,7 +71,7 @@ COUNTED = (
     ("edge", Edge(3), EDGE),
     ("person", Person(3, 2, vouched=True, users=2), THREE),
     ("sheets", Person(3, design="each_pair_once", vouched=True, users=3), THREE),
-    ("skips", Person(3, design="each_pair_or_skip", vouched=True, users=2), EDGE),
+    ("skips", Person(3, design="each_pair_or_skip", vouched=True, users=1), EDGE),
     ("ranking", WholeRanking(3, users=3), THREE),
     ("one more", WholeRanking(3, users=3, relation="add_remove"), THREE),
 )

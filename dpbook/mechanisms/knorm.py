@@ -80,8 +80,8 @@ def cube_noise(
 ) -> Ints:
     """Whole numbers, (*size, dimension), with weight exp(-largest absolute value / scale).
 
-    The radius first, then every entry uniformly within it: the multivariate K-norm mechanism of the
-    largest change (Steinke and Ullman 2016 use it for many counts).
+    The radius first, then every entry uniformly within it (Steinke and Ullman 2016, for the largest
+    error of many counts).
     """
     r = _radius(dimension, True, Fraction(scale), int(np.prod(size)), rng)[:, None]
     x = rng.integers(-r, r, size=(len(r), dimension), endpoint=True)
@@ -219,9 +219,10 @@ def _cuts(power: int, odd: bool, scale: Fraction, bits: int) -> Cuts:
 def _zero_cut(power: int, odd: bool, scale: Fraction, volume: int, bits: int) -> Cuts:
     """The chance 1 / (1 + volume (S - 1)), where S is the sum of the series of `_radius`."""
     with localcontext(_context(bits)):
+        # Room before the 1 is taken away: a volume may multiply what the rounding leaves of it.
         low, high = (
-            max(sums[-1] / (1 - z) ** (power + 1) - 1, Decimal(0))
-            for sums, z in zip(*_sums(power, odd, scale, bits), strict=True)
+            max(sums[-1] / (1 - z) ** (power + 1) * (1 + sign * _room(bits)) - 1, Decimal(0))
+            for sums, z, sign in zip(*_sums(power, odd, scale, bits), (-1, 1), strict=True)
         )
         return _rounded([1 / (1 + volume * high)], [1 / (1 + volume * low)], bits)
 
@@ -249,11 +250,15 @@ def _context(bits: int) -> Context:
     return Context(prec=bits // 3 + 20)
 
 
+def _room(bits: int) -> Decimal:
+    """For the rounding of thousands of operations, relatively."""
+    return Decimal(1).scaleb(10 - _context(bits).prec)
+
+
 def _rounded(low: list[Decimal], high: list[Decimal], bits: int) -> Cuts:
-    """Times 2^bits, to whole numbers, with room for the rounding of thousands of operations."""
-    room = Decimal(1).scaleb(10 - _context(bits).prec)
+    """Times 2^bits, to whole numbers."""
     cuts = [
-        [int(x * 2**bits * (1 + sign * room)) for x in side]
+        [int(x * 2**bits * (1 + sign * _room(bits))) for x in side]
         for side, sign in ((low, -1), (high, 1))
     ]
     return [x - 1 for x in cuts[0]], [x + 1 for x in cuts[1]]
