@@ -82,7 +82,9 @@ class KNormCounts(CountRanker):
         level, _, free, _ = self._body
         rows = check.whole_array("x", x)
         if not free and rows.sum(axis=-1).any():
-            raise ValueError("x has another sum than 0: allowed is 0, as noise for this unit has it")
+            raise ValueError(
+                "x has another sum than 0: allowed is 0, as noise for this unit has it"
+            )
         return np.asarray(level(rows, free=free))
 
     def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
