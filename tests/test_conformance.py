@@ -84,7 +84,7 @@ CASES |= {
     "counts, discrete": Case(r.DiscreteCounts.private(EPSILON, Edge(3)), EDGE, tables, far_out),
     "pairs, KwikSort": Case(r.NoisyPairs.private(EPSILON, CROWD), THREE, tables),
     "pairs, Kemeny": Case(KEMENY, THREE, tables),
-    "cube": Case(r.CubePairs.private(EPSILON, WholeRanking(3, users=2)), CROWD_OF_TWO, tables),
+    "cube": Case(r.CubePairs.private(EPSILON, WholeRanking(3, users=1)), EDGE, tables),
     "pairs, clipped": Case(replace(KEMENY, clip=True), THREE, tables),
     # Half of the loss of its fallback is hidden by the chance that it is not needed.
     "capped KwikSort": Case(CAPPED, THREE, tables, sharp=False),

@@ -43,10 +43,8 @@ def zonotope_level(x: Ints, *, free: bool = False) -> Ints:
     """
     n, one = x.shape[-1], np.sort(x, axis=-1)
     k = np.arange(1, n + 1)
-    top, most = (
-        np.cumsum(one[..., ::-1], axis=-1),
-        k * (2 * n - k - 1) // 2 if free else k * (n - k),
-    )
+    top = np.cumsum(one[..., ::-1], axis=-1)
+    most = k * (2 * n - k - 1) // 2 if free else k * (n - k)
     if not free:
         return (-(-top[..., :-1] // most[:-1])).max(axis=-1)
     return np.maximum(-(-top // most), -(np.cumsum(one, axis=-1) // most)).max(axis=-1)
@@ -96,7 +94,8 @@ def zonotope_noise(
     A zonotope is tiled by one parallelepiped for each spanning tree of its graph: draw a radius, a
     tree and a whole point of its tile, and begin again, radius included, until the point is within
     the radius. Keeping the radius would not be private. All tiles together have `volume` times
-    (2 r + 1)^d points, or (r + 1)^d; of those of the radius 0 only the origin counts.
+    (2 r + 1)^d points, or (r + 1)^d; of those of the radius 0 only the origin counts. For many
+    items exp(-1 / (2 scale)) of the points are kept, or exp(-1 / scale): the noise has to be loud.
     """
     d, volume = (n, (n - 1) * (2 * n - 1) ** (n - 1)) if free else (n - 1, n ** (n - 2))
     out = np.empty((*size, n), dtype=np.int64)
@@ -219,9 +218,9 @@ def _cuts(power: int, odd: bool, scale: Fraction, bits: int) -> Cuts:
 def _zero_cut(power: int, odd: bool, scale: Fraction, volume: int, bits: int) -> Cuts:
     """The chance 1 / (1 + volume (S - 1)), where S is the sum of the series of `_radius`."""
     with localcontext(_context(bits)):
-        # Room before the 1 is taken away: a volume may multiply what the rounding leaves of it.
+        room = Decimal(1).scaleb(10 - _context(bits).prec)  # for a volume times what is left
         low, high = (
-            max(sums[-1] / (1 - z) ** (power + 1) * (1 + sign * _room(bits)) - 1, Decimal(0))
+            max(sums[-1] / (1 - z) ** (power + 1) * (1 + sign * room) - 1, Decimal(0))
             for sums, z, sign in zip(*_sums(power, odd, scale, bits), (-1, 1), strict=True)
         )
         return _rounded([1 / (1 + volume * high)], [1 / (1 + volume * low)], bits)
@@ -250,15 +249,11 @@ def _context(bits: int) -> Context:
     return Context(prec=bits // 3 + 20)
 
 
-def _room(bits: int) -> Decimal:
-    """For the rounding of thousands of operations, relatively."""
-    return Decimal(1).scaleb(10 - _context(bits).prec)
-
-
 def _rounded(low: list[Decimal], high: list[Decimal], bits: int) -> Cuts:
-    """Times 2^bits, to whole numbers."""
+    """Times 2^bits, to whole numbers, with room for the rounding of thousands of operations."""
+    room = Decimal(1).scaleb(10 - _context(bits).prec)
     cuts = [
-        [int(x * 2**bits * (1 + sign * _room(bits))) for x in side]
+        [int(x * 2**bits * (1 + sign * room)) for x in side]
         for side, sign in ((low, -1), (high, 1))
     ]
     return [x - 1 for x in cuts[0]], [x + 1 for x in cuts[1]]

@@ -82,9 +82,7 @@ class KNormCounts(CountRanker):
         level, _, free, _ = self._body
         rows = check.whole_array("x", x)
         if not free and rows.sum(axis=-1).any():
-            raise ValueError(
-                "x has another sum than 0: allowed is 0, as noise for this unit has it"
-            )
+            raise ValueError("x has another sum than 0: allowed is 0, that of this noise")
         return np.asarray(level(rows, free=free))
 
     def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
@@ -115,7 +113,11 @@ class KNormCounts(CountRanker):
         work = (2 * reach * side + 1) ** (n - 1 + free) * factorial(n)
         check.fits("scale", self.scale, work, "less noise, or 3 items")
         noise, weights = _weighted(level, n, reach, side, free, scale)
-        return np.asarray(weights @ _shares(wins + noise, n - 1 - all_rankings(n)))
+        near = (noise[:, :-1] - noise[:, 1:] <= np.ptp(wins)).any(axis=1)  # else noise decides
+        orders = all_rankings(n)
+        some = np.concatenate([noise[near][:, order] for order in orders])
+        decided = np.tile(weights[near], len(orders)) @ _shares(wins + some, n - 1 - orders)
+        return np.asarray((decided + weights[~near].sum()) / (weights.sum() * len(orders)))
 
     def _release_loss(self) -> tuple[float, float]:
         return (1 / self.scale,) * 2
@@ -225,12 +227,9 @@ def _listed(
 def _weighted(
     level: Callable[..., Ints], n: int, reach: int, side: int, free: bool, scale: float
 ) -> tuple[Ints, Array]:
-    """The same noise in all orders, and its chances."""
+    """The same noise, with the weight of each of its orders."""
     at, noise, levels, alike = _listed(level, n, reach, side, free)
-    weights = np.bincount(at, np.exp(-levels / scale)) / alike
-    orders = all_rankings(n)
-    noise = np.concatenate([noise[:, order] for order in orders])
-    return noise, np.tile(weights, len(orders)) / (weights.sum() * len(orders))
+    return noise, np.asarray(np.bincount(at, np.exp(-levels / scale)) / alike)
 
 
 @lru_cache(maxsize=4)
