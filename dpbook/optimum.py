@@ -1,4 +1,4 @@
-"""The exactly optimal pure-DP mechanism for small complete tournaments.
+"""The exactly optimal pure-DP mechanism for small complete tournaments, or few whole rankings.
 
 Data: a tournament, each pair compared once (p = 1). Neighbours: one comparison flipped. Outcome: a
 k-set or a full ranking. A mechanism is a table Q[d, o]; its risk under a distribution of d is
@@ -11,6 +11,7 @@ orbits are the variables. Minimax private mechanisms as linear programs: Ghosh, 
 Sundararajan, SIAM J. Comput. 41 (2012).
 
 A tournament is an integer: bit e says whether i won the e-th pair i < j in lexicographic order.
+Whole rankings, of which one is replaced, are a profile: how many people hold each of them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
+from dpbook.estimators import kendall_distance
 from dpbook.lower_bounds import (
     PrivateRule,
     best_private_rule,
@@ -35,17 +37,21 @@ from dpbook.lower_bounds import (
 )
 from dpbook.models import all_rankings
 from dpbook.privacy import sets_of
+from dpbook.privacy.neighbours import sumset
 
 __all__ = [
     "OptimalMechanism",
+    "OptimalRanking",
     "equivariant_rule",
     "optimal_mechanism",
+    "optimal_ranking",
     "relabel",
     "tournament_distribution",
     "unreduced_risk",
 ]
 
 MAX_ITEMS, MAX_EPSILON = {"sets": 7, "rankings": 6}, 10
+MOST_USERS = {2: 100, 3: 10, 4: 3}  # by items: at most 3003 profiles
 MAX_UNREDUCED = 110_000  # privacy rows of the unreduced program
 LOSSES = ("exact", "average")
 _BITS = 8  # width of the lookup tables of `relabel`
@@ -146,15 +152,13 @@ def optimal_mechanism(
     orbit, first = _orbits(n, k)
     # A flip of one tournament of an orbit leads to every orbit next to it.
     near = np.concatenate([np.c_[orbit[first], orbit[first ^ (1 << e)]] for e in range(edges)])
-    near = np.unique(np.sort(near, axis=1), axis=0)
     # A chance is a product of up to `edges` numbers, 1 - p rounded like the product; then sums over
     # an orbit and over the outcomes, and the loss with its product.
     count = 2 * edges + int(np.bincount(orbit).max()) + len(outcomes) + 2
     images = (orbit[relabel(np.argsort(pi))] for pi in outcomes)
-    pmfs, pairs = list(map(tournament_distribution, matrices)), near[near[:, 0] < near[:, 1]]
-    rule = equivariant_rule(images, pmfs, losses, pairs, eps, roundings=count)
-    parts = (rule.bounds, rule.risk, rule.lower, rule.loss, rule.weights)
-    return OptimalMechanism(*parts, n, k, orbit, outcomes)
+    pmfs = list(map(tournament_distribution, matrices))
+    rule = equivariant_rule(images, pmfs, losses, near, eps, roundings=count)
+    return OptimalMechanism(**vars(rule), n_items=n, k=k, orbit=orbit, outcomes=outcomes)
 
 
 def equivariant_rule(
@@ -178,10 +182,10 @@ def equivariant_rule(
         one. The first array thus has the classes of the data sets themselves, each at least once.
     distributions : array, shape (hypotheses, data) or (data,)
         Chances of the data sets, one hypothesis of each family that renaming makes.
-    losses : array, shape (outcomes,)
-        Loss of every outcome under these hypotheses, not below 0.
+    losses : array, shape (outcomes,) or (hypotheses, outcomes)
+        Loss of every outcome, the same under these hypotheses or one row for each; not below 0.
     pairs : array of int, shape (pairs, 2)
-        Classes that hold neighbours; two different ones.
+        Classes that hold neighbours.
     epsilon : float
         Privacy parameter, in nats.
     roundings : int
@@ -199,18 +203,64 @@ def equivariant_rule(
     """
     pmfs, wrong = np.atleast_2d(np.asarray(distributions)), np.asarray(losses)
     costs, met = np.zeros((len(pmfs), 0)), list[Ints]()
-    for image, cost in zip(images, wrong, strict=True):
+    for image, cost in zip(images, wrong.T, strict=True):
         classes = np.asarray(image, dtype=np.intp)
         if not met:
             _, first = np.unique(classes, return_index=True)
             costs = np.zeros((len(pmfs), first.size))
         met.append(classes[first])
-        costs += cost * np.array([np.bincount(classes, pmf, first.size) for pmf in pmfs])
+        chances = np.array([np.bincount(classes, pmf, first.size) for pmf in pmfs])
+        costs += cost[..., None] * chances
     # Data sets that are renamings of each other meet the same classes equally often: one sum each.
     rows = np.unique(np.sort(np.stack(met, axis=1), axis=1), axis=0)
-    where, shape = np.repeat(np.arange(len(rows)), wrong.size), (len(rows), costs.shape[1])
+    where, shape = np.repeat(np.arange(len(rows)), len(met)), (len(rows), costs.shape[1])
     totals = scipy.sparse.csr_array((np.ones(rows.size), (where, rows.ravel())), shape=shape)
-    return best_private_rule(costs, totals, pairs, epsilon, roundings=roundings)
+    near = np.unique(np.sort(np.asarray(pairs), axis=1), axis=0)
+    near = near[near[:, 0] < near[:, 1]]
+    return best_private_rule(costs, totals, near, epsilon, roundings=roundings)
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalRanking(PrivateRule):
+    """An optimal mechanism for whole rankings. Of each profile and each of ``all_rankings(n)``:
+
+    how many people hold it, its mean Kendall distance to theirs less the least, and its chance.
+    """
+
+    profiles: Ints
+    excess: Array
+    table: Array
+
+
+def optimal_ranking(n_items: int, users: int, *, epsilon: float) -> OptimalRanking:
+    """Minimax eps-DP mechanism for the common ranking of so many people, one of whom is replaced.
+
+    The risk is the largest expected excess of any profile. Some optimum is also alike for reversed
+    rankings, by the same average; profiles that this exchanges together with i -> n - 1 - i, which
+    keeps the ranking 0, 1, ..., are one class. Three items: at most 10 people; four: 3.
+    """
+    ranks, eps = all_rankings(check.integer("n_items", n_items, 2, 4)), _epsilon(epsilon)
+    users, size = check.integer("users", users, 1, MOST_USERS[n_items]), len(ranks)
+    one = np.eye(size, dtype=np.int64)
+    others, profiles = (sumset([one] * people, size) for people in (users - 1, users))
+    mirror = _order(profiles[:, _order(n_items - 1 - ranks[:, ::-1])])
+    orbit = np.unique(np.minimum(np.arange(mirror.size), mirror), return_inverse=True)[1]
+    images = np.array([orbit[_order(profiles[:, _order(ranks[:, pi])])] for pi in ranks])
+    digits = (users + 1) ** np.arange(size, dtype=np.int64)[::-1]  # as numbers, profiles ascend
+    near = orbit[np.searchsorted(profiles @ digits, (others @ digits)[:, None] + digits)]
+    pairs = np.concatenate([near[:, list(ends)] for ends in combinations(range(size), 2)])
+    score = profiles @ kendall_distance(ranks[:, None], ranks)
+    excess = (score - score.min(axis=1, keepdims=True)) / users
+    first = np.unique(images.min(axis=0), return_index=True)[1]  # one profile of each family
+    # A cost is the sum of at most as many quotients as there are outcomes.
+    point = np.eye(len(profiles))[first]
+    rule = vars(equivariant_rule(images, point, excess[first], pairs, eps, roundings=size))
+    return OptimalRanking(**rule, profiles=profiles, excess=excess, table=rule["weights"][images.T])
+
+
+def _order(rows: Ints) -> Ints:
+    """Number of every row among all of them in lexicographic order."""
+    return np.argsort(np.lexsort(rows.T[::-1]))
 
 
 def unreduced_risk(

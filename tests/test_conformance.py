@@ -84,13 +84,25 @@ CASES |= {
     "counts, discrete": Case(r.DiscreteCounts.private(EPSILON, Edge(3)), EDGE, tables, far_out),
     "pairs, KwikSort": Case(r.NoisyPairs.private(EPSILON, CROWD), THREE, tables),
     "pairs, Kemeny": Case(KEMENY, THREE, tables),
-    "cube": Case(r.CubePairs.private(EPSILON, WholeRanking(3, users=1)), EDGE, tables),
+    "cube": Case(r.CubePairs.private(EPSILON, CROWD), THREE, tables),
     "pairs, clipped": Case(replace(KEMENY, clip=True), THREE, tables),
     # Half of the loss of its fallback is hidden by the chance that it is not needed.
     "capped KwikSort": Case(CAPPED, THREE, tables, sharp=False),
     "all pairs in time": Case(r.CappedKwikSort.private(EPSILON, CROWD, cap=3), THREE, tables),
+    "first place": Case(r.TopSet.private(EPSILON, Edge(3)), EDGE, tables),
+    "top two": Case(r.TopSet.private(EPSILON, CROWD, 2), THREE, tables, tight=False),
     # What is set aside for the sum of the weights is spent in large simulated data sets only.
     "exponential": Case(r.ExponentialRanking.private(EPSILON, CROWD), THREE, tables, tight=False),
+}
+CASES |= {
+    f"one of three, {name}": Case(
+        r.TopSet.private(EPSILON, unit, 1, "exponential"), data, tables, tight=False
+    )
+    for name, unit, data in (
+        ("person", Person(3, 2, vouched=True, users=2), THREE),
+        ("skips", Person(3, design="each_pair_or_skip", vouched=True, users=2), EDGE),
+        ("one more", WholeRanking(3, users=3, relation="add_remove"), THREE),
+    )
 }
 
 # Rankers without an exact law of the ranking here: what they publish has one, which the file of
@@ -102,6 +114,8 @@ OTHERS: dict[str, tuple[r.Ranker, Any]] = {
     "one pair": (r.PairResponses.private(EPSILON, ALONE), LISTS),
     "all pairs": (r.PairResponses.private(EPSILON, ALONE, queries=3), LISTS),
     "hypercube": (r.Hypercube.private(EPSILON, ALONE), LISTS),
+    "pair or parity": (r.PairOrParity.private(EPSILON, ALONE), LISTS),
+    "order of three": (r.RandomOrder.private(EPSILON, ALONE), LISTS),
     "one question": (r.OneQuestion.private(EPSILON, ALONE, groups=3), LISTS),
     "on demand": (r.AnswersOnDemand.private(EPSILON, ALONE, cap=3), LISTS),
     "flipped answers": (r.FlippedAnswers.private(EPSILON, Edge(3, exchange=False)), THREE),
@@ -113,6 +127,7 @@ ALL = {name: (case.ranker, case.data) for name, case in CASES.items()} | OTHERS
 every_ranker = pytest.mark.parametrize(("ranker", "data"), ALL.values(), ids=ALL)
 
 NOISY = ALL | {
+    "counts, Gauss": (counts(EPSILON, CROWD, delta=1e-6), THREE),
     "pairs, Gauss": (r.NoisyPairs.private(EPSILON, CROWD, delta=1e-6), THREE),
     "footrule, Gauss": (r.PrivateFootrule.private(EPSILON, CROWD, delta=1e-6), LISTS),
 }
@@ -330,7 +345,7 @@ def people_asked(ranker: r.OneQuestion) -> Callable[..., Any]:
 
 
 # Whether a clipped lead has moved cannot be seen.
-SEEN = CASES.keys() - {"pairs, clipped"}
+SEEN = {name for name in CASES if name != "pairs, clipped" and "three" not in name}
 # K-norm noise is paid by a gauge: a move may be longer than declared in l1, which is what is summed.
 PLAYS = {
     name: Play(CASES[name].ranker, CASES[name].pairs, shift="K-norm" not in name and name != "cube")
@@ -344,11 +359,14 @@ PLAYS |= {
         counts(EPSILON, ONE_MORE), lambda unit: tables(replace(ONE_MORE, users=3))
     ),
     "exponential": Play(CASES["exponential"].ranker, tables, shift=False, scale=False),
+    "top two": Play(CASES["top two"].ranker, tables, shift=False),
     "perturbed MLE": Play(OTHERS["perturbed MLE"][0], tables, less=0.25),
     "footrule": Play(OTHERS["footrule"][0], lists),
     "one pair": Play(OTHERS["one pair"][0], lists, reports),
     "all pairs": Play(OTHERS["all pairs"][0], lists, reports),
     "hypercube": Play(OTHERS["hypercube"][0], lists, shift=False, scale=False),
+    "pair or parity": Play(OTHERS["pair or parity"][0], lists, shift=False, scale=False),
+    "order of three": Play(OTHERS["order of three"][0], lists, shift=False, scale=False),
     "one question": Play(ASKED, lists, people_asked, shift=False, scale=False),
     "on demand": Play(OTHERS["on demand"][0], lists, answers, shift=False),
     "flipped answers": Play(OTHERS["flipped answers"][0], flipped),

@@ -299,7 +299,7 @@ def test_a_part_of_the_answers_is_a_part_and_has_the_mean(data: str) -> None:
 
 
 def test_counted_reports_are_ranked_by_net_reports() -> None:
-    ranker = compare.CountedResponses.private(1.0, WholeRanking(3))
+    ranker = PairResponses.private(1.0, WholeRanking(3), solver="borda")
     reports = np.array([[0, 5, 1], [2, 0, 9], [3, 1, 0]])
     assert ranker.rank(reports, rng=rng(1)).tolist() == [1, 0, 2]
     assert ranker.loss() == PairResponses.private(1.0, WholeRanking(3)).loss()

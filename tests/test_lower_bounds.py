@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, product
-from math import log
+from math import comb, log
 
 import numpy as np
 import pytest
@@ -14,8 +14,9 @@ from scipy.optimize import linprog
 from scipy.special import expit
 
 from dpbook import lower_bounds, optimum
+from dpbook.estimators import kemeny_score
 from dpbook.lower_bounds import best_private_rule, product_pmf
-from dpbook.models import two_level_probabilities
+from dpbook.models import all_rankings, two_level_probabilities
 from dpbook.optimum import optimal_mechanism, unreduced_risk
 from dpbook.privacy import check_mechanism, sets_of
 
@@ -371,3 +372,26 @@ def test_one_answer_of_one_person_by_hand():
     assert rule.weights == pytest.approx([keep, 1 - keep], abs=1e-8)
     with pytest.raises(ValueError):
         optimum.equivariant_rule([[0, 1]], [0.75, 0.25], [0, 1], [(0, 1)], 1.0)
+
+
+@pytest.mark.parametrize(("n", "users", "epsilon"), [(2, 1, 0.8), (2, 4, 1.5), (3, 3, 0.8)])
+def test_rankings_of_few_people_without_symmetry(n, users, epsilon):
+    """One unknown for every profile and ranking, every profile a hypothesis."""
+    best, ranks = optimum.optimal_ranking(n, users, epsilon=epsilon), all_rankings(n)
+    size, held = best.profiles.size, best.profiles
+    assert len(np.unique(held, axis=0)) == len(held) == comb(users + len(ranks) - 1, users)
+    cost = kemeny_score(ranks, np.tensordot(held, ranks[:, :, None] < ranks[:, None], 1)[:, None])
+    assert best.excess == pytest.approx((cost - cost.min(axis=1, keepdims=True)) / users)
+    at, costs = np.arange(size).reshape(held.shape), np.zeros((len(held), size))
+    np.put_along_axis(costs, at, best.excess, axis=1)
+    near = np.argwhere(np.abs(held[:, None] - held).sum(axis=-1) == 2)
+    totals = sparse.csr_array((np.ones(size), (np.arange(size) // len(ranks), np.arange(size))))
+    pairs = at[near].swapaxes(1, 2).reshape(-1, 2)
+    full = best_private_rule(costs, totals, pairs, epsilon)
+    assert best.lower == pytest.approx(full.lower, abs=1e-9) and best.risk - best.lower < 1e-8
+    assert best.table.sum(axis=1) == pytest.approx(1)
+    assert (best.table * best.excess).sum(axis=1).max() == pytest.approx(best.risk)
+    ratios = np.log(best.table[near[:, 0]] / best.table[near[:, 1]])
+    assert best.loss == pytest.approx(ratios.max()) and best.loss < epsilon
+    if n == 2 and users == 1:
+        assert best.lower == pytest.approx(1 / (1 + np.exp(epsilon)), abs=1e-9)

@@ -15,7 +15,15 @@ from dpbook.estimators import pairwise_counts
 from dpbook.models import all_rankings, mallows_rankings
 from dpbook.pages.local_protocols import entry_variance
 from dpbook.privacy import WholeRanking, privacy_loss
-from dpbook.rankers import Hypercube, PairResponses, best_queries, best_ratio, laplace_bit_loss
+from dpbook.rankers import (
+    Hypercube,
+    PairOrParity,
+    PairResponses,
+    RandomOrder,
+    best_queries,
+    best_ratio,
+    laplace_bit_loss,
+)
 from dpbook.rankers.local_pairs import _questions, report_pmf
 from tests.oracles import rng, worst_loss
 
@@ -242,3 +250,74 @@ def test_who_is_asked_the_same_in_the_balanced_design_is_drawn_by_lot() -> None:
         for asked in (_questions(4, 3, 1, "balanced", rng(k))[:, 0] for k in range(200))
     }
     assert couples == set(itertools.combinations(range(4), 2))  # or chance: 6 (5/6)^200
+
+
+TWO_PARTS = {
+    "pair or parity": PairOrParity.private(1.0, FOUR),
+    "more parities": PairOrParity.private(1.0, FOUR, share=0.3),
+    "order of two": RandomOrder.private(1.0, FOUR, items=2),
+    "order of three": RandomOrder.private(2.0, FOUR),
+    "order of all": RandomOrder.private(3.0, FOUR, items=4),
+}
+
+
+def two_tables(ranker: PairOrParity | RandomOrder) -> np.ndarray:
+    """What each message adds to the two tables, in the order of `message_pmf`."""
+    n = ranker.unit.n_items
+    if isinstance(ranker, PairOrParity):
+        pairs, triples = (itertools.combinations(range(n), k) for k in (2, 3))
+        asked = [(0, 3, pair[:1], pair[1:]) for pair in pairs]
+        asked += [(1, 1, t, t[1:] + t[:1]) for t in triples]
+        tables = np.zeros((len(asked), 2, 2, n, n), dtype=int)
+        for (no, yes), (which, weight, i, j) in zip(tables, asked, strict=True):
+            yes[which, i, j] = no[which, j, i] = weight
+        return tables.reshape(-1, 2, n, n)
+    found, k = [], ranker.items
+    for chosen in itertools.combinations(range(n), k):
+        for places in itertools.permutations(range(k)):
+            table = np.zeros((2, n, n), dtype=int)
+            for (i, p), (j, q) in itertools.permutations(zip(chosen, places, strict=True), 2):
+                if p < q:
+                    table[:, i, j] = 2 * (q - p), k - 2 * (q - p)
+            found.append(table)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", TWO_PARTS)
+def test_two_parts_are_unbiased_and_as_precise_as_they_say(name: str) -> None:
+    ranker, tables = TWO_PARTS[name], two_tables(TWO_PARTS[name])
+    rows = np.array([ranker.message_pmf(ranks) for ranks in all_rankings(4)])
+    assert rows.sum(axis=1) == pytest.approx(1)
+    assert ranker.loss()[1] == pytest.approx(worst_loss(list(rows)), rel=1e-12)
+    upper = np.triu_indices(4, 1)
+    told = 2 * ranker.fractions(tables)[:, *upper] - 1
+    true = np.array([2 * pairwise_counts([ranks])[upper] - 1 for ranks in all_rankings(4)])
+    assert rows @ told == pytest.approx(true)
+    squares = rows @ told**2
+    assert squares.mean(axis=1) == pytest.approx(ranker.gain**2)
+    if isinstance(ranker, PairOrParity):
+        assert squares == pytest.approx(ranker.gain**2)
+        assert TWO_PARTS["pair or parity"].gain <= ranker.gain
+    ranks, draws, source = [2, 0, 1, 3], 2000, rng(3)
+    sent = np.array([ranker.publish([ranks], rng=source) for _ in range(draws)])
+    place = (tables[:, None] == sent).all(axis=(2, 3, 4))
+    assert (place.sum(axis=0) == 1).all()  # one message each
+    assert stats.chisquare(place.sum(axis=1), draws * ranker.message_pmf(ranks)).pvalue > TINY
+
+
+@pytest.mark.parametrize("make", [PairOrParity.private, RandomOrder.private])
+def test_two_parts_find_a_clear_order_and_refuse_what_they_cannot_do(
+    make: Callable[..., PairOrParity | RandomOrder],
+) -> None:
+    for solver in ("kwiksort", "kemeny", "borda"):
+        ranker = make(9.0, WholeRanking(5), solver=solver)
+        people = np.tile([3, 0, 1, 4, 2], (3000, 1))
+        assert ranker.sample(people, rng=rng(1)).tolist() == [3, 0, 1, 4, 2]
+    with pytest.raises(ValueError, match="n_items"):
+        make(1.0, WholeRanking(2))
+    with pytest.raises(ValueError, match="released"):
+        ranker.fractions(np.ones((5, 5)))
+    for bad in ({"share": 0.0}, {"items": 6}):
+        if (name := next(iter(bad))) in vars(ranker):
+            with pytest.raises(ValueError, match=name):
+                make(1.0, WholeRanking(5), **bad)

@@ -17,7 +17,13 @@ from dpbook.mechanisms import laplace_logpdf
 from dpbook.mechanisms.gaussian import gaussian_profile
 from dpbook.models import mallows_rankings
 from dpbook.privacy import WholeRanking
-from dpbook.rankers import CappedKwikSort, ExponentialRanking, NoisyPairs, PrivateFootrule
+from dpbook.rankers import (
+    CappedKwikSort,
+    CubePairs,
+    ExponentialRanking,
+    NoisyPairs,
+    PrivateFootrule,
+)
 from dpbook.rankers.pairs import ranks_reached
 from tests.oracles import (
     all_places,
@@ -238,6 +244,20 @@ def test_no_ranking_is_nearer(users, n):
         # Diaconis and Graham: within a factor 2 of the fewest disagreements.
         disagreements = kendall_distance(everything[:, None], positions).sum(axis=1)
         assert kendall_distance(found, positions).sum() <= 2 * disagreements.min()
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize("table", [CYCLE, CYCLE[::-1, ::-1] + 0, np.triu(CYCLE + CYCLE.T, 1)])
+def test_law_of_kemeny_after_cube_noise(table, relation):
+    """Every point of a cube, by its largest coordinate; ties in equal parts."""
+    noise, places = np.array(list(product(range(-13, 14), repeat=3))), np.array(all_places(3))
+    unit, (i, j) = WholeRanking(3, 9, relation), np.triu_indices(3, 1)
+    leads = (table - table.T)[i, j] + unit.step * noise
+    agree = leads @ np.sign(places[:, j] - places[:, i]).T
+    best = agree == agree.max(axis=1, keepdims=True)
+    weight = np.exp(-np.abs(noise).max(axis=1) / 0.35)
+    law = weight @ (best / best.sum(axis=1, keepdims=True)) / weight.sum()
+    assert CubePairs(unit, 0.35 * unit.step).pmf(table) == pytest.approx(law, rel=1e-9)
 
 
 def test_noisy_tables_are_solved_one_by_one():

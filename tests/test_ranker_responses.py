@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.optimize import minimize
 from scipy.special import expit
 
+from dpbook.estimators import ridge_mle
 from dpbook.mechanisms import debiased_response
 from dpbook.models import all_rankings
 from dpbook.privacy import Edge, Person, privacy_loss
-from dpbook.rankers import FlippedAnswers, LaplaceAnswers, debiased_mle
+from dpbook.rankers import FlippedAnswers, LaplaceAnswers, debiased_mle, flipped_mle
 from tests.oracles import chi_square, laplace_sum_logpdf, rng, scipy_minimiser, sheets, tally
 from tests.oracles import law_of_reports as report_pmf
 
@@ -194,6 +196,54 @@ def test_without_a_ridge_a_minimiser_must_exist():
     # An outcome beyond its total is no obstacle where the others make up for it.
     over = np.array([[0, 5.5, 2.0], [-0.5, 0, 4.0], [3.0, 1.0, 0]])
     assert debiased_mle(over, gamma=0).theta == pytest.approx(scipy_minimiser(over, 0.0), abs=1e-4)
+
+
+def log_likelihood(theta, reports, epsilons, gamma):
+    """Of flipped answers, over ordered pairs; reports of shape (groups, n, n)."""
+    chance = 1 / (1 + np.exp(theta - theta[:, None])), 1 / (1 + np.exp(theta[:, None] - theta))
+    each = zip(reports, np.exp(np.atleast_1d(epsilons)), strict=True)
+    terms = [w * np.log((e * chance[0] + chance[1]) / (1 + e)) for w, e in each]
+    return np.sum(terms) - gamma / 2 * theta @ theta
+
+
+def sent(theta, users, epsilons, rng):
+    """Reports of each group on all pairs, shape (groups, n, n)."""
+    ranker = FlippedAnswers.private(epsilons, Edge(theta.size, exchange=False), reading="classic")
+    ahead = np.triu(rng.binomial(users, expit(theta[:, None] - theta)), 1)
+    below = np.tril(np.array(users) - np.swapaxes(ahead, -1, -2), -1)
+    return ranker.publish(ahead + below, rng=rng)
+
+
+@pytest.mark.parametrize(
+    ("n", "gap", "epsilons"), [(4, 0.5, [2.0]), (6, 0.3, [0.5, 3.0]), (40, 1.0, [1.0])]
+)
+def test_the_likelihood_ends_where_no_other_optimiser_gets_further(n, gap, epsilons):
+    """And never below the likelihood of the truth, though it is not concave."""
+    theta, users = gap * np.arange(n), np.full((len(epsilons), 1, 1), 40)
+    reports = np.array([sent(theta, users, epsilons, rng(k)) for k in range(8)])
+    fit = flipped_mle(reports, epsilons, gamma=0.01, tol=1e-9)
+    assert np.allclose(fit.theta.sum(axis=-1), 0, atol=1e-6)
+    for estimate, tables in zip(fit.theta, reports, strict=True):
+        given = tables, epsilons, 0.01
+        end = log_likelihood(estimate, *given)
+        assert end > log_likelihood(theta - theta.mean(), *given)
+        if n < 10:  # from the truth, and by differences instead of the gradient
+            start, minus = theta - theta.mean(), lambda x, *given: -log_likelihood(x, *given)
+            found = minimize(minus, start, args=given, options={"gtol": 1e-4})
+            assert end > -found.fun - 1e-6
+            assert estimate == pytest.approx(found.x, abs=2e-3)
+
+
+def test_without_flips_it_is_the_ridge_fit_and_groups_of_one_epsilon_are_one():
+    fit = flipped_mle(WINS, 60.0, gamma=0.5, tol=1e-12).theta
+    assert fit == pytest.approx(ridge_mle(WINS, gamma=0.5).theta, abs=1e-5)
+    tables = np.stack([WINS, WINS.T, WINS + 2 * WINS.T])
+    both, pooled = flipped_mle(tables, [0.7] * 3), flipped_mle(tables.sum(axis=0), 0.7)
+    assert both.theta == pytest.approx(pooled.theta, abs=1e-10)
+    # Equal scores have no order that a first guess could lend them.
+    assert np.abs(flipped_mle(WINS + WINS.T, 1.0).theta).max() < 1e-9
+    with pytest.raises(RuntimeError, match="flipped_mle has not ended after 500 steps"):
+        flipped_mle(WINS, 1.0, tol=1e-300)
 
 
 def test_weighted_outcomes_add_up_to_the_number_of_answers():

@@ -13,6 +13,7 @@ from scipy import optimize, special, stats
 from scipy.special import logit
 
 from dpbook.estimators import win_counts
+from dpbook.mechanisms import gaussian_profile
 from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler
 from dpbook.rankers import DiscreteCounts, NoisyCounts, PerturbedMle
 from tests.oracles import rng
@@ -374,6 +375,13 @@ def test_densities():
     x = np.array([3.5, 1.0, -2.0])
     expected = stats.laplace(scale=4).logpdf(x - [2, 1, 0]).sum()
     assert ranker.logpdf(x, [2, 1, 0]) == pytest.approx(expected, rel=1e-14)
+    gauss = NoisyCounts.private(0.5, Edge(3), delta=1e-4)
+    assert gaussian_profile(math.sqrt(2), gauss.scale, 0.5) == pytest.approx(1e-4, rel=1e-6)
+    expected = stats.norm(scale=gauss.scale).logpdf(x - [2, 1, 0]).sum()
+    assert gauss.logpdf(x, [2, 1, 0]) == pytest.approx(expected, rel=1e-12)
+    assert gauss.loss() == (math.inf, math.inf) and gauss.loss("ranking") == (0.0, math.inf)
+    with pytest.raises(ValueError, match="allowed is Laplace noise"):
+        gauss.pmf(EACH)
     whole = DiscreteCounts(Edge(3), ranker.scale)
     expected = stats.dlaplace(1 / 4).logpmf([1, 0, -2]).sum()
     assert whole.logpdf([3, 1, -2], [2, 1, 0]) == pytest.approx(expected, rel=1e-14)

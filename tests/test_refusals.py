@@ -52,6 +52,7 @@ debiased_mle(np.eye(2), gamma=1.0)  # outcomes has a non-zero diagonal
 debiased_mle([[0, 1.0], [-2.0, 0]], gamma=1.0)  # outcomes of a pair add up to less than 0
 debiased_mle(np.zeros((3, 3)), gamma=1.0)  # outcomes hold no answer
 debiased_mle(WINS, gamma=-1)  # gamma = -1
+flipped_mle(WINS, [1.0, 2.0])  # reports of shape (3, 3) with epsilon of shape (2,): allowed are
 local_search_ranking(WINS, [0, 0, 1])  # start = [0, 0, 1]: allowed is a permutation
 kemeny_fit(WINS, time_limit=0)  # time_limit = 0
 comparisons_pmf(0)  # n_items = 0
@@ -154,6 +155,7 @@ optimal_mechanism(HALVES, 3, epsilon=1)  # k = 3
 optimal_mechanism(HALVES, 1, epsilon=0)  # epsilon = 0
 optimal_mechanism(HALVES, 1, epsilon=11)  # epsilon = 11
 optimal_mechanism(HALVES, 1, epsilon=1, loss="l2")  # loss = 'l2'
+optimal_ranking(3, 11, epsilon=1)  # users = 11
 unreduced_risk(np.full((6, 6), 0.5), 3, epsilon=1)  # privacy rows; allowed
 relabel([0, 0, 1])  # pi
 relabel([0.0, 1.5])  # pi holds 1.5: allowed are whole

@@ -84,10 +84,10 @@ CERTAIN = Rows(first.astype(float) for first in FIRST)
 ANY, ANSWER, VOUCHED = WholeRanking(3), Edge(3, exchange=False), Person(3, per_user=9, vouched=True)
 SOME = WholeRanking(3, users=3)
 NOISY, MLE = r.NoisyCounts(VOUCHED, 2.0), r.PerturbedMle(VOUCHED, 2.0, 1.5)
-DISCRETE = r.DiscreteCounts(VOUCHED, 2.0)
+DISCRETE, TOP = r.DiscreteCounts(VOUCHED, 2.0), r.TopSet(VOUCHED, 2.0)
 PAIRS, KEMENY = r.NoisyPairs(ANY, 2.0), r.NoisyPairs(SOME, 2.0, "kemeny")
 LOCAL, SMALL = r.PairResponses(ANY, 2.0), r.ExponentialRanking(ANY, 2.0)
-DEMAND = r.OneQuestion(ANY, 1e-2, 3, 3)
+DEMAND, ORDER = r.OneQuestion(ANY, 1e-2, 3, 3), r.RandomOrder(ANY, 2.0)
 HOW = "classic", "debiased", "weighted"
 GROUPED = [r.FlippedAnswers.private([0.5, 2.0], ANSWER, reading=how) for how in HOW]
 WEIGHED = GROUPED[2]
@@ -158,6 +158,9 @@ CASES: dict[str, list[Case]] = {
     "PairResponses.reports": [none(lambda d: LOCAL.reports(d, LOTS), RANKINGS)],
     "LocalPairs.fractions": [one(LOCAL.fractions, WINS)],
     "LocalPairs.rank": [one(drawn(ranker.rank), WINS) for ranker in (LOCAL, CUBE)],
+    "_TwoParts.fractions": [one(ORDER.fractions, Rows(np.stack([t, t.T]) for t in WINS))],
+    "PairOrParity.message_pmf": [none(r.PairOrParity(ANY, 2.0).message_pmf, PLACES)],
+    "RandomOrder.message_pmf": [none(ORDER.message_pmf, PLACES)],
     "Hypercube.message_pmf": [none(r.Hypercube(ANY, 2.0).message_pmf, PLACES)],
     "PairResponses.message_pmf": [none(LOCAL.message_pmf, PLACES)],
     "_OnDemand.rank": [one(drawn(DEMAND.rank), PLACES)],
@@ -193,9 +196,13 @@ CASES: dict[str, list[Case]] = {
     "PerturbedMle.logpdf": [one(MLE.logpdf, SCORES, WINS)],
     "PerturbedMle.perturb": [one(r.PerturbedMle(ANSWER, 2.0, 1.5).perturb, COUNTS, NOISE)],
     "PerturbedMle.release": [one(MLE.release, WINS, NOISE)],
+    "TopSet.publish": [none(drawn(TOP.publish), AGREE)],
+    "TopSet.rank": [one(drawn(TOP.rank), PLACES)],
+    "TopSet.set_pmf": [none(TOP.set_pmf, COUNTS)],
     "PrivateFootrule.rank": [one(drawn(FOOTRULE.rank), REACHED)],
     "PrivateFootrule.release": [one(FOOTRULE.release, RANKINGS, REACHED, alone=(0,))],
     "debiased_mle": [one(partial(r.debiased_mle, gamma=g), WINS) for g in (0, 0.7)],
+    "flipped_mle": [one(partial(r.flipped_mle, tol=t), WINS, 1.0) for t in (1e-6, 1e-9)],
     "edge_win_counts": [none(drawn(s.edge_win_counts, size=2), SCORES)],
     "log_relative_error": [one(s.log_relative_error, SCORES, NOISE, k) for k in ("l2", "linf")],
     "pair_order_error": [none(lambda u: s.pair_order_error(0.3, WEIGHED, users=u), rows(*PEOPLE))],

@@ -67,7 +67,7 @@ def test_neighbours_match_the_definition(unit):
 def test_one_answer_moves_the_counts_by_two(n, exchange):
     pairs = Edge(n, exchange).neighbours()
     assert sensitivity(pairs).value == Edge(n, exchange).l1() == 2
-    assert sensitivity(pairs, norm="l2").value == pytest.approx(math.sqrt(2))
+    assert sensitivity(pairs, norm="l2").value == pytest.approx(Edge(n, exchange).l2(), rel=1e-12)
     assert sensitivity(pairs, norm="linf").value == 1
 
 
@@ -92,7 +92,7 @@ def search(norm, unit):
 def test_free_comparisons(n, wins):
     unit = Person(n, wins)
     assert search("l1", unit) == unit.l1() == 2 * wins
-    assert search("l2", unit) == pytest.approx(math.sqrt(2) * wins)
+    assert search("l2", unit) == pytest.approx(unit.l2(), rel=1e-12)
     assert search("linf", unit) == wins
     assert unit.comparisons == wins
 
@@ -103,10 +103,9 @@ def test_every_pair_once_or_skipped(n, once, skip):
     for design, value in expected.items():
         unit = Person(n, design=design)
         assert search("l1", unit) == unit.l1() == value
+        assert search("l2", unit) == pytest.approx(unit.l2(), rel=1e-12)
         assert search("linf", unit) == n - 1
         assert unit.comparisons == math.comb(n, 2)
-    ranking = Person(n, design="ranking")
-    assert search("l2", ranking) == pytest.approx(math.sqrt(n * (n**2 - 1) / 3))
 
 
 @pytest.mark.parametrize("n", [5, 6])
@@ -117,6 +116,8 @@ def test_larger_sizes_against_the_bundles_directly(n, design):
     # items may be renamed so that the first bundle descends
     first = np.unique(-np.sort(-bundles, axis=1), axis=0)
     assert max(int(np.abs(bundles - a).sum(axis=1).max()) for a in first) == unit.l1()
+    longest = max(int(((bundles - a) ** 2).sum(axis=1).max()) for a in first)
+    assert math.sqrt(longest) == pytest.approx(unit.l2(), rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -134,6 +135,8 @@ def test_half_wins_move_the_counts_no_further(n, design):
     unit = of(design, n, 2)
     assert len(total) > len(unit.contributions())
     assert max(np.abs(total - a).sum(axis=1).max() for a in total) == unit.l1()
+    longest = max(((total - a) ** 2).sum(axis=1).max() for a in total)
+    assert math.sqrt(longest) == pytest.approx(unit.l2(), rel=1e-12)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -152,7 +155,29 @@ def test_one_ranking_moves_every_statistic_as_far_as_is_said(n, relation):
         base = np.zeros_like(value[:1]) if relation == "add_remove" else value
         change = np.abs(value[:, None].astype(int) - base[None]).sum(axis=2).max()
         assert change == unit.l1(statistic)
+        if statistic == "counts":
+            length = np.linalg.norm(value[:, None].astype(int) - base[None], axis=2).max()
+            assert length == pytest.approx(unit.l2(), rel=1e-12)
     assert unit.step == (1 if relation == "add_remove" else 2)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_sets_move_apart_by_twice_the_half_range_and_no_less(n):
+    everybody = [of(design, n, 2) for design in DESIGNS]
+    for unit in (*everybody, Edge(n), Edge(n, False), *(WholeRanking(n, 1, r) for r in RELATIONS)):
+        if isinstance(unit, Person):
+            one = np.array(answer_sheets(n, unit.design, unit.per_user))
+            moves = (one[:, None] - one).reshape(-1, n)
+        else:
+            sides = [[t.sum(axis=1) for t in both] for both in tables(unit)]
+            moves = np.subtract(*np.swapaxes(sides, 0, 1))
+        for k in range(1, n):
+            gains = (
+                moves @ np.array([[i in s for i in range(n)] for s in combinations(range(n), k)]).T
+            )
+            assert np.ptp(gains, axis=1).max() == 2 * unit.half_range(k)
+        with pytest.raises(ValueError, match=rf"k = {n}"):
+            unit.half_range(n)
 
 
 def test_who_is_first_has_won_most():

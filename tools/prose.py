@@ -20,8 +20,6 @@ from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
-#: Written anew with their new content; here only what stands above the first figure and captions.
-LATER = {"21", "25", "29", "30", "33", "34", "36"}
 #: Contents that are no running text.
 _NO_PROSE = {"try", "answer", "list-table", "math", "claim", "prf:algorithm", "bash", "code-block"}
 _NO_PROSE |= {"solution-start", "solution-end", "raw", "claims-map", "reading-plan", "eval-rst"}
@@ -99,7 +97,7 @@ def faults(path: Path) -> list[str]:
     wrong = [f"a caption begins without a verb: {caption[:60]}" for caption in mute]
     if before[1:] and before[1] > 400:
         wrong.append(f"{before[1]} words before the first figure; allowed are 400")
-    said = [] if path.name[:2] in LATER else [*sentences(text)]
+    said = [*sentences(text)]
     wrong += [f"[{odd}] {one[:90]}" for one in said + captions for odd in _found(_ODD, one)]
     if not notebook or not said:
         return wrong

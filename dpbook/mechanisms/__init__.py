@@ -11,7 +11,12 @@ take the noise away again. Results on real people need `dpbook.rank`, or a libra
 """
 
 from dpbook.mechanisms.gaussian import gaussian_profile, gaussian_scale
-from dpbook.mechanisms.noise import discrete_laplace_pmf, exponential_pmf, laplace_logpdf
+from dpbook.mechanisms.noise import (
+    discrete_laplace_pmf,
+    exponential_pmf,
+    laplace_logpdf,
+    permute_and_flip_pmf,
+)
 from dpbook.mechanisms.responses import (
     debiased_response,
     debiased_variance,
@@ -27,6 +32,7 @@ __all__ = [
     "gaussian_profile",
     "gaussian_scale",
     "laplace_logpdf",
+    "permute_and_flip_pmf",
     "randomized_response",
     "randomized_response_pmf",
 ]

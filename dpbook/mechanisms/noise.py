@@ -80,6 +80,20 @@ def exponential_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) ->
     return np.asarray(weights / weights.sum())
 
 
+def permute_and_flip_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:
+    """Distribution of permute-and-flip, with arguments and privacy as of `exponential_pmf`.
+
+    In random order, one is kept with chance w, its weight over the largest (McKenna and Sheldon
+    2020); or utility plus exponential noise of mean 2 D / epsilon is largest (Ding et al. 2021).
+    P(i) = w_i times the integral over (0, 1) of prod_{j != i} (1 - w_j t), positive throughout.
+    """
+    weights = exponential_pmf(utilities, sensitivity, epsilon)
+    weights /= weights.max()
+    nodes, parts = np.polynomial.legendre.leggauss(min(weights.size // 2 + 1, 512))  # on (-1, 1)
+    passed = np.log1p(-np.outer((nodes + 1) / 2, weights))
+    return np.asarray(weights * (parts / 2 @ np.exp(passed.sum(axis=1, keepdims=True) - passed)))
+
+
 def bernoulli_exp(numerator: Ints, denominator: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Bernoulli(exp(-numerator / denominator)) for ratios in [0, 1], without a float."""
     result = np.zeros(numerator.size, dtype=bool)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +17,24 @@ from dpbook._typing import Array, Ints
 from dpbook.estimators import pairwise_counts, ranks_from_scores
 from dpbook.models import all_rankings, mallows_rankings
 from dpbook.privacy import Person, WholeRanking
+from dpbook.privacy.units import Unit
 from dpbook.rankers import (
     ExponentialRanking,
+    KNormCounts,
     NoisyCounts,
     NoisyPairs,
     PairResponses,
     PrivateFootrule,
+    Ranker,
+    TopSet,
     best_queries,
 )
 
 Family = Callable[[float], Ints]  # from epsilon to positions, (runs, n), with frozen randomness
 
 GOALS = ("first place", "top set", "whole order")
-FIRST = "permute-and-flip, first place alone"
+SHAPED, NOISY = "counts with K-norm noise", "Laplace noise, first place alone"
+ALONE = {"permute-and-flip": "permute_and_flip", "exponential mechanism": "exponential"}
 MOST_PEOPLE = 50_000  # who report at once
 
 
@@ -62,13 +68,32 @@ class Smallest:
         return f"{outward(self.low, -1)} to {high}" if self.low else f"at most {high}"
 
 
-def first_place(wins: Ints, moved: int, rng: np.random.Generator) -> Family:
-    """Permute-and-flip on counts that move by so much: exponential noise, the largest is named.
+def made(
+    ranker: Callable[[float], Ranker], tables: Ints, seed: list[int], most: float = np.inf
+) -> Family:
+    """A ranker on tables (runs, n, n), made for each epsilon up to the most, from one stream."""
 
-    Of the positions only the first place may be released. Ding et al. 2021, arXiv 2105.07260.
-    """
-    noise = 2 * moved * rng.exponential(size=wins.shape)
-    return lambda e: ranks_from_scores(wins + noise / e)
+    def rankings(e: float) -> Ints:
+        return ranker(min(e, most)).sample(tables, len(tables), rng=np.random.default_rng(seed))
+
+    return rankings
+
+
+def alone(tables: Ints, unit: Unit, k: int, seed: list[int]) -> dict[str, Family]:
+    """Nothing else released: the first place, or the top k as a set; named as `of_goal` does."""
+    families: dict[str, Family] = {}
+    for goal, size in enumerate((1, k)):
+        for name, how in ALONE.items():
+            ranker = partial(TopSet.private, unit=unit, k=size, mechanism=how)
+            families[of_goal(name, goal)] = made(ranker, tables, seed)
+    first = 2 * unit.half_range()
+    families[NOISY] = made(lambda e: NoisyCounts(unit, first / e), tables, seed)
+    return families
+
+
+def of_goal(name: str, goal: int) -> str:
+    """The name of the family that serves the goal: methods of `ALONE` have one for each."""
+    return f"{name}, {GOALS[goal]} alone" if name in ALONE else name
 
 
 def noisy_counts(wins: Ints, ranker: NoisyCounts, noise: Array, seed: int) -> Family:
@@ -83,7 +108,7 @@ def noisy_counts(wins: Ints, ranker: NoisyCounts, noise: Array, seed: int) -> Fa
 
 
 def whole_rankings(
-    phi: float, n: int, people: int, runs: int, rng: np.random.Generator
+    phi: float, n: int, k: int, people: int, runs: int, rng: np.random.Generator
 ) -> dict[str, Family]:
     """Rankers of whole rankings, drawn from a Mallows model, at equal true loss for a person."""
     by_run = mallows_rankings(people * runs, n, phi=phi, rng=rng).reshape(runs, people, n)
@@ -124,7 +149,9 @@ def whole_rankings(
         "private footrule": footrule,
         "exponential mechanism over whole rankings": exponential,
         "LDP-KwikSort": local,
-        FIRST: first_place(wins, n - 1, np.random.default_rng([seed, 1])),
+        # With less noise most draws are rejected, and all of them take minutes.
+        SHAPED: made(partial(KNormCounts.private, unit=person), data, [seed, 2], most=3.0),
+        **alone(data, unit, k, [seed, 1]),
     }
 
 

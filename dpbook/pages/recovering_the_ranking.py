@@ -8,12 +8,15 @@ point, where the trapezoidal rule converges exponentially fast.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp, ttest_ind
 
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
@@ -26,6 +29,7 @@ from dpbook.simulation import pair_order_error, privacy_schedule, ranking_errors
 # Nodes on half of the contour, and their distance in standard deviations: the rule errs by about
 # exp(-2 pi / STEP) of the answer.
 NODES, STEP = 96, 0.2
+ALARM = 1e-6  # probability that one part of a statistical check fails by chance
 
 # What page 20 simulates. The decay: people, of whom every fourth data set is drawn, and epsilons.
 LEVELS = (0.5, 1.0, 2.0)
@@ -93,6 +97,33 @@ def scores_of(
     return ranker.simulate(btl_probabilities(theta), users, size, rng=rng)
 
 
+def reports_on(
+    theta: Array, users: int, levels: Sequence[float], size: int, rng: np.random.Generator
+) -> Array:
+    """Tables of reports, (size, groups, n, n), of as many people at each epsilon."""
+    (i, j), n = pairs(len(theta)), len(theta)
+    tables = np.zeros((size, len(levels), n, n))
+    for g, level in enumerate(levels):
+        sent = 0.5 + np.tanh(level / 2) * (btl_probabilities(theta)[i, j] - 0.5)
+        tables[:, g, i, j] = rng.binomial(users, sent, (size, i.size))
+        tables[:, g, j, i] = users - tables[:, g, i, j]
+    return tables
+
+
+def gain(values: Array, parts: int) -> float:
+    """A mean over the largest that chance allows, Student's t, one of so many parts."""
+    return _over_chance(ttest_1samp(values, 0), parts)
+
+
+def between(larger: Array, smaller: Array, parts: int) -> float:
+    """A difference of means over the largest that chance allows, Welch's test."""
+    return _over_chance(ttest_ind(larger, smaller, equal_var=False), parts)
+
+
+def _over_chance(found: Any, parts: int) -> float:
+    return float(found.statistic / student.isf(ALARM / parts, found.df))
+
+
 def by_scores(
     theta: Array, users: int, epsilon: float, k: int, size: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
@@ -146,17 +177,6 @@ def shown_errors(
         settings = zip(SCHEDULE_USERS.tolist(), levels.tolist(), strict=True)
         marks[kind] = [drawn(m, e)[0] for m, e in settings]
     return points, marks
-
-
-def draw_page_20(
-    n_items: int, spacing: float, replicates: int, rng: np.random.Generator
-) -> np.random.Generator:
-    """The generator as page 20 leaves it: page 21 goes on from there."""
-    decay_samples(spacing, replicates, rng)
-    top_set_shares(3 * replicates, rng)
-    scenario_errors(rng)
-    shown_errors(n_items, spacing, replicates, rng)
-    return rng
 
 
 class _Row:

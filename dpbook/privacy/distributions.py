@@ -31,7 +31,9 @@ _SMALLEST = 1e-290
 def sets_of(n_items: int, k: int) -> Ints:
     """All k-subsets of the items, (C(n, k), k), in lexicographic order, that of `top_k_pmf`."""
     n = check.integer("n_items", n_items, 2)
-    k = check.integer("k", k, 1, n - 1)
+    number = comb(n, check.integer("k", k, 1, n - 1))
+    if number > MAX_SETS:
+        raise ValueError(f"k = {k} of {n} items: allowed are at most {MAX_SETS} sets, not {number}")
     return np.array(list(combinations(range(n), k)), dtype=np.int64)
 
 
@@ -56,14 +58,12 @@ def top_k_pmf(
     """
     values, b, cells = _arguments(scores, scale, noise, underflow)
     n = values.size
-    number = comb(n, check.integer("k", k, 1, n - 1))
-    if number > MAX_SETS:
-        raise ValueError(f"k = {k} of {n} items: allowed are at most {MAX_SETS} sets, not {number}")
-    check.fits("scale", b, cells * 2 * number * n * NODES, CLOSE)
+    sets = sets_of(n, k)
+    check.fits("scale", b, cells * 2 * len(sets) * n * NODES, CLOSE)
     nodes = _cells.laplace_nodes if noise == "laplace" else _cells.geometric_nodes
     cdf, survival, density, weights = nodes(values, b)
-    inside = np.zeros((number, n), dtype=bool)
-    np.put_along_axis(inside, sets_of(n, k), True, axis=1)
+    inside = np.zeros((len(sets), n), dtype=bool)
+    np.put_along_axis(inside, sets, True, axis=1)
     # P(S) = integral over t of  d/dt prod_{j not in S} F_j(t)  *  prod_{i in S} (1 - F_i(t))
     factors = np.where(inside[:, None, :], survival, cdf).prod(axis=-1)
     rate = np.divide(density, cdf, out=np.zeros_like(cdf), where=cdf > 0)

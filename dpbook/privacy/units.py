@@ -1,9 +1,9 @@
 """Who is protected: one comparison, one person, or one whole ranking.
 
-A unit knows how far a statistic moves between neighbouring data sets (`l1`), lists them for small
-designs, and refuses data that break its promise (`check`). A statistic is ``"counts"``, the wins
-of each item, shape (n,); ``"margins"``, wins minus losses of each pair, listed as tables of
-wins, (n, n); or ``"ranks"``, the people who rank an item so high or higher.
+A unit knows how far a statistic moves between neighbouring data sets (`l1`, and `l2` for Gaussian
+noise), lists them for small designs, and refuses data that break its promise (`check`). A statistic
+is ``"counts"``, the wins of each item, shape (n,); ``"margins"``, wins minus losses of each pair,
+listed as tables of wins, (n, n); or ``"ranks"``, the people who rank an item so high or higher.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
-from math import comb
+from math import comb, sqrt
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ class Edge:
     n_items: int
     exchange: bool = True
     comparisons = 1  # that may change
+    users = None  # any number
 
     def __post_init__(self) -> None:
         check.integer("n_items", self.n_items, 2)
@@ -63,6 +64,16 @@ class Edge:
         """2 wins: one fewer for an item, one more for another."""
         _counts_only(statistic)
         return 2.0
+
+    def l2(self, statistic: str = "counts") -> float:
+        """The square root of 2, of the same two wins."""
+        _counts_only(statistic)
+        return sqrt(2)
+
+    def half_range(self, k: int = 1) -> float:
+        """1: a set loses a win and another gains one."""
+        _apart(self.n_items, k)
+        return 1.0
 
     def neighbours(self, statistic: str = "counts") -> Ints:
         """Neighbouring win counts, shape (classes, 2, n): n at most 5, or 7 without exchange.
@@ -150,6 +161,32 @@ class Person:
             return 2.0 * self.per_user
         return float(n**2 // 2 if self.design in COMPLETE else comb(n, 2) + n**2 // 4)
 
+    def l2(self, statistic: str = "counts") -> float:
+        """Longest move of the wins, in Euclidean length: at a corner of the hull of all moves.
+
+        All L wins pass from one item to another; a ranking is reversed; or, with skips, answers
+        between two halves of the items are reversed, those within one given, in the other dropped.
+        """
+        _counts_only(statistic)
+        n = self.n_items
+        if self.per_user is not None:
+            return sqrt(2) * self.per_user
+        if self.design in COMPLETE:
+            return sqrt(n * (n**2 - 1) / 3)
+        k = np.arange(n)
+        return sqrt((k[n // 2 :] ** 2).sum() + (k[(n + 1) // 2 :] ** 2).sum())
+
+    def half_range(self, k: int = 1) -> float:
+        """L; else a (n - a), or with skips a (2 n - a - 1) / 2, where a is min(k, n - k).
+
+        Of two sets without their common items, a pair between them counts 2, of one of them and
+        another item 1, and inside one of them 1 if it may be skipped, and nothing otherwise.
+        """
+        n, a = self.n_items, _apart(self.n_items, k)
+        if self.per_user is not None:
+            return float(self.per_user)
+        return a * (n - a) if self.design in COMPLETE else a * (2 * n - a - 1) / 2
+
     def contributions(self) -> Ints:
         """All win counts of one person, shape (vectors, n), in lexicographic order."""
         n, unit = self.n_items, np.eye(self.n_items, dtype=np.int64)
@@ -233,6 +270,17 @@ class WholeRanking:
             return float(self.step * comb(n, 2))
         return float(n**2 // 2 if self.relation == "replace" else comb(n, 2))
 
+    def l2(self, statistic: str = "counts") -> float:
+        """Euclidean change of the win counts: two opposite rankings, or one more, n - 1, ..., 0."""
+        _counts_only(statistic)
+        n = self.n_items
+        return sqrt(n * (n**2 - 1) / 3 if self.relation == "replace" else comb(2 * n, 3) / 4)
+
+    def half_range(self, k: int = 1) -> float:
+        """a (n - a) for a = min(k, n - k), as of a `Person`; half of it for one ranking more."""
+        a = _apart(self.n_items, k)
+        return self.step * a * (self.n_items - a) / 2
+
     def neighbours(self, statistic: str = "margins") -> Iterator[tuple[Ints, Ints]]:
         """Neighbouring tables of `users` rankings (or one fewer), (n, n), or win counts, (n,).
 
@@ -240,6 +288,8 @@ class WholeRanking:
         """
         check.choice("statistic", statistic, ("margins", "counts"))
         ranks, users = all_rankings(self.n_items), check.integer("users", self.users, 1)
+        profiles = comb(users + len(ranks) - 2, users - 1)
+        check.fits("users", users, profiles * len(ranks), "so few people that all can be listed")
         ahead = (ranks[:, :, None] < ranks[:, None, :]).astype(np.int64)
         if statistic == "counts":
             ahead = ahead.sum(axis=-1)
@@ -264,6 +314,11 @@ Unit = Edge | Person | WholeRanking
 def _flag(name: str, value: object) -> None:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} = {value!r}: allowed is True or False")
+
+
+def _apart(n: int, k: int) -> int:
+    """By how many items two sets of k out of n can differ."""
+    return min(check.integer("k", k, 1, n - 1), n - k)
 
 
 def _counts_only(statistic: str) -> None:

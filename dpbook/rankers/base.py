@@ -60,7 +60,7 @@ class Ranker(ABC):
         if self.scale != 0:
             check.noise_scale(self.scale)
 
-    private: ClassVar[Callable[..., Any]]  # of epsilon and the unit: the least noise that will do
+    private: ClassVar[Callable[..., Any]]  # of epsilon and the unit: the least noise of its kind
 
     @abstractmethod
     def publish(self, data: Any, size: Size = (), *, rng: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf, log, pi, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpbook.privacy.distributions import ranking_pmf
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Edge, Person, Unit
 from dpbook.rankers.base import Ranker, Size, StandardNoise
+from dpbook.rankers.pairs import private_scale
 
 Data = Comparisons | ArrayLike
 
@@ -31,7 +33,7 @@ class CountRanker(Ranker):
 
     @classmethod
     def private(cls, epsilon: float, unit: Unit) -> Self:
-        """The least noise that is epsilon-DP: the l1-sensitivity over epsilon."""
+        """The least independent noise that is epsilon-DP: the l1-sensitivity over epsilon."""
         return cls(unit, unit.l1("counts") / check.epsilon(epsilon))
 
     def pmf(self, data: Data) -> Array:
@@ -54,17 +56,19 @@ class CountRanker(Ranker):
 
 @dataclass(frozen=True)
 class NoisyCounts(CountRanker, StandardNoise):
-    """Win counts plus independent Laplace noise; the items are ranked by the result.
+    """Win counts plus independent Laplace or Gaussian noise; the items are ranked by the result.
 
     Attributes
     ----------
-    scale : float
-        Of the noise on each count, in wins.
+    scale, gaussian : float, bool
+        Laplace scale, or standard deviation of Gaussian noise, on each count, in wins.
 
     Notes
     -----
-    CCW25, Algorithms 2 and 3. **Privacy.** At the scale of `private`, (epsilon, 0)-DP and no less
-    for the noisy counts; a ranking or a top-k set read off them loses less (`loss`).
+    CCW25, Algorithms 2 and 3. **Privacy.** At the scale of `private`, (epsilon, delta)-DP and no
+    less for the noisy counts; a ranking or a top-k set read off them loses less (`loss`). Gaussian
+    noise has no finite loss: its delta at every epsilon is that of
+    `~dpbook.mechanisms.gaussian_profile` with the sensitivity ``unit.l2("counts")``.
     Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples
@@ -76,6 +80,13 @@ class NoisyCounts(CountRanker, StandardNoise):
     """
 
     distribution, step = "laplace", 0.5
+    gaussian: bool = False
+
+    @classmethod
+    def private(cls, epsilon: float, unit: Unit, *, delta: float = 0.0) -> Self:
+        """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
+        scale = private_scale(unit.l1("counts"), unit.l2("counts"), epsilon, delta)
+        return cls(unit, scale, delta > 0)
 
     @classmethod
     def printed(cls, epsilon: float, unit: Edge | Person) -> Self:
@@ -100,7 +111,18 @@ class NoisyCounts(CountRanker, StandardNoise):
     def logpdf(self, released: ArrayLike, counts: ArrayLike) -> Array:
         """Log-density of noisy counts given the counts; shape (...)."""
         x = check.finite_array("released", released) - check.finite_array("counts", counts)
+        if self.gaussian:
+            z = x / self.scale
+            return np.asarray((-(z**2) / 2 - log(sqrt(2 * pi) * self.scale)).sum(axis=-1))
         return np.asarray(laplace_logpdf(x, self.scale).sum(axis=-1))
+
+    def _pmf(self, counts: ArrayLike) -> Array:
+        if self.gaussian:
+            raise ValueError(f"{self}: allowed is Laplace noise, for a distribution of rankings")
+        return super()._pmf(counts)
+
+    def _ranking_loss(self) -> tuple[float, float]:
+        return (0.0, inf) if self.gaussian else super()._ranking_loss()
 
 
 @dataclass(frozen=True)

@@ -175,20 +175,17 @@ class CubePairs(OfRankings):
         return as_tables(noisy, -noisy, self.unit.n_items)
 
     def pmf(self, data: ArrayLike) -> Array:
-        """Exact distribution of the Kemeny ranking over ``all_rankings(n)`` of up to 3 items."""
-        table = self._counts(data, whole=True)
-        n, step = len(table), self.unit.step
-        if n > 3 or self.solver != "kemeny":
-            given = f"data of {n} items, solver = {self.solver!r}"
-            raise ValueError(f"{given}: allowed are at most 3 items and a Kemeny ranking")
-        ahead, behind = both_ways(table)
-        margins = (ahead - behind).astype(np.int64)
-        reach = int(_FAR * self.scale / step) + int(np.abs(margins).max()) // step
-        reach = 16 * (1 + reach // 16)  # so that lists are found again
-        check.fits("scale", self.scale, (2 * reach + 1) ** 3 * 6, "less noise")
-        noisy, shares = _kemeny_shares(n, reach, step, int(margins[0]) % step)
-        weights = np.exp(-np.abs(noisy - margins).max(axis=1) / self.scale)
-        return np.asarray(weights @ shares / weights.sum())
+        """Exact distribution of a Kemeny ranking of 3 items over ``all_rankings(3)``."""
+        table, step = self._counts(data, whole=True), self.unit.step
+        if table.shape != (3, 3) or self.solver != "kemeny":
+            given = f"data of shape {table.shape}, solver = {self.solver!r}"
+            raise ValueError(f"{given}: allowed are 3 items and a Kemeny ranking")
+        margins = (table - table.T)[[0, 1, 2], [1, 2, 0]].astype(np.int64)
+        radii = np.arange(int(2 * _FAR * self.scale / step) + 1)
+        check.fits("scale", self.scale, 400 * radii.size**2, "less noise")
+        weights, points = np.exp(-radii * step / self.scale), (2 * radii + 1.0) ** 3
+        ways = np.concatenate([_all_but_one(x, radii, step) for x in (margins, -margins)])
+        return np.asarray(ways @ weights / (points @ weights))[[2, 3, 4, 1, 0, 5]]
 
     def _release_loss(self) -> tuple[float, float]:
         return (self.unit.step / self.scale,) * 2
@@ -232,12 +229,24 @@ def _weighted(
     return noise, np.asarray(np.bincount(at, np.exp(-levels / scale)) / alike)
 
 
-@lru_cache(maxsize=4)
-def _kemeny_shares(n: int, reach: int, step: int, odd: int) -> tuple[Ints, Array]:
-    """All margins of a parity up to a size, and the chance of each ranking to be made of them."""
-    ranks, noisy = all_rankings(n), odd + step * _box(comb(n, 2), reach)
-    before, _ = both_ways(np.sign(ranks[:, None, :] - ranks[:, :, None]))
-    return noisy, _shares(noisy, before)
+def _all_but_one(margins: Ints, radii: Ints, step: int) -> Array:
+    """Points of a cube for which a Kemeny ranking gives up one margin round a cycle, (3, radii).
+
+    If the middle one of the noisy margins is above 0, it gives up the least; at 0, the least of the
+    three or, the other way round, the largest. Of equal ones each counts in part.
+    """
+    far = int(step * radii.max() + np.abs(margins).max())
+    y = np.arange(-far, far + 1)
+    apart = np.abs(y - margins[:, None, None])
+    at = ((apart <= step * radii[:, None]) & (apart % step == 0)).astype(float)
+    above = at[..., ::-1].cumsum(axis=-1)[..., ::-1] - at
+    up, f, g = np.maximum(y, 0) + far, [1, 2, 0], [2, 0, 1]  # the others
+    two, pair = above[f] * above[g], at[f] * above[g] + above[f] * at[g]
+    ways = at * two[..., up] + (y > 0) * at * (pair / 2 + at[f] * at[g] / 3)
+    below, level, over = at[..., :far].sum(axis=-1), at[..., far], above[..., far]
+    one, both = level[f] * over[g] + over[f] * level[g], level[f] * level[g]
+    middle = below * (one / 2 + both / 3) + level * (one / 3 + both / 6)
+    return np.asarray(ways.sum(axis=-1) + middle)
 
 
 def _shares(released: Ints, gains: Ints) -> Array:

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
 from dpbook.data import Rankings
-from dpbook.estimators import kemeny_fit, kwiksort_rankings
+from dpbook.estimators import kemeny_fit, kwiksort_rankings, ranks_from_scores
 from dpbook.estimators.pairwise import ranking_positions
 from dpbook.mechanisms.hypercube import (
     TIES,
@@ -150,7 +150,12 @@ class LocalPairs(LocalRanker):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.choice("solver", self.solver, ("kwiksort", "kemeny"))
+        check.choice("solver", self.solver, ("kwiksort", "kemeny", "borda"))
+
+    @classmethod
+    def private(cls, epsilon: float, unit: WholeRanking, **how: Any) -> Self:
+        """One report at epsilon; ``how`` is the solver, and what else the class has."""
+        return cls(unit, 1 / check.epsilon(epsilon), **how)
 
     @property
     def answers(self) -> int:
@@ -173,11 +178,18 @@ class LocalPairs(LocalRanker):
     def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
         """Positions made by the solver from tables of reports, shape (..., n)."""
         if self.solver == "kwiksort":
-            return kwiksort_rankings(released, rng=rng)
+            return kwiksort_rankings(self._table(released), rng=rng)
+        if self.solver == "borda":
+            net = (table := self._table(released)).sum(axis=-1) - table.sum(axis=-2)
+            return ranks_from_scores(net.round(9), rng=rng)  # what is tied stays so
         shares = self.fractions(released)
         tables = shares.reshape(-1, *shares.shape[-2:])
         best = [kemeny_fit(table).positions for table in tables]
         return np.array(best).reshape(shares.shape[:-1])
+
+    def _table(self, released: Any) -> Any:
+        """Reports or shares, one table for a release, of which a ranking is made."""
+        return released
 
     def _signs(self, table: Ranks) -> Ints:
         """Everybody's answers to all pairs: 1 for "i before j", i < j, else -1."""
@@ -200,8 +212,9 @@ class PairResponses(LocalPairs):
     ----------
     unit, scale
         Who is protected, a ranking that is replaced; ``scale`` is K / epsilon.
-    solver, queries : {"kwiksort", "kemeny"}, int
-        What makes the ranking, with ties at random or exact; number K of distinct pairs per person.
+    solver, queries : {"kwiksort", "kemeny", "borda"}, int
+        What makes the ranking: a sort, the exact Kemeny ranking, or reports for an item less those
+        against it, the first and the last with ties at random; number K of distinct pairs a person.
     mechanism : {"response", "laplace", "printed"}
         As for `report_pmf`; or YLL's Algorithm 1 as printed, where the answers do not enter.
     design : {"random", "balanced"}
@@ -235,7 +248,7 @@ class PairResponses(LocalPairs):
         check.choice("design", self.design, ("random", "balanced"))
 
     @classmethod
-    def private(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1, **how: str) -> Self:
+    def private(cls, epsilon: float, unit: WholeRanking, *, queries: int = 1, **how: Any) -> Self:
         """Each of the K answers at epsilon / K; ``how`` is the solver, mechanism or design."""
         k = check.integer("queries", queries, 1, comb(unit.n_items, 2))
         return cls(unit, k / check.epsilon(epsilon), queries=k, **how)
@@ -340,14 +353,9 @@ class Hypercube(LocalPairs):
         check.choice("ties", self.ties, TIES)
 
     @classmethod
-    def private(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Self:
-        """Ties are split between the halves."""
-        return cls(unit, 1 / check.epsilon(epsilon), solver)
-
-    @classmethod
-    def printed(cls, epsilon: float, unit: WholeRanking, *, solver: str = "kwiksort") -> Self:
+    def printed(cls, epsilon: float, unit: WholeRanking, **how: Any) -> Self:
         """Closed half-spaces: too much is spent where the number of pairs is even."""
-        return cls(unit, 1 / check.epsilon(epsilon), solver, "closed")
+        return cls.private(epsilon, unit, ties="closed", **how)
 
     @property
     def gain(self) -> float:

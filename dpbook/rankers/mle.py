@@ -63,7 +63,7 @@ class PerturbedMle(StandardNoise):
 
     @classmethod
     def private(cls, epsilon: float, unit: Unit, gamma: float | None = None) -> Self:
-        """The least noise that is proved to be epsilon-DP with a ridge, by default as large.
+        """The least Laplace noise proved to be epsilon-DP with a ridge, by default as large.
 
         Where neighbours need not compare the same pairs, a smaller ridge needs more noise; it is
         refused with skipped pairs, and if the determinant alone may lose epsilon.

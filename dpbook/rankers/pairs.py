@@ -106,7 +106,7 @@ class NoisyPairs(OfRankings, StandardNoise):
         delta: float = 0.0,
         clip: bool = False,
     ) -> NoisyPairs:
-        """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
+        """The least independent (epsilon, delta)-DP noise: Laplace for delta = 0, else Gaussian."""
         l2 = unit.step * sqrt(comb(unit.n_items, 2))
         scale = private_scale(unit.l1("margins"), l2, epsilon, delta)
         return cls(unit, scale, solver, delta > 0, clip)
@@ -306,7 +306,7 @@ class PrivateFootrule(OfRankings, StandardNoise):
 
     @classmethod
     def private(cls, epsilon: float, unit: WholeRanking, *, delta: float = 0.0) -> PrivateFootrule:
-        """The least noise that is (epsilon, delta)-DP: Laplace for delta = 0, else Gaussian."""
+        """The least independent (epsilon, delta)-DP noise: Laplace for delta = 0, else Gaussian."""
         moved = unit.l1("ranks")
         return cls(unit, private_scale(moved, sqrt(moved), epsilon, delta), delta > 0)
 

@@ -19,8 +19,10 @@ from dpbook.estimators import kendall_distance, pairwise_counts, ranks_from_scor
 from dpbook.models import btl_probabilities, individual_wins, mallows_rankings
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.privacy.units import Unit
+from dpbook.rankers.local_pairs import _questions
 
 FLOOR = "no privacy"
+MOST_SEARCHED = 13  # items, up to which rankings are searched for the best
 
 
 @dataclass(frozen=True)
@@ -91,21 +93,12 @@ class Situation:
         if self.data == "comparisons":  # all are alike: those drawn are a random part
             return rng.multivariate_hypergeometric(table.ravel(), few * m).reshape(n, n)
         first, second = np.triu_indices(n, 1)
-        lots = rng.random((m, first.size)).argpartition(few - 1, axis=1)[:, :few]
+        lots = _questions(m, first.size, few, "random", rng)
         asked = np.bincount(lots.ravel(), minlength=first.size)
         ahead = rng.hypergeometric(table[first, second], table[second, first], asked)
         drawn = np.zeros_like(table)
         drawn[first, second], drawn[second, first] = ahead, asked - ahead
         return drawn
-
-
-@dataclass(frozen=True)
-class CountedResponses(rankers.PairResponses):
-    """Few answers of each person, flipped, and then counted and not sorted: post-processing."""
-
-    def rank(self, released: Any, *, rng: np.random.Generator) -> Ints:
-        """Positions by reports for an item less reports against it, ties at random."""
-        return ranks_from_scores(released.sum(axis=-1) - released.sum(axis=-2), rng=rng)
 
 
 @dataclass(frozen=True)
@@ -221,16 +214,22 @@ def _ridge_as_large(epsilon: float, unit: Unit) -> rankers.PerturbedMle:
 
 
 def _of_curators(s: Situation, epsilon: float) -> dict[str, Entry]:
-    """The rankers that see the data and lose epsilon."""
-    entries = {"counts": Entry(rankers.NoisyCounts.private(epsilon, s.unit))}
+    """The rankers that see the data and lose epsilon; for many items those that need no search."""
+    entries = {
+        "K-norm": Entry(rankers.KNormCounts.private(epsilon, s.unit)),
+        "counts": Entry(rankers.NoisyCounts.private(epsilon, s.unit)),
+    }
     if s.data == "comparisons":
         return entries | {"MLE": Entry(_ridge_as_large(epsilon, s.unit))}
     if s.one_answer:
         return entries
     # Whoever answers every pair once moves every lead by at most 2, in a circle or not.
     n, whole = s.n_items, WholeRanking(s.n_items)
-    entries["Kemeny"] = Entry(rankers.NoisyPairs.private(epsilon, whole, "kemeny"))
     entries["KwikSort"] = Entry(rankers.NoisyPairs.private(epsilon, whole))
+    if n > MOST_SEARCHED:
+        return entries
+    entries["Kemeny"] = Entry(rankers.NoisyPairs.private(epsilon, whole, "kemeny"))
+    entries["cube"] = Entry(rankers.CubePairs.private(epsilon, whole))
     entries["exponential"] = Entry(rankers.ExponentialRanking.private(epsilon, whole))
     if s.data == "surveys":
         return entries
@@ -260,11 +259,15 @@ def _of_nobody(s: Situation, epsilon: float) -> dict[str, Entry]:
             entries["few flipped"] = shared(flipped, Edge(n, exchange=False), few, few)
         return entries
     whole = WholeRanking(n)
-    of_ranks = {
-        "few flipped": CountedResponses.private(epsilon, whole, queries=few),
-        "few KwikSort": rankers.PairResponses.private(epsilon, whole, queries=few),
-        "hypercube": rankers.Hypercube.private(epsilon, whole),
+    few_pairs = partial(rankers.PairResponses.private, epsilon, whole, queries=few)
+    of_ranks: dict[str, rankers.Ranker] = {
+        "few flipped": few_pairs(solver="borda"),
+        "few KwikSort": few_pairs(),
+        "triple": rankers.RandomOrder.private(epsilon, whole, solver="borda"),
         "one each": rankers.OneQuestion.private(epsilon, whole, groups=min(s.people, pairs)),
-        "on demand": rankers.AnswersOnDemand.private(epsilon, whole, cap=max(n, min(4 * n, pairs))),
     }
+    if n <= MOST_SEARCHED:
+        cap = max(n, min(4 * n, pairs))
+        of_ranks["hypercube"] = rankers.Hypercube.private(epsilon, whole)
+        of_ranks["on demand"] = rankers.AnswersOnDemand.private(epsilon, whole, cap=cap)
     return entries | {k: Entry(r, takes="ranks", local=True) for k, r in of_ranks.items()}

@@ -174,8 +174,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRINTED = {
     "18-debiased-estimation": 50,  # XSC, Scenario I
     "19-privacy-schedules": 50,  # Scenario II
-    "20-recovering-the-ranking": 100,  # Scenarios III and IV
-    "21-more-items": 100,  # Scenario V
+    "20-recovering-the-ranking": 100,  # Scenarios III to V
     "22-movielens": 200,  # section 5.4
     "31-aggregation-experiments": 30,  # YLL, section 5.1.2
 }

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 
 from dpbook.models import all_rankings
 from dpbook.pages import how_much_epsilon as page
-from dpbook.privacy import Person, WholeRanking, audit_sampler
+from dpbook.privacy import Edge, Person, WholeRanking, audit_sampler, top_k_pmf
 from dpbook.rankers import (
     ExponentialRanking,
     NoisyCounts,
     NoisyPairs,
     PairResponses,
+    TopSet,
 )
 
 
@@ -25,7 +24,7 @@ def drawn(positions):
 
 def test_rankings_are_drawn_by_the_laws_of_their_rankers():
     """Without dispersion everybody hands in the centre."""
-    families = page.whole_rankings(0.0, 3, 4, 20_000, np.random.default_rng(3))
+    families = page.whole_rankings(0.0, 3, 1, 4, 20_000, np.random.default_rng(3))
     table, unit = 4 * np.triu(np.ones((3, 3), dtype=int), 1), WholeRanking(3)
     person = Person(3, design="ranking", vouched=True)
     for name, kind, whose in (
@@ -37,29 +36,22 @@ def test_rankings_are_drawn_by_the_laws_of_their_rankers():
         assert audit_sampler(counted, kind.private(1.0, whose).pmf(table)).passed, name
         assert not audit_sampler(counted, kind.private(1.3, whose).pmf(table)).passed, name
     for name, family in families.items():
-        right = [page.goals_met(family(e), 1)[2].mean() for e in (0.5, 2.0, 40.0)]
+        goal = 0 if "alone" in name else 2
+        right = [page.goals_met(family(e), 1)[goal].mean() for e in (0.5, 2.0, 40.0)]
         assert 0 < right[0] < right[1] < right[2], name
 
 
-def permute_and_flip(wins, factor):
-    """Chances of the items: in random order, kept with e^(-factor times what it is behind)."""
-    keep, distribution = np.exp(factor * (wins - wins.max())), np.zeros(len(wins))
-    orders = list(permutations(range(len(wins))))
-    for order in orders:
-        left = 1 / len(orders)
-        for item in order:
-            distribution[item] += left * keep[item]
-            left *= 1 - keep[item]
-    return distribution
-
-
-def test_permute_and_flip_names_the_first_place_by_its_distribution():
-    wins = np.array([7, 5, 4])
-    named = page.first_place(np.tile(wins, (20_000, 1)), 2, np.random.default_rng(8))(1.5)
-    share = (named == 0).mean(axis=0)
-    for moved, near in ((2, True), (1, False)):
-        distribution = permute_and_flip(wins, 1.5 / (2 * moved))
-        assert (np.abs(share - distribution) < 5 * np.sqrt(distribution / 20_000)).all() == near
+def test_what_is_released_alone_is_drawn_by_its_ranker():
+    table, unit = np.array([[0, 5, 2], [1, 0, 4], [3, 2, 0]]), Edge(3, exchange=False)
+    families = page.alone(np.tile(table, (20_000, 1, 1)), unit, 2, [8])
+    for goal, size in enumerate((1, 2)):
+        for name, how in page.ALONE.items():
+            counted = drawn(families[page.of_goal(name, goal)](1.5))
+            for e, near in ((1.5, True), (2.5, False)):
+                law = TopSet.private(e, unit, size, how).pmf(table)
+                assert audit_sampler(counted, law).passed == near, (name, goal)
+    first = (families[page.NOISY](1.5)[:, 0] == 0).mean()
+    assert abs(first - top_k_pmf(table.sum(axis=1), 1, scale=2 / 1.5)[0]) < 0.018
 
 
 def test_many_crowds_report_as_one_does():
