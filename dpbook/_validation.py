@@ -224,8 +224,8 @@ def win_tables(name: str, value: ArrayLike, *, unit: float | None = None) -> NDA
         return tables
     whole = unit == 1 or tables.dtype.kind != "f"
     if tables.dtype.kind == "f":
-        kind = "whole numbers" if unit == 1 else "whole numbers and halves (a tie)"
-        _without(name, tables[tables % unit != 0], f"counts, {kind} >= 0")
+        kind = " and halves (a tie)" if unit != 1 else ", as noise in them does not hide half a win"
+        _without(name, tables[tables % unit != 0], f"counts >= 0, whole numbers{kind}")
     large = tables[tables > MOST_COUNT / tables.shape[-1] ** 2]
     _without(name, large, "counts whose sum over a table stays below 2**53")
     return tables.astype(np.int64 if whole else float, copy=False)  # short floats add up badly

@@ -43,10 +43,8 @@ def zonotope_level(x: Ints, *, free: bool = False) -> Ints:
     """
     n, one = x.shape[-1], np.sort(x, axis=-1)
     k = np.arange(1, n + 1)
-    top, most = (
-        np.cumsum(one[..., ::-1], axis=-1),
-        k * (2 * n - k - 1) // 2 if free else k * (n - k),
-    )
+    top = np.cumsum(one[..., ::-1], axis=-1)
+    most = k * (2 * n - k - 1) // 2 if free else k * (n - k)
     if not free:
         return (-(-top[..., :-1] // most[:-1])).max(axis=-1)
     return np.maximum(-(-top // most), -(np.cumsum(one, axis=-1) // most)).max(axis=-1)
@@ -80,8 +78,8 @@ def cube_noise(
 ) -> Ints:
     """Whole numbers, (*size, dimension), with weight exp(-largest absolute value / scale).
 
-    The radius first, then every entry uniformly within it: the multivariate K-norm mechanism of the
-    largest change (Steinke and Ullman 2016 use it for many counts).
+    The radius first, then every entry uniformly within it (Steinke and Ullman 2016, for the largest
+    error of many counts).
     """
     r = _radius(dimension, True, Fraction(scale), int(np.prod(size)), rng)[:, None]
     x = rng.integers(-r, r, size=(len(r), dimension), endpoint=True)
@@ -96,7 +94,8 @@ def zonotope_noise(
     A zonotope is tiled by one parallelepiped for each spanning tree of its graph: draw a radius, a
     tree and a whole point of its tile, and begin again, radius included, until the point is within
     the radius. Keeping the radius would not be private. All tiles together have `volume` times
-    (2 r + 1)^d points, or (r + 1)^d; of those of the radius 0 only the origin counts.
+    (2 r + 1)^d points, or (r + 1)^d; of those of the radius 0 only the origin counts. For many
+    items exp(-1 / (2 scale)) of the points are kept, or exp(-1 / scale): the noise has to be loud.
     """
     d, volume = (n, (n - 1) * (2 * n - 1) ** (n - 1)) if free else (n - 1, n ** (n - 2))
     out = np.empty((*size, n), dtype=np.int64)
@@ -219,9 +218,10 @@ def _cuts(power: int, odd: bool, scale: Fraction, bits: int) -> Cuts:
 def _zero_cut(power: int, odd: bool, scale: Fraction, volume: int, bits: int) -> Cuts:
     """The chance 1 / (1 + volume (S - 1)), where S is the sum of the series of `_radius`."""
     with localcontext(_context(bits)):
+        room = Decimal(1).scaleb(10 - _context(bits).prec)  # for a volume times what is left
         low, high = (
-            max(sums[-1] / (1 - z) ** (power + 1) - 1, Decimal(0))
-            for sums, z in zip(*_sums(power, odd, scale, bits), strict=True)
+            max(sums[-1] / (1 - z) ** (power + 1) * (1 + sign * room) - 1, Decimal(0))
+            for sums, z, sign in zip(*_sums(power, odd, scale, bits), (-1, 1), strict=True)
         )
         return _rounded([1 / (1 + volume * high)], [1 / (1 + volume * low)], bits)
 

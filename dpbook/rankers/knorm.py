@@ -80,7 +80,10 @@ class KNormCounts(CountRanker):
         With L answers of a person it is in units of 1 / L, and the weight exp(-gauge / (L scale)).
         """
         level, _, free, _ = self._body
-        return np.asarray(level(check.whole_array("x", x), free=free))
+        rows = check.whole_array("x", x)
+        if not free and rows.sum(axis=-1).any():
+            raise ValueError("x has another sum than 0: allowed is 0, that of this noise")
+        return np.asarray(level(rows, free=free))
 
     def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
         """Noisy counts, or wins minus losses, of a table, or of a stack as its shape."""
@@ -109,14 +112,12 @@ class KNormCounts(CountRanker):
         reach = 16 * (1 + reach // 16)  # so that lists are found again
         work = (2 * reach * side + 1) ** (n - 1 + free) * factorial(n)
         check.fits("scale", self.scale, work, "less noise, or 3 items")
-        at, noise, levels, alike = _listed(level, n, reach, side, free)
-        weights = np.bincount(at, np.exp(-levels / scale)) / alike
+        noise, weights = _weighted(level, n, reach, side, free, scale)
+        near = (noise[:, :-1] - noise[:, 1:] <= np.ptp(wins)).any(axis=1)  # else noise decides
         orders = all_rankings(n)
-        noise, weights = (
-            np.concatenate([noise[:, o] for o in orders]),
-            np.tile(weights, len(orders)),
-        )
-        return np.asarray(weights @ _shares(wins + noise, n - 1 - orders) / weights.sum())
+        some = np.concatenate([noise[near][:, order] for order in orders])
+        decided = np.tile(weights[near], len(orders)) @ _shares(wins + some, n - 1 - orders)
+        return np.asarray((decided + weights[~near].sum()) / (weights.sum() * len(orders)))
 
     def _release_loss(self) -> tuple[float, float]:
         return (1 / self.scale,) * 2
@@ -217,6 +218,15 @@ def _listed(
         (x[first][:, order] == x[first]).all(axis=1).astype(int) for order in all_rankings(n)
     )
     return at, x[first], levels, np.asarray(alike)
+
+
+@lru_cache(maxsize=4)
+def _weighted(
+    level: Callable[..., Ints], n: int, reach: int, side: int, free: bool, scale: float
+) -> tuple[Ints, Array]:
+    """The same noise, with the weight of each of its orders."""
+    at, noise, levels, alike = _listed(level, n, reach, side, free)
+    return noise, np.asarray(np.bincount(at, np.exp(-levels / scale)) / alike)
 
 
 def _all_but_one(margins: Ints, radii: Ints, step: int) -> Array:
