@@ -290,7 +290,7 @@ PairResponses.private(0, WholeRanking(3))  # epsilon = 0
 PairResponses.private(1, WholeRanking(3), queries=4)  # queries = 4
 PairResponses.private(1, WholeRanking(3), mechanism="gauss")  # mechanism = 'gauss'
 PairResponses.private(1, WholeRanking(3), design="latin")  # design = 'latin'
-PairResponses.private(1, WholeRanking(3), solver="borda")  # solver = 'borda'
+PairResponses.private(1, WholeRanking(3), solver="copeland")  # solver = 'copeland'
 PairResponses.private(1, WholeRanking(3, relation="add_remove"))  # unit = WholeRanking
 ONE_PAIR.publish([[0, 1]], rng=RNG)  # positions of shape (1, 2)
 ONE_PAIR.lots(3, rng=5)  # rng = 5
@@ -340,7 +340,6 @@ ExponentialRanking.private(1.0, WholeRanking(3, users=25)).loss()  # users =
 ExponentialRanking.private(1.0, WholeRanking(3, 2, "add_remove")).loss()  # users =
 compare_rankers(PLACE, 1.0, datasets=0, draws=1, rng=RNG)  # datasets = 0
 compare_rankers(PLACE, 1.0, datasets=1, draws=0, rng=RNG)  # draws = 0
-decide(PLACE, 1.0, datasets=1, draws=1, rng=RNG)  # datasets = 1
 Situation("pairs", "person", 4, 9, 6, 0.7)  # data = 'pairs'
 Situation("surveys", "nobody", 4, 9, 6, 0.7)  # protect = 'nobody'
 Situation("surveys", "person", 2, 9, 6, 0.7)  # n_items = 2

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
-from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import knorm
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.units import COMPLETE, Edge, Person, Unit, WholeRanking
 from dpbook.rankers.base import Size, as_tables, both_ways
-from dpbook.rankers.counts import CountRanker, Data
+from dpbook.rankers.counts import CountRanker, Data, DiscreteCounts
 from dpbook.rankers.pairs import NoisyPairs, OfRankings
 
 MAX_MARGINS = comb(50, 2)  # more Eulerian numbers take minutes
@@ -52,7 +51,7 @@ class KNormCounts(CountRanker):
     ((0.5, 0.5), 1)
     """
 
-    step = 1.0
+    step, rank = 1.0, DiscreteCounts.rank
 
     @classmethod
     def private(cls, epsilon: float, unit: Unit) -> KNormCounts:
@@ -93,10 +92,6 @@ class KNormCounts(CountRanker):
             wins.shape[-1], self.scale * answers, sides, rng=check.generator(rng), free=free
         )
         return np.asarray(self._centred(wins) + noise)
-
-    def rank(self, released: ArrayLike, *, rng: np.random.Generator) -> Ints:
-        """Positions, shape (..., n)."""
-        return ranks_from_scores(released, rng=rng)
 
     def _centred(self, wins: NDArray[Any]) -> Ints:
         """What gets the noise: the counts, or wins minus losses of rankings."""
@@ -140,7 +135,8 @@ class CubePairs(OfRankings):
     K-norm noise for the largest change of a margin: a radius, and every margin uniformly within it.
     **Privacy.** (epsilon, 0)-DP and no less for the noisy margins, where every participant ranks
     all items, or answers every pair, without ties: all margins move by 0 or 2, and so are even.
-    Exact sampler (integer arithmetic): no floating-point leak, but for study too.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
 
     Examples
     --------
