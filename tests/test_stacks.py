@@ -216,7 +216,6 @@ CASES: dict[str, list[Case]] = {
     "trend": [none(s.trend, rows([1, 2, 3], [1, 4, 9], [2, 3, 4]), LEADS)],
     "edge_kl": [none(b.edge_kl, SHARES, Rows(SHARES[::-1]))],
     "product_pmf": [none(b.product_pmf, LAWS)],
-    "product_log_ratio": [none(b.product_log_ratio, LAWS, OTHER, 1.0)],
     "relabel": [none(optimum.relabel, PLACES)],
     "tournament_distribution": [none(optimum.tournament_distribution, SHARES)],
     "expected_wrong_pairs": [none(lambda q: s.expected_wrong_pairs(LOCAL, q, 9), SHARES)],
@@ -234,8 +233,8 @@ CASES: dict[str, list[Case]] = {
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
 APART = """Ranker.pmf Ranker.publish StandardNoise.release sensitivity check_mechanism
 certify_mechanism privacy_schedule response_errors best_private_rule winner simultaneous_width
-equivariant_rule optimal_mechanism unreduced_risk paired_errors simulated_tables complete_counts
-estimates_at release_errors strength_errors""".split()
+equivariant_rule optimal_mechanism unreduced_risk
+estimates_at strength_errors""".split()
 
 
 def listed() -> Iterator[str]:
