@@ -58,7 +58,8 @@ def test_samplers_that_are_said_to_be_exact_draw_no_float() -> None:
     found = "randomized_response ExponentialRanking.publish PairResponses.lots NoisyPairs.rank"
     assert {*found.split(), "AnswersOnDemand.answers"} <= set(SAMPLERS)
     exact = {name for name in SAMPLERS if EXACT in " ".join(str(SAMPLERS[name].__doc__).split())}
-    assert exact == {"DiscreteCounts.publish", "DiscreteCounts.rank"}
+    named = ("DiscreteCounts", "KNormCounts", "CubePairs")
+    assert exact == {f"{one}.{part}" for one in named for part in ("publish", "rank")}
     rng = NoFloats(np.random.PCG64(1))
     ranker = rankers.DiscreteCounts.private(1, Edge(2))
     assert ranker.publish([[0, 2], [1, 0]], rng=rng).dtype == np.int64

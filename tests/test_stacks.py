@@ -85,6 +85,7 @@ ANY, ANSWER, VOUCHED = WholeRanking(3), Edge(3, exchange=False), Person(3, per_u
 SOME = WholeRanking(3, users=3)
 NOISY, MLE = r.NoisyCounts(VOUCHED, 2.0), r.PerturbedMle(VOUCHED, 2.0, 1.5)
 DISCRETE, TOP = r.DiscreteCounts(VOUCHED, 2.0), r.TopSet(VOUCHED, 2.0)
+SHAPED, MARGINS = r.KNormCounts(VOUCHED, 2.0), r.CubePairs(SOME, 2.0)
 PAIRS, KEMENY = r.NoisyPairs(ANY, 2.0), r.NoisyPairs(SOME, 2.0, "kemeny")
 LOCAL, SMALL = r.PairResponses(ANY, 2.0), r.ExponentialRanking(ANY, 2.0)
 DEMAND, ORDER = r.OneQuestion(ANY, 1e-2, 3, 3), r.RandomOrder(ANY, 2.0)
@@ -132,6 +133,7 @@ CASES: dict[str, list[Case]] = {
     "exponential_pmf": [none(m.exponential_pmf, SCORES, 1.0, 1.0)],
     "gaussian_profile": [one(m.gaussian_profile, 1.0, 2.0, LEVELS)],
     "laplace_logpdf": [one(m.laplace_logpdf, SCORES, 2.0)],
+    "permute_and_flip_pmf": [none(m.permute_and_flip_pmf, SCORES, 1.0, 1.0)],
     "randomized_response": [one(drawn(m.randomized_response), MASKS, 90.0)],
     "randomized_response_pmf": [one(m.randomized_response_pmf, LEVELS)],
     "average_win_probabilities": [one(o.average_win_probabilities, SHARES)],
@@ -184,6 +186,11 @@ CASES: dict[str, list[Case]] = {
     "DiscreteCounts.publish": [none(drawn(DISCRETE.publish), AGREE)],
     "DiscreteCounts.logpdf": [one(DISCRETE.logpdf, WHOLE, COUNTS)],
     "DiscreteCounts.rank": [one(drawn(DISCRETE.rank), PLACES)],
+    "KNormCounts.publish": [none(drawn(SHAPED.publish), AGREE)],
+    "KNormCounts.rank": [one(drawn(SHAPED.rank), PLACES)],
+    "KNormCounts.gauge": [one(SHAPED.gauge, WHOLE)],
+    "CubePairs.publish": [none(drawn(MARGINS.publish), CROWD)],
+    "CubePairs.pmf": [none(MARGINS.pmf, CROWD)],
     "Ranker.sample": [none(drawn(k.sample), AGREE) for k in (NOISY, MLE, PAIRS)],
     "NoisyCounts.logpdf": [one(NOISY.logpdf, SCORES, COUNTS)],
     "NoisyCounts.perturb": [one(NOISY.perturb, COUNTS, NOISE)],

@@ -140,7 +140,8 @@ class CubePairs(OfRankings):
     K-norm noise for the largest change of a margin: a radius, and every margin uniformly within it.
     **Privacy.** (epsilon, 0)-DP and no less for the noisy margins, where every participant ranks
     all items, or answers every pair, without ties: all margins move by 0 or 2, and so are even.
-    Exact sampler (integer arithmetic): no floating-point leak, but for study too.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated.
 
     Examples
     --------
