@@ -85,6 +85,7 @@ ANY, ANSWER, VOUCHED = WholeRanking(3), Edge(3, exchange=False), Person(3, per_u
 SOME = WholeRanking(3, users=3)
 NOISY, MLE = r.NoisyCounts(VOUCHED, 2.0), r.PerturbedMle(VOUCHED, 2.0, 1.5)
 DISCRETE, TOP = r.DiscreteCounts(VOUCHED, 2.0), r.TopSet(VOUCHED, 2.0)
+SHAPED, MARGINS = r.KNormCounts(VOUCHED, 2.0), r.CubePairs(SOME, 2.0)
 PAIRS, KEMENY = r.NoisyPairs(ANY, 2.0), r.NoisyPairs(SOME, 2.0, "kemeny")
 LOCAL, SMALL = r.PairResponses(ANY, 2.0), r.ExponentialRanking(ANY, 2.0)
 DEMAND, ORDER = r.OneQuestion(ANY, 1e-2, 3, 3), r.RandomOrder(ANY, 2.0)
@@ -185,6 +186,10 @@ CASES: dict[str, list[Case]] = {
     "DiscreteCounts.publish": [none(drawn(DISCRETE.publish), AGREE)],
     "DiscreteCounts.logpdf": [one(DISCRETE.logpdf, WHOLE, COUNTS)],
     "DiscreteCounts.rank": [one(drawn(DISCRETE.rank), PLACES)],
+    "KNormCounts.publish": [none(drawn(SHAPED.publish), AGREE)],
+    "KNormCounts.gauge": [one(SHAPED.gauge, WHOLE)],
+    "CubePairs.publish": [none(drawn(MARGINS.publish), CROWD)],
+    "CubePairs.pmf": [none(MARGINS.pmf, CROWD)],
     "Ranker.sample": [none(drawn(k.sample), AGREE) for k in (NOISY, MLE, PAIRS)],
     "NoisyCounts.logpdf": [one(NOISY.logpdf, SCORES, COUNTS)],
     "NoisyCounts.perturb": [one(NOISY.perturb, COUNTS, NOISE)],
@@ -197,10 +202,6 @@ CASES: dict[str, list[Case]] = {
     "PerturbedMle.logpdf": [one(MLE.logpdf, SCORES, WINS)],
     "PerturbedMle.perturb": [one(r.PerturbedMle(ANSWER, 2.0, 1.5).perturb, COUNTS, NOISE)],
     "PerturbedMle.release": [one(MLE.release, WINS, NOISE)],
-    "KNormCounts.gauge": [one(r.KNormCounts(VOUCHED, 2.0).gauge, WHOLE)],
-    "KNormCounts.publish": [none(drawn(r.KNormCounts(VOUCHED, 2.0).publish), AGREE)],
-    "CubePairs.pmf": [none(r.CubePairs(SOME, 2.0).pmf, CROWD)],
-    "CubePairs.publish": [none(drawn(r.CubePairs(SOME, 2.0).publish), CROWD)],
     "TopSet.publish": [none(drawn(TOP.publish), AGREE)],
     "TopSet.set_pmf": [none(TOP.set_pmf, COUNTS)],
     "PrivateFootrule.rank": [one(drawn(FOOTRULE.rank), REACHED)],
