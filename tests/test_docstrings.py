@@ -14,7 +14,7 @@ import pytest
 
 import dpbook
 from dpbook import mechanisms, rankers
-from dpbook.privacy import Edge
+from dpbook.privacy import Edge, WholeRanking
 from tests.oracles import NoFloats
 
 IDEALISED = "Idealised sampler (floating point): for study, unsafe for a release."
@@ -58,11 +58,12 @@ def test_samplers_that_are_said_to_be_exact_draw_no_float() -> None:
     found = "randomized_response ExponentialRanking.publish PairResponses.lots NoisyPairs.rank"
     assert {*found.split(), "AnswersOnDemand.answers"} <= set(SAMPLERS)
     exact = {name for name in SAMPLERS if EXACT in " ".join(str(SAMPLERS[name].__doc__).split())}
-    named = ("DiscreteCounts", "KNormCounts", "CubePairs")
-    assert exact == {f"{one}.{part}" for one in named for part in ("publish", "rank")}
+    made = rankers.DiscreteCounts, rankers.KNormCounts, rankers.CubePairs
+    assert exact == {f"{c.__name__}.{call}" for c in made for call in ("publish", "rank")}
     rng = NoFloats(np.random.PCG64(1))
-    ranker = rankers.DiscreteCounts.private(1, Edge(2))
-    assert ranker.publish([[0, 2], [1, 0]], rng=rng).dtype == np.int64
+    for kind in made:
+        ranker = kind.private(1, WholeRanking(3))
+        assert ranker.publish(3 * np.tri(3, k=-1), rng=rng).dtype == np.int64
     with pytest.raises(AssertionError, match=r"rng\.laplace was called"):
         rankers.NoisyCounts.private(1, Edge(2)).noise(rng=rng)
 

@@ -15,7 +15,7 @@ from dpbook.mechanisms import debiased_variance
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rankers import FlippedAnswers, LaplaceAnswers, PairResponses, PerturbedMle, debiased_mle
 from dpbook.simulation import compare, pair_errors, privacy_schedule, ranking_errors, responses
-from dpbook.simulation.compare import FLOOR, Situation, compare_rankers, decide, field, winner
+from dpbook.simulation.compare import FLOOR, Situation, compare_rankers, field, winner
 from tests.oracles import brute_order_error, chi_square, lead_by_enumeration, rng
 
 MECHANISMS = ["response", "laplace"]
@@ -323,15 +323,6 @@ def test_contests_repeat_with_the_seed_and_show_the_price_of_noise() -> None:
     assert runs[2]["counts"].mean() > runs[0]["counts"].mean() + 0.1
     local = {name for name, entry in field(s, 1.0).items() if entry.local}
     assert local == {"flipped", "Laplace", "few flipped"} < set(runs[0])
-
-
-def test_a_decision_is_the_same_contest_read_twice() -> None:
-    s, how = Situation("surveys", "person", 4, 100, 6, 0.7), {"datasets": 6, "draws": 3}
-    errors = compare_rankers(s, 1.0, **how, rng=rng(7))
-    both = decide(s, 1.0, **how, rng=rng(7))
-    local = {name: errors[name] for name in ("flipped", "Laplace", "few flipped")}
-    assert both == {"curator": winner(errors), "nobody": winner(local)}
-    assert both["nobody"].name in local
 
 
 def test_a_winner_beats_all_others_or_is_not_one() -> None:

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
-from dpbook.estimators import ranks_from_scores
 from dpbook.mechanisms import knorm
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.units import COMPLETE, Edge, Person, Unit, WholeRanking
 from dpbook.rankers.base import Size, as_tables, both_ways
-from dpbook.rankers.counts import CountRanker, Data
+from dpbook.rankers.counts import CountRanker, Data, DiscreteCounts
 from dpbook.rankers.pairs import NoisyPairs, OfRankings
 
 MAX_MARGINS = comb(50, 2)  # more Eulerian numbers take minutes
@@ -52,7 +51,7 @@ class KNormCounts(CountRanker):
     ((0.5, 0.5), 1)
     """
 
-    step = 1.0
+    step, rank = 1.0, DiscreteCounts.rank
 
     @classmethod
     def private(cls, epsilon: float, unit: Unit) -> KNormCounts:
@@ -87,16 +86,15 @@ class KNormCounts(CountRanker):
 
     def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
         """Noisy counts, or wins minus losses, of a table, or of a stack as its shape."""
-        wins, sides = self._counts(data), self._sides(data, size)
-        _, draw, free, answers = self._body
+        wins, sides, (_, draw, free, answers) = (
+            self._counts(data),
+            self._sides(data, size),
+            self._body,
+        )
         noise = draw(
             wins.shape[-1], self.scale * answers, sides, rng=check.generator(rng), free=free
         )
         return np.asarray(self._centred(wins) + noise)
-
-    def rank(self, released: ArrayLike, *, rng: np.random.Generator) -> Ints:
-        """Positions, shape (..., n)."""
-        return ranks_from_scores(released, rng=rng)
 
     def _centred(self, wins: NDArray[Any]) -> Ints:
         """What gets the noise: the counts, or wins minus losses of rankings."""
@@ -168,10 +166,8 @@ class CubePairs(OfRankings):
     def publish(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> Ints:
         """Noisy margins, shape (size..., n, n)."""
         ahead, behind = both_ways(self._counts(data, whole=True))
-        sides, step = self._sides(data, size), self.unit.step
-        noise = knorm.cube_noise(
-            ahead.shape[-1], self.scale / step, sides, rng=check.generator(rng)
-        )
+        pairs, step, sides = ahead.shape[-1], self.unit.step, self._sides(data, size)
+        noise = knorm.cube_noise(pairs, self.scale / step, sides, rng=check.generator(rng))
         noisy = (ahead - behind).astype(np.int64) + step * noise
         return as_tables(noisy, -noisy, self.unit.n_items)
 

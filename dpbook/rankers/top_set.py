@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbook import _validation as check
-from dpbook._typing import Array, Ints
-from dpbook.estimators import ranks_from_scores
+from dpbook._typing import Array
 from dpbook.mechanisms.noise import exponential_pmf, permute_and_flip_pmf
 from dpbook.models.rankings import all_rankings
 from dpbook.privacy.distributions import MAX_ITEMS_RANKING, sets_of
 from dpbook.privacy.loss import check_mechanism
 from dpbook.privacy.units import Unit
 from dpbook.rankers.base import Size
-from dpbook.rankers.counts import CountRanker, Data
+from dpbook.rankers.counts import CountRanker, Data, DiscreteCounts
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class TopSet(CountRanker):
     k: int = 1
     mechanism: str = "permute_and_flip"
     step = 0.5
+    rank = DiscreteCounts.rank  # the set before the others, at random within both
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,10 +62,6 @@ class TopSet(CountRanker):
         noise = draw(scale=self.scale, size=(*sides, len(sets)))
         best = sets[(counts[..., sets].sum(axis=-1) + noise).argmax(axis=-1)]
         return (best[..., None] == np.arange(self.unit.n_items)).any(axis=-2)
-
-    def rank(self, released: ArrayLike, *, rng: np.random.Generator) -> Ints:
-        """Positions, (..., n): the set before the others, at random within both."""
-        return ranks_from_scores(released, rng=rng)
 
     def set_pmf(self, counts: ArrayLike) -> Array:
         """Exact distribution over `sets_of`, given win counts (n,); the caller checks the data."""

@@ -190,15 +190,6 @@ def winner(errors: Mapping[str, Array]) -> Winner:
     return Winner(names[0], float(best.mean()), tuple(near))
 
 
-def decide(
-    situation: Situation, epsilon: float, *, datasets: int, draws: int, rng: np.random.Generator
-) -> dict[str, Winner]:
-    """Who wins with a "curator", and with "nobody" who is trusted, from reports alone."""
-    errors = compare_rankers(situation, epsilon, datasets=datasets, draws=draws, rng=rng)
-    local = [name for name, entry in field(situation, epsilon).items() if entry.local]
-    return {"curator": winner(errors), "nobody": winner({name: errors[name] for name in local})}
-
-
 def _ridge_as_large(epsilon: float, unit: Unit) -> rankers.PerturbedMle:
     """The perturbed MLE with a ridge as large as its noise, whose proved loss is epsilon."""
     start = rankers.PerturbedMle.private(epsilon, unit)
