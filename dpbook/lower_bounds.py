@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, comb, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,6 @@ __all__ = [
     "best_private_rule",
     "edge_kl",
     "fano_error",
-    "gilbert_varshamov",
-    "product_log_ratio",
     "product_pmf",
 ]
 
@@ -61,20 +59,6 @@ def product_pmf(probabilities: ArrayLike) -> Array:
     return pmf
 
 
-def product_log_ratio(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Largest log-ratio of acceptance probabilities of a private test of independent bits.
-
-    Sum of log((1 + p (e^(s epsilon) - 1)) / (1 + q (e^(s epsilon) - 1))), s the sign of p - q, over
-    the bits, of which p and q, (bits,), are the chances of a one under the two distributions.
-    Neighbours differ in one bit; epsilon is in nats.
-    """
-    a, b = _probabilities("p", p), _probabilities("q", q)
-    if a.shape != b.shape:
-        raise ValueError(f"q has {b.size} entries: allowed are as many as p, {a.size}")
-    factor = np.expm1(np.sign(a - b) * check.nonnegative("epsilon", epsilon))
-    return float((np.log1p(a * factor) - np.log1p(b * factor)).sum())
-
-
 def _probabilities(name: str, value: ArrayLike) -> Array:
     chances = check.finite_array(name, value)
     if chances.ndim != 1 or chances.min() < 0 or chances.max() > 1:
@@ -90,20 +74,6 @@ def fano_error(hypotheses: int, kl: float) -> float:
     """
     number = check.integer("hypotheses", hypotheses, 2)
     return max(0.0, 1 - (check.nonnegative("kl", kl) + log(2)) / log(number))
-
-
-def gilbert_varshamov(length: int, weight: int, distance: int) -> int:
-    """Number of sets of equal size, pairwise far apart, that can always be had.
-
-    Of all sets of ``weight`` out of ``length`` items, divided by the sets that one kept set rules
-    out, rounded up: in a greedy choice no more are lost. Two sets differ in at least ``distance``
-    items, an even number 2h.
-    """
-    length = check.integer("length", length, 1)
-    weight = check.integer("weight", weight, 1, length)
-    near = range(min(weight, (check.integer("distance", distance, 1) - 1) // 2) + 1)
-    ball = sum(comb(weight, h) * comb(length - weight, h) for h in near)
-    return ceil(Fraction(comb(length, weight), ball))
 
 
 @dataclass(frozen=True, eq=False)

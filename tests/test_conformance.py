@@ -346,9 +346,10 @@ def people_asked(ranker: r.OneQuestion) -> Callable[..., Any]:
 
 # Whether a clipped lead has moved cannot be seen.
 SEEN = {name for name in CASES if name != "pairs, clipped" and "three" not in name}
-# K-norm noise is paid by a gauge: a move may be longer in l1, which is summed, than declared.
+# K-norm noise is paid by a gauge: in l1, which is what is summed, a move may be longer.
+GAUGED = {name for name in CASES if "K-norm" in name or name == "cube"}
 PLAYS = {
-    name: Play(CASES[name].ranker, CASES[name].pairs, shift="K-norm" not in name and name != "cube")
+    name: Play(CASES[name].ranker, CASES[name].pairs, shift=name not in GAUGED)
     for name in CASES
     if name in SEEN
 }

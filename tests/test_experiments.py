@@ -9,10 +9,12 @@ from scipy.special import expit
 
 from dpbook.estimators import top_k_mask
 from dpbook.models import btl_probabilities, edge_wins, individual_wins, two_level_probabilities
+from dpbook.pages import individual_experiments as page
+from dpbook.pages.individual_experiments import paired_errors
 from dpbook.privacy import Edge, Person
 from dpbook.rankers import PerturbedMle
 from dpbook.simulation import critical_gaps, edge_win_counts, replicates
-from dpbook.simulation.replicates import estimates_at, paired_errors, planted_strengths, rankers_at
+from dpbook.simulation.replicates import estimates_at, planted_strengths, rankers_at
 from dpbook.simulation.statistics import log_relative_error, quantile_interval, top_k_error, trend
 from tests.oracles import rng
 
@@ -79,7 +81,7 @@ def test_win_counts_have_the_law_of_sampled_matrices():
 
 def crowd_errors(truth, users, epsilons, source, per_user=5, kind="printed"):
     rankers = rankers_at(Person(truth.shape[1], per_user, vouched=True), epsilons, kind)
-    tables = replicates.simulated_tables(truth, users, per_user, rng=source)
+    tables = page.simulated_tables(truth, users, per_user, rng=source)
     return paired_errors(truth, tables, rankers, rng=source)
 
 
@@ -135,14 +137,14 @@ def test_ties_between_counts_are_not_broken_in_favour_of_the_truth():
     assert found["counts top-k"].mean() > 0.68  # a guess misses 0.75; by position it is 0.05
     level = np.where(np.arange(12) < 3, 0, -1e-9) * np.ones((2000, 1))
     rankers = rankers_at(Edge(12), [np.inf], gamma=10.0)
-    flat = paired_errors(level, replicates.complete_counts(level, rng=source), rankers, rng=source)
+    flat = paired_errors(level, page.complete_counts(level, rng=source), rankers, rng=source)
     for name in ("mle top-k", "counts top-k"):
         assert flat[name].mean() == pytest.approx(0.75, abs=0.02)
 
 
 def test_a_larger_crowd_contains_the_smaller_one():
     truth = planted_strengths(6, 3, rng=rng())
-    small, large = replicates.simulated_tables(truth, [4, 9], 2, rng=rng(1))
+    small, large = page.simulated_tables(truth, [4, 9], 2, rng=rng(1))
     assert (small.sum(axis=(1, 2)) == 8).all() and (large.sum(axis=(1, 2)) == 18).all()
     assert (large >= small).all()
 
@@ -199,7 +201,7 @@ def test_estimates_at_all_levels_are_those_of_each():
 
 def test_a_perfect_release_has_no_error():
     truth = planted_strengths(8, 2, rng=rng())
-    errors = replicates.release_errors(truth + 3, truth, truth, np.zeros((2, 8)))
+    errors = page.release_errors(truth + 3, truth, truth, np.zeros((2, 8)))
     assert (errors["mle top-k"] == 0).all() and (errors["counts top-k"] == 0).all()
     assert errors["mle l2"].max() < -30
 

@@ -354,13 +354,6 @@ def test_exact_sampler_of_many_items():
     assert abs(costs.mean() - ranker.expected_cost(counts)) < 4 * deviation
 
 
-@pytest.mark.parametrize(("n", "users"), [(3, 1), (3, 3), (4, 1)])
-def test_loss_by_enumeration(n, users):
-    ranker = ExponentialRanking.private(1.5, WholeRanking(n, users=users))
-    worst = worst_log_ratio(ranker.pmf, tables(WholeRanking(n, users=users)))
-    assert ranker.loss() == ranker.loss("ranking") == pytest.approx((worst, worst), rel=1e-9)
-
-
 def test_loss_tends_to_epsilon_with_the_users():
     units = [WholeRanking(3, users=m) for m in range(1, 9)]
     losses = [ExponentialRanking.private(1.5, unit).loss()[0] for unit in units]

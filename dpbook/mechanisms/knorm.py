@@ -14,7 +14,7 @@ nobody gives, which is not published: then the noise does not add up to 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache, partial
 from itertools import accumulate
@@ -209,7 +209,7 @@ def _index(cuts: Callable[[int], Cuts], size: int, rng: np.random.Generator) -> 
 @cache
 def _cuts(power: int, odd: bool, scale: Fraction, bits: int) -> Cuts:
     """Where the distribution function of k, of weight E_k exp(-k / scale), rises below 1."""
-    with localcontext(_context(bits)):
+    with localcontext(prec=bits // 3 + 20):
         (low, high), _ = _sums(power, odd, scale, bits)
         return _rounded([s / high[-1] for s in low[:-1]], [s / low[-1] for s in high[:-1]], bits)
 
@@ -217,8 +217,8 @@ def _cuts(power: int, odd: bool, scale: Fraction, bits: int) -> Cuts:
 @cache
 def _zero_cut(power: int, odd: bool, scale: Fraction, volume: int, bits: int) -> Cuts:
     """The chance 1 / (1 + volume (S - 1)), where S is the sum of the series of `_radius`."""
-    with localcontext(_context(bits)):
-        room = Decimal(1).scaleb(10 - _context(bits).prec)  # for a volume times what is left
+    with localcontext(prec=bits // 3 + 20):
+        room = Decimal(1).scaleb(-10 - bits // 3)  # for a volume times what is left
         low, high = (
             max(sums[-1] / (1 - z) ** (power + 1) * (1 + sign * room) - 1, Decimal(0))
             for sums, z, sign in zip(*_sums(power, odd, scale, bits), (-1, 1), strict=True)
@@ -236,7 +236,7 @@ def _sums(
         stays = [(a * k + 1) * e for k, e in enumerate(numbers)] + [0]
         steps = [0, *((a * (d - k) + odd) * e for k, e in enumerate(numbers, 1))]
         numbers = [x + y for x, y in zip(stays, steps, strict=True)]
-    with localcontext(_context(bits)) as context:
+    with localcontext(prec=bits // 3 + 20) as context:
         rate = Decimal(scale.denominator) / Decimal(scale.numerator)
         error = (rate + 1).scaleb(3 - context.prec)  # of the quotient and of exp, relatively
         ends = [(-rate).exp() * (1 - error), (-rate).exp() * (1 + error)]
@@ -244,14 +244,9 @@ def _sums(
     return sums, ends
 
 
-def _context(bits: int) -> Context:
-    """Twenty digits more than so many bits have."""
-    return Context(prec=bits // 3 + 20)
-
-
 def _rounded(low: list[Decimal], high: list[Decimal], bits: int) -> Cuts:
     """Times 2^bits, to whole numbers, with room for the rounding of thousands of operations."""
-    room = Decimal(1).scaleb(10 - _context(bits).prec)
+    room = Decimal(1).scaleb(-10 - bits // 3)
     cuts = [
         [int(x * 2**bits * (1 + sign * room)) for x in side]
         for side, sign in ((low, -1), (high, 1))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations_with_replacement
-from math import exp, factorial, prod
+from math import ceil, comb, exp, factorial, prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,30 @@ from scipy.optimize import brentq, linprog, minimize_scalar
 from dpbook import _validation as check
 
 Array = NDArray[np.float64]
+
+
+def product_log_ratio(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
+    """Largest log-ratio of acceptance probabilities of a private test of independent bits.
+
+    Sum of log((1 + p (e^(s epsilon) - 1)) / (1 + q (e^(s epsilon) - 1))), s the sign of p - q, over
+    the bits, of which p and q, (bits,), are the chances of a one under the two distributions.
+    Neighbours differ in one bit; epsilon is in nats.
+    """
+    a, b = np.asarray(p), np.asarray(q)
+    factor = np.expm1(np.sign(a - b) * epsilon)
+    return float((np.log1p(a * factor) - np.log1p(b * factor)).sum())
+
+
+def gilbert_varshamov(length: int, weight: int, distance: int) -> int:
+    """Number of sets of equal size, pairwise far apart, that can always be had.
+
+    Of all sets of ``weight`` out of ``length`` items, divided by the sets that one kept set rules
+    out, rounded up: in a greedy choice no more are lost. Two sets differ in at least ``distance``
+    items, an even number 2h.
+    """
+    near = range(min(weight, (distance - 1) // 2) + 1)
+    ball = sum(comb(weight, h) * comb(length - weight, h) for h in near)
+    return ceil(Fraction(comb(length, weight), ball))
 
 
 def comparison_distribution(rho: ArrayLike) -> Array:

@@ -86,8 +86,11 @@ class KNormCounts(CountRanker):
 
     def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
         """Noisy counts, or wins minus losses, of a table, or of a stack as its shape."""
-        wins, sides = self._counts(data), self._sides(data, size)
-        _, draw, free, answers = self._body
+        wins, sides, (_, draw, free, answers) = (
+            self._counts(data),
+            self._sides(data, size),
+            self._body,
+        )
         noise = draw(
             wins.shape[-1], self.scale * answers, sides, rng=check.generator(rng), free=free
         )
@@ -163,10 +166,8 @@ class CubePairs(OfRankings):
     def publish(self, data: ArrayLike, size: Size = (), *, rng: np.random.Generator) -> Ints:
         """Noisy margins, shape (size..., n, n)."""
         ahead, behind = both_ways(self._counts(data, whole=True))
-        sides, step = self._sides(data, size), self.unit.step
-        noise = knorm.cube_noise(
-            ahead.shape[-1], self.scale / step, sides, rng=check.generator(rng)
-        )
+        pairs, step, sides = ahead.shape[-1], self.unit.step, self._sides(data, size)
+        noise = knorm.cube_noise(pairs, self.scale / step, sides, rng=check.generator(rng))
         noisy = (ahead - behind).astype(np.int64) + step * noise
         return as_tables(noisy, -noisy, self.unit.n_items)
 

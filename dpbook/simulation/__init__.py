@@ -11,14 +11,10 @@ from dpbook.simulation.compare import (
 from dpbook.simulation.errors import expected_wrong_pairs, margin_needed, pair_errors
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
 from dpbook.simulation.replicates import (
-    complete_counts,
     edge_experiment,
     estimates_at,
-    paired_errors,
     planted_strengths,
     rankers_at,
-    release_errors,
-    simulated_tables,
     strength_errors,
 )
 from dpbook.simulation.responses import (
@@ -33,7 +29,6 @@ __all__ = [
     "Entry",
     "Situation",
     "compare_rankers",
-    "complete_counts",
     "critical_gaps",
     "edge_experiment",
     "edge_win_counts",
@@ -44,15 +39,12 @@ __all__ = [
     "margin_needed",
     "pair_errors",
     "pair_order_error",
-    "paired_errors",
     "planted_strengths",
     "privacy_schedule",
     "quantile_interval",
     "rankers_at",
     "ranking_errors",
-    "release_errors",
     "response_errors",
-    "simulated_tables",
     "simultaneous_width",
     "strength_errors",
     "top_k_error",
