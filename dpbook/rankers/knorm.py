@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import comb, factorial
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from dpbook.rankers.base import Size, as_tables, both_ways
 from dpbook.rankers.counts import CountRanker, Data, DiscreteCounts
 from dpbook.rankers.pairs import NoisyPairs, OfRankings
 
-MAX_MARGINS = comb(50, 2)  # more Eulerian numbers take minutes
 _FAR = 32  # scales beyond which no mass is left that a float could see
 
 
@@ -152,9 +151,7 @@ class CubePairs(OfRankings):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.choice("solver", self.solver, ("kwiksort", "kemeny"))
-        pairs = comb(self.unit.n_items, 2)
-        if pairs > MAX_MARGINS:
-            raise ValueError(f"unit has {self.unit.n_items} items: allowed are at most 50")
+        check.integer("n_items of the unit", self.unit.n_items, 2, 50)  # beyond, it takes minutes
 
     @classmethod
     def private(cls, epsilon: float, unit: WholeRanking, solver: str = "kemeny") -> CubePairs:
