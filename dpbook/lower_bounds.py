@@ -50,7 +50,7 @@ def product_pmf(probabilities: ArrayLike) -> Array:
     The chances of a one, (d,), are those of at most 21 bits; bit e of the number of a data set is
     its e-th bit. A table of win probabilities, above its diagonal row by row, gives a tournament's.
     """
-    ones = _probabilities("probabilities", probabilities)
+    ones = bit_chances("probabilities", probabilities)
     if ones.size > MOST_BITS:
         raise ValueError(f"probabilities has {ones.size} entries: allowed are {MOST_BITS}")
     pmf = np.ones(1)
@@ -59,7 +59,8 @@ def product_pmf(probabilities: ArrayLike) -> Array:
     return pmf
 
 
-def _probabilities(name: str, value: ArrayLike) -> Array:
+def bit_chances(name: str, value: ArrayLike) -> Array:
+    """The value as chances, shape (k,), each in [0, 1]."""
     chances = check.finite_array(name, value)
     if chances.ndim != 1 or chances.min() < 0 or chances.max() > 1:
         raise ValueError(f"{name} = {value!r}: allowed is a list of numbers in [0, 1]")

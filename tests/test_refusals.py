@@ -13,7 +13,7 @@ import pytest
 
 WINGS = """rank data estimators estimators.kwiksort lower_bounds mechanisms mechanisms.hypercube
 mechanisms.noise models optimum privacy privacy.exact rankers simulation simulation.compare
-simulation.replicates
+simulation.replicates pages.individual_experiments pages.packings_and_fano
 """
 REFUSED = """
 load_table("turkdots", part=1.5)  # part = 1.5: allowed is an integer from 1 to 4
@@ -88,11 +88,15 @@ ridge_mle_complete([1.0, 1.0, 2.0], gamma=1)  # wins of shape (3,)
 ridge_mle_complete([1.0] * 3, per_pair=0, gamma=0)  # per_pair = 0
 ridge_mle_complete([2.0, 1.0, 0.0], gamma=0)  # gamma = 0 with wins that split
 ridge_mle_complete([5, 2, 2, 2, 2, 2.0], gamma=0)  # gamma = 0 with wins that split
+gilbert_varshamov(5, 6, 2)  # weight = 6
 fano_error(1, 0.1)  # hypotheses = 1
 fano_error(3, -1)  # kl = -1
 edge_kl(np.eye(2), np.eye(3))  # other of shape (3, 3)
 product_pmf(np.full(22, 0.5))  # probabilities has 22 entries
 product_pmf([1.5])  # probabilities = [1.5]
+product_log_ratio([0.5], [0.5, 0.5], 1)  # q has 2 entries
+product_log_ratio([1.5], [0.5], 1)  # p = [1.5]
+product_log_ratio([[0.5]], [[0.5]], 1)  # p = [[0.5]]
 best_private_rule([[-1.0, 1.0]], ONES, PAIRS, 1)  # costs up to
 best_private_rule([[0.0, 1e30]], ONES, PAIRS, 1)  # costs up to
 best_private_rule([[0.0, 1]], ONES / 2, PAIRS, 1)  # totals: allowed are whole numbers
@@ -348,8 +352,11 @@ pair_errors(ONE_PAIR, 1.2, 5)  # agree = 1.2
 pair_errors(ONE_PAIR, 0.7, 0)  # users = 0
 expected_wrong_pairs(ONE_PAIR, np.full((4, 4), 0.5), 5)  # preference of shape
 planted_strengths(3, rng=RNG)  # n_items = 3
+next(simulated_tables(LINE, [], 5, rng=RNG))  # users
+next(simulated_tables(LINE, [10, 10], 5, rng=RNG))  # users
 rankers_at(VOUCHED, [0.0], "printed")  # epsilon
 rankers_at(VOUCHED, [1.0], "tight")  # kind
+paired_errors(0 * LINE + 2, TABLES, rankers_at(VOUCHED, [1.0], "printed"), rng=RNG)  # truth
 critical_gaps(4, 2, scale=1.0, size=2, rng=RNG, p=1.0, comparisons=5)  # exactly one
 critical_gaps(4, 2, scale=1.0, size=2, rng=RNG)  # exactly one
 critical_gaps(4, 2, scale=1.0, size=2, rng=RNG, p=1.5)  # p = 1.5

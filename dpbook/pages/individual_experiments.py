@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpbook import _validation as check
 from dpbook._typing import Array
 from dpbook.models import btl_probabilities
-from dpbook.rankers import NoisyCounts, PerturbedMle
 from dpbook.simulation import log_relative_error, top_k_error
+from dpbook.simulation.replicates import Rankers
 
-Rankers = tuple[PerturbedMle, NoisyCounts]
 Measure = Callable[[Array, Array, Array, Array], Mapping[str, Array]]
 SOLVER_LOTS = 1e-7  # so small that it draws lots between estimates, which are right to 1e-9
 
@@ -57,7 +57,7 @@ def paired_errors(
     -------
     dict of str to array, shape (settings, len(rankers), size)
     """
-    theta, (fit, count) = np.asarray(truth), rankers[0]
+    theta, (fit, count) = check.finite_array("truth", truth, min_ndim=2), rankers[0]
     on_score, on_counts = fit.noise(len(theta), rng=rng), count.noise(len(theta), rng=rng)
     lots, found = count.noise(len(theta), rng=rng), []
     for wins in data:
@@ -78,10 +78,14 @@ def simulated_tables(
 
     The numbers of people increase; each makes ``per_user`` comparisons (CCW25, section 3.1).
     """
-    size, n = np.shape(truth)
+    theta = check.finite_array("truth", truth, min_ndim=2)
+    steps = np.diff([0, *(check.integer("users", m, 1) for m in users)])
+    if steps.size == 0 or steps.min() < 1:
+        raise ValueError(f"users = {list(users)!r}: allowed are increasing numbers of people")
+    size, n = theta.shape
     i, j = np.nonzero(~np.eye(n, dtype=bool))
-    p, wins = btl_probabilities(truth)[:, i, j] / (n * (n - 1) / 2), np.zeros((size, n, n))
-    for step in np.diff([0, *users]):
+    p, wins = btl_probabilities(theta)[:, i, j] / (n * (n - 1) / 2), np.zeros((size, n, n))
+    for step in steps:
         wins = wins.copy()
         wins[:, i, j] += rng.multinomial(step * per_user, p)
         yield wins
@@ -89,7 +93,7 @@ def simulated_tables(
 
 def complete_counts(truth: ArrayLike, *, rng: np.random.Generator) -> Iterator[Array]:
     """Win counts, (size, n), where each pair is compared once: one setting."""
-    theta = np.asarray(truth)
+    theta = check.finite_array("truth", truth, min_ndim=2)
     (i, j), wins = np.triu_indices(theta.shape[1], 1), np.empty(theta.shape)
     for r, e in enumerate(np.exp(theta)):
         first = rng.random(i.size) * (e[i] + e[j]) < e[i]

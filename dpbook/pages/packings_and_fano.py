@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, linprog, minimize_scalar
 
 from dpbook import _validation as check
+from dpbook.lower_bounds import bit_chances
 
 Array = NDArray[np.float64]
 
@@ -24,8 +25,10 @@ def product_log_ratio(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     the bits, of which p and q, (bits,), are the chances of a one under the two distributions.
     Neighbours differ in one bit; epsilon is in nats.
     """
-    a, b = np.asarray(p), np.asarray(q)
-    factor = np.expm1(np.sign(a - b) * epsilon)
+    a, b = bit_chances("p", p), bit_chances("q", q)
+    if a.shape != b.shape:
+        raise ValueError(f"q has {b.size} entries: allowed are as many as p, {a.size}")
+    factor = np.expm1(np.sign(a - b) * check.nonnegative("epsilon", epsilon))
     return float((np.log1p(a * factor) - np.log1p(b * factor)).sum())
 
 
@@ -36,7 +39,9 @@ def gilbert_varshamov(length: int, weight: int, distance: int) -> int:
     out, rounded up: in a greedy choice no more are lost. Two sets differ in at least ``distance``
     items, an even number 2h.
     """
-    near = range(min(weight, (distance - 1) // 2) + 1)
+    length = check.integer("length", length, 1)
+    weight = check.integer("weight", weight, 1, length)
+    near = range(min(weight, (check.integer("distance", distance, 1) - 1) // 2) + 1)
     ball = sum(comb(weight, h) * comb(length - weight, h) for h in near)
     return ceil(Fraction(comb(length, weight), ball))
 
