@@ -24,7 +24,7 @@ from dpbook.rankers import (
     best_ratio,
     laplace_bit_loss,
 )
-from dpbook.rankers.local_pairs import _questions, report_pmf
+from dpbook.rankers.local_pairs import questions, report_pmf
 from tests.oracles import rng, worst_loss
 
 MECHANISMS = ["response", "laplace"]
@@ -147,7 +147,7 @@ def test_items_may_be_renamed(name: str) -> None:
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("k", [1, 2, 5, 6])
 def test_everybody_answers_k_different_pairs(design: str, k: int) -> None:
-    asked = _questions(500, 6, k, design, rng(3)).reshape(500, -1)
+    asked = questions(500, 6, k, design, rng(3)).reshape(500, -1)
     assert asked.shape == (500, k)
     assert (np.diff(np.sort(asked, axis=1), axis=1) > 0).all()
     assert asked.min() >= 0 and asked.max() < 6
@@ -162,13 +162,13 @@ def test_questions_are_drawn_by_floyds_sampling(k: int) -> None:
     for top in range(21 - k, 21):
         for row, number in zip(chosen, draw.integers(0, top + 1, size=200).tolist(), strict=True):
             row.append(top if number in row else number)
-    assert _questions(200, 21, k, "random", rng(9)).tolist() == chosen
+    assert questions(200, 21, k, "random", rng(9)).tolist() == chosen
 
 
 def test_dealt_sets_of_pairs_are_uniform() -> None:
     """Of the random design every number is that of Floyd's sampling."""
     source, subsets = rng(4), list(itertools.combinations(range(6), 2))
-    asked = [_questions(12, 6, 2, "balanced", source)[source.integers(12)] for _ in range(6000)]
+    asked = [questions(12, 6, 2, "balanced", source)[source.integers(12)] for _ in range(6000)]
     seen = [subsets.index(tuple(sorted(row.tolist()))) for row in asked]
     assert stats.chisquare(np.bincount(seen, minlength=15)).pvalue > TINY
 
@@ -247,7 +247,7 @@ def test_who_is_asked_the_same_in_the_balanced_design_is_drawn_by_lot() -> None:
     """Four people share three questions: every two of them are those who answer the same."""
     couples = {
         tuple(np.flatnonzero(asked == np.bincount(asked).argmax()).tolist())
-        for asked in (_questions(4, 3, 1, "balanced", rng(k))[:, 0] for k in range(200))
+        for asked in (questions(4, 3, 1, "balanced", rng(k))[:, 0] for k in range(200))
     }
     assert couples == set(itertools.combinations(range(4), 2))  # or chance: 6 (5/6)^200
 

@@ -58,12 +58,11 @@ def root_noise(
     Independent discrete Laplace noise, of which one entry makes the sum 0, is kept with the chance
     that this entry has beside the others.
     """
-    free_entries = n if free else n - 1
     out = np.empty((*size, n + free), dtype=np.int64)
     rows, todo = out.reshape(-1, n + free), np.arange(int(np.prod(size)))
-    p, q = Fraction(2 * scale).as_integer_ratio()
+    p, q = (wide := Fraction(2 * scale)).as_integer_ratio()
     while todo.size:
-        x = discrete_laplace_noise(Fraction(p, q), (todo.size, free_entries), rng=rng)
+        x = discrete_laplace_noise(wide, (todo.size, n - 1 + free), rng=rng)
         last = -x.sum(axis=1)
         rate = np.abs(last).astype(object) * q  # of p, without a limit
         kept = geometric_exp(todo.size, rng) >= (rate // p).astype(np.int64)
@@ -145,7 +144,8 @@ def _tile_points(n: int, r: Ints, free: bool, rng: np.random.Generator) -> Ints:
     length = np.ones((nodes, nodes), dtype=np.int64)
     if free:
         length[0] = length[:, 0] = n - 1
-    x = t[:, None] * ((whole * length).sum(axis=2) - (whole * length).sum(axis=1))
+    given = whole * length
+    x = t[:, None] * (given.sum(axis=2) - given.sum(axis=1))
     # Half-open tiles: every point is in one. The last vertex, the root, is on the open side.
     up = parent > child
     point = rng.integers(0, t[:, None] * length[child, parent]) + ~up
@@ -231,24 +231,28 @@ def _sums(
     power: int, odd: bool, scale: Fraction, bits: int
 ) -> tuple[list[list[Decimal]], list[Decimal]]:
     """Partial sums of E_k z^k for a z just below exp(-1 / scale), and just above; both z."""
+    with localcontext(prec=bits // 3 + 20) as context:
+        rate = Decimal(scale.denominator) / Decimal(scale.numerator)
+        error = (rate + 1).scaleb(3 - context.prec)  # of the quotient and of exp, relatively
+        ends = [(-rate).exp() * (1 - error), (-rate).exp() * (1 + error)]
+        numbers = _eulerian(power, odd)
+        sums = [list(accumulate(e * z**k for k, e in enumerate(numbers))) for z in ends]
+    return sums, ends
+
+
+@cache
+def _eulerian(power: int, odd: bool) -> list[int]:
+    """Eulerian numbers of type B if odd, else of type A."""
     a, numbers = 1 + odd, [1]
     for d in range(1, power + 1):
         stays = [(a * k + 1) * e for k, e in enumerate(numbers)] + [0]
         steps = [0, *((a * (d - k) + odd) * e for k, e in enumerate(numbers, 1))]
         numbers = [x + y for x, y in zip(stays, steps, strict=True)]
-    with localcontext(prec=bits // 3 + 20) as context:
-        rate = Decimal(scale.denominator) / Decimal(scale.numerator)
-        error = (rate + 1).scaleb(3 - context.prec)  # of the quotient and of exp, relatively
-        ends = [(-rate).exp() * (1 - error), (-rate).exp() * (1 + error)]
-        sums = [list(accumulate(e * z**k for k, e in enumerate(numbers))) for z in ends]
-    return sums, ends
+    return numbers
 
 
 def _rounded(low: list[Decimal], high: list[Decimal], bits: int) -> Cuts:
     """Times 2^bits, to whole numbers, with room for the rounding of thousands of operations."""
     room = Decimal(1).scaleb(-10 - bits // 3)
-    cuts = [
-        [int(x * 2**bits * (1 + sign * room)) for x in side]
-        for side, sign in ((low, -1), (high, 1))
-    ]
-    return [x - 1 for x in cuts[0]], [x + 1 for x in cuts[1]]
+    below = [int(x * 2**bits * (1 - room)) - 1 for x in low]
+    return below, [int(x * 2**bits * (1 + room)) + 1 for x in high]

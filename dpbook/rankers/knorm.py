@@ -85,14 +85,9 @@ class KNormCounts(CountRanker):
 
     def publish(self, data: Data, size: Size = (), *, rng: np.random.Generator) -> Ints:
         """Noisy counts, or wins minus losses, of a table, or of a stack as its shape."""
-        wins, sides, (_, draw, free, answers) = (
-            self._counts(data),
-            self._sides(data, size),
-            self._body,
-        )
-        noise = draw(
-            wins.shape[-1], self.scale * answers, sides, rng=check.generator(rng), free=free
-        )
+        wins, sides, n = self._counts(data), self._sides(data, size), self.unit.n_items
+        _, draw, free, answers = self._body
+        noise = draw(n, self.scale * answers, sides, rng=check.generator(rng), free=free)
         return np.asarray(self._centred(wins) + noise)
 
     def _centred(self, wins: NDArray[Any]) -> Ints:

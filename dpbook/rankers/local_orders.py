@@ -19,7 +19,7 @@ from dpbook._typing import Array, Ints
 from dpbook.mechanisms.responses import randomized_response_pmf
 from dpbook.privacy.units import WholeRanking
 from dpbook.rankers.base import pair_indices
-from dpbook.rankers.local_pairs import LocalPairs, Ranks, _questions
+from dpbook.rankers.local_pairs import LocalPairs, Ranks, questions
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class PairOrParity(_TwoParts):
 
     def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
         users, n = table.shape
-        three = _questions(users, n, 3, "random", rng)
+        three = questions(users, n, 3, "random", rng)
         circle, side = np.roll(three, -1, axis=1), rng.integers(0, 3, (users, 1)) == np.arange(3)
         ahead = np.take_along_axis(table, three, 1) < np.take_along_axis(table, circle, 1)
         pair = rng.random((users, 1)) < self.share  # one side of three items; else all three
@@ -145,7 +145,7 @@ class RandomOrder(_TwoParts):
 
     def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
         (users, n), k = table.shape, self.items
-        chosen = _questions(users, n, k, "random", rng)
+        chosen = questions(users, n, k, "random", rng)
         places = np.take_along_axis(table, chosen, axis=1).argsort(axis=1).argsort(axis=1)
         noise = rng.random(chosen.shape).argsort(axis=1)
         sent = np.where(rng.random((users, 1)) < self._design[0], places, noise)

@@ -280,7 +280,7 @@ class PairResponses(LocalPairs):
     def lots(self, users: int, *, rng: np.random.Generator) -> tuple[Ints, Array]:
         """Questions and uniform numbers of so many people, two arrays (users, K)."""
         people = check.integer("users", users, 1)
-        question = _questions(people, self.pairs, self.queries, self.design, check.generator(rng))
+        question = questions(people, self.pairs, self.queries, self.design, check.generator(rng))
         return question, rng.random(question.shape)
 
     def reports(self, data: Rankings | ArrayLike, lots: tuple[Ints, Array]) -> Ints:
@@ -379,7 +379,7 @@ class Hypercube(LocalPairs):
         return (float(np.logaddexp(0, self.level)),) * 2 if closed else super()._release_loss()
 
 
-def _questions(users: int, pairs: int, k: int, design: str, rng: np.random.Generator) -> Ints:
+def questions(users: int, pairs: int, k: int, design: str, rng: np.random.Generator) -> Ints:
     """Pair numbers asked of each person, distinct in a row: shape (users, k)."""
     if k == pairs:
         return np.broadcast_to(np.arange(pairs), (users, pairs))

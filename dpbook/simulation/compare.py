@@ -20,7 +20,7 @@ from dpbook.models import btl_probabilities, individual_wins, mallows_rankings
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.privacy.units import Unit
 from dpbook.rankers.counts import CountRanker
-from dpbook.rankers.local_pairs import _questions
+from dpbook.rankers.local_pairs import questions
 
 FLOOR = "no privacy"
 MOST_SEARCHED = 13  # items, up to which rankings are searched for the best
@@ -95,7 +95,7 @@ class Situation:
         if self.data == "comparisons":  # all are alike: those drawn are a random part
             return rng.multivariate_hypergeometric(table.ravel(), few * m).reshape(n, n)
         first, second = np.triu_indices(n, 1)
-        lots = _questions(m, first.size, few, "random", rng)
+        lots = questions(m, first.size, few, "random", rng)
         asked = np.bincount(lots.ravel(), minlength=first.size)
         ahead = rng.hypergeometric(table[first, second], table[second, first], asked)
         drawn = np.zeros_like(table)
