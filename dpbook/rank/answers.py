@@ -1,0 +1,237 @@
+"""Answers of real people in arrays, checked; how many of each person count; the exact numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import comb
+from os import urandom
+from typing import Any
+from unicodedata import category, normalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbook import _validation as check
+from dpbook._typing import Ints
+
+MOST_ITEMS = 10_000
+MOST_PAIR_ITEMS = 1000
+MOST_COUNT = 2**53
+_CHUNK = 2**24  # entries of rankings at once
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers of real people: not for publication, and checked when they are put together.
+
+    Attributes
+    ----------
+    kind : {"comparisons", "rankings", "counts"}
+    items : tuple of str
+        All items; for the promise of a release they are public.
+    data : array of int
+        The two items of each comparison, the winner first, shape (2, N); the rank of each item in
+        each ranking, shape (m, n), 0 for the best, equal for a tie, -1 for an item that the person
+        could not rank; or how often the row won against the column, shape (n, n).
+    person : array of int, shape (N,) or (m,), optional
+        The same number for answers of the same person. Not with counts.
+    tied : array of bool, shape (N,), optional
+        For comparisons that may end in a tie: which of them did. A tie is half a win for each.
+    repeats : {"one", "keep"}
+        Of a person's answers to the same pair, one counts, drawn at random, or each.
+    listed : bool
+        The items were given by the caller; otherwise they are those that the data name.
+
+    Raises
+    ------
+    ValueError
+        If something is not as above.
+
+    Examples
+    --------
+    >>> votes = Answers("comparisons", ("coffee", "tea"), np.array([[0, 0, 1], [1, 1, 0]]))
+    >>> votes.exact("net").tolist()
+    [1, -1]
+    """
+
+    kind: str
+    items: tuple[str, ...]
+    data: NDArray[np.integer]
+    person: Ints | None = None
+    tied: NDArray[np.bool_] | None = None
+    repeats: str = "one"
+    listed: bool = True
+
+    def __post_init__(self) -> None:
+        check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
+        check.choice("repeats", self.repeats, ("one", "keep"))
+        object.__setattr__(self, "items", public_items(self.items))
+        n, data = len(self.items), _whole("data", self.data)
+        fits = {"comparisons": (2, data.shape[-1]), "rankings": (len(data), n), "counts": (n, n)}
+        if data.ndim != 2 or data.shape != fits[self.kind]:
+            shapes = {"comparisons": "(2, N)", "rankings": f"(m, {n})", "counts": f"({n}, {n})"}
+            given = f"data of shape {data.shape} with kind = {self.kind!r}"
+            raise ValueError(f"{given}: allowed is the shape {shapes[self.kind]}")
+        most = MOST_COUNT if self.kind == "counts" else n - 1
+        low = -1 if self.kind == "rankings" else 0
+        if data.size and not low <= data.min() <= data.max() <= most:
+            raise ValueError(f"data holds {data.min()} to {data.max()}: allowed are {low} to {most}")
+        if self.kind == "comparisons" and (data[0] == data[1]).any():
+            raise ValueError("data compares an item with itself: allowed are two different items")
+        if self.kind == "counts" and (data.diagonal().any() or sum(data.ravel().tolist()) > most):
+            raise ValueError("data: allowed are zeros on the diagonal, and a sum up to 2**53")
+        for name, types in (("person", "iu"), ("tied", "b")):
+            self._one_each(name, getattr(self, name), types)
+
+    def _one_each(self, name: str, values: object, types: str) -> None:
+        """Refuse keys or ties that are not one for each answer."""
+        if values is None:
+            return
+        size = self.data.shape[1 if self.kind == "comparisons" else 0]
+        kinds = ("comparisons",) if name == "tied" else ("comparisons", "rankings")
+        if self.kind not in kinds:
+            raise ValueError(f"{name} is given with kind = {self.kind!r}: allowed is None")
+        array = np.asarray(values)
+        if array.dtype.kind not in types or array.shape != (size,):
+            what = "True or False" if name == "tied" else "whole numbers"
+            given = f"{name} has shape {array.shape} and type {array.dtype}"
+            raise ValueError(f"{given}: allowed are {what}, {size} of them")
+
+    @property
+    def halves(self) -> bool:
+        """Whether numbers of wins are given in half wins."""
+        return self.tied is not None or self.kind == "rankings"
+
+    def answers_of_each(self) -> Ints:
+        """How many answers each person gave, shape (people,)."""
+        return np.unique(self._people(), return_counts=True)[1].astype(np.int64)
+
+    def keep(self, limit: int, random: NDArray[np.uint64] | None = None) -> Answers:
+        """At most so many answers of each person, chosen at random, whatever others answered.
+
+        The random numbers, one for each answer, come from the operating system by default.
+        """
+        person = self._people()
+        size = person.size
+        keys = np.frombuffer(urandom(8 * size), dtype=np.uint64) if random is None else random
+        order = np.lexsort((keys, person))
+        if self.kind == "comparisons" and self.repeats == "one":
+            pair = self._pairs()[order]
+            again = np.lexsort((pair, person[order]))  # stable: by the random number in the end
+            same = np.zeros(size, dtype=bool)
+            one, other = again[:-1], again[1:]
+            same[other] = (pair[one] == pair[other]) & (person[order][one] == person[order][other])
+            order = order[~same]
+        grouped = person[order]
+        # An answer stays if the one `limit` places before it, in this order, is somebody else's.
+        stays = np.ones(order.size, dtype=bool)
+        stays[limit:] = grouped[limit:] != grouped[:-limit]
+        kept = np.sort(order[stays])
+        if self.kind == "rankings":
+            return replace(self, data=self.data[kept], person=person[kept])
+        tied = None if self.tied is None else self.tied[kept]
+        return replace(self, data=self.data[:, kept], person=person[kept], tied=tied)
+
+    def exact(
+        self, statistic: str, limit: int | None = None, random: NDArray[np.uint64] | None = None
+    ) -> Ints:
+        """The numbers without noise: wins minus losses, (n,), or wins of pairs, (n, n).
+
+        Of at most `limit` answers of each person; wins of pairs in half wins if `halves`.
+        """
+        check.choice("statistic", statistic, ("net", "pairs"))
+        if limit is not None and self.person is not None:
+            return self.keep(limit, random).exact(statistic)
+        n = len(self.items)
+        if self.kind == "rankings":
+            size = max(1, _CHUNK // n ** (1 if statistic == "net" else 2))
+            of = _net_of_ranks if statistic == "net" else _wins_of_ranks
+            shape = (n,) if statistic == "net" else (n, n)
+            parts = (of(self.data[k : k + size]) for k in range(0, len(self.data), size))
+            return np.asarray(sum(parts, np.zeros(shape, dtype=np.int64)))
+        if self.kind == "counts":
+            table = self.data.astype(np.int64)
+            return table if statistic == "pairs" else table.sum(axis=1) - table.sum(axis=0)
+        first, second = self.data.astype(np.intp)  # bincount wants no other kind, anywhere
+        wins = np.ones(first.size, dtype=bool) if self.tied is None else ~self.tied
+        if statistic == "net":
+            won, lost = (np.bincount(row[wins], minlength=n) for row in (first, second))
+            return np.asarray(won - lost, dtype=np.int64)
+        code = first * n + second
+        table = np.bincount(code[wins], minlength=n * n).reshape(n, n).astype(np.int64)
+        if self.tied is None:
+            return table
+        half = np.bincount(code[~wins], minlength=n * n).reshape(n, n)
+        return np.asarray(2 * table + half + half.T, dtype=np.int64)
+
+    def _pairs(self) -> Ints:
+        """A number for the pair of each comparison."""
+        low, high = np.minimum(*self.data), np.maximum(*self.data)
+        return np.asarray(low.astype(np.int64) * len(self.items) + high)
+
+    def _people(self) -> Ints:
+        if self.person is None:
+            raise ValueError("the data do not say who gave which answer")
+        return np.asarray(self.person)
+
+
+def public_items(items: object) -> tuple[str, ...]:
+    """Names of items that may be printed: 2 or more, all different, without control characters."""
+    names = [] if isinstance(items, str | bytes) else list(items)  # type: ignore[call-overload]
+    for name in names:
+        if not isinstance(name, str) or not printable(name):
+            allowed = "allowed are names, not empty and without control characters"
+            raise ValueError(f"items contains {name!r:.60}: {allowed}")
+    clean = [clean_name(name) for name in names]
+    if len(set(clean)) < len(clean):
+        twice = next(name for name in clean if clean.count(name) > 1)
+        raise ValueError(f"items contains {twice!r:.60} more than once: allowed is once")
+    if not 2 <= len(clean) <= MOST_ITEMS:
+        allowed = f"allowed are 2 to {MOST_ITEMS} items"
+        raise ValueError(f"items has {len(clean)} names: {allowed}")
+    return tuple(clean)
+
+
+def clean_name(name: str) -> str:
+    """A name without spaces around it, in one spelling of its accents."""
+    name = name.strip()
+    return name if name.isascii() else normalize("NFC", name)
+
+
+def printable(name: str) -> bool:
+    """Whether a name says something, and nothing to a terminal."""
+    return bool(name.strip()) and not any(category(c) in ("Cc", "Cf", "Cs") for c in name.strip())
+
+
+def pair_answers(kind: str, n_items: int, limit: int, repeats: str) -> int:
+    """Most pairs that the answers of one person can be about."""
+    pairs = comb(n_items, 2)
+    if kind == "rankings":
+        return limit * pairs
+    return min(limit, pairs) if repeats == "one" else limit
+
+
+def _whole(name: str, values: Any) -> NDArray[np.integer]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} has type {array.dtype}: allowed are whole numbers")
+    return array
+
+
+def _net_of_ranks(ranks: NDArray[np.integer]) -> Ints:
+    """Items behind an item minus items ahead of it, over rankings (m, n), added up."""
+    m, n = ranks.shape
+    at = np.where(ranks < 0, n, ranks).astype(np.intp) + (n + 1) * np.arange(m)[:, None]
+    count = np.bincount(at.ravel(), minlength=m * (n + 1)).reshape(m, n + 1)[:, :n]
+    up_to = np.cumsum(count, axis=1)
+    gain = np.zeros((m, n + 1), dtype=np.int64)  # of each rank; the last one for what is missing
+    gain[:, :n] = up_to[:, -1:] - 2 * up_to + count
+    return np.asarray(gain.ravel()[at].sum(axis=0))
+
+
+def _wins_of_ranks(ranks: NDArray[np.integer]) -> Ints:
+    """In half wins of the row against the column, over rankings (m, n), added up."""
+    one, other = ranks[:, :, None], ranks[:, None, :]
+    half = (one >= 0) & (other >= 0)
+    twice = (one < other).astype(np.int64) * 2 + (one == other)
+    return np.asarray((twice * half).sum(axis=0) * (1 - np.eye(ranks.shape[1], dtype=np.int64)))
