@@ -79,7 +79,7 @@ def planned(
     note = f"{replicates:,} simulated data sets; standard errors are at most "
     note += f"{50 / replicates**0.5:.1f} percentage points"
     if promise.only:
-        columns = ("first place" if k == 1 else f"top {k}",)
+        columns: tuple[str, ...] = ("first place" if k == 1 else f"top {k}",)
         data = _alone(net, k, float(noise.scale), rng)
     else:
         widths = [noise.width(0.05)]
@@ -92,9 +92,7 @@ def planned(
         data = _met(noisy, k, widths)
         note += f", of wrong pairs {100 * data[3].std(axis=-1).max() / replicates**0.5:.2g}"
     if bound:
-        note += (
-            f". A normal approximation moves wrong pairs by up to {100 * bound:.2g} (Berry, Esseen)"
-        )
+        note += f". Normal net wins move wrong pairs by up to {100 * bound:.2g} (Berry and Esseen)"
     errors = data.std(axis=-1, ddof=1) / replicates**0.5
     return Plan(f"{heading}.", spreads, columns, data.mean(axis=-1), errors, f"{note}.")
 

@@ -56,11 +56,12 @@ def net_wins(
     people, size = check.integer("people", people, 1, 10**9), check.integer("size", size, 1)
     each = check.integer("each", each, 1, 10**6 if rankings else one.size)
     check.generator(rng)
-    counted = not rankings and size * one.size * min(each + 1, one.size - each + 1, 60) <= _MOST
-    nets, errors, table = [], [0.0], np.zeros((size, n, n) if counted else 0)
-    asked = _times_asked(one.size, people, each, size, rng) if counted else table
+    nets, errors, asked = [], [0.0], None
+    if not rankings and size * one.size * min(each + 1, one.size - each + 1, 60) <= _MOST:
+        asked = _times_asked(one.size, people, each, size, rng)
     for own in theta:
-        if counted:
+        if asked is not None:
+            table = np.zeros((size, n, n))
             table[:, one, other] = 2 * rng.binomial(asked, expit(own[one] - own[other])) - asked
             nets.append(table.sum(axis=2) - table.sum(axis=1))
             continue
