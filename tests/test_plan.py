@@ -14,7 +14,7 @@ from dpbook.mechanisms import permute_and_flip_pmf
 from dpbook.mechanisms.knorm import root_level, zonotope_level
 from dpbook.rank.plan import planned
 from dpbook.rank.promise import Promise
-from dpbook.simulation import people as draws
+from dpbook.models import people as draws
 
 SPACED = np.array([1.5, 0.75, 0.0])
 KINDS = [("comparisons", 5, 1), ("comparisons", 6, 2), ("comparisons", 4, 3), ("rankings", 20, 1)]

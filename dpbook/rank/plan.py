@@ -13,7 +13,7 @@ from scipy.special import expit
 from dpbook import _validation as check
 from dpbook._typing import Array
 from dpbook.rank.promise import Promise
-from dpbook.simulation.people import net_wins
+from dpbook.models.people import net_wins
 
 
 @dataclass(frozen=True, eq=False)

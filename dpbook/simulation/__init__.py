@@ -10,7 +10,6 @@ from dpbook.simulation.compare import (
 )
 from dpbook.simulation.errors import expected_wrong_pairs, margin_needed, pair_errors
 from dpbook.simulation.experiments import critical_gaps, edge_win_counts
-from dpbook.simulation.people import net_wins
 from dpbook.simulation.replicates import (
     edge_experiment,
     estimates_at,
@@ -38,7 +37,6 @@ __all__ = [
     "field",
     "log_relative_error",
     "margin_needed",
-    "net_wins",
     "pair_errors",
     "pair_order_error",
     "planted_strengths",

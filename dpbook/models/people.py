@@ -6,7 +6,6 @@ from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
@@ -61,8 +60,8 @@ def net_wins(
         asked = _times_asked(one.size, people, each, size, rng)
     for own in theta:
         if asked is not None:
-            table = np.zeros((size, n, n))
-            table[:, one, other] = 2 * rng.binomial(asked, expit(own[one] - own[other])) - asked
+            table, better = np.zeros((size, n, n)), (1 + np.tanh((own[one] - own[other]) / 2)) / 2
+            table[:, one, other] = 2 * rng.binomial(asked, better) - asked
             nets.append(table.sum(axis=2) - table.sum(axis=1))
             continue
         mean, cov = _of_ranking(own) if rankings else _of_answers(own, each)
