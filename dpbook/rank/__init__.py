@@ -5,8 +5,10 @@ noise is drawn in whole numbers from the bits of the operating system, and its s
 The command ``dpbook rank`` is this package on the command line.
 """
 
+from dpbook.rank.answers import Answers
+from dpbook.rank.promise import Promise
 from dpbook.rank.rank import rank_privately
-from dpbook.rank.reading import Answers, BadFile, read_answers
+from dpbook.rank.reading import BadFile, read_answers
 from dpbook.rank.release import Release
 
-__all__ = ["Answers", "BadFile", "Release", "rank_privately", "read_answers"]
+__all__ = ["Answers", "BadFile", "Promise", "Release", "rank_privately", "read_answers"]

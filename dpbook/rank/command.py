@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpbook.rank.rank import exact_epsilon, rank_privately
+from dpbook.rank.promise import exact_epsilon
+from dpbook.rank.rank import rank_privately
 from dpbook.rank.reading import MOST_BYTES, Answers, BadFile, read_answers
 from dpbook.rank.release import STATISTICS, out_files
 
