@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dpbook._typing import Ints
+from dpbook.rank.answers import Answers
 from dpbook.rank.ledger import Totals
-from dpbook.rank.reading import Answers
 
 STATISTICS = {
     "net": "wins minus losses of each item",
