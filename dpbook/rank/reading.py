@@ -245,13 +245,14 @@ class _Reader:
         except LookupError:
             allowed = "allowed is a name such as 'utf-8', 'cp1252' or 'utf-16'"
             raise ValueError(f"encoding = {encoding!r:.40}: {allowed}") from None
-        try:
-            while line := text.readline(_LONGEST_LINE):
-                if len(line) == _LONGEST_LINE:
-                    self.fail("a line is longer than a million characters", "shorter lines")
-                yield line
-        except UnicodeError:
-            self.fail(f"the file is not in {encoding}", "that encoding, or another --encoding")
+        with text:
+            try:
+                while line := text.readline(_LONGEST_LINE):
+                    if len(line) == _LONGEST_LINE:
+                        self.fail("a line is longer than a million characters", "shorter lines")
+                    yield line
+            except UnicodeError:
+                self.fail(f"the file is not in {encoding}", "that encoding, or another --encoding")
 
     def _header(self, lines: Iterator[str]) -> tuple[list[str], str]:
         first = next(lines, "").removeprefix("\ufeff")
