@@ -184,3 +184,32 @@ def _promise(given: argparse.Namespace, n_items: int, **facts: Any) -> Promise:
         vouched=given.vouch,
         **facts,
     )
+
+
+def _rank(given: argparse.Namespace) -> int:
+    files, items = _files(given.files), _items(given)
+    promise_less = exact_epsilon(given.epsilon) if given.epsilon else _promise(given, 2)
+    _apart(given, files)
+    ledger = given.ledger and Ledger(given.ledger, None if "-" in files else fingerprint(files))
+    release = rank_privately(
+        _source(given, files, items),
+        epsilon=promise_less,
+        protect=given.protect,
+        max_answers=given.max_answers,
+        relation=given.relation.replace("-", "_"),
+        delta=given.delta,
+        statistic=given.release,
+        only=given.only,
+        vouched=given.vouch,
+        people=given.people,
+        sampler=given.sampler,
+        ledger=ledger,
+        budget=given.budget,
+    )
+    failed: Exception | None = None
+    written: tuple[Path, ...] = ()
+    try:
+        written = release.write(given.out, force=given.force, report=given.report)
+    except (OSError, ValueError) as error:
+        failed = error
+    print(release, *release.short, sep="\n")
