@@ -75,7 +75,8 @@ class Answers:
         most = MOST_COUNT if self.kind == "counts" else n - 1
         low = -1 if self.kind == "rankings" else 0
         if data.size and not low <= data.min() <= data.max() <= most:
-            raise ValueError(f"data holds {data.min()} to {data.max()}: allowed are {low} to {most}")
+            found = f"data holds {data.min()} to {data.max()}"
+            raise ValueError(f"{found}: allowed are {low} to {most}")
         if self.kind == "comparisons" and (data[0] == data[1]).any():
             raise ValueError("data compares an item with itself: allowed are two different items")
         if self.kind == "counts" and (data.diagonal().any() or sum(data.ravel().tolist()) > most):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpbook import _validation as check
 from dpbook._typing import Array, Ints
 from dpbook.privacy.units import Edge, Person, Unit
+from dpbook.rank.answers import Answers
 from dpbook.rank.ledger import charge, fraction_of
 from dpbook.rank.noise import (
     Below,
@@ -24,7 +25,7 @@ from dpbook.rank.noise import (
     reversal_probability,
     system_bits,
 )
-from dpbook.rank.reading import Answers, read_answers
+from dpbook.rank.reading import read_answers
 from dpbook.rank.release import STATISTICS, Placed, Release, statement_of
 
 EPSILONS = Fraction(1, 10**6), Fraction(50)
