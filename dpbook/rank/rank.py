@@ -1,8 +1,10 @@
-"""A private ranking of real answers: a promise, exact noise, and places with what they leave open."""
+"""A private ranking of real answers: exact noise, and places with what they leave open."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from numbers import Rational
 from os import PathLike
 from typing import Any
@@ -10,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbook import _validation as check
 from dpbook._typing import Array, Ints
 from dpbook.rank.answers import Answers
 from dpbook.rank.ledger import charge
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.promise import Promise
-from dpbook.rank.release import Placed, Release
+from dpbook.rank.promise import exact_epsilon as exact_epsilon
+from dpbook.rank.reading import read_answers
+from dpbook.rank.release import TOGETHER, Placed, Release
 from dpbook.rank.statement import statement_of
 
-TOGETHER = 0.95  # that all places lie within those given
 REDRAWS = 200  # of a table of pairs
 _RIDGE, _MOST_REDRAWN = 1.0, 2_000_000
 
@@ -47,15 +49,14 @@ def rank_privately(
 
     Parameters
     ----------
-    source : Answers or path
+    source : path, Answers
         Or what has the ``kind``, ``items``, ``listed``, ``person``, ``repeats``, ``halves`` and
-        ``exact`` of `Answers`, as shards have.
+        ``exact`` of `Answers`.
     epsilon, delta, protect, relation, max_answers, only, vouched
         As of `Promise`.
     statistic : {"net", "pairs"}
-        What is released with noise: wins minus losses, or the table of pairs, to which strengths
-        are fitted. That takes more noise, and is for data in which some items are compared far
-        more often than others.
+        What is released with noise: wins minus losses; or the table of pairs, to which strengths
+        are fitted, with more noise, for data that ask about some items far more often.
     items, items_from_data
         For a path, as of `read_answers`.
     people : int, optional
@@ -79,83 +80,45 @@ def rank_privately(
         raise ValueError(f"rng is given with sampler = {sampler!r}: allowed is 'book'")
     answers: Any = source
     if isinstance(source, str | PathLike | list):
-        from dpbook.rank.reading import read_answers
-
         answers = read_answers(source, items=items, items_from_data=items_from_data)
     elif items is not None or items_from_data:
         raise ValueError("items is given with answers that have items: allowed is a path with it")
-    promise = Promise(
-        answers.kind,
-        len(answers.items),
-        protect,
-        epsilon,  # type: ignore[arg-type]
-        delta,  # type: ignore[arg-type]
-        relation,
-        max_answers,
-        answers.repeats,
-        answers.halves,
-        statistic,
-        only,
-        answers.person is not None,
-        vouched,
-    )
-    noise = promise.noise(sampler)
+    how: Any = epsilon, delta, relation, max_answers, answers.repeats, answers.halves
+    how += statistic, only, answers.person is not None, vouched
+    asked = Promise(answers.kind, len(answers.items), protect, *how)
+    noise = asked.noise(sampler)
+    promise = asked if noise.delta else replace(asked, delta=Fraction(0))  # what is not used
     sample = None if people is None else promise.sample_width(people, (1 - TOGETHER) / 2)
-    spent = _charged(ledger, budget, promise, noise, answers)
-    released, ranking = _drawn(answers, promise, noise, rng), ()
+    # An epsilon that is not written down is not spent.
+    spent = None if ledger is None else charge(ledger, promise, answers.items, budget)
+    drawn = _drawn(answers, promise, noise, rng)
     if only is None:
-        ranking = _ranked(answers.items, released, promise, noise, sample)
+        ranking = _ranked(answers.items, drawn, promise, noise, sample)
     else:
-        place = 1 if only == 1 else None
-        ranking = tuple(_only(place, answers.items[k]) for k in released.tolist())
-    who = sampler if rng is None else "repeatable"
-    statement, short = statement_of(promise, noise, answers.listed, who, people)
-    return Release(
-        ranking=ranking,
-        items=answers.items,
-        listed=answers.listed,
-        released=None if only is not None else released,
-        promise=promise,
-        noise=noise,
-        sampler=who,
-        people=people,
-        statement=statement,
-        short=short,
-        spent=spent,
-    )
+        place = 1 if only == 1 else None  # a set has no order
+        ranking = tuple(Placed(place, answers.items[k]) for k in drawn.tolist())
+    who, numbers = sampler if rng is None else "repeatable", drawn if only is None else None
+    said = statement_of(asked, noise, answers.listed, who, people)
+    facts = answers.items, answers.listed, numbers, promise, noise, who, people
+    return Release(ranking, *facts, *said, spent)
 
 
-def _charged(ledger: Any, budget: Any, promise: Promise, noise: Noise, answers: Any) -> Any:
-    """An epsilon that is not written down is not spent."""
-    return {} if ledger is None else charge(ledger, promise.protect, promise.epsilon)
-
-
-def _only(place: int | None, item: str) -> Placed:
-    return Placed(place, item, None, None, None, None, None, None)
-
-
-def _drawn(
-    answers: Any, promise: Promise, noise: Noise, rng: np.random.Generator | None
-) -> Ints:
+def _drawn(answers: Any, promise: Promise, noise: Noise, rng: np.random.Generator | None) -> Ints:
     """The exact numbers with noise, or the chosen items; whatever fails says nothing about them."""
     failed: Exception = ValueError(
         "the release failed after its noise was asked for, and nothing came of it; why is not "
         "said, since it may tell of the answers: look at the data with --check"
     )
     try:
-        bits = SystemBits() if rng is None else rng
-        limit = promise.max_answers
-        if rng is not None and limit is not None and isinstance(answers, Answers):
-            keys = rng.integers(0, 2**64, size=np.size(answers.person), dtype=np.uint64)
-            exact = answers.exact(promise.statistic, limit, keys)
-        else:
-            exact = answers.exact(promise.statistic, limit)
+        how: list[Any] = [promise.statistic, promise.max_answers]
+        if rng is not None and isinstance(answers, Answers) and answers.person is not None:
+            how.append(np.frombuffer(rng.bytes(8 * answers.person.size), dtype=np.uint64))
+        numbers, bits = np.array(answers.exact(*how)), SystemBits() if rng is None else rng
         if promise.only is not None:
-            return noise.choose(exact, promise.only, bits)
-        moving = ~np.eye(len(exact), dtype=bool) if exact.ndim == 2 else np.ones(exact.shape, bool)
-        released = np.zeros(exact.shape, dtype=np.int64)
-        released[moving] = exact[moving] + noise.draw(bits)
-        return released
+            return noise.choose(numbers, promise.only, bits)
+        moving = np.ones(len(numbers), bool) if numbers.ndim == 1 else _off_diagonal(len(numbers))
+        numbers[moving] += noise.draw(bits)
+        return numbers
     except MemoryError:
         failed = MemoryError("the answers do not fit into memory")
     except Exception:
@@ -207,8 +170,11 @@ def _redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> Sequence[flo
     n = len(table)
     if REDRAWS * n * n > _MOST_REDRAWN:
         return [None] * (n - 1)
-    again = np.zeros((REDRAWS, n, n), dtype=np.int64)
-    drawn = noise.simulate(REDRAWS, np.random.default_rng(0))  # nothing private is drawn here
-    again[:, ~np.eye(n, dtype=bool)] = drawn
-    strengths = fitted_strengths(table + again)[:, order]
+    again = np.tile(table, (REDRAWS, 1, 1))
+    again[:, _off_diagonal(n)] += noise.simulate(REDRAWS, np.random.default_rng(0))  # no secret
+    strengths = fitted_strengths(again)[:, order]
     return list((strengths[:, :-1] < strengths[:, 1:]).mean(axis=0).tolist())
+
+
+def _off_diagonal(n: int) -> NDArray[np.bool_]:
+    return ~np.eye(n, dtype=bool)
