@@ -8,19 +8,21 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from glob import glob
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from dpbook.rank.answers import Answers
-from dpbook.rank.ledger import Ledger, budget_of, fingerprint
-from dpbook.rank.promise import Promise
-from dpbook.rank.rank import exact_epsilon, rank_privately
+import numpy as np
+
+from dpbook.rank.ledger import Ledger, charge, fingerprint
+from dpbook.rank.promise import Promise, exact_epsilon
+from dpbook.rank.rank import rank_privately
 from dpbook.rank.reading import MOST_BYTES, BadFile, Look, look, read_answers
-from dpbook.rank.release import STATISTICS, out_files, plain
+from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
+
+FEW = 10  # people who name an item
 
 _ABOUT = """Rank items by the answers of real people, and publish the ranking under differential
 privacy: noise hides what any one person answered, and you choose how well.
@@ -167,49 +169,229 @@ def _only(text: str) -> int:
     return 1 if text == "first" else _whole(text.removeprefix("top:"))
 
 
-def _promise(given: argparse.Namespace, n_items: int, **facts: Any) -> Promise:
+def _promise(given: argparse.Namespace, kind: str, n_items: int, **facts: Any) -> Promise:
     """What the options promise for such data; refused if it cannot be released."""
-    if given.epsilon is None:
-        raise ValueError("--epsilon is missing: allowed is a number from 1e-6 to 50")
     return Promise(
+        kind=kind,
         n_items=n_items,
+        epsilon=given.epsilon,
         protect=given.protect,
-        epsilon=exact_epsilon(given.epsilon),
-        delta=given.delta,
-        relation=given.relation.replace("-", "_"),
         max_answers=given.max_answers,
         repeats=given.repeats,
-        statistic=given.release,
-        only=given.only,
-        vouched=given.vouch,
+        **_options(given),
         **facts,
     )
 
 
+def _options(given: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "delta": given.delta,
+        "relation": given.relation.replace("-", "_"),
+        "statistic": given.release,
+        "only": given.only,
+        "vouched": given.vouch,
+    }
+
+
 def _rank(given: argparse.Namespace) -> int:
-    files, items = _files(given.files), _items(given)
-    promise_less = exact_epsilon(given.epsilon) if given.epsilon else _promise(given, 2)
-    _apart(given, files)
-    ledger = given.ledger and Ledger(given.ledger, None if "-" in files else fingerprint(files))
+    """Release; what cannot be written is shown, since it has been spent."""
+    files = _files(given)
+    exact_epsilon(given.epsilon)
+    targets = _targets(given, files)
+    data = fingerprint(files) if given.ledger and "-" not in files else None
     release = rank_privately(
-        _source(given, files, items),
-        epsilon=promise_less,
+        _source(given, files),
+        epsilon=given.epsilon,
         protect=given.protect,
         max_answers=given.max_answers,
-        relation=given.relation.replace("-", "_"),
-        delta=given.delta,
-        statistic=given.release,
-        only=given.only,
-        vouched=given.vouch,
         people=given.people,
         sampler=given.sampler,
-        ledger=ledger,
+        ledger=given.ledger and Ledger(given.ledger, data),
         budget=given.budget,
+        **_options(given),
     )
-    failed: Exception | None = None
-    written: tuple[Path, ...] = ()
+    lost = None
     try:
-        written = release.write(given.out, force=given.force, report=given.report)
+        release.write(given.out, force=given.force, report=given.report)
     except (OSError, ValueError) as error:
-        failed = error
-    print(release, *release.short, sep="\n")
+        lost = error
+    print(release, "", *release.short, sep="\n")
+    if not release.listed:
+        print(
+            "NOT protected: the list of items. It is that of the data, to which one person can add."
+        )
+    if release.spent:
+        print(f"By {given.ledger}: {release.spent}.")
+    if lost is not None:
+        print(f"\nThe files could not be written. This is what they would hold:\n{release.json()}")
+        raise lost
+    where = (
+        f"is in {', '.join(map(str, targets))}" if targets else "goes into files: --out, --report"
+    )
+    print(f"The whole statement {where}.")
+    return 0
+
+
+def _source(given: argparse.Namespace, files: list[str]) -> Answers:
+    how = _how(given)
+    if given.scheduler:
+        from dpbook.rank.shards import on_cluster
+
+        return on_cluster(files, given.scheduler, **how)
+    return read_answers(files, progress=_progress(), **how)
+
+
+def _check(given: argparse.Namespace) -> int:
+    """What the keeper of the data wants to know before a release, and nobody else may."""
+    files = _files(given)
+    found = look(files, progress=_progress(), **_how(given))
+    answers, epsilon = found.answers, given.epsilon
+    given.epsilon = epsilon or "1"
+    facts = {"halves": answers.halves, "has_persons": answers.person is not None}
+    promise = _promise(given, answers.kind, len(answers.items), **facts)
+    noise = promise.noise(given.sampler)
+    _targets(given, files)
+    if given.ledger:
+        charge(given.ledger, promise, budget=given.budget, dry=True)
+    print("For your eyes only: nothing here is private, and you may not choose a limit by it.")
+    print(*map(plain, _facts(found, given.max_answers)), sep="\n")
+    if epsilon:
+        print(f"The noise for epsilon = {epsilon}, a public fact: {noise.words}.")
+        if promise.statistic == "net" and promise.only is None:
+            print(
+                f"It moves leads by up to {noise.width(1 - TOGETHER)}, with probability {TOGETHER}."
+            )
+    if given.bad == "refuse" and found.found.number:
+        raise BadFile(f"--bad refuse:\n{found.found}")
+    print(f"This can be ranked{'' if epsilon else ' with an --epsilon'}.")
+    return 0
+
+
+def _facts(found: Look, limit: int | None) -> Iterator[str]:
+    answers, data, named = found.answers, found.answers.data, found.persons
+    what = "rankings" if answers.kind == "rankings" else "answers"
+    if answers.kind == "counts":
+        number, named = data.sum(), data.sum(axis=0) + data.sum(axis=1)
+    else:
+        number = data.shape[answers.kind == "comparisons"]
+    yield f"{answers.kind}: {number} {what} on {len(answers.items)} items"
+    if answers.person is not None:
+        each = answers.answers_of_each()
+        yield f"{each.size} people, {each.min()} to {each.max()} {what} each"
+        if limit:
+            above = each[each > limit]
+            yield f"{above.size} people above {limit}: {(above - limit).sum()} would be left out"
+    if found.found.number:
+        yield from ("These rows would be left out:", *str(found.found).splitlines())
+    unlisted = [f"{name!r} {count}" for name, count in found.found.unlisted.most_common(20)]
+    yield from [f"Not on the list of items: {', '.join(unlisted)}"] if unlisted else []
+    yield from (f"These differ only in case or blanks: {names}" for names in found.alike)
+    who = "people" if answers.person is not None else "answers"
+    if named is None:
+        named = np.bincount(data.ravel(), minlength=len(answers.items))
+    pairs = list(zip(answers.items, named.tolist(), strict=True))
+    yield f"The items, and how many {who} name each: {', '.join(f'{i} {k}' for i, k in pairs)}"
+    few = ", ".join(f"{item} {count}" for item, count in pairs if count < FEW)
+    yield f"Named by fewer than {FEW} {who}: {few or 'none'}"
+
+
+def _plan(given: argparse.Namespace) -> int:
+    """What the noise would do, from public facts alone."""
+    from dpbook.rank.plan import planned
+
+    if given.files or given.people is None or not (given.items or given.items_file):
+        raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
+    items = given.items or ""
+    n = int(items) if items.isdecimal() else len(_items(given) or ())
+    plan = planned(_promise(given, given.plan, n), given.people, rng=np.random.default_rng(0))
+    print(plan)
+    if given.plot:
+        plan.plot(given.plot)
+    return 0
+
+
+def _files(given: argparse.Namespace) -> list[str]:
+    """The files by name; a pattern in quotes stands for all that fit it."""
+    if not given.files:
+        raise ValueError("FILE is missing: allowed is one file or more, or - for standard input")
+    return [f for name in given.files for f in (name != "-" and sorted(glob(name))) or [name]]
+
+
+def _targets(given: argparse.Namespace, files: list[str]) -> tuple[Path, ...]:
+    """Where to write, tried by writing; nothing is written over another thing of the command."""
+    if given.budget is not None and given.ledger is None:
+        raise ValueError(f"--budget = {given.budget}: allowed is with --ledger, which adds up")
+    targets = out_files(given.out, force=given.force, report=given.report)
+    named = [os.path.realpath(p) for p in (*files, *targets, given.ledger, given.items_file) if p]
+    if twice := [name for name in named if named.count(name) > 1]:
+        allowed = "allowed are different names for FILE, --out, --report and --ledger"
+        raise ValueError(f"{os.path.basename(twice[0])} is named twice: {allowed}")
+    return targets
+
+
+def _how(given: argparse.Namespace) -> dict[str, Any]:
+    """How the files are read."""
+    columns = {}
+    for part in (p for text in given.columns for p in re.split(",(?=[^,=]+=)", text)):
+        role, sign, name = part.partition("=")
+        if not sign or not role.strip() or not name.strip():
+            raise ValueError(f"--columns {part!r:.60}: allowed is as winner=Gewinner,person=E-Mail")
+        columns[role.strip()] = name.strip()
+    return {
+        "items": _items(given),
+        "items_from_data": given.items_from_data,
+        "columns": columns,
+        "ties": given.tie,
+        "unranked": given.unranked,
+        "bad": given.bad,
+        "repeats": given.repeats,
+        "encoding": given.encoding,
+    }
+
+
+def _items(given: argparse.Namespace) -> list[str] | None:
+    if given.items is not None and given.items_file is not None:
+        raise ValueError("--items and --items-file are both given: allowed is one of them")
+    if given.items is not None:
+        return next(csv.reader([given.items], skipinitialspace=True), [])
+    if given.items_file is None:
+        return None
+    with open(given.items_file, "rb") as file:
+        raw = file.read(MOST_BYTES + 1)  # a device may have no end
+    if len(raw) > MOST_BYTES:
+        raise BadFile(f"{given.items_file}: longer than allowed, {MOST_BYTES} bytes")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{given.items_file}: byte {error.start + 1} is not UTF-8") from None
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _progress() -> Callable[[float], None] | None:
+    """A bar for people, from the third second on."""
+    began, shown = monotonic(), [-1]
+
+    def show(share: float) -> None:
+        if monotonic() - began > 2 and shown[0] != (now := int(100 * share)):
+            shown[0] = now
+            print(f"\rreading [{'#' * (now // 4):25}] {now} %", end="", file=sys.stderr, flush=True)
+            if now == 100:
+                print(file=sys.stderr)
+
+    return show if sys.stderr.isatty() else None
+
+
+def _in_words(message: str) -> str:
+    """A message of the package in the words of the command."""
+    for name, option in {
+        "vouched=True (--vouch)": "--vouch",
+        "--force (force=True)": "--force",
+        "items (--items, --items-file)": "--items, --items-file",
+        "items_from_data (--items-from-data)": "--items-from-data",
+        "add_remove": "add-remove",
+        "max_answers": "--max-answers",
+        "statistic": "--release",
+    }.items():
+        message = message.replace(name, option)
+    names = "epsilon|delta|protect|relation|sampler|only|people|budget|encoding|unranked|repeats"
+    return re.sub(rf"^({names})(?= =| is)", r"--\1", message)
