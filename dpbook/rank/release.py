@@ -33,12 +33,12 @@ class Placed:
 
     place: int | None  # 1 for the best
     item: str
-    noisy: float | None  # the noisy score; a strength in log-odds for "pairs"
-    reversal_probability: float | None  # to the next: see `Release`
-    best: int | None  # the places between which all items lie together, with chance 0.95
-    worst: int | None
-    likely_best: int | None  # the same for all people of whom those asked are a sample
-    likely_worst: int | None
+    noisy: float | None = None  # the noisy score; a strength in log-odds for "pairs"
+    reversal_probability: float | None = None  # to the next: see `Release`
+    best: int | None = None  # the places between which all items lie together, with chance 0.95
+    worst: int | None = None
+    likely_best: int | None = None  # the same for all people of whom those asked are a sample
+    likely_worst: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,25 +48,22 @@ class Release:
     Attributes
     ----------
     ranking : tuple of Placed
-        ``reversal_probability`` is, for scores, the largest chance with
-        which noise alone shows at least this lead of one named item over another if the kept
-        answers give none, or the other order; for "pairs", how often both change places when noise
-        of the same distribution is added once more. ``best`` and ``worst`` are places in the order
-        of the kept answers without noise, for all items together.
+        ``reversal_probability`` is, for scores, the largest chance with which noise alone shows at
+        least this lead of one named item over another if the kept answers give none, or the other
+        order; for "pairs", how often both change places when noise of the same distribution is
+        added once more. ``best`` and ``worst`` are places in the order without noise.
     items, listed
         All items, and whether they were given; otherwise they are those that the data name.
     released : array of int, shape (n,) or (n, n), optional
-        The noisy numbers themselves, in the order of `items`; none if only the best are named.
-    promise, noise
-        What is promised, and what keeps it.
+        The noisy numbers, in the order of `items`; none if only the best items are named.
+    promise, noise, statement, short
+        What is promised, what keeps it, all that is promised and not, and a line on either.
     sampler : {"book", "opendp", "repeatable"}
         Only the first two may be written to a file.
     people : int, optional
         How many were asked, if that is public.
-    statement, short
-        All that is promised and all that is not; one line on either.
     spent : Spent, optional
-        By the ledger: what was released of the same data.
+        By the ledger, what was released of the same data.
     """
 
     ranking: tuple[Placed, ...]
@@ -101,7 +98,7 @@ class Release:
     def table(self) -> list[tuple[str, ...]]:
         """Names of columns, then a row for each item, in words."""
         form = ".3f" if self.promise.statistic == "pairs" else ".0f"
-        named = ("rank", "item", self.score, "rank without noise", "rank among all people")
+        named = ("rank", "item", self.score, "rank without noise", "rank in all people")
         rows = [
             (
                 "" if row.place is None else str(row.place),
@@ -116,7 +113,7 @@ class Release:
 
     def csv(self) -> str:
         """The ranking as a CSV file; what a spreadsheet would take for a formula is quoted."""
-        text, free = io.StringIO(), ("rank without noise", "rank among all people")
+        text, free = io.StringIO(), ("rank without noise", "rank in all people")
         ends = (f"{end} {name}" for name in free for end in ("best", "worst"))
         named = ("rank", "item", self.score, "chance of reversal by noise", *ends)
         columns = zip(named, *map(astuple, self.ranking), strict=True)
