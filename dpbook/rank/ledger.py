@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from errno import ENOSPC
 from fractions import Fraction
 from hashlib import file_digest, sha256
 from math import exp
@@ -24,6 +23,8 @@ import dpbook
 
 if TYPE_CHECKING:
     from dpbook.rank.promise import Promise
+
+_PROMISED = "protect relation epsilon delta statistic only max_answers".split()
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Spent:
     """What a ledger says after the release `id`, for data sets that differ by a replacement.
 
     `person` adds up the releases that protect a person, `comparison` all, since each protects a
-    comparison. To replace is to take away and to add, so a release for
+    comparison. To replace is to take away and to add, so that a release with
     ``relation="add_remove"`` counts twice. Neither sum may pass the `budget`.
     """
 
@@ -68,7 +69,7 @@ class Spent:
         sums = {"to protect a person": self.person, "to protect one comparison": self.comparison}
         lines = [f"{total} {who}" for who, total in sums.items() if total.count]
         if single := self.comparison.epsilon - self.person.epsilon:
-            lines.append(f"and {exactly(single)} more of a person for each answer they gave")
+            lines.append(f"a person lost up to {exactly(single)} more for each answer they gave")
         of = "" if self.budget is None else f", of a budget of {exactly(self.budget)}"
         return f"epsilon spent on these data{of}: {'; '.join(lines)}"
 
@@ -78,8 +79,10 @@ def charge(
     promise: Promise,
     items: Sequence[str] = (),
     budget: object = None,
+    *,
+    dry: bool = False,
 ) -> Spent:
-    """Write a release into the ledger, before its noise is drawn; the sums with it.
+    """Write a release into the ledger, before its noise is drawn (but if `dry`); the sums with it.
 
     A ledger belongs to one data set. Two processes take turns. The first budget that is given
     holds for all later releases: what would pass it is refused, and so is another budget.
@@ -89,39 +92,30 @@ def charge(
     entry: dict[str, Any] = {
         "id": token_hex(8),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "protect": promise.protect,
-        "relation": promise.relation,
-        "epsilon": str(promise.epsilon),
-        "delta": str(promise.delta),
-        "statistic": promise.statistic,
-        "only": promise.only,
-        "max_answers": promise.max_answers,
+        **{name: getattr(promise, name) for name in _PROMISED},
         "items": len(items),
         "items_sha256": sha256("\n".join(items).encode()).hexdigest(),
         "data_sha256": getattr(path, "data", None),
         "version": dpbook.__version__,
     }
-    with _alone(path) as file:
+    with _alone(os.devnull if dry and not os.path.exists(path) else path, dry) as file:
         text = file.read().decode("utf-8", "replace")
         before = _sums(fspath(path), text)
         limit = before.budget if budget is None else budget_of(budget)
         if limit is not None:
-            entry["budget"] = str(limit)
+            entry["budget"] = limit
             if before.budget not in (None, limit):
                 own = exactly(before.budget or limit)
                 raise ValueError(f"budget = {budget!s:.60}: allowed is {own}, as the ledger says")
         after = _with(before, entry)
-        spent = before.comparison.epsilon  # never less than what protects a person
-        if limit is not None and after.comparison.epsilon > limit:
-            now, left = (
-                exactly(after.comparison.epsilon - spent),
-                exactly(max(limit - spent, Fraction())),
-            )
+        spent, now = before.comparison.epsilon, after.comparison.epsilon  # the larger of both sums
+        if limit is not None and now > limit:
             raise ValueError(
-                f"budget = {exactly(limit)}, of which {exactly(spent)} is spent: a release of "
-                f"{now} would pass it, allowed is up to {left}"
+                f"budget = {exactly(limit)}, of which {exactly(spent)} is spent, and this release "
+                f"takes {exactly(now - spent)}: allowed is up to {exactly(max(limit - spent, 0))}"
             )
-        _append(file, entry, text)
+        if not dry:
+            _append(file, entry, text)
     return after
 
 
@@ -133,7 +127,7 @@ def settle(path: str | PathLike[str], spent: Spent, output: str) -> None:
 
 
 def fingerprint(files: Sequence[str | PathLike[str]]) -> str:
-    """SHA-256 of one file, or of the SHA-256 of several, a line each."""
+    """SHA-256 of a file, or of the lines with the SHA-256 of several."""
     digests = []
     for name in files:
         with open(name, "rb") as file:
@@ -144,7 +138,7 @@ def fingerprint(files: Sequence[str | PathLike[str]]) -> str:
 def fraction_of(text: str) -> Fraction:
     """The fraction that a text of up to 80 characters says exactly; else a ValueError.
 
-    Of a large exponent it would have as many digits, so that two digits are allowed there.
+    An exponent has two digits: of a larger one the fraction would have as many digits.
     """
     if len(text) > 80 or not re.fullmatch(r"[^eE]*([eE][+-]?\d\d?)?", text):
         raise ValueError
@@ -159,7 +153,7 @@ def budget_of(value: object) -> Fraction:
     raise ValueError(f"budget = {value!s:.60}: allowed is a number above 0, as 3 or 1/2")
 
 
-def exactly(value: Fraction) -> str:
+def exactly(value: Fraction | int) -> str:
     """A number >= 0 in decimals if they end, otherwise as a fraction."""
     digits = next((k for k in range(81) if (value * 10**k).denominator == 1), 0)
     whole, rest = divmod((value * 10**digits).numerator, 10**digits)
@@ -167,9 +161,9 @@ def exactly(value: Fraction) -> str:
 
 
 @contextmanager
-def _alone(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+def _alone(path: str | PathLike[str], dry: bool = False) -> Iterator[BinaryIO]:
     """The file, open for reading and appending, and locked where the system can."""
-    with open(path, "a+b") as file:
+    with open(path, "rb" if dry else "a+b") as file:
         with suppress(ModuleNotFoundError):
             import fcntl
 
@@ -179,16 +173,11 @@ def _alone(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _append(file: BinaryIO, entry: dict[str, Any], text: str) -> None:
-    """One line more, whole or not at all; a last line without its end gets it first."""
+    """One line more; a last line without its end gets it first."""
     start = "\n" if text and not text.endswith("\n") else ""
-    size, line = os.fstat(file.fileno()).st_size, f"{start}{json.dumps(entry)}\n".encode()
-    try:
-        if os.write(file.fileno(), line) < len(line):
-            raise OSError(ENOSPC, os.strerror(ENOSPC), file.name)
-        os.fsync(file.fileno())
-    except OSError:
-        os.truncate(file.fileno(), size)
-        raise
+    file.write(f"{start}{json.dumps(entry, default=str)}\n".encode())
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sums(name: str, text: str) -> Spent:
@@ -196,13 +185,13 @@ def _sums(name: str, text: str) -> Spent:
     spent, known = Spent(), set()
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            entry = json.loads(line) if line.strip() else None
-            if entry and "output_sha256" in entry:
-                known.remove(entry["id"])
-            elif entry is not None:
+            entry = json.loads(line) if line.strip() else {"output_sha256": ""}
+            if "output_sha256" not in entry:
                 spent = _with(spent, entry)
                 known.add(spent.id)
-        except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
+            elif line.strip():
+                known.remove(entry["id"])
+        except (ValueError, KeyError, TypeError, ArithmeticError, AttributeError, RecursionError):
             what = f"{name}, line {number}: {line!r:.60} is no release"
             raise ValueError(f"{what}: allowed is a ledger that this command wrote") from None
     return spent
