@@ -12,9 +12,9 @@ import pytest
 
 from dpbook.mechanisms import permute_and_flip_pmf
 from dpbook.mechanisms.knorm import root_level, zonotope_level
+from dpbook.models import people as draws
 from dpbook.rank.plan import planned
 from dpbook.rank.promise import Promise
-from dpbook.models import people as draws
 
 SPACED = np.array([1.5, 0.75, 0.0])
 KINDS = [("comparisons", 5, 1), ("comparisons", 6, 2), ("comparisons", 4, 3), ("rankings", 20, 1)]
@@ -36,7 +36,6 @@ def of_one(theta: np.ndarray, each: int, ranked: bool) -> Counter:
 
 @pytest.mark.parametrize(("kind", "people", "each"), KINDS)
 def test_a_plan_is_an_exact_sum(kind: str, people: int, each: int) -> None:
-    """Within five standard errors, but not with less noise."""
     promise = Promise(kind, 3, "person", "1", max_answers=each)
     best = Promise(kind, 3, "person", "2", max_answers=each, only=1)
     noise, (x, y) = promise.noise(), np.mgrid[-90:91, -90:91]
@@ -46,14 +45,14 @@ def test_a_plan_is_an_exact_sum(kind: str, people: int, each: int) -> None:
     laws = [law / law.sum() for law in laws]
     for _ in range(people):  # what people say is added to the noises, and to nothing
         laws = [sum(p * np.roll(law, net[:2], (0, 1)) for net, p in one.items()) for law in laws]
-    exact = 0
+    exact = np.zeros((5, 2))
     for ties in permutations(range(3)):
-        u, v, w = 4 * points + np.reshape(ties, (3, 1, 1))
+        u, v, w = 8 * points + np.reshape(ties, (3, 1, 1))
         leads = np.array([u - v, u - w, v - w])
         right = [leads[:2].min(axis=0) > 0, leads[1:].min(axis=0) > 0, leads.min(axis=0) > 0]
-        near = (abs(leads) < 4 * noise.width(0.05) + 4).sum(axis=0) * 2 / 3
+        near = (abs(leads) < 8 * noise.width(0.05) + 4).sum(axis=0) * 2 / 3
         tell = np.array([*right, (leads < 0).mean(axis=0), near]).reshape(5, -1)
-        exact = exact + tell @ np.array(laws[:2]).reshape(2, -1).T / 6
+        exact += tell @ np.array(laws[:2]).reshape(2, -1).T / 6
     given = {"spreads": (1.5,), "replicates": 20_000, "rng": np.random.default_rng(1)}
     plan, alone = planned(promise, people, **given), planned(best, people, **given)
     off = abs(plan.values[:5] - exact) / plan.errors[:5]
@@ -67,8 +66,8 @@ def test_a_plan_is_an_exact_sum(kind: str, people: int, each: int) -> None:
 
 @pytest.mark.parametrize("ranked", [False, True])
 def test_moments_of_what_people_say(ranked: bool) -> None:
-    theta = np.array([1.2, 0.9, 0.1, -0.6])
-    x, p = (np.array(part) for part in zip(*of_one(theta, 4, ranked).items(), strict=True))
+    law = of_one(theta := np.array([1.2, 0.9, 0.1, -0.6]), 4, ranked)
+    x, p = np.array([*law]), np.array([*law.values()])
     mean, cov = draws._of_ranking(theta) if ranked else draws._of_answers(theta, 4)
     assert np.allclose(mean, p @ x) and np.allclose(cov, np.cov(x.T, aweights=p, ddof=0))
     asked = draws._times_asked(6, 40, 3, 50_000, np.random.default_rng(1))
@@ -80,7 +79,7 @@ def test_a_plan_for_a_city(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(1)
     plan = planned(Promise("rankings", 50, "person", "1"), 100_000, replicates=20, rng=rng)
     plan.plot(tmp_path / "plan.svg")
-    assert "62 times in 100" in str(plan) and "0.64 (Berry" in str(plan)
+    assert "62 times in 100" in str(plan) and "0.64 points (Berry" in str(plan)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ValueError, match="matplotlib is not installed"):
         plan.plot(tmp_path / "plan.svg")

@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from dpbook import _validation as check
 from dpbook._typing import Array
-from dpbook.rank.promise import Promise
 from dpbook.models.people import net_wins
+from dpbook.rank.promise import Promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ def planned(
         data = _met(noisy, k, widths)
         note += f", of wrong pairs {100 * data[3].std(axis=-1).max() / replicates**0.5:.2g}"
     if bound:
-        note += f". Normal net wins move wrong pairs by up to {100 * bound:.2g} (Berry and Esseen)"
+        note += f"; normal net wins move them by up to {100 * bound:.2g} points (Berry and Esseen)"
     errors = data.std(axis=-1, ddof=1) / replicates**0.5
     return Plan(f"{heading}.", spreads, columns, data.mean(axis=-1), errors, f"{note}.")
 
