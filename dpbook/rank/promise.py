@@ -77,6 +77,7 @@ class Promise:
         name = f"number of items, with statistic = {self.statistic!r}"
         check.integer(name, self.n_items, 2, most)
         self._set(epsilon=exact_epsilon(self.epsilon), delta=exact_delta(self.delta))
+        self._set(vouched=self.vouched and self.protect == "person" and not self.has_persons)
         if self.max_answers is not None:
             check.integer("max_answers", self.max_answers, 1, 10**9)
         if self.protect == "person":
@@ -85,8 +86,6 @@ class Promise:
             _refuse("protect = 'comparison' with rankings", "'person'")
         elif self.max_answers is not None:
             _refuse(f"max_answers = {self.max_answers} with protect = 'comparison'", "None")
-        else:
-            self._set(repeats="keep", vouched=False)
         if (k := self.only) is not None:
             check.integer("only", k, 1, self.n_items - 1)
             if self.statistic == "pairs" or self.delta:
@@ -107,8 +106,8 @@ class Promise:
         if self.max_answers is None and self.kind != "rankings":
             allowed = "a whole number from 1, how many answers of each person may count, fixed "
             _refuse("max_answers is missing", f"{allowed}before looking at the data")
-        self._set(max_answers=self.max_answers or 1, vouched=self.vouched and not self.has_persons)
-        if self.vouched:  # where nobody can see that a pair was answered twice
+        self._set(max_answers=self.max_answers or 1)
+        if not self.has_persons:  # where nobody can see that a pair was answered twice
             self._set(repeats="keep")
 
     def _set(self, **values: object) -> None:
@@ -151,7 +150,7 @@ class Promise:
         """How far the numbers released move in l1; wins of pairs perhaps in halves."""
         if self.statistic == "net":
             return 2 * self.root_bound
-        return self.changes * self._pairs * (2 if self.halves else 1)
+        return self._pairs * (2 if self.halves else 1)
 
     @property
     def l2_squared(self) -> int:
@@ -163,7 +162,7 @@ class Promise:
         ranking = self.n_items * (self.n_items**2 - 1) // 3
         if self.statistic == "pairs":  # no entry moves by more than 1, or the limit
             most = (1 if self.once else self.limit) * (4 if self.halves else 1)
-            return self.changes * self._pairs * most
+            return self._pairs * most
         if self.kind == "rankings":
             return (self.changes * self.limit) ** 2 * ranking
         each = min(self.limit * self.swing(1), ranking) if self.once else 2 * self.limit**2
@@ -171,8 +170,8 @@ class Promise:
 
     @property
     def _pairs(self) -> int:
-        repeats = self.repeats if self.protect == "person" else "keep"
-        return pair_answers(self.kind, self.n_items, self.limit, repeats)
+        """How many pairs a change is about."""
+        return self.changes * pair_answers(self.kind, self.n_items, self.limit, self.repeats)
 
     def swing(self, a: int) -> int:
         """How far one person moves the net wins of a items against those of a others, at most.
