@@ -82,13 +82,13 @@ class Release:
         rows = [[plain(cell) for cell in row] for row in self.table()]
         sides = [str.ljust if name == "item" else str.rjust for name in rows[0]]
         wide = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(
-                side(cell, width - _columns(cell) + len(cell))
-                for cell, width, side in zip(row, wide, sides, strict=True)
-            ).rstrip()
-            for row in rows
-        )
+        lines = []
+        for row in rows:
+            room = (
+                width - _columns(cell) + len(cell) for cell, width in zip(row, wide, strict=True)
+            )
+            lines.append("  ".join(side(*c) for side, *c in zip(sides, row, room, strict=True)))
+        return "\n".join(line.rstrip() for line in lines)
 
     @property
     def score(self) -> str:
@@ -99,16 +99,10 @@ class Release:
         """Names of columns, then a row for each item, in words."""
         form = ".3f" if self.promise.statistic == "pairs" else ".0f"
         named = ("rank", "item", self.score, "rank without noise", "rank in all people")
-        rows = [
-            (
-                "" if row.place is None else str(row.place),
-                row.item,
-                "" if row.noisy is None else f"{row.noisy:{form}}",
-                _range(row.best, row.worst),
-                _range(row.likely_best, row.likely_worst),
-            )
-            for row in self.ranking
-        ]
+        rows = []
+        for row in self.ranking:
+            ranks = _range(row.best, row.worst), _range(row.likely_best, row.likely_worst)
+            rows.append((_text(row.place), row.item, _text(row.noisy, form), *ranks))
         return list(zip(*(c for c in zip(named, *rows, strict=True) if any(c[1:])), strict=True))
 
     def csv(self) -> str:
@@ -124,15 +118,18 @@ class Release:
 
     def json(self) -> str:
         """The statement and the numbers behind it, for a second file."""
-        names = "kind protect epsilon delta relation max_answers repeats vouched statistic only"
+        names = "kind protect epsilon relation max_answers repeats vouched statistic only"
         facts: dict[str, Any] = {
             "statement": self.statement,
             "version": dpbook.__version__,
             "id": self.spent.id if self.spent else sha256(self.csv().encode()).hexdigest()[:16],
             **{name: getattr(self.promise, name) for name in names.split()},
+            "delta": self.noise.delta or 0,
+            "delta_allowed": self.promise.delta,
             "items_from_data": not self.listed,
             "people": self.people,
-            "noise": self.noise.words,
+            "noise": self.noise.kind,
+            "noise_in_words": self.noise.words,
             "scale": self.noise.scale,
             "width": None if self.noise.kind == "flip" else self.noise.width(1 - TOGETHER),
             "sampler": self.sampler,
@@ -216,6 +213,10 @@ def _link(part: Path, target: Path) -> None:
 
 def _part(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
+def _text(value: float | None, form: str = "d") -> str:
+    return "" if value is None else f"{value:{form}}"
 
 
 def _range(best: int | None, worst: int | None) -> str:
