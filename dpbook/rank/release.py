@@ -82,13 +82,10 @@ class Release:
         rows = [[plain(cell) for cell in row] for row in self.table()]
         sides = [str.ljust if name == "item" else str.rjust for name in rows[0]]
         wide = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
-        lines = []
         for row in rows:
-            room = (
-                width - _columns(cell) + len(cell) for cell, width in zip(row, wide, strict=True)
-            )
-            lines.append("  ".join(side(*c) for side, *c in zip(sides, row, room, strict=True)))
-        return "\n".join(line.rstrip() for line in lines)
+            for k, (side, width) in enumerate(zip(sides, wide, strict=True)):
+                row[k] = side(row[k], width - _columns(row[k]) + len(row[k]))
+        return "\n".join("  ".join(row).rstrip() for row in rows)
 
     @property
     def score(self) -> str:

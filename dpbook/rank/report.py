@@ -39,9 +39,8 @@ def page(release: Release) -> str:
         for row, bar in zip(rows, bars, strict=True)
     )
     caption = "The bar shows the ranks that the noise leaves open, its mark the rank released."
-    caption += " The pale bar shows those that noise and sample leave open." * bool(
-        first.likely_best
-    )
+    if first.likely_best is not None:
+        caption += " The pale bar shows those that noise and sample leave open."
     title = f"A private ranking of {len(release.items)} items"
     promised, not_promised = map(escape, release.short)
     publish, plan = map(escape, commands(release))
