@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from numbers import Rational
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,6 +104,16 @@ def bernoulli_exp(numerator: Ints, denominator: int, rng: np.random.Generator) -
         result[alive[~goes_on]] = k % 2 == 1
         alive, k = alive[goes_on], k + 1
     return result
+
+
+def bernoulli_exp_of(
+    numerator: NDArray[Any], denominator: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Bernoulli(exp(-numerator / denominator)) for whole numbers >= 0 without a limit."""
+    exact = numerator.astype(object)
+    whole = np.minimum(exact // denominator, 2**62).astype(np.int64)
+    passed = geometric_exp(numerator.size, rng) >= whole
+    return passed & bernoulli_exp((exact % denominator).astype(np.int64), denominator, rng)
 
 
 def geometric_exp(size: int, rng: np.random.Generator) -> Ints:
