@@ -79,6 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         private = "for your eyes only: " if isinstance(error, BadFile) else ""
         print(f"dpbook: {private}{plain(_in_words(str(error)))}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        print(f"dpbook: {error.name} is missing: pip install 'dpbook[release]'", file=sys.stderr)
+        return 1
     except MemoryError:
         print("dpbook: the answers do not fit into memory", file=sys.stderr)
         return 1
@@ -215,9 +218,10 @@ def _rank(given: argparse.Namespace) -> int:
 def _source(given: argparse.Namespace, files: list[str]) -> Any:
     how = _how(given)
     if given.scheduler:
-        from dpbook.rank.shards import on_cluster
+        from dpbook.rank.shards import open_shards
 
-        return on_cluster(files, given.scheduler, **how)
+        del how["encoding"]  # the engine reads UTF-8
+        return open_shards(files, scheduler=given.scheduler, **how)
     return read_answers(files, progress=_progress(), **how)
 
 
@@ -226,8 +230,9 @@ def _check(given: argparse.Namespace) -> int:
     files, epsilon = _files(given), given.epsilon
     found = look(files, progress=_progress(), **_how(given))
     n, given.epsilon = len(found.answers.items), epsilon or "1"
-    facts = {"halves": found.answers.halves, "has_persons": found.answers.person is not None}
-    promise = Promise(found.answers.kind, n, repeats=given.repeats, **_options(given), **facts)
+    facts = _options(given) | {"halves": found.answers.halves, "repeats": given.repeats}
+    facts["has_persons"] = found.answers.person is not None
+    promise = Promise(found.answers.kind, n, **facts)
     noise, miss = promise.noise(given.sampler), 1 - TOGETHER
     if given.people:
         promise.sample_width(given.people, miss)

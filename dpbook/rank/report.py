@@ -109,12 +109,10 @@ def _cell(name: str, text: str, bar: str = "", scope: str = "row") -> str:
 
 def _bars(row: Placed, n: int) -> str:
     """From one rank to another, in percent of the width of all."""
-    if row.best is None:
-        return ""
-    bars, likely = [(row.best, row.worst, "noise"), (row.place, row.place, "mark")], row.likely_best
-    bars = [(likely, row.likely_worst, "all"), *bars] if likely is not None else bars
-    shown = (
+    ends = {"all": (row.likely_best, row.likely_worst), "noise": (row.best, row.worst)}
+    bars = "".join(
         f'<i class="{kind}" style="left:{(a - 1) / n:.3%};width:{(b - a + 1) / n:.3%}"></i>'
-        for a, b, kind in bars
+        for kind, (a, b) in (ends | {"mark": (row.place, row.place)}).items()
+        if a is not None and b is not None
     )
-    return f'<span class="bar" aria-hidden="true">{"".join(shown)}</span>'
+    return f'<span class="bar" aria-hidden="true">{bars}</span>' if row.best else ""
