@@ -102,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     add = group("what is promised").add_argument
     words = "who is protected: all answers of a person, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2; smaller is more private"
+    words = (
+        "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2; smaller is more private, 1 is usual"
+    )
     add("--epsilon", metavar="E", help=words)
     words = "how many answers of each person count, drawn at random; of rankings: whole ones"
     add("--max-answers", type=_whole, metavar="L", help=words)
@@ -265,7 +267,8 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
         yield f"{each.size} people, {few} to {many} {what} each"
         above = each[each > (limit or many)]
         if limit:
-            yield f"{above.size} people above {limit}: {(above - limit).sum()} would be left out"
+            lost = f"{(above - limit).sum()} {what} would be left out"
+            yield f"{above.size} people gave more than {limit}: {lost}"
     if found.found.number:
         yield from ("These rows would be left out:", *str(found.found).splitlines())
     unlisted = [f"{name!r} {count}" for name, count in found.found.unlisted.most_common(20)]
@@ -287,7 +290,7 @@ def _plan(given: argparse.Namespace) -> int:
     if given.files or given.people is None or not (given.items or given.items_file):
         raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
     items = given.items or ""
-    n = int(items) if items.isdecimal() else len(_items(given) or ())
+    n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
     promise = Promise(given.plan, n, repeats=given.repeats, **_options(given))
     plan = planned(promise, given.people, rng=np.random.default_rng(0))
     print(plan)
