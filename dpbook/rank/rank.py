@@ -17,7 +17,6 @@ from dpbook.rank.answers import Answers
 from dpbook.rank.ledger import Ledger, charge, fingerprint, settle
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.promise import Promise
-from dpbook.rank.promise import exact_epsilon as exact_epsilon
 from dpbook.rank.reading import read_answers
 from dpbook.rank.release import TOGETHER, Placed, Release
 from dpbook.rank.statement import statement_of
