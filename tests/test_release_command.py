@@ -323,7 +323,7 @@ def test_a_bar_for_those_who_wait(here: Path, capsys: Capture, monkeypatch: Patc
 
 def named(*names: str, people: int | None = None) -> Release:
     """A release with such items, whose noise leaves some ranks open."""
-    answers = Answers("rankings", names, np.tile(np.arange(len(names)), (40, 1)), np.arange(40))
+    answers = Answers("rankings", names, np.tile(np.arange(len(names)), (100, 1)), np.arange(100))
     return rank_privately(answers, epsilon=10, protect="person", people=people)
 
 
@@ -346,7 +346,7 @@ def test_a_report_for_everybody(tmp_path: Path) -> None:
     browsing = pytest.importorskip("tests.book.browsing")
     if browsing.BROWSER is None:
         pytest.skip("no Chromium")
-    found = named("tea", "a" * 60, *(f"item {k}" for k in range(28)), people=40)
+    found = named("tea", "a" * 60, *(f"item {k}" for k in range(28)), people=100)
     found.write(None, report=tmp_path / "r.html")
     with browsing.chromium.chromium(browsing.BROWSER) as browser:
         for width, scheme in ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")):
@@ -355,9 +355,9 @@ def test_a_report_for_everybody(tmp_path: Path) -> None:
             assert seen.evaluate("document.documentElement.scrollWidth") == width
             assert axe.run(seen).response["violations"] == [] and watch.problems == []
             box = "[...document.querySelectorAll('.{}')].map(e => e.getBoundingClientRect().width)"
-            bars, marks = (np.array(seen.evaluate(box.format(of))) for of in ("noise", "mark"))
+            bars, whole = (np.array(seen.evaluate(box.format(of))) for of in ("noise", "bar"))
             spans = [row.worst - row.best + 1 for row in found.ranking]
-            assert len(set(spans)) > 1 and np.allclose(bars / marks, spans, rtol=0.05)
+            assert len(set(spans)) > 1 and np.allclose(30 * bars / whole, spans, rtol=0.05)
             assert seen.locator("script").count() == 0 and seen.locator(".all").count() == 30
             dark = seen.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (dark == "rgb(255, 255, 255)") == (scheme == "light")
