@@ -177,6 +177,31 @@ def test_refused_in_one_sentence(here: Path, capsys: Capture, given: str, more: 
     assert not (here / "spent.jsonl").exists() or not (here / "spent.jsonl").read_text()
 
 
+NO_PLAN = {
+    "counts.csv --protect person --max-answers 2": "--plan: allowed is no FILE, but --people",
+    "--protect person": "--max-answers is missing: allowed is a whole number",
+    "--plan rankings --protect comparison": "'comparison' with rankings: allowed is 'person'",
+    "--plan counts --protect person --max-answers 2": "is 'comparison', or --vouch",
+    "--protect person --max-answers 2 --only top:3": "--only = 3: allowed is an integer from 1 to 2",
+}
+
+
+@pytest.mark.parametrize("given", NO_PLAN)
+def test_no_plan_for_what_a_release_refuses(here: Path, capsys: Capture, given: str) -> None:
+    assert main(f"--items 3 --people 9 --epsilon 1 --plan comparisons {given}".split()) == 2
+    shown = capsys.readouterr()
+    assert NO_PLAN[given] in shown.err and not shown.out
+
+
+def test_somebodys_word_is_on_record(here: Path) -> None:
+    """Comparisons without persons, as well as counts."""
+    (here / "answers.csv").write_text("winner,loser\ntea,mate\n")
+    for k, given in enumerate((PERSON, f"{COUNTS} --protect person --max-answers 3")):
+        assert main(f"{given} --vouch --out {k}.csv --report {k}.html".split()) == 0
+        told = json.loads((here / f"{k}.privacy.json").read_text())
+        assert told["vouched"] is True and "--vouch" in (here / f"{k}.html").read_text()
+
+
 def test_an_epsilon_or_a_ledger_may_be_missing(here: Path, capsys: Capture) -> None:
     assert main([*ITEMS.split(), "--protect", "comparison"]) == 2
     assert "--epsilon is missing: allowed is a number" in capsys.readouterr().err

@@ -291,7 +291,8 @@ def _plan(given: argparse.Namespace) -> int:
         raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
     items = given.items or ""
     n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
-    promise = Promise(given.plan, n, repeats=given.repeats, **_options(given))
+    facts = _options(given) | {"repeats": given.repeats, "has_persons": given.plan != "counts"}
+    promise = Promise(given.plan, n, **facts)
     plan = planned(promise, given.people, rng=np.random.default_rng(0))
     print(plan)
     if given.plot:
