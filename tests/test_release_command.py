@@ -21,7 +21,7 @@ from dpbook import __version__ as VERSION
 from dpbook.rank import Answers, Promise, Release, command, rank_privately, release
 from dpbook.rank import ledger as ledgers
 from dpbook.rank.command import main
-from dpbook.rank.ledger import Ledger, charge, exactly, fraction_of, settle
+from dpbook.rank.ledger import Ledger, charge, exactly, fingerprint, fraction_of, settle
 from dpbook.rank.noise import Noise
 from dpbook.rank.report import page
 
@@ -182,7 +182,7 @@ NO_PLAN = {
     "--protect person": "--max-answers is missing: allowed is a whole number",
     "--plan rankings --protect comparison": "'comparison' with rankings: allowed is 'person'",
     "--plan counts --protect person --max-answers 2": "is 'comparison', or --vouch",
-    "--protect person --max-answers 2 --only top:3": "--only = 3: allowed is an integer from 1 to 2",
+    "--protect person --max-answers 2 --only top:3": "--only = 3: allowed is an integer",
 }
 
 
@@ -482,6 +482,8 @@ def test_a_release_can_be_traced(here: Path) -> None:
     told |= {"statistic": "net", "only": 1, "max_answers": None, "items": 2, "version": VERSION}
     assert lines[0] | told == lines[0]
     assert lines[1:] == [{"id": lines[0]["id"], "output_sha256": output}]
+    os.mkfifo(here / "pipe")
+    assert fingerprint(["counts.csv"]) == data and fingerprint(["counts.csv", "pipe"]) is None
 
 
 def test_a_budget_refuses_and_stays(tmp_path: Path, monkeypatch: Patch) -> None:

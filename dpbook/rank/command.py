@@ -102,18 +102,14 @@ def _parser() -> argparse.ArgumentParser:
     add = group("what is promised").add_argument
     words = "who is protected: all answers of a person, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = (
-        "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2; smaller is more private, 1 is usual"
-    )
+    words = "the privacy parameter, from 1e-6 to 50, as 1/2; smaller is more private, 1 is usual"
     add("--epsilon", metavar="E", help=words)
     words = "how many answers of each person count, drawn at random; of rankings: whole ones"
     add("--max-answers", type=_whole, metavar="L", help=words)
     words = "the answers of a person may become any others, fewer or none; or (add-remove) they "
     words += "are there or not, a weaker promise with half the noise (default: replace)"
     add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
-    words = (
-        "allow a failure of this probability, as 1e-6, if it makes the noise smaller (default: 0)"
-    )
+    words = "let the promise fail with this probability, as 1e-6, if that makes the noise smaller"
     add("--delta", metavar="D", default=0, help=words)
     words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
     add("--vouch", action="store_true", help=words)
@@ -192,12 +188,12 @@ def _rank(given: argparse.Namespace) -> int:
         raise ValueError("--epsilon is missing: allowed is a number from 1e-6 to 50, or --check")
     exact_epsilon(given.epsilon)
     targets = _targets(given, files)
-    data = fingerprint(files) if given.ledger and "-" not in files else None
+    ledger = given.ledger and Ledger(given.ledger, fingerprint(files))
     release = rank_privately(
         _source(given, files),
         people=given.people,
         sampler=given.sampler,
-        ledger=given.ledger and Ledger(given.ledger, data),
+        ledger=ledger,
         budget=given.budget,
         **_options(given),
     )

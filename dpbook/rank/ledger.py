@@ -128,9 +128,11 @@ def settle(path: str | PathLike[str], spent: Spent, output: str) -> None:
         _append(file, entry, file.read().decode("utf-8", "replace"))
 
 
-def fingerprint(files: Sequence[str | PathLike[str]]) -> str:
-    """SHA-256 of a file, or of the lines with the SHA-256 of several."""
+def fingerprint(files: Sequence[str | PathLike[str]]) -> str | None:
+    """SHA-256 of a file, or of the lines with those of several; None for what is read but once."""
     digests = []
+    if not all(map(os.path.isfile, files)):
+        return None
     for name in files:
         with open(name, "rb") as file:
             digests.append(file_digest(file, "sha256").hexdigest())
