@@ -110,9 +110,10 @@ def charge(
         after = _with(before, entry)
         spent, now = before.comparison.epsilon, after.comparison.epsilon  # the larger of both sums
         if limit is not None and now > limit:
+            left, taken = exactly(max(limit - spent, Fraction())), exactly(now - spent)
             raise ValueError(
                 f"budget = {exactly(limit)}, of which {exactly(spent)} is spent, and this release "
-                f"takes {exactly(now - spent)}: allowed is up to {exactly(max(limit - spent, 0))}"
+                f"takes {taken}: allowed is up to {left}"
             )
         if not dry:
             _append(file, entry, text)
@@ -153,7 +154,7 @@ def budget_of(value: object) -> Fraction:
     raise ValueError(f"budget = {value!s:.60}: allowed is a number above 0, as 3 or 1/2")
 
 
-def exactly(value: Fraction | int) -> str:
+def exactly(value: Fraction) -> str:
     """A number >= 0 in decimals if they end, otherwise as a fraction."""
     digits = next((k for k in range(81) if (value * 10**k).denominator == 1), 0)
     whole, rest = divmod((value * 10**digits).numerator, 10**digits)
