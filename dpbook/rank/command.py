@@ -23,6 +23,7 @@ from dpbook.rank.reading import MOST_BYTES, BadFile, Look, look, read_answers
 from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
 FEW = 10  # people who name an item
+_READING = "items_from_data unranked bad repeats encoding".split()
 
 _USAGE = """dpbook rank FILE... --items A,B,C --protect person --max-answers L --epsilon E [options]
        dpbook rank FILE... --items A,B,C --protect comparison --epsilon E [options]
@@ -78,6 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         private = "for your eyes only: " if isinstance(error, BadFile) else ""
         print(f"dpbook: {private}{plain(_in_words(str(error)))}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        print(f"dpbook: {error.name} is missing: pip install 'dpbook[release]'", file=sys.stderr)
+        return 1
     except MemoryError:
         print("dpbook: the answers do not fit into memory", file=sys.stderr)
         return 1
@@ -91,37 +95,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    lines = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        "dpbook rank", _USAGE, _ABOUT, _EXAMPLES, formatter_class=lines, allow_abbrev=False
-    )
-
-    def group(title: str) -> Callable[..., argparse.Action]:
-        return parser.add_argument_group(title).add_argument
-
+    raw, said = argparse.RawDescriptionHelpFormatter, (_USAGE, _ABOUT, _EXAMPLES)
+    parser = argparse.ArgumentParser("dpbook rank", *said, formatter_class=raw)
+    group = parser.add_argument_group
     parser.add_argument("files", nargs="*", metavar="FILE", help="the answers; none with --plan")
-    add = group("what is promised")
+    add = group("what is promised").add_argument
     words = "who is protected: all answers of a person, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2; smaller is more private"
+    words = "the privacy parameter, from 1e-6 to 50, as 1/2; smaller is more private, 1 is usual"
     add("--epsilon", metavar="E", help=words)
     words = "how many answers of each person count, drawn at random; of rankings: whole ones"
     add("--max-answers", type=_whole, metavar="L", help=words)
     words = "the answers of a person may become any others, fewer or none; or (add-remove) they "
     words += "are there or not, a weaker promise with half the noise (default: replace)"
     add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
-    words = (
-        "allow a failure of this probability, as 1e-6, if it makes the noise smaller (default: 0)"
-    )
+    words = "let the promise fail with this probability, as 1e-6, if that makes the noise smaller"
     add("--delta", metavar="D", default=0, help=words)
     words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
     add("--vouch", action="store_true", help=words)
-    add = group("the items, a public list: one of")
+    add = group("the items, a public list: one of").add_argument
     add("--items", metavar="A,B,C", help="all of them; a name with a comma in quotes: '\"x, y\",z'")
     add("--items-file", type=Path, metavar="FILE", help="all of them, one on each line")
     words = "those that FILE names: the list is then NOT protected, and one person can add a name"
     add("--items-from-data", action="store_true", help=words)
-    add = group("how FILE is read")
+    add = group("how FILE is read").add_argument
     words = "what the columns are called in FILE: winner=Gewinner,person=E-Mail; others are ignored"
     add("--columns", metavar="A=B,...", action="append", default=[], help=words)
     words = "a word for a tie, beside the English ones; may be given again"
@@ -135,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--encoding", default="utf-8", metavar="NAME", help="as cp1252 (default: utf-8)")
     words = "count on a Dask cluster, where each worker has a part of the people"
     add("--scheduler", metavar="ADDRESS", help=words)
-    add = group("what is released")
+    add = group("what is released").add_argument
     words = "net: wins minus losses; pairs: the wins of each item against each other, to which "
     words += "strengths are fitted, if some are compared far more often than others (default: net)"
     add("--release", choices=tuple(STATISTICS), default="net", help=words)
@@ -154,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     words = "refuse what would take the sum of epsilons in the ledger above this, now and later; "
     words += "a release with add-remove counts twice"
     add("--budget", metavar="E", help=words)
-    add = group("instead of a release")
+    add = group("instead of a release").add_argument
     words = "say what FILE holds, what would be left out, and the noise; for your eyes only"
     add("--check", action="store_true", help=words)
     kinds = ("comparisons", "rankings", "counts")
@@ -187,14 +184,16 @@ def _options(given: argparse.Namespace) -> dict[str, Any]:
 def _rank(given: argparse.Namespace) -> int:
     """Release; what cannot be written is shown, since it has been spent."""
     files = _files(given)
-    exact_epsilon(given.epsilon or "missing")
+    if given.epsilon is None:
+        raise ValueError("--epsilon is missing: allowed is a number from 1e-6 to 50, or --check")
+    exact_epsilon(given.epsilon)
     targets = _targets(given, files)
-    data = fingerprint(files) if given.ledger and "-" not in files else None
+    ledger = given.ledger and Ledger(given.ledger, fingerprint(files))
     release = rank_privately(
         _source(given, files),
         people=given.people,
         sampler=given.sampler,
-        ledger=given.ledger and Ledger(given.ledger, data),
+        ledger=ledger,
         budget=given.budget,
         **_options(given),
     )
@@ -217,35 +216,35 @@ def _rank(given: argparse.Namespace) -> int:
 def _source(given: argparse.Namespace, files: list[str]) -> Any:
     how = _how(given)
     if given.scheduler:
-        from dpbook.rank.shards import on_cluster
+        from dpbook.rank.shards import open_shards
 
-        return on_cluster(files, given.scheduler, **how)
+        del how["encoding"]  # the engine reads UTF-8
+        return open_shards(files, scheduler=given.scheduler, **how)
     return read_answers(files, progress=_progress(), **how)
 
 
 def _check(given: argparse.Namespace) -> int:
     """What the keeper of the data wants to know before a release, and nobody else may."""
-    files = _files(given)
+    files, epsilon = _files(given), given.epsilon
     found = look(files, progress=_progress(), **_how(given))
-    answers, epsilon = found.answers, given.epsilon
-    given.epsilon = epsilon or "1"
-    facts = {"halves": answers.halves, "has_persons": answers.person is not None}
-    facts["repeats"] = given.repeats
-    promise = Promise(answers.kind, len(answers.items), **_options(given), **facts)
-    noise = promise.noise(given.sampler)
+    n, given.epsilon = len(found.answers.items), epsilon or "1"
+    facts = _options(given) | {"halves": found.answers.halves, "repeats": given.repeats}
+    facts["has_persons"] = found.answers.person is not None
+    promise = Promise(found.answers.kind, n, **facts)
+    noise, miss = promise.noise(given.sampler), 1 - TOGETHER
+    if given.people:
+        promise.sample_width(given.people, miss)
     _targets(given, files)
     if given.ledger:
         charge(given.ledger, promise, budget=given.budget, dry=True)
+    if given.bad == "refuse" and found.found.number:
+        raise BadFile(f"--bad refuse:\n{found.found}")
     print("For your eyes only: nothing here is private, and you may not choose a limit by it.")
     print(*map(plain, _facts(found, given.max_answers)), sep="\n")
     if epsilon:
-        print(f"The noise for epsilon = {epsilon}, a public fact: {noise.words}.")
+        print(f"The noise for epsilon = {promise.epsilon}, which is public: {noise.words}.")
         if promise.statistic == "net" and promise.only is None:
-            print(
-                f"It moves leads by up to {noise.width(1 - TOGETHER)}, with probability {TOGETHER}."
-            )
-    if given.bad == "refuse" and found.found.number:
-        raise BadFile(f"--bad refuse:\n{found.found}")
+            print(f"It moves leads by up to {noise.width(miss)}, with probability {TOGETHER}.")
     print(f"This can be ranked{'' if epsilon else ' with an --epsilon'}.")
     return 0
 
@@ -260,10 +259,12 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
     yield f"{answers.kind}: {number} {what} on {len(answers.items)} items"
     if answers.person is not None:
         each = answers.answers_of_each()
-        yield f"{each.size} people, {each.min()} to {each.max()} {what} each"
+        few, many = (each.min(), each.max()) if each.size else (0, 0)
+        yield f"{each.size} people, {few} to {many} {what} each"
+        above = each[each > (limit or many)]
         if limit:
-            above = each[each > limit]
-            yield f"{above.size} people above {limit}: {(above - limit).sum()} would be left out"
+            lost = f"{(above - limit).sum()} {what} would be left out"
+            yield f"{above.size} people gave more than {limit}: {lost}"
     if found.found.number:
         yield from ("These rows would be left out:", *str(found.found).splitlines())
     unlisted = [f"{name!r} {count}" for name, count in found.found.unlisted.most_common(20)]
@@ -285,12 +286,10 @@ def _plan(given: argparse.Namespace) -> int:
     if given.files or given.people is None or not (given.items or given.items_file):
         raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
     items = given.items or ""
-    n = int(items) if items.isdecimal() else len(_items(given) or ())
-    plan = planned(
-        Promise(given.plan, n, repeats=given.repeats, **_options(given)),
-        given.people,
-        rng=np.random.default_rng(0),
-    )
+    n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
+    facts = _options(given) | {"repeats": given.repeats, "has_persons": given.plan != "counts"}
+    promise = Promise(given.plan, n, **facts)
+    plan = planned(promise, given.people, rng=np.random.default_rng(0))
     print(plan)
     if given.plot:
         plan.plot(given.plot)
@@ -301,7 +300,8 @@ def _files(given: argparse.Namespace) -> list[str]:
     """The files by name; a pattern in quotes stands for all that fit it."""
     if not given.files:
         raise ValueError("FILE is missing: allowed is one file or more, or - for standard input")
-    return [f for name in given.files for f in (name != "-" and sorted(glob(name))) or [name]]
+    known = ("-", *filter(os.path.exists, given.files))
+    return [f for name in given.files for f in (name not in known and sorted(glob(name))) or [name]]
 
 
 def _targets(given: argparse.Namespace, files: list[str]) -> tuple[Path, ...]:
@@ -324,16 +324,8 @@ def _how(given: argparse.Namespace) -> dict[str, Any]:
         if not sign or not role.strip() or not name.strip():
             raise ValueError(f"--columns {part!r:.60}: allowed is as winner=Gewinner,person=E-Mail")
         columns[role.strip()] = name.strip()
-    return {
-        "items": _items(given),
-        "items_from_data": given.items_from_data,
-        "columns": columns,
-        "ties": given.tie,
-        "unranked": given.unranked,
-        "bad": given.bad,
-        "repeats": given.repeats,
-        "encoding": given.encoding,
-    }
+    same = {name: getattr(given, name) for name in _READING}
+    return same | {"items": _items(given), "columns": columns, "ties": given.tie}
 
 
 def _items(given: argparse.Namespace) -> list[str] | None:
@@ -381,4 +373,4 @@ def _in_words(message: str) -> str:
     }.items():
         message = message.replace(name, option)
     names = "epsilon|delta|protect|relation|sampler|only|people|budget|encoding|unranked|repeats"
-    return re.sub(rf"^({names})(?= =| is)", r"--\1", message)
+    return re.sub(rf"\b({names})(?= = )", r"--\1", message)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations
-from math import ceil, comb, exp, expm1, inf, isqrt, log, log1p, nextafter, sqrt
+from math import ceil, comb, exp, expm1, log, log1p, sqrt
 from os import urandom
 from typing import Any
 
@@ -20,7 +20,11 @@ import numpy as np
 from dpbook import _validation as check
 from dpbook._typing import Ints
 from dpbook.mechanisms.knorm import root_noise, zonotope_noise
-from dpbook.mechanisms.noise import bernoulli_exp_of, discrete_laplace_noise
+from dpbook.mechanisms.noise import (
+    bernoulli_exp_of,
+    discrete_gaussian_noise,
+    discrete_laplace_noise,
+)
 
 DOUBT = 1e-6  # that a simulated width is too small
 
@@ -115,7 +119,7 @@ class Noise:
         For independent noise of many numbers by its law. Otherwise it is simulated: an order
         statistic that is too small with a probability of at most 1e-6.
         """
-        from scipy.stats import binom
+        from scipy.special import bdtrik
 
         check.probability("miss", miss, zero=False, one=False)
         if self.kind == "laplace":
@@ -124,11 +128,14 @@ class Noise:
         if self.kind == "gaussian" and self.n > 200:  # subgaussian, of twice the variance
             return ceil(sqrt(4 * self.scale * log(self.n * (self.n - 1) / miss)))
         rows = max(_rows(self.n), ceil(30 / miss))
-        above = int(binom.ppf(DOUBT, rows, miss)) - 1
+        above = int(bdtrik(DOUBT, rows, miss))  # so many are, at least, with probability 1 - 1e-6
         return int(np.sort(np.ptp(_sample(self, rows), axis=1))[rows - 1 - above])
 
     def reversal(self, margin: int) -> float:
-        """Chance that the difference of two noises is at least the lead, a whole number >= 0."""
+        """Chance that two noises differ by the lead, a whole number >= 0, or more.
+
+        Where it is simulated, it is never below one over the number of simulations.
+        """
         if self.kind == "gaussian":
             from scipy.special import ndtr
 
@@ -138,13 +145,8 @@ class Noise:
             tail = (1 + q * q) / (1 + q) + margin * rest + q
             return exp(-margin / self.scale) * tail / (1 + q) ** 2
         apart = np.diff(_sample(self, _rows(self.n)), axis=1)  # of any two: all are alike
-        return float(((apart >= margin).mean() + (apart <= -margin).mean()) / 2)
-
-    @property
-    def resolution(self) -> float:
-        """The smallest chance above 0 that `reversal` finds where it simulates, or 0."""
-        simulated = self.kind in ("root", "zonotope")
-        return 1 / (2 * _rows(self.n) * (self.n - 1)) if simulated else 0.0
+        seen = int((apart >= margin).sum() + (apart <= -margin).sum())
+        return max(seen, 1) / (2 * apart.size)
 
     @property
     def words(self) -> str:
@@ -168,26 +170,6 @@ class Noise:
         return discrete_gaussian_noise(self.scale, (size, self.n), rng=rng)
 
 
-def discrete_gaussian_noise(
-    variance: Fraction, size: tuple[int, ...], *, rng: np.random.Generator
-) -> Ints:
-    """Whole numbers x with weight exp(-x^2 / (2 variance)), by integer arithmetic only.
-
-    Canonne, Kamath, Steinke (2020), Algorithm 3, whose Laplace noise may be of any scale: here of
-    the deviation s = p / q, a fraction. Then |x| is kept with chance exp(-(|x| / s - 1)^2 / 2).
-    """
-    p, q = (isqrt(term) for term in variance.as_integer_ratio())
-    out = np.empty(size, dtype=np.int64)
-    flat, todo = out.reshape(-1), np.arange(out.size)
-    while todo.size:
-        x = discrete_laplace_noise(Fraction(p, q), todo.size, rng=rng)
-        away = np.abs(x).astype(object) * q - p
-        kept = bernoulli_exp_of(away * away, 2 * p * p, rng)
-        flat[todo[kept]] = x[kept]
-        todo = todo[~kept]
-    return out
-
-
 def rounded_up(scale: Fraction) -> Fraction:
     """The scale, or a slightly larger one whose terms fit the samplers: below 2^50."""
     unit = 2**49 // ceil(scale)
@@ -196,13 +178,11 @@ def rounded_up(scale: Fraction) -> Fraction:
 
 
 def opendp_scale(l1: int, epsilon: Fraction) -> Fraction:
-    """The least float that OpenDP calls private for discrete Laplace noise."""
-    scale = float(l1 / epsilon)
-    for _ in range(10):
-        if Fraction(_opendp(1, scale).map(l1)) <= epsilon and Fraction(scale) >= l1 / epsilon:
-            return Fraction(scale)
-        scale = nextafter(scale, inf)
-    raise ValueError(f"epsilon = {epsilon}: OpenDP finds no scale for it: allowed is 'book'")
+    """A scale that OpenDP calls private for discrete Laplace noise: hardly above the least."""
+    scale = float(l1 / epsilon) * (1 + 2.0**-48)
+    if Fraction(_opendp(1, scale).map(l1)) > epsilon:
+        raise ValueError(f"epsilon = {epsilon}: OpenDP finds no scale for it: allowed is 'book'")
+    return Fraction(scale)
 
 
 def _opendp(n: int, scale: float) -> Any:

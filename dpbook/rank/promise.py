@@ -13,9 +13,8 @@ from math import ceil, comb, log, sqrt
 from numbers import Rational
 from typing import NoReturn
 
-import numpy as np
-
 from dpbook import _validation as check
+from dpbook.mechanisms.noise import discrete_gaussian_variance
 from dpbook.rank.answers import MOST_ITEMS, MOST_PAIR_ITEMS, pair_answers
 from dpbook.rank.ledger import fraction_of
 from dpbook.rank.noise import Noise, opendp_scale, rounded_up
@@ -31,24 +30,19 @@ class Promise:
 
     Attributes
     ----------
-    kind : {"comparisons", "rankings", "counts"}
-    n_items : int
+    kind, n_items, repeats, halves
+        As of `Answers`.
     protect : {"person", "comparison"}
         Everything that one person answered, or one comparison of any two items.
     epsilon, delta : str, Fraction or number
-        From 1e-6 to 50, and 0 or from 1e-30 to 1e-2, which may be lost if noise is narrower for it.
+        From 1e-6 to 50, and from 0 to 1e-2, which may be lost if noise is narrower for it.
         A text such as "0.1" or "1/3" is taken exactly, a float never above what it prints as.
     relation : {"replace", "add_remove"}
         What is protected may become anything else, less or nothing; or it is there or not.
     max_answers : int, optional
         How many answers (for rankings: rankings, 1 by default) of each person count.
-    repeats : {"one", "keep"}
-        Of a person's answers to one pair, one counts, or each.
-    halves : bool
-        Wins of pairs are counted in half wins.
-    statistic : {"net", "pairs"}
-    only : int, optional
-        Nothing is released but the best k items.
+    statistic, only : {"net", "pairs"}, int
+        What is released; or nothing but the best so many items.
     has_persons, vouched : bool
         The data say who gave which answer; or the caller vouches that nobody gave more.
     """
@@ -74,19 +68,19 @@ class Promise:
         check.choice("repeats", self.repeats, ("one", "keep"))
         check.choice("statistic", self.statistic, ("net", "pairs"))
         most = MOST_PAIR_ITEMS if self.statistic == "pairs" else MOST_ITEMS
-        name = f"number of items, with statistic = {self.statistic!r}"
-        check.integer(name, self.n_items, 2, most)
-        self._set(epsilon=exact_epsilon(self.epsilon), delta=exact_delta(self.delta))
+        check.integer(f"items for {self.statistic!r}", self.n_items, 2, most)
+        delta = _exact("delta", self.delta, Fraction(0), Fraction(1, 100), "0, or up to 1e-2")
+        self._set(epsilon=exact_epsilon(self.epsilon), delta=delta)
+        known, person = self.has_persons and self.kind != "counts", self.protect == "person"
+        self._set(has_persons=known, vouched=self.vouched and person and not known)
         if self.max_answers is not None:
             check.integer("max_answers", self.max_answers, 1, 10**9)
-        if self.protect == "person":
+        if person:
             self._limit()
         elif self.kind == "rankings":
             _refuse("protect = 'comparison' with rankings", "'person'")
         elif self.max_answers is not None:
             _refuse(f"max_answers = {self.max_answers} with protect = 'comparison'", "None")
-        else:
-            self._set(repeats="keep", vouched=False)
         if (k := self.only) is not None:
             check.integer("only", k, 1, self.n_items - 1)
             if self.statistic == "pairs" or self.delta:
@@ -101,15 +95,15 @@ class Promise:
     def _limit(self) -> None:
         """A limit for each person, or a refusal."""
         if not self.has_persons and not self.vouched:
-            given = "protect = 'person', but the data do not say who gave which answer, so that "
-            allowed = "'comparison', or vouched=True (--vouch) if you vouch that nobody gave more "
-            _refuse(f"{given}nobody can bound what one person adds", f"{allowed}than max_answers")
+            given = "protect = 'person', but nobody can bound what one person adds, since the data "
+            allowed = "'comparison', or vouched=True (--vouch) if nobody gave more than max_answers"
+            _refuse(f"{given}do not say who gave which answer", allowed)
         if self.max_answers is None and self.kind != "rankings":
-            allowed = "a whole number from 1, how many answers of each person may count, fixed "
-            _refuse("max_answers is missing", f"{allowed}before looking at the data")
-        self._set(max_answers=self.max_answers or 1, vouched=self.vouched and not self.has_persons)
-        if self.vouched:  # where nobody can see that a pair was answered twice
-            self._set(repeats="keep")
+            allowed = "a whole number from 1, of the answers of a person that count, fixed before"
+            _refuse("max_answers is missing", f"{allowed} looking at the data")
+        # Where persons are not known, nobody can see that a pair was answered twice.
+        repeats = self.repeats if self.has_persons else "keep"
+        self._set(max_answers=self.max_answers or 1, repeats=repeats)
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():
@@ -122,12 +116,12 @@ class Promise:
 
     @property
     def limit(self) -> int:
-        """How many answers what is protected has at most."""
+        """How many answers are protected together, at most."""
         return self.max_answers or 1
 
     @property
     def once(self) -> bool:
-        """Whether a person's comparisons are about different pairs."""
+        """Whether they are comparisons of different pairs."""
         return self.repeats == "one" and self.kind != "rankings"
 
     @property
@@ -151,7 +145,7 @@ class Promise:
         """How far the numbers released move in l1; wins of pairs perhaps in halves."""
         if self.statistic == "net":
             return 2 * self.root_bound
-        return self.changes * self._pairs * (2 if self.halves else 1)
+        return self._pairs * (2 if self.halves else 1)
 
     @property
     def l2_squared(self) -> int:
@@ -163,7 +157,7 @@ class Promise:
         ranking = self.n_items * (self.n_items**2 - 1) // 3
         if self.statistic == "pairs":  # no entry moves by more than 1, or the limit
             most = (1 if self.once else self.limit) * (4 if self.halves else 1)
-            return self.changes * self._pairs * most
+            return self._pairs * most
         if self.kind == "rankings":
             return (self.changes * self.limit) ** 2 * ranking
         each = min(self.limit * self.swing(1), ranking) if self.once else 2 * self.limit**2
@@ -171,20 +165,18 @@ class Promise:
 
     @property
     def _pairs(self) -> int:
-        repeats = self.repeats if self.protect == "person" else "keep"
-        return pair_answers(self.kind, self.n_items, self.limit, repeats)
+        """How many pairs a change is about."""
+        return self.changes * pair_answers(self.kind, self.n_items, self.limit, self.repeats)
 
     def swing(self, a: int) -> int:
         """How far one person moves the net wins of a items against those of a others, at most.
 
         An answer about one of each moves them by 2, an answer about one and another item by 1.
         """
-        n = self.n_items
+        most, n = self.limit, self.n_items
         if self.kind == "rankings":
-            return self.limit * 2 * a * (n - a)
-        return min(self.limit, a * a if self.once else self.limit) + min(
-            self.limit, a * (2 * n - 3 * a) if self.once else self.limit
-        )
+            return most * 2 * a * (n - a)
+        return min(most, a * a) + min(most, a * (2 * n - 3 * a)) if self.once else 2 * most
 
     def noise(self, sampler: str = "book") -> Noise:
         """The narrowest noise that keeps the promise; only public things decide."""
@@ -205,7 +197,7 @@ class Promise:
             if n > 2 and 8 * scale >= 1:  # its sampler needs noise that is not too weak
                 kinds.append(Noise("zonotope", n, scale))
         if self.delta:
-            variance = gaussian_variance(self.l2_squared, eps, self.delta)
+            variance = discrete_gaussian_variance(self.l2_squared, float(eps), self.delta)
             if variance < 2**52:
                 kinds.append(Noise("gaussian", count, variance, float(self.delta)))
         return min(kinds, key=lambda noise: noise.deviation)
@@ -225,43 +217,20 @@ class Promise:
         return ceil(self.swing(1) * sqrt(2 * people * log(pairs / miss)))
 
 
-def gaussian_variance(l2_squared: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Variance, the square of a fraction, of (epsilon, delta)-private discrete Gaussian noise.
-
-    It is rho-zCDP with rho = l2^2 / (2 variance), and so has, for every a > 1, the delta
-    exp((a - 1) (a rho - epsilon)) (1 - 1/a)^a / (a - 1) (Canonne, Kamath, Steinke 2020, Theorem 14
-    and Proposition 12). Each a allows a rho, and the largest is taken.
-    """
-    a = 1 + np.geomspace(1e-4, 1e10, 20_001)
-    room = log(delta) + np.log(a - 1) - a * np.log1p(-1 / a)
-    rho = float(((float(epsilon) + room / (a - 1)) / a).max()) * (1 - 1e-9)
-    deviation = sqrt(l2_squared / (2 * rho)) * (1 + 1e-12)
-    unit = 2 ** max(0, 12 - int(deviation).bit_length())
-    return Fraction(ceil(deviation * unit), unit) ** 2
-
-
-def exact_epsilon(value: str | float | Rational) -> Fraction:
+def exact_epsilon(value: object) -> Fraction:
     """The privacy parameter as a fraction, never above what was given."""
-    limits = Fraction(1, 10**6), Fraction(50)
-    return _exact("epsilon", value, limits, "a number from 1e-6 to 50, as 0.5 or 1/2")
+    allowed = "a number from 1e-6 to 50, as 0.5 or 1/2"
+    return _exact("epsilon", value, Fraction(1, 10**6), Fraction(50), allowed)
 
 
-def exact_delta(value: str | float | Rational) -> Fraction:
-    """The same for delta."""
-    if not isinstance(value, bool) and value in (0, "0"):
-        return Fraction(0)
-    limits = Fraction(1, 10**30), Fraction(1, 100)
-    return _exact("delta", value, limits, "0, or a number from 1e-30 to 1e-2")
-
-
-def _exact(name: str, value: object, limits: tuple[Fraction, Fraction], allowed: str) -> Fraction:
+def _exact(name: str, value: object, low: Fraction, high: Fraction, allowed: str) -> Fraction:
     try:
         if isinstance(value, bool) or not isinstance(value, str | float | Rational):
             raise ValueError
         exact = fraction_of(value) if isinstance(value, str) else Fraction(value)
         if isinstance(value, float):  # it prints as the decimal that was meant, or as it is
             exact = min(exact, Fraction(repr(float(value))))
-        if not limits[0] <= exact <= limits[1]:
+        if not low <= exact <= high:
             raise ValueError
     except (ValueError, ArithmeticError):
         _refuse(f"{name} = {value!r:.60}", allowed)

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from dpbook._typing import Array, Ints
 from dpbook.rank.answers import Answers
-from dpbook.rank.ledger import charge
+from dpbook.rank.ledger import Ledger, charge, fingerprint, settle
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.promise import Promise
-from dpbook.rank.promise import exact_epsilon as exact_epsilon
 from dpbook.rank.reading import read_answers
 from dpbook.rank.release import TOGETHER, Placed, Release
 from dpbook.rank.statement import statement_of
@@ -80,6 +79,8 @@ def rank_privately(
         raise ValueError(f"rng is given with sampler = {sampler!r}: allowed is 'book'")
     answers: Any = source
     if isinstance(source, str | PathLike | list):
+        if ledger is not None:
+            ledger = Ledger(ledger, fingerprint(source if isinstance(source, list) else [source]))
         answers = read_answers(source, items=items, items_from_data=items_from_data)
     elif items is not None or items_from_data:
         raise ValueError("items is given with answers that have items: allowed is a path with it")
@@ -89,6 +90,8 @@ def rank_privately(
     noise = asked.noise(sampler)
     promise = asked if noise.delta else replace(asked, delta=Fraction(0))  # what is not used
     sample = None if people is None else promise.sample_width(people, (1 - TOGETHER) / 2)
+    if budget is not None and ledger is None:
+        raise ValueError(f"budget = {budget!r:.60}: allowed is with a ledger, which adds up")
     # An epsilon that is not written down is not spent.
     spent = None if ledger is None else charge(ledger, promise, answers.items, budget)
     drawn = _drawn(answers, promise, noise, rng)
@@ -100,7 +103,10 @@ def rank_privately(
     who, numbers = sampler if rng is None else "repeatable", drawn if only is None else None
     said = statement_of(asked, noise, answers.listed, who, people)
     facts = answers.items, answers.listed, numbers, promise, noise, who, people
-    return Release(ranking, *facts, *said, spent)
+    release = Release(ranking, *facts, *said, spent)
+    if ledger is not None and spent is not None:
+        settle(ledger, spent, release.csv())
+    return release
 
 
 def _drawn(answers: Any, promise: Promise, noise: Noise, rng: np.random.Generator | None) -> Ints:

@@ -66,6 +66,10 @@ class Found:
         if self.number[what] <= 3:
             self.first.setdefault(what, []).append(f"{where}: {_short(value)}")
 
+    def add_name(self, name: str) -> None:
+        if name in self.unlisted or len(self.unlisted) < _MANY:
+            self.unlisted[name] += 1
+
     def __str__(self) -> str:
         return "\n".join(
             f"  {count} x {what}{self._lines(what)}" for what, count in self.number.most_common()
@@ -347,8 +351,6 @@ class _Reader:
             if name.casefold() in self.words:
                 return -3
             if self.listed or not printable(name):
-                if len(self.found.unlisted) < _MANY:
-                    self.found.unlisted[name] += 1
                 return -1
             if len(self.names) == MOST_ITEMS:
                 self.fail(f"{_short(name)} is one item too many", f"{MOST_ITEMS} items")
@@ -408,6 +410,8 @@ class _Reader:
         """Say why these two cells are no comparison."""
         bad = next(((k, cell) for cell in cells if (k := self.code(cell)) < 0), (0, cells[0]))
         odd = "bytes in another encoding" if _ODD.search(bad[1]) else ""
+        if bad[0] == -1:
+            self.found.add_name(clean_name(bad[1]))
         self.problem(line, odd or _WHY[bad[0]], bad[1])
 
     def _rankings(self, at: Mapping[str, int], rows: Rows) -> None:
@@ -427,6 +431,7 @@ class _Reader:
                 coded = [[(self.code(name), name) for name in level] for level in split]
                 for name in (x for level in coded for k, x in level if k < 0 and x.strip()):
                     self.problem(line, "a name in a ranking, left out: not on the list", name)
+                    self.found.add_name(clean_name(name))
                 levels = [[k for k, _ in level if k >= 0] for level in coded]
                 levels = [level for level in levels if level]
             ranked = [item for level in levels for item in level]

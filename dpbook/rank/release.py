@@ -82,13 +82,10 @@ class Release:
         rows = [[plain(cell) for cell in row] for row in self.table()]
         sides = [str.ljust if name == "item" else str.rjust for name in rows[0]]
         wide = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(
-                side(cell, width - _columns(cell) + len(cell))
-                for cell, width, side in zip(row, wide, sides, strict=True)
-            ).rstrip()
-            for row in rows
-        )
+        for row in rows:
+            for k, (side, width) in enumerate(zip(sides, wide, strict=True)):
+                row[k] = side(row[k], width - _columns(row[k]) + len(row[k]))
+        return "\n".join("  ".join(row).rstrip() for row in rows)
 
     @property
     def score(self) -> str:
@@ -99,16 +96,10 @@ class Release:
         """Names of columns, then a row for each item, in words."""
         form = ".3f" if self.promise.statistic == "pairs" else ".0f"
         named = ("rank", "item", self.score, "rank without noise", "rank in all people")
-        rows = [
-            (
-                "" if row.place is None else str(row.place),
-                row.item,
-                "" if row.noisy is None else f"{row.noisy:{form}}",
-                _range(row.best, row.worst),
-                _range(row.likely_best, row.likely_worst),
-            )
-            for row in self.ranking
-        ]
+        rows = []
+        for row in self.ranking:
+            ranks = _range(row.best, row.worst), _range(row.likely_best, row.likely_worst)
+            rows.append((_text(row.place), row.item, _text(row.noisy, form), *ranks))
         return list(zip(*(c for c in zip(named, *rows, strict=True) if any(c[1:])), strict=True))
 
     def csv(self) -> str:
@@ -132,7 +123,8 @@ class Release:
             **{name: getattr(self.promise, name) for name in names.split()},
             "items_from_data": not self.listed,
             "people": self.people,
-            "noise": self.noise.words,
+            "noise": self.noise.kind,
+            "noise_in_words": self.noise.words,
             "scale": self.noise.scale,
             "width": None if self.noise.kind == "flip" else self.noise.width(1 - TOGETHER),
             "sampler": self.sampler,
@@ -216,6 +208,10 @@ def _link(part: Path, target: Path) -> None:
 
 def _part(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
+def _text(value: float | None, form: str = "d") -> str:
+    return "" if value is None else f"{value:{form}}"
 
 
 def _range(best: int | None, worst: int | None) -> str:

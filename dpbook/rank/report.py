@@ -6,7 +6,6 @@ from html import escape
 
 from dpbook.rank.release import Placed, Release
 
-_BARS = "\0"  # stands for the bars of an item
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --soft: #595959; --line: #d4d4d4;
   --noise: #1f5fa8; --all: #9dbde0 }
@@ -25,24 +24,23 @@ tr { border-bottom: 1px solid var(--line) }
 .bar i { position: absolute; top: 0; height: 100%; border-radius: .2rem }
 .all { background: var(--all) } .noise { background: var(--noise) }
 .mark { border: 2px solid var(--ink); box-sizing: border-box }
-pre, p { white-space: pre-wrap; overflow-wrap: anywhere } pre { border-left: 3px solid var(--line);
+pre, p { overflow-wrap: anywhere } pre { white-space: pre-wrap; border-left: 3px solid var(--line);
   padding-left: .8rem }
 """
 
 
 def page(release: Release) -> str:
     """The ranking with its bars, the promise, the statement, and the commands to repeat it."""
-    head, *rows = release.table()
-    names = "".join(f'<th scope="col"{_left(name)}>{escape(name)}</th>' for name in head)
+    (head, *rows), first = release.table(), release.ranking[0]
+    names = "".join(_cell(name, name, scope="col") for name in head)
+    bars = [_bars(placed, len(release.items)) for placed in release.ranking]
     body = "\n".join(
-        "".join(["<tr>", *map(_cell, head, row), "</tr>"]).replace(_BARS, _bars(placed, release))
-        for row, placed in zip(rows, release.ranking, strict=True)
+        "".join(["<tr>", *(_cell(*cell, bar) for cell in zip(head, row, strict=True)), "</tr>"])
+        for row, bar in zip(rows, bars, strict=True)
     )
-    caption = "The best first." if release.promise.only != 1 else "The best."
-    if release.ranking[0].best:
-        caption = "The bar shows which ranks the noise leaves open, the mark the rank released."
-    if release.ranking[0].likely_best:
-        caption += " The pale bar shows the ranks that noise and sample leave open."
+    caption = "The bar shows the ranks that the noise leaves open, its mark the rank released."
+    if first.likely_best is not None:
+        caption += " The pale bar shows those that noise and sample leave open."
     title = f"A private ranking of {len(release.items)} items"
     promised, not_promised = map(escape, release.short)
     publish, plan = map(escape, commands(release))
@@ -61,7 +59,7 @@ def page(release: Release) -> str:
 <p>{promised}</p>
 <p>{not_promised}</p>
 <table>
-<caption>{caption}</caption>
+<caption>{caption if first.best else "The best first."}</caption>
 <thead><tr>{names}</tr></thead>
 <tbody>
 {body}
@@ -83,51 +81,38 @@ the same answers adds its epsilon to this one.</p>
 
 def commands(release: Release) -> tuple[str, str]:
     """What makes such a release, and what plans it; neither tells where the data are."""
-    promise = release.promise
+    promise, people = release.promise, release.people
     options = {
-        "--protect": promise.protect,
-        "--epsilon": promise.epsilon,
-        "--delta": promise.delta or None,
-        "--relation": "add-remove" if promise.relation == "add_remove" else None,
-        "--max-answers": promise.max_answers,
-        "--release": "pairs" if promise.statistic == "pairs" else None,
-        "--only": promise.only and f"top:{promise.only}",
-        "--repeats": "keep" if promise.repeats == "keep" and promise.has_persons else None,
-        "--vouch": "" if promise.vouched else None,
+        "protect": promise.protect,
+        "epsilon": promise.epsilon,
+        "delta": promise.delta or None,
+        "relation": "add-remove" if promise.relation == "add_remove" else None,
+        "max-answers": promise.max_answers,
+        "release": "pairs" if promise.statistic == "pairs" else None,
+        "only": promise.only and f"top:{promise.only}",
+        "repeats": "keep" if promise.repeats == "keep" and promise.has_persons else None,
+        "sampler": "opendp" if release.sampler == "opendp" else None,
     }
-    given = " ".join(
-        f"{name} {value}".strip() for name, value in options.items() if value is not None
-    )
+    given = [f" --{name} {value}" for name, value in options.items() if value is not None]
+    same = "".join(given) + " --vouch" * promise.vouched
+    count = f" --people {people}" if people else ""
     items = "--items-file ITEMS" if release.listed else "--items-from-data"
-    who = f"--people {release.people or 'N'}"
-    plan = f"dpbook rank --plan {promise.kind} --items {len(release.items)} {who} {given}"
-    return f"dpbook rank FILE {items} {given}", plan
+    plan = f"dpbook rank --plan {promise.kind} --items {len(release.items)}{count or ' --people N'}"
+    return f"dpbook rank FILE {items}{count}{same}", plan + same
 
 
-def _left(name: str) -> str:
-    return ' class="item"' if name == "item" else ""
-
-
-def _cell(name: str, text: str) -> str:
+def _cell(name: str, text: str, bar: str = "", scope: str = "row") -> str:
     if name == "item":
-        return f'<th scope="row" class="item">{escape(text)}{_BARS}</th>'
-    return f"<td>{escape(text)}</td>"
+        return f'<th scope="{scope}" class="item">{escape(text)}{bar}</th>'
+    return f'<th scope="col">{escape(text)}</th>' if scope == "col" else f"<td>{escape(text)}</td>"
 
 
-def _bars(row: Placed, release: Release) -> str:
-    """From one rank to another, as percentages of the width of all."""
-    if row.best is None or row.place is None:
-        return ""
-    spans = [(row.likely_best, row.likely_worst, "all"), (row.best, row.worst, "noise")]
-    spans.append((row.place, row.place, "mark"))
-    size = 100 / len(release.items)
-    return (
-        '<span class="bar" aria-hidden="true">'
-        + "".join(
-            f'<i class="{kind}" style="left:{size * (first - 1):.3f}%;'
-            f'width:{size * (last - first + 1):.3f}%"></i>'
-            for first, last, kind in spans
-            if first is not None and last is not None
-        )
-        + "</span>"
+def _bars(row: Placed, n: int) -> str:
+    """From one rank to another, in percent of the width of all."""
+    ends = {"all": (row.likely_best, row.likely_worst), "noise": (row.best, row.worst)}
+    bars = "".join(
+        f'<i class="{kind}" style="left:{(a - 1) / n:.3%};width:{(b - a + 1) / n:.3%}"></i>'
+        for kind, (a, b) in (ends | {"mark": (row.place, row.place)}).items()
+        if a is not None and b is not None
     )
+    return f'<span class="bar" aria-hidden="true">{bars}</span>' if row.best else ""
