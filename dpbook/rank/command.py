@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from dpbook.rank.files import BadFile
 from dpbook.rank.ledger import Ledger, charge, fingerprint
 from dpbook.rank.promise import Promise, exact_epsilon
 from dpbook.rank.rank import rank_privately
-from dpbook.rank.reading import MOST_BYTES, BadFile, Look, look, read_answers
+from dpbook.rank.reading import MOST_BYTES, Look, look, read_answers
 from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
 FEW = 10  # people who name an item
