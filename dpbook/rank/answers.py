@@ -112,12 +112,16 @@ class Answers:
 
         The random numbers, one for each answer, come from the operating system by default.
         """
-        person, stays = self._people(), np.ones(self._people().size, dtype=bool)
-        keys = np.frombuffer(urandom(8 * person.size), np.uint64) if random is None else random
+        person = self._people()
+        stays = np.ones(person.size, dtype=bool)
         if self.kind == "comparisons" and self.repeats == "one":
-            stays[_beyond(1, keys, person, self._pairs())] = False
+            stays[_beyond(1, random, person, self._pairs())] = False
+        rows = slice(None) if stays.all() else np.flatnonzero(stays)
+        left = None if random is None else random[rows]
+        stays[np.arange(person.size)[rows][_beyond(limit, left, person[rows])]] = False
+        if stays.all():
+            return self
         kept = np.flatnonzero(stays)
-        kept = np.delete(kept, _beyond(limit, keys[kept], person[kept]))
         if self.kind == "rankings":
             return replace(self, data=self.data[kept], person=person[kept])
         tied = None if self.tied is None else self.tied[kept]
@@ -209,20 +213,22 @@ def _whole(name: str, values: Any) -> NDArray[np.integer]:
     return array
 
 
-def _beyond(limit: int, keys: NDArray[np.uint64], *groups: Ints) -> NDArray[np.intp]:
-    """Which answers are not among the first `limit` of their groups in the order of the keys.
+def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDArray[np.intp]:
+    """Which answers are not among the first `limit` of their groups in a random order.
 
-    Values are sorted many times faster than places, so the places of those groups alone are sorted
-    that are larger, and of a few others.
+    Values are sorted many times faster than places, so that the places of larger groups alone are
+    sorted, and of a few others.
     """
-    mixed, odd = np.zeros(keys.size, dtype=np.uint64), np.uint64(0x9E3779B97F4A7C15)
+    mixed, odd = np.zeros(groups[0].size, dtype=np.uint64), np.uint64(0x9E3779B97F4A7C15)
     for group in groups:
         mixed = (mixed ^ group.astype(np.uint64)) * odd
     values, high = np.sort(mixed), np.uint64(44)
     larger = np.zeros(2**20, dtype=bool)
     larger[values[limit:][values[limit:] == values[:-limit]] >> high] = True
     rows = np.flatnonzero(larger[mixed >> high])
-    rows = rows[np.argsort(keys[rows])]
+    size = rows.size
+    keys = np.frombuffer(urandom(8 * size), dtype=np.uint64) if random is None else random[rows]
+    rows = rows[np.argsort(keys)]
     for group in groups[::-1]:
         rows = rows[np.argsort(group[rows], kind="stable")]
     same = [group[rows[limit:]] == group[rows[:-limit]] for group in groups]
