@@ -373,6 +373,14 @@ PLAYS |= {
     "flipped answers": Play(OTHERS["flipped answers"][0], flipped),
     "Laplace answers": Play(OTHERS["Laplace answers"][0], flipped, reports),
 }
+
+
+def told(found: list) -> list[str]:
+    """All violations; that a path showed nothing, such as a first place that stays, is none."""
+    words = [words for report in found for words in report.violations]
+    return [word for word in words if not word.startswith("inconclusive")]
+
+
 every_play = pytest.mark.parametrize("play", PLAYS.values(), ids=PLAYS)
 
 
@@ -388,7 +396,7 @@ def played(play: Play, control: Callable[[Any, Any], Callable[..., Any]], scale:
 def test_the_code_moves_its_values_by_what_is_declared_and_nothing_else(play: Play) -> None:
     ranker = play.ranker
     found = played(play, lambda x, y: play.run(ranker), ranker.scale)
-    assert not [words for report in found for words in report.violations]
+    assert not told(found)
     assert all(report.number[0] == report.number[1] > 0 for report in found)
     if play.shift:
         assert max(report.l1 + report.count for report in found) > EPSILON / 2
@@ -399,7 +407,7 @@ def test_what_spends_more_is_seen_in_the_code(play: Play) -> None:
     """Too little noise; a scale, and a call, that look at the data."""
     less, loud = (replace(play.ranker, scale=k * play.ranker.scale) for k in (play.less, 4))
     found = played(play, lambda x, y: play.run(less), less.scale)
-    seen = [words for report in found for words in report.violations]
+    seen = told(found)
     assert all("declared" in words for words in seen) and bool(seen) is play.shift
 
     def by_scale(x: Any, y: Any) -> Callable[..., Any]:
@@ -407,7 +415,7 @@ def test_what_spends_more_is_seen_in_the_code(play: Play) -> None:
         return lambda data, rng: runs[np.array_equal(data, x)](data, rng=rng)
 
     found = played(play, by_scale, play.ranker.scale)
-    assert any(report.violations for report in found) is play.scale
+    assert bool(told(found)) is play.scale
 
     def by_call(x: Any, y: Any) -> Callable[..., Any]:
         def run(data: Any, rng: Any) -> Any:

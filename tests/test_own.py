@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import expon, laplace, logistic, norm, rv_histogram
+from scipy.stats import dlaplace, expon, laplace, logistic, norm, rv_histogram, zipf
 
 from dpbook.models import all_rankings
 from dpbook.privacy import Edge, Person, WholeRanking, check_mechanism, check_ranker
@@ -19,12 +20,17 @@ STEPS = rv_histogram((np.array([1.0, 5, 2, 7, 1]), np.linspace(-3.3, 3.1, 6)), d
 
 @pytest.mark.parametrize("scale", [0.8, 2.0])
 @pytest.mark.parametrize("n", [2, 3])
-def test_laplace_noise_is_as_the_exact_law_says(n: int, scale: float) -> None:
-    """Two ways to the same law: quadrature here, a closed form there. Half the noise fails."""
-    report = check_ranker(laplace(scale=scale), Edge(n), epsilon=2 / scale)
-    exact = check_mechanism(lambda counts: ranking_pmf(counts, scale=scale), Edge(n).neighbours())
+@pytest.mark.parametrize("noise", ["laplace", "discrete_laplace"])
+def test_laplace_noise_is_as_the_exact_law_says(n: int, scale: float, noise: str) -> None:
+    """Two ways to the same law: sums over a grid, and a closed form there. Half the noise fails."""
+    wide, half = (
+        laplace(scale=b) if noise == "laplace" else dlaplace(1 / b) for b in (scale, scale / 2)
+    )
+    report = check_ranker(wide, Edge(n), epsilon=2 / scale)
+    pmf = partial(ranking_pmf, scale=scale, noise=noise)
+    exact = check_mechanism(pmf, Edge(n).neighbours())
     assert report.loss == pytest.approx(exact.loss, abs=1e-9) and report.private
-    assert not check_ranker(laplace(scale=scale / 2), Edge(n), epsilon=exact.loss).private
+    assert not check_ranker(half, Edge(n), epsilon=exact.loss).private
 
 
 def test_sets_are_as_their_exact_law_says() -> None:
@@ -97,7 +103,9 @@ def test_one_thousandth_of_epsilon_too_much_is_not_private() -> None:
     ("mechanism", "n", "words"),
     [
         (lambda counts: 3, 3, "return the distribution, 6 probabilities"),
-        (lambda counts: np.argsort(-counts), 3, "sums to 3"),
+        (lambda counts: np.argsort(-counts), 3, "return the distribution, .* a draw shows"),
+        (lambda counts: np.argsort(-counts), 2, "a draw shows nothing"),
+        (lambda counts: np.argsort(-counts) + 1.0, 4, "a draw shows nothing"),
         (lambda counts: np.full(6, 0.15), 3, "sums to 0.9"),
         (lambda counts: np.full(3, 1 / 3), 4, "return the distribution, 24 probabilities"),
         (lambda counts: {"a": -0.5, "b": 1.5}, 2, "negative"),
@@ -105,6 +113,9 @@ def test_one_thousandth_of_epsilon_too_much_is_not_private() -> None:
         (laplace(scale=2), 6, "unit has 6 items: allowed are 2 to 5"),
         (laplace(scale=0.02), 3, "wider noise"),
         (STEPS, 2, "too rough for a quadrature"),
+        (dlaplace(20), 3, "wider noise"),
+        (zipf(2), 2, "sums to 0.99999"),
+        (dlaplace(1, loc=0.5), 2, "on whole numbers, sums to 0"),
     ],
 )
 def test_refusals_say_what_to_return(mechanism: Any, n: int, words: str) -> None:
@@ -114,6 +125,9 @@ def test_refusals_say_what_to_return(mechanism: Any, n: int, words: str) -> None
 
 def test_the_sentence_names_loss_budget_and_the_pair() -> None:
     told = str(check_ranker(laplace(scale=1), Edge(3), epsilon=1))
+    assert "ranking alone" in told and "Edge(n_items=3, exchange=True), and for no other" in told
+    first = str(check_ranker(lambda c: np.full(3, 1 / 3), Person(3, per_user=1, users=2)))
+    assert "the first item alone loses 0." in first and "users=2), and for no other" in first
     assert "NOT private" in told and "1 was asked for" in told and "ranking" in told
     assert told.count("█") == 6  # three wins on either side
     assert ": private" in str(check_ranker(laplace(scale=2), Edge(3), epsilon=1))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,28 @@ def test_every_broken_twin_is_told_with_its_place(control: Any, words: str) -> N
     assert all(f"! {found}" in str(report) for found in report.violations)
 
 
-def test_a_ranking_shows_nothing_of_the_values() -> None:
-    report = play(NoisyCounts.private(1.0, Edge(3)).sample, TABLE, TABLE.T)
-    assert np.isnan(report.l1) and not report.violations and "nan" in str(report)
+@pytest.mark.parametrize(
+    ("control", "scale", "words"),
+    [
+        (lambda c, rng: np.argsort(-c - rng.laplace(size=3)), None, "such as a ranking"),
+        (lambda c, rng: c + rng.geometric(0.5, size=3), None, "names no scale"),
+        (lambda c, rng: c - np.log(rng.random(3)), None, "names no scale"),
+        (lambda c, rng: c + rng.exponential(size=3) + rng.laplace(size=3) * 9, None, "no scale"),
+        (lambda c, rng: np.argsort(-c - rng.geometric(0.5, size=3)), 2.0, "such as a ranking"),
+        (lambda c, rng: (c[0] + 2 * rng.laplace(), c[1] > rng.laplace()), None, "each draw"),
+        (lambda c, rng: np.lexsort((-c, np.round(c + rng.laplace(size=3)))), None, "a ranking"),
+    ],
+)
+def test_what_is_not_compared_is_never_silent(control: Any, scale: Any, words: str) -> None:
+    x, y = np.array([9, 5, 0]), np.array([8, 6, 0])
+    report = play(control, x, y, scale=scale)
+    assert words in str(report) and str(report).count("\n! inconclusive: ") == 1
+    assert not record_play(control, x, y).violations  # nothing was declared
+
+
+def test_only_scales_are_called_scales() -> None:
+    whole = partial(play, lambda c, rng: np.array(c) + rng.geometric(0.5, size=3))
+    assert "Shift: 2 units of the release (other)." in str(whole())
+    assert str(whole(scale=2.0)).endswith("Shift: 1 scales (other).")
+    (ratio,) = play(PerturbedMle.private(2.0, Edge(3)).publish, *EXCHANGED, declared=0.1).violations
+    assert ratio.startswith("densities by e^") and "scales" not in ratio

@@ -294,6 +294,7 @@ def test_what_the_keeper_sees(tmp_path: Path) -> None:
     rows += "ann,tea,coffee\nBob,tea,coffee\n"
     looked = look(file(tmp_path, HEAD + rows), items=["coffee", "mate", "tea"])
     assert looked.persons.tolist() == [3, 2, 4]
+    assert dict(looked.found.unlisted) == {"Tea": 1, "t ea": 1}
     assert looked.alike == ["'tea' and 'Tea' and 't ea'", "4 names of people"]
     ranked = look(file(tmp_path, "person,ranking\na,x>y\na,x\nb,y\n"), items=["x", "y", "z"])
     assert ranked.persons.tolist() == [1, 2, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise, permutations
 from math import ceil, factorial, fsum
 from typing import Any
@@ -21,6 +21,7 @@ from dpbook.privacy.units import Unit
 MOST_ITEMS = 5
 NODES = 16  # Gauss-Legendre nodes in a cell
 _RAREST, _TAIL, _ERROR = 1e-9, 1e-18, 1e-7
+_FARTHEST, _ROUNDING = 2**16, 2.0**-50  # where whole noise is cut; error of a cdf of SciPy
 _NAMES = "ABCDE"
 
 
@@ -43,8 +44,10 @@ class RankerReport:
     def __str__(self) -> str:
         verdict = "private" if self.private else "NOT private"
         asked = "" if self.private is None else f", and {self.epsilon:g} was asked for: {verdict}"
-        lines = [f"It loses {self.loss:.4g} for {self.unit}{asked}.", ""]
-        lines.append(f"The worst pair of neighbours; {self.outcome}:")
+        what = self.outcome.split()[0].replace("first", "first item")
+        lines = [f"Publishing the {what} alone loses {self.loss:.4g}{asked}."]
+        lines += [f"This holds for {self.unit}, and for no other number of items or people.", ""]
+        lines += [f"The worst pair of neighbours; {self.outcome}:"]
         scores = [_counts(side) for side in self.pair]
         most = max(int(score.max()) for score in scores)
         for name, before, after in zip(_NAMES, *scores, strict=False):
@@ -59,16 +62,17 @@ class RankerReport:
 def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) -> RankerReport:
     """Exact loss of your own ranking mechanism, over all neighbours of a small design.
 
-    Noisy counts take a quadrature: halving its cells moves the loss by 1e-7 at most.
+    Noisy counts take a quadrature: halving its cells moves the loss by 1e-7 at most. Whole noise is
+    summed: the loss is right to 1e-7.
 
     Parameters
     ----------
-    mechanism : callable or frozen continuous distribution
+    mechanism : callable or frozen distribution
         A function of the win counts, shape (n,) (of the table of wins, shape (n, n), for a
         `WholeRanking`), that returns the distribution of what is released: n! probabilities of
         rankings in the order of `dpbook.models.all_rankings`, n probabilities of the first item, or
         a mapping from outcome to probability. Or a distribution of scipy.stats: counts plus
-        independent noise from it, sorted.
+        independent noise from it, sorted, ties of whole noise (`dlaplace`) broken at random.
     unit : Edge, Person or WholeRanking
         Who is protected, with n from 2 to 5 items; a `Person` or `WholeRanking` with few users.
     epsilon : float, optional
@@ -79,7 +83,8 @@ def check_ranker(mechanism: Any, unit: Unit, *, epsilon: float | None = None) ->
     >>> from scipy.stats import laplace
     >>> from dpbook.privacy import Edge
     >>> print(check_ranker(laplace(scale=2), Edge(2), epsilon=1))
-    It loses 0.4934 for Edge(n_items=2, exchange=True), and 1 was asked for: private.
+    Publishing the ranking alone loses 0.4934, and 1 was asked for: private.
+    This holds for Edge(n_items=2, exchange=True), and for no other number of items or people.
     <BLANKLINE>
     The worst pair of neighbours; ranking A, B:
       A  █ 1       0
@@ -112,13 +117,14 @@ def _neighbours(unit: Unit) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
 
 def _distribution_of(mechanism: Any, n: int) -> Callable[[Any], Distribution]:
     """The mechanism as a function from data to a distribution that has been looked at."""
-    if all(hasattr(mechanism, name) for name in ("pdf", "cdf", "ppf", "isf")):
-        noisy = lru_cache(maxsize=None)(lambda counts: _sorted_pmf(counts, mechanism))
-        return lambda counts: noisy(tuple(_counts(counts).tolist()))
+    for law, needed in ((_sorted_pmf, "pdf"), (_whole_pmf, "pmf")):
+        if hasattr(mechanism, needed) and hasattr(mechanism, "cdf"):
+            noisy = lru_cache(maxsize=None)(partial(law, noise=mechanism))
+            return lambda counts: noisy(tuple(_counts(counts).tolist()))
     if not callable(mechanism):
         raise ValueError(
             f"mechanism = {mechanism!r:.60}: allowed is a function from win counts to the law of "
-            "the release, or a continuous distribution of scipy.stats, such as laplace(scale=2)"
+            "the release, or a distribution of scipy.stats, such as laplace(scale=2)"
         )
 
     def distribution(data: Any) -> Distribution:
@@ -129,6 +135,8 @@ def _distribution_of(mechanism: Any, n: int) -> Callable[[Any], Distribution]:
         named = isinstance(answer, Mapping)
         values = np.asarray(list(answer.values()) if named else answer)
         fit = values.ndim == 1 and (named or values.size in (factorial(n), n))
+        if fit and not named and (n > 2 or values.dtype.kind != "f"):  # else it may be certain
+            fit = sorted(values.tolist()) not in ([*range(n)], [*range(1, n + 1)])  # one ranking
         if not fit or values.dtype.kind not in "fiu":
             rare = "a draw shows nothing of what is drawn too rarely"
             raise ValueError(f"{what}: return the distribution, {allowed}; {rare}")
@@ -157,6 +165,29 @@ def _sorted_pmf(counts: tuple[float, ...], noise: Any) -> Array:
         rough = "is too rough for a quadrature: give its distribution"
         raise ValueError(f"mechanism: {noise!r:.60} {rough}")
     return fine / fsum(fine)  # of no order: renamed data have renamed chances
+
+
+def _whole_pmf(counts: tuple[float, ...], noise: Any) -> Array:
+    """Distribution of the ranking of counts plus whole noise: it lacks only what lies outside."""
+    reach, outside = 4, 1.0
+    while outside > _TAIL and reach < _FARTHEST:
+        reach *= 2
+        outside = float(noise.cdf(-reach - 1) + noise.sf(reach))
+    grid = np.arange(min(counts) - reach, max(counts) + reach + 1)
+    at = np.array([noise.pmf(grid - count) for count in counts])
+    check_probabilities(f"mechanism, {noise!r:.60} on whole numbers,", at[0])
+    pmf = []
+    for ranks in all_rankings(len(counts)):
+        lowest, *rest = np.argsort(-ranks)
+        tied = [at[lowest]]  # the lower items in order, 1, 2, ... of them at the same number
+        for item in rest:
+            below = np.concatenate([[0.0], np.cumsum(sum(tied))[:-1]])
+            tied = [at[item] * below, *(at[item] * same / k for k, same in enumerate(tied, 2))]
+        pmf.append(fsum(sum(tied)))
+    if not (missed := len(counts) * (outside + _ROUNDING)) <= min(pmf) * _ERROR / 2:
+        told = f"mechanism: at counts {list(counts)} an outcome has probability {min(pmf):.1e}"
+        raise ValueError(f"{told}, known to {missed:.1e}: allowed is wider noise")
+    return np.array(pmf)
 
 
 def _quadrature(counts: Array, noise: Any, cells: int) -> Array:

@@ -47,14 +47,16 @@ class PlayReport:
     number: tuple[int, int]  # of calls
     l1: float  # shifts over scales, added up over Laplace noise; nan if not seen
     l2: float  # root of the sum of their squares, over Gaussian noise; nan if not seen
-    count: float  # l1 shift behind other noise, over the declared scale; nan if not seen
+    count: float  # l1 shift behind other noise, over the scale if declared; nan if not seen
     ratio: float  # log-ratio of the densities of what the first run released; nan if not seen
-    violations: tuple[str, ...]  # each with its place
+    violations: tuple[str, ...]  # each with its place; or why what is declared was not compared
+    scaled: bool = True  # else `count` has no scale
 
     def __str__(self) -> str:
-        shifts = {"Laplace": self.l1, "Gaussian": self.l2, "other": self.count}
-        moved = ", ".join(f"{x:.4g} ({name})" for name, x in shifts.items() if x) or "0"
-        first = f"Calls for noise: {self.number[0]} and {self.number[1]}. Shift in scales: {moved}."
+        shifts = {"scales (Laplace)": self.l1, "scales (Gaussian)": self.l2}
+        shifts["scales (other)" if self.scaled else "units of the release (other)"] = self.count
+        moved = ", ".join(f"{x:.4g} {unit}" for unit, x in shifts.items() if x) or "0"
+        first = f"Calls for noise: {self.number[0]} and {self.number[1]}. Shift: {moved}."
         return "\n".join([first, *(f"! {words}" for words in self.violations)])
 
 
@@ -140,9 +142,12 @@ def record_play(
     if spent > limit * (1 + _SLACK):
         worst = max(calls, key=lambda call: np.nan_to_num(call.shift), default=None)
         where = f", most at {worst.method} in {worst.place}" if worst else ": no call for noise"
-        bad.append(f"values move by {spent:.4g} scales, {limit:.4g} declared{where}")
+        told = f"values move by {spent:.4g} scales" if additive else f"densities by e^{spent:.4g}"
+        bad.append(f"{told}, {limit:.4g} declared{where}")
+    if limit < inf and not bad:
+        bad = _unseen(one, two, slopes, spent, scale is not None)
     number = len(one.calls), len(two.calls)
-    return PlayReport(tuple(calls), number, l1, l2, count, ratio, tuple(bad))
+    return PlayReport(tuple(calls), number, l1, l2, count, ratio, tuple(bad), scale is not None)
 
 
 class _Recorder(np.random.Generator):
@@ -242,6 +247,16 @@ def _count(one: _Recorder, two: _Recorder, same: bool) -> float:
     if answers.any():
         return float(max(answers.clip(min=0).sum(), -answers.clip(max=0).sum()))
     return float(np.abs(one.out - two.out).sum()) if same else nan
+
+
+def _unseen(one: _Recorder, two: _Recorder, slopes: Array, spent: float, scaled: bool) -> list[str]:
+    """Why what is declared could not be compared with all that moved."""
+    others = set(range(len(one.calls))) - set(one.of.tolist())
+    hidden = np.isnan(spent) or not np.nan_to_num(slopes[0]).any(axis=0).all()
+    whys = {"a call names no scale, and no `scale` is given": others and not scaled}
+    words = "the release, such as a ranking, does not show what is behind each draw"
+    whys[words] = hidden or (others and np.array_equal(one.out, two.out))
+    return [f"inconclusive: {why}" for why, so in whys.items() if so]
 
 
 def _compared(
