@@ -102,16 +102,14 @@ def _parser() -> argparse.ArgumentParser:
     add = group("what is promised").add_argument
     words = "who is protected: all answers of a person, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2; smaller is more private"
+    words = "the privacy parameter, from 1e-6 to 50, as 1/2; smaller is more private, 1 is usual"
     add("--epsilon", metavar="E", help=words)
     words = "how many answers of each person count, drawn at random; of rankings: whole ones"
     add("--max-answers", type=_whole, metavar="L", help=words)
     words = "the answers of a person may become any others, fewer or none; or (add-remove) they "
     words += "are there or not, a weaker promise with half the noise (default: replace)"
     add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
-    words = (
-        "allow a failure of this probability, as 1e-6, if it makes the noise smaller (default: 0)"
-    )
+    words = "let the promise fail with this probability, as 1e-6, if that makes the noise smaller"
     add("--delta", metavar="D", default=0, help=words)
     words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
     add("--vouch", action="store_true", help=words)
@@ -190,12 +188,12 @@ def _rank(given: argparse.Namespace) -> int:
         raise ValueError("--epsilon is missing: allowed is a number from 1e-6 to 50, or --check")
     exact_epsilon(given.epsilon)
     targets = _targets(given, files)
-    data = fingerprint(files) if given.ledger and "-" not in files else None
+    ledger = given.ledger and Ledger(given.ledger, fingerprint(files))
     release = rank_privately(
         _source(given, files),
         people=given.people,
         sampler=given.sampler,
-        ledger=given.ledger and Ledger(given.ledger, data),
+        ledger=ledger,
         budget=given.budget,
         **_options(given),
     )
@@ -265,7 +263,8 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
         yield f"{each.size} people, {few} to {many} {what} each"
         above = each[each > (limit or many)]
         if limit:
-            yield f"{above.size} people above {limit}: {(above - limit).sum()} would be left out"
+            lost = f"{(above - limit).sum()} {what} would be left out"
+            yield f"{above.size} people gave more than {limit}: {lost}"
     if found.found.number:
         yield from ("These rows would be left out:", *str(found.found).splitlines())
     unlisted = [f"{name!r} {count}" for name, count in found.found.unlisted.most_common(20)]
@@ -287,8 +286,9 @@ def _plan(given: argparse.Namespace) -> int:
     if given.files or given.people is None or not (given.items or given.items_file):
         raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
     items = given.items or ""
-    n = int(items) if items.isdecimal() else len(_items(given) or ())
-    promise = Promise(given.plan, n, repeats=given.repeats, **_options(given))
+    n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
+    facts = _options(given) | {"repeats": given.repeats, "has_persons": given.plan != "counts"}
+    promise = Promise(given.plan, n, **facts)
     plan = planned(promise, given.people, rng=np.random.default_rng(0))
     print(plan)
     if given.plot:
