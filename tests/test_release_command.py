@@ -130,6 +130,9 @@ def test_the_check_is_for_the_keeper(here: Path, capsys: Capture) -> None:
     shown = capsys.readouterr().out
     assert "counts: 100 answers on 2 items\n" in shown and "answers name each: a 100, b" in shown
     assert "of scale 2.\nIt moves leads by up to " in shown and "can be ranked.\n" in shown
+    assert "best beats worst" not in shown
+    assert main([*PERSON.split(), "--people", "38", "--check"]) == 0  # if that is public
+    assert "best beats worst" in capsys.readouterr().out
 
 
 RANGE = "allowed is a number from 1e-6 to 50"

@@ -22,7 +22,7 @@ from dpbook.rank.rank import rank_privately
 from dpbook.rank.reading import MOST_BYTES, BadFile, Look, look, read_answers
 from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
-FEW = 10  # people who name an item
+FEW, MOST_PLANNED = 10, 100  # people who name an item; items of a plan beside a check
 _READING = "items_from_data unranked bad repeats encoding".split()
 
 _USAGE = """dpbook rank FILE... --items A,B,C --protect person --max-answers L --epsilon E [options]
@@ -245,6 +245,8 @@ def _check(given: argparse.Namespace) -> int:
         print(f"The noise for epsilon = {promise.epsilon}, which is public: {noise.words}.")
         if promise.statistic == "net" and promise.only is None:
             print(f"It moves leads by up to {noise.width(miss)}, with probability {TOGETHER}.")
+    if epsilon and given.people and promise.statistic == "net" and n <= MOST_PLANNED:
+        print("", _planned(promise, given.people), "", sep="\n")
     print(f"This can be ranked{'' if epsilon else ' with an --epsilon'}.")
     return 0
 
@@ -279,17 +281,21 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
     yield f"Named by fewer than {FEW} {who}: {few or 'none'}"
 
 
-def _plan(given: argparse.Namespace) -> int:
-    """What the noise would do, from public facts alone."""
+def _planned(promise: Promise, people: int) -> Any:
     from dpbook.rank.plan import planned
 
+    return planned(promise, people, rng=np.random.default_rng(0))
+
+
+def _plan(given: argparse.Namespace) -> int:
+    """What the noise would do, from public facts alone."""
     if given.files or given.people is None or not (given.items or given.items_file):
         raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
     items = given.items or ""
     n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
     facts = _options(given) | {"repeats": given.repeats, "has_persons": given.plan != "counts"}
     promise = Promise(given.plan, n, **facts)
-    plan = planned(promise, given.people, rng=np.random.default_rng(0))
+    plan = _planned(promise, given.people)
     print(plan)
     if given.plot:
         plan.plot(given.plot)
