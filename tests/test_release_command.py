@@ -281,13 +281,9 @@ def test_a_reader_who_goes_away_is_no_failure(here: Path, items: int) -> None:
     rows = "".join(f"a{k},b,1\n" for k in range(items - 1))
     (here / "many.csv").write_text("winner,loser,count\n" + rows)
     words = "many.csv --items-from-data --protect comparison --epsilon 1 --ledger spent.jsonl"
-    with subprocess.Popen(
-        [sys.executable, "-c", RUN, *words.split(), "--out", "out.csv"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
-    ) as child:
-        assert child.stdout is not None and child.stderr is not None
+    words = [sys.executable, "-c", RUN, *words.split(), "--out", "out.csv"]
+    how = {"env": {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}}
+    with subprocess.Popen(words, stdout=-1, stderr=-1, **how) as child:
         child.stdout.close()
         said = child.stderr.read()
     assert (said, child.returncode) == (b"", 141)
