@@ -130,6 +130,9 @@ def test_the_check_is_for_the_keeper(here: Path, capsys: Capture) -> None:
     shown = capsys.readouterr().out
     assert "counts: 100 answers on 2 items\n" in shown and "answers name each: a 100, b" in shown
     assert "of scale 2.\nIt moves leads by up to " in shown and "can be ranked.\n" in shown
+    assert "best beats worst" not in shown
+    assert main([*PERSON.split(), "--people", "38", "--check"]) == 0  # if that is public
+    assert "best beats worst" in capsys.readouterr().out
 
 
 RANGE = "allowed is a number from 1e-6 to 50"
@@ -278,13 +281,9 @@ def test_a_reader_who_goes_away_is_no_failure(here: Path, items: int) -> None:
     rows = "".join(f"a{k},b,1\n" for k in range(items - 1))
     (here / "many.csv").write_text("winner,loser,count\n" + rows)
     words = "many.csv --items-from-data --protect comparison --epsilon 1 --ledger spent.jsonl"
-    with subprocess.Popen(
-        [sys.executable, "-c", RUN, *words.split(), "--out", "out.csv"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
-    ) as child:
-        assert child.stdout is not None and child.stderr is not None
+    words = [sys.executable, "-c", RUN, *words.split(), "--out", "out.csv"]
+    how = {"env": {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}}
+    with subprocess.Popen(words, stdout=-1, stderr=-1, **how) as child:
         child.stdout.close()
         said = child.stderr.read()
     assert (said, child.returncode) == (b"", 141)
