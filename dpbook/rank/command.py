@@ -20,7 +20,7 @@ from dpbook.rank.files import BadFile
 from dpbook.rank.ledger import Ledger, charge, fingerprint
 from dpbook.rank.promise import Promise, exact_epsilon
 from dpbook.rank.rank import rank_privately
-from dpbook.rank.reading import MOST_BYTES, Look, look, read_answers
+from dpbook.rank.reading import MOST_BYTES, Look, answers_of, look
 from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
 FEW, MOST_PLANNED = 10, 100  # people who name an item; items of a plan beside a check
@@ -210,13 +210,9 @@ def _rank(given: argparse.Namespace) -> int:
 
 
 def _source(given: argparse.Namespace, files: list[str]) -> Any:
-    how = _how(given)
-    if given.scheduler:
-        from dpbook.rank.shards import open_shards
-
-        del how["encoding"]  # the engine reads UTF-8
-        return open_shards(files, scheduler=given.scheduler, **how)
-    return read_answers(files, progress=_progress(), **how)
+    relation = given.relation.replace("-", "_")
+    how = _how(given) | {"scheduler": given.scheduler, "progress": _progress()}
+    return answers_of(files, relation, **how)
 
 
 def _check(given: argparse.Namespace) -> int:
