@@ -172,11 +172,13 @@ def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: An
 
 def supported(paths: Sequence[str], *, encoding: str = "utf-8", **how: Any) -> bool:
     """Whether these files are worth the engine, and it reads them as `read_answers` does."""
-    if not find_spec("duckdb") or encoding.lower() not in ("utf-8", "utf8") or "-" in paths:
+    if encoding.lower() not in ("utf-8", "utf8") or "-" in paths:
         return False
     try:
+        if not find_spec("duckdb"):
+            return False
         found = [_table(_Reader(**how), path) for path in paths]
-    except ValueError:  # the other reader says what is wrong
+    except (ValueError, OSError, ImportError):  # the other reader says what is wrong
         return False
     large = sum(size for *_, size in found) >= LARGE
     return len({roles for _, roles, _ in found}) == 1 and (large or "parquet" in str(found[0][0]))
