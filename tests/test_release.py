@@ -362,7 +362,7 @@ def test_what_the_noise_leaves_open_by_its_law(noise: Noise) -> None:
     """All from enumeration: the spread of a difference, the chance of a lead, the width of all."""
     points, law = law_of(noise)
     apart = points[:, 0] - points[:, 1]
-    assert noise.deviation == pytest.approx(sqrt(law @ apart**2), rel=0.03)
+    assert noise.deviation == pytest.approx(sqrt(law @ apart**2), rel=0.05)
     for margin in (0, 1, 4, 12):
         exact = law[apart >= margin].sum()
         assert noise.reversal(margin) == pytest.approx(exact, rel=0.15, abs=0.004)
