@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -9,23 +10,17 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations, combinations_with_replacement, permutations, product
-from math import ceil, exp, log, sqrt
+from math import ceil, log, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpbook.mechanisms import discrete_laplace_pmf, gaussian_scale, permute_and_flip_pmf
-from dpbook.mechanisms import noise as noises
-from dpbook.mechanisms.noise import (
-    bernoulli_exp_of,
-    discrete_gaussian_noise,
-    discrete_gaussian_variance,
-)
+from dpbook.mechanisms import discrete_laplace_pmf, permute_and_flip_pmf
+from dpbook.mechanisms.noise import discrete_gaussian_variance
 from dpbook.privacy import audit_sampler
 from dpbook.rank import Answers, Promise, rank_privately
-from dpbook.rank.ledger import fraction_of
 from dpbook.rank.noise import Noise, SystemBits, rounded_up
 from dpbook.rank.promise import exact_epsilon
 from dpbook.rank.rank import _redrawn
@@ -58,13 +53,8 @@ def of_comparisons(n: int, most: int, statistic: str, repeats: str = "keep") -> 
             pairs = {frozenset(row[:2]) for row in rows}
             if repeats == "keep" or len(pairs) == k:
                 data = np.array(rows, dtype=int).reshape(k, 3).T
-                one = Answers(
-                    "comparisons",
-                    tuple("abcd"[:n]),
-                    data[:2],
-                    np.zeros(k, dtype=int),
-                    data[2] == 1,
-                )
+                how = {"person": np.zeros(k, dtype=int), "tied": data[2] == 1}
+                one = Answers("comparisons", tuple("abcd"[:n]), data[:2], **how)
                 found.append(one.exact(statistic).ravel())
     return np.unique(found, axis=0)
 
@@ -93,17 +83,14 @@ def situation(n: int, most: int, what: str, relation: str, statistic: str) -> tu
     """A promise, and all moves between data sets that it names."""
     kind = "rankings" if what == "rankings" else "comparisons"
     repeats = "keep" if what == "keep" else "one"
-    promise = Promise(
-        kind, n, "person", "1", 0, relation, most, repeats, halves=True, statistic=statistic
-    )  # type: ignore[arg-type]
+    how: dict[str, Any] = {"max_answers": most, "repeats": repeats, "statistic": statistic}
+    promise = Promise(kind, n, "person", "1", relation=relation, halves=True, **how)
     if kind == "rankings":
         given = of_rankings(n, most, statistic)
     else:
         given = of_comparisons(n, most, statistic, repeats)
     if relation == "add_remove":
         return promise, np.unique(np.concatenate([given, -given]), axis=0)
-    if statistic == "pairs" and len(given) > 2500:
-        given = given[:: len(given) // 1000]
     parts = [np.unique(given - one, axis=0) for one in given]
     return promise, np.unique(np.concatenate(parts), axis=0)
 
@@ -111,12 +98,8 @@ def situation(n: int, most: int, what: str, relation: str, statistic: str) -> tu
 def zonotope_level(x: np.ndarray) -> np.ndarray:
     """By all sets of items: what they win over the most they can win."""
     n = x.shape[-1]
-    levels = [
-        -(-x[..., list(s)].sum(axis=-1) // (k * (n - k)))
-        for k in range(1, n)
-        for s in combinations(range(n), k)
-    ]
-    return np.max(levels, axis=0)
+    sets = [list(chosen) for k in range(1, n) for chosen in combinations(range(n), k)]
+    return np.max([-(-x[..., s].sum(axis=-1) // (len(s) * (n - len(s)))) for s in sets], axis=0)
 
 
 def root_level(x: np.ndarray) -> np.ndarray:
@@ -177,8 +160,7 @@ def test_no_neighbours_lose_more_than_epsilon(n, most, what, relation) -> None:
     ends = moves[[LEVEL[k](moves).argmax() for k in LEVEL]]
     kinds = [Noise("root", n, promise.root_bound / promise.epsilon)]
     kinds += [Noise("zonotope", n, promise.zonotope_bound / promise.epsilon)] * (n > 2)
-    assert (chosen := promise.noise()).kind in {noise.kind for noise in kinds}
-    assert chosen in kinds
+    assert promise.noise() in kinds
     for noise in kinds:
         assert largest_loss(noise, np.concatenate([moves, ends]), box(n, 7 if n < 4 else 4)) <= 1
         weak = replace(noise, scale=noise.scale * Fraction(19, 20))
@@ -228,49 +210,20 @@ def test_a_choice_follows_permute_and_flip() -> None:
         assert not audit_sampler(found, wrong / wrong.sum(), confidence=SURE).passed
 
 
-def delta_of(shift: tuple[int, ...], variance: float, epsilon: float) -> float:
-    """Of discrete Gaussian noise that moves so far, exactly but for far tails."""
-    far = ceil(12 * sqrt(variance)) + max(map(abs, shift))
-    x = np.arange(-far, far + 1)
-
-    def law(move: int) -> np.ndarray:
-        weight = np.exp(-((x - move) ** 2) / (2 * variance))
-        return weight / np.exp(-(x**2) / (2 * variance)).sum()
-
-    still, moved = np.ones(1), np.ones(1)
-    for move in shift:
-        still, moved = np.outer(still, law(0)).ravel(), np.outer(moved, law(move)).ravel()
-    return float((moved - exp(epsilon) * still).clip(min=0).sum())
-
-
-@pytest.mark.parametrize(("shift", "epsilon", "delta"), [
-    ((1,), "1", "1e-6"), ((4,), "1/2", "1e-9"), ((20,), "3", "1e-4"), ((2, -2), "1", "1e-3"),
-    ((2, -1, -1), "2", "1e-2"), ((50,), "1/10", "1e-5"), ((7,), "8", "1e-12")])  # fmt: skip
-def test_the_gaussian_spends_no_more_than_delta(shift, epsilon, delta) -> None:
-    eps, allowed, l2 = float(Fraction(epsilon)), float(delta), sum(x * x for x in shift)
-    variance = discrete_gaussian_variance(l2, eps, allowed)
-    assert delta_of(shift, float(variance), eps) <= allowed
-    assert delta_of(shift, 0.7 * float(variance), eps) > allowed  # the control
-    best = gaussian_scale(sqrt(l2), eps, allowed)  # of Gaussian noise that is not discrete
-    assert 0.99 * best < sqrt(variance) < 1.2 * best
-
-
 # Its bits and its laws
 
 RANGES = [(0, k) for k in (1, 2, 3, 20, 256, 257, 1000)] + [(-7, 6), (2**62 - 5, 2**62)]
-RANGES += [
-    (0, 3 * 2**60),
-    (-(2**61), 2**61 + 2**60),
-]  # one bit more than needed, and often not kept
+FAR = [(0, 3 * 2**60), (0, 2**61 + 1), (-(2**61), 2**61 + 2**60)]  # often not kept at first
 
 
 @pytest.mark.parametrize("endpoint", [False, True])
-@pytest.mark.parametrize(("low", "high"), RANGES)
+@pytest.mark.parametrize(("low", "high"), RANGES + FAR)
 def test_bits_of_the_system_are_uniform(low: int, high: int, endpoint: bool) -> None:
     drawn = SystemBits().integers(low, high - endpoint, size=DRAWS, endpoint=endpoint)
     cells = min(20, high - low)
     found = [int(x - low) * cells // (high - low) for x in drawn.tolist()]
     assert drawn.dtype == np.int64 and low <= drawn.min() and drawn.max() < high
+    assert (low, high) not in FAR or abs(np.mean(drawn % 2) - 0.5) < 0.02  # to the last bit
     edges = [-(-(high - low) * k // cells) for k in range(cells + 1)]
     law = np.diff(edges) / (high - low)
     assert audit_sampler(np.bincount(found, minlength=cells), law, confidence=SURE).passed
@@ -287,66 +240,6 @@ def test_bits_of_the_system_take_arrays() -> None:
     for low, top in ((3, 3), (np.array([0, 2]), 2)):
         with pytest.raises(ValueError, match=r"low >= high: allowed is a range that is not empty"):
             bits.integers(low, top)
-
-
-class _More(Exception):
-    """Coins that were not given: so many sides of one."""
-
-
-class Coins(np.random.Generator):
-    """A generator that gives the whole numbers it is told."""
-
-    def __init__(self, coins: tuple[int, ...]) -> None:
-        super().__init__(np.random.PCG64(0))
-        self.coins = list(coins)
-
-    def integers(self, low: Any, high: Any, size: Any = None, **how: Any) -> Any:
-        if not self.coins:
-            raise _More(high)
-        return np.full(size, self.coins.pop(0))
-
-
-@pytest.mark.parametrize("rate", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
-def test_a_coin_of_any_rate_is_exact(rate: Fraction) -> None:
-    """All sequences of coins with exact chances; of the long ones, left out, the sum is known."""
-    heads, lost = Fraction(), Fraction()
-    todo: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
-    while todo:
-        given, probability = todo.pop()
-        try:
-            up = np.array([rate.numerator], dtype=object)
-            heads += probability * int(bernoulli_exp_of(up, rate.denominator, Coins(given))[0])
-        except _More as more:
-            sides = int(more.args[0])
-            if probability < Fraction(1, 10**4):
-                lost += probability
-            else:
-                todo += [((*given, coin), probability / sides) for coin in range(sides)]
-    assert lost < Fraction(1, 25) and float(heads) <= exp(-rate) <= float(heads + lost)
-
-
-@pytest.mark.parametrize("deviation", [Fraction(1), Fraction(3, 2), Fraction(2, 7)])
-def test_the_gaussian_is_kept_by_exact_chances(deviation: Fraction, monkeypatch: Patch) -> None:
-    """The weights of the Laplace noise times the chances to be kept are those of the Gaussian."""
-    x, chances = np.arange(-40, 41), []
-
-    def kept(up: Any, down: int, rng: object) -> Any:
-        chances[:] = [Fraction(int(one), down) for one in up]
-        return np.ones(len(up), dtype=bool)
-
-    def laplace(scale: Fraction, size: int, *, rng: object) -> Any:
-        assert scale == deviation
-        return x
-
-    monkeypatch.setattr(noises, "bernoulli_exp_of", kept)
-    monkeypatch.setattr(noises, "discrete_laplace_noise", laplace)
-    variance = deviation**2
-    discrete_gaussian_noise(variance, (x.size,), rng=None)  # type: ignore[arg-type]
-    lost = [
-        abs(k) / deviation + chance - k * k / (2 * variance)
-        for k, chance in zip(x.tolist(), chances, strict=True)
-    ]
-    assert set(lost) == {Fraction(1, 2)} and min(chances) >= 0
 
 
 def drawn_by(source: str, noise: Noise) -> np.ndarray:
@@ -422,13 +315,11 @@ asked.clear()
 kept = people.keep(2).data.tolist()
 print(asked, kept)
 asked.clear()
-for protect, limit, more in (("person", 2, {}), ("comparison", None, {}), ("person", 2, {"only": 2}),
-        ("person", 5, {"delta": "1e-2"})):
-    how = {"epsilon": "0.01", "protect": protect, "max_answers": limit, **more}
-    drawn = rank_privately(people, **how)
-    print(drawn.noise.kind, [row.item for row in drawn.ranking], drawn.released is None
-        or drawn.released.tolist(), end=" ")
-print(len(asked), sum(asked))
+for more in ({}, {"only": 2}, {"delta": "1e-2"}):
+    drawn = rank_privately(people, epsilon="0.01", protect="person", max_answers=3, **more)
+    numbers = () if drawn.released is None else drawn.released.tolist()
+    print(drawn.noise.kind, *numbers, *(row.item for row in drawn.ranking), end=" ")
+print(sum(asked))
 """
 
 
@@ -502,9 +393,8 @@ def test_wide_noise_of_many_numbers() -> None:
     rng = np.random.default_rng(8)
     for noise in (Noise("gaussian", 300, Fraction(900)), Noise("laplace", 300, Fraction(9))):
         spread = np.ptp(noise.simulate(400, rng), axis=1)
-        assert (
-            (spread > noise.width(0.05)).mean() < 0.05 < (spread > 0.7 * noise.width(0.05)).mean()
-        )
+        for share in (1, 0.7):
+            assert ((spread > share * noise.width(0.05)).mean() < 0.05) == (share == 1)
 
 
 # Which noise
@@ -555,50 +445,41 @@ def test_no_noise_for_answers_that_nobody_can_give() -> None:
 
 ALL = {"kind": "comparisons", "n_items": 4, "protect": "person", "epsilon": 1, "max_answers": 2}
 REFUSED: dict[str, dict[str, Any]] = {
-    "protect = 'comparison' with rankings: allowed is 'person'": {"kind": "rankings",
-        "protect": "comparison", "max_answers": None},
-    "max_answers = 2 with protect = 'comparison': allowed is None": {"protect": "comparison"},
+    "protect = 'comparison' with rankings: allowed is 'person'": {
+        "kind": "rankings", "protect": "comparison", "max_answers": None},
     "do not say who gave which answer: allowed is 'comparison', or vouched=True (--vouch)": {
         "has_persons": False},
-    "max_answers is missing: allowed is a whole number from 1, of the answers of": {"max_answers": None},
-    "max_answers = 0: allowed is an integer from 1": {"max_answers": 0},
-    "items for 'pairs' = 1001: allowed is": {"n_items": 1001,
-        "statistic": "pairs"},
+    "items for 'pairs' = 1001: allowed is": {"n_items": 1001, "statistic": "pairs"},
     "items for 'net' = 1: allowed is": {"n_items": 1},
     "statistic = 'wins': allowed is": {"statistic": "wins"},
-    "relation = 'add-remove': allowed is": {"relation": "add-remove"},
-    "only = 4: allowed is an integer from 1 to 3": {"only": 4},
-    "only = 2 with statistic = 'net', delta = 1/1000: allowed is 'net' and 0": {"only": 2,
-        "delta": "1e-3"},
-    "only = 2 with statistic = 'pairs', delta = 0: allowed is 'net' and 0": {"only": 2,
-        "statistic": "pairs"},
+    "delta = 1/1000: allowed is 'net' and 0": {"only": 2, "delta": "1e-3"},
+    "only = 2 with statistic = 'pairs'": {"only": 2, "statistic": "pairs"},
     "only = 5 of 60 items: allowed is at most 1000000 sets of them": {"only": 5, "n_items": 60},
     "max_answers = 1000000000 with epsilon = 1/1000000: allowed is noise of a scale of": {
         "kind": "rankings", "max_answers": 10**9, "epsilon": "1e-6", "n_items": 120},
     "epsilon = '1e99999999': allowed is": {"epsilon": "1e99999999"},
-    "delta = 0.5: allowed is 0, or up to 1e-2": {"delta": 0.5},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("message", REFUSED)
-def test_what_cannot_be_released_is_refused(message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError) as error:
+def test_what_cannot_be_released_is_refused(message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         Promise(**ALL | REFUSED[message])
-    assert message in str(error.value)
 
 
 def test_what_is_refused_is_not_charged(tmp_path: Path) -> None:
-    data, ledger = comparisons([(0, 0, 1)], 3), tmp_path / "spent"
+    data, ledger = comparisons([(0, 0, 1)], 3, repeats="keep"), tmp_path / "spent"
     rank = partial(rank_privately, data, epsilon=1, protect="person", max_answers=1, ledger=ledger)
-    for how in ({"max_answers": 10**9, "epsilon": "1e-6", "delta": 2}, {"only": 3}, {"people": 0},
-                {"people": 9, "relation": "add_remove"}, {"items": ["a"]}, {"sampler": "mine"},
-                {"sampler": "opendp", "only": 1}, {"rng": np.random.default_rng(), "sampler": "opendp"},
-                {"items_from_data": True}):  # fmt: skip
+    for how in ({"max_answers": 10**9, "epsilon": "1e-6"}, {"only": 3}, {"people": 0},
+                {"people": 9, "relation": "add_remove"}, {"people": 9, "only": 1}, {"items": ["a"]},
+                {"sampler": "mine"}, {"sampler": "opendp", "only": 1},
+                {"sampler": "opendp", "rng": np.random.default_rng()}, {"items_from_data": True},
+                {"people": 9, "statistic": "pairs"}):  # fmt: skip
         with pytest.raises(ValueError, match="allowed"):
             rank(**how)  # type: ignore[arg-type]
     assert not ledger.exists()
     rank()
-    assert ledger.read_text().count("\"epsilon\"") == 1
+    assert ledger.read_text().count('"epsilon"') == 1
 
 
 def test_epsilon_and_delta_are_never_rounded_up() -> None:
@@ -665,7 +546,7 @@ def test_opendp_follows_the_same_distribution() -> None:
     drawn = clipped_tally(Noise("laplace", DRAWS, scale, sampler="opendp").draw(SystemBits()), 27)
     assert audit_sampler(drawn, clipped_distribution(scale, 27), confidence=SURE).passed
     ten = Promise("comparisons", 5, "person", "1e-6", max_answers=10**5, repeats="keep")
-    assert ten.noise("opendp").draw(SystemBits()).any()  # 2^31 is nothing to it
+    assert np.abs(ten.noise("opendp").draw(SystemBits())).max() > 2**31  # but once in 10^11
 
 
 def test_without_opendp_a_sentence_says_so(monkeypatch: Patch) -> None:
@@ -723,9 +604,7 @@ def test_noise_and_kept_answers_are_drawn_anew_each_time() -> None:
     assert one != other
     again = [rank_privately(data, rng=np.random.default_rng(3), **how) for _ in range(2)]
     assert again[0].released.tolist() == again[1].released.tolist()
-    assert (
-        again[0].sampler == "repeatable" and "A DEMONSTRATION, NOT A RELEASE" in again[0].short[0]
-    )
+    assert "A DEMONSTRATION, NOT A RELEASE" in again[0].short[0]
     with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
         again[0].write("nowhere.csv")
 
@@ -744,21 +623,21 @@ def test_the_ranking_follows_the_noisy_numbers() -> None:
     assert [row.item for row in release.ranking] == ["c", "b", "d", "a"]
     assert [row.noisy for row in release.ranking] == [1400, -200, -310, -890]
     assert [row.best for row in release.ranking] == [row.worst for row in release.ranking]
+    least = Noise("root", 2, Fraction(2)).width(0.05) // 2
+    for wins, open_ in ((least, [(1, 2), (1, 2)]), (least + 1, [(1, 1), (2, 2)])):
+        close = rank_privately(counts([[0, wins], [0, 0]]), epsilon=1, protect="comparison")
+        assert [(row.best, row.worst) for row in close.ranking] == open_
     lead = rank_privately(counts([[0, 9], [8, 0]]), epsilon=1, protect="comparison")
-    assert [(row.best, row.worst) for row in lead.ranking] == [(1, 2), (1, 2)]
     assert lead.ranking[0].reversal_probability == lead.noise.reversal(2) > 0.2
     assert lead.ranking[0].likely_best is None and lead.released.tolist() == [1, -1]
     votes = comparisons([(p, 0, 1) for p in range(500)], 3)
     asked = rank_privately(votes, epsilon=1, protect="person", max_answers=1, people=500)
     width = asked.noise.width(0.025) + asked.promise.sample_width(500, 0.025)
     assert 100 < width < 500 < 1000  # the margins: 500 and 500
-    assert [(r.best, r.likely_best, r.likely_worst) for r in asked.ranking] == [
-        (k, k, k) for k in (1, 2, 3)
-    ]
     few = rank_privately(votes, epsilon=1, protect="person", max_answers=1, people=10**6)
-    assert [(r.best, r.likely_best, r.likely_worst) for r in few.ranking] == [
-        (k, 1, 3) for k in (1, 2, 3)
-    ]
+    for k, (one, other) in enumerate(zip(asked.ranking, few.ranking, strict=True), 1):
+        assert (one.best, one.likely_best, one.likely_worst, other.best) == (k, k, k, k)
+        assert (other.likely_best, other.likely_worst) == (1, 3)
 
 
 @pytest.mark.usefixtures("silent")
@@ -798,7 +677,7 @@ def test_the_sample_leaves_open_what_hoeffding_says() -> None:
     apart = 6 * np.abs(2 * up - people)
     assert (apart > ranked.sample_width(people, 0.3)).mean() < 0.3
     assert (apart > 0.35 * ranked.sample_width(people, 0.3)).mean() > 0.3
-    with pytest.raises(ValueError, match=r"'comparison', 'replace': allowed is 'person' with"):
+    with pytest.raises(ValueError, match=r"people = 9 with \('comparison', 'replace', 'net', None"):
         Promise("counts", 3, "comparison", "1").sample_width(9, 0.1)
 
 
@@ -813,42 +692,42 @@ def told(how: dict[str, Any], listed: bool = True, people: int | None = None) ->
     return f"{statement} {' '.join(short)}"
 
 
-SAID: dict[str, tuple[dict[str, Any], str]] = {
-    "replace": ({}, "differ in the answers of one person, which may become any others about these "
-        "items, fewer or none, no result is more than e^epsilon times as probable"),
-    "limit": ({}, "At most 2 answers of each person count, drawn at random by the operating system, "
-        "whatever others answered; of several about one pair, one."),
-    "kept": ({"repeats": "keep"}, "whatever others answered. A person"),
-    "rankings": ({"kind": "rankings", "max_answers": 1}, "At most 1 ranking of each person counts"),
-    "vouched": ({"has_persons": False, "vouched": True}, "nobody checked this, but who ran"),
-    "row by row": ({}, "is left out row by row, whatever the other rows hold"),
-    "comparison": ({"protect": "comparison", "max_answers": None}, "in one comparison, which may "
-        "become any other about these items, or none"),
-    "k answers": ({"protect": "comparison", "max_answers": None}, "up to k times epsilon"),
-    "there or not": ({"relation": "add_remove"}, "differ by one person, whose answers are in one of "
-        "them and not in the other"),
-    "twice": ({"relation": "add_remove"}, "where answers become others, up to twice epsilon is lost"),
-    "delta": ({"n_items": 30, "max_answers": 300, "delta": "1e-6"}, "epsilon = 1 (delta = 1e-06): if "
-        "two data sets differ in the answers of one person, which may become any others about these "
-        "items, fewer or none, no set of results has a probability of more than e^epsilon times that "
-        "with the other plus delta"),
-    "Gaussian": ({"n_items": 30, "max_answers": 300, "delta": "1e-6"}, "contain independent discrete "
-        "Gaussian noise of variance"),
-    "no delta": ({"delta": "1e-6"}, "even if a delta were lost, as was allowed"),
-    "pure": ({"delta": "1e-6"}, "epsilon = 1 (pure, delta = 0)"),
-    "why": ({}, "K-norm noise in the shape of single comparisons, of scale 4 (whole numbers drawn from "
-        "the randomness of the operating system), the narrowest that we have for this promise"),
-    "only": ({"only": 2}, "Nothing is published but the set of the best 2 items by net wins"),
-    "given": ({}, "The list of items is public, and was given beforehand."),
-}  # fmt: skip
+SINGLE, WIDE = {"protect": "comparison", "max_answers": None}, {"n_items": 30, "max_answers": 300}
+SAID: list[tuple[dict[str, Any], str]] = [
+    ({}, "differ in the answers of one person, which may become any others about these items, fewer "
+        "or none, no result is more than e^epsilon times as probable"),
+    ({}, "At most 2 answers of each person count, drawn at random by the operating system, whatever "
+        "others answered; of several about one pair, one."),
+    ({}, "shape of single comparisons, of scale 4 (whole numbers drawn from the randomness of the "
+        "operating system), the narrowest that we have for this promise; the order"),
+    ({"repeats": "keep"}, "whatever others answered. A person"),
+    ({"kind": "rankings", "max_answers": 1}, "At most 1 ranking of each person counts"),
+    ({"has_persons": False, "vouched": True}, "nobody checked this, but who ran the release"),
+    (SINGLE, "in one comparison, which may become any other about these items, or none"),
+    (SINGLE, "A person who gave k answers has a privacy loss of up to k times epsilon"),
+    ({"relation": "add_remove"}, "by one person, whose answers are in one of them and not in the"),
+    (SINGLE | {"relation": "add_remove"}, "by one comparison, which is in one of them and not in"),
+    ({"relation": "add_remove"}, "where answers become others, up to twice epsilon is lost"),
+    (WIDE | {"delta": "1e-6"}, "epsilon = 1 (delta = 1e-06): if two data sets differ in the answers "
+        "of one person, which may become any others about these items, fewer or none, no set of "
+        "results has a probability of more than e^epsilon times that with the other plus delta"),
+    (WIDE | {"delta": "1e-6"}, "contain independent discrete Gaussian noise of variance"),
+    ({"delta": "1e-6"}, "even if a delta were lost, as was allowed"),
+    ({"only": 2}, "Nothing is published but the set of the best 2 items by net wins"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SAID)
-def test_the_statement_says_what_is_promised(name: str) -> None:
-    how, words = SAID[name]
-    assert words in told(how)
-    others = [other for _, (other, _) in SAID.items() if words not in told(other)]
-    assert others or name == "row by row" or name == "given"
+@pytest.mark.parametrize("how", [{}, SINGLE, WIDE, *(how for how, _ in SAID)])
+def test_the_statement_says_what_is_promised_and_nothing_else(how: dict[str, Any]) -> None:
+    text = told(how)
+    assert all(words in text for other, words in SAID if other == how)
+    assert ("twice epsilon" in text) == (how.get("relation") == "add_remove")
+    assert ("plus delta" in text) == ("delta" in how and "n_items" in how)
+    assert ("drawn at random" in text) == (how.get("protect") is None and "vouched" not in how)
+    assert ("pair, one" in text) == (
+        "drawn at random" in text and not {"repeats", "kind"} & set(how)
+    )
+    assert "is left out row by row" in text and "was given beforehand." in text
 
 
 def test_a_list_from_the_data_is_said_to_be_unprotected_first() -> None:

@@ -21,7 +21,7 @@ from dpbook import __version__ as VERSION
 from dpbook.rank import Answers, Promise, Release, command, rank_privately, release
 from dpbook.rank import ledger as ledgers
 from dpbook.rank.command import main
-from dpbook.rank.ledger import Ledger, charge, exactly, fraction_of, settle
+from dpbook.rank.ledger import Ledger, charge, exactly, fingerprint, fraction_of, settle
 from dpbook.rank.noise import Noise
 from dpbook.rank.report import page
 
@@ -121,7 +121,8 @@ def test_the_check_is_for_the_keeper(here: Path, capsys: Capture) -> None:
     shown = capsys.readouterr().out
     assert shown.startswith("For your eyes only") and "noise" not in shown
     assert "comparisons: 39 answers on 4 items\n38 people, 1 to 2 answers each\n" in shown
-    assert "1 people above 1: 1 would be left out\n" in shown and "'tea' and 'Tea'" in shown
+    assert "1 people gave more than 1: 1 answers would be left out\n" in shown
+    assert "case or blanks: 'tea' and 'Tea'" in shown
     assert "how many people name each: Tea 1, coffee 1, mate 38, tea 37\n" in shown
     assert "Named by fewer than 10 people: Tea 1, coffee 1\n" in shown
     assert shown.endswith("This can be ranked with an --epsilon.\n")
@@ -129,6 +130,9 @@ def test_the_check_is_for_the_keeper(here: Path, capsys: Capture) -> None:
     shown = capsys.readouterr().out
     assert "counts: 100 answers on 2 items\n" in shown and "answers name each: a 100, b" in shown
     assert "of scale 2.\nIt moves leads by up to " in shown and "can be ranked.\n" in shown
+    assert "best beats worst" not in shown
+    assert main([*PERSON.split(), "--people", "38", "--check"]) == 0  # if that is public
+    assert "best beats worst" in capsys.readouterr().out
 
 
 RANGE = "allowed is a number from 1e-6 to 50"
@@ -174,6 +178,31 @@ def test_refused_in_one_sentence(here: Path, capsys: Capture, given: str, more: 
     kept = [name for name in sorted(os.listdir(here)) if name != "spent.jsonl"]
     assert kept == before and monotonic() - start < 5  # nothing is released, written or charged
     assert not (here / "spent.jsonl").exists() or not (here / "spent.jsonl").read_text()
+
+
+NO_PLAN = {
+    "counts.csv --protect person --max-answers 2": "--plan: allowed is no FILE, but --people",
+    "--protect person": "--max-answers is missing: allowed is a whole number",
+    "--plan rankings --protect comparison": "'comparison' with rankings: allowed is 'person'",
+    "--plan counts --protect person --max-answers 2": "is 'comparison', or --vouch",
+    "--protect person --max-answers 2 --only top:3": "--only = 3: allowed is an integer",
+}
+
+
+@pytest.mark.parametrize("given", NO_PLAN)
+def test_no_plan_for_what_a_release_refuses(here: Path, capsys: Capture, given: str) -> None:
+    assert main(f"--items 3 --people 9 --epsilon 1 --plan comparisons {given}".split()) == 2
+    shown = capsys.readouterr()
+    assert NO_PLAN[given] in shown.err and not shown.out
+
+
+def test_somebodys_word_is_on_record(here: Path) -> None:
+    """Comparisons without persons, as well as counts."""
+    (here / "answers.csv").write_text("winner,loser\ntea,mate\n")
+    for k, given in enumerate((PERSON, f"{COUNTS} --protect person --max-answers 3")):
+        assert main(f"{given} --vouch --out {k}.csv --report {k}.html".split()) == 0
+        told = json.loads((here / f"{k}.privacy.json").read_text())
+        assert told["vouched"] is True and "--vouch" in (here / f"{k}.html").read_text()
 
 
 def test_an_epsilon_or_a_ledger_may_be_missing(here: Path, capsys: Capture) -> None:
@@ -252,13 +281,9 @@ def test_a_reader_who_goes_away_is_no_failure(here: Path, items: int) -> None:
     rows = "".join(f"a{k},b,1\n" for k in range(items - 1))
     (here / "many.csv").write_text("winner,loser,count\n" + rows)
     words = "many.csv --items-from-data --protect comparison --epsilon 1 --ledger spent.jsonl"
-    with subprocess.Popen(
-        [sys.executable, "-c", RUN, *words.split(), "--out", "out.csv"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
-    ) as child:
-        assert child.stdout is not None and child.stderr is not None
+    words = [sys.executable, "-c", RUN, *words.split(), "--out", "out.csv"]
+    how = {"env": {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}}
+    with subprocess.Popen(words, stdout=-1, stderr=-1, **how) as child:
         child.stdout.close()
         said = child.stderr.read()
     assert (said, child.returncode) == (b"", 141)
@@ -321,11 +346,9 @@ def test_a_bar_for_those_who_wait(here: Path, capsys: Capture, monkeypatch: Patc
 
 
 def named(*names: str, people: int | None = None) -> Release:
-    """A release with such items, and ranges of ranks."""
-    rng = np.random.default_rng(1)
-    ranks = np.array([rng.permutation(len(names)) for _ in range(40)])
-    answers = Answers("rankings", names, ranks, np.arange(40))
-    return rank_privately(answers, epsilon=1, protect="person", people=people)
+    """A release with such items, whose noise leaves some ranks open."""
+    answers = Answers("rankings", names, np.tile(np.arange(len(names)), (100, 1)), np.arange(100))
+    return rank_privately(answers, epsilon=10, protect="person", people=people)
 
 
 def test_names_are_neither_formulas_nor_orders() -> None:
@@ -347,7 +370,7 @@ def test_a_report_for_everybody(tmp_path: Path) -> None:
     browsing = pytest.importorskip("tests.book.browsing")
     if browsing.BROWSER is None:
         pytest.skip("no Chromium")
-    found = named("tea", "a" * 60, *(f"item {k}" for k in range(28)), people=40)
+    found = named("tea", "a" * 60, *(f"item {k}" for k in range(28)), people=100)
     found.write(None, report=tmp_path / "r.html")
     with browsing.chromium.chromium(browsing.BROWSER) as browser:
         for width, scheme in ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")):
@@ -355,14 +378,14 @@ def test_a_report_for_everybody(tmp_path: Path) -> None:
             watch = browsing.go(seen, f"file://{tmp_path}/r.html")
             assert seen.evaluate("document.documentElement.scrollWidth") == width
             assert axe.run(seen).response["violations"] == [] and watch.problems == []
-            box = "[...document.querySelectorAll('.noise')].map(e => e.getBoundingClientRect())"
-            bars = seen.evaluate(f"{box}.map(r => r.width * r.height)")
+            box = "[...document.querySelectorAll('.{}')].map(e => e.getBoundingClientRect().width)"
+            bars, whole = (np.array(seen.evaluate(box.format(of))) for of in ("noise", "bar"))
             spans = [row.worst - row.best + 1 for row in found.ranking]
-            assert np.allclose(np.array(bars) / bars[0], np.array(spans) / spans[0], rtol=0.02)
+            assert len(set(spans)) > 1 and np.allclose(30 * bars / whole, spans, rtol=0.05)
             assert seen.locator("script").count() == 0 and seen.locator(".all").count() == 30
             dark = seen.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (dark == "rgb(255, 255, 255)") == (scheme == "light")
-    for words in (found.statement, "--protect person --epsilon 1 --max-answers 1", "--items 30"):
+    for words in (found.statement, "--protect person --epsilon 10 --max-answers 1", "--items 30"):
         assert words in (tmp_path / "r.html").read_text()
 
 
@@ -434,7 +457,7 @@ def test_what_is_there_or_not_counts_twice(tmp_path: Path) -> None:
     assert spent.person.epsilon == spent.comparison.epsilon == 4
     assert float(spent.person.delta) == pytest.approx(1e-6 * (1 + np.exp(2)))
     assert spent.person.delta > Fraction(1e-6 * (1 + np.exp(2)))
-    assert "4 and delta 8.5e-06 at most, in 1 release to protect a person" in str(spent)
+    assert str(spent).endswith(": 4 and delta 8.5e-06 at most, in 1 release to protect a person")
 
 
 def test_numbers_are_said_exactly() -> None:
@@ -458,6 +481,8 @@ def test_a_release_can_be_traced(here: Path) -> None:
     told |= {"statistic": "net", "only": 1, "max_answers": None, "items": 2, "version": VERSION}
     assert lines[0] | told == lines[0]
     assert lines[1:] == [{"id": lines[0]["id"], "output_sha256": output}]
+    os.mkfifo(here / "pipe")
+    assert fingerprint(["counts.csv"]) == data and fingerprint(["counts.csv", "pipe"]) is None
 
 
 def test_a_budget_refuses_and_stays(tmp_path: Path, monkeypatch: Patch) -> None:

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from dpbook.rank.files import BadFile
 from dpbook.rank.ledger import Ledger, charge, fingerprint
 from dpbook.rank.promise import Promise, exact_epsilon
 from dpbook.rank.rank import rank_privately
-from dpbook.rank.reading import MOST_BYTES, BadFile, Look, look, read_answers
+from dpbook.rank.reading import MOST_BYTES, Look, look, read_answers
 from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
-FEW = 10  # people who name an item
+FEW, MOST_PLANNED = 10, 100  # people who name an item; items of a plan beside a check
 _READING = "items_from_data unranked bad repeats encoding".split()
 
 _USAGE = """dpbook rank FILE... --items A,B,C --protect person --max-answers L --epsilon E [options]
@@ -102,16 +103,14 @@ def _parser() -> argparse.ArgumentParser:
     add = group("what is promised").add_argument
     words = "who is protected: all answers of a person, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2; smaller is more private"
+    words = "the privacy parameter, from 1e-6 to 50, as 1/2; smaller is more private, 1 is usual"
     add("--epsilon", metavar="E", help=words)
-    words = "how many answers of each person count, drawn at random; of rankings: whole ones"
+    words = "how many answers (or whole rankings) of each person count, drawn at random"
     add("--max-answers", type=_whole, metavar="L", help=words)
     words = "the answers of a person may become any others, fewer or none; or (add-remove) they "
     words += "are there or not, a weaker promise with half the noise (default: replace)"
     add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
-    words = (
-        "allow a failure of this probability, as 1e-6, if it makes the noise smaller (default: 0)"
-    )
+    words = "let the promise fail with this probability, as 1e-6, if that makes the noise smaller"
     add("--delta", metavar="D", default=0, help=words)
     words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
     add("--vouch", action="store_true", help=words)
@@ -123,8 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add = group("how FILE is read").add_argument
     words = "what the columns are called in FILE: winner=Gewinner,person=E-Mail; others are ignored"
     add("--columns", metavar="A=B,...", action="append", default=[], help=words)
-    words = "a word for a tie, beside the English ones; may be given again"
-    add("--tie", metavar="WORD", action="append", default=[], help=words)
+    add("--tie", metavar="WORD", action="append", default=[], help="a word for a tie in FILE")
     words = "items that a ranking leaves out are below the others, or not compared (default: below)"
     add("--unranked", choices=("below", "unknown"), default="below", help=words)
     words = "rows that cannot be used are left out, or the file is refused (default: drop)"
@@ -132,8 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     words = "of a person's answers to the same pair one counts, at random, or each (default: one)"
     add("--repeats", choices=("one", "keep"), default="one", help=words)
     add("--encoding", default="utf-8", metavar="NAME", help="as cp1252 (default: utf-8)")
-    words = "count on a Dask cluster, where each worker has a part of the people"
-    add("--scheduler", metavar="ADDRESS", help=words)
+    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster that reads and counts")
     add = group("what is released").add_argument
     words = "net: wins minus losses; pairs: the wins of each item against each other, to which "
     words += "strengths are fitted, if some are compared far more often than others (default: net)"
@@ -144,20 +141,17 @@ def _parser() -> argparse.ArgumentParser:
     add("--people", type=_whole, metavar="N", help=words)
     words = "who draws the noise (default: book; opendp needs the extra `release`)"
     add("--sampler", choices=("book", "opendp"), default="book", help=words)
-    words = "a file for the ranking, for spreadsheets; the statement goes beside it"
-    add("--out", type=Path, metavar="CSV", help=words)
+    add("--out", type=Path, metavar="CSV", help="a table for spreadsheets, and the statement")
     add("--report", type=Path, metavar="HTML", help="a page for it, to show and to print")
     add("--force", action="store_true", help="let --out and --report replace files")
-    words = "a private file that adds up what you release of the same data"
-    add("--ledger", type=Path, metavar="FILE", help=words)
+    add("--ledger", type=Path, metavar="FILE", help="adds up what you release of the same data")
     words = "refuse what would take the sum of epsilons in the ledger above this, now and later; "
     words += "a release with add-remove counts twice"
     add("--budget", metavar="E", help=words)
     add = group("instead of a release").add_argument
-    words = "say what FILE holds, what would be left out, and the noise; for your eyes only"
-    add("--check", action="store_true", help=words)
+    add("--check", action="store_true", help="what FILE holds and a release would leave out")
     kinds = ("comparisons", "rankings", "counts")
-    words = "say what the noise will do, without data: --items 10 is enough, and --people"
+    words = "what the noise will do, without data: --items 10 is enough, and --people"
     add("--plan", nargs="?", choices=kinds, const=kinds[0], help=words)
     add("--plot", type=Path, metavar="FILE", help="with --plan: a picture, as plan.png")
     return parser
@@ -190,12 +184,12 @@ def _rank(given: argparse.Namespace) -> int:
         raise ValueError("--epsilon is missing: allowed is a number from 1e-6 to 50, or --check")
     exact_epsilon(given.epsilon)
     targets = _targets(given, files)
-    data = fingerprint(files) if given.ledger and "-" not in files else None
+    ledger = given.ledger and Ledger(given.ledger, fingerprint(files))
     release = rank_privately(
         _source(given, files),
         people=given.people,
         sampler=given.sampler,
-        ledger=given.ledger and Ledger(given.ledger, data),
+        ledger=ledger,
         budget=given.budget,
         **_options(given),
     )
@@ -247,6 +241,8 @@ def _check(given: argparse.Namespace) -> int:
         print(f"The noise for epsilon = {promise.epsilon}, which is public: {noise.words}.")
         if promise.statistic == "net" and promise.only is None:
             print(f"It moves leads by up to {noise.width(miss)}, with probability {TOGETHER}.")
+    if epsilon and given.people and promise.statistic == "net" and n <= MOST_PLANNED:
+        print("", _planned(promise, given.people), "", sep="\n")
     print(f"This can be ranked{'' if epsilon else ' with an --epsilon'}.")
     return 0
 
@@ -254,10 +250,7 @@ def _check(given: argparse.Namespace) -> int:
 def _facts(found: Look, limit: int | None) -> Iterator[str]:
     answers, data, named = found.answers, found.answers.data, found.persons
     what = "rankings" if answers.kind == "rankings" else "answers"
-    if answers.kind == "counts":
-        number, named = data.sum(), data.sum(axis=0) + data.sum(axis=1)
-    else:
-        number = data.shape[answers.kind == "comparisons"]
+    number = data.sum() if answers.kind == "counts" else data.shape[answers.kind == "comparisons"]
     yield f"{answers.kind}: {number} {what} on {len(answers.items)} items"
     if answers.person is not None:
         each = answers.answers_of_each()
@@ -265,31 +258,40 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
         yield f"{each.size} people, {few} to {many} {what} each"
         above = each[each > (limit or many)]
         if limit:
-            yield f"{above.size} people above {limit}: {(above - limit).sum()} would be left out"
+            lost = f"{(above - limit).sum()} {what} would be left out"
+            yield f"{above.size} people gave more than {limit}: {lost}"
     if found.found.number:
         yield from ("These rows would be left out:", *str(found.found).splitlines())
     unlisted = [f"{name!r} {count}" for name, count in found.found.unlisted.most_common(20)]
     yield from [f"Not on the list of items: {', '.join(unlisted)}"] if unlisted else []
     yield from (f"These differ only in case or blanks: {names}" for names in found.alike)
-    who = "people" if answers.person is not None else "answers"
-    if named is None:
+    who = "people" if named is not None else "answers"
+    if named is None and answers.kind == "counts":
+        named = data.sum(axis=0) + data.sum(axis=1)
+    elif named is None:
         named = np.bincount(data.ravel(), minlength=len(answers.items))
-    pairs = list(zip(answers.items, named.tolist(), strict=True))
-    yield f"The items, and how many {who} name each: {', '.join(f'{i} {k}' for i, k in pairs)}"
-    few = ", ".join(f"{item} {count}" for item, count in pairs if count < FEW)
-    yield f"Named by fewer than {FEW} {who}: {few or 'none'}"
+    counts = dict(zip(answers.items, named.tolist(), strict=True))
+    rare = ", ".join(f"{item} {count}" for item, count in counts.items() if count < FEW)
+    every = ", ".join(f"{item} {count}" for item, count in counts.items())
+    yield f"The items, and how many {who} name each: {every}"
+    yield f"Named by fewer than {FEW} {who}: {rare or 'none'}"
+
+
+def _planned(promise: Promise, people: int) -> Any:
+    from dpbook.rank.plan import planned
+
+    return planned(promise, people, rng=np.random.default_rng(0))
 
 
 def _plan(given: argparse.Namespace) -> int:
     """What the noise would do, from public facts alone."""
-    from dpbook.rank.plan import planned
-
     if given.files or given.people is None or not (given.items or given.items_file):
         raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
     items = given.items or ""
-    n = int(items) if items.isdecimal() else len(_items(given) or ())
-    promise = Promise(given.plan, n, repeats=given.repeats, **_options(given))
-    plan = planned(promise, given.people, rng=np.random.default_rng(0))
+    n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
+    facts = _options(given) | {"repeats": given.repeats, "has_persons": given.plan != "counts"}
+    promise = Promise(given.plan, n, **facts)
+    plan = _planned(promise, given.people)
     print(plan)
     if given.plot:
         plan.plot(given.plot)
@@ -340,10 +342,9 @@ def _items(given: argparse.Namespace) -> list[str] | None:
     if len(raw) > MOST_BYTES:
         raise BadFile(f"{given.items_file}: longer than allowed, {MOST_BYTES} bytes")
     try:
-        text = raw.decode("utf-8-sig")
+        return [line for line in raw.decode("utf-8-sig").splitlines() if line.strip()]
     except UnicodeDecodeError as error:
         raise BadFile(f"{given.items_file}: byte {error.start + 1} is not UTF-8") from None
-    return [line for line in text.splitlines() if line.strip()]
 
 
 def _progress() -> Callable[[float], None] | None:

@@ -66,8 +66,9 @@ class Spent:
     budget: Fraction | None = None
 
     def __str__(self) -> str:
-        sums = {"to protect a person": self.person, "to protect one comparison": self.comparison}
-        lines = [f"{total} {who}" for who, total in sums.items() if total.count]
+        lines = [f"{self.person} to protect a person"] if self.person.count else []
+        if self.comparison.count > self.person.count:
+            lines.append(f"{self.comparison} to protect one comparison")
         if single := self.comparison.epsilon - self.person.epsilon:
             lines.append(f"a person lost up to {exactly(single)} more for each answer they gave")
         of = "" if self.budget is None else f", of a budget of {exactly(self.budget)}"
@@ -127,9 +128,11 @@ def settle(path: str | PathLike[str], spent: Spent, output: str) -> None:
         _append(file, entry, file.read().decode("utf-8", "replace"))
 
 
-def fingerprint(files: Sequence[str | PathLike[str]]) -> str:
-    """SHA-256 of a file, or of the lines with the SHA-256 of several."""
+def fingerprint(files: Sequence[str | PathLike[str]]) -> str | None:
+    """SHA-256 of a file, or of the lines with those of several; None for what is read but once."""
     digests = []
+    if not all(map(os.path.isfile, files)):
+        return None
     for name in files:
         with open(name, "rb") as file:
             digests.append(file_digest(file, "sha256").hexdigest())

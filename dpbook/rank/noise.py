@@ -154,20 +154,19 @@ class Noise:
         name = {
             "root": "K-norm noise in the shape of single comparisons, of scale",
             "zonotope": "K-norm noise in the shape of whole rankings, of scale",
+            "flip": "permute-and-flip of scale",
             "laplace": "independent discrete Laplace noise of scale",
             "gaussian": "independent discrete Gaussian noise of variance",
-            "flip": "permute-and-flip of scale",
         }[self.kind]
-        exact = str(self.scale)
-        return f"{name} {exact if len(exact) <= 12 else format(float(self.scale), '.6g')}"
+        short = len(str(self.scale)) <= 12
+        return f"{name} {self.scale if short else format(float(self.scale), '.6g')}"
 
     def _drawn(self, size: int, rng: np.random.Generator) -> Ints:
-        if self.kind in ("root", "zonotope"):
-            draw: Any = root_noise if self.kind == "root" else zonotope_noise
+        draw: Any = {"root": root_noise, "zonotope": zonotope_noise}.get(self.kind)
+        if draw:
             return np.asarray(draw(self.n, self.scale, (size,), rng=rng))
-        if self.kind == "laplace":
-            return discrete_laplace_noise(self.scale, (size, self.n), rng=rng)
-        return discrete_gaussian_noise(self.scale, (size, self.n), rng=rng)
+        draw = discrete_laplace_noise if self.kind == "laplace" else discrete_gaussian_noise
+        return np.asarray(draw(self.scale, (size, self.n), rng=rng))
 
 
 def rounded_up(scale: Fraction) -> Fraction:

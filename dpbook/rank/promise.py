@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from dpbook import _validation as check
 from dpbook.mechanisms.noise import discrete_gaussian_variance
-from dpbook.rank.answers import MOST_ITEMS, MOST_PAIR_ITEMS, pair_answers
+from dpbook.rank.answers import MOST_ITEMS, MOST_PAIR_ITEMS
 from dpbook.rank.ledger import fraction_of
 from dpbook.rank.noise import Noise, opendp_scale, rounded_up
 
@@ -124,13 +124,16 @@ class Promise:
         """Whether they are comparisons of different pairs."""
         return self.repeats == "one" and self.kind != "rankings"
 
+    def _sum(self, ranking: int) -> int:
+        """The most of what adds up to 1 for a comparison, and to so much for a ranking."""
+        if self.kind == "rankings":
+            return self.changes * self.limit * ranking
+        return self.changes * (min(self.limit, ranking) if self.once else self.limit)
+
     @property
     def root_bound(self) -> int:
         """Largest `root_level` of a change: k items win at most k (n - k) from the others."""
-        most = self.n_items**2 // 4
-        if self.kind == "rankings":
-            return self.changes * self.limit * most
-        return self.changes * (min(self.limit, most) if self.once else self.limit)
+        return self._sum(self.n_items**2 // 4)
 
     @property
     def zonotope_bound(self) -> int:
@@ -145,7 +148,7 @@ class Promise:
         """How far the numbers released move in l1; wins of pairs perhaps in halves."""
         if self.statistic == "net":
             return 2 * self.root_bound
-        return self._pairs * (2 if self.halves else 1)
+        return self._sum(comb(self.n_items, 2)) * (2 if self.halves else 1)
 
     @property
     def l2_squared(self) -> int:
@@ -157,16 +160,11 @@ class Promise:
         ranking = self.n_items * (self.n_items**2 - 1) // 3
         if self.statistic == "pairs":  # no entry moves by more than 1, or the limit
             most = (1 if self.once else self.limit) * (4 if self.halves else 1)
-            return self._pairs * most
+            return self._sum(comb(self.n_items, 2)) * most
         if self.kind == "rankings":
             return (self.changes * self.limit) ** 2 * ranking
         each = min(self.limit * self.swing(1), ranking) if self.once else 2 * self.limit**2
         return self.changes**2 * each
-
-    @property
-    def _pairs(self) -> int:
-        """How many pairs a change is about."""
-        return self.changes * pair_answers(self.kind, self.n_items, self.limit, self.repeats)
 
     def swing(self, a: int) -> int:
         """How far one person moves the net wins of a items against those of a others, at most.
@@ -210,9 +208,9 @@ class Promise:
         """
         check.integer("people", people, 1)
         check.probability("miss", miss, zero=False, one=False)
-        if (self.protect, self.relation) != ("person", "replace"):
-            given = f"people = {people} with protect = {self.protect!r}, {self.relation!r}"
-            _refuse(given, "'person' with 'replace'")
+        given = self.protect, self.relation, self.statistic, self.only
+        if given != ("person", "replace", "net", None):
+            _refuse(f"people = {people} with {given}", "('person', 'replace', 'net', None)")
         pairs = self.n_items * (self.n_items - 1)
         return ceil(self.swing(1) * sqrt(2 * people * log(pairs / miss)))
 

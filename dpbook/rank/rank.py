@@ -50,19 +50,14 @@ def rank_privately(
     ----------
     source : path, Answers
         Or what has the ``kind``, ``items``, ``listed``, ``person``, ``repeats``, ``halves`` and
-        ``exact`` of `Answers`.
-    epsilon, delta, protect, relation, max_answers, only, vouched
-        As of `Promise`.
+        ``exact`` of `Answers`. Of a path `read_answers` takes ``items`` and ``items_from_data``.
     statistic : {"net", "pairs"}
-        What is released with noise: wins minus losses; or the table of pairs, to which strengths
-        are fitted, with more noise, for data that ask about some items far more often.
-    items, items_from_data
-        For a path, as of `read_answers`.
+        Wins minus losses; or the table of pairs, to which strengths are fitted, with more noise,
+        for data that ask about some items far more often. This and the rest as of `Promise`.
     people : int, optional
-        How many people were asked, if that is public: places are then also given for all people of
-        whom these are a random sample.
+        How many were asked, if that is public: gives places in all whom they are a sample of.
     sampler : {"book", "opendp"}
-        Who draws the noise, either from the bits of the operating system.
+        Who draws the noise, either from the randomness of the operating system.
     ledger, budget
         A file to which the release is added before its noise is drawn, and what it may not pass.
     rng : numpy.random.Generator, optional

@@ -8,17 +8,12 @@ item with its rank; or ``winner,loser,count``.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import os
 import re
-import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from os import PathLike, fspath
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,57 +22,17 @@ from numpy.typing import NDArray
 from dpbook import _validation as check
 from dpbook._typing import Ints
 from dpbook.rank.answers import MOST_COUNT, MOST_ITEMS, Answers, clean_name, printable, public_items
+from dpbook.rank.files import COLUMNS, ODD, BadFile, Found, Progress, Rows, fail, opened, short
 
 MOST_ANSWERS = 50_000_000
 MOST_BYTES = 2**24  # of a list of items
-_LONGEST_LINE, _STEP, _MANY = 2**20, 2**16, 40_000
-COLUMNS = (
-    "person,winner,loser; person,first,second,winner; person,ranking; person,1,2,3; person and a "
-    "column for each item; or winner,loser,count"
-)
+_MANY = 40_000  # spellings that are remembered
 TIES = frozenset(("tie", "tied", "draw", "equal", "both", "neither", "none", "="))
 _ROLES = ("person", "winner", "loser", "first", "second", "ranking", "count")
 _WHY = {0: "an item against itself", -1: "an item that is not on the list", -2: "a blank"}
 _WHY |= {-3: "a tie that does not name both items"}
-_ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
-Progress = Callable[[float], None]
-Rows = Iterator[tuple[int, list[str]]]
-
-
-class BadFile(ValueError):
-    """A file that cannot be read: names the file, the lines, the values, and what is allowed.
-
-    The message quotes the data: it is for their keeper, not for publication.
-    """
-
-
-@dataclass
-class Found:
-    """What a file holds that cannot be used: how many rows of each kind, and the first of them."""
-
-    number: Counter[str] = field(default_factory=Counter)
-    first: dict[str, list[str]] = field(default_factory=dict)
-    unlisted: Counter[str] = field(default_factory=Counter)  # names that are not on the list
-
-    def add(self, what: str, where: str, value: str) -> None:
-        self.number[what] += 1
-        if self.number[what] <= 3:
-            self.first.setdefault(what, []).append(f"{where}: {_short(value)}")
-
-    def add_name(self, name: str) -> None:
-        if name in self.unlisted or len(self.unlisted) < _MANY:
-            self.unlisted[name] += 1
-
-    def __str__(self) -> str:
-        return "\n".join(
-            f"  {count} x {what}{self._lines(what)}" for what, count in self.number.most_common()
-        )
-
-    def _lines(self, what: str) -> str:
-        some = "; ".join(self.first.get(what, []))
-        return f" ({some}{'; ...' * (self.number[what] > 3)})" if some else ""
 
 
 @dataclass(frozen=True)
@@ -146,7 +101,7 @@ def look(
     """Read as `read_answers` does, and say what would be left out."""
     reader = _Reader(**how | {"bad": "drop"}).files(paths, encoding, progress)
     answers, found = reader.answers(), reader.found
-    alike = [" and ".join(map(_short, names)) for names in _alike([*reader.names, *found.unlisted])]
+    alike = [" and ".join(map(short, names)) for names in _alike([*reader.names, *found.unlisted])]
     if people := sum(map(len, _alike(reader.people))):
         alike.append(f"{people} names of people")
     if answers.person is None:
@@ -223,79 +178,20 @@ class _Reader:
         if not given:
             raise ValueError("paths is empty: allowed is one file or more")
         for path in given:
-            name = fspath(path)
-            self.name = "standard input" if name == "-" else name
-            with sys.stdin.buffer if name == "-" else open(name, "rb") as raw:
-                file: Any = raw
-                if (magic := file.peek(4)[:4]) == b"PAR1":
-                    from dpbook.rank.shards import rows_of
-
-                    header, cells = rows_of(name)
-                    self.take(self.name, header, enumerate(cells, 1))
-                    continue
-                size = os.fstat(file.fileno()).st_size if progress and name != "-" else 0
-                unpacked = gzip.GzipFile(fileobj=file) if magic[:2] == b"\x1f\x8b" else file
-                utf16 = magic[:2] in (b"\xff\xfe", b"\xfe\xff")
-                lines = self._lines(unpacked, "utf-16" if utf16 else encoding)
-                header, separator = self._header(lines)
-                rows = self._rows(csv.reader(lines, delimiter=separator, strict=True), len(header))
-                self.take(self.name, header, _watched(rows, file, size, progress))
+            with opened(path, encoding, progress, self.found) as rows:
+                self.take(*rows)
         return self
 
-    def _lines(self, raw: Any, encoding: str) -> Iterator[str]:
-        """Lines as text; single bytes in another encoding are kept, to be found in their cell."""
-        try:
-            text = io.TextIOWrapper(raw, encoding, "surrogateescape", newline="")
-        except LookupError:
-            allowed = "allowed is a name such as 'utf-8', 'cp1252' or 'utf-16'"
-            raise ValueError(f"encoding = {encoding!r:.40}: {allowed}") from None
-        with text:
-            try:
-                while line := text.readline(_LONGEST_LINE):
-                    if len(line) == _LONGEST_LINE:
-                        self.fail("a line is longer than a million characters", "shorter lines")
-                    yield line
-            except UnicodeError:
-                self.fail(f"the file is not in {encoding}", "that encoding, or another --encoding")
-
-    def _header(self, lines: Iterator[str]) -> tuple[list[str], str]:
-        first = next(lines, "").removeprefix("\ufeff")
-        separator = max(",;\t", key=first.count)  # the comma, where there is none
-        if re.fullmatch("sep=.", first.strip(), re.IGNORECASE):
-            separator, first = first.strip()[4], next(lines, "")
-        if not first.strip():
-            self.fail("the file is empty or begins with an empty line", COLUMNS)
-        if _ODD.search(first):
-            self.fail("line 1 is in another encoding", "UTF-8, or --encoding, as in cp1252")
-        try:
-            return next(csv.reader([first], delimiter=separator, strict=True)), separator
-        except csv.Error as error:
-            self.fail(f"line 1: {error}", COLUMNS)
-
-    def _rows(self, reader: Any, width: int) -> Rows:
-        while True:
-            try:
-                for row in reader:
-                    if len(row) == width:
-                        yield reader.line_num + 1, row
-                    elif "".join(row).strip():
-                        cells = f"{len(row)} columns where line 1 has {width}"
-                        self.problem(reader.line_num + 1, "another number of columns", cells)
-                return
-            except csv.Error as error:
-                if "end of data" in str(error):
-                    self.fail(f"{error} after line {reader.line_num}", "CSV with quotes in pairs")
-                self.problem(reader.line_num + 1, "a row that is no CSV", str(error))
-
     def fail(self, what: str, allowed: str) -> NoReturn:
-        raise BadFile(f"{self.name}: {what}: allowed is {allowed}")
+        fail(self.name, what, allowed)
 
     def problem(self, line: int, what: str, value: str) -> None:
-        self.found.add(what, f"{self.name}, line {line}", value)
+        self.found.add(what, self.name, line, value)
 
     def take(self, name: str, header: list[str], rows: Rows) -> _Reader:
         """Add the rows of one file; itself."""
-        self.name, at = name, self._places([clean_name(cell) for cell in header])
+        self.name = name
+        at = self._places([clean_name(cell) for cell in header])
         layout = self._layout(at)
         if self.layout not in ("", layout):
             self.fail(f"holds {layout}", f"{self.layout}, as in the files before")
@@ -311,7 +207,7 @@ class _Reader:
         at: dict[str, int] = {}
         for role, name in self.roles.items():
             if clean_name(name) not in header:
-                self.fail(f"column {_short(name)} is missing", f"one of {', '.join(header):.200}")
+                self.fail(f"column {short(name)} is missing", f"one of {', '.join(header):.200}")
             at[clean_name(role)] = header.index(clean_name(name))
         for k, name in enumerate(header):
             inside = re.search(r"\[(.+)\]$", name)  # as "Rank these drinks [tea]"
@@ -321,7 +217,7 @@ class _Reader:
                     at[key] = k
             if k not in at.values() and not self.roles:
                 others = f"--columns winner={name},... which leaves out the others"
-                self.fail(f"unknown column {_short(name)}", f"{COLUMNS}; or {others}")
+                self.fail(f"unknown column {short(name)}", f"{COLUMNS}; or {others}")
         return at
 
     def _layout(self, at: Mapping[str, int]) -> str:
@@ -353,7 +249,7 @@ class _Reader:
             if self.listed or not printable(name):
                 return -1
             if len(self.names) == MOST_ITEMS:
-                self.fail(f"{_short(name)} is one item too many", f"{MOST_ITEMS} items")
+                self.fail(f"{short(name)} is one item too many", f"{MOST_ITEMS} items")
             self.codes[name] = len(self.names)
             self.names.append(name)
         if len(self.codes) < _MANY:
@@ -409,7 +305,7 @@ class _Reader:
     def _no_pair(self, line: int, *cells: str) -> None:
         """Say why these two cells are no comparison."""
         bad = next(((k, cell) for cell in cells if (k := self.code(cell)) < 0), (0, cells[0]))
-        odd = "bytes in another encoding" if _ODD.search(bad[1]) else ""
+        odd = "bytes in another encoding" if ODD.search(bad[1]) else ""
         if bad[0] == -1:
             self.found.add_name(clean_name(bad[1]))
         self.problem(line, odd or _WHY[bad[0]], bad[1])
@@ -452,7 +348,7 @@ class _Reader:
         for line, row in rows:
             text = row[at["count"]].strip()
             if not (text.isascii() and text.isdecimal()) or int(text) > MOST_COUNT:
-                self.fail(f"line {line}: count = {_short(text)}", "a whole number up to 2**53")
+                self.fail(f"line {line}: count = {short(text)}", "a whole number up to 2**53")
             pair = self.code(row[at["winner"]]), self.code(row[at["loser"]])
             if min(pair) < 0 or pair[0] == pair[1]:
                 self._no_pair(line, row[at["winner"]], row[at["loser"]])
@@ -503,13 +399,6 @@ class _Reader:
             raise BadFile(f"{head}, or a file without\n{self.found}")
 
 
-def _watched(rows: Rows, file: Any, size: int, progress: Progress | None) -> Rows:
-    for count, row in enumerate(rows):
-        if progress and size and count % _STEP == 0:
-            progress(file.tell() / size)
-        yield row
-
-
 def _numbers(at: Mapping[str, int]) -> list[str]:
     return sorted((k for k in at if k.isdecimal()), key=int)
 
@@ -531,7 +420,3 @@ def _text(value: Any) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))  # a column with something missing has floats
     return str(value)
-
-
-def _short(value: str) -> str:
-    return repr(value if len(value) <= 40 else f"{value[:37]}...")

@@ -25,6 +25,8 @@ STATISTICS = {
     "pairs": "how often each item won against each other item",
 }
 TOGETHER = 0.95  # probability with which all ranges of ranks hold at once
+Target = str | PathLike[str] | None
+Paths = tuple[Path, ...]
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,15 @@ class Release:
         least this lead of one named item over another if the kept answers give none, or the other
         order; for "pairs", how often both change places when noise of the same distribution is
         added once more. ``best`` and ``worst`` are places in the order without noise.
-    items, listed
-        All items, and whether they were given; otherwise they are those that the data name.
-    released : array of int, shape (n,) or (n, n), optional
-        The noisy numbers, in the order of `items`; none if only the best items are named.
+    items, listed, released
+        All items; whether they were given, or taken from the data; and their noisy numbers, shape
+        (n,) or (n, n), if not only the best are named.
     promise, noise, statement, short
         What is promised, what keeps it, all that is promised and not, and a line on either.
     sampler : {"book", "opendp", "repeatable"}
         Only the first two may be written to a file.
-    people : int, optional
-        How many were asked, if that is public.
-    spent : Spent, optional
-        By the ledger, what was released of the same data.
+    people, spent
+        How many were asked, if that is public; what the ledger says, if there is one.
     """
 
     ranking: tuple[Placed, ...]
@@ -135,13 +134,7 @@ class Release:
         }
         return json.dumps(facts, indent=1, ensure_ascii=False, default=str) + "\n"
 
-    def write(
-        self,
-        path: str | PathLike[str] | None,
-        *,
-        force: bool = False,
-        report: str | PathLike[str] | None = None,
-    ) -> tuple[Path, ...]:
+    def write(self, path: Target, *, force: bool = False, report: Target = None) -> Paths:
         """Write the ranking as CSV, the statement beside it, a report; never over another file.
 
         Refused for noise that can be repeated.
@@ -166,13 +159,8 @@ class Release:
         return targets
 
 
-def out_files(
-    path: str | PathLike[str] | None,
-    *,
-    force: bool = False,
-    report: str | PathLike[str] | None = None,
-) -> tuple[Path, ...]:
-    """Where a ranking, its statement and a report go; refused if they cannot be written there."""
+def out_files(path: Target, *, force: bool = False, report: Target = None) -> Paths:
+    """Where a ranking, its statement and a report go; tried by writing."""
     targets = [] if path is None else [Path(path), Path(path).with_suffix(".privacy.json")]
     targets += [] if report is None else [Path(report)]
     for target in targets:
