@@ -25,7 +25,7 @@ import numpy as np
 
 from dpbook._typing import Ints
 from dpbook.rank.answers import MOST_ITEMS, Answers, clean_name, public_items
-from dpbook.rank.files import _header
+from dpbook.rank.files import header_of
 from dpbook.rank.reading import _Reader
 
 LARGE, PART, MANY = 2**24, 2**25, 16  # bytes of text, of a part; parts that are worth a sort
@@ -204,7 +204,7 @@ def _table(reader: _Reader, path: str) -> tuple[_Rows, tuple[str, ...], int]:
             packed = magic[:2] == b"\x1f\x8b"
             file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
             first = file.readline(2**20)
-            header, separator = _header(path, iter([first.decode("utf-8-sig")]))
+            header, separator = header_of(path, iter([first.decode("utf-8-sig")]))
             _refuse_disorder(file, separator, first.endswith(b"\r\n"))
             cells = [f"c{k}" for k in range(len(header))]
             types = ", ".join(f"{cell}: 'VARCHAR'" for cell in cells)
