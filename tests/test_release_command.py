@@ -340,6 +340,29 @@ def test_an_engine_reads_what_it_can(here: Path, capsys: Capture) -> None:
     assert main([*given.split(), "--repeats", "keep", "--bad", "refuse"]) == 0  # row by row
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.privacy.json"])
+def test_a_file_that_comes_meanwhile_is_kept(here: Path, monkeypatch: Patch, name: str) -> None:
+    """Between the look and the writing somebody else has written."""
+    found, look = rank_privately(DATA, epsilon=1, protect="comparison"), release.out_files
+
+    def looked(*given: Path, **how: object) -> object:
+        targets = look(*given, **how)
+        (here / name).write_text("another's")
+        return targets
+
+    with monkeypatch.context() as replaced, pytest.raises(FileExistsError):
+        replaced.setattr(release, "out_files", looked)
+        found.write(here / "out.csv")
+    assert (here / name).read_text() == "another's" and not list(here.glob(".*"))
+    found.write(here / "out.csv", force=True)
+    assert (here / "out.csv").read_text() == found.csv()
+    rng = np.random.default_rng(1)
+    shown = rank_privately(DATA, epsilon=1, protect="comparison", rng=rng)
+    with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
+        shown.write(here / "other.csv")
+    assert not (here / "other.csv").exists()
+
+
 def test_a_bar_for_those_who_wait(here: Path, capsys: Capture, monkeypatch: Patch) -> None:
     assert command._progress() is None  # nobody sees it
     times = iter([0.0, 1.0, 2.5, 2.6, 3.0])
