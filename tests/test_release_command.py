@@ -429,11 +429,13 @@ def test_every_example_of_the_help_runs(here: Path, capsys: Capture) -> None:
     (here / "survey.csv").write_text("person,winner,loser\nann,tea,coffee\n")
     form = "E-Mail;Links;Rechts;Besser;x\nann;tea;coffee;Unentschieden;é\n"
     (here / "forms.csv").write_bytes(form.encode("cp1252"))
+    wide = "ResponseId,Date,Rank these [coffee],Rank these [tea],Rank these [mate]\n1,2,3,1,2\n"
+    (here / "form.csv").write_text(wide)
     (here / "rankings.csv").write_text("person,ranking\nann,tea > coffee = mate\n")
     (here / "counts.csv").write_text("winner,loser,count\ntea,coffee,37\n")
     lines = said.split("examples:")[1].replace("\\\n", " ").splitlines()
     examples = [line.split()[2:] for line in lines if "dpbook rank" in line]
-    assert len(examples) == 7
+    assert len(examples) == 8
     for words in examples:
         assert main(words) == 0, words
     told = capsys.readouterr().out
