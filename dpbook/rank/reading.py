@@ -114,8 +114,9 @@ def answers_of(
     if scheduler and relation == "add_remove":
         raise ValueError("scheduler is given with relation = 'add_remove': allowed is 'replace'")
     asked = {name: value for name, value in how.items() if name != "progress"}
-    if scheduler or (relation == "replace" and shards.supported(files, **asked)):
-        asked.pop("encoding", None)  # UTF-8
+    engine = relation == "replace" and asked.get("bad") != "refuse"
+    if scheduler or (engine and shards.supported(files, **asked)):
+        check.choice("encoding with the engine", asked.pop("encoding", "utf-8"), ("utf-8",))
         return shards.open_shards(files, scheduler=scheduler, **asked)
     return read_answers(files, **how)
 

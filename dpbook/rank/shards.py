@@ -172,7 +172,7 @@ def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: An
 
 def supported(paths: Sequence[str], *, encoding: str = "utf-8", **how: Any) -> bool:
     """Whether these files are worth the engine, and it reads them as `read_answers` does."""
-    if encoding.lower() not in ("utf-8", "utf8") or "-" in paths:
+    if encoding != "utf-8" or "-" in paths:
         return False
     try:
         if not find_spec("duckdb"):
