@@ -95,14 +95,7 @@ def read_answers(
     return _Reader(**how).files(paths, encoding, progress).answers()
 
 
-def answers_of(
-    paths: Paths,
-    relation: str,
-    *,
-    scheduler: str | None = None,
-    encoding: str = "utf-8",
-    **how: Any,
-) -> Any:
+def answers_of(paths: Paths, relation: str, *, scheduler: str | None = None, **how: Any) -> Any:
     """As `read_answers`, or with the engine of `dpbook.rank.shards`: large files, or on a cluster.
 
     The engine knows people by a hash: who shares one shares a limit, so that a person less may let
