@@ -107,11 +107,11 @@ def answers_of(paths: Paths, relation: str, *, scheduler: str | None = None, **h
     if scheduler and relation == "add_remove":
         raise ValueError("scheduler is given with relation = 'add_remove': allowed is 'replace'")
     asked = {name: value for name, value in how.items() if name != "progress"}
-    engine = relation == "replace" and asked.get("bad") != "refuse"
-    if scheduler or (engine and shards.supported(files, **asked)):
-        check.choice("encoding with the engine", asked.pop("encoding", "utf-8"), ("utf-8",))
+    if scheduler:
+        check.choice("encoding with a scheduler", asked.pop("encoding", "utf-8"), ("utf-8",))
         return shards.open_shards(files, scheduler=scheduler, **asked)
-    return read_answers(files, **how)
+    engine = shards.supported(files, **asked) if relation == "replace" else None
+    return engine or read_answers(files, **how)
 
 
 def look(
