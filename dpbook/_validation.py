@@ -9,7 +9,7 @@ import math
 import operator
 from collections.abc import Callable
 from numbers import Rational, Real
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -130,11 +130,15 @@ def _without(name: str, bad: NDArray[Any], allowed: str) -> None:
         raise ValueError(f"{name} holds {bad.flat[0]}: allowed are {allowed}")
 
 
+class WholeNumbers:
+    """A source of whole numbers and nothing else, in the place of a generator."""
+
+
 def generator(rng: Any) -> np.random.Generator:
-    """Return ``rng`` if it is a NumPy generator."""
-    if not isinstance(rng, np.random.Generator):
+    """Return ``rng`` if it is a NumPy generator, or draws the whole numbers of one."""
+    if not isinstance(rng, np.random.Generator | WholeNumbers):
         _refuse("rng", rng, "a numpy.random.Generator")
-    return rng
+    return cast(np.random.Generator, rng)
 
 
 def real_array(name: str, value: ArrayLike) -> NDArray[Any]:

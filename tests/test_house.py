@@ -24,6 +24,7 @@ OTHER_NOISE: dict[str, str] = {
     "26-lower-bounds-by-reduction": "one sign, read from two of many noisy counts",
     "23-kemeny-and-kwiksort": "on the pair probabilities of a model, nobody's data",
     "02-neighbours-and-sensitivity": "an exercise on seeds: noise for one number, no ranker",
+    "35-your-own-data": "the noise of the command before, in a table beside that of today",
     "04-noisy-counts": "negative controls as a reader may write them, for the recorder",
     "37-reward-model": "on a sum of answers with features, which no ranker releases",
     "17-randomized-response": "noise on single bits, whose variance the page measures",

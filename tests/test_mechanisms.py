@@ -13,9 +13,17 @@ from scipy import stats
 from scipy.integrate import quad
 
 from dpbook.mechanisms import debiased_response, debiased_variance, exponential_pmf, hypercube
+from dpbook.mechanisms import noise as noises
 from dpbook.mechanisms.gaussian import gaussian_profile, gaussian_scale
 from dpbook.mechanisms.hypercube import hypercube_response, hypercube_response_pmf, hypercube_scale
-from dpbook.mechanisms.noise import discrete_laplace_noise, discrete_laplace_pmf, laplace_logpdf
+from dpbook.mechanisms.noise import (
+    bernoulli_exp_of,
+    discrete_gaussian_noise,
+    discrete_gaussian_variance,
+    discrete_laplace_noise,
+    discrete_laplace_pmf,
+    laplace_logpdf,
+)
 from dpbook.mechanisms.responses import randomized_response, randomized_response_pmf
 from dpbook.privacy import audit_sampler, privacy_loss
 from tests.oracles import NoFloats, clipped_distribution, clipped_tally, losses_of_a_selection
@@ -246,3 +254,75 @@ def test_scale_never_spends_more_than_delta():
         # The solver finds log(D / s), at most 8 here, to 1e-14 of it; log delta is at most 100
         # times as steep.
         assert delta * (1 - 1e-11) < spent <= delta
+
+
+class Coins(np.random.Generator):
+    """A generator that gives the whole numbers it is told, and says which one is missing."""
+
+    def __init__(self, coins):
+        super().__init__(np.random.PCG64(0))
+        self.coins = list(coins)
+
+    def integers(self, low, high, size):
+        if not self.coins:
+            raise LookupError(high)
+        return np.full(size, self.coins.pop(0))
+
+
+@pytest.mark.parametrize("rate", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
+def test_a_coin_of_any_rate_is_exact(rate):
+    """All sequences of coins with exact chances; of the long ones, left out, the sum is known."""
+    heads, lost, todo = Fraction(), Fraction(), [((), Fraction(1))]
+    while todo:
+        given, probability = todo.pop()
+        try:
+            up = np.array([rate.numerator], dtype=object)
+            heads += probability * int(bernoulli_exp_of(up, rate.denominator, Coins(given))[0])
+        except LookupError as missing:
+            sides = int(missing.args[0])
+            if probability < Fraction(1, 10**4):
+                lost += probability
+            else:
+                todo += [((*given, coin), probability / sides) for coin in range(sides)]
+    assert lost < Fraction(1, 25) and float(heads) <= math.exp(-rate) <= float(heads + lost)
+
+
+@pytest.mark.parametrize("deviation", [Fraction(1), Fraction(3, 2), Fraction(2, 7)])
+def test_the_gaussian_is_kept_by_exact_chances(deviation, monkeypatch):
+    """The weights of the Laplace noise times the chances to be kept are those of the Gaussian."""
+    x, chances, scales = np.arange(-40, 41), [], []
+
+    def kept(up, down, rng):
+        chances[:] = [Fraction(int(one), down) for one in up]
+        return np.ones(len(up), dtype=bool)
+
+    monkeypatch.setattr(noises, "bernoulli_exp_of", kept)
+    laplace = lambda scale, size, *, rng: scales.append(scale) or x  # noqa: E731
+    monkeypatch.setattr(noises, "discrete_laplace_noise", laplace)
+    discrete_gaussian_noise(deviation**2, x.size, rng=None)
+    rates = [abs(k) / deviation - k * k / (2 * deviation**2) for k in x.tolist()]
+    assert scales == [deviation] and min(chances) >= 0
+    assert {rate + chance for rate, chance in zip(rates, chances, strict=True)} == {Fraction(1, 2)}
+
+
+def delta_of(shift, variance, epsilon):
+    """Of discrete Gaussian noise that moves so far, exactly but for far tails."""
+    far = math.ceil(12 * math.sqrt(variance)) + max(map(abs, shift))
+    x, still, moved = np.arange(-far, far + 1), np.ones(1), np.ones(1)
+    for move in shift:
+        one, other = (np.exp(-((x - k) ** 2) / (2 * variance)) for k in (0, move))
+        still = np.outer(still, one / one.sum()).ravel()
+        moved = np.outer(moved, other / one.sum()).ravel()
+    return float((moved - math.exp(epsilon) * still).clip(min=0).sum())
+
+
+@pytest.mark.parametrize(("shift", "epsilon", "delta"), [
+    ((1,), 1, 1e-6), ((4,), 0.5, 1e-9), ((20,), 3, 1e-4), ((2, -2), 1, 1e-3),
+    ((2, -1, -1), 2, 1e-2), ((50,), 0.1, 1e-5), ((7,), 8, 1e-12)])  # fmt: skip
+def test_the_discrete_gaussian_spends_no_more_than_delta(shift, epsilon, delta):
+    l2_squared = sum(x * x for x in shift)
+    variance = discrete_gaussian_variance(l2_squared, epsilon, delta)
+    assert delta_of(shift, float(variance), epsilon) <= delta
+    assert delta_of(shift, 0.7 * float(variance), epsilon) > delta  # the control
+    best = gaussian_scale(math.sqrt(l2_squared), epsilon, delta)  # of noise that is not discrete
+    assert 0.99 * best < math.sqrt(variance) < 1.2 * best

@@ -259,7 +259,12 @@ release(sampler="numpy")  # sampler = 'numpy': allowed is one of 'book'
 release(max_answers=None)  # max_answers is missing: allowed is a whole num
 release(max_answers=0)  # max_answers = 0: allowed is an integer from 1
 release(protect="comparison")  # max_answers = 3 with protect = 'comparison'
-release(sampler="opendp", below=len)  # below is given with sampler = 'opendp'
+release(sampler="opendp", rng=RNG)  # rng is given with sampler = 'opendp'
+release(relation="exchange")  # relation = 'exchange': allowed is one of 'replace'
+release(delta=1)  # delta = 1: allowed is 0, or
+release(only=2)  # only = 2: allowed is an integer from 1 to 1
+release(people=0)  # people = 0: allowed is an integer >= 1
+release(items=["a", "b"])  # items is given with answers that have items
 NoisyCounts.private(0, Edge(3))  # epsilon = 0
 NoisyCounts.private(10**400, Edge(3))  # epsilon = 10
 NoisyCounts.printed(1, WholeRanking(3))  # unit = WholeRanking
@@ -389,7 +394,7 @@ from fractions import Fraction
 from scipy import sparse
 
 def release(**changed):
-    votes = Answers("comparisons", ("a", "b"), True, np.array([[0], [1]]), np.array([1]))
+    votes = Answers("comparisons", ("a", "b"), np.array([[0], [1]]), np.array([1]))
     return rank_privately(votes, **{"epsilon": 1, "protect": "person", "max_answers": 3} | changed)
 
 FLIP = Edge(3, exchange=False)

@@ -1,86 +1,303 @@
-"""A release of real answers: its noise, its sensitivity, its loss, what it writes and refuses."""
+"""A release of real answers: its promise, its noise, its loss, what it says and refuses."""
 
 from __future__ import annotations
 
-import json
-import os
-import random
+import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from itertools import combinations_with_replacement, permutations, product
+from functools import cache, partial
+from itertools import combinations, combinations_with_replacement, permutations, product
+from math import ceil, log, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dpbook.mechanisms import discrete_laplace_pmf
-from dpbook.privacy import audit_sampler, sensitivity
-from dpbook.rank import Answers, rank, rank_privately
-from dpbook.rank import release as releases
-from dpbook.rank.ledger import fraction_of
-from dpbook.rank.noise import exact_noise, opendp_noisy, reach, reversal_probability, system_bits
-from dpbook.rank.rank import exact_epsilon, sensitivity_of, statistic_of
-from tests.oracles import clipped_distribution, clipped_tally
+from dpbook.mechanisms import discrete_laplace_pmf, permute_and_flip_pmf
+from dpbook.mechanisms.noise import discrete_gaussian_variance
+from dpbook.privacy import audit_sampler
+from dpbook.rank import Answers, Promise, rank_privately
+from dpbook.rank.noise import Noise, SystemBits, rounded_up
+from dpbook.rank.promise import exact_epsilon
+from dpbook.rank.rank import _redrawn
+from dpbook.rank.statement import statement_of
+from tests.oracles import NoFloats, clipped_distribution, clipped_tally
 
-DRAWS, Patch = 20_000, pytest.MonkeyPatch
-rank_out_files = releases.out_files
+DRAWS, SURE, Patch = 20_000, 1 - 1e-6, pytest.MonkeyPatch
 
 
-def comparisons(rows: list[tuple[int, int, int]], n: int) -> Answers:
+def comparisons(rows: list[tuple[int, int, int]], n: int, **how: Any) -> Answers:
     """Answers (person, winner, loser) on n items."""
     person, winner, loser = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    items = tuple("abcdefg"[:n])
-    return Answers("comparisons", items, True, np.array([winner, loser]), person)
+    return Answers("comparisons", tuple("abcdefg"[:n]), np.array([winner, loser]), person, **how)
 
 
 def counts(table: object) -> Answers:
     data = np.array(table)
-    return Answers("counts", tuple("abcdefg"[: len(data)]), True, data, None)
+    return Answers("counts", tuple("abcdefg"[: len(data)]), data)
 
 
+# What one person can add, and how it moves
+
+
+def of_comparisons(n: int, most: int, statistic: str, repeats: str = "keep") -> np.ndarray:
+    """All that one person can add by so many comparisons, each won, lost or tied."""
+    given = [(i, j, tie) for i, j in permutations(range(n), 2) for tie in range(1 + (i < j))]
+    found = []
+    for k in range(most + 1):
+        for rows in combinations_with_replacement(given, k):
+            pairs = {frozenset(row[:2]) for row in rows}
+            if repeats == "keep" or len(pairs) == k:
+                data = np.array(rows, dtype=int).reshape(k, 3).T
+                how = {"person": np.zeros(k, dtype=int), "tied": data[2] == 1}
+                one = Answers("comparisons", tuple("abcd"[:n]), data[:2], **how)
+                found.append(one.exact(statistic).ravel())
+    return np.unique(found, axis=0)
+
+
+def of_rankings(n: int, most: int, statistic: str) -> np.ndarray:
+    """By so many rankings: whole, tied, partial, or none."""
+    each = [
+        Answers("rankings", tuple("abcd"[:n]), np.array([ranks])).exact(statistic).ravel()
+        for ranks in product(range(-1, n), repeat=n)
+    ]
+    found = one = np.unique(each, axis=0)
+    for _ in range(most - 1):
+        found = np.unique((found[:, None] + one).reshape(-1, one.shape[1]), axis=0)
+    return found
+
+
+SITUATIONS = [
+    *((n, most, repeats) for n in (2, 3, 4) for most in (1, 2, 3) for repeats in ("one", "keep")),
+    *((n, most, "rankings") for n in (2, 3) for most in (1, 2, 3)),
+    (4, 1, "rankings"),
+]
+
+
+@cache
+def situation(n: int, most: int, what: str, relation: str, statistic: str) -> tuple[Any, Any]:
+    """A promise, and all moves between data sets that it names."""
+    kind = "rankings" if what == "rankings" else "comparisons"
+    repeats = "keep" if what == "keep" else "one"
+    how: dict[str, Any] = {"max_answers": most, "repeats": repeats, "statistic": statistic}
+    promise = Promise(kind, n, "person", "1", relation=relation, halves=True, **how)
+    if kind == "rankings":
+        given = of_rankings(n, most, statistic)
+    else:
+        given = of_comparisons(n, most, statistic, repeats)
+    if relation == "add_remove":
+        return promise, np.unique(np.concatenate([given, -given]), axis=0)
+    parts = [np.unique(given - one, axis=0) for one in given]
+    return promise, np.unique(np.concatenate(parts), axis=0)
+
+
+def zonotope_level(x: np.ndarray) -> np.ndarray:
+    """By all sets of items: what they win over the most they can win."""
+    n = x.shape[-1]
+    sets = [list(chosen) for k in range(1, n) for chosen in combinations(range(n), k)]
+    return np.max([-(-x[..., s].sum(axis=-1) // (len(s) * (n - len(s)))) for s in sets], axis=0)
+
+
+def root_level(x: np.ndarray) -> np.ndarray:
+    return np.abs(x).sum(axis=-1) // 2
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize(("n", "most", "what"), SITUATIONS)
+def test_every_move_that_is_named_is_within_the_bounds(n, most, what, relation) -> None:
+    promise, moves = situation(n, most, what, relation, "net")
+    assert not moves.sum(axis=1).any()  # as no noise can change
+    assert root_level(moves).max() == promise.root_bound
+    assert np.abs(moves).sum(axis=1).max() == promise.l1
+    assert (moves**2).sum(axis=1).max() == promise.l2_squared
+    if n > 2:
+        assert zonotope_level(moves).max() == promise.zonotope_bound
+    for k in range(1, n):
+        sums = [moves[:, list(chosen)].sum(axis=1) for chosen in combinations(range(n), k)]
+        apart = max((one - other).max() for one in sums for other in sums)
+        assert apart == promise.changes * promise.swing(min(k, n - k))
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize(("n", "most", "what"), [(2, 2, "keep"), (3, 1, "one"), (3, 3, "one"),
+    (3, 2, "keep"), (2, 2, "rankings"), (3, 1, "rankings")])  # fmt: skip
+def test_every_move_of_the_table_is_within_the_bounds(n, most, what, relation) -> None:
+    promise, moves = situation(n, most, what, relation, "pairs")
+    assert np.abs(moves).sum(axis=1).max() == promise.l1
+    assert (moves**2).sum(axis=1).max() <= promise.l2_squared
+    whole = replace(promise, halves=False)
+    assert (whole.l1, whole.l2_squared) == (promise.l1 / 2, promise.l2_squared / 4)
+
+
+# What it loses
+
+
+def box(n: int, reach: int) -> np.ndarray:
+    """All whole points whose sum is 0, in a box."""
+    x = np.indices((2 * reach + 1,) * (n - 1)).reshape(n - 1, -1).T - reach
+    return np.column_stack([x, -x.sum(axis=1)])
+
+
+LEVEL = {"root": root_level, "zonotope": zonotope_level}
+
+
+def largest_loss(noise: Noise, moves: np.ndarray, points: np.ndarray) -> Fraction:
+    level = LEVEL[noise.kind]
+    at = level(points)
+    return max(int((level(points - move) - at).max()) for move in moves) / noise.scale
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize(("n", "most", "what"), [s for s in SITUATIONS if s[0] < 4 or s[1] == 1])
+def test_no_neighbours_lose_more_than_epsilon(n, most, what, relation) -> None:
+    """At every whole point around, for both bodies; with 5 % less noise more would be lost."""
+    promise, moves = situation(n, most, what, relation, "net")
+    moves = moves[:: 1 + len(moves) // 300] if n == 4 else moves
+    ends = moves[[LEVEL[k](moves).argmax() for k in LEVEL]]
+    kinds = [Noise("root", n, promise.root_bound / promise.epsilon)]
+    kinds += [Noise("zonotope", n, promise.zonotope_bound / promise.epsilon)] * (n > 2)
+    assert promise.noise() in kinds
+    for noise in kinds:
+        assert largest_loss(noise, np.concatenate([moves, ends]), box(n, 7 if n < 4 else 4)) <= 1
+        weak = replace(noise, scale=noise.scale * Fraction(19, 20))
+        assert largest_loss(weak, situation(n, most, what, relation, "net")[1], box(n, 0)) > 1
+
+
+def law_of_choice(sums: np.ndarray, scale: float) -> np.ndarray:
+    """Of one of the sets whose sums are in the last axis, by all ways to accept some of them."""
+    accepted = np.exp((sums - sums.max(axis=-1, keepdims=True)) / scale)
+    law = np.zeros(sums.shape)
+    for some in product((False, True), repeat=sums.shape[-1]):
+        if any(some):
+            chance = np.where(some, accepted, 1 - accepted).prod(axis=-1)
+            law[..., np.array(some)] += chance[..., None] / sum(some)
+    return law
+
+
+@pytest.mark.parametrize(("n", "k", "most", "what"), [(2, 1, 2, "keep"), (3, 1, 1, "one"),
+    (3, 1, 2, "one"), (3, 2, 3, "one"), (3, 1, 1, "rankings"), (4, 2, 1, "one")])  # fmt: skip
+def test_no_choice_loses_more_than_epsilon(n, k, most, what) -> None:
+    promise, moves = situation(n, most, what, "replace", "net")
+    noise = replace(promise, only=k).noise()
+    sets = np.array(list(combinations(range(n), k)))
+    points = box(n, 12 if n < 4 else 5) * (2 if n < 4 else 4)
+
+    def loss(scale: float) -> float:
+        before = law_of_choice(points[:, sets].sum(axis=-1), scale)
+        after = (law_of_choice((points + m)[:, sets].sum(axis=-1), scale) for m in moves)
+        return max(float(np.log(before / law).max()) for law in after)
+
+    assert noise.kind == "flip" and loss(float(noise.scale)) <= 1 + 1e-9
+    assert loss(0.95 * float(noise.scale)) > 1
+
+
+def test_a_choice_follows_permute_and_flip() -> None:
+    """The law of the book for half the range: by enumeration, and by whole numbers alone."""
+    net = np.array([5, 3, 2, -10])
+    for k, scale in ((1, Fraction(2)), (2, Fraction(10, 3))):
+        sets = np.array(list(combinations(range(4), k)))
+        law = permute_and_flip_pmf(net[sets].sum(axis=1), float(scale) / 2, 1.0)
+        assert law == pytest.approx(law_of_choice(net[sets].sum(axis=1), float(scale)), rel=1e-9)
+        noise, bits = Noise("flip", 4, scale), NoFloats(np.random.PCG64(k))
+        drawn = Counter(tuple(noise.choose(net, k, bits).tolist()) for _ in range(2500))
+        found = [drawn[tuple(one)] for one in sets.tolist()]
+        assert audit_sampler(found, law, confidence=SURE).passed
+        wrong = np.exp(net[sets].sum(axis=1) / float(scale))  # without the second chances
+        assert not audit_sampler(found, wrong / wrong.sum(), confidence=SURE).passed
+
+
+# Its bits and its laws
+
+RANGES = [(0, k) for k in (1, 2, 3, 20, 256, 257, 1000)] + [(-7, 6), (2**62 - 5, 2**62)]
+FAR = [(0, 3 * 2**60), (0, 2**61 + 1), (-(2**61), 2**61 + 2**60)]  # often not kept at first
+
+
+@pytest.mark.parametrize("endpoint", [False, True])
+@pytest.mark.parametrize(("low", "high"), RANGES + FAR)
+def test_bits_of_the_system_are_uniform(low: int, high: int, endpoint: bool) -> None:
+    drawn = SystemBits().integers(low, high - endpoint, size=DRAWS, endpoint=endpoint)
+    cells = min(20, high - low)
+    found = [int(x - low) * cells // (high - low) for x in drawn.tolist()]
+    assert drawn.dtype == np.int64 and low <= drawn.min() and drawn.max() < high
+    assert (low, high) not in FAR or abs(np.mean(drawn % 2) - 0.5) < 0.02  # to the last bit
+    edges = [-(-(high - low) * k // cells) for k in range(cells + 1)]
+    law = np.diff(edges) / (high - low)
+    assert audit_sampler(np.bincount(found, minlength=cells), law, confidence=SURE).passed
+
+
+def test_bits_of_the_system_take_arrays() -> None:
+    bits, high = SystemBits(), np.array([[1], [3], [10]])
+    drawn = bits.integers(np.array([[0], [-2], [5]]), high, size=(3, DRAWS))
+    for row, low, top in zip(drawn, (0, -2, 5), (1, 3, 10), strict=True):
+        found = np.bincount(row - low, minlength=top - low)
+        assert audit_sampler(found, np.full(top - low, 1 / (top - low)), confidence=SURE).passed
+    assert bits.integers(-high, high, endpoint=True).shape == (3, 1)
+    assert bits.integers(3, 4) == 3 and bits.integers(0, 2**62) != bits.integers(0, 2**62)
+    for low, top in ((3, 3), (np.array([0, 2]), 2)):
+        with pytest.raises(ValueError, match=r"low >= high: allowed is a range that is not empty"):
+            bits.integers(low, top)
+
+
+def drawn_by(source: str, noise: Noise) -> np.ndarray:
+    if source == "simulate":
+        return noise.simulate(DRAWS, np.random.default_rng(1))
+    return noise._drawn(DRAWS, SystemBits())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["draw", "simulate"])
+@pytest.mark.parametrize("noise", [Noise("root", 3, Fraction(2)), Noise("zonotope", 3, Fraction(1)),
+    Noise("root", 4, Fraction(1)), Noise("zonotope", 4, Fraction(1, 2)),
+    Noise("root", 2, Fraction(7, 3))], ids=str)  # fmt: skip
+def test_noise_that_adds_up_to_zero_follows_its_law(noise: Noise, source: str) -> None:
+    """At bits of the operating system, point by point near 0, where no whole point is left out."""
+    points = box(noise.n, 40 if noise.n < 4 else 20)
+    at = LEVEL[noise.kind](points)
+    drawn = drawn_by(source, noise)
+    assert not drawn.sum(axis=1).any() and drawn.dtype == np.int64
+    near = points[at <= (2 if noise.n < 4 or noise.kind == "root" else 1)]
+    known = {tuple(point): k for k, point in enumerate(near.tolist())}
+    cells = [known.get(tuple(row), len(near)) for row in drawn.tolist()]
+    found = np.bincount(cells, minlength=len(near) + 1)
+    for factor in (1, 1.15):  # the second is the control
+        weights = np.exp(-at / (factor * float(noise.scale)))
+        law = np.exp(-LEVEL[noise.kind](near) / (factor * float(noise.scale))) / weights.sum()
+        passed = audit_sampler(found, np.append(law, 1 - law.sum()), confidence=SURE).passed
+        assert passed == (factor == 1)
+
+
+@pytest.mark.parametrize("source", ["draw", "simulate"])
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(20, 3), Fraction(0.7)])
-def test_the_noise_follows_its_distribution(scale: Fraction) -> None:
-    """At bits of the operating system: a faithful sampler fails once in a million runs."""
-    most, below = int(4 * scale) + 1, system_bits()
-    drawn = clipped_tally(np.array([exact_noise(scale, below) for _ in range(DRAWS)]), most)
-    assert audit_sampler(drawn, clipped_distribution(scale, most), confidence=1 - 1e-6).passed
+def test_independent_noise_follows_its_law(scale: Fraction, source: str) -> None:
+    most = int(4 * scale) + 1
+    drawn = clipped_tally(drawn_by(source, Noise("laplace", 1, scale)).ravel(), most)
+    assert audit_sampler(drawn, clipped_distribution(scale, most), confidence=SURE).passed
     wrong = clipped_distribution(scale * Fraction(9, 8), most)  # the control
-    assert not audit_sampler(drawn, wrong, confidence=1 - 1e-6).passed
+    assert not audit_sampler(drawn, wrong, confidence=SURE).passed
+    variance = Fraction(str(round(float(scale), 2))) ** 2
+    drawn = clipped_tally(drawn_by(source, Noise("gaussian", 1, variance)).ravel(), most)
+    x = np.arange(-most, most + 1)
+    for v, right in ((variance, True), (variance * Fraction(3, 2), False)):
+        weights = np.exp(-(np.arange(-200, 201.0) ** 2) / (2 * float(v)))
+        law = np.exp(-(x**2) / (2 * float(v))) / weights.sum()
+        law = np.append(law, max(0.0, 1 - law.sum()))
+        assert audit_sampler(drawn, law, confidence=SURE).passed == right
 
 
-class _More(Exception):
-    """A coin that was not given: it has so many sides."""
-
-
-def _replay(coins: list[int], k: int) -> int:
-    if not coins:
-        raise _More(k)
-    return coins.pop(0)
-
-
-def test_the_noise_follows_its_law_exactly() -> None:
-    """All sequences of coins with exact chances; of the long ones, left out, the sum is known."""
-    found, lost = Counter[int](), Fraction()
-    todo: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
-    while todo:
-        given, probability = todo.pop()
-        try:
-            value = exact_noise(Fraction(2), partial(_replay, list(given)))
-            found[value] += probability  # type: ignore[assignment]
-        except _More as more:
-            sides = more.args[0]
-            if probability < Fraction(1, 3000):
-                lost += probability
-            else:
-                todo += [((*given, coin), probability / sides) for coin in range(sides)]
-    assert lost < Fraction(1, 4)
-    for value in range(-4, 5):
-        exact = float(discrete_laplace_pmf(value, 2.0))
-        assert float(found[value]) <= exact <= float(found[value] + lost)
-    assert found[1] == found[-1] and found[2] == found[-2]
+def test_a_scale_is_never_rounded_down() -> None:
+    for scale in (Fraction(20, 3), Fraction(10**30 + 1, 3), Fraction(1, 10**30), Fraction("1e-7")):
+        small = rounded_up(scale / 10**18)
+        assert small >= scale / 10**18 and max(small.as_integer_ratio()) < 2**50
+    for scale in (Fraction(2 * 10**39, 10**39 + 7), Fraction(10**37, 3 * 10**25 + 1)):
+        wide = rounded_up(scale)
+        assert scale < wide < scale * (1 + Fraction(1, 10**12))
+        assert max(wide.as_integer_ratio()) < 2**50
+    assert rounded_up(Fraction(20, 3)) == Fraction(20, 3)
+    odd = Promise("comparisons", 4, "person", "0.12345678901234567890123", max_answers=2)
+    assert odd.noise().scale * odd.epsilon >= odd.root_bound and odd.noise().draw(SystemBits()).size
 
 
 DRAW = """
@@ -92,133 +309,290 @@ def urandom(size):
     return given[sum(asked[:-1]):sum(asked)]
 os.urandom = urandom
 from dpbook.rank import Answers, rank_privately
-votes, who = np.array([[0, 1, 2] * 30, [1, 2, 0] * 30]), np.arange(90) // 9
-people = Answers("comparisons", ("a", "b", "c"), True, votes, who)
+votes, who = np.array([[0, 1, 2, 3] * 30, [1, 2, 3, 0] * 30]), np.arange(120) // 9
+people = Answers("comparisons", ("a", "b", "c", "d"), votes, who, repeats="keep")
 asked.clear()
 kept = people.keep(2).data.tolist()
 print(asked, kept)
 asked.clear()
-for protect, limit in (("person", 2), ("comparison", None)):
-    drawn = rank_privately(people, epsilon="0.01", protect=protect, max_answers=limit)
-    print(drawn.released.tolist(), end=" ")
-print(asked)
+for more in ({}, {"only": 2}, {"delta": "1e-2"}):
+    drawn = rank_privately(people, epsilon="0.01", protect="person", max_answers=3, **more)
+    numbers = () if drawn.released is None else drawn.released.tolist()
+    print(drawn.noise.kind, *numbers, *(row.item for row in drawn.ranking), end=" ")
+print(sum(asked))
 """
 
 
 def test_all_that_is_drawn_are_bytes_of_the_operating_system() -> None:
-    """The answers kept and the noise hang on `os.urandom` and on nothing else, and ask it for all.
+    """The answers kept and the noise hang on `os.urandom` and on nothing else.
 
-    Eight bytes for each answer of which some are kept; for the noise of a release one block.
+    The bytes are given: the same bytes, the same release; other bytes, another one.
     """
     command, how = [sys.executable, "-c", DRAW], {"stdout": -1, "text": True, "check": True}
     runs = [subprocess.run([*command, key], **how) for key in ("one", "one", "two")]
     said = [run.stdout.splitlines() for run in runs]
-    assert said[0] == said[1] and said[0][0].startswith("[720] ")
-    assert all(line.endswith("] [720, 4096, 4096]") for _, line in said)
+    assert said[0] == said[1] and said[0][0].startswith("[960] ")
+    assert all(kind in said[0][1] for kind in ("root", "flip", "gaussian"))
     assert said[0][0] != said[2][0] and said[0][1] != said[2][1]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 256, 257, 1000])
-def test_bits_of_the_system_are_uniform(k: int) -> None:
-    below = system_bits()
-    drawn = np.array([below(k) for _ in range(DRAWS)])
-    cells = np.bincount(drawn * min(k, 20) // k, minlength=min(k, 20))
-    distribution = np.bincount(np.arange(k) * min(k, 20) // k) / k
-    assert 0 <= drawn.min() and drawn.max() < k
-    assert audit_sampler(cells, distribution, confidence=1 - 1e-6).passed
-    assert below(2**200) != below(2**200)
+# What the noise leaves open
+
+KINDS = [Noise("root", 2, Fraction(3)), Noise("root", 3, Fraction(2)),
+    Noise("zonotope", 3, Fraction(3, 2)), Noise("zonotope", 4, Fraction(2, 3)),
+    Noise("laplace", 3, Fraction(5, 2)), Noise("gaussian", 3, Fraction(36))]  # fmt: skip
 
 
-def test_opendp_follows_the_same_distribution(tmp_path: Path) -> None:
-    pytest.importorskip("opendp")
-    noisy, scale = opendp_noisy([0] * DRAWS, 4, Fraction(3, 5))
-    assert Fraction(20, 3) <= scale < Fraction(20, 3) * (1 + Fraction(1, 2**50))
-    drawn, law = clipped_tally(np.array(noisy), 27), clipped_distribution(scale, 27)
-    assert audit_sampler(drawn, law, confidence=1 - 1e-6).passed
-    how = {"protect": "comparison", "sampler": "opendp"}
-    release = rank_privately(counts([[0, 900], [100, 0]]), epsilon="0.3", **how)
-    assert release.sampler == "opendp" and Fraction(40, 3) <= release.scale < Fraction(134, 10)
-    release.write(tmp_path / "out.csv")
+def law_of(noise: Noise) -> tuple[np.ndarray, np.ndarray]:
+    """Whole points, and their chances."""
+    if noise.kind in LEVEL:
+        points = box(noise.n, {2: 200, 3: 70, 4: 27}[noise.n])
+        weights = np.exp(-LEVEL[noise.kind](points) / float(noise.scale))
+    else:
+        x = np.arange(-40, 41)
+        points = np.array(list(product(x, repeat=noise.n)))
+        each = {"laplace": np.abs(x), "gaussian": x**2 / 2}[noise.kind]
+        each = np.exp(-each / float(noise.scale))
+        weights = each[points + 40].prod(axis=1)
+    return points, weights / weights.sum()
 
 
-def test_without_opendp_a_sentence_says_so(monkeypatch: Patch) -> None:
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(ValueError, match=r"OpenDP is not installed: allowed is 'book', or pip"):
-        opendp_noisy([0], 4, Fraction(1))
+@pytest.mark.parametrize("noise", KINDS, ids=str)
+def test_what_the_noise_leaves_open_by_its_law(noise: Noise) -> None:
+    """All from enumeration: the spread of a difference, the chance of a lead, the width of all."""
+    points, law = law_of(noise)
+    apart = points[:, 0] - points[:, 1]
+    assert noise.deviation == pytest.approx(sqrt(law @ apart**2), rel=0.05)
+    for margin in (0, 1, 4, 12):
+        exact = law[apart >= margin].sum()
+        assert noise.reversal(margin) == pytest.approx(exact, rel=0.15, abs=0.004)
+    assert 0 < noise.reversal(10**6) < 1e-4 or noise.kind not in LEVEL
+    spread = np.ptp(points, axis=1)
+    for miss in (0.05, 0.2):
+        assert law[spread > noise.width(miss)].sum() <= miss
+        share = 0.6 if noise.kind == "laplace" else 0.75  # whose widths are of single noises
+        assert law[spread > share * noise.width(miss) - 1].sum() > miss  # the control
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(15, 2)])
-def test_chances_from_the_law_of_the_noise(scale: Fraction) -> None:
+def test_chances_of_laplace_noise_are_exact(scale: Fraction) -> None:
     wide = 400
     one = discrete_laplace_pmf(np.arange(-wide, wide + 1), scale)
     two = np.convolve(one, one)
     for margin in (0, 1, 2, 5, 20):
         expected = two[2 * wide + margin :].sum()
-        assert reversal_probability(margin, scale) == pytest.approx(expected, rel=1e-9)
+        assert Noise("laplace", 9, scale).reversal(margin) == pytest.approx(expected, rel=1e-9)
     for n, miss in product((1, 5, 300), (0.05, 1e-6)):
-        t = reach(n, scale, miss)
+        t = Noise("laplace", n, scale).width(miss) // 2
         inside = [one[wide - t + k : wide + t + 1 - k].sum() ** n for k in (0, 1)]
         assert inside[0] >= 1 - miss - 1e-12 and (t == 0 or inside[1] < 1 - miss)
 
 
-def contributions(n: int, most: int) -> list[list[tuple[int, int]]]:
-    """Everything that one person can answer, from nothing to so many comparisons."""
-    pairs = list(permutations(range(n), 2))
-    return [list(b) for k in range(most + 1) for b in combinations_with_replacement(pairs, k)]
+def test_wide_noise_of_many_numbers() -> None:
+    """Of a Gaussian by a bound, and of Laplace noise by its law: checked by other draws."""
+    rng = np.random.default_rng(8)
+    for noise in (Noise("gaussian", 300, Fraction(900)), Noise("laplace", 300, Fraction(9))):
+        spread = np.ptp(noise.simulate(400, rng), axis=1)
+        for share in (1, 0.7):
+            assert ((spread > share * noise.width(0.05)).mean() < 0.05) == (share == 1)
 
 
-def farthest(values: list[np.ndarray]) -> float:
-    return sensitivity((x, y) for x in values for y in values).value
+# Which noise
 
 
-@pytest.mark.parametrize("statistic", ["net", "wins", "pairs"])
-@pytest.mark.parametrize(("n", "limit"), [(2, 3), (3, 2), (4, 1)])
-def test_sensitivity_of_comparisons_by_brute_force(statistic: str, n: int, limit: int) -> None:
-    given = [[(0, *pair) for pair in answers] for answers in contributions(n, limit)]
-    found = farthest([statistic_of(comparisons(rows, n), statistic) for rows in given])
-    assert found == sensitivity_of("comparisons", n, "person", limit, statistic)
-    if limit == 1:
-        assert found == sensitivity_of("comparisons", n, "comparison", None, statistic)
-        assert found == sensitivity_of("counts", n, "comparison", None, statistic)
+def test_the_narrowest_noise_is_chosen() -> None:
+    how = {"kind": "comparisons", "protect": "person", "epsilon": "1"}
+    kinds = set()
+    for n, most in ((2, 1), (3, 1), (5, 3), (5, 10), (20, 20), (20, 190), (60, 1770)):
+        promise = Promise(n_items=n, max_answers=most, **how)  # type: ignore[arg-type]
+        noise = promise.noise()
+        every = [Noise("root", n, Fraction(promise.root_bound))]
+        every += [Noise("zonotope", n, Fraction(promise.zonotope_bound))] * (n > 2)
+        assert noise in every and noise.delta == 0
+        assert noise.deviation == min(one.deviation for one in every)
+        assert noise.deviation < Noise("laplace", n, Fraction(promise.l1)).deviation
+        kinds.add(noise.kind)
+        for delta in ("1e-6", "1e-2"):
+            other = replace(promise, delta=delta).noise()  # type: ignore[arg-type]
+            variance = discrete_gaussian_variance(promise.l2_squared, 1.0, float(delta))
+            assert (other.kind == "gaussian") == (sqrt(2 * variance) < noise.deviation)
+            assert other.delta == (float(delta) if other.kind == "gaussian" else 0)
+            assert other.kind == "gaussian" or other == noise
+            kinds.add(other.kind)
+    assert kinds == {"root", "zonotope", "gaussian"}
+    wide = Promise(n_items=201, max_answers=4, **how)  # type: ignore[arg-type]
+    assert wide.noise() == Noise("laplace", 201, Fraction(16))
+    pairs = Promise(n_items=5, max_answers=4, statistic="pairs", halves=True, **how)  # type: ignore[arg-type]
+    assert pairs.noise() == Noise("laplace", 20, Fraction(16))
+    weak = Promise("rankings", 60, "person", 50, relation="add_remove")  # type: ignore[arg-type]
+    assert weak.noise().kind == "root"  # the sampler of the zonotope would never come to an end
 
 
-@pytest.mark.parametrize(("n", "limit"), [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1)])
-def test_sensitivity_of_rankings_by_brute_force(n: int, limit: int) -> None:
-    orders, items = list(permutations(range(n))), tuple("abcd"[:n])
-    some = [b for k in range(limit + 1) for b in combinations_with_replacement(orders, k)]
-    given = [np.array(b, dtype=int).reshape(-1, n) for b in some]
-    answers = [Answers("rankings", items, True, b, np.zeros(len(b))) for b in given]
-    found = farthest([statistic_of(data, "wins") for data in answers])
-    assert found == sensitivity_of("rankings", n, "person", limit, "wins")
+def test_no_noise_for_answers_that_nobody_can_give() -> None:
+    """The bounds of the audit, in l1: min(4 L, 4 floor(n^2 / 4)), and half of it for one more."""
+    for n, most in ((5, 20), (5, 10), (5, 3), (8, 28), (12, 66), (12, 5)):
+        once = Promise("comparisons", n, "person", "1", max_answers=most)  # type: ignore[arg-type]
+        assert once.l1 == min(4 * most, 4 * (n * n // 4))
+        assert replace(once, relation="add_remove").l1 == once.l1 / 2
+        assert replace(once, repeats="keep").l1 == 4 * most
+        vouched = replace(once, has_persons=False, vouched=True)
+        assert (vouched.repeats, vouched.l1) == ("keep", 4 * most)  # nobody can see a repeated pair
+    for n, l1 in ((2, 4), (3, 8), (4, 16), (5, 24)):
+        assert Promise("rankings", n, "person", "1").l1 == l1  # type: ignore[arg-type]
 
 
-def test_statistics_by_hand() -> None:
-    data = comparisons([(1, 0, 1), (1, 0, 2), (2, 2, 1)], 3)
-    assert statistic_of(data, "wins").tolist() == [2, 0, 1]
-    assert statistic_of(data, "net").tolist() == [2, -2, 0]
-    assert statistic_of(data, "pairs").tolist() == [[0, 1, 1], [0, 0, 0], [0, 1, 0]]
-    table = counts(statistic_of(data, "pairs"))
-    for name in ("wins", "net", "pairs"):
-        assert np.array_equal(statistic_of(table, name), statistic_of(data, name))
-    orders = Answers("rankings", ("a", "b", "c"), True, np.array([[2, 0, 1], [2, 1, 0]]), None)
-    assert statistic_of(orders, "wins").tolist() == [1, 1, 4]
+# What is refused before anything is read or spent
+
+ALL = {"kind": "comparisons", "n_items": 4, "protect": "person", "epsilon": 1, "max_answers": 2}
+REFUSED: dict[str, dict[str, Any]] = {
+    "protect = 'comparison' with rankings: allowed is 'person'": {
+        "kind": "rankings", "protect": "comparison", "max_answers": None},
+    "do not say who gave which answer: allowed is 'comparison', or vouched=True (--vouch)": {
+        "has_persons": False},
+    "items for 'pairs' = 1001: allowed is": {"n_items": 1001, "statistic": "pairs"},
+    "items for 'net' = 1: allowed is": {"n_items": 1},
+    "statistic = 'wins': allowed is": {"statistic": "wins"},
+    "delta = 1/1000: allowed is 'net' and 0": {"only": 2, "delta": "1e-3"},
+    "only = 2 with statistic = 'pairs'": {"only": 2, "statistic": "pairs"},
+    "only = 5 of 60 items: allowed is at most 1000000 sets of them": {"only": 5, "n_items": 60},
+    "max_answers = 1000000000 with epsilon = 1/1000000: allowed is noise of a scale of": {
+        "kind": "rankings", "max_answers": 10**9, "epsilon": "1e-6", "n_items": 120},
+    "epsilon = '1e99999999': allowed is": {"epsilon": "1e99999999"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_cannot_be_released_is_refused(message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Promise(**ALL | REFUSED[message])
+
+
+def test_what_is_refused_is_not_charged(tmp_path: Path) -> None:
+    data, ledger = comparisons([(0, 0, 1)], 3, repeats="keep"), tmp_path / "spent"
+    rank = partial(rank_privately, data, epsilon=1, protect="person", max_answers=1, ledger=ledger)
+    for how in ({"max_answers": 10**9, "epsilon": "1e-6"}, {"only": 3}, {"people": 0},
+                {"people": 9, "relation": "add_remove"}, {"people": 9, "only": 1}, {"items": ["a"]},
+                {"sampler": "mine"}, {"sampler": "opendp", "only": 1},
+                {"sampler": "opendp", "rng": np.random.default_rng()}, {"items_from_data": True},
+                {"people": 9, "statistic": "pairs"}):  # fmt: skip
+        with pytest.raises(ValueError, match="allowed"):
+            rank(**how)  # type: ignore[arg-type]
+    assert not ledger.exists()
+    rank()
+    assert ledger.read_text().count('"epsilon"') == 1
+
+
+def test_epsilon_and_delta_are_never_rounded_up() -> None:
+    assert exact_epsilon("0.1") == Fraction(1, 10) == exact_epsilon(0.1) < Fraction(0.1)
+    assert exact_epsilon(0.3) == Fraction(0.3) < Fraction(3, 10)
+    assert exact_epsilon("1/3") == Fraction(1, 3) and exact_epsilon(2) == 2
+    how = {"kind": "counts", "n_items": 3, "protect": "comparison", "epsilon": "1"}
+    some = [Promise(delta=x, **how).delta for x in (0, "0", 0.0, "1e-6", 0.001)]  # type: ignore[arg-type]
+    assert some[:4] == [0, 0, 0, Fraction(1, 10**6)] and some[4] == Fraction(1, 1000)
+    for bad in ("0", "51", "nan", "inf", "one", True, None, -1, float("nan"), "1/0", "1e-9"):
+        with pytest.raises(ValueError, match=r"epsilon = .*allowed is a number from 1e-6 to 50"):
+            exact_epsilon(bad)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=r"delta = .*allowed is 0, or up to 1e-2"):
+            Promise(delta="2" if bad in ("0", "1e-9") else bad, **how)  # type: ignore[arg-type]
+
+
+class Broken:
+    """Answers of which the numbers cannot be made, for a reason that says what nobody may know."""
+
+    kind, items, listed, person = "comparisons", ("a", "b"), True, np.array([1])
+    repeats, halves = "one", False
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def exact(self, statistic: str, limit: int | None = None) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize("kind", [ValueError, OverflowError, RuntimeError, MemoryError])
+def test_an_error_after_the_charge_says_nothing_about_the_answers(
+    kind: Any, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "spent"
+    how = {"epsilon": 1, "protect": "person", "max_answers": 1, "ledger": ledger}
+    with pytest.raises(MemoryError if kind is MemoryError else ValueError) as error:
+        rank_privately(Broken(kind("ann said 17")), **how)  # type: ignore[arg-type]
+    told = f"{error.value!r} {error.value.__context__!r} {error.value.__cause__!r}"
+    assert "17" not in told and ("failed after" in told or "not fit into memory" in told)
+    assert ledger.exists()
+    with pytest.raises(KeyboardInterrupt):
+        rank_privately(Broken(KeyboardInterrupt()), **how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sampler", ["book", "opendp"])
+def test_counts_beyond_32_bits_and_at_the_limit(sampler: str, tmp_path: Path) -> None:
+    if sampler == "opendp":
+        pytest.importorskip("opendp")
+    for most in (3 * 10**9, 2**31 - 1, 2**53 - 4):
+        data = counts([[0, most, 0], [1, 0, 0], [3, 0, 0]])
+        how = {"epsilon": 1, "protect": "comparison", "sampler": sampler}
+        release = rank_privately(data, **how)
+        away = release.released - data.exact("net")
+        assert release.sampler == sampler and np.abs(away).max() < 300
+        assert away.any()  # 0 three times: once in 1000 releases; all three: once in 10^9
+    release.write(tmp_path / "out.csv")
+
+
+def test_opendp_follows_the_same_distribution() -> None:
+    pytest.importorskip("opendp")
+    promise = Promise("counts", 2, "comparison", "3/5", halves=True)
+    scale = promise.noise("opendp").scale
+    assert Fraction(20, 3) <= scale < Fraction(20, 3) * (1 + Fraction(1, 2**47))
+    drawn = clipped_tally(Noise("laplace", DRAWS, scale, sampler="opendp").draw(SystemBits()), 27)
+    assert audit_sampler(drawn, clipped_distribution(scale, 27), confidence=SURE).passed
+    ten = Promise("comparisons", 5, "person", "1e-6", max_answers=10**5, repeats="keep")
+    assert np.abs(ten.noise("opendp").draw(SystemBits())).max() > 2**31  # but once in 10^11
+
+
+def test_without_opendp_a_sentence_says_so(monkeypatch: Patch) -> None:
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(ValueError, match=r"OpenDP is not installed: allowed is 'book', or pip"):
+        Promise("counts", 2, "comparison", "1").noise("opendp")
+
+
+# The release
 
 
 def test_each_person_keeps_at_most_the_limit() -> None:
     rng = np.random.default_rng(5)
     person = rng.integers(0, 300, size=4000)
-    data = comparisons([(p, 0, 1) for p in person], 2)
+    data = comparisons([(p, 0, 1) for p in person], 2, repeats="keep")
     kept = data.keep(7)
     given, left = np.bincount(person), np.bincount(kept.person, minlength=300)
     assert np.array_equal(left, np.minimum(given, 7))
     assert data.keep(10**9).person.size == 4000  # nobody is above this
 
 
+def test_what_a_person_keeps_does_not_hang_on_others() -> None:
+    """Every subset of the right size is drawn, equally often, whoever else is there."""
+    mine, rng = [(5, k % 3, (k + 1) % 3) for k in range(4)], np.random.default_rng(2)
+    for others in ([], [(p, 0, 1) for p in range(5)] * 3):
+        data = comparisons(others + mine, 3, repeats="keep")
+        seen = Counter[tuple[int, ...]]()
+        for _ in range(3000):
+            order = np.frombuffer(rng.bytes(8 * len(data.person)), np.uint64)
+            kept = data.keep(2, order)
+            two = np.argsort(order[len(others) :])[:2]  # by the ranks of their random numbers
+            left, mine_left = kept.data[:, kept.person == 5], np.array(mine)[two, 1:]
+            assert sorted(left.T.tolist()) == sorted(mine_left.tolist())
+            seen[tuple(sorted(two.tolist()))] += 1
+        assert audit_sampler(list(seen.values()), np.full(6, 1 / 6), confidence=SURE).passed
+
+
 def test_a_release_counts_no_more_of_a_person_than_its_noise_is_made_for() -> None:
     """At scale 2 / 50 noise is 0 but once in 10^10 draws."""
-    many = comparisons([(0, 0, 1)] * 9, 2)
-    how = {"epsilon": 50, "protect": "person", "statistic": "wins"}
-    assert rank_privately(many, max_answers=1, **how).released.tolist() == [1, 0]
+    many = comparisons([(0, 0, 1)] * 9, 2, repeats="keep")
+    how = {"epsilon": 50, "protect": "person"}
+    assert rank_privately(many, max_answers=1, **how).released.tolist() == [1, -1]
+    assert rank_privately(many, max_answers=2, **how).released.tolist() == [2, -2]
+    once = replace(many, repeats="one")
+    assert rank_privately(once, max_answers=5, **how).released.tolist() == [1, -1]
+    assert [row.item for row in rank_privately(many, max_answers=9, only=1, **how).ranking] == ["a"]
 
 
 def test_noise_and_kept_answers_are_drawn_anew_each_time() -> None:
@@ -228,102 +602,48 @@ def test_noise_and_kept_answers_are_drawn_anew_each_time() -> None:
     how = {"epsilon": "0.01", "protect": "person", "max_answers": 2}
     one, other = (rank_privately(data, **how).released.tolist() for _ in range(2))
     assert one != other
-
-
-def test_the_statement_says_how_often_a_guess_is_right() -> None:
-    """e / (1 + e) = 0.73106 at epsilon 1; no number is rounded before it is used, none down."""
-    for epsilon, percent in {1: "73.11", "1.27": "78.08", "0.3": "57.45", "1/3": "58.26"}.items():
-        how = {"epsilon": epsilon, "protect": "person", "max_answers": 1}
-        statement = rank_privately(comparisons([(0, 0, 1)], 2), **how).statement
-        assert f"right at most {percent} instead of 50 times in 100" in statement
-        exact = Fraction(epsilon)
-        assert f"epsilon = {exact} (pure" in statement and f"scale {4 / exact} (" in statement
-
-
-def test_what_a_person_keeps_does_not_hang_on_others() -> None:
-    """Every subset of the right size is drawn, equally often, whoever else is there."""
-    mine = [(5, k % 3, (k + 1) % 3) for k in range(4)]
-    for others in ([], [(p, 0, 1) for p in range(5)] * 3):
-        data = comparisons(others + mine, 3)
-        start, seen = len(others), np.zeros(16, dtype=int)
-        for _ in range(3000):
-            order = np.frombuffer(os.urandom(8 * len(data.person)), np.uint64)
-            kept = data.keep(2, order)
-            # which of the four rows are left, by the ranks of their random numbers
-            two = np.argsort(order[start:])[:2]
-            left, mine_left = kept.data[:, kept.person == 5], data.data[:, start:][:, two]
-            assert sorted(left.T.tolist()) == sorted(mine_left.T.tolist())
-            seen[(1 << two).sum()] += 1
-        six = seen[seen > 0]
-        assert audit_sampler(six, np.full(6, 1 / 6), confidence=1 - 1e-6).passed
+    again = [rank_privately(data, rng=np.random.default_rng(3), **how) for _ in range(2)]
+    assert again[0].released.tolist() == again[1].released.tolist()
+    assert "A DEMONSTRATION, NOT A RELEASE" in again[0].short[0]
+    with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
+        again[0].write("nowhere.csv")
 
 
 @pytest.fixture
 def silent(monkeypatch: Patch) -> None:
     """Noise that is always 0: what is computed from the noisy numbers can be followed by hand."""
-    monkeypatch.setattr(rank, "exact_noise", lambda scale, below: 0)
-
-
-def known_below(k: int) -> int:
-    """A source of bits that is no secret."""
-    return random.randrange(k)
-
-
-def test_epsilon_is_never_rounded_up() -> None:
-    assert exact_epsilon("0.1") == Fraction(1, 10) == exact_epsilon(0.1) < Fraction(0.1)
-    assert exact_epsilon(0.3) == Fraction(0.3) < Fraction(3, 10)
-    with pytest.raises(ValueError):
-        fraction_of("9e9999999")  # at once: it would have ten million digits
-    assert exact_epsilon("1/3") == Fraction(1, 3) and exact_epsilon(2) == 2
-    for bad in ("0", "51", "nan", "inf", "one", True, None, -1, float("nan"), "1/0", "1e-9"):
-        with pytest.raises(ValueError, match=r"epsilon = .*allowed is a number from 1e-6 to 50"):
-            exact_epsilon(bad)  # type: ignore[arg-type]
-
-
-def test_the_scale_is_the_sensitivity_over_epsilon() -> None:
-    data = comparisons([(1, 0, 1), (2, 0, 2)], 3)
-    release = rank_privately(data, epsilon="0.3", protect="person", max_answers=5)
-    assert (release.l1, release.scale) == (20, Fraction(200, 3))
-    assert release.released.dtype == np.int64 and release.sampler == "book"
-    assert rank_privately(data, epsilon=1, protect="comparison").scale == 4
-    rankings = Answers("rankings", ("a", "b", "c"), False, np.array([[0, 1, 2]]), np.array([1]))
-    release = rank_privately(rankings, epsilon=2, protect="person")
-    assert (release.l1, release.scale, release.max_answers) == (4, 2, 1)
+    monkeypatch.setattr(Noise, "draw", lambda noise, rng: np.zeros(noise.n, dtype=np.int64))
 
 
 @pytest.mark.usefixtures("silent")
-def test_the_ranking_follows_the_noisy_numbers(tmp_path: Path) -> None:
+def test_the_ranking_follows_the_noisy_numbers() -> None:
     table = np.zeros((4, 4), dtype=int)
     table[2, 0], table[2, 1], table[1, 3], table[0, 3] = 900, 500, 300, 10
-    release = rank_privately(counts(table), epsilon=1, protect="comparison", below=known_below)
+    release = rank_privately(counts(table), epsilon=1, protect="comparison")
     assert [row.item for row in release.ranking] == ["c", "b", "d", "a"]
     assert [row.noisy for row in release.ranking] == [1400, -200, -310, -890]
     assert [row.best for row in release.ranking] == [row.worst for row in release.ranking]
-    assert release.ranking[0].reversal_probability == reversal_probability(1600, Fraction(4))
-    assert release.sampler == "repeatable" and "A DEMONSTRATION, NOT A RELEASE" in release.statement
-    with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
-        release.write(tmp_path / "out.csv")
-    assert not list(tmp_path.iterdir())
-    how = {"epsilon": 1, "protect": "comparison", "below": known_below}
-    close = rank_privately(counts([[0, 9], [8, 0]]), **how)
-    assert [(row.best, row.worst) for row in close.ranking] == [(1, 2), (1, 2)]
-
-
-def test_places_hold_together_as_often_as_promised() -> None:
-    """True places lie in all the ranges in at least 95 of 100 releases: never below by chance."""
-    table = np.triu(np.full((5, 5), 8), 1) + np.tril(np.full((5, 5), 3), -1)
-    truth = {item: k for k, item in enumerate("abcde", 1)}
-    good = 0
-    for _ in range(400):
-        ranking = rank_privately(counts(table), epsilon=1, protect="comparison").ranking
-        good += all(row.best <= truth[row.item] <= row.worst for row in ranking)
-    assert good >= 355  # a chance of 0.95 gives fewer once in a million
+    least = Noise("root", 2, Fraction(2)).width(0.05) // 2
+    for wins, open_ in ((least, [(1, 2), (1, 2)]), (least + 1, [(1, 1), (2, 2)])):
+        close = rank_privately(counts([[0, wins], [0, 0]]), epsilon=1, protect="comparison")
+        assert [(row.best, row.worst) for row in close.ranking] == open_
+    lead = rank_privately(counts([[0, 9], [8, 0]]), epsilon=1, protect="comparison")
+    assert lead.ranking[0].reversal_probability == lead.noise.reversal(2) > 0.2
+    assert lead.ranking[0].likely_best is None and lead.released.tolist() == [1, -1]
+    votes = comparisons([(p, 0, 1) for p in range(500)], 3)
+    asked = rank_privately(votes, epsilon=1, protect="person", max_answers=1, people=500)
+    width = asked.noise.width(0.025) + asked.promise.sample_width(500, 0.025)
+    assert 100 < width < 500 < 1000  # the margins: 500 and 500
+    few = rank_privately(votes, epsilon=1, protect="person", max_answers=1, people=10**6)
+    for k, (one, other) in enumerate(zip(asked.ranking, few.ranking, strict=True), 1):
+        assert (one.best, one.likely_best, one.likely_worst, other.best) == (k, k, k, k)
+        assert (other.likely_best, other.likely_worst) == (1, 3)
 
 
 @pytest.mark.usefixtures("silent")
 def test_pairs_are_fitted() -> None:
     table = np.array([[0, 30, 900], [10, 0, 5], [300, 2, 0]])
-    how = {"epsilon": 8, "protect": "comparison", "below": known_below}
+    how = {"epsilon": 8, "protect": "comparison"}
     release = rank_privately(counts(table), statistic="pairs", **how)
     assert [row.item for row in release.ranking] == ["a", "b", "c"]
     assert np.array_equal(release.released, table)
@@ -332,56 +652,102 @@ def test_pairs_are_fitted() -> None:
     # what wins minus defeats get wrong, since b is hardly asked about
     net = rank_privately(counts(table), **how)
     assert net.ranking[1].item == "b" and net.ranking[1].noisy < 0
+    loud = _redrawn(table, Noise("laplace", 6, Fraction(10**4)), np.arange(3))
+    assert 0.3 < loud[0] < 0.7 and 0.3 < loud[1] < 0.7
 
 
-def test_counts_protect_a_person_only_by_somebodys_word() -> None:
-    data = counts([[0, 5], [3, 0]])
-    with pytest.raises(ValueError, match="nobody can bound what one person adds"):
-        rank_privately(data, epsilon=1, protect="person", max_answers=2)
-    release = rank_privately(data, epsilon=1, protect="person", max_answers=2, vouched=True)
-    assert release.l1 == 8 and "nobody checked this" in release.statement
-    rankings = Answers("rankings", ("a", "b"), True, np.array([[0, 1]]), np.array([1]))
-    with pytest.raises(ValueError, match="protect = 'comparison' with rankings"):
-        rank_privately(rankings, epsilon=1, protect="comparison")
-    with pytest.raises(ValueError, match="statistic = 'net' with rankings: allowed is 'wins'"):
-        rank_privately(rankings, epsilon=1, protect="person", statistic="net")
+def test_places_hold_together_as_often_as_promised() -> None:
+    """True places lie in all the ranges in at least 95 of 100 releases: never below by chance."""
+    table = np.triu(np.full((5, 5), 8), 1) + np.tril(np.full((5, 5), 3), -1)
+    good = 0
+    for _ in range(400):
+        ranking = rank_privately(counts(table), epsilon=1, protect="comparison").ranking
+        good += all(row.best <= 1 + "abcde".index(row.item) <= row.worst for row in ranking)
+    assert good >= 355  # a chance of 0.95 gives fewer once in a million
 
 
-def test_what_is_written(tmp_path: Path) -> None:
-    release = rank_privately(counts([[0, 900], [100, 0]]), epsilon="1/2", protect="comparison")
-    table, statement = release.write(tmp_path / "out.csv")
-    lines = table.read_text().splitlines()
-    assert lines[0] == "place,item,noisy_score,reversal_probability,best,worst"
-    assert lines[1].startswith("1,a,") and lines[1].endswith(",1,1") and len(lines) == 3
-    told = json.loads(statement.read_text())
-    assert statement.name == "out.privacy.json"
-    assert told["epsilon"] == "1/2" and told["scale"] == "8" and told["l1_sensitivity"] == 4
-    assert told["noisy"] == release.released.tolist() and told["statement"] == release.statement
-    for part in ("Not protected", "one comparison", "adds its epsilon", "given beforehand"):
-        assert part in release.statement
-    with pytest.raises(ValueError, match=r"out.csv exists: allowed is a new file"):
-        release.write(tmp_path / "out.csv")
-    table.unlink()
-    with pytest.raises(ValueError, match=r"out.privacy.json exists"):
-        release.write(tmp_path / "out.csv")
-    release.write(tmp_path / "out.csv", force=True)
-    with pytest.raises(ValueError, match="is no folder: allowed is one that exists"):
-        release.write(tmp_path / "none" / "out.csv")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "out.privacy.json"]
+def test_the_sample_leaves_open_what_hoeffding_says() -> None:
+    """People who answer all alike, or at random, as differently as the limit lets them."""
+    one = Promise("comparisons", 2, "person", "1", max_answers=1)
+    assert one.sample_width(100, 0.05) == ceil(2 * sqrt(200 * log(2 / 0.05)))
+    rng, n, people = np.random.default_rng(4), 4, 200
+    ranked = Promise("rankings", n, "person", "1")
+    assert ranked.sample_width(people, 0.3) == ceil(6 * sqrt(2 * people * log(12 / 0.3)))
+    up = rng.binomial(people, 0.5, size=20_000)  # hand in one order, or the other one
+    apart = 6 * np.abs(2 * up - people)
+    assert (apart > ranked.sample_width(people, 0.3)).mean() < 0.3
+    assert (apart > 0.35 * ranked.sample_width(people, 0.3)).mean() > 0.3
+    with pytest.raises(ValueError, match=r"people = 9 with \('comparison', 'replace', 'net', None"):
+        Promise("counts", 3, "comparison", "1").sample_width(9, 0.1)
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.privacy.json"])
-def test_a_file_that_comes_meanwhile_is_kept(tmp_path: Path, monkeypatch: Patch, name: str) -> None:
-    """Between the look and the writing somebody else has written."""
-    release = rank_privately(counts([[0, 9], [1, 0]]), epsilon=1, protect="comparison")
+# What it says
 
-    def looked(path: Path, *, force: bool) -> tuple[Path, Path]:
-        pair = rank_out_files(path, force=force)
-        (tmp_path / name).write_text("another's")
-        return pair
 
-    monkeypatch.setattr(releases, "out_files", looked)
-    with pytest.raises(FileExistsError):
-        release.write(tmp_path / "out.csv")
-    assert (tmp_path / name).read_text() == "another's"
-    assert not list(tmp_path.glob(".*"))  # no part is left
+def told(how: dict[str, Any], listed: bool = True, people: int | None = None) -> str:
+    promise = Promise(**ALL | how)
+    statement, short = statement_of(promise, promise.noise(), listed, "book", people)
+    assert short[0].startswith("Protected: ") and short[1].startswith("Not protected: ")
+    assert len(statement.split(". ")) > 6 and all(len(line) < 180 for line in short)
+    return f"{statement} {' '.join(short)}"
+
+
+SINGLE, WIDE = {"protect": "comparison", "max_answers": None}, {"n_items": 30, "max_answers": 300}
+SAID: list[tuple[dict[str, Any], str]] = [
+    ({}, "differ in the answers of one person, which may become any others about these items, "
+        "fewer or none, no result is more than e^epsilon times as probable"),
+    ({}, "At most 2 answers of each person count, drawn at random by the operating system, "
+        "whatever others answered; of several about one pair, one."),
+    ({}, "shape of single comparisons, of scale 4 (whole numbers drawn from the randomness of the "
+        "operating system), the narrowest that we have for this promise; the order"),
+    ({"repeats": "keep"}, "whatever others answered. A person"),
+    ({"kind": "rankings", "max_answers": 1}, "At most 1 ranking of each person counts"),
+    ({"has_persons": False, "vouched": True}, "nobody checked this, but who ran the release"),
+    (SINGLE, "in one comparison, which may become any other about these items, or none"),
+    (SINGLE, "A person who gave k answers has a privacy loss of up to k times epsilon"),
+    ({"relation": "add_remove"}, "by one person, whose answers are in one of them and not in the"),
+    (SINGLE | {"relation": "add_remove"}, "by one comparison, which is in one of them and not in"),
+    ({"relation": "add_remove"}, "where answers become others, up to twice epsilon is lost"),
+    (WIDE | {"delta": "1e-6"}, "epsilon = 1 (delta = 1e-06): if two data sets differ in the "
+        "answers of one person, which may become any others about these items, fewer or none, no set of "
+        "results has a probability of more than e^epsilon times that with the other plus delta"),
+    (WIDE | {"delta": "1e-6"}, "contain independent discrete Gaussian noise of variance"),
+    ({"delta": "1e-6"}, "even if a delta were lost, as was allowed"),
+    ({"only": 2}, "Nothing is published but the set of the best 2 items by net wins"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", [{}, SINGLE, WIDE, *(how for how, _ in SAID)])
+def test_the_statement_says_what_is_promised_and_nothing_else(how: dict[str, Any]) -> None:
+    text = told(how)
+    assert all(words in text for other, words in SAID if other == how)
+    assert ("twice epsilon" in text) == (how.get("relation") == "add_remove")
+    assert ("plus delta" in text) == ("delta" in how and "n_items" in how)
+    assert ("drawn at random" in text) == (how.get("protect") is None and "vouched" not in how)
+    assert ("pair, one" in text) == (
+        "drawn at random" in text and not {"repeats", "kind"} & set(how)
+    )
+    assert "is left out row by row" in text and "was given beforehand." in text
+
+
+def test_a_list_from_the_data_is_said_to_be_unprotected_first() -> None:
+    plain, open_ = told({}), told({}, listed=False)
+    first = open_.split(". ")[0]
+    assert "it does not protect the list of items itself, which was taken from the data" in first
+    assert "If two data sets name the same items and differ in" in open_
+    assert "Not protected: the list of items, which was taken from the data as it is" in open_
+    assert "given beforehand" not in open_ and "taken from the data" not in plain
+    assert (
+        "300 people were asked is public" in told({}, people=300) and "random sample" not in plain
+    )
+
+
+def test_the_statement_says_how_often_a_guess_is_right() -> None:
+    """e / (1 + e) = 0.73106 at epsilon 1; no number is rounded before it is used, none down."""
+    for epsilon, percent in {"1": "73.11", "1.27": "78.08", "0.3": "57.45", "1/3": "58.26"}.items():
+        text = told({"epsilon": epsilon, "max_answers": 1})
+        assert f"right at most {percent} instead of 50 times in 100" in text
+        assert f"epsilon = {Fraction(epsilon)} (pure" in text
+        assert f"right at most {percent} times in 100." in text
+    wide = {"n_items": 30, "max_answers": 300, "epsilon": "1", "delta": "1e-2"}
+    assert "right at most 73.38 instead" in told(wide)  # (e + 0.01) / (1 + e)

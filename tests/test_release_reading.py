@@ -1,227 +1,431 @@
-"""Files of answers: what is read, and every way in which a file is refused, with its line."""
+"""Files of answers: what is read, what is left out row by row, what is refused."""
 
 from __future__ import annotations
 
+import gzip
+import io
+import sys
 import time
 import tracemalloc
+from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dpbook.rank import BadFile, read_answers, reading
+from dpbook.rank import Answers, BadFile, from_arrays, from_frame, read_answers, reading
+from dpbook.rank.reading import look
 
 HEAD = "person,winner,loser\n"
-COLUMNS = (
-    "allowed in the first line are person,winner,loser; winner,loser; winner,loser,count; "
-    "person,ranking; or person,1,2,3"
-)
-TIES = (
-    "a tie has no winner: leave the line out, or write it as two lines, one win each, which count "
-    "as two answers"
-)
+DRINKS = ["coffee", "mate", "tea"]
+ROWS = "ann,tea,mate\nbob,mate,coffee\nann,coffee,tea\n"
+PLAIN = HEAD + ROWS
 
 
-def file(tmp_path: Path, content: str | bytes) -> Path:
-    path = tmp_path / "answers.csv"
+def file(tmp_path: Path, content: str | bytes, name: str = "answers.csv") -> Path:
+    path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
+# Whatever the keeper's file has, and no respondent can write into one row: refused, in every mode.
 BAD: dict[str, tuple[str | bytes, str]] = {
-    "empty": ("", f"line 1: the file is empty or begins with an empty line: {COLUMNS}"),
-    "blank first": ("\nperson,winner,loser\n", "line 1: the file is empty or begins with"),
-    "no header": ("ann,tea,coffee\n", f"line 1: unknown column 'ann': {COLUMNS}"),
-    "unknown": ("person,winner,loser,date\n", f"line 1: unknown column 'date': {COLUMNS}"),
-    "tie column": ("person,winner,loser,tie\n", "line 1: unknown column 'tie'"),
-    "missing": ("person,winner\n", f"line 1: column 'loser' is missing: {COLUMNS}"),
-    "missing too": ("person,loser\n", "line 1: column 'winner' is missing"),
-    "twice": ("winner,winner\n", "line 1: column 'winner' appears twice"),
-    "mixed": ("person,winner,loser,count\n", "line 1: columns person,winner,loser,count do not go"),
-    "places": ("person,1,3\n", "line 1: columns person,1,3 do not go together"),
-    "no lines": (HEAD, "line 1: no answers below the names of the columns"),
-    "short row": (HEAD + "ann,tea\n", "line 2: 2 columns: allowed are 3, as in line 1"),
-    "long row": (HEAD + "a,b,c\n\nann,tea,,mate\n", "line 4: 4 columns: allowed are 3"),
-    "self": (HEAD + "ann,tea,tea \n", "line 2: 'tea' is compared with itself: allowed are two"),
-    "tie": (HEAD + "ann,tea,\n", f"line 2: loser is empty: allowed is the name of an item; {TIES}"),
-    "said tie": (
-        HEAD + "a,b,c\nann,Tie,b\n",
-        f"line 3: winner = 'Tie' says that there is none: {TIES}",
-    ),
-    "nobody": (HEAD + " ,tea,mate\n", "line 2: person is empty: allowed is a name or number"),
-    "again": (
-        HEAD + "ann,tea,mate\nbob,mate,tea\n\nann,mate,tea\n",
-        "line 5: this person answers 'mate' against 'tea' a second time, first on line 2: allowed "
-        "is once, or --repeats keep (repeats='keep')",
-    ),
-    "latin-1": (
-        HEAD.encode() + "ann,tea,maté\n".encode("latin-1"),
-        "line 2: byte 12 of the line is 0xe9: allowed is UTF-8; save the file in that encoding",
-    ),
-    "utf-16": (HEAD.encode("utf-16"), "line 1: byte 1 of the line is 0xff: allowed is UTF-8"),
-    "quote": (HEAD + '"ann,tea,mate\n', "line 2: unexpected end of data: allowed is CSV"),
-    "one line": (b"person,winner,loser\r" * 2**17, "line 1: longer than allowed, 1048576 bytes"),
-    "old Mac": (
-        HEAD.replace("\n", "\r") + "ann,tea,mate\r",
-        "line 1: lines end with CR alone: allowed are LF and CRLF",
-    ),
-    "quoted": ('"person,winner\n', "line 1: unexpected end of data: allowed in the first"),
-    "long cell": (HEAD + f"ann,tea,{'x' * 200_000}\n", "line 2: field larger than field limit"),
-    "count": ("winner,loser,count\na,b,2.5\n", "line 2: count = '2.5': allowed are whole numbers"),
-    "minus": ("winner,loser,count\na,b,-2\n", "line 2: count = '-2': allowed are whole numbers"),
-    "pair twice": (
-        "winner,loser,count\na,b,2\nb,a,1\na,b,2\n",
-        "line 4: line 2 already has this winner and loser: allowed is once",
-    ),
-    "counts of itself": ("winner,loser,count\na,a,2\n", "line 2: 'a' is compared with itself"),
-    "zero": ("winner,loser,count\na,b,0\n", "the counts add up to 0: allowed are 1 to 2**53"),
-    "ranked twice": ("person,ranking\nann,a>b>a\n", "line 2: 'a' is ranked twice: allowed is each"),
-    "not all": (
-        "person,1,2,3\nann,a,b,c\nbob,a,b,\n",
-        "line 3: place 3 is empty: allowed is the name of an item",
-    ),
-    "not ranked": (
-        "person,ranking\nann,a>b>c\nbob,a>b\n",
-        "line 3: 'c' is not ranked: allowed is each of the 3 items once, as in the first line",
-    ),
-    "one more": ("person,ranking\nann,a>b\nbob,a>c\n", "line 3: 'b' is not ranked: allowed"),
-    "tied ranks": ("person,ranking\nann,a>b=c\n", "line 2: 'a>b=c' holds a tie, '=': allowed are"),
-    "no ranking": ("person,ranking\n", "line 1: no rankings below the names of the columns"),
-    "one ranked": ("person,ranking\nann,a\n", "1 item in the whole file: allowed are 2 or more"),
-    "nobody ranks": ("person,ranking\n,a>b\n", "line 2: person is empty"),
+    "empty": ("", "the file is empty or begins with an empty line: allowed is person,winner,loser"),
+    "blank first": ("\nperson,winner,loser\n", "the file is empty or begins with"),
+    "no header": ("ann,tea,coffee\n", "unknown column 'ann': allowed is person,winner,loser; "),
+    "other column": ("person,winner,loser,date\n", "or --columns winner=date,... which leaves out"),
+    "missing": ("person,winner\n", "the columns person, winner do not go together"),
+    "twice": ("winner,winner\n", "column 'winner' appears twice"),
+    "mixed": ("person,winner,loser,count\n", "person, winner, loser, count do not go together"),
+    "places": ("person,1,3\n", "the columns person, 1, 3 do not go together"),
+    "nobody ranks": ("ranking\ntea>mate\n", "column 'person' is missing: allowed is rankings with"),
+    "no lines": (HEAD, "no answers below the names of the columns"),
+    "open quote": (HEAD + '"ann,tea,mate\n', "unexpected end of data after line 1: allowed is CSV"),
+    "open first": ('"person,winner\n', "line 1: unexpected end of data"),
+    "one line": (HEAD + "x" * 2**20, "a line is longer than a million characters"),
+    "odd first": (b"p\xe9rson,winner,loser\n", "line 1 is in another encoding: allowed is UTF-8"),
+    "cut UTF-16": (HEAD.encode("utf-16")[:-1], "the file is not in utf-16"),
+    "count": ("winner,loser,count\ntea,mate,2.5\n", "line 2: count = '2.5': allowed is a whole"),
+    "minus": ("winner,loser,count\ntea,mate,-2\n", "line 2: count = '-2': allowed is a whole"),
+    "zero": ("winner,loser,count\ntea,mate,0\n", "no answers below the names of the columns"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_is_refused_with_its_line(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("bad", ["drop", "refuse"])
+def test_a_bad_file_is_refused(tmp_path: Path, name: str, bad: str) -> None:
     content, message = BAD[name]
     path = file(tmp_path, content)
     with pytest.raises(BadFile) as error:
-        read_answers(path)
-    assert str(error.value).startswith(f"{path}")
-    assert message in str(error.value), error.value
+        read_answers(path, items=DRINKS, bad=bad)
+    assert str(error.value).startswith(f"{path}: ") and message in str(error.value), error.value
 
 
-def test_items_that_are_listed(tmp_path: Path) -> None:
-    path = file(tmp_path, HEAD + "ann,tea,mate\n")
-    found = read_answers(path, items=["water", " mate", "tea"])
-    assert found.items == ("water", "mate", "tea") and found.listed
-    assert found.data.tolist() == [[2], [1]]
-    with pytest.raises(BadFile, match=r"line 2: winner = 'tea' is not in the list .* mate"):
-        read_answers(path, items=["water", "mate"])
-    with pytest.raises(BadFile, match=r"line 2: 'c' is not ranked: allowed is each of the 3 items"):
-        read_answers(file(tmp_path, "person,ranking\nann,a>b\n"), items=["a", "b", "c"])
-    # who is really called so
-    path = file(tmp_path, HEAD + "ann,both,mate\n")
-    assert read_answers(path, items=["both", "mate"]).data.tolist() == [[0], [1]]
+# What one person can write into a row: it takes this row away and nothing else (audit, L4).
+ROW = {
+    "ann,tea,": "a blank",
+    " ,tea,mate": "no person",
+    "ann,tea,water": "an item that is not on the list",
+    "ann,Unentschieden,tea": "an item that is not on the list",  # D0: no sixth item
+    "ann,Tie,tea": "a tie that does not name both items",
+    "ann,tea,tea ": "an item against itself",
+    "ann,tea": "another number of columns",
+    "ann,tea,mate,coffee": "another number of columns",
+    'ann,"tea"x,mate': "a row that is no CSV",
+    f"ann,tea,{'x' * 200_000}": "a row that is no CSV",
+    "ann,=1+1,mate": "an item that is not on the list",
+    "ann,te\x1b[2Ja,mate": "an item that is not on the list",
+}
 
 
-def test_a_bad_list_of_items(tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", ROW)
+def test_no_row_stops_or_steers_the_reading(tmp_path: Path, row: str) -> None:
+    path = file(tmp_path, HEAD + row + "\n\n" + ROWS)
+    found, plain = (
+        read_answers(path, items=DRINKS),
+        read_answers(file(tmp_path, PLAIN, "p"), items=DRINKS),
+    )
+    assert found.data.tolist() == plain.data.tolist() == [[2, 1, 0], [1, 0, 2]]
+    assert len(set(found.person.tolist())) == len(set(plain.person.tolist())) == 2
+    looked = look(path, items=DRINKS)
+    assert dict(looked.found.number) == {ROW[row]: 1} and "answers.csv, line 2" in str(looked.found)
+    with pytest.raises(BadFile, match=f"1 rows cannot be used.*\n  1 x {ROW[row]}"):
+        read_answers(path, items=DRINKS, bad="refuse")
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    """D9, and one defect per run: counts, first lines, and the value."""
+    rows = (
+        "".join(f"ann,water {k},tea\n" for k in range(5)) + "bob,,tea\nann,tea,mate\nann,mate,tea\n"
+    )
+    with pytest.raises(BadFile) as error:
+        read_answers(file(tmp_path, HEAD + rows), items=DRINKS, bad="refuse")
+    said = str(error.value).splitlines()
+    assert said[0].endswith(
+        "7 rows cannot be used: allowed is --bad drop (bad='drop'), or a file without"
+    )
+    assert said[1].startswith("  5 x an item that is not on the list (") and said[1].endswith(
+        "; ...)"
+    )
+    assert "line 2: 'water 0'" in said[1] and "line 4: 'water 2'" in said[1] and len(said) == 4
+    assert said[3] == "  1 x a pair that its person had answered"
+    assert read_answers(file(tmp_path, PLAIN), items=DRINKS, bad="refuse").data.shape == (2, 3)
+    assert read_answers(file(tmp_path, PLAIN + "bob,mate,coffee\n"), items=DRINKS).data.shape == (
+        2,
+        4,
+    )
+
+
+def test_items_are_public_input(tmp_path: Path) -> None:
+    """L1: without a list, or the word that the data give it, nothing is read."""
+    path = file(tmp_path, PLAIN + "eve,a secret of hers,tea\n")
+    for how in ({}, {"items": DRINKS, "items_from_data": True}):
+        with pytest.raises(
+            ValueError, match=r"items: allowed is items .* which publishes their list"
+        ):
+            read_answers(path, **how)
+    assert read_answers(path, items=DRINKS).items == tuple(DRINKS)
+    found = read_answers(path, items_from_data=True)
+    assert found.items == ("a secret of hers", *DRINKS) and not found.listed
+    assert read_answers(
+        file(tmp_path, HEAD + "a,both,tea\n"), items=["both", "tea"]
+    ).data.tolist() == [[0], [1]]
+    with pytest.raises(BadFile, match="1 item in all: allowed is 2 or more"):
+        read_answers(file(tmp_path, HEAD + "a,tea,te\x1ba\n"), items_from_data=True)
     for items, message in (
         (["tea"], "items has 1 names: allowed are 2 to 10000 items"),
         (["tea", "tea "], "items contains 'tea' more than once: allowed is once"),
         (["tea", ""], "items contains '': allowed are names, not empty"),
+        (
+            ["tea", "\x1b[2J"],
+            r"items contains '\\x1b\[2J': allowed are names, .* control characters",
+        ),
         (["tea", 3], "items contains 3: allowed are names, not empty"),
+        ("tea", "items has 0 names"),
     ):
         with pytest.raises(ValueError, match=message):
-            read_answers(file(tmp_path, HEAD), items=items)
+            read_answers(path, items=items)
 
 
-def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_ANSWERS", 2)
-    path = file(tmp_path, "winner,loser\na,b\nb,a\na,b\n")
-    with pytest.raises(BadFile, match="line 4: one answer too many: allowed are 2"):
-        read_answers(path)
-    path = file(tmp_path, "person,1,2\n" + "ann,b,a\n" * 3)
-    with pytest.raises(BadFile, match="line 4: one ranking too many: allowed are 2"):
-        read_answers(path)
-    monkeypatch.setattr(reading, "MOST_ITEMS", 2)
-    with pytest.raises(BadFile, match="line 3: loser = 'c' is one item too many: allowed are 2"):
-        read_answers(file(tmp_path, "winner,loser\na,b\nb,c\n"))
-
-
-PLAIN = HEAD + "ann,tea,mate\nbob,mate,coffee\nann,coffee,tea\n"
-
-
-ACCEPTED = {
-    "plain": PLAIN,
-    "no end": PLAIN.rstrip("\n"),
-    "CRLF": PLAIN.replace("\n", "\r\n"),
-    "BOM": "\ufeff" + PLAIN,
-    "semicolons": PLAIN.replace(",", ";"),
-    "tabs": PLAIN.replace(",", "\t"),
-    "blank lines": PLAIN.replace("\n", "\n\n").replace(HEAD + "\n", HEAD),
-    "quotes": PLAIN.replace("ann,tea,", '"ann"," tea ",'),
-    "capitals": PLAIN.replace("person,winner,loser", "Person, Winner ,LOSER"),
+ACCEPTED: dict[str, tuple[str | bytes, dict[str, Any]]] = {
+    "plain": (PLAIN, {}),
+    "no end": (PLAIN.rstrip("\n"), {}),
+    "CRLF": (PLAIN.replace("\n", "\r\n"), {}),
+    "old Mac": (PLAIN.replace("\n", "\r"), {}),
+    "BOM": ("\ufeff" + PLAIN, {}),
+    "semicolons": (PLAIN.replace(",", ";"), {}),
+    "tabs": (PLAIN.replace(",", "\t"), {}),
+    "sep=": ("sep=|\n" + PLAIN.replace(",", "|"), {}),
+    "UTF-16": (PLAIN.encode("utf-16"), {}),
+    "cp1252": (PLAIN.replace("ann", "Zo\u00eb").encode("cp1252"), {"encoding": "cp1252"}),
+    "gzip": (gzip.compress(PLAIN.encode()), {}),
+    "quotes": (PLAIN.replace("ann,tea,", '"ann"," tea ",'), {}),
+    "capitals": (PLAIN.replace("person,winner,loser", "Person, Winner ,LOSER"), {}),
+    "named": (
+        PLAIN.replace("person,winner,loser", "E-Mail,Gewinner,loser").replace("\n", ",a,b\n"),
+        {"columns": {"winner": "Gewinner", "person": "E-Mail"}},
+    ),
 }
 
 
-@pytest.mark.parametrize("content", ACCEPTED.values(), ids=ACCEPTED)
-def test_what_is_accepted(tmp_path: Path, content: str) -> None:
-    found = read_answers(file(tmp_path, content))
-    assert found.kind == "comparisons" and found.items == ("coffee", "mate", "tea")
-    assert found.data.tolist() == [[2, 1, 0], [1, 0, 2]] and not found.listed
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_is_accepted(tmp_path: Path, name: str) -> None:
+    content, how = ACCEPTED[name]
+    if name == "named":
+        content = str(content).replace("loser,a,b", "loser,a,a2", 1)
+    found = read_answers(file(tmp_path, content), items=DRINKS, **how)
+    assert found.data.tolist() == [[2, 1, 0], [1, 0, 2]] and found.kind == "comparisons"
     first, second, third = found.person.tolist()
     assert first == third != second
     assert sorted(found.answers_of_each().tolist()) == [1, 2]
 
 
-def test_other_columns_and_orders(tmp_path: Path) -> None:
-    found = read_answers(file(tmp_path, "loser,winner,person\na,b,1\n"))
-    assert found.data.tolist() == [[1], [0]] and found.person is not None
-    found = read_answers(file(tmp_path, "winner,loser\na,b\n"))
-    assert found.person is None
-    for call in (lambda: found.keep(1), found.answers_of_each):
-        with pytest.raises(ValueError, match="does not say who"):
-            call()
-    found = read_answers(file(tmp_path, "count,winner,loser\n3,b,a\n0,a,b\n2,c,a\n"))
-    assert found.kind == "counts" and found.data.tolist() == [[0, 0, 0], [3, 0, 0], [2, 0, 0]]
-    for text in ("person,1,2,3\nx,c,a,b\ny,b,a,c\n", "person,ranking\nx,c > a> b\ny,b>a>c\n"):
-        found = read_answers(file(tmp_path, text))
-        assert found.kind == "rankings" and found.items == ("a", "b", "c")
-        assert found.data.tolist() == [[2, 0, 1], [1, 0, 2]]
+def test_several_files_and_the_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = file(tmp_path, PLAIN), file(tmp_path, "loser;winner;person\ntea;mate;bob\n", "b")
+    found = read_answers([one, other], items=DRINKS)
+    assert found.data.tolist() == [[2, 1, 0, 1], [1, 0, 2, 2]] and found.person.tolist() == [
+        0,
+        1,
+        0,
+        1,
+    ]
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(PLAIN.encode())))
+    )
+    assert read_answers("-", items=DRINKS).data.tolist() == [[2, 1, 0], [1, 0, 2]]
+    with pytest.raises(
+        BadFile, match="holds counts: allowed is comparisons, as in the files before"
+    ):
+        read_answers([one, file(tmp_path, "winner,loser,count\n", "c")], items=DRINKS)
+    with pytest.raises(ValueError, match="paths is empty"):
+        read_answers([], items=DRINKS)
+    with pytest.raises(ValueError, match="encoding = 'klingon': allowed is a name"):
+        read_answers(one, items=DRINKS, encoding="klingon")
+    with pytest.raises(
+        BadFile, match="column 'Gewinner' is missing: allowed is one of person, winner"
+    ):
+        read_answers(one, items=DRINKS, columns={"winner": "Gewinner"})
+
+
+RANKINGS: dict[str, tuple[str, dict[str, Any], list[list[int]]]] = {
+    "one cell": ("person,ranking\na,z>x>y\nb, y = x >z\n", {}, [[1, 2, 0], [0, 0, 1]]),
+    "top of all": ("person,ranking\na,z\nb,y>x\n", {}, [[1, 1, 0], [1, 0, 2]]),
+    "not seen": ("person,ranking\na,z>x\n", {"unranked": "unknown"}, [[1, -1, 0]]),
+    "places": ("person,1,2\na,z,y\nb,,x\n", {}, [[2, 1, 0], [0, 1, 1]]),
+    "a column each": ("person,y,x,z\na,2,1,\nb,10,9,9\n", {}, [[0, 1, 2], [0, 1, 0]]),
+    "LimeSurvey": (
+        "id,Rank [x],Rank [y],Rank [z],note\n7,1st,2nd,3rd choice,!\n",
+        {"columns": {"person": "id"}},
+        [[0, 1, 2]],
+    ),
+    "Qualtrics": (
+        'ResponseId,Q1_1,Q1_2,Q1_3\nId,Rank - x,Rank - y,Rank - z\n"{""I"":1}",a,b,c\nR1,3,1,2\n',
+        {"columns": {"person": "ResponseId", "x": "Q1_1", "y": "Q1_2", "z": "Q1_3"}},
+        [[2, 0, 1]],
+    ),
+    "another name": ("person,ranking\na,w>z>x\n", {}, [[1, 2, 0]]),
+}
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_rankings_of_every_layout(tmp_path: Path, name: str) -> None:
+    content, how, ranks = RANKINGS[name]
+    found = read_answers(file(tmp_path, content), items=["x", "y", "z"], **how)
+    assert found.kind == "rankings" and found.data.tolist() == ranks
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("person,ranking\nbob,x>y\nann,x>y>x\n", "an item ranked twice"),
+        ("person,ranking\nbob,x>y\n,x>y\n", "no person"),
+        ("person,ranking\nbob,x>y\nann,x>b\n", "a name in a ranking, left out: not on the list"),
+        ("person,1,2\nbob,x,y\nann,,\n", "a ranking without items"),
+        ("person,x,y\nbob,1,2\nann,1,first\n", "a rank that is no number"),
+    ],
+)
+def test_rows_that_are_no_ranking(tmp_path: Path, content: str, what: str) -> None:
+    looked = look(file(tmp_path, content), items=["x", "y"])
+    assert dict(looked.found.number) == {what: 1} and "line 3" in str(looked.found)
+    assert looked.answers.data.tolist()[0] == [0, 1]
+
+
+def test_ties_in_any_language(tmp_path: Path) -> None:
+    """A tie is half a win for each, where both items are named."""
+    rows = "a,x,y,x\nb,x,y,model_b\nc,x,y,Unentschieden\nd,y,x,TIE\ne,x,y,z\n"
+    path = file(tmp_path, "person,model_a,model_b,winner\n" + rows)
+    how: dict[str, Any] = {
+        "columns": {"first": "model_a", "second": "model_b"},
+        "items": ["x", "y"],
+    }
+    found = read_answers(path, ties=["unentschieden"], **how)
+    assert found.data.tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
+    assert found.tied.tolist() == [False, False, True, True]
+    assert found.exact("net").tolist() == [0, 0] and found.exact("pairs").tolist() == [
+        [0, 4],
+        [4, 0],
+    ]
+    assert dict(look(path, **how).found.number) == {"a winner that is neither item": 2}
+
+
+def test_counts_add_up_and_follow_the_list(tmp_path: Path) -> None:
+    path = file(tmp_path, "count,winner,loser\n3,y,x\n0,x,y\n2,y,x\n4,water,x\n")
+    found = read_answers(path, items=["x", "y"])
+    assert (
+        found.kind == "counts" and found.data.tolist() == [[0, 0], [5, 0]] and found.person is None
+    )
+    with pytest.raises(BadFile, match="1 x an item that is not on the list"):
+        read_answers(path, items=["x", "y"], bad="refuse")
+
+
+def test_bytes_in_another_encoding_take_their_row_away(tmp_path: Path) -> None:
+    content = PLAIN.encode() + "bob,th\u00e9,mate\n".encode("latin-1") + b"b\xf6b,tea,mate\n"
+    looked = look(file(tmp_path, content), items=DRINKS)
+    assert looked.answers.data.shape == (2, 4)  # a person may be called what they like
+    assert dict(looked.found.number) == {"bytes in another encoding": 1}
+
+
+def test_what_the_keeper_sees(tmp_path: Path) -> None:
+    """Items that few people name, and names that differ only in case or blanks."""
+    rows = "Ann,tea,mate\nann ,Tea,mate\nbob,coffee,mate\n bob,mate,tea\nBob,mate,t ea\n"
+    rows += "ann,tea,coffee\nBob,tea,coffee\n"
+    looked = look(file(tmp_path, HEAD + rows), items=["coffee", "mate", "tea"])
+    assert looked.persons.tolist() == [3, 2, 4]
+    assert dict(looked.found.unlisted) == {"Tea": 1, "t ea": 1}
+    assert looked.alike == ["'tea' and 'Tea' and 't ea'", "4 names of people"]
+    ranked = look(file(tmp_path, "person,ranking\na,x>y\na,x\nb,y\n"), items=["x", "y", "z"])
+    assert ranked.persons.tolist() == [1, 2, 0]
 
 
 def test_one_name_in_two_spellings_is_one_person(tmp_path: Path) -> None:
-    rows = "Zo\u00eb,a,b\nZoe\u0308 ,a,c\n"
-    assert len(set(read_answers(file(tmp_path, HEAD + rows)).person.tolist())) == 1
-    rows = "ann,caf\u00e9,b\nbob,cafe\u0301,b\n"
-    assert len(read_answers(file(tmp_path, HEAD + rows)).items) == 2
+    rows = "Zo\u00eb,tea,mate\nZoe\u0308 ,tea,coffee\n"
+    assert len(set(read_answers(file(tmp_path, HEAD + rows), items=DRINKS).person.tolist())) == 1
+    rows = "ann,caf\u00e9,tea\nbob,cafe\u0301,tea\n"
+    assert len(read_answers(file(tmp_path, HEAD + rows), items_from_data=True).items) == 2
 
 
-def test_repeats_may_be_kept(tmp_path: Path) -> None:
-    path = file(tmp_path, HEAD + "ann,a,b\nann,b,a\n")
-    assert read_answers(path, repeats="keep").data.tolist() == [[0, 1], [1, 0]]
-    with pytest.raises(ValueError, match="repeats = 'drop': allowed is one of 'refuse', 'keep'"):
-        read_answers(path, repeats="drop")
-
-
-def test_keys_where_hashes_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "sys", type("S", (), {"hash_info": type("H", (), {"width": 32})}))
-    found = read_answers(file(tmp_path, PLAIN)).person.tolist()
-    assert found[0] == found[2] != found[1] and max(map(abs, found)) > 2**40
+def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_ANSWERS", 2)
+    with pytest.raises(BadFile, match="one answer too many: allowed is 2, or the extra 'release'"):
+        read_answers(file(tmp_path, PLAIN), items=DRINKS)
+    with pytest.raises(BadFile, match="one ranking too many: allowed is 2"):
+        read_answers(file(tmp_path, "person,1,2\n" + "ann,x,y\n" * 3), items=["x", "y"])
+    monkeypatch.setattr(reading, "MOST_ITEMS", 2)
+    with pytest.raises(BadFile, match="'coffee' is one item too many: allowed is 2 items"):
+        read_answers(file(tmp_path, PLAIN), items_from_data=True)
 
 
 def test_a_hundred_thousand_lines_are_read_as_a_stream(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     first = rng.integers(0, 50, size=100_000)
     second = (first + rng.integers(1, 50, size=first.size)) % 50
+    people, names = rng.integers(0, 30_000, first.size), [f"model {k}" for k in range(50)]
     rows = (
-        f"voter-{p},model {a},model {b}\n"
-        for p, a, b in zip(rng.integers(0, 30_000, first.size), first, second, strict=True)
+        f"voter-{p},model {a},model {b}\n" for p, a, b in zip(people, first, second, strict=True)
     )
-    path = file(tmp_path, HEAD + "".join(rows))
+    path, shares = file(tmp_path, HEAD + "".join(rows)), list[float]()
     tracemalloc.start()
     began = time.perf_counter()
     try:
-        found = read_answers(path, repeats="keep")
+        found = read_answers(path, items=names, progress=shares.append)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert found.data.shape == (2, 100_000) and len(found.items) == 50
-    # 20 bytes for an answer, twice while lists grow and codes become places: ten million take a
-    # tenth of a gigabyte each time; a tuple of three texts would take 300 bytes
+    assert found.data.tolist() == [first.tolist(), second.tolist()]
+    assert shares == sorted(shares) and shares[-1] <= 1
+    # 16 bytes for an answer, twice while lists grow, and the names of people once
     assert peak < 80 * 100_000, peak
     assert time.perf_counter() - began < 60
-    names = [int(item.split()[1]) for item in found.items]
-    assert np.array_equal(np.array(names)[found.data[0]], first)
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a person who is nobody": (
+        {"person": np.array([1.0, np.nan])},
+        "person has shape .* type float64",
+    ),
+    "one person too few": ({"person": np.array([1])}, r"person has shape \(1,\) .* 2 of them"),
+    "ties that are numbers": ({"tied": np.array([0, 1])}, "tied has .* allowed are True or False"),
+    "a winner of itself": ({"data": np.array([[0, 1], [1, 1]])}, "compares an item with itself"),
+    "no item": ({"data": np.array([[0, 1], [1, 3]])}, "data holds 0 to 3: allowed are 0 to 2"),
+    "halves": (
+        {"data": np.array([[0.5], [1]])},
+        "data has type float64: allowed are whole numbers",
+    ),
+    "the wrong way": ({"data": np.array([[0, 1]] * 3)}, r"data of shape \(3, 2\) .* \(2, N\)"),
+    "one item twice": ({"items": ("a", "b", "a")}, "items contains 'a' more than once"),
+    "counts of persons": (
+        {"kind": "counts", "data": np.zeros((3, 3), int)},
+        "person is given with kind",
+    ),
+    "negative": (
+        {"kind": "counts", "data": np.full((3, 3), -1), "person": None},
+        "data holds -1 to",
+    ),
+    "of itself": (
+        {"kind": "counts", "data": np.eye(3, dtype=int), "person": None},
+        "zeros on the diag",
+    ),
+    "too far": ({"kind": "rankings", "data": np.array([[0, 1, 3]] * 2)}, "allowed are -1 to 2"),
+    "kind": ({"kind": "ratings"}, "kind = 'ratings'"),
+    "repeats": ({"repeats": "drop"}, "repeats = 'drop'"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_answers_check_themselves(name: str) -> None:
+    """L3: arrays that would void the limit of a person are refused."""
+    change, message = WRONG[name]
+    right: dict[str, Any] = {
+        "kind": "comparisons",
+        "items": ("a", "b", "c"),
+        "person": np.array([1, 2]),
+    }
+    right["data"] = np.array([[0, 1], [1, 2]])
+    Answers(**right)
+    with pytest.raises(ValueError, match=message):
+        Answers(**right | change)
+
+
+def test_answers_from_arrays_and_frames() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"person": [7, None, 7], "winner": ["x", "y", "y"], "loser": ["y", "x", "x"]}
+    )
+    found = from_frame(frame, items=["x", "y"])
+    assert found.data.tolist() == [[0, 1], [1, 0]] and found.person.tolist() == [0, 0]  # 7.0 is 7
+    found = from_arrays(["x", "y"], ["y", None], items=["x", "y"])
+    assert found.data.tolist() == [[0], [1]] and found.person is None
+    with pytest.raises(ValueError, match="frame has columns of different lengths"):
+        from_arrays(["x"], ["y", "x"], items=["x", "y"])
+    with pytest.raises(BadFile, match="the table: 1 rows cannot be used"):
+        from_arrays(["x", "y"], ["y", None], items=["x", "y"], bad="refuse")
+
+
+def test_the_exact_numbers_by_pairs_of_items() -> None:
+    """Against a plain loop: for each pair of items a win, half a win for each, or nothing."""
+    rng = np.random.default_rng(1)
+    ranks = rng.integers(-1, 4, size=(300, 4))
+    table = np.zeros((4, 4), dtype=int)
+    for row, (i, j) in product(ranks, combinations(range(4), 2)):
+        if min(row[i], row[j]) >= 0:
+            table[i, j] += 1 + np.sign(row[j] - row[i])
+            table[j, i] += 1 + np.sign(row[i] - row[j])
+    answers = Answers("rankings", tuple("abcd"), ranks)
+    assert answers.exact("pairs").tolist() == table.tolist() and answers.halves
+    assert answers.exact("net").tolist() == ((table.sum(axis=1) - table.sum(axis=0)) // 2).tolist()
+
+
+def test_of_a_pair_one_answer_counts_and_each_equally_often() -> None:
+    """A person's answers to one pair, 200 times: the first is kept with chance 1/3 (z below 5)."""
+    data = np.array([[0, 1, 0, 1], [1, 0, 1, 2]])
+    votes = Answers("comparisons", ("a", "b", "c"), data, np.zeros(4, dtype=int))
+    kept = [votes.keep(4) for _ in range(900)]
+    assert {x.person.size for x in kept} == {2}
+    lost = sum(x.data[0].tolist() == [1, 1] for x in kept)  # b beat a
+    assert abs(lost - 300) < 5 * (900 * 2 / 9) ** 0.5
+    assert votes.keep(1).person.size == 1
+    every = Answers("comparisons", ("a", "b", "c"), data, np.zeros(4, dtype=int), repeats="keep")
+    assert every.keep(4).person.size == 4 and every.keep(3).person.size == 3

@@ -235,7 +235,7 @@ CASES: dict[str, list[Case]] = {
 APART = """Ranker.pmf Ranker.publish StandardNoise.release sensitivity check_mechanism
 certify_mechanism privacy_schedule response_errors best_private_rule winner simultaneous_width
 equivariant_rule optimal_mechanism unreduced_risk
-estimates_at strength_errors""".split()
+estimates_at strength_errors net_wins""".split()
 
 
 def listed() -> Iterator[str]:

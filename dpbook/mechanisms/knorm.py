@@ -22,7 +22,7 @@ from itertools import accumulate
 import numpy as np
 
 from dpbook._typing import Ints
-from dpbook.mechanisms.noise import bernoulli_exp, discrete_laplace_noise, geometric_exp
+from dpbook.mechanisms.noise import bernoulli_exp_of, discrete_laplace_noise
 
 Cuts = tuple[list[int], list[int]]
 
@@ -64,9 +64,7 @@ def root_noise(
     while todo.size:
         x = discrete_laplace_noise(wide, (todo.size, n - 1 + free), rng=rng)
         last = -x.sum(axis=1)
-        rate = np.abs(last).astype(object) * q  # of p, without a limit
-        kept = geometric_exp(todo.size, rng) >= (rate // p).astype(np.int64)
-        kept &= bernoulli_exp((rate % p).astype(np.int64), p, rng)
+        kept = bernoulli_exp_of(np.abs(last).astype(object) * q, p, rng)
         rows[todo[kept], :-1], rows[todo[kept], -1] = x[kept], last[kept]
         todo = todo[~kept]
     return out[..., :n]

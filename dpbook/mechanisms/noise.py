@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from numbers import Rational
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +67,44 @@ def discrete_laplace_noise(
     return out
 
 
+def discrete_gaussian_noise(
+    variance: Fraction, size: int | tuple[int, ...], *, rng: np.random.Generator
+) -> Ints:
+    """Whole numbers x with weight exp(-x^2 / (2 variance)), by integer arithmetic only.
+
+    For the square of a fraction p / q with p below 2^26. Canonne, Kamath, Steinke (2020), Algorithm
+    3, whose Laplace noise may be of any scale: here of the deviation s = p / q. Then |x| is kept
+    with chance exp(-(|x| / s - 1)^2 / 2).
+    """
+    p, q = (math.isqrt(term) for term in variance.as_integer_ratio())
+    out = np.empty(check.shape("size", size), dtype=np.int64)
+    flat, todo = out.reshape(-1), np.arange(out.size)
+    while todo.size:
+        x = discrete_laplace_noise(Fraction(p, q), todo.size, rng=rng)
+        away = np.abs(x).astype(object) * q - p
+        kept = bernoulli_exp_of(away * away, 2 * p * p, rng)
+        flat[todo[kept]] = x[kept]
+        todo = todo[~kept]
+    return out
+
+
+def discrete_gaussian_variance(
+    l2_squared: int, epsilon: float, delta: float | Rational
+) -> Fraction:
+    """Variance of (epsilon, delta)-private discrete Gaussian noise, the square of a fraction.
+
+    It is rho-zCDP with rho = l2^2 / (2 variance), and so has, for every a > 1, the delta
+    exp((a - 1) (a rho - epsilon)) (1 - 1/a)^a / (a - 1) (Canonne, Kamath, Steinke 2020, Theorem 14
+    and Proposition 12). Each a allows a rho, and the largest is taken.
+    """
+    a = 1 + np.geomspace(1e-4, 1e10, 20_001)
+    room = math.log(delta) + np.log(a - 1) - a * np.log1p(-1 / a)
+    rho = float(((epsilon + room / (a - 1)) / a).max()) * (1 - 1e-9)
+    deviation = math.sqrt(l2_squared / (2 * rho)) * (1 + 1e-12)
+    unit = 2 ** max(0, 12 - int(deviation).bit_length())
+    return Fraction(math.ceil(deviation * unit), unit) ** 2
+
+
 def exponential_pmf(utilities: ArrayLike, sensitivity: float, epsilon: float) -> Array:
     """Distribution of the exponential mechanism: chances proportional to exp(epsilon u / (2 D)).
 
@@ -103,6 +143,16 @@ def bernoulli_exp(numerator: Ints, denominator: int, rng: np.random.Generator) -
         result[alive[~goes_on]] = k % 2 == 1
         alive, k = alive[goes_on], k + 1
     return result
+
+
+def bernoulli_exp_of(
+    numerator: NDArray[Any], denominator: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Bernoulli(exp(-numerator / denominator)) for whole numbers >= 0 without a limit."""
+    exact = numerator.astype(object)
+    whole = np.minimum(exact // denominator, 2**62).astype(np.int64)
+    passed = geometric_exp(numerator.size, rng) >= whole
+    return passed & bernoulli_exp((exact % denominator).astype(np.int64), denominator, rng)
 
 
 def geometric_exp(size: int, rng: np.random.Generator) -> Ints:

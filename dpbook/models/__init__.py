@@ -12,6 +12,7 @@ from dpbook.models.pairs import (
     individual_wins,
     two_level_probabilities,
 )
+from dpbook.models.people import net_wins
 from dpbook.models.rankings import (
     all_rankings,
     mallows_expected_distance,
@@ -31,5 +32,6 @@ __all__ = [
     "mallows_pair_probabilities",
     "mallows_pmf",
     "mallows_rankings",
+    "net_wins",
     "two_level_probabilities",
 ]

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
-from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, permutations
+from functools import lru_cache, reduce
+from itertools import combinations, combinations_with_replacement, permutations, product
 from math import exp, log
+from operator import add
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dpbook._typing import Array
+from dpbook._typing import Array, Ints
 from dpbook.mechanisms import discrete_laplace_pmf
+from dpbook.mechanisms.knorm import root_level, zonotope_level
 from dpbook.privacy.balls import Ball
 from dpbook.privacy.balls import exp as exp_of
 from dpbook.rank import Answers
-from dpbook.rank.rank import sensitivity_of, statistic_of
+from dpbook.rank.promise import Promise
 
 Contribution = tuple[tuple[int, int], ...]
 Pmf = dict[tuple[int, ...], float]  # chances of vectors of numbers
@@ -54,79 +56,75 @@ def write_answers(path: Path, kind: str, people: int, seed: int) -> Path:
     return path
 
 
-def repeatable(seed: int) -> Callable[[int], int]:
-    """A source of bits that everybody can repeat: for a page, never for a release."""
-    return random.Random(seed).randrange
-
-
 @lru_cache(maxsize=4096)
-def kept_distribution(
-    contribution: Contribution, n_items: int, limit: int | None, statistic: str
-) -> tuple[tuple[tuple[int, ...], float], ...]:
-    """What the kept answers of one person add to the released numbers, with its chance."""
-    size = len(contribution)
-    chosen = list(combinations(contribution, size if limit is None else min(limit, size)))
-    sums, items = Counter[tuple[int, ...]](), tuple(map(str, range(n_items)))
-    for kept in chosen:
-        data = np.array(kept, dtype=np.int64).reshape(-1, 2).T
-        exact = statistic_of(Answers("comparisons", items, True, data, None), statistic)
-        moving = ~np.eye(n_items, dtype=bool) if statistic == "pairs" else ...
-        sums[tuple(exact[moving].tolist())] += 1
-    return tuple((values, count / len(chosen)) for values, count in sums.items())
+def kept_distribution(one: Contribution, statistic: str, limit: int | None, repeats: str) -> Pmf:
+    """What one person's answers add to the numbers, with its chance, over all random orders."""
+    data, size = np.array(one, dtype=np.int64).reshape(-1, 2).T, len(one)
+    answers = Answers("comparisons", ITEMS[:3], data, np.zeros(size, np.int64), repeats=repeats)
+    sums = Counter[tuple[int, ...]]()
+    for order in permutations(range(size)):
+        keys = np.array(order, dtype=np.uint64)
+        exact = answers.exact("net" if statistic == "net" else "pairs", limit, keys)
+        sums[tuple((exact.sum(axis=1) if statistic == "wins" else exact.ravel()).tolist())] += 1
+    return {values: count / sums.total() for values, count in sums.items()}
 
 
-def true_distributions(statistic: str, n_items: int, limit: int | None, most: int) -> list[Pmf]:
-    """Chances of the numbers before noise, for all that one person can write into the file.
+def true_distributions(most: int, other: Contribution, *how: Any) -> list[Pmf]:
+    """Chances of the numbers before noise, for all that one person can write on three items.
 
-    That is anything from nothing to so many comparisons, beside another person's three.
+    That is from nothing, which comes first, to so many comparisons, beside another person's.
     """
-    ways = list(permutations(range(n_items), 2))
-    contributions = [b for k in range(most + 1) for b in combinations_with_replacement(ways, k)]
-    last, pmfs = n_items - 1, []
-    other = kept_distribution(((0, 1), (last, 0), (0, last)), n_items, limit, statistic)
-    for contribution in contributions:
+    ways, pmfs = list(permutations(range(3), 2)), []
+    for one in (one for k in range(most + 1) for one in combinations_with_replacement(ways, k)):
         pmf: Pmf = {}
-        for values, p in kept_distribution(contribution, n_items, limit, statistic):
-            for more, q in other:
-                total = tuple(a + b for a, b in zip(values, more, strict=True))
-                pmf[total] = pmf.get(total, 0) + p * q
+        both = kept_distribution(one, *how).items(), kept_distribution(other, *how).items()
+        for (values, p), (more, q) in product(*both):
+            total = tuple(map(add, values, more))
+            pmf[total] = pmf.get(total, 0) + p * q
         pmfs.append(pmf)
     return pmfs
 
 
-def release_loss(
-    statistic: str,
-    epsilon: float,
-    *,
-    n_items: int = 3,
-    limit: int = 2,
-    most: int = 3,
-    factor: float = 1.0,
-    kept: bool = True,
-) -> float:
-    """Exact loss of a release: limit, counts and noise together, over all neighbours.
+def lattice(values: Ints) -> Ints:
+    """All vectors of three numbers and sum 0 at which the chances have a ratio of their own.
 
-    One person writes anything into the file, up to `most` comparisons, and another three. The
-    declared sensitivity is multiplied by `factor`; without `kept` the limit is not applied. A
-    number below the smallest or above the largest count that can occur says no more about them than
-    that count itself, so both tails are one cell each, and nothing is cut off.
+    Beyond, one entry is larger than all the values, and another smaller, by 2 at least: a vector
+    with 2 less in one, and 2 more in the other, is 2 root levels, or 1 zonotope level, nearer.
     """
-    scale = factor * sensitivity_of("comparisons", n_items, "person", limit, statistic) / epsilon
-    distributions = true_distributions(statistic, n_items, limit if kept else None, most)
-    reached = [value for pmf in distributions for values in pmf for value in values]
-    noisy, low = one_count(min(reached), max(reached), scale), min(reached)
+    far = 2 * (int(np.abs(values).max()) + 1)
+    x = np.array([(a, b, -a - b) for a, b in product(range(-far, far + 1), repeat=2)])
+    return np.asarray(x[root_level(x) <= far])
 
-    def mixture(pmf: Pmf) -> Array:  # chances of all noisy vectors
-        total: Array = np.zeros(1)
-        for values, p in pmf.items():
-            product = np.array([float(p)])
-            for value in values:
-                product = np.multiply.outer(product, noisy[value - low]).ravel()
-            total = total + product
-        return total
 
-    logs = np.array([np.log(mixture(pmf)) for pmf in distributions])
-    return float((logs.max(axis=0) - logs.min(axis=0)).max())
+def release_loss(
+    statistic: str, epsilon: Any, limit: int = 2, factor: float = 1, kept: bool = True, **how: str
+) -> float:
+    """Exact loss of a release for three items: limit, counts and noise, over all neighbours.
+
+    One person writes anything into the file, up to three comparisons, beside another's three. The
+    scale of the noise is multiplied by `factor`; without `kept` the limit is not applied; `how` are
+    the relation and the repeats. "wins" is what no release is: wins with the noise of net wins.
+    """
+    about: dict[str, Any] = {"max_answers": limit, "repeats": "one", "relation": "replace"} | how
+    about["statistic"] = "pairs" if statistic == "pairs" else "net"
+    noise = Promise("comparisons", 3, "person", epsilon, **about).noise()
+    rule = statistic, limit if kept else None, about["repeats"]
+    pmfs = true_distributions(3, ((0, 1), (2, 0), (0, 2)), *rule)
+    values, scale = np.array(sorted(set().union(*pmfs))), factor * float(noise.scale)
+    if statistic == "pairs":  # a number beyond all true ones says no more than the outermost one
+        noisy = one_count(values.min(), values.max(), scale)
+        rows = noisy[values[:, values.any(axis=0)] - values.min()]
+        chances = np.array([reduce(np.multiply.outer, row).ravel() for row in rows])
+    else:
+        ends = np.unique((lattice(values) + values[:, None]).reshape(-1, 3), axis=0)
+        away = ends - values[:, None]
+        level = root_level(away) if noise.kind == "root" else zonotope_level(away)
+        chances = np.exp(-level / scale) * (away.sum(axis=2) == 0)
+    mixed = np.array([[pmf.get(tuple(v), 0) for v in values.tolist()] for pmf in pmfs]) @ chances
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(mixed)
+        lost = logs - logs[0] if about["relation"] == "add_remove" else np.ptp(logs, axis=0)
+    return float(np.nanmax(np.abs(lost)))
 
 
 def one_count(low: int, high: int, scale: float) -> Array:

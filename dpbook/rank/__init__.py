@@ -5,8 +5,20 @@ noise is drawn in whole numbers from the bits of the operating system, and its s
 The command ``dpbook rank`` is this package on the command line.
 """
 
+from dpbook.rank.answers import Answers
+from dpbook.rank.files import BadFile
+from dpbook.rank.promise import Promise
 from dpbook.rank.rank import rank_privately
-from dpbook.rank.reading import Answers, BadFile, read_answers
+from dpbook.rank.reading import from_arrays, from_frame, read_answers
 from dpbook.rank.release import Release
 
-__all__ = ["Answers", "BadFile", "Release", "rank_privately", "read_answers"]
+__all__ = [
+    "Answers",
+    "BadFile",
+    "Promise",
+    "Release",
+    "from_arrays",
+    "from_frame",
+    "rank_privately",
+    "read_answers",
+]

@@ -3,42 +3,89 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from glob import glob
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
-from dpbook.rank.rank import exact_epsilon, rank_privately
-from dpbook.rank.reading import MOST_BYTES, Answers, BadFile, read_answers
-from dpbook.rank.release import STATISTICS, out_files
+import numpy as np
 
-_ABOUT = """Rank items by the answers of real people under differential privacy.
+from dpbook.rank.files import BadFile
+from dpbook.rank.ledger import Ledger, charge, fingerprint
+from dpbook.rank.promise import Promise, exact_epsilon
+from dpbook.rank.rank import rank_privately
+from dpbook.rank.reading import MOST_BYTES, Look, answers_of, look
+from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
-The first line of FILE names the columns:
-  person,winner,loser     comparisons (single comparisons can be protected without person)
-  person,ranking          whole rankings, as: ann,tea > coffee > water
-  person,1,2,3            whole rankings, the first place first
-  winner,loser,count      counts, one line for each winner and loser"""
+FEW, MOST_PLANNED = 10, 100  # people who name an item; items of a plan beside a check
+_READING = "items_from_data unranked bad repeats encoding".split()
+
+_USAGE = """dpbook rank FILE... --items A,B,C --protect person --max-answers L --epsilon E [options]
+       dpbook rank FILE... --items A,B,C --protect comparison --epsilon E [options]
+       the first with --check to look at the data, with --plan and without FILE to plan"""
+_ABOUT = """Rank items by the answers of real people, and publish the ranking under differential
+privacy: noise hides what any one person answered, and you choose how well.
+
+Before you look at the data, decide on the items, on --max-answers and on --epsilon.
+
+The first line of FILE names its columns, separated by commas, semicolons or tabs:
+  person,winner,loser          ann,tea,coffee            ann prefers tea to coffee
+  person,first,second,winner   ann,tea,coffee,tie        the winner is one of both, or a tie
+  person,ranking               ann,tea > coffee = mate   the best first; some may be left out
+  person,1,2,3                 ann,tea,coffee,mate       the best first; cells may be empty
+  person,tea,coffee,mate       ann,1,3,2                 the rank of each item (export of a form)
+  winner,loser,count           tea,coffee,37             how often tea won, nobody knows by whom
+FILE is CSV, also as .gz, or Parquet (extra `release`); several files count as one; - is standard
+input. Rows that cannot be used are left out, one by one: --check tells you which."""
 _EXAMPLES = """examples:
-  dpbook rank answers.csv --protect person --max-answers 20 --check
-                              say what the file holds, for your eyes only; release nothing
-  dpbook rank answers.csv --protect person --epsilon 1 --max-answers 20 --out ranking.csv
-  dpbook rank counts.csv --protect comparison --epsilon 1/2 --ledger spent.jsonl"""
+  before there are data: what will the noise do to 10 items, 300 people, 5 answers each?
+    dpbook rank --plan --items 10 --people 300 --protect person --max-answers 5 --epsilon 1
+  what does the file hold, and what would be left out? For your eyes only, releases nothing:
+    dpbook rank survey.csv --items tea,coffee,mate --protect person --max-answers 3 --check
+  release: ranking.csv, the statement ranking.privacy.json, and a page to show
+    dpbook rank survey.csv --items tea,coffee,mate --protect person --max-answers 3 --epsilon 1 \\
+        --out ranking.csv --report ranking.html --ledger spent.jsonl --budget 3
+  an export with names of its own, ties, and letters of Windows
+    dpbook rank forms.csv --columns person=E-Mail,first=Links,second=Rechts,winner=Besser \\
+        --tie Unentschieden --encoding cp1252 --items-file items.txt \\
+        --protect person --max-answers 3 --epsilon 1
+  the export of a form, where columns are called as "Rank these [tea]"
+    dpbook rank form.csv --columns person=ResponseId --items tea,coffee,mate \\
+        --protect person --epsilon 1
+  rankings (one of each person counts, unless --max-answers says more)
+    dpbook rank rankings.csv --items tea,coffee,mate --protect person --epsilon 1
+  nothing but the best three items, which takes less noise
+    dpbook rank survey.csv --items-file items.txt --protect person --max-answers 3 --epsilon 1 \\
+        --only top:3
+  counts: nobody knows who gave which answer, so that one comparison is protected
+    dpbook rank counts.csv --items tea,coffee,mate --protect comparison --epsilon 1/2"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     given = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a release is not lost for a letter
     try:
-        status = _rank(given)
+        status = _plan(given) if given.plan else _check(given) if given.check else _rank(given)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         print("\ndpbook: interrupted", file=sys.stderr)
         return 130
     except ValueError as error:
-        print(f"dpbook: {_in_words(str(error))}", file=sys.stderr)
+        private = "for your eyes only: " if isinstance(error, BadFile) else ""
+        print(f"dpbook: {private}{plain(_in_words(str(error)))}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        print(f"dpbook: {error.name} is missing: pip install 'dpbook[release]'", file=sys.stderr)
+        return 1
     except MemoryError:
         print("dpbook: the answers do not fit into memory", file=sys.stderr)
         return 1
@@ -47,84 +94,246 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141  # as a shell counts it
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        print(f"dpbook: {what}", file=sys.stderr)
+        print(f"dpbook: {plain(what)}", file=sys.stderr)
         return 2 if isinstance(error, FileNotFoundError | IsADirectoryError) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    plain = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("dpbook rank", None, _ABOUT, _EXAMPLES, formatter_class=plain)
-    add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="CSV in UTF-8")
-    words = "who is protected: all answers of a person, or any one comparison"
+    raw, said = argparse.RawDescriptionHelpFormatter, (_USAGE, _ABOUT, _EXAMPLES)
+    parser = argparse.ArgumentParser("dpbook rank", *said, formatter_class=raw)
+    group = parser.add_argument_group
+    parser.add_argument("files", nargs="*", metavar="FILE", help="the answers; none with --plan")
+    add = group("what is promised").add_argument
+    words = "who is protected: all answers of a person whom FILE names, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = "the privacy parameter, from 1e-6 to 50, as 0.5 or 1/2; smaller is more private"
+    words = "the privacy parameter, from 1e-6 to 50, as 1/2; smaller is more private, 1 is usual"
     add("--epsilon", metavar="E", help=words)
-    words = "how many answers of each person count; fix it before you look at the data"
-    add("--max-answers", type=_positive, metavar="L", help=words)
-    add("--items", metavar="A,B,C", help="all items; otherwise they are taken from the file")
-    add("--items-file", type=Path, metavar="FILE", help="the same, one item on each line")
-    words = "; ".join(f"{key}: {what}" for key, what in STATISTICS.items())
-    add("--release", choices=tuple(STATISTICS), help=f"what is released with noise ({words})")
-    add("--out", type=Path, metavar="CSV", help="write the ranking here, and a statement beside it")
-    add("--force", action="store_true", help="let --out replace files")
-    words = "add up the releases of the same data; keep one private file for each data set"
-    add("--ledger", type=Path, metavar="FILE", help=words)
-    words = "for counts: you vouch that nobody gave more than L answers"
+    words = "how many answers (or whole rankings) of each person count, drawn at random"
+    add("--max-answers", type=_whole, metavar="L", help=words)
+    words = "the answers of a person may become any others, fewer or none; or (add-remove) they "
+    words += "are there or not, a weaker promise with half the noise (default: replace)"
+    add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
+    words = "let the promise fail with this probability, as 1e-6, if that makes the noise smaller"
+    add("--delta", metavar="D", default=0, help=words)
+    words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
     add("--vouch", action="store_true", help=words)
-    words = "if a person answers a pair twice, refuse the file or keep both (default: refuse)"
-    add("--repeats", choices=("refuse", "keep"), default="refuse", help=words)
+    add = group("the items, a public list: one of").add_argument
+    add("--items", metavar="A,B,C", help="all of them; a name with a comma in quotes: '\"x, y\",z'")
+    add("--items-file", type=Path, metavar="FILE", help="all of them, one on each line")
+    words = "those that FILE names: the list is then NOT protected, and one person can add a name"
+    add("--items-from-data", action="store_true", help=words)
+    add = group("how FILE is read").add_argument
+    words = "what the columns are called in FILE: winner=Gewinner,person=E-Mail; others are ignored"
+    add("--columns", metavar="A=B,...", action="append", default=[], help=words)
+    add("--tie", metavar="WORD", action="append", default=[], help="a word for a tie in FILE")
+    words = "items that a ranking leaves out are below the others, or not compared (default: below)"
+    add("--unranked", choices=("below", "unknown"), default="below", help=words)
+    words = "rows that cannot be used are left out, or the file is refused (default: drop)"
+    add("--bad", choices=("drop", "refuse"), default="drop", help=words)
+    words = "of a person's answers to the same pair one counts, at random, or each (default: one)"
+    add("--repeats", choices=("one", "keep"), default="one", help=words)
+    add("--encoding", default="utf-8", metavar="NAME", help="as cp1252 (default: utf-8)")
+    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster that reads and counts")
+    add = group("what is released").add_argument
+    words = "net: wins minus losses; pairs: the wins of each item against each other, to which "
+    words += "strengths are fitted, if some are compared far more often than others (default: net)"
+    add("--release", choices=tuple(STATISTICS), default="net", help=words)
+    words = "the best item, or the set of the best three, and no numbers; takes less noise"
+    add("--only", type=_only, metavar="first|top:3", help=words)
+    words = "how many people answered, if that is public: also gives ranks in all people"
+    add("--people", type=_whole, metavar="N", help=words)
     words = "who draws the noise (default: book; opendp needs the extra `release`)"
     add("--sampler", choices=("book", "opendp"), default="book", help=words)
-    words = "say what the file holds, for your eyes only, and release nothing"
-    add("--check", action="store_true", help=words)
+    add("--out", type=Path, metavar="CSV", help="a table for spreadsheets, and the statement")
+    add("--report", type=Path, metavar="HTML", help="a page for it, to show and to print")
+    add("--force", action="store_true", help="let --out and --report replace files")
+    add("--ledger", type=Path, metavar="FILE", help="adds up what you release of the same data")
+    words = "refuse what would take the sum of epsilons in the ledger above this, now and later; "
+    words += "a release with add-remove counts twice"
+    add("--budget", metavar="E", help=words)
+    add = group("instead of a release").add_argument
+    add("--check", action="store_true", help="what FILE holds and a release would leave out")
+    kinds = ("comparisons", "rankings", "counts")
+    words = "what the noise will do, without data: --items 10 is enough, and --people"
+    add("--plan", nargs="?", choices=kinds, const=kinds[0], help=words)
+    add("--plot", type=Path, metavar="FILE", help="with --plan: a picture, as plan.png")
     return parser
 
 
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= 10**9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10**9")
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text[:11]) <= 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r:.60} is not a whole number from 1 to 10**9")
     return int(text)
 
 
+def _only(text: str) -> int:
+    return 1 if text == "first" else _whole(text.removeprefix("top:"))
+
+
+def _options(given: argparse.Namespace) -> dict[str, Any]:
+    """What is promised, in the terms of the package."""
+    named = "epsilon delta protect max_answers only".split()
+    return {name: getattr(given, name) for name in named} | {
+        "relation": given.relation.replace("-", "_"),
+        "statistic": given.release,
+        "vouched": given.vouch,
+    }
+
+
 def _rank(given: argparse.Namespace) -> int:
-    items = _items(given)
-    if given.check:
-        print(_checked(read_answers(given.file, items=items, repeats=given.repeats), given))
-        return 0
+    """Release; what cannot be written is shown, since it has been spent."""
+    files = _files(given)
     if given.epsilon is None:
         raise ValueError("--epsilon is missing: allowed is a number from 1e-6 to 50, or --check")
-    epsilon = exact_epsilon(given.epsilon)
-    if given.out:
-        out_files(given.out, force=given.force)
+    exact_epsilon(given.epsilon)
+    targets = _targets(given, files)
+    ledger = given.ledger and Ledger(given.ledger, fingerprint(files))
     release = rank_privately(
-        read_answers(given.file, items=items, repeats=given.repeats),
-        epsilon=epsilon,
-        protect=given.protect,
-        max_answers=given.max_answers,
-        statistic=given.release,
-        vouched=given.vouch,
+        _source(given, files),
+        people=given.people,
         sampler=given.sampler,
-        ledger=given.ledger,
+        ledger=ledger,
+        budget=given.budget,
+        **_options(given),
     )
-    written = release.write(given.out, force=given.force) if given.out else ()
-    print(release, release.statement, sep="\n\n")
+    lost = None
+    try:
+        release.write(given.out, force=given.force, report=given.report)
+    except (OSError, ValueError) as error:
+        lost = error
+    print(release, "", *release.short, sep="\n")
     if release.spent:
-        sums = (
-            f"{float(e):g} to protect a {who}, in {k} release{'s' * (k > 1)}"
-            for who, (k, e) in release.spent.items()
-        )
-        print(f"\nepsilon spent on these data, by {given.ledger}: {', '.join(sums)}")
-    if written:
-        print(f"\nwritten: {', '.join(map(str, written))}")
+        print(f"By {given.ledger}: {release.spent}.")
+    if lost is not None:
+        print(f"\nThe files could not be written. This is what they would hold:\n{release.json()}")
+        raise lost
+    written = ", ".join(map(str, targets))
+    print(f"Written: {written}" if written else "--out and --report write the whole statement.")
     return 0
+
+
+def _source(given: argparse.Namespace, files: list[str]) -> Any:
+    relation = given.relation.replace("-", "_")
+    how = _how(given) | {"scheduler": given.scheduler, "progress": _progress()}
+    return answers_of(files, relation, **how)
+
+
+def _check(given: argparse.Namespace) -> int:
+    """What the keeper of the data wants to know before a release, and nobody else may."""
+    files, epsilon = _files(given), given.epsilon
+    found = look(files, progress=_progress(), **_how(given))
+    n, given.epsilon = len(found.answers.items), epsilon or "1"
+    facts = _options(given) | {"halves": found.answers.halves, "repeats": given.repeats}
+    facts["has_persons"] = found.answers.person is not None
+    promise = Promise(found.answers.kind, n, **facts)
+    noise, miss = promise.noise(given.sampler), 1 - TOGETHER
+    if given.people:
+        promise.sample_width(given.people, miss)
+    _targets(given, files)
+    if given.ledger:
+        charge(given.ledger, promise, budget=given.budget, dry=True)
+    if given.bad == "refuse" and found.found.number:
+        raise BadFile(f"--bad refuse:\n{found.found}")
+    print("For your eyes only: nothing here is private, and you may not choose a limit by it.")
+    print(*map(plain, _facts(found, given.max_answers)), sep="\n")
+    if epsilon:
+        print(f"The noise for epsilon = {promise.epsilon}, which is public: {noise.words}.")
+        if promise.statistic == "net" and promise.only is None:
+            print(f"It moves leads by up to {noise.width(miss)}, with probability {TOGETHER}.")
+    if epsilon and given.people and promise.statistic == "net" and n <= MOST_PLANNED:
+        print("", _planned(promise, given.people), "", sep="\n")
+    print(f"This can be ranked{'' if epsilon else ' with an --epsilon'}.")
+    return 0
+
+
+def _facts(found: Look, limit: int | None) -> Iterator[str]:
+    answers, data, named = found.answers, found.answers.data, found.persons
+    what = "rankings" if answers.kind == "rankings" else "answers"
+    number = data.sum() if answers.kind == "counts" else data.shape[answers.kind == "comparisons"]
+    yield f"{answers.kind}: {number} {what} on {len(answers.items)} items"
+    if answers.person is not None:
+        each = answers.answers_of_each()
+        few, many = (each.min(), each.max()) if each.size else (0, 0)
+        yield f"{each.size} people, {few} to {many} {what} each"
+        above = each[each > (limit or many)]
+        if limit:
+            lost = f"{(above - limit).sum()} {what} would be left out"
+            yield f"{above.size} people gave more than {limit}: {lost}"
+    if found.found.number:
+        yield from ("These rows would be left out:", *str(found.found).splitlines())
+    unlisted = [f"{name!r} {count}" for name, count in found.found.unlisted.most_common(20)]
+    yield from [f"Not on the list of items: {', '.join(unlisted)}"] if unlisted else []
+    yield from (f"These differ only in case or blanks: {names}" for names in found.alike)
+    who = "people" if named is not None else "answers"
+    if named is None and answers.kind == "counts":
+        named = data.sum(axis=0) + data.sum(axis=1)
+    elif named is None:
+        named = np.bincount(data.ravel(), minlength=len(answers.items))
+    counts = dict(zip(answers.items, named.tolist(), strict=True))
+    rare = ", ".join(f"{item} {count}" for item, count in counts.items() if count < FEW)
+    every = ", ".join(f"{item} {count}" for item, count in counts.items())
+    yield f"The items, and how many {who} name each: {every}"
+    yield f"Named by fewer than {FEW} {who}: {rare or 'none'}"
+
+
+def _planned(promise: Promise, people: int) -> Any:
+    from dpbook.rank.plan import planned
+
+    return planned(promise, people, rng=np.random.default_rng(0))
+
+
+def _plan(given: argparse.Namespace) -> int:
+    """What the noise would do, from public facts alone."""
+    if given.files or given.people is None or not (given.items or given.items_file):
+        raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
+    items = given.items or ""
+    n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
+    facts = _options(given) | {"repeats": given.repeats, "has_persons": given.plan != "counts"}
+    promise = Promise(given.plan, n, **facts)
+    plan = _planned(promise, given.people)
+    print(plan)
+    if given.plot:
+        plan.plot(given.plot)
+    return 0
+
+
+def _files(given: argparse.Namespace) -> list[str]:
+    """The files by name; a pattern in quotes stands for all that fit it."""
+    if not given.files:
+        raise ValueError("FILE is missing: allowed is one file or more, or - for standard input")
+    known = ("-", *filter(os.path.exists, given.files))
+    return [f for name in given.files for f in (name not in known and sorted(glob(name))) or [name]]
+
+
+def _targets(given: argparse.Namespace, files: list[str]) -> tuple[Path, ...]:
+    """Where to write, tried by writing; nothing is written over another thing of the command."""
+    if given.budget is not None and given.ledger is None:
+        raise ValueError(f"--budget = {given.budget}: allowed is with --ledger, which adds up")
+    targets = out_files(given.out, force=given.force, report=given.report)
+    named = [os.path.realpath(p) for p in (*files, *targets, given.ledger, given.items_file) if p]
+    if twice := [name for name in named if named.count(name) > 1]:
+        allowed = "allowed are different names for FILE, --out, --report and --ledger"
+        raise ValueError(f"{os.path.basename(twice[0])} is named twice: {allowed}")
+    return targets
+
+
+def _how(given: argparse.Namespace) -> dict[str, Any]:
+    """How the files are read."""
+    columns = {}
+    for part in (p for text in given.columns for p in re.split(",(?=[^,=]+=)", text)):
+        role, sign, name = part.partition("=")
+        if not sign or not role.strip() or not name.strip():
+            raise ValueError(f"--columns {part!r:.60}: allowed is as winner=Gewinner,person=E-Mail")
+        columns[role.strip()] = name.strip()
+    same = {name: getattr(given, name) for name in _READING}
+    return same | {"items": _items(given), "columns": columns, "ties": given.tie}
 
 
 def _items(given: argparse.Namespace) -> list[str] | None:
     if given.items is not None and given.items_file is not None:
         raise ValueError("--items and --items-file are both given: allowed is one of them")
     if given.items is not None:
-        return list(given.items.split(","))
+        return next(csv.reader([given.items], skipinitialspace=True), [])
     if given.items_file is None:
         return None
     with open(given.items_file, "rb") as file:
@@ -132,43 +341,36 @@ def _items(given: argparse.Namespace) -> list[str] | None:
     if len(raw) > MOST_BYTES:
         raise BadFile(f"{given.items_file}: longer than allowed, {MOST_BYTES} bytes")
     try:
-        text = raw.decode("utf-8-sig")
+        return [line for line in raw.decode("utf-8-sig").splitlines() if line.strip()]
     except UnicodeDecodeError as error:
         raise BadFile(f"{given.items_file}: byte {error.start + 1} is not UTF-8") from None
-    return [line for line in text.splitlines() if line.strip()]
 
 
-def _checked(answers: Answers, given: argparse.Namespace) -> str:
-    """What the keeper of the data wants to know before a release, and nobody else may."""
-    n = answers.data.shape[1 if answers.kind == "comparisons" else 0]
-    number = int(answers.data.sum()) if answers.kind == "counts" else n
-    what = "rankings" if answers.kind == "rankings" else "answers"
-    lines = [
-        "For your eyes only: nothing here is private, and you may not choose a limit by it.",
-        f"{answers.kind}: {number} {what} on {len(answers.items)} items",
-    ]
-    if answers.person is not None:
-        each = answers.answers_of_each()
-        lines.append(f"{each.size} people, {each.min()} to {each.max()} {what} each")
-        if given.max_answers:
-            above = each[each > given.max_answers]
-            lost = int((above - given.max_answers).sum())
-            lines.append(f"{above.size} people above {given.max_answers}: {lost} would be left out")
-    lines.append("The file can be ranked.")
-    return "\n".join(lines)
+def _progress() -> Callable[[float], None] | None:
+    """A bar for people, from the third second on."""
+    began, shown = monotonic(), [-1]
+
+    def show(share: float) -> None:
+        if monotonic() - began > 2 and shown[0] != (now := int(100 * share)):
+            shown[0] = now
+            print(f"\rreading [{'#' * (now // 4):25}] {now} %", end="", file=sys.stderr, flush=True)
+            if now == 100:
+                print(file=sys.stderr)
+
+    return show if sys.stderr.isatty() else None
 
 
 def _in_words(message: str) -> str:
     """A message of the package in the words of the command."""
     for name, option in {
-        "max_answers": "--max-answers",
         "vouched=True (--vouch)": "--vouch",
-        "statistic": "--release",
         "--force (force=True)": "--force",
-        "--repeats keep (repeats='keep')": "--repeats keep",
+        "items (--items, --items-file)": "--items, --items-file",
+        "items_from_data (--items-from-data)": "--items-from-data",
+        "add_remove": "add-remove",
+        "max_answers": "--max-answers",
+        "statistic": "--release",
     }.items():
         message = message.replace(name, option)
-    for name in ("epsilon", "protect", "sampler"):
-        if message.startswith(f"{name} "):
-            return f"--{message}"
-    return message
+    names = "epsilon|delta|protect|relation|sampler|only|people|budget|encoding|unranked|repeats"
+    return re.sub(rf"\b({names})(?= = )", r"--\1", message)

@@ -1,52 +1,173 @@
-"""What was released of some data before: one line of JSON for each release, epsilons added up."""
+"""What was released of some data: two lines of JSON for each release, and the sums of epsilon.
+
+The first line is written before the noise is drawn, the second has the digest of the output.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from hashlib import file_digest, sha256
+from math import exp
 from os import PathLike, fspath
-from typing import BinaryIO
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-Totals = dict[str, tuple[int, Fraction]]
+import dpbook
+
+if TYPE_CHECKING:
+    from dpbook.rank.promise import Promise
+
+_PROMISED = "protect relation epsilon delta statistic only max_answers".split()
 
 
-def charge(path: str | PathLike[str], protect: str, epsilon: Fraction) -> Totals:
-    """Write a release into the ledger, before its noise is drawn; the sums with it, by protection.
+@dataclass(frozen=True)
+class Ledger:
+    """The path of a ledger, and the SHA-256 of the data that it belongs to."""
 
-    A ledger belongs to one data set. Two processes take turns.
+    path: str | PathLike[str]
+    data: str | None = None
+
+    def __fspath__(self) -> str:
+        return fspath(self.path)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Releases, and the sums of their epsilons and deltas."""
+
+    count: int = 0
+    epsilon: Fraction = Fraction()
+    delta: Fraction = Fraction()
+
+    def __str__(self) -> str:
+        delta = f" and delta {1.01 * float(self.delta):.2g} at most" if self.delta else ""
+        return f"{exactly(self.epsilon)}{delta}, in {self.count} release{'s' * (self.count > 1)}"
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a ledger says after the release `id`, for data sets that differ by a replacement.
+
+    `person` adds up the releases that protect a person, `comparison` all, since each protects a
+    comparison. To replace is to take away and to add, so that a release with
+    ``relation="add_remove"`` counts twice. Neither sum may pass the `budget`.
     """
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    entry = {"when": now, "protect": protect, "epsilon": str(epsilon)}
+
+    id: str = ""
+    person: Sum = Sum()
+    comparison: Sum = Sum()
+    budget: Fraction | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.person} to protect a person"] if self.person.count else []
+        if self.comparison.count > self.person.count:
+            lines.append(f"{self.comparison} to protect one comparison")
+        if single := self.comparison.epsilon - self.person.epsilon:
+            lines.append(f"a person lost up to {exactly(single)} more for each answer they gave")
+        of = "" if self.budget is None else f", of a budget of {exactly(self.budget)}"
+        return f"epsilon spent on these data{of}: {'; '.join(lines)}"
+
+
+def charge(
+    path: str | PathLike[str],
+    promise: Promise,
+    items: Sequence[str] = (),
+    budget: object = None,
+    *,
+    dry: bool = False,
+) -> Spent:
+    """Write a release into the ledger, before its noise is drawn (but if `dry`); the sums with it.
+
+    A ledger belongs to one data set. Two processes take turns. The first budget that is given
+    holds for all later releases: what would pass it is refused, and so is another budget.
+    """
     if os.path.exists(path) and not os.path.isfile(path):  # a device may have no end
         raise ValueError(f"{fspath(path)} is no file: allowed is a ledger that this command wrote")
-    with _alone(path) as file:
-        totals = _sums(fspath(path), file.read().decode("utf-8", "replace"))
-        count, before = totals.get(protect, (0, Fraction()))
-        totals[protect] = count + 1, before + epsilon
-        file.write(json.dumps(entry).encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    return totals
+    entry: dict[str, Any] = {
+        "id": token_hex(8),
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        **{name: getattr(promise, name) for name in _PROMISED},
+        "items": len(items),
+        "items_sha256": sha256("\n".join(items).encode()).hexdigest(),
+        "data_sha256": getattr(path, "data", None),
+        "version": dpbook.__version__,
+    }
+    with _alone(os.devnull if dry and not os.path.exists(path) else path, dry) as file:
+        text = file.read().decode("utf-8", "replace")
+        before = _sums(fspath(path), text)
+        limit = before.budget if budget is None else budget_of(budget)
+        if limit is not None:
+            entry["budget"] = limit
+            if before.budget not in (None, limit):
+                own = exactly(before.budget or limit)
+                raise ValueError(f"budget = {budget!s:.60}: allowed is {own}, as the ledger says")
+        after = _with(before, entry)
+        spent, now = before.comparison.epsilon, after.comparison.epsilon  # the larger of both sums
+        if limit is not None and now > limit:
+            left, taken = exactly(max(limit - spent, Fraction())), exactly(now - spent)
+            raise ValueError(
+                f"budget = {exactly(limit)}, of which {exactly(spent)} is spent, and this release "
+                f"takes {taken}: allowed is up to {left}"
+            )
+        if not dry:
+            _append(file, entry, text)
+    return after
+
+
+def settle(path: str | PathLike[str], spent: Spent, output: str) -> None:
+    """Write the digest of the output into the ledger, if it can be: the output must not be lost."""
+    entry = {"id": spent.id, "output_sha256": sha256(output.encode()).hexdigest()}
+    with suppress(OSError), _alone(path) as file:
+        _append(file, entry, file.read().decode("utf-8", "replace"))
+
+
+def fingerprint(files: Sequence[str | PathLike[str]]) -> str | None:
+    """SHA-256 of a file, or of the lines with those of several; None for what is read but once."""
+    digests = []
+    if not all(map(os.path.isfile, files)):
+        return None
+    for name in files:
+        with open(name, "rb") as file:
+            digests.append(file_digest(file, "sha256").hexdigest())
+    return digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
 
 
 def fraction_of(text: str) -> Fraction:
-    """The fraction that a text of up to 40 characters says exactly; else a ValueError.
+    """The fraction that a text of up to 80 characters says exactly; else a ValueError.
 
-    A float looks at it first: of a large exponent it would have as many digits.
+    An exponent has two digits: of a larger one the fraction would have as many digits.
     """
-    if len(text) > 40 or ("/" not in text and not 1e-99 < abs(float(text)) < 1e99):
+    if len(text) > 80 or not re.fullmatch(r"[^eE]*([eE][+-]?\d\d?)?", text):
         raise ValueError
     return Fraction(text)
 
 
+def budget_of(value: object) -> Fraction:
+    """What the releases of some data may lose together."""
+    with suppress(ValueError, ArithmeticError):
+        if (budget := fraction_of(str(value))) > 0:
+            return budget
+    raise ValueError(f"budget = {value!s:.60}: allowed is a number above 0, as 3 or 1/2")
+
+
+def exactly(value: Fraction) -> str:
+    """A number >= 0 in decimals if they end, otherwise as a fraction."""
+    digits = next((k for k in range(81) if (value * 10**k).denominator == 1), 0)
+    whole, rest = divmod((value * 10**digits).numerator, 10**digits)
+    return f"{whole}.{rest:0{digits}}" if digits else str(value)
+
+
 @contextmanager
-def _alone(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+def _alone(path: str | PathLike[str], dry: bool = False) -> Iterator[BinaryIO]:
     """The file, open for reading and appending, and locked where the system can."""
-    with open(path, "a+b") as file:
+    with open(path, "rb" if dry else "a+b") as file:
         with suppress(ModuleNotFoundError):
             import fcntl
 
@@ -55,17 +176,43 @@ def _alone(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         yield file
 
 
-def _sums(name: str, text: str) -> Totals:
-    totals: Totals = {}
-    for number, line in enumerate(text.splitlines(), 1):
+def _append(file: BinaryIO, entry: dict[str, Any], text: str) -> None:
+    """One line more; a last line without its end gets it first."""
+    start = "\n" if text and not text.endswith("\n") else ""
+    file.write(f"{start}{json.dumps(entry, default=str)}\n".encode())
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sums(name: str, text: str) -> Spent:
+    """All releases of a ledger, added up; what is no line of a ledger is refused."""
+    spent, known = Spent(), set()
+    for number, line in enumerate(text.split("\n"), 1):
         try:
-            entry = json.loads(line)
-            protect, epsilon = str(entry["protect"]), fraction_of(str(entry["epsilon"]))
-            if epsilon <= 0:
-                raise ValueError
-        except (ValueError, KeyError, TypeError, ArithmeticError):
+            entry = json.loads(line) if line.strip() else {"output_sha256": ""}
+            if "output_sha256" not in entry:
+                spent = _with(spent, entry)
+                known.add(spent.id)
+            elif line.strip():
+                known.remove(entry["id"])
+        except (ValueError, KeyError, TypeError, ArithmeticError, AttributeError, RecursionError):
             what = f"{name}, line {number}: {line!r:.60} is no release"
             raise ValueError(f"{what}: allowed is a ledger that this command wrote") from None
-        count, total = totals.get(protect, (0, Fraction()))
-        totals[protect] = count + 1, total + epsilon
-    return totals
+    return spent
+
+
+def _with(spent: Spent, entry: dict[str, Any]) -> Spent:
+    """The sums with one release more; an error if the entry is none."""
+    epsilon, delta = (fraction_of(str(entry.get(name, 0))) for name in ("epsilon", "delta"))
+    budget = spent.budget if entry.get("budget") is None else budget_of(entry["budget"])
+    persons = {"person": True, "comparison": False}[entry["protect"]]
+    if epsilon <= 0 or not 0 <= delta < 1 or spent.budget not in (None, budget):
+        raise ValueError
+    if {"replace": False, "add_remove": True}[entry.get("relation", "replace")]:
+        delta *= 1 + Fraction(exp(epsilon) * (1 + 1e-9))  # of two steps, rounded up
+        epsilon *= 2
+    person, comparison = (
+        Sum(old.count + 1, old.epsilon + epsilon, old.delta + delta)
+        for old in (spent.person, spent.comparison)
+    )
+    return Spent(str(entry.get("id", "")), person if persons else spent.person, comparison, budget)

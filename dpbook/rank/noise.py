@@ -1,114 +1,208 @@
-"""Discrete Laplace noise for a release: exact, in whole numbers, from the operating system's bits.
+"""The noise of a release: exact, in whole numbers, from the randomness of the operating system.
 
-Canonne, Kamath, Steinke (2020), Algorithms 1 and 2. A source of bits is a function ``below(k)``
-that returns a uniform whole number from 0 to k - 1. Integers of Python have no limit, so that the
-scale may be any positive fraction.
+K-norm noise adds up to 0, as does everything that people can do to wins minus losses. Discrete
+Laplace noise is for tables, for many items and for OpenDP, discrete Gaussian noise for a delta.
+Permute-and-flip publishes the best items alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, inf, nextafter
+from functools import cache
+from itertools import chain, combinations
+from math import ceil, comb, exp, expm1, log, log1p, sqrt
 from os import urandom
+from typing import Any
 
 import numpy as np
 
+from dpbook import _validation as check
 from dpbook._typing import Ints
+from dpbook.mechanisms import noise as exact
+from dpbook.mechanisms.knorm import root_noise, zonotope_noise
 
-Below = Callable[[int], int]
+DOUBT = 1e-6  # that a simulated width is too small
 
 
-def system_bits() -> Below:
-    """Uniform whole numbers from the randomness of the operating system, fetched in blocks.
+class SystemBits(check.WholeNumbers):
+    """Uniform whole numbers from `os.urandom`, exactly, by rejection."""
 
-    One for each release: two processes must not go on from one block.
+    def integers(self, low: Any, high: Any, size: Any = None, *, endpoint: bool = False) -> Any:
+        """As of a NumPy generator: from low to below high, or to high; arrays are allowed."""
+        first = np.asarray(low, dtype=np.int64)
+        last = np.asarray(high, dtype=np.int64) - (not endpoint)
+        if (last < first).any():
+            raise ValueError("low >= high: allowed is a range that is not empty")
+        sides = () if size is None else check.shape("size", size)
+        shape = np.broadcast_shapes(first.shape, last.shape, sides)
+        span = np.broadcast_to((last - first).astype(np.uint64), shape).ravel()
+        mask = span.copy()  # all bits up to the highest one
+        for k in (1, 2, 4, 8, 16, 32):
+            mask |= mask >> np.uint64(k)
+        out, todo = np.empty(span.size, dtype=np.uint64), np.arange(span.size)
+        while todo.size:
+            drawn = np.frombuffer(urandom(8 * todo.size), dtype=np.uint64) & mask[todo]
+            good = drawn <= span[todo]  # all of them equally likely
+            out[todo[good]] = drawn[good]
+            todo = todo[~good]
+        return (out.astype(np.int64).reshape(shape) + first)[()]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise for n numbers, and what it leaves open; only public things are in it.
+
+    Its kind is "root", "zonotope", "laplace", "gaussian" or, for a choice among n items, "flip". A
+    level (`dpbook.mechanisms.knorm`), an absolute value or a gap x has weight exp(-x / scale); the
+    scale of the Gaussian is its variance, and `delta` what it spends.
     """
-    block, at = b"", 0
 
-    def below(k: int) -> int:
-        nonlocal block, at
-        bits = (k - 1).bit_length()
-        size = (bits + 7) // 8
-        while True:
-            if at + size > len(block):
-                block, at = urandom(max(4096, size)), 0
-            value = int.from_bytes(block[at : at + size], "little") >> (8 * size - bits)
-            at += size
-            if value < k:  # all values below k are equally likely
-                return value
+    kind: str
+    n: int
+    scale: Fraction
+    delta: float = 0.0
+    sampler: str = "book"
 
-    return below
+    def draw(self, rng: np.random.Generator | SystemBits) -> Ints:
+        """The noise, (n,), by whole numbers of ``rng`` alone, or by OpenDP."""
+        if self.sampler == "opendp":  # which sees no data, and can quote none in an error
+            return np.array(_opendp(self.n, float(self.scale))([0] * self.n), dtype=np.int64)
+        return self._drawn(1, check.generator(rng))[0]
+
+    def simulate(self, size: int, rng: np.random.Generator) -> Ints:
+        """Noise of the same law, (size, n), for experiments and never for a release."""
+        b, shape = float(self.scale), (size, self.n)
+        if self.kind == "laplace":
+            return _waits(b, shape, rng)
+        if self.kind != "root":
+            return self._drawn(size, rng)
+        out, todo = np.empty(shape, dtype=np.int64), np.arange(size)
+        while todo.size:  # as `root_noise`
+            x = _waits(2 * b, (todo.size, self.n - 1), rng)
+            last = -x.sum(axis=1)
+            kept = rng.random(todo.size) < np.exp(-np.abs(last) / (2 * b))
+            out[todo[kept], :-1], out[todo[kept], -1] = x[kept], last[kept]
+            todo = todo[~kept]
+        return out
+
+    def choose(self, net: Ints, k: int, rng: np.random.Generator | SystemBits) -> Ints:
+        """The k best items by permute-and-flip, in the order of the items.
+
+        Every set of k is accepted with chance exp(-gap / scale), by its gap to the largest sum. One
+        of the accepted is drawn: the first of them, if all sets were tried in random order.
+        """
+        bits, every = check.generator(rng), chain.from_iterable(combinations(range(self.n), k))
+        sets = np.fromiter(every, dtype=np.int64, count=k * comb(self.n, k)).reshape(-1, k)
+        sums, (p, q) = net[sets].sum(axis=1), self.scale.as_integer_ratio()
+        gaps = (sums.max() - sums).astype(object) * q
+        accepted = np.flatnonzero(exact.bernoulli_exp_of(gaps, p, bits))
+        return np.asarray(sets[accepted[bits.integers(0, accepted.size)]])
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the difference of two noises."""
+        if self.kind == "gaussian":
+            return sqrt(2 * self.scale)  # at most
+        if self.kind == "laplace":
+            return 2 * exp(-0.5 / self.scale) / -expm1(-1 / self.scale)
+        square = (_sample(self, _rows(self.n) // 4).astype(float) ** 2).mean()
+        return sqrt(2 * square * self.n / (self.n - 1))  # each row adds up to 0
+
+    def width(self, miss: float) -> int:
+        """All differences of two noises lie within it, but with probability ``miss``.
+
+        For independent noise of many numbers by its law. Otherwise it is simulated: an order
+        statistic that is too small with a probability of at most 1e-6.
+        """
+        from scipy.special import bdtrik
+
+        check.probability("miss", miss, zero=False, one=False)
+        if self.kind == "laplace":
+            q, each = exp(-1 / self.scale), -expm1(log1p(-miss) / self.n)
+            return 2 * max(0, ceil(self.scale * log(2 / ((1 + q) * each)) - 1))
+        if self.kind == "gaussian" and self.n > 200:  # subgaussian, of twice the variance
+            return ceil(sqrt(4 * self.scale * log(self.n * (self.n - 1) / miss)))
+        rows = max(_rows(self.n), ceil(30 / miss))
+        above = int(bdtrik(DOUBT, rows, miss))  # so many are, at least, with probability 1 - 1e-6
+        return int(np.sort(np.ptp(_sample(self, rows), axis=1))[rows - 1 - above])
+
+    def reversal(self, margin: int) -> float:
+        """Chance that two noises differ by the lead, a whole number >= 0, or more.
+
+        Where it is simulated, it is never below one over the number of simulations.
+        """
+        if self.kind == "gaussian":
+            from scipy.special import ndtr
+
+            return float(ndtr((0.5 - margin) / self.deviation))  # nearly: the sum as an integral
+        if self.kind == "laplace":  # k: ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q = e^(-1/b)
+            q, rest = exp(-1 / self.scale), -expm1(-1 / self.scale)
+            tail = (1 + q * q) / (1 + q) + margin * rest + q
+            return exp(-margin / self.scale) * tail / (1 + q) ** 2
+        apart = np.diff(_sample(self, _rows(self.n)), axis=1)  # of any two: all are alike
+        seen = int((apart >= margin).sum() + (apart <= -margin).sum())
+        return max(seen, 1) / (2 * apart.size)
+
+    @property
+    def words(self) -> str:
+        """What it is called."""
+        name = {
+            "root": "K-norm noise in the shape of single comparisons, of scale",
+            "zonotope": "K-norm noise in the shape of whole rankings, of scale",
+            "flip": "permute-and-flip of scale",
+            "laplace": "independent discrete Laplace noise of scale",
+            "gaussian": "independent discrete Gaussian noise of variance",
+        }[self.kind]
+        short = len(str(self.scale)) <= 12
+        return f"{name} {self.scale if short else format(float(self.scale), '.6g')}"
+
+    def _drawn(self, size: int, rng: np.random.Generator) -> Ints:
+        draw: Any = {"root": root_noise, "zonotope": zonotope_noise}.get(self.kind)
+        if draw:
+            return np.asarray(draw(self.n, self.scale, (size,), rng=rng))
+        draw = exact.discrete_gaussian_noise
+        draw = exact.discrete_laplace_noise if self.kind == "laplace" else draw
+        return np.asarray(draw(self.scale, (size, self.n), rng=rng))
 
 
-def exact_noise(scale: Fraction, below: Below) -> int:
-    """One draw with probability proportional to exp(-|x| / scale) at every whole number x."""
-    t, s = scale.numerator, scale.denominator
-    while True:
-        u = below(t)
-        if not _bernoulli_exp(u, t, below):
-            continue
-        v = 0
-        while _bernoulli_exp(1, 1, below):
-            v += 1
-        size, negative = (u + t * v) // s, below(2)
-        if size or not negative:  # zero would otherwise be counted twice
-            return -size if negative else size
+def rounded_up(scale: Fraction) -> Fraction:
+    """The scale, or a slightly larger one whose terms fit the samplers: below 2^50."""
+    unit = 2**49 // ceil(scale)
+    fits = max(scale.as_integer_ratio()) < 2**50
+    return scale if fits else Fraction(ceil(scale * unit), unit)
 
 
-def _bernoulli_exp(p: int, q: int, below: Below) -> bool:
-    """True with probability exp(-p / q), for 0 <= p <= q."""
-    k = 1
-    while below(q * k) < p:
-        k += 1
-    return k % 2 == 1
+def opendp_scale(l1: int, epsilon: Fraction) -> Fraction:
+    """A scale that OpenDP calls private for discrete Laplace noise: hardly above the least."""
+    scale = float(l1 / epsilon) * (1 + 2.0**-48)
+    if Fraction(_opendp(1, scale).map(l1)) > epsilon:
+        raise ValueError(f"epsilon = {epsilon}: OpenDP finds no scale for it: allowed is 'book'")
+    return Fraction(scale)
 
 
-def opendp_noisy(values: Sequence[int], l1: int, epsilon: Fraction) -> tuple[list[int], Fraction]:
-    """The values with noise drawn by OpenDP, and the scale: the least float it calls private."""
+def _opendp(n: int, scale: float) -> Any:
     try:
         import opendp.prelude as dp
     except ModuleNotFoundError:
         allowed = "allowed is 'book', or pip install 'dpbook[release]'"
         raise ValueError(f"sampler = 'opendp': OpenDP is not installed: {allowed}") from None
     dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
-    scale = float(l1 / epsilon)
-    for _ in range(10):
-        measurement = dp.m.make_laplace(*space, scale=scale)
-        if Fraction(measurement.map(l1)) <= epsilon and Fraction(scale) >= l1 / epsilon:
-            return [int(x) for x in measurement(list(values))], Fraction(scale)
-        scale = nextafter(scale, inf)
-    raise ValueError(f"epsilon = {epsilon}: OpenDP finds no scale for it: allowed is 'book'")
+    space = dp.vector_domain(dp.atom_domain(T="i64"), size=n), dp.l1_distance(T="i64")
+    return dp.m.make_laplace(*space, scale=scale)
 
 
-def redrawn_noise(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
-    """Noise of the same law for experiments, never for a release: a difference of two waits."""
+def _rows(n: int) -> int:
+    return min(max(200_000 // n, 1000), 10_000)
+
+
+@cache
+def _sample(noise: Noise, rows: int) -> Ints:
+    """The same draws for the same noise: nothing private is in them."""
+    return noise.simulate(rows, np.random.default_rng(0))
+
+
+def _waits(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
+    """Discrete Laplace noise with floats: a difference of two waits."""
     first, second = rng.geometric(-expm1(-1 / scale), size=(2, *shape)).astype(np.int64)
     return np.asarray(first - second)
-
-
-def reversal_probability(margin: int, scale: Fraction) -> float:
-    """Chance that the difference of two such noises is at least the lead, a whole number >= 0.
-
-    The difference is k with chance ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q = e^(-1/scale).
-    """
-    q, rest = exp(-1 / scale), -expm1(-1 / scale)
-    tail = (1 + q * q) / (1 + q) + margin * rest + q
-    return exp(-margin / scale) * tail / (1 + q) ** 2
-
-
-def reach(count: int, scale: Fraction, miss: float) -> int:
-    """Smallest t with all of so many noises within -t..t, with probability at least 1 - miss."""
-    q, high = exp(-1 / scale), 1
-
-    def covered(t: int) -> bool:
-        return bool((1 - 2 * exp(-(t + 1) / scale) / (1 + q)) ** count >= 1 - miss)
-
-    while not covered(high):
-        high *= 2
-    low = -1  # never covered
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if covered(middle) else (middle, high)
-    return high

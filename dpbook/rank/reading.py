@@ -1,391 +1,447 @@
-"""Files of answers, read as a stream: what is wrong is said with its line.
+"""Files of answers, read row by row: what cannot be used is counted, and named with its line.
 
-The first line names the columns, separated by commas, semicolons or tabs, and so says what the
-file holds: ``person,winner,loser`` or ``winner,loser`` comparisons, ``person,ranking``
-(``tea > coffee``) or ``person,1,2,3`` whole rankings, ``winner,loser,count`` counts. UTF-8, with or
-without a mark.
+The first line names the columns, which say what the file holds: ``person,winner,loser`` or
+``winner,loser``; ``person,first,second,winner``, where the winner may be a tie; ``person,ranking``
+(``tea > coffee = mate``); ``person,1,2,3``, the best item first; ``person`` and one column for each
+item with its rank; or ``winner,loser,count``.
 """
 
 from __future__ import annotations
 
-import csv
-import sys
+import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from os import PathLike, fspath, urandom
-from typing import NoReturn
-from unicodedata import normalize
+from os import PathLike, fspath
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbook import _validation as check
 from dpbook._typing import Ints
+from dpbook.rank.answers import MOST_COUNT, MOST_ITEMS, Answers, clean_name, printable, public_items
+from dpbook.rank.files import COLUMNS, ODD, BadFile, Found, Progress, Rows, fail, opened, short
 
-MOST_ITEMS = 10_000
 MOST_ANSWERS = 50_000_000
-MOST_COUNT = 2**53
-_LONGEST_LINE = 2**20
 MOST_BYTES = 2**24  # of a list of items
-_COLUMNS = "person,winner,loser; winner,loser; winner,loser,count; person,ranking; or person,1,2,3"
-_TIES = frozenset(("tie", "tied", "draw", "equal", "both", "neither", "none", "="))
-_NO_TIES = (
-    "a tie has no winner: leave the line out, or write it as two lines, one win each, which count "
-    "as two answers"
-)
+_MANY = 40_000  # spellings that are remembered
+TIES = frozenset(("tie", "tied", "draw", "equal", "both", "neither", "none", "="))
+_ROLES = ("person", "winner", "loser", "first", "second", "ranking", "count")
+_WHY = {0: "an item against itself", -1: "an item that is not on the list", -2: "a blank"}
+_WHY |= {-3: "a tie that does not name both items"}
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
-class BadFile(ValueError):
-    """A file of answers that cannot be read: names the file, the line, the value, what is allowed.
-
-    The message quotes the data: it is for their keeper, not for publication.
-    """
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What `read_answers` found in a file: the data of real people, not for publication.
+@dataclass(frozen=True)
+class Look:
+    """What the keeper of the data wants to know before a release, and nobody else may.
 
     Attributes
     ----------
-    kind : {"comparisons", "rankings", "counts"}
-    items : tuple of str
-    listed : bool
-        The items were given by the caller; otherwise they are those that the file names.
-    data : array of int
-        Winner and loser of each answer, shape (2, N); the items of each ranking, the first one
-        first, shape (m, n); or the table of counts, shape (n, n).
-    person : array of int, shape (N,) or (m,), optional
-        A key for the person who answered.
+    answers : Answers
+    found : Found
+        What a release would leave out.
+    persons : array of int, shape (n,), or None
+        How many people name each item.
+    alike : list of str
+        Names of items, and a number of people, that differ from others only in case or blanks.
     """
 
-    kind: str
-    items: tuple[str, ...]
-    listed: bool
-    data: NDArray[np.integer]
-    person: Ints | None
-
-    def answers_of_each(self) -> Ints:
-        """How many answers each person gave, shape (people,)."""
-        if self.person is None:
-            raise ValueError("the file does not say who gave which answer")
-        return np.unique(self.person, return_counts=True)[1].astype(np.int64)
-
-    def keep(self, limit: int, random: NDArray[np.uint64] | None = None) -> Answers:
-        """At most so many answers of each person, chosen at random, whatever others answered.
-
-        The random numbers, one for each answer, come from the operating system by default.
-        """
-        if self.person is None:
-            raise ValueError("the file does not say who gave which answer")
-        size = self.person.size
-        keys = np.frombuffer(urandom(8 * size), dtype=np.uint64) if random is None else random
-        order = np.lexsort((keys, self.person))
-        grouped = self.person[order]
-        # An answer stays if the one `limit` places before it, in this order, is somebody else's.
-        stays = np.ones(size, dtype=bool)
-        stays[limit:] = grouped[limit:] != grouped[:-limit]
-        kept = np.sort(order[stays])
-        data = self.data[:, kept] if self.kind == "comparisons" else self.data[kept]
-        return Answers(self.kind, self.items, self.listed, data, self.person[kept])
+    answers: Answers
+    found: Found
+    persons: Ints | None
+    alike: list[str]
 
 
 def read_answers(
-    path: str | PathLike[str], *, items: Sequence[str] | None = None, repeats: str = "refuse"
+    paths: Paths, *, encoding: str = "utf-8", progress: Progress | None = None, **how: Any
 ) -> Answers:
-    """Read comparisons, rankings or counts from a CSV file, line by line.
+    """Read comparisons, rankings or counts from one or more files, which count as one.
 
     Parameters
     ----------
-    path : path
-        UTF-8; lines end with LF or CRLF. Ten million lines take less than 1 GB.
-    items : sequence of str, optional
-        The items, all of them: other names are refused. Without it they are taken from the file,
-        in alphabetical order, so that their list is published as it is.
-    repeats : {"refuse", "keep"}
-        What becomes of a person's second answer to the same pair.
+    paths : path or sequence of paths
+        CSV with commas, semicolons or tabs, also packed by gzip; ``"-"`` is the standard input; or
+        Parquet, with the extra ``release``. Ten million lines take less than 1 GB.
+    encoding : str
+        Of the text, such as "cp1252"; "utf-16" is recognised.
+    progress : callable, optional
+        Gets the share of the bytes that are read, from time to time.
+    items : sequence of str
+        All items, which are public.
+    items_from_data : bool
+        Take the items from the data instead, so that their list is published unprotected.
+    columns : mapping, optional
+        From a column of this function, or an item, to the column of the file; others are ignored.
+    ties : collection of str
+        Words for a tie beside the English ones.
+    unranked : {"below", "unknown"}
+        Items that a ranking leaves out are behind those it holds, or are not compared.
+    bad : {"drop", "refuse"}
+        What becomes of a row that cannot be used: an item that is not on the list, a blank, a tie
+        without its items. What is dropped depends on the row alone (in a ranking, only the name).
+    repeats : {"one", "keep"}
+        Of a person's answers to a pair, one counts, drawn at random at the release, or each.
 
     Raises
     ------
     BadFile
-        With the line: columns, ties, an item against itself, a pair answered twice, fewer than two
-        items, an empty file, bytes that are not UTF-8, too many items or answers.
+        With the lines: columns, fewer than two items, an empty file, quotes without an end, a
+        count that is no number, too many items or answers; with ``bad="refuse"`` all bad rows.
     """
-    if repeats not in ("refuse", "keep"):
-        raise ValueError(f"repeats = {repeats!r}: allowed is one of 'refuse', 'keep'")
-    name, known = fspath(path), _Names(fspath(path), items)
-    with open(name, "rb") as file:
-        rows = _Rows(name, file)
-        columns = rows.header()
-        if columns[0] == "person" and columns[1:] == [str(k) for k in range(1, len(columns))]:
-            found = _rankings(rows, known, len(columns) - 1)
-        elif columns == ["person", "ranking"]:
-            found = _rankings(rows, known, 0)
-        elif sorted(columns) == ["count", "loser", "winner"]:
-            found = _counts(rows, known, columns)
-        elif sorted(columns) in (["loser", "winner"], ["loser", "person", "winner"]):
-            found = _comparisons(rows, known, columns, repeats)
-        else:
-            rows.refuse_columns(columns)
-    return found
+    return _Reader(**how).files(paths, encoding, progress).answers()
 
 
-class _Rows:
-    """The rows of a file with their lines: decoded one by one, each with all its columns."""
+def answers_of(
+    paths: Paths,
+    relation: str,
+    *,
+    scheduler: str | None = None,
+    encoding: str = "utf-8",
+    **how: Any,
+) -> Any:
+    """As `read_answers`, or with the engine of `dpbook.rank.shards`: large files, or on a cluster.
 
-    def __init__(self, name: str, file: object) -> None:
-        self.name, self.file, self.line, self.width = name, file, 0, 0
+    The engine knows people by a hash: who shares one shares a limit, so that a person less may let
+    another's answers in. That is a replacement, and more than "add_remove" promises to hide.
+    """
+    from dpbook.rank import shards
 
-    def fail(self, line: int, what: str) -> NoReturn:
-        raise BadFile(f"{self.name}, line {line}: {what}")
-
-    def header(self) -> list[str]:
-        first = next(self.lines(), "").removeprefix("\ufeff")
-        if not first.strip():
-            self.fail(1, f"the file is empty or begins with an empty line: {_allowed()}")
-        if "\r" in first.rstrip("\r\n"):
-            self.fail(1, "lines end with CR alone: allowed are LF and CRLF")
-        self.separator = max(",;\t", key=first.count)  # the comma, where there is none
-        try:
-            cells = next(csv.reader([first], delimiter=self.separator, strict=True))
-        except csv.Error as error:
-            self.fail(1, f"{error}: {_allowed()}")
-        columns = [cell.strip().lower() for cell in cells]
-        self.width = len(columns)
-        if len(set(columns)) < len(columns):
-            twice = next(c for c in columns if columns.count(c) > 1)
-            self.fail(1, f"column {twice!r} appears twice: {_allowed()}")
-        return columns
-
-    def refuse_columns(self, columns: list[str]) -> NoReturn:
-        known = {"person", "winner", "loser", "count", "ranking"}
-        strange = [c for c in columns if c not in known and not c.isdecimal()]
-        missing = [c for c in ("winner", "loser") if c not in columns]
-        if strange:
-            what = f"unknown column {strange[0]!r}"
-        elif missing and "ranking" not in columns and not any(c.isdecimal() for c in columns):
-            what = f"column {missing[0]!r} is missing"
-        else:
-            what = f"columns {','.join(columns)} do not go together"
-        self.fail(1, f"{what}: {_allowed()}")
-
-    def lines(self) -> Iterator[str]:
-        """Lines as text; a byte that is not UTF-8 is named."""
-        read = self.file.readline  # type: ignore[attr-defined]
-        while raw := read(_LONGEST_LINE):
-            self.line += 1
-            if len(raw) == _LONGEST_LINE:
-                self.fail(self.line, f"longer than allowed, {_LONGEST_LINE} bytes")
-            try:
-                yield raw.decode()
-            except UnicodeDecodeError as error:
-                bad = raw[error.start]
-                where = f"byte {error.start + 1} of the line is 0x{bad:02x}"
-                self.fail(self.line, f"{where}: allowed is UTF-8; save the file in that encoding")
-
-    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        width = self.width
-        reader = csv.reader(self.lines(), delimiter=self.separator, strict=True)
-        try:
-            for row in reader:
-                if len(row) != width:
-                    if not "".join(row).strip():  # an empty line
-                        continue
-                    self.fail(self.line, f"{len(row)} columns: allowed are {width}, as in line 1")
-                yield self.line, row
-        except csv.Error as error:
-            self.fail(self.line, f"{error}: allowed is CSV, with quotes in pairs")
+    files = [fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
+    if scheduler and relation == "add_remove":
+        raise ValueError("scheduler is given with relation = 'add_remove': allowed is 'replace'")
+    asked = {name: value for name, value in how.items() if name != "progress"}
+    if scheduler or (relation == "replace" and shards.supported(files, **asked)):
+        asked.pop("encoding", None)  # UTF-8
+        return shards.open_shards(files, scheduler=scheduler, **asked)
+    return read_answers(files, **how)
 
 
-class _Names:
-    """The items by their names; in the file, a name may have spaces around it."""
+def look(
+    paths: Paths, *, encoding: str = "utf-8", progress: Progress | None = None, **how: Any
+) -> Look:
+    """Read as `read_answers` does, and say what would be left out."""
+    reader = _Reader(**how | {"bad": "drop"}).files(paths, encoding, progress)
+    answers, found = reader.answers(), reader.found
+    alike = [" and ".join(map(short, names)) for names in _alike([*reader.names, *found.unlisted])]
+    if people := sum(map(len, _alike(reader.people))):
+        alike.append(f"{people} names of people")
+    if answers.person is None:
+        return Look(answers, found, None, alike)
+    n, person, data = len(answers.items), answers.person, answers.data
+    if answers.kind == "comparisons":
+        named = np.concatenate([person * n + row for row in data])
+    else:
+        placed = (data >= 0) & (data < data.max(axis=1, keepdims=True))
+        named = (person[:, None] * n + np.arange(n))[placed]
+    return Look(answers, found, np.bincount(np.unique(named) % n, minlength=n), alike)
 
-    def __init__(self, file: str, given: Sequence[str] | None) -> None:
-        self.file, self.names, self.listed = file, list[str](), given is not None
-        self.codes: dict[str, int] = {}
-        for name in given or ():
-            if not isinstance(name, str) or not (clean := _clean(name)):
-                raise ValueError(f"items contains {name!r}: allowed are names, not empty")
-            if clean in self.codes:
-                raise ValueError(f"items contains {clean!r} more than once: allowed is once")
-            self._add(clean)
-        if given is not None and not 2 <= len(self.names) <= MOST_ITEMS:
-            allowed = f"allowed are 2 to {MOST_ITEMS} items"
-            raise ValueError(f"items has {len(self.names)} names: {allowed}")
 
-    def _add(self, name: str) -> int:
-        self.codes[name] = len(self.names)
-        self.names.append(name)
+def from_frame(frame: Any, **how: Any) -> Answers:
+    """Answers from a table with named columns, as those of a file; arguments of `read_answers`.
+
+    Parameters
+    ----------
+    frame : DataFrame, or mapping from names to columns
+        What is missing (None, NaN) counts as blank.
+
+    Examples
+    --------
+    >>> votes = {"person": [1, 2], "winner": ["tea", "mate"], "loser": ["mate", "tea"]}
+    >>> from_frame(votes, items=["mate", "tea"]).data.tolist()
+    [[1, 0], [0, 1]]
+    """
+    if len({len(frame[name]) for name in frame}) != 1:
+        raise ValueError("frame has columns of different lengths, or none: allowed is one length")
+    cells = zip(*(map(_text, frame[name]) for name in frame), strict=True)
+    rows = ((k, list(row)) for k, row in enumerate(cells))
+    return _Reader(**how).take("the table", [str(name) for name in frame], rows).answers()
+
+
+def from_arrays(winner: Any, loser: Any, *, person: Any = None, **how: Any) -> Answers:
+    """Comparisons from names, one entry for each answer; arguments of `read_answers`."""
+    frame = {"winner": winner, "loser": loser} | ({} if person is None else {"person": person})
+    return from_frame(frame, **how)
+
+
+@dataclass
+class _Reader:
+    """The rows of all files, turned into numbers one by one."""
+
+    items: Sequence[str] | None = None
+    items_from_data: bool = False
+    columns: Mapping[str, str] | None = None
+    ties: Collection[str] = ()
+    unranked: str = "below"
+    bad: str = "drop"
+    repeats: str = "one"
+
+    def __post_init__(self) -> None:
+        if (self.items is None) != bool(self.items_from_data):
+            allowed = "allowed is items (--items, --items-file), or items_from_data "
+            raise ValueError(f"items: {allowed}(--items-from-data), which publishes their list")
+        check.choice("unranked", self.unranked, ("below", "unknown"))
+        check.choice("bad", self.bad, ("drop", "refuse"))
+        check.choice("repeats", self.repeats, ("one", "keep"))
+        self.names = [] if self.items is None else list(public_items(self.items))
+        self.codes = {name: k for k, name in enumerate(self.names)}
+        self.listed, self.roles = self.items is not None, dict(self.columns or {})
+        self.words = TIES | {clean_name(word).casefold() for word in self.ties}
+        self.found, self.people = Found(), dict[str, int]()
+        # of answers: the person, both items, a tie; of ranked items: the ranking, item, place
+        self.who, self.first, self.second = array("q"), array("i"), array("i")
+        self.tied, self.ranking = array("b"), array("q")
+        self.counted = Counter[tuple[int, int]]()
+        self.name = self.layout = ""
+
+    def files(self, paths: Paths, encoding: str, progress: Progress | None) -> _Reader:
+        """Add the rows of all files; itself."""
+        given = [paths] if isinstance(paths, str | PathLike) else list(paths)
+        if not given:
+            raise ValueError("paths is empty: allowed is one file or more")
+        for path in given:
+            with opened(path, encoding, progress, self.found) as rows:
+                self.take(*rows)
+        return self
+
+    def fail(self, what: str, allowed: str) -> NoReturn:
+        fail(self.name, what, allowed)
+
+    def problem(self, line: int, what: str, value: str) -> None:
+        self.found.add(what, self.name, line, value)
+
+    def take(self, name: str, header: list[str], rows: Rows) -> _Reader:
+        """Add the rows of one file; itself."""
+        self.name = name
+        at = self._places([clean_name(cell) for cell in header])
+        layout = self._layout(at)
+        if self.layout not in ("", layout):
+            self.fail(f"holds {layout}", f"{self.layout}, as in the files before")
+        self.layout = layout
+        {"counts": self._counts, "rankings": self._rankings}.get(layout, self._pairs)(at, rows)
+        return self
+
+    def _places(self, header: list[str]) -> dict[str, int]:
+        """Where each role, place or item has its column."""
+        if len(set(header)) < len(header):
+            twice = next(c for c in header if header.count(c) > 1)
+            self.fail(f"column {twice!r} appears twice", COLUMNS)
+        at: dict[str, int] = {}
+        for role, name in self.roles.items():
+            if clean_name(name) not in header:
+                self.fail(f"column {short(name)} is missing", f"one of {', '.join(header):.200}")
+            at[clean_name(role)] = header.index(clean_name(name))
+        for k, name in enumerate(header):
+            inside = re.search(r"\[(.+)\]$", name)  # as "Rank these drinks [tea]"
+            for key in (name, name.lower(), inside[1].strip() if inside else ""):
+                known = key in _ROLES or key.isdecimal() or (self.listed and key in self.codes)
+                if known and key not in at and k not in at.values():
+                    at[key] = k
+            if k not in at.values() and not self.roles:
+                others = f"--columns winner={name},... which leaves out the others"
+                self.fail(f"unknown column {short(name)}", f"{COLUMNS}; or {others}")
+        return at
+
+    def _layout(self, at: Mapping[str, int]) -> str:
+        roles, places = {k for k in at if k in _ROLES}, _numbers(at)
+        once = places == list(map(str, range(1, len(places) + 1)))
+        if self._wide(at) or (places and once) or "ranking" in roles:
+            if "person" not in roles:
+                self.fail("column 'person' is missing", "rankings with the person who gave them")
+            return "rankings"
+        if {"first", "second", "winner"} <= roles:
+            return "comparisons with ties"
+        if {"winner", "loser"} <= roles and not {"count", "person"} <= roles:
+            return "counts" if "count" in roles else "comparisons"
+        self.fail(f"the columns {', '.join(at) or 'of the file'} do not go together", COLUMNS)
+
+    def _wide(self, at: Mapping[str, int]) -> list[int]:
+        """The column of each item, if each has one."""
+        wide = self.listed and set(self.names) <= set(at)
+        return [at[name] for name in self.names] if wide else []
+
+    def code(self, raw: str) -> int:
+        """The number of an item; below 0 for what is none: unlisted, blank, a tie."""
+        name = clean_name(raw)
+        if name not in self.codes:
+            if not name:
+                return -2
+            if name.casefold() in self.words:
+                return -3
+            if self.listed or not printable(name):
+                return -1
+            if len(self.names) == MOST_ITEMS:
+                self.fail(f"{short(name)} is one item too many", f"{MOST_ITEMS} items")
+            self.codes[name] = len(self.names)
+            self.names.append(name)
+        if len(self.codes) < _MANY:
+            self.codes[raw] = self.codes[name]
         return self.codes[name]
 
-    def code(self, raw: str, line: int, column: str) -> int:
-        """The number of a name not met in this spelling before."""
-        name = _clean(raw)
-        if name in self.codes:
-            if len(self.codes) < 4 * MOST_ITEMS:
-                self.codes[raw] = self.codes[name]
-            return self.codes[name]
-        where = f"{self.file}, line {line}: {column}"
-        if not name:
-            raise BadFile(f"{where} is empty: allowed is the name of an item; {_NO_TIES}")
-        if name.lower() in _TIES:
-            raise BadFile(f"{where} = {name!r} says that there is none: {_NO_TIES}")
-        if self.listed:
-            few = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
-            raise BadFile(f"{where} = {_short(name)} is not in the list of items: allowed is {few}")
-        if len(self.names) == MOST_ITEMS:
-            more = f"{where} = {_short(name)} is one item too many"
-            raise BadFile(f"{more}: allowed are {MOST_ITEMS}")
-        return self._add(name)
+    def person(self, raw: str) -> int:
+        """The number of a person; -1 without a name."""
+        name = clean_name(raw)
+        return self.people.setdefault(name, len(self.people)) if name else -1
 
-    def done(self) -> tuple[tuple[str, ...], Ints]:
-        """The items, in alphabetical order if nobody gave one, and the place of each code."""
-        if len(self.names) < 2:
-            few = f"{len(self.names)} item in the whole file"
-            raise BadFile(f"{self.file}: {few}: allowed are 2 or more")
-        if self.listed:
-            return tuple(self.names), np.arange(len(self.names))
-        order = sorted(range(len(self.names)), key=self.names.__getitem__)
-        return tuple(self.names[k] for k in order), np.argsort(order)
+    def _pairs(self, at: Mapping[str, int], rows: Rows) -> None:
+        """Comparisons; with a column for the winner of the first and the second, also ties."""
+        three = self.layout == "comparisons with ties"
+        won, lost = (at["first"], at["second"]) if three else (at["winner"], at["loser"])
+        who, codes, people = at.get("person", -1), self.codes, self.people
+        for line, row in rows:
+            if (first := codes.get(row[won], -1)) < 0:
+                first = self.code(row[won])
+            if (second := codes.get(row[lost], -1)) < 0:
+                second = self.code(row[lost])
+            if first < 0 or second < 0 or first == second:
+                self._no_pair(line, row[won], row[lost])
+                continue
+            tie = False
+            if three:
+                side = self._side(row[at["winner"]], first, second)
+                if not side:
+                    self.problem(line, "a winner that is neither item", row[at["winner"]])
+                    continue
+                first, second = (second, first) if side == "second" else (first, second)
+                tie = side == "tie"
+            if who >= 0:
+                if (key := people.get(row[who], -1)) < 0 and (key := self.person(row[who])) < 0:
+                    self.problem(line, "no person", row[who])
+                    continue
+                self.who.append(key)
+            self.first.append(first)
+            self.second.append(second)
+            if three:
+                self.tied.append(tie)
+            if len(self.first) > MOST_ANSWERS:
+                self.fail("one answer too many", f"{MOST_ANSWERS}, or the extra 'release'")
 
+    def _side(self, cell: str, first: int, second: int) -> str:
+        """Who won: the item, or the column, that the cell names."""
+        name = clean_name(cell)
+        for side, item in (("first", first), ("second", second)):
+            if name in (side, self.roles.get(side)) or self.codes.get(name) == item:
+                return side
+        return "tie" if name.casefold() in self.words else ""
 
-def _comparisons(rows: _Rows, names: _Names, columns: list[str], repeats: str) -> Answers:
-    by_person = "person" in columns
-    who, won, lost, lines = array("q"), array("i"), array("i"), array("i")
-    at_winner, at_loser = columns.index("winner"), columns.index("loser")
-    at_person = columns.index("person") if by_person else 0
-    codes, code = names.codes, names.code
-    for line, row in rows:
-        if (winner := codes.get(row[at_winner], -1)) < 0:
-            winner = code(row[at_winner], line, "winner")
-        if (loser := codes.get(row[at_loser], -1)) < 0:
-            loser = code(row[at_loser], line, "loser")
-        if winner == loser:
-            what = f"{_short(names.names[winner])} is compared with itself"
-            rows.fail(line, f"{what}: allowed are two different items")
-        if by_person:
-            who.append(_person(rows, line, row[at_person]))
-        won.append(winner)
-        lost.append(loser)
-        lines.append(line)
-        if len(won) > MOST_ANSWERS:
-            rows.fail(line, f"one answer too many: allowed are {MOST_ANSWERS}")
-    if not won:
-        rows.fail(1, "no answers below the names of the columns: allowed is at least one line")
-    items, place = names.done()
-    data = np.empty((2, len(won)), dtype=np.int32)
-    for row_of, codes_of in zip(data, (won, lost), strict=True):
-        np.take(place.astype(np.int32), np.frombuffer(codes_of, dtype=np.int32), out=row_of)
-    del won, lost
-    if not by_person:
-        return Answers("comparisons", items, names.listed, data, None)
-    person = np.frombuffer(who, dtype=np.int64)
-    if repeats == "refuse" and (found := _repeat(person, data)) is not None:
-        first, again = found
-        one, other = sorted(items[k] for k in data[:, again])
-        what = f"this person answers {_short(one)} against {_short(other)} a second time"
-        allowed = "allowed is once, or --repeats keep (repeats='keep'), which counts each answer"
-        rows.fail(lines[again], f"{what}, first on line {lines[first]}: {allowed}")
-    return Answers("comparisons", items, names.listed, data, person)
+    def _no_pair(self, line: int, *cells: str) -> None:
+        """Say why these two cells are no comparison."""
+        bad = next(((k, cell) for cell in cells if (k := self.code(cell)) < 0), (0, cells[0]))
+        odd = "bytes in another encoding" if ODD.search(bad[1]) else ""
+        if bad[0] == -1:
+            self.found.add_name(clean_name(bad[1]))
+        self.problem(line, odd or _WHY[bad[0]], bad[1])
 
+    def _rankings(self, at: Mapping[str, int], rows: Rows) -> None:
+        wide, cells = self._wide(at), [at[k] for k in _numbers(at)]
+        for line, row in rows:
+            what, levels = "", list[list[int]]()
+            if wide:
+                found = [re.match(r"#?\s*(\d{1,6})(?!\d)", row[k].strip()) for k in wide]
+                ranks = [int(x[1]) if x else -1 for x in found]
+                given = sorted({*ranks} - {-1})
+                levels = [[i for i, k in enumerate(ranks) if k == rank] for rank in given]
+                if any(row[k].strip() and not x for k, x in zip(wide, found, strict=True)):
+                    what = "a rank that is no number"
+            else:
+                one = row[at["ranking"]].split(">") if "ranking" in at else [row[k] for k in cells]
+                split = (cell.split("=") if "ranking" in at else [cell] for cell in one)
+                coded = [[(self.code(name), name) for name in level] for level in split]
+                for name in (x for level in coded for k, x in level if k < 0 and x.strip()):
+                    self.problem(line, "a name in a ranking, left out: not on the list", name)
+                    self.found.add_name(clean_name(name))
+                levels = [[k for k, _ in level if k >= 0] for level in coded]
+                levels = [level for level in levels if level]
+            ranked = [item for level in levels for item in level]
+            if len(set(ranked)) < len(ranked) or not ranked:
+                what = what or ("an item ranked twice" if ranked else "a ranking without items")
+            if what or (key := self.person(row[at["person"]])) < 0:
+                self.problem(line, what or "no person", ",".join(row))
+                continue
+            for place, level in enumerate(levels):
+                self.ranking.extend([len(self.who)] * len(level))
+                self.first.extend(level)
+                self.second.extend([place] * len(level))
+            self.who.append(key)
+            if len(self.who) * len(self.names) > 2 * MOST_ANSWERS:
+                self.fail("one ranking too many", f"{2 * MOST_ANSWERS // len(self.names)}")
 
-def _repeat(person: Ints, data: NDArray[np.integer]) -> tuple[int, int] | None:
-    """The first answer to a pair that its person had answered, and where; None if there is none."""
-    mixed = np.minimum(*data).astype(np.uint64) << np.uint64(32)
-    mixed |= np.maximum(*data).astype(np.uint64)
-    mixed *= np.uint64(0x9E3779B97F4A7C15)  # odd: different pairs stay different
-    mixed ^= person.view(np.uint64)
-    ordered = np.sort(mixed)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not twice.size:
-        return None
-    del ordered
-    seen: dict[tuple[int, ...], int] = {}
-    for k in np.flatnonzero(np.isin(mixed, twice)).tolist():
-        key = (int(person[k]), *sorted(data[:, k].tolist()))
-        if key in seen:
-            return seen[key], k
-        seen[key] = k
-    return None
+    def _counts(self, at: Mapping[str, int], rows: Rows) -> None:
+        for line, row in rows:
+            text = row[at["count"]].strip()
+            if not (text.isascii() and text.isdecimal()) or int(text) > MOST_COUNT:
+                self.fail(f"line {line}: count = {short(text)}", "a whole number up to 2**53")
+            pair = self.code(row[at["winner"]]), self.code(row[at["loser"]])
+            if min(pair) < 0 or pair[0] == pair[1]:
+                self._no_pair(line, row[at["winner"]], row[at["loser"]])
+            else:
+                self.counted[pair] += int(text)
 
+    def answers(self) -> Answers:
+        """All that was read; refused if there is nothing, or anything that may not be there."""
+        names, order = self.names, list(range(len(self.names)))
+        if len(names) < 2:
+            self.fail(f"{len(names)} item in all", "2 or more")
+        if not self.listed:
+            order.sort(key=names.__getitem__)
+        place = np.argsort(order).astype(np.int32)
+        first, second = (_array(x, np.int32) for x in (self.first, self.second))
+        person: Any = _array(self.who, np.int64) if self.who else None
+        kind = self.layout.split()[0]
+        data: Any = np.zeros((len(names),) * 2, dtype=np.int64)
+        if kind == "counts":
+            for pair, count in self.counted.items():
+                data[tuple(place[list(pair)])] = count
+        elif kind == "rankings":
+            data = np.full((len(self.who), len(names)), -1, dtype=np.int64)
+            data[_array(self.ranking, np.int64), place[first]] = second
+            last = data.max(axis=1, keepdims=True, initial=0) + 1
+            if self.unranked == "below":
+                data = np.where(data < 0, last.clip(max=len(names) - 1), data)
+        else:
+            data = np.array([place[first], place[second]])
+        if not (data.size and (kind != "counts" or 0 < self.counted.total() <= MOST_COUNT)):
+            self.fail("no answers below the names of the columns", "one to 2**53")
+        tied = _array(self.tied, np.bool_) if len(self.layout.split()) > 1 else None
+        items = tuple(names[k] for k in order)
+        found = Answers(kind, items, data, person, tied, self.repeats, self.listed)
+        if self.bad == "refuse":
+            self._refuse(found)
+        return found
 
-def _rankings(rows: _Rows, names: _Names, width: int) -> Answers:
-    """Rankings in columns 1, 2, ... (so many), or in one cell (0)."""
-    who, orders = array("q"), array("i")
-    n = len(names.names) if names.listed else 0
-    for line, row in rows:
-        cells = row[1:] if width else row[1].split(">")
-        if not width and "=" in row[1]:
-            rows.fail(line, f"{_short(row[1])} holds a tie, '=': allowed are strict rankings")
-        order = [names.code(cell, line, f"place {k}") for k, cell in enumerate(cells, 1)]
-        n = n or len(order)
-        if len(set(order)) < len(order):
-            twice = next(names.names[k] for k in order if order.count(k) > 1)
-            rows.fail(line, f"{_short(twice)} is ranked twice: allowed is each of the items once")
-        if len(order) != n or len(names.names) > n:
-            missing = next((x for k, x in enumerate(names.names) if k not in order), "")
-            allowed = f"allowed is each of the {n} items once"
-            what = f"{_short(missing)} is not ranked" if missing else "too many items"
-            rows.fail(line, f"{what}: {allowed}{'' if names.listed else ', as in the first line'}")
-        who.append(_person(rows, line, row[0]))
-        orders.extend(order)
-        if len(orders) > 2 * MOST_ANSWERS:
-            rows.fail(line, f"one ranking too many: allowed are {2 * MOST_ANSWERS // n}")
-    if not orders:
-        rows.fail(1, "no rankings below the names of the columns: allowed is at least one line")
-    items, place = names.done()
-    data = place.astype(np.int32)[np.frombuffer(orders, dtype=np.int32)].reshape(-1, n)
-    return Answers("rankings", items, names.listed, data, np.frombuffer(who, dtype=np.int64))
-
-
-def _counts(rows: _Rows, names: _Names, columns: list[str]) -> Answers:
-    counted: dict[tuple[int, int], tuple[int, int]] = {}
-    total = 0
-    for line, row in rows:
-        cell = dict(zip(columns, row, strict=True))
-        pair = tuple(names.code(cell[column], line, column) for column in ("winner", "loser"))
-        winner, loser = pair
-        if winner == loser:
-            what = f"{_short(names.names[winner])} is compared with itself"
-            rows.fail(line, f"{what}: allowed are two different items")
-        if (winner, loser) in counted:
-            first = counted[winner, loser][1]
-            rows.fail(line, f"line {first} already has this winner and loser: allowed is once")
-        text = cell["count"].strip()
-        if not (text.isascii() and text.isdecimal()) or int(text) > MOST_COUNT:
-            rows.fail(line, f"count = {_short(text)}: allowed are whole numbers from 0 to 2**53")
-        total += int(text)
-        counted[winner, loser] = int(text), line
-    if not 0 < total <= MOST_COUNT:
-        raise BadFile(f"{rows.name}: the counts add up to {total}: allowed are 1 to 2**53")
-    items, place = names.done()
-    table = np.zeros((len(items), len(items)), dtype=np.int64)
-    for (winner, loser), (count, _) in counted.items():
-        table[place[winner], place[loser]] = count
-    return Answers("counts", items, names.listed, table, None)
+    def _refuse(self, found: Answers) -> None:
+        """All that is wrong, at once."""
+        if found.kind == "comparisons" and found.person is not None and self.repeats == "one":
+            kept = found.keep(found.person.size).data
+            again = found.person.size - kept.shape[1]
+            self.found.number["a pair that its person had answered"] += again
+            self.found.number += Counter()  # no zeros
+        if total := self.found.number.total():
+            head = f"{self.name}: {total} rows cannot be used: allowed is --bad drop (bad='drop')"
+            raise BadFile(f"{head}, or a file without\n{self.found}")
 
 
-def _person(rows: _Rows, line: int, raw: str) -> int:
-    """A key of 64 bits; two people who shared one would share one person's limit, no more."""
-    name = raw.strip()
-    if not name:
-        rows.fail(line, "person is empty: allowed is a name or number for each person")
-    if not name.isascii():
-        name = normalize("NFC", name)
-    if sys.hash_info.width == 64:  # with a secret of this process
-        return hash(name)
-    digest = blake2b(name.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
+def _numbers(at: Mapping[str, int]) -> list[str]:
+    return sorted((k for k in at if k.isdecimal()), key=int)
 
 
-def _clean(name: str) -> str:
-    return normalize("NFC", name.strip())
+def _array(values: array[int], kind: Any) -> NDArray[Any]:
+    return np.frombuffer(values, dtype=kind) if values else np.zeros(0, dtype=kind)
 
 
-def _short(value: str) -> str:
-    return repr(value if len(value) <= 40 else f"{value[:37]}...")
+def _alike(names: Iterable[str]) -> list[list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault("".join(name.casefold().split()), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
 
 
-def _allowed() -> str:
-    return f"allowed in the first line are {_COLUMNS}"
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))  # a column with something missing has floats
+    return str(value)

@@ -5,35 +5,42 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
-from dataclasses import dataclass
-from fractions import Fraction
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from unicodedata import combining, east_asian_width
 
+import dpbook
 from dpbook._typing import Ints
-from dpbook.rank.ledger import Totals
-from dpbook.rank.reading import Answers
+from dpbook.rank.ledger import Spent
+from dpbook.rank.noise import Noise
+from dpbook.rank.promise import Promise
 
 STATISTICS = {
-    "net": "wins minus losses of each item",
-    "wins": "wins of each item (for rankings: the number of items ranked below it)",
+    "net": "net wins: wins minus losses of each item",
     "pairs": "how often each item won against each other item",
 }
+TOGETHER = 0.95  # probability with which all ranges of ranks hold at once
+Target = str | PathLike[str] | None
+Paths = tuple[Path, ...]
 
 
 @dataclass(frozen=True)
 class Placed:
-    """One item of a released ranking."""
+    """One item of a released ranking; None for what is not known."""
 
-    place: int  # 1 for the best
+    place: int | None  # 1 for the best
     item: str
-    noisy: float  # the noisy score; a strength in log-odds for "pairs"
-    reversal_probability: float | None  # to the next: see `Release`
-    best: int | None  # the places between which all items lie together, with chance 0.95
-    worst: int | None
+    noisy: float | None = None  # the noisy score; a strength in log-odds for "pairs"
+    reversal_probability: float | None = None  # to the next: see `Release`
+    best: int | None = None  # the places between which all items lie together, with chance 0.95
+    worst: int | None = None
+    likely_best: int | None = None  # the same for all people of whom those asked are a sample
+    likely_worst: int | None = None
 
 
 @dataclass(frozen=True)
@@ -43,171 +50,167 @@ class Release:
     Attributes
     ----------
     ranking : tuple of Placed
-        ``reversal_probability`` is, for scores, the largest chance with
-        which noise alone shows at least this lead of one named item over another if the kept
-        answers give none, or the other order; for "pairs", how often both change places when noise
-        of the same distribution is added once more. ``best`` and ``worst`` are places in the order
-        of the kept answers without noise, for all items together. Neither says what other people
-        would have answered.
-    released : array of int, shape (n,) or (n, n)
-        The noisy numbers themselves, in the order of `items`.
-    epsilon, scale : Fraction
-        The loss is at most epsilon; the noise has P(x) proportional to exp(-abs(x) / scale).
-    l1 : int
-        How far the numbers move between neighbours.
+        ``reversal_probability`` is, for scores, the largest chance with which noise alone shows at
+        least this lead of one named item over another if the kept answers give none, or the other
+        order; for "pairs", how often both change places when noise of the same distribution is
+        added once more. ``best`` and ``worst`` are places in the order without noise.
+    items, listed, released
+        All items; whether they were given, or taken from the data; and their noisy numbers, shape
+        (n,) or (n, n), if not only the best are named.
+    promise, noise, statement, short
+        What is promised, what keeps it, all that is promised and not, and a line on either.
     sampler : {"book", "opendp", "repeatable"}
         Only the first two may be written to a file.
-    spent : dict
-        By the ledger: how many releases protected whom, and the sum of their epsilons.
+    people, spent
+        How many were asked, if that is public; what the ledger says, if there is one.
     """
 
     ranking: tuple[Placed, ...]
     items: tuple[str, ...]
-    released: Ints
-    statistic: str
-    kind: str
-    protect: str
-    max_answers: int | None
-    epsilon: Fraction
-    scale: Fraction
-    l1: int
+    listed: bool
+    released: Ints | None
+    promise: Promise
+    noise: Noise
     sampler: str
+    people: int | None
     statement: str
-    spent: Totals
+    short: tuple[str, str]
+    spent: Spent | None = None
 
     def __str__(self) -> str:
-        head = ("rank", "item", "noisy score", "reversal by noise", "possible ranks")
-        rows = [head] + [
-            (
-                str(row.place),
-                row.item,
-                f"{row.noisy:.3f}" if self.statistic == "pairs" else f"{row.noisy:.0f}",
-                "" if row.reversal_probability is None else f"{row.reversal_probability:.2g}",
-                "" if row.best is None else f"{row.best} to {row.worst}",
-            )
-            for row in self.ranking
-        ]
-        wide = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        lines = (
-            "  ".join(
-                cell.ljust(w) if k == 1 else cell.rjust(w)
-                for k, (cell, w) in enumerate(zip(row, wide, strict=True))
-            ).rstrip()
-            for row in rows
-        )
-        return "\n".join(lines)
+        rows = [[plain(cell) for cell in row] for row in self.table()]
+        sides = [str.ljust if name == "item" else str.rjust for name in rows[0]]
+        wide = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            for k, (side, width) in enumerate(zip(sides, wide, strict=True)):
+                row[k] = side(row[k], width - _columns(row[k]) + len(row[k]))
+        return "\n".join("  ".join(row).rstrip() for row in rows)
+
+    @property
+    def score(self) -> str:
+        """What the score is called."""
+        return "strength" if self.promise.statistic == "pairs" else "net wins with noise"
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Names of columns, then a row for each item, in words."""
+        form = ".3f" if self.promise.statistic == "pairs" else ".0f"
+        named = ("rank", "item", self.score, "rank without noise", "rank in all people")
+        rows = []
+        for row in self.ranking:
+            ranks = _range(row.best, row.worst), _range(row.likely_best, row.likely_worst)
+            rows.append((_text(row.place), row.item, _text(row.noisy, form), *ranks))
+        return list(zip(*(c for c in zip(named, *rows, strict=True) if any(c[1:])), strict=True))
 
     def csv(self) -> str:
-        """The ranking as a CSV file."""
-        text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(("place", "item", "noisy_score", "reversal_probability", "best", "worst"))
-        for row in self.ranking:
-            cells = (row.place, row.item, row.noisy, row.reversal_probability, row.best, row.worst)
-            rows.writerow("" if cell is None else cell for cell in cells)
+        """The ranking as a CSV file; what a spreadsheet would take for a formula is quoted."""
+        text, free = io.StringIO(), ("rank without noise", "rank in all people")
+        ends = (f"{end} {name}" for name in free for end in ("best", "worst"))
+        named = ("rank", "item", self.score, "chance of reversal by noise", *ends)
+        columns = zip(named, *map(astuple, self.ranking), strict=True)
+        given = [column for column in columns if any(cell is not None for cell in column[1:])]
+        rows = ([_cell(cell) for cell in row] for row in zip(*given, strict=True))
+        csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()
 
     def json(self) -> str:
         """The statement and the numbers behind it, for a second file."""
+        names = "kind protect epsilon delta relation max_answers repeats vouched statistic only"
         facts: dict[str, Any] = {
             "statement": self.statement,
-            "epsilon": str(self.epsilon),
-            "delta": 0,
-            "protect": self.protect,
-            "max_answers": self.max_answers,
-            "released": f"{self.statistic}: {STATISTICS[self.statistic]}",
-            "l1_sensitivity": self.l1,
-            "noise": "discrete Laplace",
-            "scale": str(self.scale),
+            "version": dpbook.__version__,
+            "id": self.spent.id if self.spent else sha256(self.csv().encode()).hexdigest()[:16],
+            **{name: getattr(self.promise, name) for name in names.split()},
+            "items_from_data": not self.listed,
+            "people": self.people,
+            "noise": self.noise.kind,
+            "noise_in_words": self.noise.words,
+            "scale": self.noise.scale,
+            "width": None if self.noise.kind == "flip" else self.noise.width(1 - TOGETHER),
             "sampler": self.sampler,
+            "ranges_hold_together_with_probability": TOGETHER,
+            "ranking": [asdict(row) for row in self.ranking],
             "items": list(self.items),
-            "noisy": self.released.tolist(),
+            "released": None if self.released is None else self.released.tolist(),
         }
-        return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(facts, indent=1, ensure_ascii=False, default=str) + "\n"
 
-    def write(self, path: str | PathLike[str], *, force: bool = False) -> tuple[Path, Path]:
-        """Write the ranking as CSV and, beside it, the statement; never over another file.
+    def write(self, path: Target, *, force: bool = False, report: Target = None) -> Paths:
+        """Write the ranking as CSV, the statement beside it, a report; never over another file.
 
         Refused for noise that can be repeated.
         """
+        from dpbook.rank.report import page
+
         if self.sampler == "repeatable":
             raise ValueError("sampler = 'repeatable': allowed are 'book', 'opendp' for a release")
-        pair = out_files(path, force=force)
-        for target, text in zip(pair, (self.csv(), self.json()), strict=True):
-            part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        targets = out_files(path, force=force, report=report)
+        texts = [self.csv(), self.json()] if path is not None else []
+        texts += [page(self)] if report is not None else []
+        for target, text in zip(targets, texts, strict=True):
+            part = _part(target)
             try:
                 part.write_text(text, encoding="utf-8", newline="")
                 if force:
                     os.replace(part, target)
                 else:
-                    os.link(part, target)  # fails if a file has come there meanwhile
+                    _link(part, target)
             finally:
                 part.unlink(missing_ok=True)
-        return pair
+        return targets
 
 
-def out_files(path: str | PathLike[str], *, force: bool = False) -> tuple[Path, Path]:
-    """Where a ranking and its statement go; refused if a file is there."""
-    table = Path(path)
-    pair = table, table.with_name(f"{table.stem}.privacy.json")
-    for target in pair:
-        if target.exists() and not force:
+def out_files(path: Target, *, force: bool = False, report: Target = None) -> Paths:
+    """Where a ranking, its statement and a report go; tried by writing."""
+    targets = [] if path is None else [Path(path), Path(path).with_suffix(".privacy.json")]
+    targets += [] if report is None else [Path(report)]
+    for target in targets:
+        if target.exists() and not (force and target.is_file()):
             raise ValueError(f"{target} exists: allowed is a new file, or --force (force=True)")
         if not target.parent.is_dir():
             raise ValueError(f"{target.parent} is no folder: allowed is one that exists")
-    return pair
+        try:
+            _part(target).write_bytes(bytes(2**16))
+        except OSError as error:
+            what = f"{target.parent} takes no file ({error.strerror})"
+            raise ValueError(f"{what}: allowed is a folder that does") from None
+        finally:
+            with suppress(OSError):
+                _part(target).unlink(missing_ok=True)
+    return tuple(targets)
 
 
-def statement_of(
-    answers: Answers,
-    protect: str,
-    limit: int | None,
-    statistic: str,
-    eps: Fraction,
-    scale: Fraction,
-    l1: int,
-    sampler: str,
-    vouched: bool,
-) -> str:
-    """One paragraph: who is protected against what, and what is not."""
-    number = float(eps)
-    guess = math.ceil(10_000 / (1 + math.exp(-number))) / 100  # "at most": never rounded down
-    what = "rankings" if answers.kind == "rankings" else "answers"
-    if protect == "person":
-        who = "all answers of any one person"
-        change = f"in the {what} of one person, which may become any others, fewer or none"
-        kept = f"At most {limit} {what if limit != 1 else what[:-1]} of each person"
-        if answers.person is None:
-            kept += " were given; nobody checked this, but who ran the release vouches for it."
-        else:
-            by = (
-                "from a repeatable source" if sampler == "repeatable" else "by the operating system"
-            )
-            kept += f" count, drawn at random {by}, whatever others answered."
-            kept += " A person who appears under two names counts as two people."
-    else:
-        who = "any one comparison, but not all answers of a person"
-        change = "in one comparison, which may become one of any two items, or none"
-        kept = "A person who gave k answers has a privacy loss of up to k times epsilon."
-    drawn = {
-        "book": "whole numbers drawn from the randomness of the operating system",
-        "opendp": "drawn by OpenDP",
-        "repeatable": "drawn from a repeatable source: A DEMONSTRATION, NOT A RELEASE",
-    }[sampler]
-    listed = "was given beforehand" if answers.listed else "was taken from the data as it is"
-    return (
-        f"This ranking of {len(answers.items)} items protects {who}, by differential privacy with "
-        f"epsilon = {eps} (pure, delta = 0): if two data sets differ {change}, no result is more "
-        f"than e^epsilon times as probable with one as with the other. An observer who sees the "
-        f"result, knows everything else, and has to guess which of the two data sets it was, is "
-        f"right at most {guess:.6g} instead of 50 times in 100. {kept} The published numbers ("
-        f"{STATISTICS[statistic]}) contain discrete Laplace noise of scale {scale} ({drawn}), "
-        f"which fits a sensitivity of {l1}; the order and all probabilities are computed from "
-        f"these noisy numbers alone. The list of items is public, and it {listed}. Not protected "
-        f"are: that a person took part, if this can be seen elsewhere than in these numbers; that "
-        f"the file could be read; what the answers of all people together show about people like "
-        f"them; how long the computation took; and the choice of epsilon, of the limit and of the "
-        f"items, if it was made after a look at the data. Every further release of the same data "
-        f"adds its epsilon to this one. The ranks describe the people who were asked, so that it "
-        f"is not known how others would answer."
-    )
+def plain(text: str) -> str:
+    """What a terminal shows, and does not obey."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
+def _link(part: Path, target: Path) -> None:
+    try:
+        os.link(part, target)  # fails if a file has come there meanwhile
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without hard links
+        with open(target, "xb") as file:
+            file.write(part.read_bytes())
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
+def _text(value: float | None, form: str = "d") -> str:
+    return "" if value is None else f"{value:{form}}"
+
+
+def _range(best: int | None, worst: int | None) -> str:
+    return "" if best is None else str(best) if best == worst else f"{best} to {worst}"
+
+
+def _cell(value: object) -> object:
+    formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if formula else value  # None is an empty cell
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum((east_asian_width(c) in "WF") + (not combining(c)) for c in text)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import exp, inf
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpbook.mechanisms import discrete_laplace_pmf
+from dpbook.mechanisms.knorm import root_level, zonotope_level
 from dpbook.pages import your_own_data as page
 from dpbook.privacy import check_mechanism
 from dpbook.rank import rank_privately, read_answers
@@ -15,40 +18,72 @@ from dpbook.rank import rank_privately, read_answers
 
 @pytest.mark.parametrize("kind", ["comparisons", "rankings", "counts"])
 def test_the_file_can_be_read_and_ranked(tmp_path: Path, kind: str) -> None:
-    answers = read_answers(page.write_answers(tmp_path / "a.csv", kind, 50, 1))
-    assert answers.kind == kind and set(answers.items) == set(page.ITEMS)
+    path = page.write_answers(tmp_path / "a.csv", kind, 50, 1)
+    answers = read_answers(path, items=page.ITEMS, bad="refuse")
+    assert answers.kind == kind and answers.exact("net").any()
     if kind == "comparisons":
         assert set(answers.answers_of_each().tolist()) == {4, 15}
 
 
 def test_a_page_is_repeatable_down_to_the_limit(tmp_path: Path) -> None:
     path = page.write_answers(tmp_path / "a.csv", "comparisons", 60, 1)
-    arguments = {"epsilon": 1, "protect": "person", "max_answers": 3}
+    how = {"items": page.ITEMS, "epsilon": 1, "protect": "person", "max_answers": 3}
     first, again, other = (
-        rank_privately(path, **arguments, below=page.repeatable(seed)) for seed in (5, 5, 6)
+        rank_privately(path, **how, rng=np.random.default_rng(seed)) for seed in (5, 5, 6)
     )
     assert first.csv() == again.csv() != other.csv()
 
 
 def test_the_loss_by_the_checker_over_long_lists_of_outcomes() -> None:
-    """Two items and one answer each, noisy net wins up to 40: no tail is put into one cell."""
-    epsilon, scale = 1.0, 4.0
-    values = {(): 0, ((0, 1),): 1, ((1, 0),): -1}
-    at = np.arange(-300, 301)
+    """One answer each of three items; of sum-zero vectors the largest entry is the root level."""
+    answers = [(), *((i, j) for i in range(3) for j in range(3) if i != j)]
+    far = [(a, b, -a - b) for a, b in product(range(-60, 61), repeat=2)]
+    unit = np.eye(3, dtype=int)
 
-    def distribution(contribution: tuple[tuple[int, int], ...]) -> dict[tuple[int, int], float]:
-        net = values[contribution] + np.array([1, -1])  # beside another one, who has 1 or -1
-        one = [np.array(discrete_laplace_pmf(at - x, scale)) for x in net]
-        two = [np.array(discrete_laplace_pmf(at + x, scale)) for x in net]
-        near = slice(280, 321)
-        joint = sum(np.outer(a[near], b[near]) for a, b in zip(one, two, strict=True)) / 2
-        cells = {(i, j): float(joint[i, j]) for i in range(41) for j in range(41)}
-        return cells | {(-1, -1): 1 - float(joint.sum())}
+    def distribution(one: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        own = unit[one[0]] - unit[one[1]] if one else 0 * unit[0]
+        chances = dict.fromkeys(far, 0.0)
+        for winner, loser in ((0, 1), (2, 0), (0, 2)):  # one of them is kept of another person
+            away = np.array(far) - own - unit[winner] + unit[loser]
+            for z, level in zip(far, np.abs(away).max(axis=1).tolist(), strict=True):
+                chances[z] += exp(-level / 2) / 3
+        total = 1 + 6 * exp(0.5) / (exp(0.5) - 1) ** 2  # 6 k vectors have the level k
+        inside = {z: chances[z] / total for z in far if max(map(abs, z)) < 12}
+        return inside | {(): 1 - sum(inside.values())}
 
-    pairs = [(x, y) for x in values for y in values if x != y]
-    assert check_mechanism(distribution, pairs).loss == pytest.approx(epsilon, rel=1e-9)
-    small = page.release_loss("net", epsilon, n_items=2, limit=1, most=1)
-    assert small == pytest.approx(epsilon, rel=1e-10)
+    pairs = [(x, y) for x in answers for y in answers if x != y]
+    assert check_mechanism(distribution, pairs).loss == pytest.approx(1, rel=1e-9)
+    assert page.release_loss("net", 1, limit=1) == pytest.approx(1, rel=1e-12)
+
+
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize("repeats", ["one", "keep"])
+@pytest.mark.parametrize("statistic", ["net", "pairs"])
+def test_a_release_loses_what_is_promised(statistic: str, repeats: str, relation: str) -> None:
+    how = {"relation": relation, "repeats": repeats}
+    for limit in (1, 2, 3):
+        assert page.release_loss(statistic, 2, limit, **how) == pytest.approx(2, rel=1e-12)
+    assert page.release_loss(statistic, 2, 2, 0.95, **how) == pytest.approx(2 / 0.95, rel=1e-12)
+
+
+def test_the_noise_of_net_wins_rules_out_wins() -> None:
+    """Who answers less changes the sum of the wins, which noise of sum 0 does not touch."""
+    assert page.release_loss("wins", 1, limit=1) == inf
+    assert page.release_loss("wins", 1, limit=1, relation="add_remove") == inf
+
+
+@pytest.mark.parametrize("level", [root_level, zonotope_level])
+def test_far_vectors_say_nothing_new(level) -> None:
+    for seed in range(5):
+        values = np.random.default_rng(seed).integers(-2, 3, size=(4, 3))
+        values[:, 2] = -values[:, :2].sum(axis=1)
+        near = page.lattice(values)
+        far = np.array([(a, b, -a - b) for a, b in product(range(-25, 26), repeat=2)])
+        ratios = [
+            set(map(tuple, np.diff(level(z[:, None] - values), axis=1).tolist()))
+            for z in (near, far[root_level(far) <= 25])
+        ]
+        assert ratios[0] == ratios[1]
 
 
 def test_one_count_is_the_law_with_both_tails() -> None:
@@ -61,6 +96,9 @@ def test_one_count_is_the_law_with_both_tails() -> None:
 
 
 def test_kept_answers_are_drawn_evenly() -> None:
-    distribution = dict(page.kept_distribution(((0, 1), (0, 1), (1, 0)), 2, 2, "net"))
-    assert distribution == {(2, -2): 1 / 3, (0, 0): 2 / 3}
-    assert dict(page.kept_distribution(((0, 1), (0, 1), (1, 0)), 2, None, "wins")) == {(2, 1): 1.0}
+    same = ((0, 1), (0, 1), (1, 0))
+    kept = page.kept_distribution(same, "net", 2, "keep")
+    assert kept == {(2, -2, 0): pytest.approx(1 / 3), (0, 0, 0): pytest.approx(2 / 3)}
+    kept = page.kept_distribution(same, "net", 2, "one")  # one of the pair counts
+    assert kept == {(1, -1, 0): pytest.approx(2 / 3), (-1, 1, 0): pytest.approx(1 / 3)}
+    assert page.kept_distribution(same, "wins", None, "keep") == {(2, 1, 0): 1.0}

@@ -1,0 +1,239 @@
+"""What a release promises, before any look at data: who is protected, by how much, by which noise.
+
+Whatever people answer adds up to 0 in wins minus losses, so that noise whose sum is 0 hides every
+change: other answers, fewer, none, a person more. Its size is the `root_level`, 1 for a comparison,
+or the `zonotope_level`, at most 1 for an answer to every pair, be it given, tied or left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, comb, log, sqrt
+from numbers import Rational
+from typing import NoReturn
+
+from dpbook import _validation as check
+from dpbook.mechanisms.noise import discrete_gaussian_variance
+from dpbook.rank.answers import MOST_ITEMS, MOST_PAIR_ITEMS
+from dpbook.rank.ledger import fraction_of
+from dpbook.rank.noise import Noise, opendp_scale, rounded_up
+
+MOST_SCALE = 2**40  # of noise, so that nothing overflows
+MOST_SETS = 10**6
+MOST_KNORM_ITEMS = 200
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Who is protected against what, checked: what cannot be released is refused here.
+
+    Attributes
+    ----------
+    kind, n_items, repeats, halves
+        As of `Answers`.
+    protect : {"person", "comparison"}
+        Everything that one person answered, or one comparison of any two items.
+    epsilon, delta : str, Fraction or number
+        From 1e-6 to 50, and from 0 to 1e-2, which may be lost if noise is narrower for it.
+        A text such as "0.1" or "1/3" is taken exactly, a float never above what it prints as.
+    relation : {"replace", "add_remove"}
+        What is protected may become anything else, less or nothing; or it is there or not.
+    max_answers : int, optional
+        How many answers (for rankings: rankings, 1 by default) of each person count.
+    statistic, only : {"net", "pairs"}, int
+        What is released; or nothing but the best so many items.
+    has_persons, vouched : bool
+        The data say who gave which answer; or the caller vouches that nobody gave more.
+    """
+
+    kind: str
+    n_items: int
+    protect: str
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    relation: str = "replace"
+    max_answers: int | None = None
+    repeats: str = "one"
+    halves: bool = False
+    statistic: str = "net"
+    only: int | None = None
+    has_persons: bool = True
+    vouched: bool = False
+
+    def __post_init__(self) -> None:
+        check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
+        check.choice("protect", self.protect, ("person", "comparison"))
+        check.choice("relation", self.relation, ("replace", "add_remove"))
+        check.choice("repeats", self.repeats, ("one", "keep"))
+        check.choice("statistic", self.statistic, ("net", "pairs"))
+        most = MOST_PAIR_ITEMS if self.statistic == "pairs" else MOST_ITEMS
+        check.integer(f"items for {self.statistic!r}", self.n_items, 2, most)
+        delta = _exact("delta", self.delta, Fraction(0), Fraction(1, 100), "0, or up to 1e-2")
+        self._set(epsilon=exact_epsilon(self.epsilon), delta=delta)
+        known, person = self.has_persons and self.kind != "counts", self.protect == "person"
+        self._set(has_persons=known, vouched=self.vouched and person and not known)
+        if self.max_answers is not None:
+            check.integer("max_answers", self.max_answers, 1, 10**9)
+        if person:
+            self._limit()
+        elif self.kind == "rankings":
+            _refuse("protect = 'comparison' with rankings", "'person'")
+        elif self.max_answers is not None:
+            _refuse(f"max_answers = {self.max_answers} with protect = 'comparison'", "None")
+        if (k := self.only) is not None:
+            check.integer("only", k, 1, self.n_items - 1)
+            if self.statistic == "pairs" or self.delta:
+                given = f"only = {k} with statistic = {self.statistic!r}, delta = {self.delta}"
+                _refuse(given, "'net' and 0")
+            if comb(self.n_items, k) > MOST_SETS:
+                _refuse(f"only = {k} of {self.n_items} items", f"at most {MOST_SETS} sets of them")
+        if self.l1 / self.epsilon > MOST_SCALE:
+            given = f"max_answers = {self.max_answers} with epsilon = {self.epsilon}"
+            _refuse(given, "noise of a scale of at most 2**40")
+
+    def _limit(self) -> None:
+        """A limit for each person, or a refusal."""
+        if not self.has_persons and not self.vouched:
+            given = "protect = 'person', but nobody can bound what one person adds, since the data "
+            allowed = "'comparison', or vouched=True (--vouch) if nobody gave more than max_answers"
+            _refuse(f"{given}do not say who gave which answer", allowed)
+        if self.max_answers is None and self.kind != "rankings":
+            allowed = "a whole number from 1, of the answers of a person that count, fixed before"
+            _refuse("max_answers is missing", f"{allowed} looking at the data")
+        # Where persons are not known, nobody can see that a pair was answered twice.
+        repeats = self.repeats if self.has_persons else "keep"
+        self._set(max_answers=self.max_answers or 1, repeats=repeats)
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def changes(self) -> int:
+        """How many contributions differ between neighbours: 2 if one takes another's place."""
+        return 2 if self.relation == "replace" else 1
+
+    @property
+    def limit(self) -> int:
+        """How many answers are protected together, at most."""
+        return self.max_answers or 1
+
+    @property
+    def once(self) -> bool:
+        """Whether they are comparisons of different pairs."""
+        return self.repeats == "one" and self.kind != "rankings"
+
+    def _sum(self, ranking: int) -> int:
+        """The most of what adds up to 1 for a comparison, and to so much for a ranking."""
+        if self.kind == "rankings":
+            return self.changes * self.limit * ranking
+        return self.changes * (min(self.limit, ranking) if self.once else self.limit)
+
+    @property
+    def root_bound(self) -> int:
+        """Largest `root_level` of a change: k items win at most k (n - k) from the others."""
+        return self._sum(self.n_items**2 // 4)
+
+    @property
+    def zonotope_bound(self) -> int:
+        """Largest `zonotope_level` of a change: k items win at most m of m comparisons."""
+        if self.kind == "rankings":
+            return self.changes * self.limit
+        level = -(-self.changes * self.limit // (self.n_items - 1))
+        return min(level, self.changes) if self.once else level
+
+    @property
+    def l1(self) -> int:
+        """How far the numbers released move in l1; wins of pairs perhaps in halves."""
+        if self.statistic == "net":
+            return 2 * self.root_bound
+        return self._sum(comb(self.n_items, 2)) * (2 if self.halves else 1)
+
+    @property
+    def l2_squared(self) -> int:
+        """How far they move in l2, squared.
+
+        The sum of squares of net wins x is that of x_i - x_j over all answers "i before j"; among
+        answers to every pair it is largest for a ranking.
+        """
+        ranking = self.n_items * (self.n_items**2 - 1) // 3
+        if self.statistic == "pairs":  # no entry moves by more than 1, or the limit
+            most = (1 if self.once else self.limit) * (4 if self.halves else 1)
+            return self._sum(comb(self.n_items, 2)) * most
+        if self.kind == "rankings":
+            return (self.changes * self.limit) ** 2 * ranking
+        each = min(self.limit * self.swing(1), ranking) if self.once else 2 * self.limit**2
+        return self.changes**2 * each
+
+    def swing(self, a: int) -> int:
+        """How far one person moves the net wins of a items against those of a others, at most.
+
+        An answer about one of each moves them by 2, an answer about one and another item by 1.
+        """
+        most, n = self.limit, self.n_items
+        if self.kind == "rankings":
+            return most * 2 * a * (n - a)
+        return min(most, a * a) + min(most, a * (2 * n - 3 * a)) if self.once else 2 * most
+
+    def noise(self, sampler: str = "book") -> Noise:
+        """The narrowest noise that keeps the promise; only public things decide."""
+        check.choice("sampler", sampler, ("book", "opendp"))
+        n, eps = self.n_items, self.epsilon
+        if self.only is not None:
+            if sampler == "opendp":
+                _refuse("sampler = 'opendp' with only", "'book'")
+            moves = self.changes * self.swing(min(self.only, n - self.only))
+            return Noise("flip", n, rounded_up(moves / eps))
+        count = n * (n - 1) if self.statistic == "pairs" else n
+        if sampler == "opendp":
+            return Noise("laplace", count, opendp_scale(self.l1, eps), sampler="opendp")
+        kinds = [Noise("laplace", count, rounded_up(self.l1 / eps))]
+        if self.statistic == "net" and n <= MOST_KNORM_ITEMS:
+            kinds = [Noise("root", n, rounded_up(self.root_bound / eps))]
+            scale = rounded_up(self.zonotope_bound / eps)
+            if n > 2 and 8 * scale >= 1:  # its sampler needs noise that is not too weak
+                kinds.append(Noise("zonotope", n, scale))
+        if self.delta:
+            variance = discrete_gaussian_variance(self.l2_squared, float(eps), self.delta)
+            if variance < 2**52:
+                kinds.append(Noise("gaussian", count, variance, float(self.delta)))
+        return min(kinds, key=lambda noise: noise.deviation)
+
+    def sample_width(self, people: int, miss: float) -> int:
+        """How far sums over so many people, drawn at random, lie from what is expected.
+
+        For the differences of any two items, all at once, with probability 1 - miss: Hoeffding's
+        bound for independent numbers between -c and c, c = `swing` (1).
+        """
+        check.integer("people", people, 1)
+        check.probability("miss", miss, zero=False, one=False)
+        given = self.protect, self.relation, self.statistic, self.only
+        if given != ("person", "replace", "net", None):
+            _refuse(f"people = {people} with {given}", "('person', 'replace', 'net', None)")
+        pairs = self.n_items * (self.n_items - 1)
+        return ceil(self.swing(1) * sqrt(2 * people * log(pairs / miss)))
+
+
+def exact_epsilon(value: object) -> Fraction:
+    """The privacy parameter as a fraction, never above what was given."""
+    allowed = "a number from 1e-6 to 50, as 0.5 or 1/2"
+    return _exact("epsilon", value, Fraction(1, 10**6), Fraction(50), allowed)
+
+
+def _exact(name: str, value: object, low: Fraction, high: Fraction, allowed: str) -> Fraction:
+    try:
+        if isinstance(value, bool) or not isinstance(value, str | float | Rational):
+            raise ValueError
+        exact = fraction_of(value) if isinstance(value, str) else Fraction(value)
+        if isinstance(value, float):  # it prints as the decimal that was meant, or as it is
+            exact = min(exact, Fraction(repr(float(value))))
+        if not low <= exact <= high:
+            raise ValueError
+    except (ValueError, ArithmeticError):
+        _refuse(f"{name} = {value!r:.60}", allowed)
+    return exact
+
+
+def _refuse(given: str, allowed: str) -> NoReturn:
+    raise ValueError(f"{given}: allowed is {allowed}") from None

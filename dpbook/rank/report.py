@@ -1,0 +1,118 @@
+"""A page of HTML about a release: to show and to print, without a script or another host."""
+
+from __future__ import annotations
+
+from html import escape
+
+from dpbook.rank.release import Placed, Release
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --soft: #595959; --line: #d4d4d4;
+  --noise: #1f5fa8; --all: #9dbde0 }
+@media (prefers-color-scheme: dark) { :root { --ink: #ececec; --page: #161616; --soft: #b5b5b5;
+  --line: #444; --noise: #7fb2ec; --all: #35587f } }
+body { margin: 0; background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
+main { max-width: 46rem; margin: 0 auto; padding: 1rem }
+h1 { font-size: 1.5rem; line-height: 1.2 } h2 { font-size: 1.15rem; margin-top: 2rem }
+table { border-collapse: collapse; width: 100% }
+caption { text-align: left; color: var(--soft); padding-bottom: .5rem }
+th, td { padding: .35rem .4rem; text-align: right; vertical-align: top }
+thead th { font-size: .8rem; line-height: 1.25; vertical-align: bottom }
+tr { border-bottom: 1px solid var(--line) }
+.item { text-align: left; width: 50%; overflow-wrap: anywhere }
+.bar { position: relative; display: block; height: .7rem; margin: .25rem 0 }
+.bar i { position: absolute; top: 0; height: 100%; border-radius: .2rem }
+.all { background: var(--all) } .noise { background: var(--noise) }
+.mark { border: 2px solid var(--ink); box-sizing: border-box }
+pre, p { overflow-wrap: anywhere } pre { white-space: pre-wrap; border-left: 3px solid var(--line);
+  padding-left: .8rem }
+"""
+
+
+def page(release: Release) -> str:
+    """The ranking with its bars, the promise, the statement, and the commands to repeat it."""
+    (head, *rows), first = release.table(), release.ranking[0]
+    names = "".join(_cell(name, name, scope="col") for name in head)
+    bars = [_bars(placed, len(release.items)) for placed in release.ranking]
+    body = "\n".join(
+        "".join(["<tr>", *(_cell(*cell, bar) for cell in zip(head, row, strict=True)), "</tr>"])
+        for row, bar in zip(rows, bars, strict=True)
+    )
+    caption = "The bar shows the ranks that the noise leaves open, its mark the rank released."
+    if first.likely_best is not None:
+        caption += " The pale bar shows those that noise and sample leave open."
+    title = f"A private ranking of {len(release.items)} items"
+    promised, not_promised = map(escape, release.short)
+    publish, plan = map(escape, commands(release))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<p>{promised}</p>
+<p>{not_promised}</p>
+<table>
+<caption>{caption if first.best else "The best first."}</caption>
+<thead><tr>{names}</tr></thead>
+<tbody>
+{body}
+</tbody>
+</table>
+<h2>The whole statement</h2>
+<p>{escape(release.statement)}</p>
+<h2>How to repeat it</h2>
+<p>With the answers in FILE, and the names of all items, one on each line, in ITEMS. A release of
+the same answers adds its epsilon to this one.</p>
+<pre>{publish}</pre>
+<p>What the noise does to the answers of so many people, by simulation, without any data:</p>
+<pre>{plan}</pre>
+</main>
+</body>
+</html>
+"""
+
+
+def commands(release: Release) -> tuple[str, str]:
+    """What makes such a release, and what plans it; neither tells where the data are."""
+    promise, people = release.promise, release.people
+    options = {
+        "protect": promise.protect,
+        "epsilon": promise.epsilon,
+        "delta": promise.delta or None,
+        "relation": "add-remove" if promise.relation == "add_remove" else None,
+        "max-answers": promise.max_answers,
+        "release": "pairs" if promise.statistic == "pairs" else None,
+        "only": promise.only and f"top:{promise.only}",
+        "repeats": "keep" if promise.repeats == "keep" and promise.has_persons else None,
+        "sampler": "opendp" if release.sampler == "opendp" else None,
+    }
+    given = [f" --{name} {value}" for name, value in options.items() if value is not None]
+    same = "".join(given) + " --vouch" * promise.vouched
+    count = f" --people {people}" if people else ""
+    items = "--items-file ITEMS" if release.listed else "--items-from-data"
+    plan = f"dpbook rank --plan {promise.kind} --items {len(release.items)}{count or ' --people N'}"
+    return f"dpbook rank FILE {items}{count}{same}", plan + same
+
+
+def _cell(name: str, text: str, bar: str = "", scope: str = "row") -> str:
+    if name == "item":
+        return f'<th scope="{scope}" class="item">{escape(text)}{bar}</th>'
+    return f'<th scope="col">{escape(text)}</th>' if scope == "col" else f"<td>{escape(text)}</td>"
+
+
+def _bars(row: Placed, n: int) -> str:
+    """From one rank to another, in percent of the width of all."""
+    ends = {"all": (row.likely_best, row.likely_worst), "noise": (row.best, row.worst)}
+    bars = "".join(
+        f'<i class="{kind}" style="left:{(a - 1) / n:.3%};width:{(b - a + 1) / n:.3%}"></i>'
+        for kind, (a, b) in (ends | {"mark": (row.place, row.place)}).items()
+        if a is not None and b is not None
+    )
+    return f'<span class="bar" aria-hidden="true">{bars}</span>' if row.best else ""

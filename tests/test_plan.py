@@ -1,0 +1,87 @@
+"""A plan before any look at data, against sums over all data sets, noises and orders of ties."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import combinations, permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpbook.mechanisms import permute_and_flip_pmf
+from dpbook.mechanisms.knorm import root_level, zonotope_level
+from dpbook.models import people as draws
+from dpbook.rank.plan import planned
+from dpbook.rank.promise import Promise
+
+SPACED = np.array([1.5, 0.75, 0.0])
+KINDS = [("comparisons", 5, 1), ("comparisons", 6, 2), ("comparisons", 4, 3), ("rankings", 20, 1)]
+
+
+def of_one(theta: np.ndarray, each: int, ranked: bool) -> Counter:
+    """Exact distribution of what one person adds to net wins."""
+    law, n, w, unit = Counter(), len(theta), np.exp(theta), np.eye(len(theta), dtype=int)
+    sets = [] if ranked else list(combinations(combinations(range(n), 2), each))
+    asked = [games for pairs in sets for games in product(*((p, p[::-1]) for p in pairs))]
+    chances = [np.prod([w[a] / (w[a] + w[b]) for a, b in games]) / len(sets) for games in asked]
+    for order in permutations(range(n)) if ranked else ():
+        asked.append(list(combinations(order, 2)))
+        chances.append(np.prod([w[i] / w[list(order[k:])].sum() for k, i in enumerate(order)]))
+    for games, chance in zip(asked, chances, strict=True):
+        law[tuple(sum(unit[a] - unit[b] for a, b in games))] += chance
+    return law
+
+
+@pytest.mark.parametrize(("kind", "people", "each"), KINDS)
+def test_a_plan_is_an_exact_sum(kind: str, people: int, each: int) -> None:
+    promise = Promise(kind, 3, "person", "1", max_answers=each)
+    best = Promise(kind, 3, "person", "2", max_answers=each, only=1)
+    noise, (x, y) = promise.noise(), np.mgrid[-90:91, -90:91]
+    points, one = np.stack([x, y, -x - y]), of_one(SPACED, each, kind == "rankings")
+    level = {"root": root_level, "zonotope": zonotope_level}[noise.kind](np.moveaxis(points, 0, 2))
+    laws = [np.exp(-level * s / float(noise.scale)) for s in (1, 1.25, 1e6)]
+    laws = [law / law.sum() for law in laws]
+    for _ in range(people):  # what people say is added to the noises, and to nothing
+        laws = [sum(p * np.roll(law, net[:2], (0, 1)) for net, p in one.items()) for law in laws]
+    exact = np.zeros((5, 2))
+    for ties in permutations(range(3)):
+        u, v, w = 8 * points + np.reshape(ties, (3, 1, 1))
+        leads = np.array([u - v, u - w, v - w])
+        right = [leads[:2].min(axis=0) > 0, leads[1:].min(axis=0) > 0, leads.min(axis=0) > 0]
+        near = (abs(leads) < 8 * noise.width(0.05) + 4).sum(axis=0) * 2 / 3
+        tell = np.array([*right, (leads < 0).mean(axis=0), near]).reshape(5, -1)
+        exact += tell @ np.array(laws[:2]).reshape(2, -1).T / 6
+    given = {"spreads": (1.5,), "replicates": 20_000, "rng": np.random.default_rng(1)}
+    plan, alone = planned(promise, people, **given), planned(best, people, **given)
+    off = abs(plan.values[:5] - exact) / plan.errors[:5]
+    assert off[:, 0].max() < 5 < off[:4, 1].min()
+    rates = 2 / float(best.noise().scale) * np.array([1, 1.5])
+    seen = [(points[:, *at], laws[2][*at]) for at in np.argwhere(laws[2] > 1e-12)]
+    exact = [sum(p * permute_and_flip_pmf(net, 1, rate)[0] for net, p in seen) for rate in rates]
+    off = abs(alone.values - exact) / alone.errors
+    assert alone.columns == ("first place",) and off[0, 0] < 5 < off[0, 1]
+
+
+@pytest.mark.parametrize("ranked", [False, True])
+def test_moments_of_what_people_say(ranked: bool) -> None:
+    law = of_one(theta := np.array([1.2, 0.9, 0.1, -0.6]), 4, ranked)
+    x, p = np.array([*law]), np.array([*law.values()])
+    mean, cov = draws._of_ranking(theta) if ranked else draws._of_answers(theta, 4)
+    assert np.allclose(mean, p @ x) and np.allclose(cov, np.cov(x.T, aweights=p, ddof=0))
+    asked = draws._times_asked(6, 40, 3, 50_000, np.random.default_rng(1))
+    assert (asked.sum(axis=1) == 120).all()  # of 40 people, three of six pairs each
+    assert abs(np.cov(asked.T) - 12 * np.eye(6) + 2).max() < 0.4
+
+
+def test_a_plan_for_a_city(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    plan = planned(Promise("rankings", 50, "person", "1"), 100_000, replicates=20, rng=rng)
+    plan.plot(tmp_path / "plan.svg")
+    assert "62 times in 100" in str(plan) and "0.64 points (Berry" in str(plan)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ValueError, match="matplotlib is not installed"):
+        plan.plot(tmp_path / "plan.svg")
+    with pytest.raises(ValueError, match="with a plan = 'pairs'"):
+        planned(Promise("comparisons", 3, "comparison", "1", statistic="pairs"), 5, rng=rng)
