@@ -17,7 +17,7 @@ from dpbook.rank.answers import Answers
 from dpbook.rank.ledger import Ledger, charge, fingerprint, settle
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.promise import Promise
-from dpbook.rank.reading import read_answers
+from dpbook.rank.reading import answers_of
 from dpbook.rank.release import TOGETHER, Placed, Release
 from dpbook.rank.statement import statement_of
 
@@ -76,9 +76,12 @@ def rank_privately(
     if isinstance(source, str | PathLike | list):
         if ledger is not None:
             ledger = Ledger(ledger, fingerprint(source if isinstance(source, list) else [source]))
-        answers = read_answers(source, items=items, items_from_data=items_from_data)
+        answers = answers_of(source, relation, items=items, items_from_data=items_from_data)
     elif items is not None or items_from_data:
         raise ValueError("items is given with answers that have items: allowed is a path with it")
+    if relation != "replace" and getattr(answers, "hashed", False):
+        given = "relation = 'add_remove' with people who are known by a hash"
+        raise ValueError(f"{given}: allowed is 'replace'")
     how: Any = epsilon, delta, relation, max_answers, answers.repeats, answers.halves
     how += statistic, only, answers.person is not None, vouched
     asked = Promise(answers.kind, len(answers.items), protect, *how)

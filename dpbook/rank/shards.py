@@ -25,6 +25,7 @@ import numpy as np
 
 from dpbook._typing import Ints
 from dpbook.rank.answers import MOST_ITEMS, Answers, clean_name, public_items
+from dpbook.rank.files import header_of
 from dpbook.rank.reading import _Reader
 
 LARGE, PART, MANY = 2**24, 2**25, 16  # bytes of text, of a part; parts that are worth a sort
@@ -56,6 +57,7 @@ class Shards:
     client: Any = field(default=None, repr=False)
     salt: str = field(default_factory=lambda: token_hex(8), repr=False)
     kind: str = "comparisons"
+    hashed = True  # two people may share a number, and so a limit
 
     def exact(self, statistic: str, limit: int | None = None) -> Ints:
         """As `Answers.exact`. What a lost worker did is done again, with new random numbers."""
@@ -170,11 +172,13 @@ def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: An
 
 def supported(paths: Sequence[str], *, encoding: str = "utf-8", **how: Any) -> bool:
     """Whether these files are worth the engine, and it reads them as `read_answers` does."""
-    if not find_spec("duckdb") or encoding.lower() not in ("utf-8", "utf8") or "-" in paths:
+    if encoding != "utf-8" or "-" in paths:
         return False
     try:
+        if not find_spec("duckdb"):
+            return False
         found = [_table(_Reader(**how), path) for path in paths]
-    except ValueError:  # the other reader says what is wrong
+    except (ValueError, OSError, ImportError):  # the other reader says what is wrong
         return False
     large = sum(size for *_, size in found) >= LARGE
     return len({roles for _, roles, _ in found}) == 1 and (large or "parquet" in str(found[0][0]))
@@ -200,7 +204,7 @@ def _table(reader: _Reader, path: str) -> tuple[_Rows, tuple[str, ...], int]:
             packed = magic[:2] == b"\x1f\x8b"
             file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
             first = file.readline(2**20)
-            header, separator = reader._header(iter([first.decode("utf-8-sig")]))
+            header, separator = header_of(path, iter([first.decode("utf-8-sig")]))
             _refuse_disorder(file, separator, first.endswith(b"\r\n"))
             cells = [f"c{k}" for k in range(len(header))]
             types = ", ".join(f"{cell}: 'VARCHAR'" for cell in cells)
