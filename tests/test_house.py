@@ -28,7 +28,6 @@ OTHER_NOISE: dict[str, str] = {
     "04-noisy-counts": "negative controls as a reader may write them, for the recorder",
     "37-reward-model": "on a sum of answers with features, which no ranker releases",
     "17-randomized-response": "noise on single bits, whose variance the page measures",
-    "noise": "of a release, by the samplers of the mechanisms and the system's randomness",
 }
 
 

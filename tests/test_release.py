@@ -362,7 +362,7 @@ def test_what_the_noise_leaves_open_by_its_law(noise: Noise) -> None:
     """All from enumeration: the spread of a difference, the chance of a lead, the width of all."""
     points, law = law_of(noise)
     apart = points[:, 0] - points[:, 1]
-    assert noise.deviation == pytest.approx(sqrt(law @ apart**2), rel=0.03)
+    assert noise.deviation == pytest.approx(sqrt(law @ apart**2), rel=0.05)
     for margin in (0, 1, 4, 12):
         exact = law[apart >= margin].sum()
         assert noise.reversal(margin) == pytest.approx(exact, rel=0.15, abs=0.004)
@@ -407,7 +407,7 @@ def test_the_narrowest_noise_is_chosen() -> None:
         promise = Promise(n_items=n, max_answers=most, **how)  # type: ignore[arg-type]
         noise = promise.noise()
         every = [Noise("root", n, Fraction(promise.root_bound))]
-        every += [Noise("zonotope", n, Fraction(promise.zonotope_bound))] * (n > 2)
+        every += [Noise("zonotope", n, Fraction(promise.zonotope_bound))] * (n > 3)
         assert noise in every and noise.delta == 0
         assert noise.deviation == min(one.deviation for one in every)
         assert noise.deviation < Noise("laplace", n, Fraction(promise.l1)).deviation
@@ -654,6 +654,8 @@ def test_pairs_are_fitted() -> None:
     assert net.ranking[1].item == "b" and net.ranking[1].noisy < 0
     loud = _redrawn(table, Noise("laplace", 6, Fraction(10**4)), np.arange(3))
     assert 0.3 < loud[0] < 0.7 and 0.3 < loud[1] < 0.7
+    still = _redrawn(table, Noise("laplace", 6, Fraction(1, 50)), np.arange(3))
+    assert still == [1 / 200, 1 / 200]  # none was seen, which is not a chance of 0
 
 
 def test_places_hold_together_as_often_as_promised() -> None:
@@ -694,10 +696,10 @@ def told(how: dict[str, Any], listed: bool = True, people: int | None = None) ->
 
 SINGLE, WIDE = {"protect": "comparison", "max_answers": None}, {"n_items": 30, "max_answers": 300}
 SAID: list[tuple[dict[str, Any], str]] = [
-    ({}, "differ in the answers of one person, which may become any others about these items, fewer "
-        "or none, no result is more than e^epsilon times as probable"),
-    ({}, "At most 2 answers of each person count, drawn at random by the operating system, whatever "
-        "others answered; of several about one pair, one."),
+    ({}, "differ in the answers of one person, which may become any others about these items, "
+        "fewer or none, no result is more than e^epsilon times as probable"),
+    ({}, "At most 2 answers of each person count, drawn at random by the operating system, "
+        "whatever others answered; of several about one pair, one."),
     ({}, "shape of single comparisons, of scale 4 (whole numbers drawn from the randomness of the "
         "operating system), the narrowest that we have for this promise; the order"),
     ({"repeats": "keep"}, "whatever others answered. A person"),
@@ -708,9 +710,9 @@ SAID: list[tuple[dict[str, Any], str]] = [
     ({"relation": "add_remove"}, "by one person, whose answers are in one of them and not in the"),
     (SINGLE | {"relation": "add_remove"}, "by one comparison, which is in one of them and not in"),
     ({"relation": "add_remove"}, "where answers become others, up to twice epsilon is lost"),
-    (WIDE | {"delta": "1e-6"}, "epsilon = 1 (delta = 1e-06): if two data sets differ in the answers "
-        "of one person, which may become any others about these items, fewer or none, no set of "
-        "results has a probability of more than e^epsilon times that with the other plus delta"),
+    (WIDE | {"delta": "1e-6"}, "epsilon = 1 (delta = 1e-06): if two data sets differ in the "
+        "answers of one person, which may become any others about these items, fewer or none, no "
+        "set of results has a probability of more than e^epsilon times that with the other plus"),
     (WIDE | {"delta": "1e-6"}, "contain independent discrete Gaussian noise of variance"),
     ({"delta": "1e-6"}, "even if a delta were lost, as was allowed"),
     ({"only": 2}, "Nothing is published but the set of the best 2 items by net wins"),

@@ -148,7 +148,7 @@ class Answers:
             table = self.data.astype(np.int64)
             return table if statistic == "pairs" else table.sum(axis=1) - table.sum(axis=0)
         first, second = self.data.astype(np.intp)  # bincount wants no other kind, anywhere
-        wins = np.ones(first.size, dtype=bool) if self.tied is None else ~self.tied
+        wins: Any = slice(None) if self.tied is None else ~self.tied
         if statistic == "net":
             won, lost = (np.bincount(row[wins], minlength=n) for row in (first, second))
             return np.asarray(won - lost, dtype=np.int64)
@@ -225,6 +225,8 @@ def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDA
     values, high = np.sort(mixed), np.uint64(44)
     larger = np.zeros(2**20, dtype=bool)
     larger[values[limit:][values[limit:] == values[:-limit]] >> high] = True
+    if not larger.any():
+        return np.zeros(0, dtype=np.intp)
     rows = np.flatnonzero(larger[mixed >> high])
     size = rows.size
     keys = np.frombuffer(urandom(8 * size), dtype=np.uint64) if random is None else random[rows]

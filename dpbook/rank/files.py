@@ -79,7 +79,7 @@ def opened(
         unpacked = gzip.GzipFile(fileobj=file) if magic[:2] == b"\x1f\x8b" else file
         utf16 = magic[:2] in (b"\xff\xfe", b"\xfe\xff")
         lines = _lines(name, unpacked, "utf-16" if utf16 else encoding)
-        header, separator = _header(name, lines)
+        header, separator = header_of(name, lines)
         reader = csv.reader(lines, delimiter=separator, strict=True)
         yield name, header, _watched(_rows(name, reader, len(header), found), file, size, progress)
 
@@ -101,7 +101,8 @@ def _lines(name: str, raw: Any, encoding: str) -> Iterator[str]:
             fail(name, f"the file is not in {encoding}", "that encoding, or another --encoding")
 
 
-def _header(name: str, lines: Iterator[str]) -> tuple[list[str], str]:
+def header_of(name: str, lines: Iterator[str]) -> tuple[list[str], str]:
+    """Cells of the first line, and what separates them."""
     first = next(lines, "").removeprefix("\ufeff")
     separator = max(",;\t", key=first.count)  # the comma, where there is none
     if re.fullmatch("sep=.", first.strip(), re.IGNORECASE):

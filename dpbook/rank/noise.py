@@ -19,12 +19,8 @@ import numpy as np
 
 from dpbook import _validation as check
 from dpbook._typing import Ints
+from dpbook.mechanisms import noise as exact
 from dpbook.mechanisms.knorm import root_noise, zonotope_noise
-from dpbook.mechanisms.noise import (
-    bernoulli_exp_of,
-    discrete_gaussian_noise,
-    discrete_laplace_noise,
-)
 
 DOUBT = 1e-6  # that a simulated width is too small
 
@@ -98,9 +94,9 @@ class Noise:
         """
         bits, every = check.generator(rng), chain.from_iterable(combinations(range(self.n), k))
         sets = np.fromiter(every, dtype=np.int64, count=k * comb(self.n, k)).reshape(-1, k)
-        sums = net[sets].sum(axis=1)
-        p, q = self.scale.as_integer_ratio()
-        accepted = np.flatnonzero(bernoulli_exp_of((sums.max() - sums).astype(object) * q, p, bits))
+        sums, (p, q) = net[sets].sum(axis=1), self.scale.as_integer_ratio()
+        gaps = (sums.max() - sums).astype(object) * q
+        accepted = np.flatnonzero(exact.bernoulli_exp_of(gaps, p, bits))
         return np.asarray(sets[accepted[bits.integers(0, accepted.size)]])
 
     @property
@@ -110,7 +106,7 @@ class Noise:
             return sqrt(2 * self.scale)  # at most
         if self.kind == "laplace":
             return 2 * exp(-0.5 / self.scale) / -expm1(-1 / self.scale)
-        square = (_sample(self, _rows(self.n)).astype(float) ** 2).mean()
+        square = (_sample(self, _rows(self.n) // 4).astype(float) ** 2).mean()
         return sqrt(2 * square * self.n / (self.n - 1))  # each row adds up to 0
 
     def width(self, miss: float) -> int:
@@ -165,7 +161,8 @@ class Noise:
         draw: Any = {"root": root_noise, "zonotope": zonotope_noise}.get(self.kind)
         if draw:
             return np.asarray(draw(self.n, self.scale, (size,), rng=rng))
-        draw = discrete_laplace_noise if self.kind == "laplace" else discrete_gaussian_noise
+        draw = exact.discrete_gaussian_noise
+        draw = exact.discrete_laplace_noise if self.kind == "laplace" else draw
         return np.asarray(draw(self.scale, (size, self.n), rng=rng))
 
 

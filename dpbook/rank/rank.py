@@ -17,7 +17,7 @@ from dpbook.rank.answers import Answers
 from dpbook.rank.ledger import Ledger, charge, fingerprint, settle
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.promise import Promise
-from dpbook.rank.reading import read_answers
+from dpbook.rank.reading import answers_of
 from dpbook.rank.release import TOGETHER, Placed, Release
 from dpbook.rank.statement import statement_of
 
@@ -76,9 +76,12 @@ def rank_privately(
     if isinstance(source, str | PathLike | list):
         if ledger is not None:
             ledger = Ledger(ledger, fingerprint(source if isinstance(source, list) else [source]))
-        answers = read_answers(source, items=items, items_from_data=items_from_data)
+        answers = answers_of(source, relation, items=items, items_from_data=items_from_data)
     elif items is not None or items_from_data:
         raise ValueError("items is given with answers that have items: allowed is a path with it")
+    if relation != "replace" and getattr(answers, "hashed", False):
+        given = "relation = 'add_remove' with people who are known by a hash"
+        raise ValueError(f"{given}: allowed is 'replace'")
     how: Any = epsilon, delta, relation, max_answers, answers.repeats, answers.halves
     how += statistic, only, answers.person is not None, vouched
     asked = Promise(answers.kind, len(answers.items), protect, *how)
@@ -167,14 +170,18 @@ def fitted_strengths(tables: Ints) -> Array:
 
 
 def _redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> Sequence[float | None]:
-    """How often neighbours change places when noise is added once more to what is public."""
+    """How often neighbours change places when noise is added once more to what is public.
+
+    Never below one over the number of times that it is.
+    """
     n = len(table)
     if REDRAWS * n * n > _MOST_REDRAWN:
         return [None] * (n - 1)
     again = np.tile(table, (REDRAWS, 1, 1))
     again[:, _off_diagonal(n)] += noise.simulate(REDRAWS, np.random.default_rng(0))  # no secret
     strengths = fitted_strengths(again)[:, order]
-    return list((strengths[:, :-1] < strengths[:, 1:]).mean(axis=0).tolist())
+    seen = (strengths[:, :-1] < strengths[:, 1:]).sum(axis=0)
+    return list((np.maximum(seen, 1) / REDRAWS).tolist())
 
 
 def _off_diagonal(n: int) -> NDArray[np.bool_]:

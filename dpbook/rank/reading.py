@@ -13,7 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, NoReturn
 
 import numpy as np
@@ -93,6 +93,25 @@ def read_answers(
         count that is no number, too many items or answers; with ``bad="refuse"`` all bad rows.
     """
     return _Reader(**how).files(paths, encoding, progress).answers()
+
+
+def answers_of(paths: Paths, relation: str, *, scheduler: str | None = None, **how: Any) -> Any:
+    """As `read_answers`, or with the engine of `dpbook.rank.shards`: large files, or on a cluster.
+
+    The engine knows people by a hash: who shares one shares a limit, so that a person less may let
+    another's answers in. That is a replacement, and more than "add_remove" promises to hide.
+    """
+    from dpbook.rank import shards
+
+    files = [fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
+    if scheduler and relation == "add_remove":
+        raise ValueError("scheduler is given with relation = 'add_remove': allowed is 'replace'")
+    asked = {name: value for name, value in how.items() if name != "progress"}
+    if scheduler:
+        check.choice("encoding with a scheduler", asked.pop("encoding", "utf-8"), ("utf-8",))
+        return shards.open_shards(files, scheduler=scheduler, **asked)
+    engine = shards.supported(files, **asked) if relation == "replace" else None
+    return engine or read_answers(files, **how)
 
 
 def look(

@@ -1,0 +1,104 @@
+"""What DuckDB is told about a file: which of its rows are rows, and how names become numbers."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from glob import escape
+from itertools import chain
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from dpbook.rank.answers import clean_name
+from dpbook.rank.files import header_of
+
+SETTINGS: dict[str, Any] = {
+    "preserve_insertion_order": False,
+    "autoinstall_known_extensions": False,
+}
+_FOLDER = cache(lambda: TemporaryDirectory(prefix="dpbook-"))  # for this user alone
+_MACROS = f"""; CREATE MACRO clean(x) AS CASE WHEN strlen(x) = length(x) AND x > '!'
+    AND reverse(x) > '!' THEN x ELSE nullif(trim(nfc_normalize(x),
+    '{"".join(filter(str.isspace, map(chr, range(2**16))))}'), '') END;
+CREATE MACRO number(x) AS
+    enum_code(coalesce(try_cast(x AS items), try_cast(clean(x) AS items)))::UINTEGER"""
+
+
+def connect(items: Sequence[str], version: str) -> Any:
+    """An engine with `clean`, a name without blanks around it, and `number`, that of an item."""
+    import duckdb
+
+    if duckdb.__version__ != version:  # its hash may be another
+        raise ValueError(f"DuckDB {duckdb.__version__}: allowed is {version} on all machines")
+    private = {"temp_directory": f"{_FOLDER().name}/{token_hex(8)}"}
+    types = f"CREATE TYPE items AS ENUM ({text(*items)})"
+    return duckdb.connect(config=SETTINGS | private).execute(types + _MACROS)
+
+
+def rows_of(path: str) -> tuple[list[str], Iterator[list[str]]]:
+    """Names of the columns of a Parquet file, and its rows as text."""
+    import duckdb
+
+    found = duckdb.connect().execute(f"SELECT COLUMNS(*)::VARCHAR FROM {_parquet(path)}")
+    many = chain.from_iterable(iter(partial(found.fetchmany, 2**12), []))
+    return [name for name, *_ in found.description], ([x or "" for x in row] for row in many)
+
+
+def table_of(reader: Any, path: str) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """How the engine reads a file: its SQL, its roles, and about how many bytes of text it has."""
+    reader.name, size = path, os.path.getsize(path)
+    with open(path, "rb") as raw:
+        if (magic := raw.peek(4)[:4]) == b"PAR1":
+            header, table, size = rows_of(path)[0], _parquet(path), 4 * size
+            cells = ['"' + name.replace('"', '""') + '"::VARCHAR' for name in header]
+        else:
+            packed = magic[:2] == b"\x1f\x8b"
+            file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+            first = file.readline(2**20)
+            header, separator = header_of(path, iter([first.decode("utf-8-sig")]))
+            _refuse_disorder(file, separator, first.endswith(b"\r\n"))
+            cells = [f"c{k}" for k in range(len(header))]
+            types = ", ".join(f"{cell}: 'VARCHAR'" for cell in cells)
+            table = (
+                f"read_csv({text(escape(path))}, columns = {{{types}}}, skip = 1, header = false, "
+                f"""auto_detect = false, ignore_errors = true, quote = '"', escape = '"', """
+                f"delim = {text(separator)}, compression = {text('gzip' if packed else 'none')})"
+            )
+            size *= 4 if packed else 1
+    at = reader._places([clean_name(cell) for cell in header])
+    if not reader._layout(at).startswith("comparisons"):
+        raise ValueError(f"{path} holds no comparisons: allowed are they, with the engine")
+    cell = {role: cells[k] for role, k in at.items()}
+    pair = ("first", "second", "winner") if "first" in at else ("winner", "loser", "")
+    sql = table, *(cell.get(role, "'first'") for role in (*pair, "person"))
+    return sql, tuple(sorted(at)), size
+
+
+def _refuse_disorder(file: Any, separator: str, crlf: bool) -> None:
+    """Allow UTF-8, one end of lines, and quotes in pairs around cells: then a row is a row."""
+    quotes, fine = 0, True
+    beside = np.isin(np.arange(256), [*b'"\r\n', ord(separator)])
+    while block := file.read(2**16) + file.readline(2**20):
+        block.isascii() or block.decode()
+        lines = block.count(b"\n") if crlf else 0
+        fine &= block.count(b"\r") == block.count(b"\r\n") == lines
+        if b'"' in block:
+            data = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
+            here = np.flatnonzero(data == ord('"'))
+            side = 2 * ((np.arange(here.size) + quotes) % 2) - 1  # before what opens a cell
+            quotes, fine = quotes + here.size, fine and beside[data[here + side]].all()
+    if not fine or quotes % 2:
+        raise ValueError("quotes or ends of lines in disorder: allowed is no scheduler")
+
+
+def _parquet(path: str) -> str:
+    return f"read_parquet({text(escape(path))}, binary_as_string = true)"
+
+
+def text(*values: str) -> str:
+    return ", ".join("'" + value.replace("'", "''") + "'" for value in values)
