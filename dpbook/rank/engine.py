@@ -20,13 +20,16 @@ from dpbook.rank.files import header_of
 SETTINGS: dict[str, Any] = {
     "preserve_insertion_order": False,
     "autoinstall_known_extensions": False,
+    "disabled_optimizers": "join_order,build_side_probe_side",  # the items are the small side
 }
 _FOLDER = cache(lambda: TemporaryDirectory(prefix="dpbook-"))  # for this user alone
 _MACROS = f"""; CREATE MACRO clean(x) AS CASE WHEN strlen(x) = length(x) AND x > '!'
     AND reverse(x) > '!' THEN x ELSE nullif(trim(nfc_normalize(x),
     '{"".join(filter(str.isspace, map(chr, range(2**16))))}'), '') END;
 CREATE MACRO number(x) AS
-    enum_code(coalesce(try_cast(x AS items), try_cast(clean(x) AS items)))::UINTEGER"""
+    enum_code(coalesce(try_cast(x AS items), try_cast(clean(x) AS items)))::UINTEGER;
+CREATE TABLE known AS
+    SELECT unnest(enum_range(NULL::items))::VARCHAR AS item, number(item) AS k"""
 
 
 def connect(items: Sequence[str], version: str) -> Any:

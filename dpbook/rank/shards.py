@@ -85,8 +85,10 @@ class Shards:
             )
         return (
             f"SELECT {who} AS person, (CASE WHEN f <> s AND p IS NOT NULL THEN {pair} END)"
-            f"::UINTEGER AS pair FROM (SELECT clean({person}) AS p, number({first}) AS f, "
-            f"number({second}) AS s, clean({winner}) AS w FROM {table})"
+            f"::UINTEGER AS pair FROM (SELECT clean({person}) AS p, clean({winner}) AS w, "
+            f"coalesce(one.k, number({first})) AS f, coalesce(two.k, number({second})) AS s FROM "
+            f"{table} LEFT JOIN known AS one ON one.item = {first} LEFT JOIN known AS two ON "
+            f"two.item = {second})"
         )
 
     def _load(self, files: Sequence[int]) -> Callable[[int], tuple[Any, ...]]:
