@@ -407,7 +407,7 @@ def test_the_narrowest_noise_is_chosen() -> None:
         promise = Promise(n_items=n, max_answers=most, **how)  # type: ignore[arg-type]
         noise = promise.noise()
         every = [Noise("root", n, Fraction(promise.root_bound))]
-        every += [Noise("zonotope", n, Fraction(promise.zonotope_bound))] * (n > 2)
+        every += [Noise("zonotope", n, Fraction(promise.zonotope_bound))] * (n > 3)
         assert noise in every and noise.delta == 0
         assert noise.deviation == min(one.deviation for one in every)
         assert noise.deviation < Noise("laplace", n, Fraction(promise.l1)).deviation
@@ -654,6 +654,8 @@ def test_pairs_are_fitted() -> None:
     assert net.ranking[1].item == "b" and net.ranking[1].noisy < 0
     loud = _redrawn(table, Noise("laplace", 6, Fraction(10**4)), np.arange(3))
     assert 0.3 < loud[0] < 0.7 and 0.3 < loud[1] < 0.7
+    still = _redrawn(table, Noise("laplace", 6, Fraction(1, 50)), np.arange(3))
+    assert still == [1 / 200, 1 / 200]  # none was seen, which is not a chance of 0
 
 
 def test_places_hold_together_as_often_as_promised() -> None:
@@ -709,8 +711,8 @@ SAID: list[tuple[dict[str, Any], str]] = [
     (SINGLE | {"relation": "add_remove"}, "by one comparison, which is in one of them and not in"),
     ({"relation": "add_remove"}, "where answers become others, up to twice epsilon is lost"),
     (WIDE | {"delta": "1e-6"}, "epsilon = 1 (delta = 1e-06): if two data sets differ in the "
-        "answers of one person, which may become any others about these items, fewer or none, no set of "
-        "results has a probability of more than e^epsilon times that with the other plus delta"),
+        "answers of one person, which may become any others about these items, fewer or none, no "
+        "set of results has a probability of more than e^epsilon times that with the other plus"),
     (WIDE | {"delta": "1e-6"}, "contain independent discrete Gaussian noise of variance"),
     ({"delta": "1e-6"}, "even if a delta were lost, as was allowed"),
     ({"only": 2}, "Nothing is published but the set of the best 2 items by net wins"),

@@ -70,8 +70,9 @@ def test_a_release(here: Path, capsys: Capture) -> None:
     facts = {"epsilon": "1", "delta": "0", "relation": "replace", "protect": "person", "people": 50}
     facts |= {"max_answers": 20, "repeats": "one", "vouched": False, "items_from_data": False}
     assert told | facts | {"statistic": "net", "sampler": "book", "version": VERSION} == told
-    # Of three items, one wins at most 2 comparisons against the others; and two people exchange.
-    assert told["scale"] == "4" and told["width"] > 0
+    # One of three items wins at most 2 comparisons against the others, in one answer to each pair;
+    # and what a person answered is taken away and replaced.
+    assert told["scale"] == {"root": "4", "zonotope": "2"}[told["noise"]] and told["width"] > 0
     spent = [json.loads(line) for line in (here / "spent.jsonl").read_text().splitlines()]
     assert told["id"] == spent[0]["id"] and told["statement"].count("Not protected") == 1
 
@@ -328,6 +329,15 @@ def test_a_disk_without_hard_links(here: Path, monkeypatch: Patch) -> None:
     assert taken.read_text().startswith("winner")
 
 
+def test_the_encoding_is_heeded(here: Path) -> None:
+    """At epsilon 50 noise is below 20."""
+    rows = "person,winner,loser\n" + "".join(f"{k},maté,tea\n" for k in range(900))
+    (here / "latin.csv").write_bytes(rows.encode("cp1252"))
+    given = "latin.csv --items maté,tea --protect person --max-answers 1 --epsilon 50 --out out.csv"
+    assert main([*given.split(), "--encoding", "cp1252"]) == 0
+    assert json.loads((here / "out.privacy.json").read_text())["released"][0] > 880
+
+
 def test_an_engine_reads_what_it_can(here: Path, capsys: Capture) -> None:
     """Parquet is read by an engine, where it is installed; at epsilon 50 noise is below 20."""
     duckdb = pytest.importorskip("duckdb")
@@ -338,6 +348,29 @@ def test_an_engine_reads_what_it_can(here: Path, capsys: Capture) -> None:
     told = json.loads((here / "out.privacy.json").read_text())
     assert abs(told["released"][0] - 450) < 20
     assert main([*given.split(), "--repeats", "keep", "--bad", "refuse"]) == 0  # row by row
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.privacy.json"])
+def test_a_file_that_comes_meanwhile_is_kept(here: Path, monkeypatch: Patch, name: str) -> None:
+    """Between the look and the writing somebody else has written."""
+    found, look = rank_privately(DATA, epsilon=1, protect="comparison"), release.out_files
+
+    def looked(*given: Path, **how: object) -> object:
+        targets = look(*given, **how)
+        (here / name).write_text("another's")
+        return targets
+
+    with monkeypatch.context() as replaced, pytest.raises(FileExistsError):
+        replaced.setattr(release, "out_files", looked)
+        found.write(here / "out.csv")
+    assert (here / name).read_text() == "another's" and not list(here.glob(".*"))
+    found.write(here / "out.csv", force=True)
+    assert (here / "out.csv").read_text() == found.csv()
+    rng = np.random.default_rng(1)
+    shown = rank_privately(DATA, epsilon=1, protect="comparison", rng=rng)
+    with pytest.raises(ValueError, match="sampler = 'repeatable': allowed are 'book', 'opendp'"):
+        shown.write(here / "other.csv")
+    assert not (here / "other.csv").exists()
 
 
 def test_a_bar_for_those_who_wait(here: Path, capsys: Capture, monkeypatch: Patch) -> None:
@@ -402,19 +435,22 @@ def test_every_example_of_the_help_runs(here: Path, capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     said = capsys.readouterr().out
-    (here / "items.txt").write_text("tea\ncoffee\nmate\ncocoa\n")
+    (here / "items.txt").write_text("tea\ncoffee\nmate\nmaté\n", encoding="utf-8")
     (here / "survey.csv").write_text("person,winner,loser\nann,tea,coffee\n")
-    form = "E-Mail;Links;Rechts;Besser;x\nann;tea;coffee;Unentschieden;é\n"
+    form = "E-Mail;Links;Rechts;Besser;x\nann;tea;maté;Unentschieden;\nbob;maté;tea;maté;\n"
     (here / "forms.csv").write_bytes(form.encode("cp1252"))
+    wide = "ResponseId,Date,Rank these [coffee],Rank these [tea],Rank these [mate]\n1,2,3,1,2\n"
+    (here / "form.csv").write_text(wide)
     (here / "rankings.csv").write_text("person,ranking\nann,tea > coffee = mate\n")
     (here / "counts.csv").write_text("winner,loser,count\ntea,coffee,37\n")
     lines = said.split("examples:")[1].replace("\\\n", " ").splitlines()
     examples = [line.split()[2:] for line in lines if "dpbook rank" in line]
-    assert len(examples) == 7
+    assert len(examples) == 8
     for words in examples:
         assert main(words) == 0, words
+    assert main([*next(words for words in examples if "forms.csv" in words), "--check"]) == 0
     told = capsys.readouterr().out
-    assert "best beats worst" in told and "For your eyes only" in told
+    assert "best beats worst" in told and "comparisons: 2 answers on 4 items" in told
     # each layout that the help shows is read
     layouts = re.findall(r"^  ((?:person|winner),\S+) +(\S.*?)  ", said, re.MULTILINE)
     assert len(layouts) == 6

@@ -55,6 +55,9 @@ _EXAMPLES = """examples:
     dpbook rank forms.csv --columns person=E-Mail,first=Links,second=Rechts,winner=Besser \\
         --tie Unentschieden --encoding cp1252 --items-file items.txt \\
         --protect person --max-answers 3 --epsilon 1
+  the export of a form, where columns are called as "Rank these [tea]"
+    dpbook rank form.csv --columns person=ResponseId --items tea,coffee,mate \\
+        --protect person --epsilon 1
   rankings (one of each person counts, unless --max-answers says more)
     dpbook rank rankings.csv --items tea,coffee,mate --protect person --epsilon 1
   nothing but the best three items, which takes less noise
@@ -101,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     group = parser.add_argument_group
     parser.add_argument("files", nargs="*", metavar="FILE", help="the answers; none with --plan")
     add = group("what is promised").add_argument
-    words = "who is protected: all answers of a person, or any one comparison"
+    words = "who is protected: all answers of a person whom FILE names, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
     words = "the privacy parameter, from 1e-6 to 50, as 1/2; smaller is more private, 1 is usual"
     add("--epsilon", metavar="E", help=words)

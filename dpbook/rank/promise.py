@@ -192,7 +192,7 @@ class Promise:
         if self.statistic == "net" and n <= MOST_KNORM_ITEMS:
             kinds = [Noise("root", n, rounded_up(self.root_bound / eps))]
             scale = rounded_up(self.zonotope_bound / eps)
-            if n > 2 and 8 * scale >= 1:  # its sampler needs noise that is not too weak
+            if n > 3 and 8 * scale >= 1:  # the same body for 3; no sampler for weaker noise
                 kinds.append(Noise("zonotope", n, scale))
         if self.delta:
             variance = discrete_gaussian_variance(self.l2_squared, float(eps), self.delta)

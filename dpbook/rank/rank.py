@@ -170,14 +170,18 @@ def fitted_strengths(tables: Ints) -> Array:
 
 
 def _redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> Sequence[float | None]:
-    """How often neighbours change places when noise is added once more to what is public."""
+    """How often neighbours change places when noise is added once more to what is public.
+
+    Never below one over the number of times that it is.
+    """
     n = len(table)
     if REDRAWS * n * n > _MOST_REDRAWN:
         return [None] * (n - 1)
     again = np.tile(table, (REDRAWS, 1, 1))
     again[:, _off_diagonal(n)] += noise.simulate(REDRAWS, np.random.default_rng(0))  # no secret
     strengths = fitted_strengths(again)[:, order]
-    return list((strengths[:, :-1] < strengths[:, 1:]).mean(axis=0).tolist())
+    seen = (strengths[:, :-1] < strengths[:, 1:]).sum(axis=0)
+    return list((np.maximum(seen, 1) / REDRAWS).tolist())
 
 
 def _off_diagonal(n: int) -> NDArray[np.bool_]:

@@ -95,14 +95,7 @@ def read_answers(
     return _Reader(**how).files(paths, encoding, progress).answers()
 
 
-def answers_of(
-    paths: Paths,
-    relation: str,
-    *,
-    scheduler: str | None = None,
-    encoding: str = "utf-8",
-    **how: Any,
-) -> Any:
+def answers_of(paths: Paths, relation: str, *, scheduler: str | None = None, **how: Any) -> Any:
     """As `read_answers`, or with the engine of `dpbook.rank.shards`: large files, or on a cluster.
 
     The engine knows people by a hash: who shares one shares a limit, so that a person less may let
@@ -114,10 +107,11 @@ def answers_of(
     if scheduler and relation == "add_remove":
         raise ValueError("scheduler is given with relation = 'add_remove': allowed is 'replace'")
     asked = {name: value for name, value in how.items() if name != "progress"}
-    if scheduler or (relation == "replace" and shards.supported(files, **asked)):
-        asked.pop("encoding", None)  # UTF-8
+    if scheduler:
+        check.choice("encoding with a scheduler", asked.pop("encoding", "utf-8"), ("utf-8",))
         return shards.open_shards(files, scheduler=scheduler, **asked)
-    return read_answers(files, **how)
+    engine = shards.supported(files, **asked) if relation == "replace" else None
+    return engine or read_answers(files, **how)
 
 
 def look(

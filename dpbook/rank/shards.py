@@ -46,6 +46,7 @@ class Shards:
     client: Any = field(default=None, repr=False)
     salt: str = field(default_factory=partial(token_urlsafe, 3), repr=False)
     kind: str = "comparisons"
+    hashed = True  # two people may share a number, and so a limit
 
     def exact(self, statistic: str, limit: int | None = None) -> Ints:
         """As `Answers.exact`. What a lost worker did is done again, with new random numbers."""
@@ -153,9 +154,10 @@ def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: An
 
 def supported(paths: Sequence[str], *, encoding: str = "utf-8", **how: Any) -> Shards | None:
     """The same if it is worth it; None if not, or if `read_answers` has to say what is wrong."""
-    if "-" in paths or encoding.lower() not in ("utf-8", "utf8") or not find_spec("duckdb"):
+    if "-" in paths or encoding != "utf-8":
         return None
     try:
-        return open_shards(paths, **how) if sum(map(os.path.getsize, paths)) >= LARGE else None
-    except ValueError:
+        large = sum(map(os.path.getsize, paths)) >= LARGE and find_spec("duckdb")
+        return open_shards(paths, **how) if large else None
+    except (ValueError, OSError, ImportError):
         return None

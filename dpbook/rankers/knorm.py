@@ -170,10 +170,11 @@ class CubePairs(OfRankings):
             given = f"data of shape {table.shape}, solver = {self.solver!r}"
             raise ValueError(f"{given}: allowed are 3 items and a Kemeny ranking")
         margins = (table - table.T)[[0, 1, 2], [1, 2, 0]].astype(np.int64)
-        radii = np.arange(int(2 * _FAR * self.scale / step) + 1)
+        radii = np.arange(16 * (1 + int(2 * _FAR * self.scale / step) // 16))  # found again
         check.fits("scale", self.scale, 400 * radii.size**2, "less noise")
         weights, points = np.exp(-radii * step / self.scale), (2 * radii + 1.0) ** 3
-        ways = np.concatenate([_all_but_one(x, radii, step) for x in (margins, -margins)])
+        both = tuple(margins.tolist()), tuple((-margins).tolist())
+        ways = np.concatenate([_all_but_one(x, radii.size, step) for x in both])
         return np.asarray(ways @ weights / (points @ weights))[[2, 3, 4, 1, 0, 5]]
 
     def _release_loss(self) -> tuple[float, float]:
@@ -218,16 +219,18 @@ def _weighted(
     return noise, np.asarray(np.bincount(at, np.exp(-levels / scale)) / alike)
 
 
-def _all_but_one(margins: Ints, radii: Ints, step: int) -> Array:
+@lru_cache(maxsize=256)
+def _all_but_one(leads: tuple[int, ...], radii: int, step: int) -> Array:
     """Points of a cube for which a Kemeny ranking gives up one margin round a cycle, (3, radii).
 
     If the middle one of the noisy margins is above 0, it gives up the least; at 0, the least of the
     three or, the other way round, the largest. Of equal ones each counts in part.
     """
-    far = int(step * radii.max() + np.abs(margins).max())
+    margins, sizes = np.array(leads, dtype=np.int64), np.arange(radii)
+    far = int(step * sizes[-1] + np.abs(margins).max())
     y = np.arange(-far, far + 1)
     apart = np.abs(y - margins[:, None, None])
-    at = ((apart <= step * radii[:, None]) & (apart % step == 0)).astype(float)
+    at = ((apart <= step * sizes[:, None]) & (apart % step == 0)).astype(float)
     above = at[..., ::-1].cumsum(axis=-1)[..., ::-1] - at
     up, f, g = np.maximum(y, 0) + far, [1, 2, 0], [2, 0, 1]  # the others
     two, pair = above[f] * above[g], at[f] * above[g] + above[f] * at[g]

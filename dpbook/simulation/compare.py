@@ -148,20 +148,26 @@ def compare_rankers(
     """
     check.integer("datasets", datasets, 1)
     check.integer("draws", draws, 1)
-    entries, true = field(situation, epsilon), np.arange(situation.n_items)
-    shares: dict[str, list[float]] = {name: [] for name in (*entries, FLOOR)}
-    pairs = comb(true.size, 2)
-    for _ in range(datasets):
-        data = situation.dataset(rng)
-        for name, entry in entries.items():
-            answers, ranker = data[entry.takes], entry.ranker.at_loss(epsilon * entry.share)
-            answers = situation._part(answers, entry.few, rng) if entry.few else answers
-            often = OFTEN if isinstance(ranker, CountRanker) else 1
-            ranks = ranker.sample(answers, often * draws, rng=rng)
-            shares[name].append((kendall_distance(ranks, true) / pairs).mean())
-        ranks = ranks_from_scores(data["table"].sum(axis=1) - data["table"].sum(axis=0), rng=rng)
-        shares[FLOOR].append((kendall_distance(ranks, true) / pairs).mean())
-    return {name: np.array(share) for name, share in shares.items()}
+    true = np.arange(situation.n_items)
+
+    def share(ranks: Ints) -> Array:  # of wrong pairs, the mean over the draws
+        return np.asarray(kendall_distance(ranks, true).mean(axis=0) / comb(true.size, 2))
+
+    data = [situation.dataset(rng) for _ in range(datasets)]
+    shares: dict[str, Array] = {}
+    for name, entry in field(situation, epsilon).items():
+        ranker = entry.ranker.at_loss(epsilon * entry.share)
+        answers = [one[entry.takes] for one in data]
+        if entry.few:
+            answers = [situation._part(table, entry.few, rng) for table in answers]
+        if isinstance(ranker, CountRanker):  # of all data sets at once
+            size = OFTEN * draws, datasets
+            shares[name] = share(ranker.sample(np.array(answers), size, rng=rng))
+        else:
+            drawn = [ranker.sample(one, draws, rng=rng) for one in answers]
+            shares[name] = share(np.stack(drawn, axis=1))
+    net = np.array([one["table"].sum(axis=1) - one["table"].sum(axis=0) for one in data])
+    return shares | {FLOOR: share(ranks_from_scores(net, rng=rng)[None])}
 
 
 @dataclass(frozen=True)
