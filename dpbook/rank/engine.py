@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dpbook.rank.answers import clean_name
-from dpbook.rank.files import header_of
+from dpbook.rank.files import BadFile, header_of
 
 SETTINGS: dict[str, Any] = {
     "preserve_insertion_order": False,
@@ -43,11 +43,21 @@ def connect(items: Sequence[str], version: str) -> Any:
     return duckdb.connect(config=SETTINGS | private).execute(types + _MACROS)
 
 
+def asked(engine: Any, query: str, what: str) -> Any:
+    """What the engine answers; its own errors quote the data."""
+    import duckdb
+
+    try:
+        return engine.execute(query)
+    except duckdb.Error:
+        raise BadFile(f"{what} cannot be read: allowed is what DuckDB reads") from None
+
+
 def rows_of(path: str) -> tuple[list[str], Iterator[list[str]]]:
     """Names of the columns of a Parquet file, and its rows as text."""
     import duckdb
 
-    found = duckdb.connect().execute(f"SELECT COLUMNS(*)::VARCHAR FROM {_parquet(path)}")
+    found = asked(duckdb.connect(), f"SELECT COLUMNS(*)::VARCHAR FROM {_parquet(path)}", path)
     many = chain.from_iterable(iter(partial(found.fetchmany, 2**12), []))
     return [name for name, *_ in found.description], ([x or "" for x in row] for row in many)
 
