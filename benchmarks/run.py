@@ -23,6 +23,7 @@ from benchmarks.harness import line, measure
 from dpbook.book.files import claim_folder
 
 PEERS = ("evalica", "arena-rank", "scikit-learn", "corankco", "prefsampling")
+ENGINES = ("polars", "duckdb", "opendp")
 MODULES = {"fit": fit, "scale": scale, "aggregation": aggregation}
 
 
@@ -60,7 +61,7 @@ def machine() -> str:
     facts = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     named = re.search(r"model name\s*: (.*)", facts)
     model = named[1] if named else platform.processor()
-    packages = ("numpy", "scipy", *PEERS)
+    packages = ("numpy", "scipy", *PEERS, *ENGINES)
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
     return (
         f"{model}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, one thread each; "

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +85,12 @@ def local(ranker: str, data: None) -> Callable[[], Order]:
     return lambda: asker.sample(table, rng=rng)
 
 
-def ranked_file(data: None) -> Callable[[], Order]:
-    """The command `dpbook rank` on ten million lines: person, winner, loser."""
-    rng = np.random.default_rng(SEED)
-    folder = tempfile.TemporaryDirectory(prefix="dpbook-scale-")  # goes with what is returned
-    answers, out = Path(folder.name, "answers.csv"), Path(folder.name, "ranking.csv")
+@cache
+def lines() -> str:
+    """A file of ten million lines, person, winner and loser, until the benchmarks end."""
+    rng, folder = np.random.default_rng(SEED), tempfile.mkdtemp(prefix="dpbook-scale-")
+    atexit.register(shutil.rmtree, folder)
+    answers = Path(folder, "answers.csv")
     with answers.open("w", encoding="utf-8") as file:
         file.write("person,winner,loser\n")
         for block in range(LINES // 100_000):
@@ -94,23 +98,33 @@ def ranked_file(data: None) -> Callable[[], Order]:
             people = np.arange(block * 100_000, (block + 1) * 100_000) // PER_PERSON
             rows = zip(people.tolist(), winner.tolist(), loser.tolist(), strict=True)
             file.write("".join(f"p{p},m{w:03d},m{one:03d}\n" for p, w, one in rows))
+    return str(answers)
+
+
+def ranked_file(who: str, answers: str) -> Callable[[], Order]:
+    """The command `dpbook rank` on a file, with the engine or as "plain"; or another program."""
+    names = [f"m{k:03d}" for k in range(MODELS)]
+    command = ["benchmarks.plain", who, str(PER_PERSON), answers]
+    if who in ("ours", "plain"):
+        command = ["dpbook", "rank", answers, "--items", ",".join(names), "--repeats", "keep"]
+        command += ["--protect", "person", "--epsilon", "1", "--max-answers", str(PER_PERSON)]
+        command += ["--encoding", "ascii" if who == "plain" else "utf-8"]  # the engine reads UTF-8
 
     def run() -> Order:
-        how = ["--protect", "person", "--epsilon", "1", "--max-answers", str(PER_PERSON)]
-        how += ["--repeats", "keep", "--out", str(out)]
-        command = [sys.executable, "-m", "dpbook", "rank", str(answers), *how]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder.name)
-        lines = out.read_text(encoding="utf-8").splitlines()
-        names = [cell for line in lines for cell in line.split(",") if cell[:1] == "m"]
-        return np.argsort([int(name[1:]) for name in names if name[1:].isdecimal()])
+        done = subprocess.run([sys.executable, "-m", *command], check=True, stdout=-1, text=True)
+        found = dict.fromkeys(word for word in done.stdout.split() if word in names)
+        return np.array([int(name[1:]) for name in found])
 
     return run
 
 
-def wrong(data: None, order: Order, other: None) -> tuple[float, float]:
-    """Share of pairs in another order than that of the data, which is 0, 1, ..."""
-    n = len(order)
-    return int(kendall_distance(order, np.arange(n))) / (n * (n - 1) / 2), 0.0
+def wrong(data: Any, *orders: Order | None) -> list[float]:
+    """Share of pairs in another order than that of the data, which is 0, 1, ..., for each side."""
+    return [
+        0.0 if order is None else int(kendall_distance(order, np.arange(n))) / comb(n, 2)
+        for order in orders
+        for n in [0 if order is None else len(order)]
+    ]
 
 
 def optimal(n: int, k: int, who: str, data: None) -> Callable[[], tuple[float, float]]:
@@ -135,10 +149,10 @@ def gap(data: None, one: Order, other: Order | None) -> tuple[float, float]:
     return float(one[1]), 0.0 if other is None else abs(float(one[0] - other[0]))
 
 
-def large(name: str, work: Any, seconds: float) -> Task:
+def large(name: str, work: Any, seconds: float, **how: Any) -> Task:
     """A line of the table of large sizes; a tenth of the pairs may come out the wrong way."""
     return Task(name, LIMIT, {"ours": work}, wrong, 1, 0.1, rounds=1, limit_s=seconds,
-                limit_mb=1000.0, size=True)  # fmt: skip
+                limit_mb=1000.0, size=True, **how)  # fmt: skip
 
 
 def program(n: int, k: int, peer: str, target: float, **how: Any) -> Task:
@@ -162,5 +176,8 @@ TASKS = (
       for who, words, unit in BOARDS),
     large(f"LDP-KwikSort, 1e6 people, {ITEMS} items", partial(local, "LDP-KwikSort"), 60),
     large(f"one question each, 1e6 people, {ITEMS} items", partial(local, "one question"), 60),
-    large("ranking a file of 1e7 lines", ranked_file, 600),
+    large("ranking a file of 1e7 lines, no engine", partial(ranked_file, "plain"), 600, data=lines),
+    *(Task("ranking a file of 1e7 lines", engine, {who: partial(ranked_file, who)
+      for who in ("ours", engine)}, wrong, 1 / 1.2, 0.1, data=lines, rounds=3, by="cpu_s",
+      share=0.5, size=True) for engine in ("polars", "duckdb")),
 )  # fmt: skip

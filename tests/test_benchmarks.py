@@ -94,6 +94,24 @@ def test_only_the_named_rows_are_measured_anew(monkeypatch, tmp_path):
     assert {name for name, _ in names} - {*rows} == {"optimal mechanism, n = 7, k = 3"}
 
 
+def test_work_on_all_cores_is_compared_by_processor_time_and_the_memory_of_the_peer():
+    ours = {"seconds": 1.0, "cpu_s": 6.0, "peak_mb": 400.0}
+    task = dataclasses.replace(TASK, by="cpu_s", target=5 / 6, share=0.5)
+    for seconds, peak, passed in ((5.0, 800.0, True), (4.9, 800.0, False), (5.0, 799.0, False)):
+        peer = {"seconds": 9.0, "cpu_s": seconds, "peak_mb": peak}
+        row = harness.judge(task, [ours], [peer], [(0.0, 0.0)])
+        assert row["passed"] is passed and row["ratio"] == seconds / 6
+
+
+@pytest.mark.parametrize("who", ["ours", "plain", "polars", "duckdb"])
+def test_every_program_ranks_the_file(who, monkeypatch):
+    pytest.importorskip("duckdb" if who == "plain" else {"ours": "duckdb"}.get(who, who))
+    monkeypatch.setattr(scale, "LINES", 400_000)
+    scale.lines.cache_clear()
+    order = scale.ranked_file(who, scale.lines())()
+    assert scale.wrong(None, order, None)[0] < 0.4
+
+
 def test_the_residual_of_two_items_vanishes_at_the_known_fit():
     data = fit.Data(2, np.zeros(4, int), np.ones(4, int), np.array([[True, True, True, False]]))
     theta = np.array([[np.log(3) / 2, -np.log(3) / 2]])
@@ -122,7 +140,7 @@ def test_the_pinned_peers_lie_in_the_ranges_of_the_extra():
     pins = dict(row.split("==") for row in lines if "==" in row)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     ranges = [Requirement(row) for row in project["optional-dependencies"]["bench"]]
-    assert {r.name for r in ranges} == set(run.PEERS)
+    assert {r.name for r in ranges} == {*run.PEERS, *run.ENGINES}
     assert all(pins[r.name] in r.specifier for r in ranges)
 
 

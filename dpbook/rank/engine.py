@@ -15,18 +15,21 @@ from typing import Any
 import numpy as np
 
 from dpbook.rank.answers import clean_name
-from dpbook.rank.files import header_of
+from dpbook.rank.files import BadFile, header_of
 
 SETTINGS: dict[str, Any] = {
     "preserve_insertion_order": False,
     "autoinstall_known_extensions": False,
+    "disabled_optimizers": "join_order,build_side_probe_side",  # the items are the small side
 }
 _FOLDER = cache(lambda: TemporaryDirectory(prefix="dpbook-"))  # for this user alone
 _MACROS = f"""; CREATE MACRO clean(x) AS CASE WHEN strlen(x) = length(x) AND x > '!'
     AND reverse(x) > '!' THEN x ELSE nullif(trim(nfc_normalize(x),
     '{"".join(filter(str.isspace, map(chr, range(2**16))))}'), '') END;
 CREATE MACRO number(x) AS
-    enum_code(coalesce(try_cast(x AS items), try_cast(clean(x) AS items)))::UINTEGER"""
+    enum_code(coalesce(try_cast(x AS items), try_cast(clean(x) AS items)))::UINTEGER;
+CREATE TABLE known AS
+    SELECT unnest(enum_range(NULL::items))::VARCHAR AS item, number(item) AS k"""
 
 
 def connect(items: Sequence[str], version: str) -> Any:
@@ -40,11 +43,21 @@ def connect(items: Sequence[str], version: str) -> Any:
     return duckdb.connect(config=SETTINGS | private).execute(types + _MACROS)
 
 
+def asked(engine: Any, query: str, what: str) -> Any:
+    """What the engine answers; its own errors quote the data."""
+    import duckdb
+
+    try:
+        return engine.execute(query)
+    except duckdb.Error:
+        raise BadFile(f"{what} cannot be read: allowed is what DuckDB reads") from None
+
+
 def rows_of(path: str) -> tuple[list[str], Iterator[list[str]]]:
     """Names of the columns of a Parquet file, and its rows as text."""
     import duckdb
 
-    found = duckdb.connect().execute(f"SELECT COLUMNS(*)::VARCHAR FROM {_parquet(path)}")
+    found = asked(duckdb.connect(), f"SELECT COLUMNS(*)::VARCHAR FROM {_parquet(path)}", path)
     many = chain.from_iterable(iter(partial(found.fetchmany, 2**12), []))
     return [name for name, *_ in found.description], ([x or "" for x in row] for row in many)
 

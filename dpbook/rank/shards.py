@@ -23,7 +23,7 @@ import numpy as np
 
 from dpbook._typing import Ints
 from dpbook.rank.answers import MOST_ITEMS, Answers, clean_name, public_items
-from dpbook.rank.engine import connect, rows_of, table_of, text
+from dpbook.rank.engine import asked, connect, rows_of, table_of, text
 from dpbook.rank.reading import _Reader
 
 __all__ = ["Shards", "open_shards", "rows_of", "supported"]
@@ -69,9 +69,8 @@ class Shards:
         """All spellings of items in a file, or more than are allowed."""
         table, first, second, *_ = self.tables[k]
         query = f"SELECT DISTINCT unnest([{first}, {second}]) FROM {table} LIMIT {8 * MOST_ITEMS}"
-        return [
-            name for (name,) in connect(self.items, self.version).execute(query).fetchall() if name
-        ]
+        found = asked(connect(self.items, self.version), query, table)
+        return [name for (name,) in found.fetchall() if name]
 
     def _query(self, k: int) -> str:
         """Person and pair of each row of a file; NULL where it does not count."""
@@ -86,18 +85,17 @@ class Shards:
             )
         return (
             f"SELECT {who} AS person, (CASE WHEN f <> s AND p IS NOT NULL THEN {pair} END)"
-            f"::UINTEGER AS pair FROM (SELECT clean({person}) AS p, number({first}) AS f, "
-            f"number({second}) AS s, clean({winner}) AS w FROM {table})"
+            f"::UINTEGER AS pair FROM (SELECT clean({person}) AS p, clean({winner}) AS w, "
+            f"coalesce(one.k, number({first})) AS f, coalesce(two.k, number({second})) AS s FROM "
+            f"{table} LEFT JOIN known AS one ON one.item = {first} LEFT JOIN known AS two ON "
+            f"two.item = {second})"
         )
 
     def _load(self, files: Sequence[int]) -> Callable[[int], tuple[Any, ...]]:
         """Files in a table, on the disk where it must be; what reads a part of it."""
-        engine, query = (
-            connect(self.items, self.version),
-            " UNION ALL ".join(map(self._query, files)),
-        )
-        order = " ORDER BY person" if self.parts > MANY else ""
-        engine.execute(f"CREATE TABLE answers AS {query}{order}")
+        engine, order = connect(self.items, self.version), " ORDER BY person"
+        query = " UNION ALL ".join(map(self._query, files)) + order * (self.parts > MANY)
+        engine.execute(f"CREATE TABLE answers AS {query}")
 
         def part(k: int) -> tuple[Any, ...]:
             ends = [k * 2**64 // self.parts, (k + 1) * 2**64 // self.parts - 1]
@@ -122,11 +120,8 @@ class Shards:
 def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: Any) -> Shards:
     """Files of comparisons that count as one; what is left out is as in `read_answers`.
 
-    Raises
-    ------
-    ValueError
-        Where the engine could differ from it: other columns, not UTF-8, quotes or ends of lines in
-        disorder, ``bad="refuse"``.
+    A ValueError says where it could be otherwise: other columns, another encoding than UTF-8,
+    quotes or ends of lines in disorder, ``bad="refuse"``.
     """
     reader, client = _Reader(**how), None
     tables, roles, sizes = zip(*(table_of(reader, path) for path in paths), strict=True)
