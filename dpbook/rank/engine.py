@@ -80,6 +80,7 @@ def table_of(reader: Any, path: str) -> tuple[tuple[str, ...], tuple[str, ...], 
             table = (
                 f"read_csv({text(escape(path))}, columns = {{{types}}}, skip = 1, header = false, "
                 f"""auto_detect = false, ignore_errors = true, quote = '"', escape = '"', """
+                f"buffer_size = {2**22}, "
                 f"delim = {text(separator)}, compression = {text('gzip' if packed else 'none')})"
             )
             size *= 4 if packed else 1

@@ -27,7 +27,7 @@ from dpbook.rank.engine import asked, connect, rows_of, table_of, text
 from dpbook.rank.reading import _Reader
 
 __all__ = ["Shards", "open_shards", "rows_of", "supported"]
-LARGE, PART, MANY = 2**22, 2**25, 16  # bytes: the engine's, of a part; parts that are worth a sort
+LARGE, PART, MOST = 2**22, 2**25, 64  # bytes: the engine's, of a part; parts, as each is a scan
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Shards:
         numbers = partial(here._numbers, statistic, limit)
         if self.client is None:
             read = self._load(range(len(self.tables)))
-            with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
                 return np.asarray(sum(pool.map(lambda k: numbers([read(k)]), parts)))
         submit = partial(self.client.submit, pure=False)
         files = [submit(here._pieces, k) for k in range(len(self.tables))]
@@ -93,8 +93,10 @@ class Shards:
 
     def _load(self, files: Sequence[int]) -> Callable[[int], tuple[Any, ...]]:
         """Files in a table, on the disk where it must be; what reads a part of it."""
-        engine, order = connect(self.items, self.version), " ORDER BY person"
-        query = " UNION ALL ".join(map(self._query, files)) + order * (self.parts > MANY)
+        engine, query = (
+            connect(self.items, self.version),
+            " UNION ALL ".join(map(self._query, files)),
+        )
         engine.execute(f"CREATE TABLE answers AS {query}")
 
         def part(k: int) -> tuple[Any, ...]:
@@ -133,7 +135,12 @@ def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: An
         client = Client(scheduler)
     ties = *reader.words, *(clean_name(word).lower() for word in reader.ties)
     words = *(text(x, reader.roles.get(x, x)) for x in ("first", "second")), text(*ties)
-    how = {"tables": tables, "words": words, "parts": 1 + sum(sizes) // PART, "client": client}
+    how = {
+        "tables": tables,
+        "words": words,
+        "parts": min(1 + sum(sizes) // PART, MOST),
+        "client": client,
+    }
     about = reader.repeats, "person" in roles[0] or None, "first" in roles[0]
     found = Shards(tuple(reader.names), reader.listed, *about, version=version("duckdb"), **how)
     if not found.listed:
