@@ -37,13 +37,20 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "other column": ("person,winner,loser,date\n", "or --columns winner=date,... which leaves out"),
     "missing": ("person,winner\n", "the columns person, winner do not go together"),
     "twice": ("winner,winner\n", "column 'winner' appears twice"),
-    "mixed": ("person,winner,loser,count\n", "person, winner, loser, count do not go together"),
+    "mixed": ("person,winner,loser,count\n", "counts with a column 'person'"),
+    "more roles": (
+        "person,first,winner,loser\n",
+        "person, first, winner, loser do not go together",
+    ),
+    "counted ties": ("first,second,winner,count\n", "first, second, winner, count do not go"),
+    "odd quote": (HEAD + 'ann,"tea"x,mate\n', "line 2: ',' expected after '\"': allowed is CSV"),
+    "cut gzip": (gzip.compress(HEAD.encode() * 99)[:-9], "the file is packed by gzip and damaged"),
     "places": ("person,1,3\n", "the columns person, 1, 3 do not go together"),
     "nobody ranks": ("ranking\ntea>mate\n", "column 'person' is missing: allowed is rankings with"),
     "no lines": (HEAD, "no answers below the names of the columns"),
-    "open quote": (HEAD + '"ann,tea,mate\n', "unexpected end of data after line 1: allowed is CSV"),
+    "open quote": (HEAD + '"ann,tea,mate\n', "line 2: unexpected end of data: allowed is CSV"),
     "open first": ('"person,winner\n', "line 1: unexpected end of data"),
-    "one line": (HEAD + "x" * 2**20, "a line is longer than a million characters"),
+    "one line": (HEAD + "x" * 2**24, "a line is longer than 2**24 characters"),
     "odd first": (b"p\xe9rson,winner,loser\n", "line 1 is in another encoding: allowed is UTF-8"),
     "cut UTF-16": (HEAD.encode("utf-16")[:-1], "the file is not in utf-16"),
     "count": ("winner,loser,count\ntea,mate,2.5\n", "line 2: count = '2.5': allowed is a whole"),
@@ -72,8 +79,9 @@ ROW = {
     "ann,tea,tea ": "an item against itself",
     "ann,tea": "another number of columns",
     "ann,tea,mate,coffee": "another number of columns",
-    'ann,"tea"x,mate': "a row that is no CSV",
-    f"ann,tea,{'x' * 200_000}": "a row that is no CSV",
+    f"ann,tea,{'x' * 200_000}": "an item that is not on the list",
+    'ann,"tea\nq0,tea,mate\nq1,tea,mate\n",mate': "an item that is not on the list",
+    f'ann,"{"x" * 140_000}\nq0,tea,mate\n",mate': "an item that is not on the list",
     "ann,=1+1,mate": "an item that is not on the list",
     "ann,te\x1b[2Ja,mate": "an item that is not on the list",
 }
@@ -89,7 +97,7 @@ def test_no_row_stops_or_steers_the_reading(tmp_path: Path, row: str) -> None:
     assert found.data.tolist() == plain.data.tolist() == [[2, 1, 0], [1, 0, 2]]
     assert len(set(found.person.tolist())) == len(set(plain.person.tolist())) == 2
     looked = look(path, items=DRINKS)
-    assert dict(looked.found.number) == {ROW[row]: 1} and "answers.csv, line 2" in str(looked.found)
+    assert dict(looked.found.number) == {ROW[row]: 1} and "answers.csv, line" in str(looked.found)
     with pytest.raises(BadFile, match=f"1 rows cannot be used.*\n  1 x {ROW[row]}"):
         read_answers(path, items=DRINKS, bad="refuse")
 
@@ -242,9 +250,10 @@ def test_rankings_of_every_layout(tmp_path: Path, name: str) -> None:
     [
         ("person,ranking\nbob,x>y\nann,x>y>x\n", "an item ranked twice"),
         ("person,ranking\nbob,x>y\n,x>y\n", "no person"),
+        ("person,x,y\nbob,1,2\nann,1,0\n", "a rank that is no number from 1"),
         ("person,ranking\nbob,x>y\nann,x>b\n", "a name in a ranking, left out: not on the list"),
         ("person,1,2\nbob,x,y\nann,,\n", "a ranking without items"),
-        ("person,x,y\nbob,1,2\nann,1,first\n", "a rank that is no number"),
+        ("person,x,y\nbob,1,2\nann,1,first\n", "a rank that is no number from 1"),
     ],
 )
 def test_rows_that_are_no_ranking(tmp_path: Path, content: str, what: str) -> None:
@@ -286,6 +295,18 @@ def test_bytes_in_another_encoding_take_their_row_away(tmp_path: Path) -> None:
     looked = look(file(tmp_path, content), items=DRINKS)
     assert looked.answers.data.shape == (2, 4)  # a person may be called what they like
     assert dict(looked.found.number) == {"bytes in another encoding": 1}
+
+
+def test_columns_that_are_named_decide(tmp_path: Path) -> None:
+    """Others are ignored, whatever they are called; and nothing is guessed where two fit."""
+    path = file(tmp_path, "ID,Gewinner,Verlierer,Ranking,1,count\nann,tea,mate,mate>tea,mate,9\n")
+    names = {"person": "ID", "winner": "Gewinner", "loser": "Verlierer"}
+    found = read_answers(path, items=DRINKS, columns=names)
+    assert found.kind == "comparisons" and found.data.tolist() == [[2], [1]]
+    counts = {"count": "count", "winner": "Gewinner", "loser": "Verlierer"}
+    assert read_answers(path, items=DRINKS, columns=counts).kind == "counts"
+    with pytest.raises(BadFile, match="do not go together"):
+        read_answers(path, items=DRINKS, columns={"person": "ID"})
 
 
 def test_what_the_keeper_sees(tmp_path: Path) -> None:

@@ -13,14 +13,16 @@ import pytest
 from dpbook.rank import read_answers, shards
 
 duckdb = pytest.importorskip("duckdb")
-ITEMS = ["tea", "café", "mate, iced", "O'Neill", 'the "best"']
+ITEMS = ["tea", "café", "mate, iced", "O'Neill"]
 MESSY = r"""date;Who;winner;loser
-1;ann;tea;café|1;ann;café;tea|2;bob;cafe\u0301; tea |2;"bob";"mate, iced";tea|3;;tea;café
-3; bob\u3000;"the ""best"" ";tea|3; ;tea;café|4;eve;tea;|4;eve;tea|4;eve;tea;water|4;eve;tie;tea
+1;ann;tea;café|1;ann;café;tea|2;bob;cafe\u0301; tea |2;bob;mate, iced;tea|3;;tea;café
+3; bob\u3000;O'Neill;tea|3; ;tea;café
+3;bob;tea;café;|3;bob;tea;café;;;|3|;bob;tea;café|4;eve;tea;|4;eve;tea|4;eve;tea;water|4;eve;tie;tea
 4;eve;tea;tea |;;;||5;Zoe\u0308;O'Neill;tea|5;Zo\u00eb;tea;O'Neill|6;dan;tea;café;mate
-6;"dan\nny";tea;café|7;\tann;TEA;café|7;fay;first;tea|8;\x1cfay\x1f;tea;café|8;x\x00y;tea;café"""
+6;dan;tea;café|7;\tann;TEA;café|7;fay;first;tea|8;\x1cfay\x1f;tea;café|8;x\x00y;tea;café"""
 TIES = r"""person,left,right,winner
-ann,tea,café,tea|ann,tea,café,Draw|bob,tea,café, second|bob,café,tea,links|eve,tea,café,LINKS
+ann,tea,café,tea|ann,tea,café,Draw|bob,tea,café, second|bob,café,tea,links
+bob,tea,café,GLEICHMÄSSIG|eve,tea,café,LINKS
 eve,tea,café,water|eve,tea,tea,tie|eve,tea,café,|dan,tea,water,tie|dan,cafe\u0301,tea,cafe\u0301
 ,tea,café,tea|fay,tea,café,First|gus,tea,café,left|gus,tea,café,first"""
 PEOPLE, LIMIT = 2000, 2
@@ -28,7 +30,9 @@ PEOPLE, LIMIT = 2000, 2
 
 def rows_in(text: str, end: str = "\n") -> bytes:
     """Escapes are meant as in Python."""
-    text = text.replace("é", r"\u00e9").replace("|", "\n").replace("\n", end)
+    text = (
+        text.replace("é", r"\u00e9").replace("Ä", r"\u00c4").replace("|", "\n").replace("\n", end)
+    )
     return text.encode("ascii").decode("unicode-escape").encode()
 
 
@@ -50,8 +54,7 @@ def both(path: Path, **how: object) -> None:
 def test_both_readers_read_the_same_rows(tmp_path, monkeypatch, end: str, parts: int) -> None:
     path = tmp_path / "it's [1]*.csv"
     monkeypatch.setattr(shards, "PART", 1000 // parts)
-    messy = MESSY if end == "\n" else MESSY.replace(r"dan\n", "dan")
-    path.write_bytes(b"\xef\xbb\xbf" + rows_in(messy, end))
+    path.write_bytes(b"\xef\xbb\xbf" + rows_in(MESSY, end))
     how = {"columns": {"person": "Who"}, "repeats": "keep"}
     both(path, items=ITEMS, **how)
     both(path, items_from_data=True, **how)
@@ -59,7 +62,7 @@ def test_both_readers_read_the_same_rows(tmp_path, monkeypatch, end: str, parts:
     both(path, items=ITEMS, **how)
     path.write_bytes(rows_in(TIES))
     how["columns"] = {"first": "left", "second": "right"}
-    both(path, items=ITEMS, ties=["Links"], **how)
+    both(path, items=ITEMS, ties=["Links", "gleichmäßig"], **how)
     path.write_bytes(rows_in("loser,winner|tea,café|café,tea|tea,tea|tea,café|"))
     both(path, items=ITEMS)
     rows = "(VALUES (1, 'a', 'b'), (1, 'b', 'a'), (2, 'b', NULL), (3, 'b', 'a'))"
@@ -69,7 +72,7 @@ def test_both_readers_read_the_same_rows(tmp_path, monkeypatch, end: str, parts:
 
 
 @pytest.mark.parametrize("row", [
-    'bob,"tea"x,mate', 'bob,"x,"y,tea\n' * 2, 'bob,te"a,tea', 'bob,"tea,mate', "bob,tea,mate\r",
+    'bob,"tea",mate', f"bob,tea,{'x' * 2**21}", 'bob,te"a,tea', 'bob,"tea,mate', "bob,tea,mate\r",
     b"bob,tea,mat\xe9", "te\ra,tea,mate", 0, "sep=;", "", "person,ranking", "winner,loser,count",
 ])  # fmt: skip
 def test_what_is_no_row_of_its_own_is_left_to_the_other_reader(tmp_path, monkeypatch, row) -> None:

@@ -8,6 +8,7 @@ import io
 import os
 import re
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, NoReturn
 
-_LONGEST_LINE, _STEP, _MANY = 2**20, 2**16, 40_000
+_LONGEST_LINE, _STEP, _MANY = 2**24, 2**16, 40_000
 COLUMNS = (
     "person,winner,loser; person,first,second,winner; person,ranking; person,1,2,3; person and a "
     "column for each item; or winner,loser,count"
@@ -95,10 +96,12 @@ def _lines(name: str, raw: Any, encoding: str) -> Iterator[str]:
         try:
             while line := text.readline(_LONGEST_LINE):
                 if len(line) == _LONGEST_LINE:
-                    fail(name, "a line is longer than a million characters", "shorter lines")
+                    fail(name, "a line is longer than 2**24 characters", "shorter lines")
                 yield line
         except UnicodeError:
             fail(name, f"the file is not in {encoding}", "that encoding, or another --encoding")
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            fail(name, "the file is packed by gzip and damaged", "a whole one")
 
 
 def header_of(name: str, lines: Iterator[str]) -> tuple[list[str], str]:
@@ -118,19 +121,17 @@ def header_of(name: str, lines: Iterator[str]) -> tuple[list[str], str]:
 
 
 def _rows(name: str, reader: Any, width: int, found: Found) -> Rows:
-    while True:
-        try:
-            for row in reader:
-                if len(row) == width:
-                    yield reader.line_num + 1, row
-                elif "".join(row).strip():
-                    cells = f"{len(row)} columns where line 1 has {width}"
-                    found.add("another number of columns", name, reader.line_num + 1, cells)
-            return
-        except csv.Error as error:
-            if "end of data" in str(error):
-                fail(name, f"{error} after line {reader.line_num}", "CSV with quotes in pairs")
-            found.add("a row that is no CSV", name, reader.line_num + 1, str(error))
+    """Rows of all columns. After an odd quote nobody knows where a row ends, and who wrote it."""
+    csv.field_size_limit(2**31 - 1)
+    try:
+        for row in reader:
+            if len(row) == width:
+                yield reader.line_num + 1, row
+            elif "".join(row).strip():
+                cells = f"{len(row)} columns where line 1 has {width}"
+                found.add("another number of columns", name, reader.line_num + 1, cells)
+    except csv.Error as error:
+        fail(name, f"line {reader.line_num + 1}: {error}", "CSV, where quotes come in pairs")
 
 
 def _watched(rows: Rows, file: Any, size: int, progress: Progress | None) -> Rows:

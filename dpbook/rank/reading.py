@@ -29,6 +29,12 @@ MOST_BYTES = 2**24  # of a list of items
 _MANY = 40_000  # spellings that are remembered
 TIES = frozenset(("tie", "tied", "draw", "equal", "both", "neither", "none", "="))
 _ROLES = ("person", "winner", "loser", "first", "second", "ranking", "count")
+_LAYOUTS: tuple[tuple[str, set[str]], ...] = (
+    ("comparisons", {"winner", "loser"}),
+    ("comparisons with ties", {"first", "second", "winner"}),
+    ("counts", {"winner", "loser", "count"}),
+    ("rankings", {"ranking"}),
+)
 _WHY = {0: "an item against itself", -1: "an item that is not on the list", -2: "a blank"}
 _WHY |= {-3: "a tie that does not name both items"}
 
@@ -183,7 +189,10 @@ class _Reader:
         self.names = [] if self.items is None else list(public_items(self.items))
         self.codes = {name: k for k, name in enumerate(self.names)}
         self.listed, self.roles = self.items is not None, dict(self.columns or {})
-        self.words = TIES | {clean_name(word).casefold() for word in self.ties}
+        ties = [*TIES, *map(clean_name, self.ties)]
+        self.words = {
+            form(word) for word in ties for form in (str, str.lower, str.upper, str.title)
+        }
         self.found, self.people = Found(), dict[str, int]()
         # of answers: the person, both items, a tie; of ranked items: the ranking, item, place
         self.who, self.first, self.second = array("q"), array("i"), array("i")
@@ -210,16 +219,18 @@ class _Reader:
     def take(self, name: str, header: list[str], rows: Rows) -> _Reader:
         """Add the rows of one file; itself."""
         self.name = name
-        at = self._places([clean_name(cell) for cell in header])
-        layout = self._layout(at)
+        layout, at = self._layout([clean_name(cell) for cell in header])
         if self.layout not in ("", layout):
             self.fail(f"holds {layout}", f"{self.layout}, as in the files before")
         self.layout = layout
         {"counts": self._counts, "rankings": self._rankings}.get(layout, self._pairs)(at, rows)
         return self
 
-    def _places(self, header: list[str]) -> dict[str, int]:
-        """Where each role, place or item has its column."""
+    def _layout(self, header: list[str]) -> tuple[str, dict[str, int]]:
+        """What the file holds, and where its columns are.
+
+        All columns that `columns` names are in it; without `columns`, all that there are.
+        """
         if len(set(header)) < len(header):
             twice = next(c for c in header if header.count(c) > 1)
             self.fail(f"column {twice!r} appears twice", COLUMNS)
@@ -228,6 +239,7 @@ class _Reader:
             if clean_name(name) not in header:
                 self.fail(f"column {short(name)} is missing", f"one of {', '.join(header):.200}")
             at[clean_name(role)] = header.index(clean_name(name))
+        named = frozenset(at) - {"person"}
         for k, name in enumerate(header):
             inside = re.search(r"\[(.+)\]$", name)  # as "Rank these drinks [tea]"
             for key in (name, name.lower(), inside[1].strip() if inside else ""):
@@ -237,20 +249,23 @@ class _Reader:
             if k not in at.values() and not self.roles:
                 others = f"--columns winner={name},... which leaves out the others"
                 self.fail(f"unknown column {short(name)}", f"{COLUMNS}; or {others}")
-        return at
-
-    def _layout(self, at: Mapping[str, int]) -> str:
-        roles, places = {k for k in at if k in _ROLES}, _numbers(at)
-        once = places == list(map(str, range(1, len(places) + 1)))
-        if self._wide(at) or (places and once) or "ranking" in roles:
-            if "person" not in roles:
-                self.fail("column 'person' is missing", "rankings with the person who gave them")
-            return "rankings"
-        if {"first", "second", "winner"} <= roles:
-            return "comparisons with ties"
-        if {"winner", "loser"} <= roles and not {"count", "person"} <= roles:
-            return "counts" if "count" in roles else "comparisons"
-        self.fail(f"the columns {', '.join(at) or 'of the file'} do not go together", COLUMNS)
+        wide = set(self.names) if self.listed else {"ranking"}
+        places = set(map(str, range(1, 1 + sum(k.isdecimal() for k in at)))) or wide
+        fits = {
+            frozenset(needed): layout
+            for layout, needed in (*_LAYOUTS, ("rankings", wide), ("rankings", places))
+            if named <= needed <= set(at) and (self.roles or set(at) - {"person"} == needed)
+        }
+        if named in fits:  # nothing else is asked for
+            fits = {named: fits[named]}
+        if len(fits) != 1:
+            self.fail(f"the columns {', '.join(at) or 'of the file'} do not go together", COLUMNS)
+        ((needed, layout),) = fits.items()
+        if layout == "rankings" and "person" not in at:
+            self.fail("column 'person' is missing", "rankings with the person who gave them")
+        if layout == "counts" and "person" in at:
+            self.fail("counts with a column 'person'", COLUMNS)
+        return layout, {role: k for role, k in at.items() if role in {*needed, "person"}}
 
     def _wide(self, at: Mapping[str, int]) -> list[int]:
         """The column of each item, if each has one."""
@@ -263,7 +278,7 @@ class _Reader:
         if name not in self.codes:
             if not name:
                 return -2
-            if name.casefold() in self.words:
+            if name in self.words:
                 return -3
             if self.listed or not printable(name):
                 return -1
@@ -319,7 +334,7 @@ class _Reader:
         for side, item in (("first", first), ("second", second)):
             if name in (side, self.roles.get(side)) or self.codes.get(name) == item:
                 return side
-        return "tie" if name.casefold() in self.words else ""
+        return "tie" if name in self.words else ""
 
     def _no_pair(self, line: int, *cells: str) -> None:
         """Say why these two cells are no comparison."""
@@ -334,12 +349,12 @@ class _Reader:
         for line, row in rows:
             what, levels = "", list[list[int]]()
             if wide:
-                found = [re.match(r"#?\s*(\d{1,6})(?!\d)", row[k].strip()) for k in wide]
+                found = [re.match(r"#?\s*([1-9]\d{0,5})(?!\d)", row[k].strip()) for k in wide]
                 ranks = [int(x[1]) if x else -1 for x in found]
                 given = sorted({*ranks} - {-1})
                 levels = [[i for i, k in enumerate(ranks) if k == rank] for rank in given]
                 if any(row[k].strip() and not x for k, x in zip(wide, found, strict=True)):
-                    what = "a rank that is no number"
+                    what = "a rank that is no number from 1"
             else:
                 one = row[at["ranking"]].split(">") if "ranking" in at else [row[k] for k in cells]
                 split = (cell.split("=") if "ranking" in at else [cell] for cell in one)

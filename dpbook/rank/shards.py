@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dpbook._typing import Ints
-from dpbook.rank.answers import MOST_ITEMS, Answers, clean_name, public_items
+from dpbook.rank.answers import MOST_ITEMS, Answers, public_items
 from dpbook.rank.engine import asked, connect, rows_of, table_of, text
 from dpbook.rank.reading import _Reader
 
@@ -81,7 +81,7 @@ class Shards:
             one, other, ties = self.words
             pair = (
                 f"CASE WHEN w IN ({one}) OR number(w) = f THEN {pair} WHEN w IN ({other}) OR number"
-                f"(w) = s THEN 2 * (s * {n} + f) WHEN lower(w) IN ({ties}) THEN {pair} + 1 END"
+                f"(w) = s THEN 2 * (s * {n} + f) WHEN w IN ({ties}) THEN {pair} + 1 END"
             )
         return (
             f"SELECT {who} AS person, (CASE WHEN f <> s AND p IS NOT NULL THEN {pair} END)"
@@ -133,8 +133,7 @@ def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: An
         from distributed import Client
 
         client = Client(scheduler)
-    ties = *reader.words, *(clean_name(word).lower() for word in reader.ties)
-    words = *(text(x, reader.roles.get(x, x)) for x in ("first", "second")), text(*ties)
+    words = *(text(x, reader.roles.get(x, x)) for x in ("first", "second")), text(*reader.words)
     how = {
         "tables": tables,
         "words": words,
