@@ -43,11 +43,6 @@ class Answers:
     listed : bool
         The items were given by the caller; otherwise they are those that the data name.
 
-    Raises
-    ------
-    ValueError
-        If something is not as above.
-
     Examples
     --------
     >>> votes = Answers("comparisons", ("coffee", "tea"), np.array([[0, 0, 1], [1, 1, 0]]))
@@ -78,8 +73,8 @@ class Answers:
         most = MOST_COUNT if self.kind == "counts" else n - 1
         low = -1 if self.kind == "rankings" else 0
         if data.size and not low <= data.min() <= data.max() <= most:
-            found = f"data holds {data.min()} to {data.max()}"
-            raise ValueError(f"{found}: allowed are {low} to {most}")
+            allowed = f"allowed are {low} to {most}"
+            raise ValueError(f"data holds {data.min()} to {data.max()}: {allowed}")
         if self.kind == "comparisons" and (data[0] == data[1]).any():
             raise ValueError("data compares an item with itself: allowed are two different items")
         if self.kind == "counts" and (data.diagonal().any() or sum(data.ravel().tolist()) > most):
@@ -117,9 +112,9 @@ class Answers:
         if self.kind == "comparisons" and self.repeats == "one":
             low, high = np.minimum(*self.data).astype(np.int64), np.maximum(*self.data)
             stays[_beyond(1, random, person, low * len(self.items) + high)] = False
-        rows = slice(None) if stays.all() else np.flatnonzero(stays)
+        rows = np.flatnonzero(stays)
         left = None if random is None else random[rows]
-        stays[np.arange(person.size)[rows][_beyond(limit, left, person[rows])]] = False
+        stays[rows[_beyond(limit, left, person[rows])]] = False
         if stays.all():
             return self
         data = self.data[stays] if self.kind == "rankings" else self.data[:, stays]
@@ -151,11 +146,11 @@ class Answers:
             won, lost = (np.bincount(row[wins], minlength=n) for row in (first, second))
             return np.asarray(won - lost, dtype=np.int64)
         code = first * n + second
-        table = np.bincount(code[wins], minlength=n * n).reshape(n, n).astype(np.int64)
-        if self.tied is None:
-            return table
-        half = np.bincount(code[self.tied], minlength=n * n).reshape(n, n)
-        return np.asarray(2 * table + half + half.T, dtype=np.int64)
+        table = np.bincount(code[wins], minlength=n * n).reshape(n, n)
+        if self.tied is not None:
+            half = np.bincount(code[self.tied], minlength=n * n).reshape(n, n)
+            table = 2 * table + half + half.T
+        return np.asarray(table, dtype=np.int64)
 
     def _people(self) -> Ints:
         if self.person is None:

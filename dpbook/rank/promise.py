@@ -108,36 +108,31 @@ class Promise:
         return 2 if self.relation == "replace" else 1
 
     @property
-    def _sets(self) -> tuple[int, int]:
-        """What is protected: so many sets, each of at most so many answers to different pairs."""
+    def _change(self) -> tuple[int, int]:
+        """In so many sets of at most so many answers to different pairs neighbours differ."""
         limit = self.max_answers or 1
         if self.kind == "rankings":
-            return limit, comb(self.n_items, 2)
-        return (1, limit) if self.repeats == "one" else (limit, 1)
-
-    def _most(self, ranking: int) -> int:
-        """How much a change adds up to, of what is 1 for a comparison and so much for a ranking."""
-        sets, answers = self._sets
-        return self.changes * sets * min(answers, ranking)
+            return self.changes * limit, comb(self.n_items, 2)
+        return (self.changes, limit) if self.repeats == "one" else (self.changes * limit, 1)
 
     @property
     def root_bound(self) -> int:
         """Largest `root_level` of a change: k items win at most k (n - k) from the others."""
-        return self._most(self.n_items**2 // 4)
+        sets, answers = self._change
+        return sets * min(answers, self.n_items**2 // 4)
 
     @property
     def zonotope_bound(self) -> int:
         """Largest `zonotope_level` of a change: k items win at most m of m comparisons."""
-        sets, answers = self._sets
-        most = self.changes * sets
-        return min(most, ceil(Fraction(most * answers, self.n_items - 1)))
+        sets, answers = self._change
+        return min(sets, ceil(Fraction(sets * answers, self.n_items - 1)))
 
     def swing(self, a: int) -> int:
-        """How far one person moves the net wins of a items against those of a others, at most.
+        """How far a change moves the net wins of a items against those of a others, at most.
 
         An answer about one of each moves them by 2, an answer about one and another item by 1.
         """
-        sets, answers = self._sets
+        sets, answers = self._change
         return sets * (min(answers, a * a) + min(answers, a * (2 * self.n_items - 3 * a)))
 
     @property
@@ -145,7 +140,8 @@ class Promise:
         """How far the numbers released move in l1; wins of pairs perhaps in halves."""
         if self.statistic == "net":
             return 2 * self.root_bound
-        return self._most(comb(self.n_items, 2)) * (2 if self.halves else 1)
+        sets, answers = self._change
+        return sets * min(answers, comb(self.n_items, 2)) * (2 if self.halves else 1)
 
     @property
     def l2_squared(self) -> int:
@@ -154,11 +150,10 @@ class Promise:
         The sum of squares of net wins x is that of x_i - x_j over all answers "i before j"; among
         answers to every pair it is largest for a ranking.
         """
-        (sets, answers), n = self._sets, self.n_items
-        if self.statistic == "pairs":  # of each set, no entry moves by more than 1
-            return self._most(comb(n, 2)) * sets * (4 if self.halves else 1)
-        one = min(answers * self.swing(1) // sets, n * (n**2 - 1) // 3)
-        return (self.changes * sets) ** 2 * one
+        (sets, answers), n = self._change, self.n_items
+        if self.statistic == "pairs":  # one person's sets move no entry by more than their number
+            return self.l1 * sets // self.changes * (2 if self.halves else 1)
+        return sets**2 * min(answers * self.swing(1) // sets, n * (n**2 - 1) // 3)
 
     def noise(self, sampler: str = "book") -> Noise:
         """The narrowest noise that keeps the promise; only public things decide."""
@@ -167,8 +162,7 @@ class Promise:
         if self.only is not None:
             if sampler == "opendp":
                 _refuse("sampler = 'opendp' with only", "'book'")
-            moves = self.changes * self.swing(min(self.only, n - self.only))
-            return Noise("flip", n, rounded_up(moves / eps))
+            return Noise("flip", n, rounded_up(self.swing(min(self.only, n - self.only)) / eps))
         count = n * (n - 1) if self.statistic == "pairs" else n
         if sampler == "opendp":
             return Noise("laplace", count, opendp_scale(self.l1, eps), sampler="opendp")
@@ -188,7 +182,7 @@ class Promise:
         """How far sums over so many people, drawn at random, lie from what is expected.
 
         For the differences of any two items, all at once, with probability 1 - miss: Hoeffding's
-        bound for independent numbers between -c and c, c = `swing` (1).
+        bound for independent numbers, each within a range as wide as `swing` (1).
         """
         check.integer("people", people, 1)
         check.probability("miss", miss, zero=False, one=False)
@@ -196,7 +190,7 @@ class Promise:
         if given != ("person", "replace", "net", None):
             _refuse(f"people = {people} with {given}", "('person', 'replace', 'net', None)")
         pairs = self.n_items * (self.n_items - 1)
-        return ceil(self.swing(1) * sqrt(2 * people * log(pairs / miss)))
+        return ceil(self.swing(1) / 2 * sqrt(2 * people * log(pairs / miss)))
 
 
 def exact_epsilon(value: object) -> Fraction:
