@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from math import comb
+from math import prod
 from os import urandom
 from typing import Any
 from unicodedata import category, normalize
@@ -42,11 +43,6 @@ class Answers:
     listed : bool
         The items were given by the caller; otherwise they are those that the data name.
 
-    Raises
-    ------
-    ValueError
-        If something is not as above.
-
     Examples
     --------
     >>> votes = Answers("comparisons", ("coffee", "tea"), np.array([[0, 0, 1], [1, 1, 0]]))
@@ -66,7 +62,9 @@ class Answers:
         check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
         check.choice("repeats", self.repeats, ("one", "keep"))
         object.__setattr__(self, "items", public_items(self.items))
-        n, data = len(self.items), _whole("data", self.data)
+        n, data = len(self.items), np.asarray(self.data)
+        if data.dtype.kind not in "iu":
+            raise ValueError(f"data has type {data.dtype}: allowed are whole numbers")
         fits = {"comparisons": (2, data.shape[-1]), "rankings": (len(data), n), "counts": (n, n)}
         if data.ndim != 2 or data.shape != fits[self.kind]:
             shapes = {"comparisons": "(2, N)", "rankings": f"(m, {n})", "counts": f"({n}, {n})"}
@@ -75,28 +73,25 @@ class Answers:
         most = MOST_COUNT if self.kind == "counts" else n - 1
         low = -1 if self.kind == "rankings" else 0
         if data.size and not low <= data.min() <= data.max() <= most:
-            found = f"data holds {data.min()} to {data.max()}"
-            raise ValueError(f"{found}: allowed are {low} to {most}")
+            allowed = f"allowed are {low} to {most}"
+            raise ValueError(f"data holds {data.min()} to {data.max()}: {allowed}")
         if self.kind == "comparisons" and (data[0] == data[1]).any():
             raise ValueError("data compares an item with itself: allowed are two different items")
         if self.kind == "counts" and (data.diagonal().any() or sum(data.ravel().tolist()) > most):
             raise ValueError("data: allowed are zeros on the diagonal, and a sum up to 2**53")
-        for name, types in (("person", "iu"), ("tied", "b")):
-            self._one_each(name, getattr(self, name), types)
-
-    def _one_each(self, name: str, values: object, types: str) -> None:
-        """Refuse keys or ties that are not one for each answer."""
-        if values is None:
-            return
-        size = self.data.shape[1 if self.kind == "comparisons" else 0]
-        kinds = ("comparisons",) if name == "tied" else ("comparisons", "rankings")
-        if self.kind not in kinds:
-            raise ValueError(f"{name} is given with kind = {self.kind!r}: allowed is None")
-        array = np.asarray(values)
-        if array.dtype.kind not in types or array.shape != (size,):
-            what = "True or False" if name == "tied" else "whole numbers"
-            given = f"{name} has shape {array.shape} and type {array.dtype}"
-            raise ValueError(f"{given}: allowed are {what}, {size} of them")
+        size = data.shape[self.kind == "comparisons"]
+        for name, types, what in (
+            ("person", "iu", "whole numbers"),
+            ("tied", "b", "True or False"),
+        ):
+            if (values := getattr(self, name)) is None:
+                continue
+            if self.kind == "counts" or (name == "tied" and self.kind == "rankings"):
+                raise ValueError(f"{name} is given with kind = {self.kind!r}: allowed is None")
+            array = np.asarray(values)
+            if array.dtype.kind not in types or array.shape != (size,):
+                given = f"{name} has shape {array.shape} and type {array.dtype}"
+                raise ValueError(f"{given}: allowed are {what}, {size} of them")
 
     @property
     def halves(self) -> bool:
@@ -115,17 +110,16 @@ class Answers:
         person = self._people()
         stays = np.ones(person.size, dtype=bool)
         if self.kind == "comparisons" and self.repeats == "one":
-            stays[_beyond(1, random, person, self._pairs())] = False
-        rows = slice(None) if stays.all() else np.flatnonzero(stays)
+            low, high = np.minimum(*self.data).astype(np.int64), np.maximum(*self.data)
+            stays[_beyond(1, random, person, low * len(self.items) + high)] = False
+        rows = np.flatnonzero(stays)
         left = None if random is None else random[rows]
-        stays[np.arange(person.size)[rows][_beyond(limit, left, person[rows])]] = False
+        stays[rows[_beyond(limit, left, person[rows])]] = False
         if stays.all():
             return self
-        kept = np.flatnonzero(stays)
-        if self.kind == "rankings":
-            return replace(self, data=self.data[kept], person=person[kept])
-        tied = None if self.tied is None else self.tied[kept]
-        return replace(self, data=self.data[:, kept], person=person[kept], tied=tied)
+        data = self.data[stays] if self.kind == "rankings" else self.data[:, stays]
+        tied = None if self.tied is None else self.tied[stays]
+        return replace(self, data=data, person=person[stays], tied=tied)
 
     def exact(
         self, statistic: str, limit: int | None = None, random: NDArray[np.uint64] | None = None
@@ -137,32 +131,26 @@ class Answers:
         check.choice("statistic", statistic, ("net", "pairs"))
         if limit is not None and self.person is not None:
             return self.keep(limit, random).exact(statistic)
-        n = len(self.items)
+        n, net = len(self.items), statistic == "net"
         if self.kind == "rankings":
-            size = max(1, _CHUNK // n ** (1 if statistic == "net" else 2))
-            of = _net_of_ranks if statistic == "net" else _wins_of_ranks
-            shape = (n,) if statistic == "net" else (n, n)
+            of, shape = (_net_of_ranks, (n,)) if net else (_wins_of_ranks, (n, n))
+            size = max(1, _CHUNK // prod(shape))
             parts = (of(self.data[k : k + size]) for k in range(0, len(self.data), size))
             return np.asarray(sum(parts, np.zeros(shape, dtype=np.int64)))
         if self.kind == "counts":
             table = self.data.astype(np.int64)
-            return table if statistic == "pairs" else table.sum(axis=1) - table.sum(axis=0)
+            return table.sum(axis=1) - table.sum(axis=0) if net else table
         first, second = self.data.astype(np.intp)  # bincount wants no other kind, anywhere
         wins: Any = slice(None) if self.tied is None else ~self.tied
-        if statistic == "net":
+        if net:
             won, lost = (np.bincount(row[wins], minlength=n) for row in (first, second))
             return np.asarray(won - lost, dtype=np.int64)
         code = first * n + second
-        table = np.bincount(code[wins], minlength=n * n).reshape(n, n).astype(np.int64)
-        if self.tied is None:
-            return table
-        half = np.bincount(code[~wins], minlength=n * n).reshape(n, n)
-        return np.asarray(2 * table + half + half.T, dtype=np.int64)
-
-    def _pairs(self) -> Ints:
-        """A number for the pair of each comparison."""
-        low, high = np.minimum(*self.data), np.maximum(*self.data)
-        return np.asarray(low.astype(np.int64) * len(self.items) + high)
+        table = np.bincount(code[wins], minlength=n * n).reshape(n, n)
+        if self.tied is not None:
+            half = np.bincount(code[self.tied], minlength=n * n).reshape(n, n)
+            table = 2 * table + half + half.T
+        return np.asarray(table, dtype=np.int64)
 
     def _people(self) -> Ints:
         if self.person is None:
@@ -178,12 +166,10 @@ def public_items(items: object) -> tuple[str, ...]:
             allowed = "allowed are names, not empty and without control characters"
             raise ValueError(f"items contains {name!r:.60}: {allowed}")
     clean = [clean_name(name) for name in names]
-    if len(set(clean)) < len(clean):
-        twice = next(name for name in clean if clean.count(name) > 1)
-        raise ValueError(f"items contains {twice!r:.60} more than once: allowed is once")
+    if twice := [name for name, times in Counter(clean).items() if times > 1]:
+        raise ValueError(f"items contains {twice[0]!r:.60} more than once: allowed is once")
     if not 2 <= len(clean) <= MOST_ITEMS:
-        allowed = f"allowed are 2 to {MOST_ITEMS} items"
-        raise ValueError(f"items has {len(clean)} names: {allowed}")
+        raise ValueError(f"items has {len(clean)} names: allowed are 2 to {MOST_ITEMS} items")
     return tuple(clean)
 
 
@@ -196,21 +182,6 @@ def clean_name(name: str) -> str:
 def printable(name: str) -> bool:
     """Whether a name says something, and nothing to a terminal."""
     return bool(name.strip()) and not any(category(c) in ("Cc", "Cf", "Cs") for c in name.strip())
-
-
-def pair_answers(kind: str, n_items: int, limit: int, repeats: str) -> int:
-    """Most pairs that the answers of one person can be about."""
-    pairs = comb(n_items, 2)
-    if kind == "rankings":
-        return limit * pairs
-    return min(limit, pairs) if repeats == "one" else limit
-
-
-def _whole(name: str, values: Any) -> NDArray[np.integer]:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} has type {array.dtype}: allowed are whole numbers")
-    return array
 
 
 def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDArray[np.intp]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations
-from math import ceil, comb, exp, expm1, log, log1p, sqrt
+from math import ceil, comb, erfc, exp, expm1, log, log1p, sqrt
 from os import urandom
 from typing import Any
 
@@ -22,16 +22,13 @@ from dpbook._typing import Ints
 from dpbook.mechanisms import noise as exact
 from dpbook.mechanisms.knorm import root_noise, zonotope_noise
 
-DOUBT = 1e-6  # that a simulated width is too small
-
 
 class SystemBits(check.WholeNumbers):
     """Uniform whole numbers from `os.urandom`, exactly, by rejection."""
 
     def integers(self, low: Any, high: Any, size: Any = None, *, endpoint: bool = False) -> Any:
         """As of a NumPy generator: from low to below high, or to high; arrays are allowed."""
-        first = np.asarray(low, dtype=np.int64)
-        last = np.asarray(high, dtype=np.int64) - (not endpoint)
+        first, last = np.asarray(low, np.int64), np.asarray(high, np.int64) - (not endpoint)
         if (last < first).any():
             raise ValueError("low >= high: allowed is a range that is not empty")
         sides = () if size is None else check.shape("size", size)
@@ -106,7 +103,7 @@ class Noise:
             return sqrt(2 * self.scale)  # at most
         if self.kind == "laplace":
             return 2 * exp(-0.5 / self.scale) / -expm1(-1 / self.scale)
-        square = (_sample(self, _rows(self.n) // 4).astype(float) ** 2).mean()
+        square = (_sample(self, 0.25).astype(float) ** 2).mean()
         return sqrt(2 * square * self.n / (self.n - 1))  # each row adds up to 0
 
     def width(self, miss: float) -> int:
@@ -123,24 +120,22 @@ class Noise:
             return 2 * max(0, ceil(self.scale * log(2 / ((1 + q) * each)) - 1))
         if self.kind == "gaussian" and self.n > 200:  # subgaussian, of twice the variance
             return ceil(sqrt(4 * self.scale * log(self.n * (self.n - 1) / miss)))
-        rows = max(_rows(self.n), ceil(30 / miss))
-        above = int(bdtrik(DOUBT, rows, miss))  # so many are, at least, with probability 1 - 1e-6
-        return int(np.sort(np.ptp(_sample(self, rows), axis=1))[rows - 1 - above])
+        spread = np.sort(np.ptp(_sample(self, least=ceil(30 / miss)), axis=1))
+        above = int(bdtrik(1e-6, spread.size, miss))  # at least so many, with chance 1 - 1e-6
+        return int(spread[-1 - above])
 
     def reversal(self, margin: int) -> float:
         """Chance that two noises differ by the lead, a whole number >= 0, or more.
 
         Where it is simulated, it is never below one over the number of simulations.
         """
-        if self.kind == "gaussian":
-            from scipy.special import ndtr
-
-            return float(ndtr((0.5 - margin) / self.deviation))  # nearly: the sum as an integral
+        if self.kind == "gaussian":  # nearly: the sum as an integral
+            return erfc((margin - 0.5) / (2 * sqrt(self.scale))) / 2
         if self.kind == "laplace":  # k: ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q = e^(-1/b)
             q, rest = exp(-1 / self.scale), -expm1(-1 / self.scale)
             tail = (1 + q * q) / (1 + q) + margin * rest + q
             return exp(-margin / self.scale) * tail / (1 + q) ** 2
-        apart = np.diff(_sample(self, _rows(self.n)), axis=1)  # of any two: all are alike
+        apart = np.diff(_sample(self), axis=1)  # of any two: all are alike
         seen = int((apart >= margin).sum() + (apart <= -margin).sum())
         return max(seen, 1) / (2 * apart.size)
 
@@ -168,8 +163,7 @@ class Noise:
 
 def rounded_up(scale: Fraction) -> Fraction:
     """The scale, or a slightly larger one whose terms fit the samplers: below 2^50."""
-    unit = 2**49 // ceil(scale)
-    fits = max(scale.as_integer_ratio()) < 2**50
+    unit, fits = 2**49 // ceil(scale), max(scale.as_integer_ratio()) < 2**50
     return scale if fits else Fraction(ceil(scale * unit), unit)
 
 
@@ -192,14 +186,11 @@ def _opendp(n: int, scale: float) -> Any:
     return dp.m.make_laplace(*space, scale=scale)
 
 
-def _rows(n: int) -> int:
-    return min(max(200_000 // n, 1000), 10_000)
-
-
 @cache
-def _sample(noise: Noise, rows: int) -> Ints:
+def _sample(noise: Noise, share: float = 1, least: int = 0) -> Ints:
     """The same draws for the same noise: nothing private is in them."""
-    return noise.simulate(rows, np.random.default_rng(0))
+    rows = int(share * min(max(200_000 // noise.n, 1000), 10_000))
+    return noise.simulate(max(rows, least), np.random.default_rng(0))
 
 
 def _waits(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:

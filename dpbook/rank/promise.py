@@ -70,17 +70,27 @@ class Promise:
         most = MOST_PAIR_ITEMS if self.statistic == "pairs" else MOST_ITEMS
         check.integer(f"items for {self.statistic!r}", self.n_items, 2, most)
         delta = _exact("delta", self.delta, Fraction(0), Fraction(1, 100), "0, or up to 1e-2")
-        self._set(epsilon=exact_epsilon(self.epsilon), delta=delta)
-        known, person = self.has_persons and self.kind != "counts", self.protect == "person"
-        self._set(has_persons=known, vouched=self.vouched and person and not known)
-        if self.max_answers is not None:
-            check.integer("max_answers", self.max_answers, 1, 10**9)
-        if person:
-            self._limit()
-        elif self.kind == "rankings":
+        person, ranked, limit = self.protect == "person", self.kind == "rankings", self.max_answers
+        limit = 1 if limit is None and person and ranked else limit
+        known = self.has_persons and self.kind != "counts"
+        vouched = self.vouched and person and not known
+        # Where persons are not known, nobody can see that a pair was answered twice.
+        repeats = "keep" if person and not known else self.repeats
+        vars(self).update(epsilon=exact_epsilon(self.epsilon), delta=delta, max_answers=limit)
+        vars(self).update(has_persons=known, vouched=vouched, repeats=repeats)
+        if limit is not None:
+            check.integer("max_answers", limit, 1, 10**9)
+        if ranked and not person:
             _refuse("protect = 'comparison' with rankings", "'person'")
-        elif self.max_answers is not None:
-            _refuse(f"max_answers = {self.max_answers} with protect = 'comparison'", "None")
+        if limit is not None and not person:
+            _refuse(f"max_answers = {limit} with protect = 'comparison'", "None")
+        if person and not known and not vouched:
+            given = "protect = 'person', but nobody can bound what one person adds, since the data "
+            allowed = "'comparison', or vouched=True (--vouch) if nobody gave more than max_answers"
+            _refuse(f"{given}do not say who gave which answer", allowed)
+        if person and limit is None:
+            allowed = "a whole number from 1, of the answers of a person that count, fixed before"
+            _refuse("max_answers is missing", f"{allowed} looking at the data")
         if (k := self.only) is not None:
             check.integer("only", k, 1, self.n_items - 1)
             if self.statistic == "pairs" or self.delta:
@@ -92,63 +102,46 @@ class Promise:
             given = f"max_answers = {self.max_answers} with epsilon = {self.epsilon}"
             _refuse(given, "noise of a scale of at most 2**40")
 
-    def _limit(self) -> None:
-        """A limit for each person, or a refusal."""
-        if not self.has_persons and not self.vouched:
-            given = "protect = 'person', but nobody can bound what one person adds, since the data "
-            allowed = "'comparison', or vouched=True (--vouch) if nobody gave more than max_answers"
-            _refuse(f"{given}do not say who gave which answer", allowed)
-        if self.max_answers is None and self.kind != "rankings":
-            allowed = "a whole number from 1, of the answers of a person that count, fixed before"
-            _refuse("max_answers is missing", f"{allowed} looking at the data")
-        # Where persons are not known, nobody can see that a pair was answered twice.
-        repeats = self.repeats if self.has_persons else "keep"
-        self._set(max_answers=self.max_answers or 1, repeats=repeats)
-
-    def _set(self, **values: object) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
     @property
     def changes(self) -> int:
         """How many contributions differ between neighbours: 2 if one takes another's place."""
         return 2 if self.relation == "replace" else 1
 
     @property
-    def limit(self) -> int:
-        """How many answers are protected together, at most."""
-        return self.max_answers or 1
-
-    @property
-    def once(self) -> bool:
-        """Whether they are comparisons of different pairs."""
-        return self.repeats == "one" and self.kind != "rankings"
-
-    def _sum(self, ranking: int) -> int:
-        """The most of what adds up to 1 for a comparison, and to so much for a ranking."""
+    def _change(self) -> tuple[int, int]:
+        """In so many sets of at most so many answers to different pairs neighbours differ."""
+        limit = self.max_answers or 1
         if self.kind == "rankings":
-            return self.changes * self.limit * ranking
-        return self.changes * (min(self.limit, ranking) if self.once else self.limit)
+            return self.changes * limit, comb(self.n_items, 2)
+        return (self.changes, limit) if self.repeats == "one" else (self.changes * limit, 1)
 
     @property
     def root_bound(self) -> int:
         """Largest `root_level` of a change: k items win at most k (n - k) from the others."""
-        return self._sum(self.n_items**2 // 4)
+        sets, answers = self._change
+        return sets * min(answers, self.n_items**2 // 4)
 
     @property
     def zonotope_bound(self) -> int:
         """Largest `zonotope_level` of a change: k items win at most m of m comparisons."""
-        if self.kind == "rankings":
-            return self.changes * self.limit
-        level = -(-self.changes * self.limit // (self.n_items - 1))
-        return min(level, self.changes) if self.once else level
+        sets, answers = self._change
+        return min(sets, ceil(Fraction(sets * answers, self.n_items - 1)))
+
+    def swing(self, a: int) -> int:
+        """How far a change moves the net wins of a items against those of a others, at most.
+
+        An answer about one of each moves them by 2, an answer about one and another item by 1.
+        """
+        sets, answers = self._change
+        return sets * (min(answers, a * a) + min(answers, a * (2 * self.n_items - 3 * a)))
 
     @property
     def l1(self) -> int:
         """How far the numbers released move in l1; wins of pairs perhaps in halves."""
         if self.statistic == "net":
             return 2 * self.root_bound
-        return self._sum(comb(self.n_items, 2)) * (2 if self.halves else 1)
+        sets, answers = self._change
+        return sets * min(answers, comb(self.n_items, 2)) * (2 if self.halves else 1)
 
     @property
     def l2_squared(self) -> int:
@@ -157,24 +150,10 @@ class Promise:
         The sum of squares of net wins x is that of x_i - x_j over all answers "i before j"; among
         answers to every pair it is largest for a ranking.
         """
-        ranking = self.n_items * (self.n_items**2 - 1) // 3
-        if self.statistic == "pairs":  # no entry moves by more than 1, or the limit
-            most = (1 if self.once else self.limit) * (4 if self.halves else 1)
-            return self._sum(comb(self.n_items, 2)) * most
-        if self.kind == "rankings":
-            return (self.changes * self.limit) ** 2 * ranking
-        each = min(self.limit * self.swing(1), ranking) if self.once else 2 * self.limit**2
-        return self.changes**2 * each
-
-    def swing(self, a: int) -> int:
-        """How far one person moves the net wins of a items against those of a others, at most.
-
-        An answer about one of each moves them by 2, an answer about one and another item by 1.
-        """
-        most, n = self.limit, self.n_items
-        if self.kind == "rankings":
-            return most * 2 * a * (n - a)
-        return min(most, a * a) + min(most, a * (2 * n - 3 * a)) if self.once else 2 * most
+        (sets, answers), n = self._change, self.n_items
+        if self.statistic == "pairs":  # one person's sets move no entry by more than their number
+            return self.l1 * sets // self.changes * (2 if self.halves else 1)
+        return sets**2 * min(answers * self.swing(1) // sets, n * (n**2 - 1) // 3)
 
     def noise(self, sampler: str = "book") -> Noise:
         """The narrowest noise that keeps the promise; only public things decide."""
@@ -183,8 +162,7 @@ class Promise:
         if self.only is not None:
             if sampler == "opendp":
                 _refuse("sampler = 'opendp' with only", "'book'")
-            moves = self.changes * self.swing(min(self.only, n - self.only))
-            return Noise("flip", n, rounded_up(moves / eps))
+            return Noise("flip", n, rounded_up(self.swing(min(self.only, n - self.only)) / eps))
         count = n * (n - 1) if self.statistic == "pairs" else n
         if sampler == "opendp":
             return Noise("laplace", count, opendp_scale(self.l1, eps), sampler="opendp")
@@ -204,7 +182,7 @@ class Promise:
         """How far sums over so many people, drawn at random, lie from what is expected.
 
         For the differences of any two items, all at once, with probability 1 - miss: Hoeffding's
-        bound for independent numbers between -c and c, c = `swing` (1).
+        bound for independent numbers, each within a range as wide as `swing` (1).
         """
         check.integer("people", people, 1)
         check.probability("miss", miss, zero=False, one=False)
@@ -212,7 +190,7 @@ class Promise:
         if given != ("person", "replace", "net", None):
             _refuse(f"people = {people} with {given}", "('person', 'replace', 'net', None)")
         pairs = self.n_items * (self.n_items - 1)
-        return ceil(self.swing(1) * sqrt(2 * people * log(pairs / miss)))
+        return ceil(self.swing(1) / 2 * sqrt(2 * people * log(pairs / miss)))
 
 
 def exact_epsilon(value: object) -> Fraction:

@@ -21,8 +21,7 @@ from dpbook.rank.reading import answers_of
 from dpbook.rank.release import TOGETHER, Placed, Release
 from dpbook.rank.statement import statement_of
 
-REDRAWS = 200  # of a table of pairs
-_RIDGE, _MOST_REDRAWN = 1.0, 2_000_000
+REDRAWS, MOST_REDRAWN = 200, 2_000_000  # of a table of pairs, and of their entries
 
 
 def rank_privately(
@@ -93,11 +92,7 @@ def rank_privately(
     # An epsilon that is not written down is not spent.
     spent = None if ledger is None else charge(ledger, promise, answers.items, budget)
     drawn = _drawn(answers, promise, noise, rng)
-    if only is None:
-        ranking = _ranked(answers.items, drawn, promise, noise, sample)
-    else:
-        place = 1 if only == 1 else None  # a set has no order
-        ranking = tuple(Placed(place, answers.items[k]) for k in drawn.tolist())
+    ranking = _ranked(answers.items, drawn, promise, noise, sample)
     who, numbers = sampler if rng is None else "repeatable", drawn if only is None else None
     said = statement_of(asked, noise, answers.listed, who, people)
     facts = answers.items, answers.listed, numbers, promise, noise, who, people
@@ -120,7 +115,7 @@ def _drawn(answers: Any, promise: Promise, noise: Noise, rng: np.random.Generato
         numbers, bits = np.array(answers.exact(*how)), SystemBits() if rng is None else rng
         if promise.only is not None:
             return noise.choose(numbers, promise.only, bits)
-        moving = np.ones(len(numbers), bool) if numbers.ndim == 1 else _off_diagonal(len(numbers))
+        moving = ... if numbers.ndim == 1 else ~np.eye(len(numbers), dtype=bool)
         numbers[moving] += noise.draw(bits)
         return numbers
     except MemoryError:
@@ -134,23 +129,23 @@ def _ranked(
     items: tuple[str, ...], released: Ints, promise: Promise, noise: Noise, sample: int | None
 ) -> tuple[Placed, ...]:
     """Places, with what noise and sample leave open; from public numbers only."""
-    n = len(items)
+    if promise.only is not None:
+        place = 1 if promise.only == 1 else None  # a set has no order
+        return tuple(Placed(place, items[k]) for k in released.tolist())
+    n, net = len(items), promise.statistic == "net"
+    scores: NDArray[Any] = released if net else fitted_strengths(released)
+    order = np.lexsort((np.arange(n), -scores))
     open_: list[list[int | None]] = [[None] * n] * 4
-    if promise.statistic == "pairs":
-        scores: NDArray[Any] = fitted_strengths(released)
-        order = np.lexsort((np.arange(n), -scores))
+    if not net:
         swaps = _redrawn(released, noise, order)
     else:
-        scores = released
-        order = np.lexsort((np.arange(n), -scores))
-        margins = (scores[order[:-1]] - scores[order[1:]]).tolist()
-        swaps = [noise.reversal(margin) for margin in margins]
+        swaps = [noise.reversal(lead) for lead in (-np.diff(scores[order])).tolist()]
         open_[:2] = _places(scores, noise.width(1 - TOGETHER))
-        if sample is not None:
-            open_[2:] = _places(scores, noise.width((1 - TOGETHER) / 2) + sample)
+    if sample is not None:
+        open_[2:] = _places(scores, noise.width((1 - TOGETHER) / 2) + sample)
     return tuple(
-        Placed(k + 1, items[i], scores[i].item(), probability, *(places[i] for places in open_))
-        for k, (i, probability) in enumerate(zip(order.tolist(), [*swaps, None], strict=True))
+        Placed(k + 1, items[i], scores[i].item(), swap, *(places[i] for places in open_))
+        for k, (i, swap) in enumerate(zip(order.tolist(), [*swaps, None], strict=True))
     )
 
 
@@ -166,23 +161,18 @@ def fitted_strengths(tables: Ints) -> Array:
     """Strengths fitted to noisy tables (..., n, n), whose negative entries count as none."""
     from dpbook.estimators import ridge_mle
 
-    return np.asarray(ridge_mle(np.maximum(tables, 0), gamma=_RIDGE).theta)
+    return np.asarray(ridge_mle(np.maximum(tables, 0), gamma=1.0).theta)
 
 
 def _redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> Sequence[float | None]:
-    """How often neighbours change places when noise is added once more to what is public.
-
-    Never below one over the number of times that it is.
-    """
+    """How often neighbours change places when noise is added again to what is public, never 0."""
     n = len(table)
-    if REDRAWS * n * n > _MOST_REDRAWN:
+    if REDRAWS * n * n > MOST_REDRAWN:
         return [None] * (n - 1)
     again = np.tile(table, (REDRAWS, 1, 1))
-    again[:, _off_diagonal(n)] += noise.simulate(REDRAWS, np.random.default_rng(0))  # no secret
+    again[:, ~np.eye(n, dtype=bool)] += noise.simulate(
+        REDRAWS, np.random.default_rng(0)
+    )  # no secret
     strengths = fitted_strengths(again)[:, order]
     seen = (strengths[:, :-1] < strengths[:, 1:]).sum(axis=0)
     return list((np.maximum(seen, 1) / REDRAWS).tolist())
-
-
-def _off_diagonal(n: int) -> NDArray[np.bool_]:
-    return ~np.eye(n, dtype=bool)
