@@ -24,8 +24,8 @@ from dpbook.rank.reading import MOST_BYTES, Look, answers_of, look
 from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
 FEW, MOST_PLANNED = 10, 100  # people who name an item; items of a plan beside a check
-_READING = "items_from_data unranked bad repeats encoding".split()
-_PROMISED = "epsilon delta protect max_answers only".split()
+_READING = "items_from_data unranked bad repeats encoding ties"
+_PROMISED = "epsilon delta protect relation max_answers statistic only vouched"
 
 _USAGE = """dpbook rank FILE... --items A,B,C --protect person --max-answers L --epsilon E [options]
        dpbook rank FILE... --items A,B,C --protect comparison --epsilon E [options]
@@ -61,6 +61,7 @@ _EXAMPLES = """examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     given = _parser().parse_args(argv)
+    given.relation = given.relation.replace("-", "_")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a release is not lost for a letter
     try:
@@ -100,7 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     words = "a person's answers become any others or none; or are there or not, a weaker promise"
     add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
     add("--delta", metavar="D", default=0, help="how probably the promise may fail, as 1e-6")
-    add("--vouch", action="store_true", help="you vouch for L, if FILE does not say who answered")
+    words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
+    add("--vouch", dest="vouched", action="store_true", help=words)
     add = group("the items, a public list: one of").add_argument
     add("--items", metavar="A,B,C", help="all of them; a name with a comma in quotes: '\"x, y\",z'")
     add("--items-file", metavar="FILE", help="all of them, one on each line")
@@ -109,7 +111,8 @@ def _parser() -> argparse.ArgumentParser:
     add = group("how FILE is read").add_argument
     words = "what the columns are called in FILE: winner=Gewinner,person=E-Mail; others are ignored"
     add("--columns", metavar="A=B,...", action="append", default=[], help=words)
-    add("--tie", metavar="WORD", action="append", default=[], help="a word for a tie in FILE")
+    words = "a word for a tie in FILE"
+    add("--tie", metavar="WORD", dest="ties", action="append", default=[], help=words)
     words = "items that a ranking leaves out are below the others (default), or not compared"
     add("--unranked", choices=("below", "unknown"), default="below", help=words)
     words = "rows that cannot be used are left out (default), or the file is refused"
@@ -120,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--scheduler", metavar="ADDRESS", help="of a Dask cluster that reads and counts")
     add = group("what is released").add_argument
     words = "net: wins minus losses; pairs: strengths, if some items are compared far more often"
-    add("--release", choices=tuple(STATISTICS), default="net", help=words)
+    add("--release", dest="statistic", choices=tuple(STATISTICS), default="net", help=words)
     words = "the best item, or the set of the best three, and no numbers; takes less noise"
     add("--only", type=_only, metavar="first|top:3", help=words)
     words = "how many people answered, if that is public: also gives ranks in all people"
@@ -131,9 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--report", metavar="HTML", help="a page for it, to show and to print")
     add("--force", action="store_true", help="let --out and --report replace files")
     add("--ledger", metavar="FILE", help="adds up what you release of the same data")
-    add(
-        "--budget", metavar="E", help="what the epsilons in the ledger may add up to, now and later"
-    )
+    add("--budget", metavar="E", help="what the epsilons in the ledger may add up to for good")
     add = group("instead of a release").add_argument
     add("--check", action="store_true", help="what FILE holds and a release would leave out")
     kinds = ("comparisons", "rankings", "counts")
@@ -153,22 +154,19 @@ def _only(text: str) -> int:
     return 1 if text == "first" else _whole(text.removeprefix("top:"))
 
 
-def _options(given: argparse.Namespace) -> dict[str, Any]:
-    """What is promised, in the terms of the package."""
-    same = {name: getattr(given, name) for name in _PROMISED}
-    relation = given.relation.replace("-", "_")
-    return same | {"relation": relation, "statistic": given.release, "vouched": given.vouch}
+def _some(given: argparse.Namespace, names: str) -> dict[str, Any]:
+    return {name: getattr(given, name) for name in names.split()}
 
 
 def _rank(given: argparse.Namespace) -> None:
     """Release; what cannot be written is shown, since it has been spent."""
-    files, options = _files(given), _options(given)
+    files = _files(given)
     exact_epsilon(given.epsilon)
     targets = _targets(given, files)
     ledger = given.ledger and Ledger(given.ledger, fingerprint(files))
     how = _how(given) | {"scheduler": given.scheduler, "progress": _progress()}
-    answers = answers_of(files, options["relation"], **how)
-    options |= {"people": given.people, "sampler": given.sampler, "budget": given.budget}
+    answers = answers_of(files, given.relation, **how)
+    options = _some(given, f"{_PROMISED} people sampler budget")
     release = rank_privately(answers, ledger=ledger, **options)
     lost = None
     try:
@@ -190,9 +188,8 @@ def _check(given: argparse.Namespace) -> None:
     files, epsilon = _files(given), given.epsilon
     found = look(files, progress=_progress(), **_how(given))
     answers, given.epsilon = found.answers, epsilon or "1"
-    facts = _options(given) | {"halves": answers.halves, "repeats": given.repeats}
-    facts["has_persons"] = answers.person is not None
-    promise = Promise(answers.kind, len(answers.items), **facts)
+    facts = _some(given, f"{_PROMISED} repeats") | {"has_persons": answers.person is not None}
+    promise = Promise(answers.kind, len(answers.items), halves=answers.halves, **facts)
     noise, miss, scored = promise.noise(given.sampler), 1 - TOGETHER, promise.statistic == "net"
     if given.people:
         promise.sample_width(given.people, miss)
@@ -208,7 +205,10 @@ def _check(given: argparse.Namespace) -> None:
         if scored and promise.only is None:
             print(f"It moves leads by up to {noise.width(miss)}, with probability {TOGETHER}.")
         if scored and given.people and len(answers.items) <= MOST_PLANNED:
-            print("", _planned(promise, given.people), "", sep="\n")
+            from dpbook.rank.plan import planned
+
+            plan = planned(promise, given.people, rng=np.random.default_rng(0))
+            print("", plan, "", sep="\n")
     print(f"This can be ranked{'' if epsilon else ' with an --epsilon'}.")
 
 
@@ -244,21 +244,17 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
     yield f"Named by fewer than {FEW} {who}: {rare or 'none'}"
 
 
-def _planned(promise: Promise, people: int) -> Any:
-    from dpbook.rank.plan import planned
-
-    return planned(promise, people, rng=np.random.default_rng(0))
-
-
 def _plan(given: argparse.Namespace) -> None:
     """What the noise would do, from public facts alone."""
+    from dpbook.rank.plan import planned
+
     if given.files or given.people is None or not (given.items or given.items_file):
         raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
     items = given.items or ""
     n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
-    facts = _options(given) | {"repeats": given.repeats, "has_persons": given.plan != "counts"}
-    plan = _planned(Promise(given.plan, n, **facts), given.people)
-    print(plan)
+    facts = _some(given, f"{_PROMISED} repeats") | {"has_persons": given.plan != "counts"}
+    promise = Promise(given.plan, n, **facts)
+    print(plan := planned(promise, given.people, rng=np.random.default_rng(0)))
     if given.plot:
         plan.plot(given.plot)
 
@@ -291,8 +287,7 @@ def _how(given: argparse.Namespace) -> dict[str, Any]:
         if not role or not name:
             raise ValueError(f"--columns {part!r:.60}: allowed is as winner=Gewinner,person=E-Mail")
         columns[role] = name
-    same = {name: getattr(given, name) for name in _READING}
-    return same | {"items": _items(given), "columns": columns, "ties": given.tie}
+    return _some(given, _READING) | {"items": _items(given), "columns": columns}
 
 
 def _items(given: argparse.Namespace) -> list[str] | None:
@@ -312,13 +307,12 @@ def _items(given: argparse.Namespace) -> list[str] | None:
 
 def _progress() -> Callable[[float], None] | None:
     """A bar for people, from the third second on."""
-    began, shown = monotonic(), [-1]
+    began = monotonic()
 
     def show(share: float) -> None:
-        if monotonic() - began > 2 and shown[0] != (now := int(100 * share)):
-            shown[0] = now
-            bar, end = f"[{'#' * (now // 4):25}]", "\n" * (now == 100)
-            print(f"\rreading {bar} {now} %", end=end, file=sys.stderr, flush=True)
+        if monotonic() - began > 2:
+            bar, end = f"[{'#' * int(25 * share):25}]", "\n" if share == 1 else ""
+            print(f"\rreading {bar} {share:.0%}", end=end, file=sys.stderr, flush=True)
 
     return show if sys.stderr.isatty() else None
 

@@ -78,8 +78,7 @@ def charge(
 ) -> Spent:
     """Write a release into the ledger, before its noise is drawn (but if `dry`); the sums with it.
 
-    A ledger belongs to one data set. Two processes take turns. The first budget that is given
-    holds for all later releases: what would pass it is refused, and so is another budget.
+    A ledger belongs to one data set; the first budget that is given holds for all later releases.
     """
     if os.path.exists(path) and not os.path.isfile(path):  # a device may have no end
         raise ValueError(f"{fspath(path)} is no file: {_ALLOWED}")

@@ -13,8 +13,7 @@ main { max-width: 46rem; margin: 0 auto; padding: 1rem }
 h1 { font-size: 1.5rem; line-height: 1.2 } h2 { font-size: 1.15rem; margin-top: 2rem }
 table { border-collapse: collapse; width: 100% } caption { text-align: left; padding-bottom: .5rem }
 th, td { padding: .35rem .4rem; text-align: right; vertical-align: top }
-thead th { font-size: .8rem; line-height: 1.25; vertical-align: bottom }
-tr { border-bottom: 1px solid #8888 }
+thead th { font-size: .8rem; line-height: 1.25 } tr { border-bottom: 1px solid #8888 }
 .item { text-align: left; width: 50%; overflow-wrap: anywhere }
 .bar { position: relative; display: block; height: .7rem; margin: .25rem 0 }
 .bar i { position: absolute; top: 0; height: 100%; border-radius: .2rem; box-sizing: border-box }
@@ -39,23 +38,17 @@ def page(release: Release) -> str:
     promised, not_promised = map(escape, release.short)
     publish, plan = map(escape, commands(release))
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{_STYLE}</style></head>
-<body><main>
-<h1>{title}</h1>
-<p>{promised}</p>
-<p>{not_promised}</p>
+<title>{title}</title><style>{_STYLE}</style></head>
+<body><main><h1>{title}</h1>
+<p>{promised}</p><p>{not_promised}</p>
 <table>
 <caption>{caption if first.best else "The best first."}</caption>
 <thead><tr>{names}</tr></thead>
 <tbody>
-{body}</tbody>
-</table>
-<h2>The whole statement</h2>
-<p>{escape(release.statement)}</p>
+{body}</tbody></table>
+<h2>The whole statement</h2><p>{escape(release.statement)}</p>
 <h2>How to repeat it</h2>
 <p>With the answers in FILE, and the names of all items, one on each line, in ITEMS. A release of
 the same answers adds its epsilon to this one.</p>
