@@ -96,8 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     words = "who is protected: all answers of a person whom FILE names, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
     add("--epsilon", metavar="E", help="from 1e-6 to 50, as 1/2; less is more private, 1 is usual")
-    words = "how many answers (or whole rankings) of each person count, drawn at random"
-    add("--max-answers", type=_whole, metavar="L", help=words)
+    add("--max-answers", type=_whole, metavar="L", help="how many answers of each person may count")
     words = "a person's answers become any others or none; or are there or not, a weaker promise"
     add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
     add("--delta", metavar="D", default=0, help="how probably the promise may fail, as 1e-6")
@@ -106,13 +105,11 @@ def _parser() -> argparse.ArgumentParser:
     add = group("the items, a public list: one of").add_argument
     add("--items", metavar="A,B,C", help="all of them; a name with a comma in quotes: '\"x, y\",z'")
     add("--items-file", metavar="FILE", help="all of them, one on each line")
-    words = "those that FILE names: the list is then NOT protected, and one person can add a name"
-    add("--items-from-data", action="store_true", help=words)
+    add("--items-from-data", action="store_true", help="NOT protected: those that FILE names")
     add = group("how FILE is read").add_argument
     words = "what the columns are called in FILE: winner=Gewinner,person=E-Mail; others are ignored"
     add("--columns", metavar="A=B,...", action="append", default=[], help=words)
-    words = "a word for a tie in FILE"
-    add("--tie", metavar="WORD", dest="ties", action="append", default=[], help=words)
+    add("--tie", metavar="WORD", dest="ties", action="append", default=[], help="a tie, in FILE")
     words = "items that a ranking leaves out are below the others (default), or not compared"
     add("--unranked", choices=("below", "unknown"), default="below", help=words)
     words = "rows that cannot be used are left out (default), or the file is refused"
@@ -124,8 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     add = group("what is released").add_argument
     words = "net: wins minus losses; pairs: strengths, if some items are compared far more often"
     add("--release", dest="statistic", choices=tuple(STATISTICS), default="net", help=words)
-    words = "the best item, or the set of the best three, and no numbers; takes less noise"
-    add("--only", type=_only, metavar="first|top:3", help=words)
+    add("--only", type=_only, metavar="first|top:3", help="only the best, which takes less noise")
     words = "how many people answered, if that is public: also gives ranks in all people"
     add("--people", type=_whole, metavar="N", help=words)
     words = "who draws the noise (default: book; opendp needs the extra `release`)"
