@@ -24,7 +24,8 @@ from dpbook.rank.reading import MOST_BYTES, Look, answers_of, look
 from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
 FEW, MOST_PLANNED = 10, 100  # people who name an item; items of a plan beside a check
-_READING = "items_from_data unranked bad repeats encoding".split()
+_READING = "items_from_data unranked bad repeats encoding ties"
+_PROMISED = "epsilon delta protect relation max_answers statistic only vouched"
 
 _USAGE = """dpbook rank FILE... --items A,B,C --protect person --max-answers L --epsilon E [options]
        dpbook rank FILE... --items A,B,C --protect comparison --epsilon E [options]
@@ -39,15 +40,13 @@ The first line of FILE names its columns, separated by commas, semicolons or tab
   person,first,second,winner   ann,tea,coffee,tie        the winner is one of both, or a tie
   person,ranking               ann,tea > coffee = mate   the best first; some may be left out
   person,1,2,3                 ann,tea,coffee,mate       the best first; cells may be empty
-  person,tea,coffee,mate       ann,1,3,2                 the rank of each item (export of a form)
+  person,tea,coffee,mate       ann,1,3,2                 the rank of each; also "Rank these [tea]"
   winner,loser,count           tea,coffee,37             how often tea won, nobody knows by whom
 FILE is CSV, also as .gz, or Parquet (extra `release`); several files count as one; - is standard
 input. Rows that cannot be used are left out, one by one: --check tells you which."""
 _EXAMPLES = """examples:
   before there are data: what will the noise do to 10 items, 300 people, 5 answers each?
     dpbook rank --plan --items 10 --people 300 --protect person --max-answers 5 --epsilon 1
-  what does the file hold, and what would be left out? For your eyes only, releases nothing:
-    dpbook rank survey.csv --items tea,coffee,mate --protect person --max-answers 3 --check
   release: ranking.csv, the statement ranking.privacy.json, and a page to show
     dpbook rank survey.csv --items tea,coffee,mate --protect person --max-answers 3 --epsilon 1 \\
         --out ranking.csv --report ranking.html --ledger spent.jsonl --budget 3
@@ -55,47 +54,37 @@ _EXAMPLES = """examples:
     dpbook rank forms.csv --columns person=E-Mail,first=Links,second=Rechts,winner=Besser \\
         --tie Unentschieden --encoding cp1252 --items-file items.txt \\
         --protect person --max-answers 3 --epsilon 1
-  the export of a form, where columns are called as "Rank these [tea]"
-    dpbook rank form.csv --columns person=ResponseId --items tea,coffee,mate \\
-        --protect person --epsilon 1
-  rankings (one of each person counts, unless --max-answers says more)
-    dpbook rank rankings.csv --items tea,coffee,mate --protect person --epsilon 1
-  nothing but the best three items, which takes less noise
-    dpbook rank survey.csv --items-file items.txt --protect person --max-answers 3 --epsilon 1 \\
-        --only top:3
-  counts: nobody knows who gave which answer, so that one comparison is protected
-    dpbook rank counts.csv --items tea,coffee,mate --protect comparison --epsilon 1/2"""
+  rankings (one of each person counts, unless --max-answers says more); only the best item
+    dpbook rank rankings.csv --items tea,coffee,mate --protect person --epsilon 1 --only first"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     given = _parser().parse_args(argv)
+    given.relation = given.relation.replace("-", "_")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a release is not lost for a letter
     try:
-        status = _plan(given) if given.plan else _check(given) if given.check else _rank(given)
+        (_plan if given.plan else _check if given.check else _rank)(given)
         sys.stdout.flush()
-        return status
+        return 0
     except KeyboardInterrupt:
-        print("\ndpbook: interrupted", file=sys.stderr)
-        return 130
+        status, words = 130, "interrupted"
     except ValueError as error:
         private = "for your eyes only: " if isinstance(error, BadFile) else ""
-        print(f"dpbook: {private}{plain(_in_words(str(error)))}", file=sys.stderr)
-        return 2
+        status, words = 2, private + _in_words(str(error))
     except ModuleNotFoundError as error:
-        print(f"dpbook: {error.name} is missing: pip install 'dpbook[release]'", file=sys.stderr)
-        return 1
+        status, words = 1, f"{error.name} is missing: pip install 'dpbook[release]'"
     except MemoryError:
-        print("dpbook: the answers do not fit into memory", file=sys.stderr)
-        return 1
+        status, words = 1, "the answers do not fit into memory"
     except BrokenPipeError:  # who read our output has gone, as in `dpbook rank ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell counts it
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        print(f"dpbook: {plain(what)}", file=sys.stderr)
-        return 2 if isinstance(error, FileNotFoundError | IsADirectoryError) else 1
+        words = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        status = 2 if isinstance(error, FileNotFoundError | IsADirectoryError) else 1
+    print(f"dpbook: {plain(words)}", file=sys.stderr)
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -106,57 +95,48 @@ def _parser() -> argparse.ArgumentParser:
     add = group("what is promised").add_argument
     words = "who is protected: all answers of a person whom FILE names, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = "the privacy parameter, from 1e-6 to 50, as 1/2; smaller is more private, 1 is usual"
-    add("--epsilon", metavar="E", help=words)
-    words = "how many answers (or whole rankings) of each person count, drawn at random"
-    add("--max-answers", type=_whole, metavar="L", help=words)
-    words = "the answers of a person may become any others, fewer or none; or (add-remove) they "
-    words += "are there or not, a weaker promise with half the noise (default: replace)"
+    add("--epsilon", metavar="E", help="from 1e-6 to 50, as 1/2; less is more private, 1 is usual")
+    add("--max-answers", type=_whole, metavar="L", help="how many answers of each person may count")
+    words = "a person's answers become any others or none; or are there or not, a weaker promise"
     add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
-    words = "let the promise fail with this probability, as 1e-6, if that makes the noise smaller"
-    add("--delta", metavar="D", default=0, help=words)
+    add("--delta", metavar="D", default=0, help="how probably the promise may fail, as 1e-6")
     words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
-    add("--vouch", action="store_true", help=words)
+    add("--vouch", dest="vouched", action="store_true", help=words)
     add = group("the items, a public list: one of").add_argument
     add("--items", metavar="A,B,C", help="all of them; a name with a comma in quotes: '\"x, y\",z'")
-    add("--items-file", type=Path, metavar="FILE", help="all of them, one on each line")
-    words = "those that FILE names: the list is then NOT protected, and one person can add a name"
-    add("--items-from-data", action="store_true", help=words)
+    add("--items-file", metavar="FILE", help="all of them, one on each line")
+    add("--items-from-data", action="store_true", help="NOT protected: those that FILE names")
     add = group("how FILE is read").add_argument
     words = "what the columns are called in FILE: winner=Gewinner,person=E-Mail; others are ignored"
     add("--columns", metavar="A=B,...", action="append", default=[], help=words)
-    add("--tie", metavar="WORD", action="append", default=[], help="a word for a tie in FILE")
-    words = "items that a ranking leaves out are below the others, or not compared (default: below)"
+    add("--tie", metavar="WORD", dest="ties", action="append", default=[], help="a tie, in FILE")
+    words = "items that a ranking leaves out are below the others (default), or not compared"
     add("--unranked", choices=("below", "unknown"), default="below", help=words)
-    words = "rows that cannot be used are left out, or the file is refused (default: drop)"
+    words = "rows that cannot be used are left out (default), or the file is refused"
     add("--bad", choices=("drop", "refuse"), default="drop", help=words)
-    words = "of a person's answers to the same pair one counts, at random, or each (default: one)"
+    words = "of a person's answers to the same pair one counts, at random (default), or each"
     add("--repeats", choices=("one", "keep"), default="one", help=words)
     add("--encoding", default="utf-8", metavar="NAME", help="as cp1252 (default: utf-8)")
     add("--scheduler", metavar="ADDRESS", help="of a Dask cluster that reads and counts")
     add = group("what is released").add_argument
-    words = "net: wins minus losses; pairs: the wins of each item against each other, to which "
-    words += "strengths are fitted, if some are compared far more often than others (default: net)"
-    add("--release", choices=tuple(STATISTICS), default="net", help=words)
-    words = "the best item, or the set of the best three, and no numbers; takes less noise"
-    add("--only", type=_only, metavar="first|top:3", help=words)
+    words = "net: wins minus losses; pairs: strengths, if some items are compared far more often"
+    add("--release", dest="statistic", choices=tuple(STATISTICS), default="net", help=words)
+    add("--only", type=_only, metavar="first|top:3", help="only the best, which takes less noise")
     words = "how many people answered, if that is public: also gives ranks in all people"
     add("--people", type=_whole, metavar="N", help=words)
     words = "who draws the noise (default: book; opendp needs the extra `release`)"
     add("--sampler", choices=("book", "opendp"), default="book", help=words)
-    add("--out", type=Path, metavar="CSV", help="a table for spreadsheets, and the statement")
-    add("--report", type=Path, metavar="HTML", help="a page for it, to show and to print")
+    add("--out", metavar="CSV", help="a table for spreadsheets, and the statement beside it")
+    add("--report", metavar="HTML", help="a page for it, to show and to print")
     add("--force", action="store_true", help="let --out and --report replace files")
-    add("--ledger", type=Path, metavar="FILE", help="adds up what you release of the same data")
-    words = "refuse what would take the sum of epsilons in the ledger above this, now and later; "
-    words += "a release with add-remove counts twice"
-    add("--budget", metavar="E", help=words)
+    add("--ledger", metavar="FILE", help="adds up what you release of the same data")
+    add("--budget", metavar="E", help="what the epsilons in the ledger may add up to for good")
     add = group("instead of a release").add_argument
     add("--check", action="store_true", help="what FILE holds and a release would leave out")
     kinds = ("comparisons", "rankings", "counts")
     words = "what the noise will do, without data: --items 10 is enough, and --people"
     add("--plan", nargs="?", choices=kinds, const=kinds[0], help=words)
-    add("--plot", type=Path, metavar="FILE", help="with --plan: a picture, as plan.png")
+    add("--plot", metavar="FILE", help="with --plan: a picture, as plan.png")
     return parser
 
 
@@ -170,32 +150,20 @@ def _only(text: str) -> int:
     return 1 if text == "first" else _whole(text.removeprefix("top:"))
 
 
-def _options(given: argparse.Namespace) -> dict[str, Any]:
-    """What is promised, in the terms of the package."""
-    named = "epsilon delta protect max_answers only".split()
-    return {name: getattr(given, name) for name in named} | {
-        "relation": given.relation.replace("-", "_"),
-        "statistic": given.release,
-        "vouched": given.vouch,
-    }
+def _some(given: argparse.Namespace, names: str) -> dict[str, Any]:
+    return {name: getattr(given, name) for name in names.split()}
 
 
-def _rank(given: argparse.Namespace) -> int:
+def _rank(given: argparse.Namespace) -> None:
     """Release; what cannot be written is shown, since it has been spent."""
     files = _files(given)
-    if given.epsilon is None:
-        raise ValueError("--epsilon is missing: allowed is a number from 1e-6 to 50, or --check")
     exact_epsilon(given.epsilon)
     targets = _targets(given, files)
     ledger = given.ledger and Ledger(given.ledger, fingerprint(files))
-    release = rank_privately(
-        _source(given, files),
-        people=given.people,
-        sampler=given.sampler,
-        ledger=ledger,
-        budget=given.budget,
-        **_options(given),
-    )
+    how = _how(given) | {"scheduler": given.scheduler, "progress": _progress()}
+    answers = answers_of(files, given.relation, **how)
+    options = _some(given, f"{_PROMISED} people sampler budget")
+    release = rank_privately(answers, ledger=ledger, **options)
     lost = None
     try:
         release.write(given.out, force=given.force, report=given.report)
@@ -209,24 +177,16 @@ def _rank(given: argparse.Namespace) -> int:
         raise lost
     written = ", ".join(map(str, targets))
     print(f"Written: {written}" if written else "--out and --report write the whole statement.")
-    return 0
 
 
-def _source(given: argparse.Namespace, files: list[str]) -> Any:
-    relation = given.relation.replace("-", "_")
-    how = _how(given) | {"scheduler": given.scheduler, "progress": _progress()}
-    return answers_of(files, relation, **how)
-
-
-def _check(given: argparse.Namespace) -> int:
+def _check(given: argparse.Namespace) -> None:
     """What the keeper of the data wants to know before a release, and nobody else may."""
     files, epsilon = _files(given), given.epsilon
     found = look(files, progress=_progress(), **_how(given))
-    n, given.epsilon = len(found.answers.items), epsilon or "1"
-    facts = _options(given) | {"halves": found.answers.halves, "repeats": given.repeats}
-    facts["has_persons"] = found.answers.person is not None
-    promise = Promise(found.answers.kind, n, **facts)
-    noise, miss = promise.noise(given.sampler), 1 - TOGETHER
+    answers, given.epsilon = found.answers, epsilon or "1"
+    facts = _some(given, f"{_PROMISED} repeats") | {"has_persons": answers.person is not None}
+    promise = Promise(answers.kind, len(answers.items), halves=answers.halves, **facts)
+    noise, miss, scored = promise.noise(given.sampler), 1 - TOGETHER, promise.statistic == "net"
     if given.people:
         promise.sample_width(given.people, miss)
     _targets(given, files)
@@ -238,12 +198,14 @@ def _check(given: argparse.Namespace) -> int:
     print(*map(plain, _facts(found, given.max_answers)), sep="\n")
     if epsilon:
         print(f"The noise for epsilon = {promise.epsilon}, which is public: {noise.words}.")
-        if promise.statistic == "net" and promise.only is None:
+        if scored and promise.only is None:
             print(f"It moves leads by up to {noise.width(miss)}, with probability {TOGETHER}.")
-    if epsilon and given.people and promise.statistic == "net" and n <= MOST_PLANNED:
-        print("", _planned(promise, given.people), "", sep="\n")
+        if scored and given.people and len(answers.items) <= MOST_PLANNED:
+            from dpbook.rank.plan import planned
+
+            plan = planned(promise, given.people, rng=np.random.default_rng(0))
+            print("", plan, "", sep="\n")
     print(f"This can be ranked{'' if epsilon else ' with an --epsilon'}.")
-    return 0
 
 
 def _facts(found: Look, limit: int | None) -> Iterator[str]:
@@ -255,10 +217,10 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
         each = answers.answers_of_each()
         few, many = (each.min(), each.max()) if each.size else (0, 0)
         yield f"{each.size} people, {few} to {many} {what} each"
-        above = each[each > (limit or many)]
         if limit:
-            lost = f"{(above - limit).sum()} {what} would be left out"
-            yield f"{above.size} people gave more than {limit}: {lost}"
+            more = each[each > limit] - limit
+            lost = f"{more.sum()} {what} would be left out"
+            yield f"{more.size} people gave more than {limit}: {lost}"
     if found.found.number:
         yield from ("These rows would be left out:", *str(found.found).splitlines())
     unlisted = [f"{name!r} {count}" for name, count in found.found.unlisted.most_common(20)]
@@ -269,32 +231,28 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
         named = data.sum(axis=0) + data.sum(axis=1)
     elif named is None:
         named = np.bincount(data.ravel(), minlength=len(answers.items))
-    counts = dict(zip(answers.items, named.tolist(), strict=True))
-    rare = ", ".join(f"{item} {count}" for item, count in counts.items() if count < FEW)
-    every = ", ".join(f"{item} {count}" for item, count in counts.items())
+    each_named = list(zip(answers.items, named.tolist(), strict=True))
+    every, rare = (
+        ", ".join(f"{item} {count}" for item, count in each_named if count < most)
+        for most in (np.inf, FEW)
+    )
     yield f"The items, and how many {who} name each: {every}"
     yield f"Named by fewer than {FEW} {who}: {rare or 'none'}"
 
 
-def _planned(promise: Promise, people: int) -> Any:
+def _plan(given: argparse.Namespace) -> None:
+    """What the noise would do, from public facts alone."""
     from dpbook.rank.plan import planned
 
-    return planned(promise, people, rng=np.random.default_rng(0))
-
-
-def _plan(given: argparse.Namespace) -> int:
-    """What the noise would do, from public facts alone."""
     if given.files or given.people is None or not (given.items or given.items_file):
         raise ValueError("--plan: allowed is no FILE, but --people, and --items, as names or as 10")
     items = given.items or ""
     n = int(items[:6]) if items.isdecimal() else len(_items(given) or ())
-    facts = _options(given) | {"repeats": given.repeats, "has_persons": given.plan != "counts"}
+    facts = _some(given, f"{_PROMISED} repeats") | {"has_persons": given.plan != "counts"}
     promise = Promise(given.plan, n, **facts)
-    plan = _planned(promise, given.people)
-    print(plan)
+    print(plan := planned(promise, given.people, rng=np.random.default_rng(0)))
     if given.plot:
         plan.plot(given.plot)
-    return 0
 
 
 def _files(given: argparse.Namespace) -> list[str]:
@@ -321,12 +279,11 @@ def _how(given: argparse.Namespace) -> dict[str, Any]:
     """How the files are read."""
     columns = {}
     for part in (p for text in given.columns for p in re.split(",(?=[^,=]+=)", text)):
-        role, sign, name = part.partition("=")
-        if not sign or not role.strip() or not name.strip():
+        role, _, name = map(str.strip, part.partition("="))
+        if not role or not name:
             raise ValueError(f"--columns {part!r:.60}: allowed is as winner=Gewinner,person=E-Mail")
-        columns[role.strip()] = name.strip()
-    same = {name: getattr(given, name) for name in _READING}
-    return same | {"items": _items(given), "columns": columns, "ties": given.tie}
+        columns[role] = name
+    return _some(given, _READING) | {"items": _items(given), "columns": columns}
 
 
 def _items(given: argparse.Namespace) -> list[str] | None:
@@ -338,39 +295,27 @@ def _items(given: argparse.Namespace) -> list[str] | None:
         return None
     with open(given.items_file, "rb") as file:
         raw = file.read(MOST_BYTES + 1)  # a device may have no end
-    if len(raw) > MOST_BYTES:
-        raise BadFile(f"{given.items_file}: longer than allowed, {MOST_BYTES} bytes")
-    try:
-        return [line for line in raw.decode("utf-8-sig").splitlines() if line.strip()]
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{given.items_file}: byte {error.start + 1} is not UTF-8") from None
+    text = raw.decode("utf-8-sig", "replace")
+    if len(raw) > MOST_BYTES or "\ufffd" in text:
+        raise BadFile(f"{given.items_file}: allowed is UTF-8, and up to {MOST_BYTES} bytes")
+    return [line for line in text.splitlines() if line.strip()]
 
 
 def _progress() -> Callable[[float], None] | None:
     """A bar for people, from the third second on."""
-    began, shown = monotonic(), [-1]
+    began = monotonic()
 
     def show(share: float) -> None:
-        if monotonic() - began > 2 and shown[0] != (now := int(100 * share)):
-            shown[0] = now
-            print(f"\rreading [{'#' * (now // 4):25}] {now} %", end="", file=sys.stderr, flush=True)
-            if now == 100:
-                print(file=sys.stderr)
+        if monotonic() - began > 2:
+            bar, end = f"[{'#' * int(25 * share):25}]", "\n" if share == 1 else ""
+            print(f"\rreading {bar} {share:.0%}", end=end, file=sys.stderr, flush=True)
 
     return show if sys.stderr.isatty() else None
 
 
 def _in_words(message: str) -> str:
     """A message of the package in the words of the command."""
-    for name, option in {
-        "vouched=True (--vouch)": "--vouch",
-        "--force (force=True)": "--force",
-        "items (--items, --items-file)": "--items, --items-file",
-        "items_from_data (--items-from-data)": "--items-from-data",
-        "add_remove": "add-remove",
-        "max_answers": "--max-answers",
-        "statistic": "--release",
-    }.items():
-        message = message.replace(name, option)
+    message = re.sub(r"\S+ \((--[^)]+)\)", r"\1", message)  # as in: vouched=True (--vouch)
+    message = message.replace("max_answers", "--max-answers").replace("statistic", "--release")
     names = "epsilon|delta|protect|relation|sampler|only|people|budget|encoding|unranked|repeats"
-    return re.sub(rf"\b({names})(?= = )", r"--\1", message)
+    return re.sub(rf"\b({names})(?= = )", r"--\1", message.replace("add_remove", "add-remove"))

@@ -1,7 +1,4 @@
-"""What was released of some data: two lines of JSON for each release, and the sums of epsilon.
-
-The first line is written before the noise is drawn, the second has the digest of the output.
-"""
+"""What was released of some data: a line of JSON before the noise is drawn, and one after."""
 
 from __future__ import annotations
 
@@ -25,13 +22,15 @@ if TYPE_CHECKING:
     from dpbook.rank.promise import Promise
 
 _PROMISED = "protect relation epsilon delta statistic only max_answers".split()
+_ALLOWED = "allowed is a ledger that this command wrote"
+Path = str | PathLike[str]
 
 
 @dataclass(frozen=True)
 class Ledger:
     """The path of a ledger, and the SHA-256 of the data that it belongs to."""
 
-    path: str | PathLike[str]
+    path: Path
     data: str | None = None
 
     def __fspath__(self) -> str:
@@ -55,9 +54,8 @@ class Sum:
 class Spent:
     """What a ledger says after the release `id`, for data sets that differ by a replacement.
 
-    `person` adds up the releases that protect a person, `comparison` all, since each protects a
-    comparison. To replace is to take away and to add, so that a release with
-    ``relation="add_remove"`` counts twice. Neither sum may pass the `budget`.
+    `person` adds up what protects a person, `comparison` all, since each release protects a
+    comparison. To replace is to take away and to add: "add_remove" counts twice.
     """
 
     id: str = ""
@@ -76,20 +74,14 @@ class Spent:
 
 
 def charge(
-    path: str | PathLike[str],
-    promise: Promise,
-    items: Sequence[str] = (),
-    budget: object = None,
-    *,
-    dry: bool = False,
+    path: Path, promise: Promise, items: Sequence[str] = (), budget: Any = None, dry: bool = False
 ) -> Spent:
     """Write a release into the ledger, before its noise is drawn (but if `dry`); the sums with it.
 
-    A ledger belongs to one data set. Two processes take turns. The first budget that is given
-    holds for all later releases: what would pass it is refused, and so is another budget.
+    A ledger belongs to one data set; the first budget that is given holds for all later releases.
     """
     if os.path.exists(path) and not os.path.isfile(path):  # a device may have no end
-        raise ValueError(f"{fspath(path)} is no file: allowed is a ledger that this command wrote")
+        raise ValueError(f"{fspath(path)} is no file: {_ALLOWED}")
     entry: dict[str, Any] = {
         "id": token_hex(8),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -99,36 +91,31 @@ def charge(
         "data_sha256": getattr(path, "data", None),
         "version": dpbook.__version__,
     }
-    with _alone(os.devnull if dry and not os.path.exists(path) else path, dry) as file:
-        text = file.read().decode("utf-8", "replace")
+    with _alone(os.devnull if dry and not os.path.exists(path) else path, dry) as (file, text):
         before = _sums(fspath(path), text)
         limit = before.budget if budget is None else budget_of(budget)
-        if limit is not None:
-            entry["budget"] = limit
-            if before.budget not in (None, limit):
-                own = exactly(before.budget or limit)
-                raise ValueError(f"budget = {budget!s:.60}: allowed is {own}, as the ledger says")
-        after = _with(before, entry)
+        if before.budget and before.budget != limit:
+            allowed = f"allowed is {exactly(before.budget)}, as the ledger says"
+            raise ValueError(f"budget = {budget!s:.60}: {allowed}")
+        after = _with(before, entry | {"budget": limit})
         spent, now = before.comparison.epsilon, after.comparison.epsilon  # the larger of both sums
         if limit is not None and now > limit:
-            left, taken = exactly(max(limit - spent, Fraction())), exactly(now - spent)
-            raise ValueError(
-                f"budget = {exactly(limit)}, of which {exactly(spent)} is spent, and this release "
-                f"takes {taken}: allowed is up to {left}"
-            )
+            said = map(exactly, (limit, spent, now - spent, max(limit - spent, Fraction())))
+            words = "{}, of which {} is spent, and this release takes {}: allowed is up to {}"
+            raise ValueError("budget = " + words.format(*said))
         if not dry:
-            _append(file, entry, text)
+            _append(file, entry | {"budget": limit}, text)
     return after
 
 
-def settle(path: str | PathLike[str], spent: Spent, output: str) -> None:
+def settle(path: Path, spent: Spent, output: str) -> None:
     """Write the digest of the output into the ledger, if it can be: the output must not be lost."""
-    entry = {"id": spent.id, "output_sha256": sha256(output.encode()).hexdigest()}
-    with suppress(OSError), _alone(path) as file:
-        _append(file, entry, file.read().decode("utf-8", "replace"))
+    with suppress(OSError), _alone(path) as (file, text):
+        digest = sha256(output.encode()).hexdigest()
+        _append(file, {"id": spent.id, "output_sha256": digest}, text)
 
 
-def fingerprint(files: Sequence[str | PathLike[str]]) -> str | None:
+def fingerprint(files: Sequence[Path]) -> str | None:
     """SHA-256 of a file, or of the lines with those of several; None for what is read but once."""
     digests = []
     if not all(map(os.path.isfile, files)):
@@ -140,10 +127,7 @@ def fingerprint(files: Sequence[str | PathLike[str]]) -> str | None:
 
 
 def fraction_of(text: str) -> Fraction:
-    """The fraction that a text of up to 80 characters says exactly; else a ValueError.
-
-    An exponent has two digits: of a larger one the fraction would have as many digits.
-    """
+    """The fraction that a text says exactly; else a ValueError, as where it would never end."""
     if len(text) > 80 or not re.fullmatch(r"[^eE]*([eE][+-]?\d\d?)?", text):
         raise ValueError
     return Fraction(text)
@@ -165,15 +149,15 @@ def exactly(value: Fraction) -> str:
 
 
 @contextmanager
-def _alone(path: str | PathLike[str], dry: bool = False) -> Iterator[BinaryIO]:
-    """The file, open for reading and appending, and locked where the system can."""
+def _alone(path: Path, dry: bool = False) -> Iterator[tuple[BinaryIO, str]]:
+    """The file, open for reading and appending, and locked where the system can; and its text."""
     with open(path, "rb" if dry else "a+b") as file:
         with suppress(ModuleNotFoundError):
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         file.seek(0)
-        yield file
+        yield file, file.read().decode("utf-8", "replace")
 
 
 def _append(file: BinaryIO, entry: dict[str, Any], text: str) -> None:
@@ -186,7 +170,7 @@ def _append(file: BinaryIO, entry: dict[str, Any], text: str) -> None:
 
 def _sums(name: str, text: str) -> Spent:
     """All releases of a ledger, added up; what is no line of a ledger is refused."""
-    spent, known = Spent(), set()
+    spent, known = Spent(), set[str]()
     for number, line in enumerate(text.split("\n"), 1):
         try:
             entry = json.loads(line) if line.strip() else {"output_sha256": ""}
@@ -197,7 +181,7 @@ def _sums(name: str, text: str) -> Spent:
                 known.remove(entry["id"])
         except (ValueError, KeyError, TypeError, ArithmeticError, AttributeError, RecursionError):
             what = f"{name}, line {number}: {line!r:.60} is no release"
-            raise ValueError(f"{what}: allowed is a ledger that this command wrote") from None
+            raise ValueError(f"{what}: {_ALLOWED}") from None
     return spent
 
 
@@ -205,14 +189,14 @@ def _with(spent: Spent, entry: dict[str, Any]) -> Spent:
     """The sums with one release more; an error if the entry is none."""
     epsilon, delta = (fraction_of(str(entry.get(name, 0))) for name in ("epsilon", "delta"))
     budget = spent.budget if entry.get("budget") is None else budget_of(entry["budget"])
-    persons = {"person": True, "comparison": False}[entry["protect"]]
+    persons = {"person": 1, "comparison": 0}[entry["protect"]]
     if epsilon <= 0 or not 0 <= delta < 1 or spent.budget not in (None, budget):
         raise ValueError
     if {"replace": False, "add_remove": True}[entry.get("relation", "replace")]:
         delta *= 1 + Fraction(exp(epsilon) * (1 + 1e-9))  # of two steps, rounded up
         epsilon *= 2
     person, comparison = (
-        Sum(old.count + 1, old.epsilon + epsilon, old.delta + delta)
-        for old in (spent.person, spent.comparison)
+        Sum(old.count + k, old.epsilon + k * epsilon, old.delta + k * delta)
+        for old, k in ((spent.person, persons), (spent.comparison, 1))
     )
-    return Spent(str(entry.get("id", "")), person if persons else spent.person, comparison, budget)
+    return Spent(str(entry.get("id", "")), person, comparison, budget)

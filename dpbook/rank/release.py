@@ -24,6 +24,8 @@ STATISTICS = {
     "net": "net wins: wins minus losses of each item",
     "pairs": "how often each item won against each other item",
 }
+SCORES = {"net": "net wins with noise", "pairs": "strength"}
+_RANGES = ("rank without noise", "rank in all people")
 TOGETHER = 0.95  # probability with which all ranges of ranks hold at once
 Target = str | PathLike[str] | None
 Paths = tuple[Path, ...]
@@ -31,12 +33,17 @@ Paths = tuple[Path, ...]
 
 @dataclass(frozen=True)
 class Placed:
-    """One item of a released ranking; None for what is not known."""
+    """One item of a released ranking; None for what is not known.
+
+    ``reversal_probability`` is, for net wins, the largest chance with which noise alone shows at
+    least this lead over the next item, or the other order, if the kept answers give none; for
+    "pairs", how often both change places when such noise is added once more.
+    """
 
     place: int | None  # 1 for the best
     item: str
     noisy: float | None = None  # the noisy score; a strength in log-odds for "pairs"
-    reversal_probability: float | None = None  # to the next: see `Release`
+    reversal_probability: float | None = None
     best: int | None = None  # the places between which all items lie together, with chance 0.95
     worst: int | None = None
     likely_best: int | None = None  # the same for all people of whom those asked are a sample
@@ -45,71 +52,48 @@ class Placed:
 
 @dataclass(frozen=True)
 class Release:
-    """A private ranking and what may be said about it; everything here may be published.
-
-    Attributes
-    ----------
-    ranking : tuple of Placed
-        ``reversal_probability`` is, for scores, the largest chance with which noise alone shows at
-        least this lead of one named item over another if the kept answers give none, or the other
-        order; for "pairs", how often both change places when noise of the same distribution is
-        added once more. ``best`` and ``worst`` are places in the order without noise.
-    items, listed, released
-        All items; whether they were given, or taken from the data; and their noisy numbers, shape
-        (n,) or (n, n), if not only the best are named.
-    promise, noise, statement, short
-        What is promised, what keeps it, all that is promised and not, and a line on either.
-    sampler : {"book", "opendp", "repeatable"}
-        Only the first two may be written to a file.
-    people, spent
-        How many were asked, if that is public; what the ledger says, if there is one.
-    """
+    """A private ranking and what may be said about it; everything here may be published."""
 
     ranking: tuple[Placed, ...]
     items: tuple[str, ...]
-    listed: bool
-    released: Ints | None
+    listed: bool  # the items were given, and not taken from the data
+    released: Ints | None  # noisy numbers, (n,) or (n, n), unless only the best are named
     promise: Promise
     noise: Noise
-    sampler: str
-    people: int | None
-    statement: str
-    short: tuple[str, str]
-    spent: Spent | None = None
+    sampler: str  # "book", "opendp", or "repeatable", which may not be written to a file
+    people: int | None  # who were asked, if their number is public
+    statement: str  # all that is promised and not
+    short: tuple[str, str]  # a line on either
+    spent: Spent | None = None  # what the ledger says, if there is one
 
     def __str__(self) -> str:
-        rows = [[plain(cell) for cell in row] for row in self.table()]
-        sides = [str.ljust if name == "item" else str.rjust for name in rows[0]]
-        wide = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
-        for row in rows:
-            for k, (side, width) in enumerate(zip(sides, wide, strict=True)):
-                row[k] = side(row[k], width - _columns(row[k]) + len(row[k]))
-        return "\n".join("  ".join(row).rstrip() for row in rows)
-
-    @property
-    def score(self) -> str:
-        """What the score is called."""
-        return "strength" if self.promise.statistic == "pairs" else "net wins with noise"
+        columns = []
+        for column in zip(*self.table(), strict=True):
+            side = str.ljust if column[0] == "item" else str.rjust
+            cells = [(plain(cell), _columns(plain(cell))) for cell in column]
+            wide = max(taken for _, taken in cells)
+            columns.append([side(cell, wide - taken + len(cell)) for cell, taken in cells])
+        return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
     def table(self) -> list[tuple[str, ...]]:
         """Names of columns, then a row for each item, in words."""
+        named = ("rank", "item", SCORES[self.promise.statistic], *_RANGES)
         form = ".3f" if self.promise.statistic == "pairs" else ".0f"
-        named = ("rank", "item", self.score, "rank without noise", "rank in all people")
         rows = []
         for row in self.ranking:
+            noisy = "" if row.noisy is None else f"{row.noisy:{form}}"
             ranks = _range(row.best, row.worst), _range(row.likely_best, row.likely_worst)
-            rows.append((_text(row.place), row.item, _text(row.noisy, form), *ranks))
+            rows.append((str(row.place or ""), row.item, noisy, *ranks))
         return list(zip(*(c for c in zip(named, *rows, strict=True) if any(c[1:])), strict=True))
 
     def csv(self) -> str:
         """The ranking as a CSV file; what a spreadsheet would take for a formula is quoted."""
-        text, free = io.StringIO(), ("rank without noise", "rank in all people")
-        ends = (f"{end} {name}" for name in free for end in ("best", "worst"))
-        named = ("rank", "item", self.score, "chance of reversal by noise", *ends)
+        text, score = io.StringIO(), SCORES[self.promise.statistic]
+        ends = (f"{end} {name}" for name in _RANGES for end in ("best", "worst"))
+        named = ("rank", "item", score, "chance of reversal by noise", *ends)
         columns = zip(named, *map(astuple, self.ranking), strict=True)
-        given = [column for column in columns if any(cell is not None for cell in column[1:])]
-        rows = ([_cell(cell) for cell in row] for row in zip(*given, strict=True))
-        csv.writer(text, lineterminator="\n").writerows(rows)
+        given = [map(_cell, c) for c in columns if any(cell is not None for cell in c[1:])]
+        csv.writer(text, lineterminator="\n").writerows(zip(*given, strict=True))
         return text.getvalue()
 
     def json(self) -> str:
@@ -135,25 +119,21 @@ class Release:
         return json.dumps(facts, indent=1, ensure_ascii=False, default=str) + "\n"
 
     def write(self, path: Target, *, force: bool = False, report: Target = None) -> Paths:
-        """Write the ranking as CSV, the statement beside it, a report; never over another file.
-
-        Refused for noise that can be repeated.
-        """
+        """Write the ranking as CSV, the statement beside it, a report; never over another file."""
         from dpbook.rank.report import page
 
         if self.sampler == "repeatable":
             raise ValueError("sampler = 'repeatable': allowed are 'book', 'opendp' for a release")
         targets = out_files(path, force=force, report=report)
-        texts = [self.csv(), self.json()] if path is not None else []
-        texts += [page(self)] if report is not None else []
+        texts = [] if path is None else [self.csv(), self.json()]
+        texts += [] if report is None else [page(self)]
         for target, text in zip(targets, texts, strict=True):
             part = _part(target)
             try:
                 part.write_text(text, encoding="utf-8", newline="")
-                if force:
-                    os.replace(part, target)
-                else:
-                    _link(part, target)
+                if not force:
+                    target.touch(exist_ok=False)  # fails if a file has come there meanwhile
+                os.replace(part, target)
             finally:
                 part.unlink(missing_ok=True)
         return targets
@@ -165,9 +145,7 @@ def out_files(path: Target, *, force: bool = False, report: Target = None) -> Pa
     targets += [] if report is None else [Path(report)]
     for target in targets:
         if target.exists() and not (force and target.is_file()):
-            raise ValueError(f"{target} exists: allowed is a new file, or --force (force=True)")
-        if not target.parent.is_dir():
-            raise ValueError(f"{target.parent} is no folder: allowed is one that exists")
+            raise ValueError(f"{target} exists: allowed is a new file, or force=True (--force)")
         try:
             _part(target).write_bytes(bytes(2**16))
         except OSError as error:
@@ -184,22 +162,8 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
-def _link(part: Path, target: Path) -> None:
-    try:
-        os.link(part, target)  # fails if a file has come there meanwhile
-    except FileExistsError:
-        raise
-    except OSError:  # a disk without hard links
-        with open(target, "xb") as file:
-            file.write(part.read_bytes())
-
-
 def _part(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.part")
-
-
-def _text(value: float | None, form: str = "d") -> str:
-    return "" if value is None else f"{value:{form}}"
 
 
 def _range(best: int | None, worst: int | None) -> str:

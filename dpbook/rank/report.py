@@ -7,25 +7,18 @@ from html import escape
 from dpbook.rank.release import Placed, Release
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1b1b1b; --page: #fff; --soft: #595959; --line: #d4d4d4;
-  --noise: #1f5fa8; --all: #9dbde0 }
-@media (prefers-color-scheme: dark) { :root { --ink: #ececec; --page: #161616; --soft: #b5b5b5;
-  --line: #444; --noise: #7fb2ec; --all: #35587f } }
-body { margin: 0; background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
+:root { color-scheme: light dark }
+body { margin: 0; background: Canvas; color: CanvasText; font: 1rem/1.5 system-ui, sans-serif }
 main { max-width: 46rem; margin: 0 auto; padding: 1rem }
 h1 { font-size: 1.5rem; line-height: 1.2 } h2 { font-size: 1.15rem; margin-top: 2rem }
-table { border-collapse: collapse; width: 100% }
-caption { text-align: left; color: var(--soft); padding-bottom: .5rem }
+table { border-collapse: collapse; width: 100% } caption { text-align: left; padding-bottom: .5rem }
 th, td { padding: .35rem .4rem; text-align: right; vertical-align: top }
-thead th { font-size: .8rem; line-height: 1.25; vertical-align: bottom }
-tr { border-bottom: 1px solid var(--line) }
+thead th { font-size: .8rem; line-height: 1.25 } tr { border-bottom: 1px solid #8888 }
 .item { text-align: left; width: 50%; overflow-wrap: anywhere }
 .bar { position: relative; display: block; height: .7rem; margin: .25rem 0 }
-.bar i { position: absolute; top: 0; height: 100%; border-radius: .2rem }
-.all { background: var(--all) } .noise { background: var(--noise) }
-.mark { border: 2px solid var(--ink); box-sizing: border-box }
-pre, p { overflow-wrap: anywhere } pre { white-space: pre-wrap; border-left: 3px solid var(--line);
-  padding-left: .8rem }
+.bar i { position: absolute; top: 0; height: 100%; border-radius: .2rem; box-sizing: border-box }
+.all { background: #4a86c866 } .noise { background: #4a86c8 } .mark { border: 2px solid }
+pre, p { overflow-wrap: anywhere } pre { white-space: pre-wrap }
 """
 
 
@@ -33,11 +26,11 @@ def page(release: Release) -> str:
     """The ranking with its bars, the promise, the statement, and the commands to repeat it."""
     (head, *rows), first = release.table(), release.ranking[0]
     names = "".join(_cell(name, name, scope="col") for name in head)
-    bars = [_bars(placed, len(release.items)) for placed in release.ranking]
-    body = "\n".join(
-        "".join(["<tr>", *(_cell(*cell, bar) for cell in zip(head, row, strict=True)), "</tr>"])
-        for row, bar in zip(rows, bars, strict=True)
-    )
+    body = ""
+    for row, placed in zip(rows, release.ranking, strict=True):
+        bar = _bars(placed, len(release.items))
+        cells = "".join(_cell(*cell, bar) for cell in zip(head, row, strict=True))
+        body += f"<tr>{cells}</tr>\n"
     caption = "The bar shows the ranks that the noise leaves open, its mark the rank released."
     if first.likely_best is not None:
         caption += " The pale bar shows those that noise and sample leave open."
@@ -45,37 +38,24 @@ def page(release: Release) -> str:
     promised, not_promised = map(escape, release.short)
     publish, plan = map(escape, commands(release))
     return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-<p>{promised}</p>
-<p>{not_promised}</p>
+<title>{title}</title><style>{_STYLE}</style></head>
+<body><main><h1>{title}</h1>
+<p>{promised}</p><p>{not_promised}</p>
 <table>
 <caption>{caption if first.best else "The best first."}</caption>
 <thead><tr>{names}</tr></thead>
 <tbody>
-{body}
-</tbody>
-</table>
-<h2>The whole statement</h2>
-<p>{escape(release.statement)}</p>
+{body}</tbody></table>
+<h2>The whole statement</h2><p>{escape(release.statement)}</p>
 <h2>How to repeat it</h2>
 <p>With the answers in FILE, and the names of all items, one on each line, in ITEMS. A release of
 the same answers adds its epsilon to this one.</p>
 <pre>{publish}</pre>
 <p>What the noise does to the answers of so many people, by simulation, without any data:</p>
 <pre>{plan}</pre>
-</main>
-</body>
-</html>
+</main></body></html>
 """
 
 
