@@ -378,7 +378,7 @@ def test_every_example_of_the_help_runs(rank: Call, capsys: Capture) -> None:
         Path("one.csv").write_text(f"{head}\n{row}\n")
         protect = "comparison" if "count" in head else "person --max-answers 1"
         given = f"one.csv --items tea,coffee,mate --epsilon 1 --protect {protect} --check"
-        assert "These rows would be left out" not in rank(given).out
+        assert "This would be left out" not in rank(given).out
 
 
 # The ledger
@@ -498,3 +498,18 @@ def test_a_second_one_waits_for_the_first(tmp_path: Path, monkeypatch: Patch) ->
     assert charge(path, promised("person", "1/5")).person.epsilon == Fraction(1, 5)
     second.join()
     assert charge(path, promised("person", 1)).person.epsilon == Fraction(23, 15)
+
+
+def test_what_was_decided_is_on_record(rank: Call) -> None:
+    """How a ranking without an item counts, and what one comparison counts for."""
+    Path("r.csv").write_text("person,A,B\nann,1,2\nbob,,1\n")
+    given = """r.csv --items "x,y",z --columns "x,y=A",z=B --protect person --epsilon 1"""
+    for unranked, words in (("below", "below those it holds"), ("unknown", "not compared")):
+        rank(f"{given} --unranked {unranked} --force --out o.csv")
+        told = json.loads(Path("o.privacy.json").read_text())
+        assert told["unranked"] == unranked and words in told["statement"]
+        assert told["items"] == ["x,y", "z"]
+    single = "answers.csv --items tea,mate,coffee --protect comparison --epsilon 1"
+    rank(f"{single} --ledger l.jsonl --force --out o.csv")
+    assert json.loads(Path("o.privacy.json").read_text())["repeats"] == "keep"
+    assert Path("l.jsonl").stat().st_mode & 0o077 == 0  # the ledger is for its keeper

@@ -40,6 +40,8 @@ class Answers:
         For comparisons that may end in a tie: which of them did. A tie is half a win for each.
     repeats : {"one", "keep"}
         Of a person's answers to the same pair, one counts, drawn at random, or each.
+    unranked : {"below", "unknown"}
+        What it means that a ranking leaves out an item; the data have its rank, or -1.
     listed : bool
         The items were given by the caller; otherwise they are those that the data name.
 
@@ -57,6 +59,7 @@ class Answers:
     tied: NDArray[np.bool_] | None = None
     repeats: str = "one"
     listed: bool = True
+    unranked: str = "below"
 
     def __post_init__(self) -> None:
         check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from glob import glob
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -37,7 +38,7 @@ Before you look at the data, decide on the items, on --max-answers and on --epsi
 
 The first line of FILE names its columns, separated by commas, semicolons or tabs:
   person,winner,loser          ann,tea,coffee            ann prefers tea to coffee
-  person,first,second,winner   ann,tea,coffee,tie        the winner is one of both, or a tie
+  person,first,second,winner   ann,tea,coffee,tie        the winner: one of both, its column, a tie
   person,ranking               ann,tea > coffee = mate   the best first; some may be left out
   person,1,2,3                 ann,tea,coffee,mate       the best first; cells may be empty
   person,tea,coffee,mate       ann,1,3,2                 the rank of each; also "Rank these [tea]"
@@ -96,8 +97,10 @@ def _parser() -> argparse.ArgumentParser:
     words = "who is protected: all answers of a person whom FILE names, or any one comparison"
     add("--protect", required=True, choices=("person", "comparison"), help=words)
     add("--epsilon", metavar="E", help="from 1e-6 to 50, as 1/2; less is more private, 1 is usual")
-    add("--max-answers", type=_whole, metavar="L", help="how many answers of each person may count")
-    words = "a person's answers become any others or none; or are there or not, a weaker promise"
+    words = "how many answers of each person count, drawn at random"
+    add("--max-answers", type=_whole, metavar="L", help=words)
+    words = "a person's answers become any others or none; or (add-remove) are there or not: a "
+    words += "weaker promise, half the noise"
     add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
     add("--delta", metavar="D", default=0, help="how probably the promise may fail, as 1e-6")
     words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
@@ -105,9 +108,11 @@ def _parser() -> argparse.ArgumentParser:
     add = group("the items, a public list: one of").add_argument
     add("--items", metavar="A,B,C", help="all of them; a name with a comma in quotes: '\"x, y\",z'")
     add("--items-file", metavar="FILE", help="all of them, one on each line")
-    add("--items-from-data", action="store_true", help="NOT protected: those that FILE names")
+    words = "those that FILE names: NOT protected, one person can add a name"
+    add("--items-from-data", action="store_true", help=words)
     add = group("how FILE is read").add_argument
-    words = "what the columns are called in FILE: winner=Gewinner,person=E-Mail; others are ignored"
+    words = "what they are called in FILE: winner=Gewinner,person=E-Mail, or an item: tea=Q1_1; "
+    words += "others are ignored"
     add("--columns", metavar="A=B,...", action="append", default=[], help=words)
     add("--tie", metavar="WORD", dest="ties", action="append", default=[], help="a tie, in FILE")
     words = "items that a ranking leaves out are below the others (default), or not compared"
@@ -129,7 +134,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", metavar="CSV", help="a table for spreadsheets, and the statement beside it")
     add("--report", metavar="HTML", help="a page for it, to show and to print")
     add("--force", action="store_true", help="let --out and --report replace files")
-    add("--ledger", metavar="FILE", help="adds up what you release of the same data")
+    words = "a private file that adds up what you release of the same data"
+    add("--ledger", metavar="FILE", help=words)
     add("--budget", metavar="E", help="what the epsilons in the ledger may add up to for good")
     add = group("instead of a release").add_argument
     add("--check", action="store_true", help="what FILE holds and a release would leave out")
@@ -222,7 +228,7 @@ def _facts(found: Look, limit: int | None) -> Iterator[str]:
             lost = f"{more.sum()} {what} would be left out"
             yield f"{more.size} people gave more than {limit}: {lost}"
     if found.found.number:
-        yield from ("These rows would be left out:", *str(found.found).splitlines())
+        yield from ("This would be left out:", *str(found.found).splitlines())
     unlisted = [f"{name!r} {count}" for name, count in found.found.unlisted.most_common(20)]
     yield from [f"Not on the list of items: {', '.join(unlisted)}"] if unlisted else []
     yield from (f"These differ only in case or blanks: {names}" for names in found.alike)
@@ -278,7 +284,7 @@ def _targets(given: argparse.Namespace, files: list[str]) -> tuple[Path, ...]:
 def _how(given: argparse.Namespace) -> dict[str, Any]:
     """How the files are read."""
     columns = {}
-    for part in (p for text in given.columns for p in re.split(",(?=[^,=]+=)", text)):
+    for part in chain.from_iterable(csv.reader(given.columns, skipinitialspace=True)):
         role, _, name = map(str.strip, part.partition("="))
         if not role or not name:
             raise ValueError(f"--columns {part!r:.60}: allowed is as winner=Gewinner,person=E-Mail")

@@ -71,7 +71,7 @@ def opened(
     with sys.stdin.buffer if given == "-" else open(given, "rb") as raw:
         file: Any = raw
         if (magic := file.peek(4)[:4]) == b"PAR1":
-            from dpbook.rank.shards import rows_of
+            from dpbook.rank.engine import rows_of
 
             header, cells = rows_of(given)
             yield name, header, enumerate(cells, 1)

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from hashlib import file_digest, sha256
 from math import exp
 from os import PathLike, fspath
@@ -151,7 +152,8 @@ def exactly(value: Fraction) -> str:
 @contextmanager
 def _alone(path: Path, dry: bool = False) -> Iterator[tuple[BinaryIO, str]]:
     """The file, open for reading and appending, and locked where the system can; and its text."""
-    with open(path, "rb" if dry else "a+b") as file:
+    own = partial(os.open, mode=0o600)  # it tells of the data: for its keeper
+    with open(path, "rb" if dry else "a+b", opener=own) as file:
         with suppress(ModuleNotFoundError):
             import fcntl
 

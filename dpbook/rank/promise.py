@@ -30,7 +30,7 @@ class Promise:
 
     Attributes
     ----------
-    kind, n_items, repeats, halves
+    kind, n_items, repeats, halves, unranked
         As of `Answers`.
     protect : {"person", "comparison"}
         Everything that one person answered, or one comparison of any two items.
@@ -60,6 +60,7 @@ class Promise:
     only: int | None = None
     has_persons: bool = True
     vouched: bool = False
+    unranked: str = "below"
 
     def __post_init__(self) -> None:
         check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
@@ -75,7 +76,7 @@ class Promise:
         known = self.has_persons and self.kind != "counts"
         vouched = self.vouched and person and not known
         # Where persons are not known, nobody can see that a pair was answered twice.
-        repeats = "keep" if person and not known else self.repeats
+        repeats = self.repeats if person and known else "keep"
         vars(self).update(epsilon=exact_epsilon(self.epsilon), delta=delta, max_answers=limit)
         vars(self).update(has_persons=known, vouched=vouched, repeats=repeats)
         if limit is not None:
@@ -188,7 +189,7 @@ class Promise:
         check.probability("miss", miss, zero=False, one=False)
         given = self.protect, self.relation, self.statistic, self.only
         if given != ("person", "replace", "net", None):
-            _refuse(f"people = {people} with {given}", "('person', 'replace', 'net', None)")
+            _refuse(f"people = {people}", "with person, replace, net, and without only")
         pairs = self.n_items * (self.n_items - 1)
         return ceil(self.swing(1) / 2 * sqrt(2 * people * log(pairs / miss)))
 

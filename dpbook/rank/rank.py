@@ -83,6 +83,7 @@ def rank_privately(
         raise ValueError(f"{given}: allowed is 'replace'")
     how: Any = epsilon, delta, relation, max_answers, answers.repeats, answers.halves
     how += statistic, only, answers.person is not None, vouched
+    how += (getattr(answers, "unranked", "below"),)
     asked = Promise(answers.kind, len(answers.items), protect, *how)
     noise = asked.noise(sampler)
     promise = asked if noise.delta else replace(asked, delta=Fraction(0))  # what is not used

@@ -43,23 +43,12 @@ Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 @dataclass(frozen=True)
 class Look:
-    """What the keeper of the data wants to know before a release, and nobody else may.
-
-    Attributes
-    ----------
-    answers : Answers
-    found : Found
-        What a release would leave out.
-    persons : array of int, shape (n,), or None
-        How many people name each item.
-    alike : list of str
-        Names of items, and a number of people, that differ from others only in case or blanks.
-    """
+    """What the keeper of the data wants to know before a release, and nobody else may."""
 
     answers: Answers
-    found: Found
-    persons: Ints | None
-    alike: list[str]
+    found: Found  # what a release would leave out
+    persons: Ints | None  # how many people name each item, (n,)
+    alike: list[str]  # names, and a number of people, that differ only in case or blanks
 
 
 def read_answers(
@@ -416,7 +405,7 @@ class _Reader:
             self.fail("no answers below the names of the columns", "one to 2**53")
         tied = _array(self.tied, np.bool_) if len(self.layout.split()) > 1 else None
         items = tuple(names[k] for k in order)
-        found = Answers(kind, items, data, person, tied, self.repeats, self.listed)
+        found = Answers(kind, items, data, person, tied, self.repeats, self.listed, self.unranked)
         if self.bad == "refuse":
             self._refuse(found)
         return found

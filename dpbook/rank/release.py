@@ -98,12 +98,12 @@ class Release:
 
     def json(self) -> str:
         """The statement and the numbers behind it, for a second file."""
-        names = "kind protect epsilon delta relation max_answers repeats vouched statistic only"
+        names = "kind protect epsilon delta relation max_answers repeats unranked vouched"
         facts: dict[str, Any] = {
             "statement": self.statement,
             "version": dpbook.__version__,
             "id": self.spent.id if self.spent else sha256(self.csv().encode()).hexdigest()[:16],
-            **{name: getattr(self.promise, name) for name in names.split()},
+            **{name: getattr(self.promise, name) for name in (*names.split(), "statistic", "only")},
             "items_from_data": not self.listed,
             "people": self.people,
             "noise": self.noise.kind,

@@ -50,8 +50,8 @@ def page(release: Release) -> str:
 {body}</tbody></table>
 <h2>The whole statement</h2><p>{escape(release.statement)}</p>
 <h2>How to repeat it</h2>
-<p>With the answers in FILE, and the names of all items, one on each line, in ITEMS. A release of
-the same answers adds its epsilon to this one.</p>
+<p>With the answers in FILE, read in the same way, and the names of all items, one on each line, in
+ITEMS. A release of the same answers adds its epsilon to this one.</p>
 <pre>{publish}</pre>
 <p>What the noise does to the answers of so many people, by simulation, without any data:</p>
 <pre>{plan}</pre>
@@ -71,6 +71,7 @@ def commands(release: Release) -> tuple[str, str]:
         "release": "pairs" if promise.statistic == "pairs" else None,
         "only": promise.only and f"top:{promise.only}",
         "repeats": "keep" if promise.repeats == "keep" and promise.has_persons else None,
+        "unranked": "unknown" if promise.unranked == "unknown" else None,
         "sampler": "opendp" if release.sampler == "opendp" else None,
     }
     given = [f" --{name} {value}" for name, value in options.items() if value is not None]

@@ -23,10 +23,9 @@ import numpy as np
 
 from dpbook._typing import Ints
 from dpbook.rank.answers import MOST_ITEMS, Answers, public_items
-from dpbook.rank.engine import asked, connect, rows_of, table_of, text
+from dpbook.rank.engine import asked, connect, table_of, text
 from dpbook.rank.reading import _Reader
 
-__all__ = ["Shards", "open_shards", "rows_of", "supported"]
 LARGE, PART, MOST = 2**22, 2**25, 64  # bytes: the engine's, of a part; parts, as each is a scan
 
 

@@ -86,6 +86,9 @@ def _counted(promise: Promise, sampler: str) -> str:
         text = f"{most} count{'s' * (limit == 1)}, drawn at random {bits}, whatever others answered"
         text += "; of several about one pair, one" * (not ranked and promise.repeats == "one")
         text += ". A person who appears under two names counts as two people"
+    if ranked:
+        left = {"below": "are below those it holds", "unknown": "are not compared"}
+        text += f". Items that a ranking leaves out {left[promise.unranked]}"
     return (
         f"{text}. What is no answer about these items (a name that is not on the list, a blank, a "
         "tie that cannot be counted) is left out row by row, whatever the other rows hold."
