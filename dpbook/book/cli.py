@@ -19,7 +19,7 @@ from dpbook.book.ledger.words import aligned, ledger_text
 from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select
 from dpbook.book.reading import argument
 from dpbook.book.run import compare
-from dpbook.book.run.editions import EDITIONS, place
+from dpbook.book.run.editions import ALL, EDITIONS, place
 
 _FILTERS = ("paper", "status", "verdict", "evidence", "notebook")
 _ABOUT = "Private Ranking, Checked: build the book, run one page, list pages and claims."
@@ -104,7 +104,10 @@ def _parser() -> argparse.ArgumentParser:
         return added.add_argument
 
     common = ("-p", "--timeout", "--profile", "--output")
-    add = command(_build, *common, "--jobs", "--edition")
+    add = command(_build, *common, "--jobs")
+    every = shared["--edition"] | {"choices": (*EDITIONS, ALL)}
+    every["help"] = every["help"].replace("own folder", "own folder; or all, at once")
+    add("--edition", **every)
     words = "pages to which -p applies; the others keep the profile"
     add("--only", action="append", default=[], metavar="GLOB", help=words)
     add = command(_run, *common)

@@ -52,6 +52,11 @@ def test_the_html_is_rendered_for_each_edition_and_when_pages_leave(
     assert (out / "html/index.html").read_text() == "build 3"
 
 
+def test_one_build_renders_all_editions(tiny_book, stub_kernels, rendered):
+    assert main(["build", "--edition", "all"], tiny_book) == 0
+    assert sorted(rendered) == [tiny_book / "_build", tiny_book / "_build" / "student"]
+
+
 def executed_by(root, executed, *arguments):
     """Names of the pages that one successful ``dpbook build`` executes."""
     executed.clear()

@@ -21,6 +21,8 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -40,7 +42,7 @@ from dpbook.book.pages import (
 from dpbook.book.run import errata, numbers
 from dpbook.book.run.collect import collect, ledger_problems
 from dpbook.book.run.compare import load
-from dpbook.book.run.editions import EDITIONS, place
+from dpbook.book.run.editions import ALL, EDITIONS, place
 from dpbook.book.run.keys import (
     environment_of,
     html_key,
@@ -106,7 +108,8 @@ def build_book(
     profile: str = "default",
     edition: str = EDITIONS[0],
 ) -> int:
-    """Execute the stale pages, check the claims, render an edition; return the exit status."""
+    """Execute the stale pages, check the claims, render an edition or all; return the status."""
+    editions = EDITIONS if edition == ALL else (edition,)
     codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
     jobs = [*jobs, *([errata.job(codes, root, out)] if codes else [])]
     with sole_build(root, out):
@@ -116,9 +119,12 @@ def build_book(
             note(out, profile, "failed" if problems else "moved" if changed else "passed")
             _list("Claims that disagree with the ledger", problems)
             _list("Not as kept (`dpbook lock --because '...'` accepts it)", changed)
-            if not problems and not changed and _bring_html_up_to_date(root, out, edition):
-                return 0
-        index = place(out, edition) / "html" / "index.html"
+            if not problems and not changed:
+                with ThreadPoolExecutor(min(workers, len(editions))) as pool:  # Sphinx has one core
+                    bring = partial(_bring_html_up_to_date, root, out)
+                    if all([*pool.map(bring, editions)]):
+                        return 0
+        index = place(out, editions[0]) / "html" / "index.html"
         before = f"The previous book is unchanged: {index}"
         print(before if index.is_file() else "No book was built.", file=sys.stderr)
         return 1

@@ -17,6 +17,7 @@ from dpbook.book.pages import Page, PageError
 
 #: The first is built when none is named.
 EDITIONS = ("teacher", "student")
+ALL = "all"  # of them, where a build is asked for
 #: Pages that only the teacher gets, as the table of contents names them.
 FOR_TEACHERS = ("book/teaching",)
 #: Names the edition to the extensions of Sphinx.
