@@ -78,7 +78,7 @@ def test_all_that_pages_reach_is_pinned_and_so_part_of_their_keys():
         elif isinstance(node, ast.ImportFrom):
             names.add(str(node.module).partition(".")[0])
     held, here = packages_distributions(), keys.environment(ROOT)
-    ours = {"dpbook", "opendp"}  # and an extra that no page asks for
+    ours = {"dpbook", "opendp", "duckdb", "distributed"}  # and extras that no page asks for
     foreign = names - sys.stdlib_module_names - ours
     assert {"numpy", "scipy", "matplotlib", "IPython"} <= foreign
     assert not {
