@@ -14,7 +14,7 @@ lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 
 check-pages: $(VENV)/.dev  ## what needs a browser: formulas, figures, accessibility (axe), no other host
 	test -f _build/html/index.html || $(MAKE) book
-	$(BIN)/python tools/check_pages.py
+	$(BIN)/python tools/check_pages.py $(SCREENS)
 
 live-check: $(VENV)/.dev  ## every claim a second time, in a browser, against the records of the book
 	test -f _build/html/live/build.json || $(MAKE) live ARGS=

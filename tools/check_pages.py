@@ -8,7 +8,7 @@ alternative text, shows the page through its background, or is recoloured by a f
 on what stops readers who do not see or do not use a mouse: axe finds a violation in light or dark,
 at the width of a desk or of a phone; a formula is a stop of the Tab key; a control shows no focus;
 a table has no caption or no row headers; code must be scrolled sideways on a desk.
-Keeps a screenshot of every page, light and dark.  Needs Chromium.
+Keeps a screenshot of every page, light and dark, unless told ``--no-screens``.  Needs Chromium.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def axe_lines(page: Page, options: dict[str, Any], where: str) -> Iterator[str]:
             yield f"axe: {rule['id']} ({where}): {len(nodes)}, first: {first}"
 
 
-def check_page(page: Page, origin: str, name: str, screens: Path) -> list[str]:
+def check_page(page: Page, origin: str, name: str, screens: Path | None) -> list[str]:
     """Look at one page, in light and in dark: what is wrong with it."""
     watch = Watch(page, origin)
 
@@ -215,6 +215,8 @@ def check_page(page: Page, origin: str, name: str, screens: Path) -> list[str]:
         show(theme, WIDTH)
         wrong, height = page.evaluate(LOOK)
         problems += wrong
+        if screens is None:
+            continue
         stem = re.sub(r"\W+", "-", name.replace(".html", ""))
         # The window is made as tall as the page: a picture of more than the window may be torn.
         show(theme, WIDTH, min(max(height, HEIGHT), TALLEST))
@@ -241,9 +243,9 @@ def pages_of(html: Path) -> list[str]:
     return names + [f"{name}?q=rank+my+own+data" for name in names if name == "search.html"]
 
 
-def check_book(binary: str, html: Path, screens: Path, only: str = "*") -> int:
+def check_book(binary: str, html: Path, screens: Path | None, only: str = "*") -> int:
     """Look at every page; print one line each, return how many problems there are."""
-    for old in claim_folder(screens).glob("*.png"):
+    for old in claim_folder(screens).glob("*.png") if screens else ():
         old.unlink()
     names = fnmatch.filter(pages_of(html), only)
     start = time.monotonic()
@@ -265,7 +267,7 @@ def check_book(binary: str, html: Path, screens: Path, only: str = "*") -> int:
     with serve(html) as origin, ThreadPoolExecutor(many) as pool:
         total = sum(pool.map(look, range(min(many, len(names)))))
     print(f"{len(names)} pages in {time.monotonic() - start:.1f} s, {total} problems")
-    print(f"screenshots: {screens}")
+    print(f"screenshots: {screens}" if screens else "no screenshots")
     return total
 
 
@@ -275,13 +277,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--html", type=Path, default=Path("_build/html"))
     parser.add_argument("--screens", type=Path, help="default: screens/ beside the HTML")
     parser.add_argument("--only", metavar="GLOB", default="*", help="such as 'notebooks/0*'")
+    parser.add_argument("--no-screens", action="store_true", help="keep no screenshots")
     given = parser.parse_args(arguments)
     if not (given.html / "index.html").is_file():
         print(f"no book at {given.html}; run `make book` first", file=sys.stderr)
         return 2
     if (binary := installed()) is None:
         return missing("no page was looked at")
-    screens = given.screens or given.html.parent / "screens"
+    screens = None if given.no_screens else given.screens or given.html.parent / "screens"
     return 1 if check_book(binary, given.html.resolve(), screens, given.only) else 0
 
 
