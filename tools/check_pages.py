@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 1280, 900
 PHONE = 390
+SLOW = 900  # milliseconds after which boxes that scroll, and no others, are stops of the Tab key
 TALLEST = 16000  # pixels; Chromium draws nothing beyond
 
 # Runs in the page once it has loaded; returns one line per problem.
@@ -186,7 +187,7 @@ def axe_lines(page: Page, options: dict[str, Any], where: str) -> Iterator[str]:
 
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.replace("SCRIPT", AXE_SCRIPT))
-    page.wait_for_timeout(900)  # scrolling boxes become stops of the Tab key after the window
+    page.wait_for_timeout(SLOW)
     # Without the preload, which fetches style sheets again and loses the place of what they import.
     options = {"preload": False, "resultTypes": ["violations"], **options}
     for rule in page.evaluate("o => axe.run(o).then(found => found.violations)", options):
@@ -225,6 +226,7 @@ def check_page(page: Page, origin: str, name: str, screens: Path | None) -> list
         show("dark", width)
         problems += filter(None, [page.evaluate(TOO_WIDE)])
         if width == WIDTH:
+            page.wait_for_timeout(SLOW)
             problems += page.evaluate(REACH)
         for theme, options in [run[1:] for run in AXE_RUNS if run[0] == width]:
             show(theme, width)
