@@ -21,10 +21,11 @@ from dpbook.rank.files import BadFile
 from dpbook.rank.ledger import Ledger, charge, fingerprint
 from dpbook.rank.promise import Promise, exact_epsilon
 from dpbook.rank.rank import rank_privately
-from dpbook.rank.reading import MOST_BYTES, Look, answers_of, look
+from dpbook.rank.reading import Look, answers_of, look
 from dpbook.rank.release import STATISTICS, TOGETHER, out_files, plain
 
 FEW, MOST_PLANNED = 10, 100  # people who name an item; items of a plan beside a check
+MOST_BYTES = 2**24  # of a list of items
 _READING = "items_from_data unranked bad repeats encoding ties"
 _PROMISED = "epsilon delta protect relation max_answers statistic only vouched"
 

@@ -21,9 +21,9 @@ SETTINGS: dict[str, Any] = {
     "disabled_optimizers": "join_order,build_side_probe_side",  # the items are the small side
 }
 _FOLDER = cache(lambda: TemporaryDirectory(prefix="dpbook-"))  # for this user alone
-_MACROS = f"""; CREATE MACRO clean(x) AS CASE WHEN strlen(x) = length(x) AND x > '!'
+_MACROS = """; CREATE MACRO clean(x) AS CASE WHEN strlen(x) = length(x) AND x > '!'
     AND reverse(x) > '!' THEN x ELSE nullif(trim(nfc_normalize(x),
-    '{"".join(filter(str.isspace, map(chr, range(2**16))))}'), '') END;
+    '{blanks}'), '') END;
 CREATE MACRO number(x) AS
     enum_code(coalesce(try_cast(x AS items), try_cast(clean(x) AS items)))::UINTEGER;
 CREATE TABLE known AS
@@ -38,7 +38,8 @@ def connect(items: Sequence[str], version: str) -> Any:
         raise ValueError(f"DuckDB {duckdb.__version__}: allowed is {version} on all machines")
     private = {"temp_directory": f"{_FOLDER().name}/{token_hex(8)}"}
     types = f"CREATE TYPE items AS ENUM ({text(*items)})"
-    return duckdb.connect(config=SETTINGS | private).execute(types + _MACROS)
+    blanks = "".join(filter(str.isspace, map(chr, range(2**16))))
+    return duckdb.connect(config=SETTINGS | private).execute(types + _MACROS.format(blanks=blanks))
 
 
 def asked(engine: Any, query: str, what: str) -> Any:
@@ -67,11 +68,13 @@ def table_of(reader: Any, path: str) -> tuple[tuple[str, ...], tuple[str, ...], 
         if (magic := raw.peek(4)[:4]) == b"PAR1":
             header, table, size = rows_of(path)[0], _parquet(path), 4 * size
             cells = ['"' + name.replace('"', '""') + '"::VARCHAR' for name in header]
+            at = _comparisons(reader, header)
         else:
             packed = magic[:2] == b"\x1f\x8b"
             file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
             first = file.readline(2**20)
             header, separator = header_of(path, iter([first.decode("utf-8-sig")]))
+            at = _comparisons(reader, header)
             _refuse_disorder(file, first.endswith(b"\r\n"))
             *cells, last, more = (f"c{k}" for k in range(len(header) + 1))
             types = ", ".join(f"{cell}: 'VARCHAR'" for cell in (*cells, last, more))
@@ -85,13 +88,18 @@ def table_of(reader: Any, path: str) -> tuple[tuple[str, ...], tuple[str, ...], 
             )
             cells.append(last)
             size *= 4 if packed else 1
-    layout, at = reader._layout([clean_name(cell) for cell in header])
-    if not layout.startswith("comparisons"):
-        raise ValueError(f"{path} holds no comparisons: allowed are they, with the engine")
     cell = {role: cells[k] for role, k in at.items()}
     pair = ("first", "second", "winner") if "first" in at else ("winner", "loser", "")
     sql = table, *(cell.get(role, "'first'") for role in (*pair, "person"))
     return sql, tuple(sorted(at)), size
+
+
+def _comparisons(reader: Any, header: list[str]) -> dict[str, int]:
+    """Where the columns are, by the first line alone."""
+    layout, at = reader._layout([clean_name(cell) for cell in header])
+    if not layout.startswith("comparisons"):
+        raise ValueError(f"{reader.name} holds {layout}: allowed are comparisons, with the engine")
+    return dict(at)
 
 
 def _refuse_disorder(file: Any, crlf: bool) -> None:

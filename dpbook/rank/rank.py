@@ -17,7 +17,7 @@ from dpbook.rank.answers import Answers
 from dpbook.rank.ledger import Ledger, charge, fingerprint, settle
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.promise import Promise
-from dpbook.rank.reading import answers_of
+from dpbook.rank.reading import answers_of, names_of
 from dpbook.rank.release import TOGETHER, Placed, Release
 from dpbook.rank.statement import statement_of
 
@@ -74,7 +74,7 @@ def rank_privately(
     answers: Any = source
     if isinstance(source, str | PathLike | list):
         if ledger is not None:
-            ledger = Ledger(ledger, fingerprint(source if isinstance(source, list) else [source]))
+            ledger = Ledger(ledger, fingerprint(names_of(source)))
         answers = answers_of(source, relation, items=items, items_from_data=items_from_data)
     elif items is not None or items_from_data:
         raise ValueError("items is given with answers that have items: allowed is a path with it")
@@ -170,10 +170,8 @@ def _redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> Sequence[flo
     n = len(table)
     if REDRAWS * n * n > MOST_REDRAWN:
         return [None] * (n - 1)
-    again = np.tile(table, (REDRAWS, 1, 1))
-    again[:, ~np.eye(n, dtype=bool)] += noise.simulate(
-        REDRAWS, np.random.default_rng(0)
-    )  # no secret
+    again, rng = np.tile(table, (REDRAWS, 1, 1)), np.random.default_rng(0)  # no secret
+    again[:, ~np.eye(n, dtype=bool)] += noise.simulate(REDRAWS, rng)
     strengths = fitted_strengths(again)[:, order]
     seen = (strengths[:, :-1] < strengths[:, 1:]).sum(axis=0)
     return list((np.maximum(seen, 1) / REDRAWS).tolist())

@@ -25,16 +25,15 @@ from dpbook.rank.answers import MOST_COUNT, MOST_ITEMS, Answers, clean_name, pri
 from dpbook.rank.files import COLUMNS, ODD, BadFile, Found, Progress, Rows, fail, opened, short
 
 MOST_ANSWERS = 50_000_000
-MOST_BYTES = 2**24  # of a list of items
 _MANY = 40_000  # spellings that are remembered
 TIES = frozenset(("tie", "tied", "draw", "equal", "both", "neither", "none", "="))
-_ROLES = ("person", "winner", "loser", "first", "second", "ranking", "count")
 _LAYOUTS: tuple[tuple[str, set[str]], ...] = (
     ("comparisons", {"winner", "loser"}),
     ("comparisons with ties", {"first", "second", "winner"}),
     ("counts", {"winner", "loser", "count"}),
     ("rankings", {"ranking"}),
 )
+_ROLES = {"person"}.union(*(needed for _, needed in _LAYOUTS))
 _WHY = {0: "an item against itself", -1: "an item that is not on the list", -2: "a blank"}
 _WHY |= {-3: "a tie that does not name both items"}
 
@@ -98,7 +97,7 @@ def answers_of(paths: Paths, relation: str, *, scheduler: str | None = None, **h
     """
     from dpbook.rank import shards
 
-    files = [fspath(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)]
+    files = names_of(paths)
     if scheduler and relation == "add_remove":
         raise ValueError("scheduler is given with relation = 'add_remove': allowed is 'replace'")
     asked = {name: value for name, value in how.items() if name != "progress"}
@@ -191,10 +190,7 @@ class _Reader:
 
     def files(self, paths: Paths, encoding: str, progress: Progress | None) -> _Reader:
         """Add the rows of all files; itself."""
-        given = [paths] if isinstance(paths, str | PathLike) else list(paths)
-        if not given:
-            raise ValueError("paths is empty: allowed is one file or more")
-        for path in given:
+        for path in names_of(paths):
             with opened(path, encoding, progress, self.found) as rows:
                 self.take(*rows)
         return self
@@ -420,6 +416,14 @@ class _Reader:
         if total := self.found.number.total():
             head = f"{self.name}: {total} rows cannot be used: allowed is --bad drop (bad='drop')"
             raise BadFile(f"{head}, or a file without\n{self.found}")
+
+
+def names_of(paths: Paths) -> list[str]:
+    """The names of one file or of several."""
+    given = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    if not given:
+        raise ValueError("paths is empty: allowed is one file or more")
+    return [fspath(path) for path in given]
 
 
 def _numbers(at: Mapping[str, int]) -> list[str]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import chain
 from operator import getitem
@@ -92,11 +91,8 @@ class Shards:
 
     def _load(self, files: Sequence[int]) -> Callable[[int], tuple[Any, ...]]:
         """Files in a table, on the disk where it must be; what reads a part of it."""
-        engine, query = (
-            connect(self.items, self.version),
-            " UNION ALL ".join(map(self._query, files)),
-        )
-        engine.execute(f"CREATE TABLE answers AS {query}")
+        engine = connect(self.items, self.version)
+        engine.execute(f"CREATE TABLE answers AS {' UNION ALL '.join(map(self._query, files))}")
 
         def part(k: int) -> tuple[Any, ...]:
             ends = [k * 2**64 // self.parts, (k + 1) * 2**64 // self.parts - 1]
@@ -124,10 +120,14 @@ def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: An
     A ValueError says where it could be otherwise: other columns, another encoding than UTF-8,
     quotes or ends of lines in disorder, ``bad="refuse"``.
     """
+    import duckdb
+
     reader, client = _Reader(**how), None
+    if reader.bad == "refuse":
+        raise ValueError("bad = 'refuse': allowed is 'drop', with the engine")
     tables, roles, sizes = zip(*(table_of(reader, path) for path in paths), strict=True)
-    if reader.bad == "refuse" or len({*roles}) > 1:
-        raise ValueError("bad = 'refuse', or different columns: allowed is 'drop', and one layout")
+    if len({*roles}) > 1:
+        raise ValueError("paths: the columns differ: allowed is one layout, with the engine")
     if scheduler:
         from distributed import Client
 
@@ -140,7 +140,7 @@ def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: An
         "client": client,
     }
     about = reader.repeats, "person" in roles[0] or None, "first" in roles[0]
-    found = Shards(tuple(reader.names), reader.listed, *about, version=version("duckdb"), **how)
+    found = Shards(tuple(reader.names), reader.listed, *about, version=duckdb.__version__, **how)
     if not found.listed:
         names, files = replace(found, client=None)._names, range(len(tables))
         many = client.gather(client.map(names, files)) if client else map(names, files)
