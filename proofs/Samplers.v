@@ -1,13 +1,14 @@
-(* Exact samplers in whole numbers (Canonne, Kamath, Steinke 2020, Algorithms 1 and 2), as dpbook has
-   them in mechanisms/noise.py: Bernoulli(exp(-x)), a geometric number, and discrete Laplace noise.
+(* Exact samplers in whole numbers (Canonne, Kamath, Steinke 2020, Algorithms 1 and 2), as dpbook
+   has them in mechanisms/noise.py: Bernoulli(exp(-x)), a geometric number, discrete Laplace noise;
+   and that the laws of discrete and of continuous Laplace noise have the total 1.
 
    A sampler is a tree of draws, possibly infinite: at each node a uniform whole number below m.
    [within n] is what it yields in at most n draws, and every theorem is about the limit for n to
    infinity: the chance of each outcome, and that the sampler ends with chance 1.
 
-   Not in it: uniform whole numbers from random bits, independence of several numbers (the code draws
-   many at once), whole numbers that overflow, the time it takes; other samplers (discrete Gaussian,
-   trees and tiles of K-norm noise). *)
+   Not in it: uniform whole numbers from random bits, that several numbers are independent (the code
+   draws many at once), whole numbers that overflow, the time it takes; other samplers (discrete
+   Gaussian, K-norm noise). *)
 Require Import Reals Lra Lia List Bool ZArith.
 From Ranking Require Import Privacy.
 Import ListNotations.
@@ -19,9 +20,12 @@ Lemma cv_const : forall c, Un_cv (fun _ => c) c.
 Proof. intros c e pos. exists 0%nat. intros. rewrite R_dist_eq. assumption. Qed.
 
 Lemma cv_ext : forall u v l, (forall n, u n = v n) -> Un_cv u l -> Un_cv v l.
-Proof. intros u v l E H e pos. destruct (H e pos) as [N K]. exists N. intros. rewrite <- E. auto. Qed.
+Proof.
+  intros u v l E H e pos. destruct (H e pos) as [N K]. exists N. intros. rewrite <- E. auto.
+Qed.
 
-Lemma cv_sum : forall A (l : list A) (u : A -> nat -> R) p, (forall a, In a l -> Un_cv (u a) (p a)) ->
+Lemma cv_sum : forall A (l : list A) (u : A -> nat -> R) p,
+  (forall a, In a l -> Un_cv (u a) (p a)) ->
   Un_cv (fun n => sum (fun a => u a n) l) (sum p l).
 Proof.
   intros A l u p. induction l as [|a l IH]; intros H; simpl; [apply cv_const|].
@@ -343,15 +347,18 @@ Qed.
 Lemma series_range : forall t (f : nat -> nat -> R) p, (forall i, infinite_sum (f i) (p i)) ->
   infinite_sum (fun k => range_sum t (fun i => f i k)) (range_sum t p).
 Proof.
-  intros t f p H. apply series. apply cv_ext with (fun n => range_sum t (fun i => range_sum n (f i))).
+  intros t f p H. apply series.
+  apply cv_ext with (fun n => range_sum t (fun i => range_sum n (f i))).
   - intros. apply sum_swap.
   - apply (cv_sum _ (seq 0 t) (fun i n => range_sum n (f i))). intros i _. apply series, H.
 Qed.
 
-Lemma series_single : forall k (f : nat -> R), infinite_sum (fun m => if m =? k then f m else 0) (f k).
+Lemma series_single : forall k (f : nat -> R),
+  infinite_sum (fun m => if m =? k then f m else 0) (f k).
 Proof.
   intros k f. apply series. intros e pos. exists (S k). intros n le.
-  enough (range_sum n (fun m => if m =? k then f m else 0) = f k) as -> by (rewrite R_dist_eq; auto).
+  enough (range_sum n (fun m => if m =? k then f m else 0) = f k) as ->
+    by (rewrite R_dist_eq; auto).
   replace n with (S k + (n - S k))%nat by lia. generalize (n - S k)%nat as j. clear.
   induction j as [|j IH].
   - rewrite Nat.add_0_r, range_sum_S, Nat.eqb_refl. unfold range_sum.
@@ -477,7 +484,8 @@ Proof.
   assert (forall K, 1 - e 1%nat = / INR (fact K) * x ^ K * (1 - e (S K))) as partial.
   { induction K as [|K IH].
     - simpl. field.
-    - rewrite IH, fact_step, (one K). unfold h. simpl pow. field. split; apply not_0_INR; [apply fact_neq_0|lia]. }
+    - rewrite IH, fact_step, (one K). unfold h. simpl pow. field.
+      split; apply not_0_INR; [apply fact_neq_0|lia]. }
   enough (e 1%nat = 1) as G by (specialize (E 1%nat); rewrite G in E; exact E).
   enough (1 - e 1%nat = 0) by lra. apply (UL_sequence (fun _ => 1 - e 1%nat)); [apply cv_const|].
   apply cv_squeeze with (fun K => x ^ K / INR (fact K)); [|apply cv_speed_pow_fact].
@@ -518,7 +526,8 @@ Proof.
     - intros []; apply mean_return; reflexivity.
     - apply (mean_bool coin q g coin_law coin_ends). }
   exists (e 0%nat). split; [apply E|]. apply series.
-  assert (forall K, e 0%nat = range_sum K (fun v => q ^ v * (1 - q) * h v) + q ^ K * e K) as partial.
+  assert (forall K, e 0%nat = range_sum K (fun v => q ^ v * (1 - q) * h v) + q ^ K * e K)
+    as partial.
   { induction K as [|K IH]; [unfold range_sum; simpl; ring|].
     rewrite range_sum_S, IH, (step K). simpl. ring. }
   apply cv_squeeze with (fun K => q ^ K).
@@ -570,6 +579,9 @@ Qed.
 (* Coins of chance exp(-1), and what they count. *)
 Definition waits : tree nat := geometric (bernoulli_exp 1 1).
 
+Lemma coin_bounds : 0 <= exp (-1) < 1.
+Proof. apply (exp_less_1 1). lra. Qed.
+
 Lemma coin_law : chance (bernoulli_exp 1 1) (fun b => b) (exp (-1)).
 Proof.
   replace (-1) with (- (INR 1 / INR 1)) by (simpl; field). apply bernoulli_exp_law; lia.
@@ -590,7 +602,8 @@ Proof.
   intros a d pos. set (w := (a / d)%nat). set (r := (a mod d)%nat).
   assert (r < d)%nat as less by (apply Nat.mod_upper_bound; lia).
   assert (exp (- (INR a / INR d)) = exp (- (INR r / INR d)) * exp (-1) ^ w) as ->.
-  { rewrite (exp_pow 1 w : exp (-1) ^ w = _), <- exp_plus. f_equal. rewrite (Nat.div_mod a d) by lia. fold w r.
+  { rewrite (exp_pow 1 w : exp (-1) ^ w = _), <- exp_plus. f_equal.
+    rewrite (Nat.div_mod a d) by lia. fold w r.
     rewrite plus_INR, mult_INR. field. apply not_0_INR. lia. }
   pose proof (bernoulli_exp_law r d pos ltac:(lia)) as law.
   pose proof (bernoulli_exp_ends r d pos ltac:(lia)) as stops.
@@ -605,7 +618,348 @@ Proof.
       * exact law.
       * pose proof (mean_scale _ 0 _ _ stops) as K. rewrite Rmult_0_l in K.
         apply mean_ext with (2 := K). intros. ring.
-  - pose proof (geometric_tail _ _ (exp_less_1 1 Rlt_0_1 : 0 <= exp (-1) < 1) coin_law coin_ends w) as tail.
+  - pose proof (geometric_tail _ _ coin_bounds coin_law coin_ends w) as tail.
     pose proof (mean_scale _ p _ _ tail) as K. apply mean_ext with (2 := K).
     intros v. destruct (w <=? v)%nat; ring.
+Qed.
+
+(* ------------------------------------------------------------------ discrete Laplace noise *)
+
+(* A round for the scale t / s (`discrete_laplace_noise`): u below t, kept with chance exp(-u/t), v
+   successes of chance exp(-1), and a sign.  Zero would be counted twice: minus zero is redrawn. *)
+Definition laplace_round (t s : nat) (_ : unit) : tree (unit + Z) :=
+  Draw t (fun u => bind (bernoulli_exp u t) (fun accepted => bind waits (fun v =>
+  Draw 2 (fun sign =>
+    let magnitude := ((u + t * v) / s)%nat in
+    let negative := (sign =? 1)%nat in
+    Return (if accepted && negb (negative && (magnitude =? 0)%nat)
+            then inr (if negative then - Z.of_nat magnitude else Z.of_nat magnitude)%Z
+            else inl tt))))).
+Definition laplace_draw (t s : nat) : tree Z := loop (laplace_round t s) tt.
+
+Section DiscreteLaplace.
+Variables t s : nat.
+Hypothesis t_positive : (0 < t)%nat.
+Hypothesis s_positive : (0 < s)%nat.
+
+Let w := exp (- / INR t).                  (* one step of u *)
+Let E := exp (- (INR s / INR t)).          (* one step of the magnitude *)
+Let acc := average t (fun u => w ^ u).       (* the chance that u is accepted *)
+
+Lemma t_real : 0 < INR t. Proof. apply lt_0_INR. assumption. Qed.
+Lemma s_real : 0 < INR s. Proof. apply lt_0_INR. assumption. Qed.
+
+Lemma w_bounds : 0 <= w < 1.
+Proof. apply exp_less_1, Rinv_0_lt_compat, t_real. Qed.
+
+Lemma w_t : w ^ t = exp (-1).
+Proof. unfold w. rewrite exp_pow. f_equal. field. pose proof t_real. lra. Qed.
+
+Lemma w_s : w ^ s = E.
+Proof. unfold w, E. rewrite exp_pow. reflexivity. Qed.
+
+Lemma E_bounds : 0 < E < 1.
+Proof.
+  split; [apply exp_pos|]. apply exp_less_1. apply Rdiv_lt_0_compat; [apply s_real|apply t_real].
+Qed.
+
+Lemma powers : forall n, (1 - w) * range_sum n (fun u => w ^ u) = 1 - w ^ n.
+Proof.
+  induction n as [|n IH]; [unfold range_sum; simpl; ring|]. rewrite range_sum_S.
+  rewrite Rmult_plus_distr_l, IH. simpl. ring.
+Qed.
+
+Lemma acc_positive : 0 < acc.
+Proof.
+  unfold acc, average. apply Rdiv_lt_0_compat; [|apply t_real].
+  apply sum_positive; [destruct t; [lia|discriminate]|]. intros. apply pow_lt, exp_pos.
+Qed.
+
+(* Steps of 1 in blocks of t, and in blocks of s: the magnitude m has the weight acc (1 - E) E^m. *)
+Lemma magnitude_law : forall (phi : nat -> R) (e : nat -> R), (forall m, 0 <= phi m) ->
+  (forall u, infinite_sum
+    (fun v => exp (-1) ^ v * (1 - exp (-1)) * phi ((u + t * v) / s)%nat) (e u)) ->
+  infinite_sum (fun m => acc * (1 - E) * E ^ m * phi m) (average t (fun u => w ^ u * e u)).
+Proof.
+  intros phi e pos H. pose proof t_real as T. pose proof w_bounds as W.
+  assert (w ^ t < 1) as q1 by (rewrite w_t; apply coin_bounds).
+  pose (F := fun y => / INR t * (1 - w ^ t) * w ^ y * phi (y / s)%nat).
+  assert (forall y, 0 <= F y) as nonneg.
+  { intros y. unfold F. apply Rmult_le_pos; [|apply pos]. apply Rmult_le_pos; [|apply pow_le; lra].
+    apply Rmult_le_pos; [left; apply Rinv_0_lt_compat; assumption|lra]. }
+  assert (infinite_sum F (average t (fun u => w ^ u * e u))) as total.
+  { apply (series_blocks t); [assumption|assumption|].
+    replace (average t (fun u => w ^ u * e u)) with (range_sum t (fun u => / INR t * w ^ u * e u)).
+    2: { unfold average, range_sum, Rdiv. rewrite Rmult_comm, <- sum_scale. apply sum_ext.
+         intros. ring. }
+    apply series_ext with (fun v => range_sum t (fun u => / INR t * w ^ u
+      * (exp (-1) ^ v * (1 - exp (-1)) * phi ((u + t * v) / s)%nat))).
+    - intros v. apply sum_ext. intros u. unfold F. rewrite <- w_t, pow_add, pow_mult, Nat.add_comm.
+      ring.
+    - apply series_range. intros u. apply series_scale, H. }
+  apply (series_blocks s) in total; [|assumption|assumption].
+  apply series_ext with (2 := total). intros m. unfold F, range_sum at 1.
+  rewrite (sum_ext_in _ (fun r => (/ INR t * (1 - w ^ t) * E ^ m * phi m) * w ^ r) (seq 0 s)).
+  - rewrite sum_scale. change (sum (pow w) (seq 0 s)) with (range_sum s (fun r => w ^ r)).
+    pose proof (powers s) as P. pose proof (powers t) as Q. rewrite w_s in P.
+    unfold acc, average, Rdiv. rewrite <- Q, <- P. ring.
+  - intros r K. apply in_seq in K. rewrite pow_add, pow_mult, w_s.
+    replace ((s * m + r) / s)%nat with m; [ring|]. apply Nat.div_unique with r; lia.
+Qed.
+
+(* What is weighed by the magnitude, if each round that gives nothing counts c. *)
+Definition by_magnitude (h : Z -> R) (c : R) (m : nat) : R :=
+  (h (Z.of_nat m) + (if (m =? 0)%nat then c else h (- Z.of_nat m)%Z)) / 2.
+
+(* The mean c of the whole: a round is rejected, or its magnitude is weighed. *)
+Lemma laplace_mean : forall h, unital h -> exists c, mean (laplace_draw t s) h c
+  /\ infinite_sum (fun m => acc * (1 - E) * E ^ m * by_magnitude h c m) (acc * c).
+Proof.
+  intros h H. destruct (means_exist h H (loop (laplace_round t s))) as [e Eq].
+  exists (e tt). set (c := e tt). split; [apply Eq|].
+  assert (0 <= c <= 1) as C by (apply (mean_bounds h _ _ H (Eq tt))).
+  pose (k := fun r : unit + Z => match r with inl tt => c | inr z => h z end).
+  assert (unital k) as K by (intros [[]|z]; [exact C|apply H]).
+  pose (phi := by_magnitude h c).
+  assert (unital phi) as P.
+  { intros m. unfold phi, by_magnitude. pose proof (H (Z.of_nat m)).
+    pose proof (H (- Z.of_nat m)%Z). destruct (m =? 0)%nat; lra. }
+  assert (forall u, {p | infinite_sum
+    (fun v => exp (-1) ^ v * (1 - exp (-1)) * phi ((u + t * v) / s)%nat) p
+    /\ mean waits (fun v => phi ((u + t * v) / s)%nat) p}) as G.
+  { intros u. assert (unital (fun v => phi ((u + t * v) / s)%nat)) as U by (intros v; apply P).
+    destruct (limit_exists _ U waits) as [p M]. exists p. split; [|exact M].
+    destruct (geometric_law (bernoulli_exp 1 1) (exp (-1)) coin_bounds coin_law
+      coin_ends _ U) as (p' & M' & I). rewrite (mean_unique _ _ _ _ M M'). exact I. }
+  pose (g := fun u => proj1_sig (G u)).
+  assert (average t (fun u => w ^ u * g u) = acc * c) as <-.
+  2: { apply (magnitude_law phi g); [intros; apply P|]. intros u. unfold g.
+       destruct (G u) as (p & I & M). exact I. }
+  assert (mean (laplace_round t s tt) k (average t (fun u => w ^ u * g u + (1 - w ^ u) * c))) as M.
+  { apply mean_draw. intros u less.
+    apply (mean_bind _ _ (bernoulli_exp u t)) with (e := fun b : bool => if b then g u else c);
+      [assumption| |].
+    - intros accepted.
+      apply (mean_bind _ _ waits) with (e := fun v => if accepted : bool
+        then phi ((u + t * v) / s)%nat else c); [assumption| |].
+      + intros v. set (m := ((u + t * v) / s)%nat).
+        replace (if accepted then phi m else c) with (average 2 (fun sign => k (
+          if accepted && negb ((sign =? 1)%nat && (m =? 0)%nat)
+          then inr (if (sign =? 1)%nat then - Z.of_nat m else Z.of_nat m)%Z else inl tt))).
+        * apply mean_draw. intros sign _. apply mean_return. reflexivity.
+        * unfold average, range_sum, phi, by_magnitude. destruct accepted; simpl;
+            destruct (m =? 0)%nat; simpl; lra.
+      + destruct accepted.
+        * unfold g. destruct (G u) as (p & I & M). exact M.
+        * pose proof (mean_scale _ c _ _ (geometric_ends _ _ coin_bounds coin_law
+            coin_ends)) as M. rewrite Rmult_1_r in M. apply mean_ext with (2 := M). intros. ring.
+    - assert (exp (- (INR u / INR t)) = w ^ u) as <-.
+      { unfold w. rewrite exp_pow. reflexivity. }
+      apply (mean_bool (bernoulli_exp u t) _ (fun b : bool => if b then g u else c));
+        [apply bernoulli_exp_law|apply bernoulli_exp_ends]; lia. }
+  assert (c = average t (fun u => w ^ u * g u + (1 - w ^ u) * c)) as step.
+  { apply (mean_unique h (laplace_draw t s)); [apply Eq|].
+    apply mean_loop with (e := e); [assumption|assumption|].
+    apply mean_ext with (2 := M). intros [[]|z]; reflexivity. }
+  rewrite (average_ext t _ (fun u => 1 * (w ^ u * g u) + 1 * (1 * c + (- c) * w ^ u))) in step
+    by (intros; ring).
+  rewrite average_linear, (average_linear t (fun _ => c)), average_const in step by assumption.
+  change (average t (pow w)) with acc in step. lra.
+Qed.
+
+(* DISCRETE LAPLACE: each whole number z has the chance (1 - E) / (1 + E) E^|z|, ... *)
+Theorem laplace_draw_law : forall z,
+  chance (laplace_draw t s) (Z.eqb z) ((1 - E) / (1 + E) * E ^ Z.abs_nat z).
+Proof.
+  intros z. destruct (laplace_mean _ (unital_event _ (Z.eqb z))) as (c & M & I).
+  pose proof E_bounds as B. pose proof acc_positive as Spos.
+  enough (acc * c = acc * (1 - E) * (E ^ Z.abs_nat z / 2 + c / 2)) as eq.
+  { replace ((1 - E) / (1 + E) * E ^ Z.abs_nat z) with c; [exact M|].
+    apply Rmult_eq_reg_l with acc; [|lra]. apply Rmult_eq_reg_l with (1 + E); [|lra].
+    replace ((1 + E) * (acc * ((1 - E) / (1 + E) * E ^ Z.abs_nat z)))
+      with (acc * (1 - E) * E ^ Z.abs_nat z) by (field; lra). nra. }
+  apply (uniqueness_sum _ _ _ I).
+  pose proof (series_single (Z.abs_nat z) (fun m => acc * (1 - E) * (E ^ m / 2))) as I1.
+  pose proof (series_single 0 (fun m => acc * (1 - E) * (c / 2))) as I2.
+  pose proof (series_linear _ _ 1 1 _ _ I1 I2) as I3.
+  replace (acc * (1 - E) * (E ^ Z.abs_nat z / 2 + c / 2))
+    with (1 * (acc * (1 - E) * (E ^ Z.abs_nat z / 2)) + 1 * (acc * (1 - E) * (c / 2))) by ring.
+  apply series_ext with (2 := I3). intros m. unfold by_magnitude.
+  destruct (Nat.eqb_spec m 0) as [->|more].
+  - destruct (Z.eqb_spec z 0) as [->|other].
+    + simpl. lra.
+    + replace (0 =? Z.abs_nat z)%nat with false by (symmetry; apply Nat.eqb_neq; lia).
+      replace (Z.eqb z (Z.of_nat 0)) with false by (symmetry; apply Z.eqb_neq; lia). simpl. lra.
+  - destruct (Nat.eqb_spec m (Z.abs_nat z)) as [eq|other].
+    + destruct (Z.eqb_spec z (Z.of_nat m)), (Z.eqb_spec z (- Z.of_nat m)); try lia; lra.
+    + destruct (Z.eqb_spec z (Z.of_nat m)), (Z.eqb_spec z (- Z.of_nat m)); try lia; lra.
+Qed.
+
+(* ... and it ends with chance 1. *)
+Theorem laplace_draw_ends : ends (laplace_draw t s).
+Proof.
+  destruct (laplace_mean (fun _ => 1) ltac:(intros z; lra)) as (c & M & I).
+  pose proof E_bounds as B. pose proof acc_positive as Spos.
+  enough (c = 1) as G by (subst c; exact M).
+  pose proof (series_scale _ (acc * (1 - E)) _ (geometric_series E ltac:(lra))) as I1.
+  pose proof (series_single 0 (fun m => acc * (1 - E) * ((c - 1) / 2))) as I2.
+  pose proof (series_linear _ _ 1 1 _ _ I1 I2) as I3.
+  enough (acc * c = 1 * (acc * (1 - E) * / (1 - E)) + 1 * (acc * (1 - E) * ((c - 1) / 2))) as eq.
+  { replace (1 * (acc * (1 - E) * / (1 - E))) with acc in eq by (field; lra).
+    apply Rmult_eq_reg_l with (acc * (1 + E)); nra. }
+  apply (uniqueness_sum _ _ _ I). apply series_ext with (2 := I3). intros m. unfold by_magnitude.
+  destruct (Nat.eqb_spec m 0) as [->|more]; simpl; lra.
+Qed.
+
+End DiscreteLaplace.
+
+(* ------------------------------------------------------------------ the laws of noise *)
+
+(* Whole numbers as they are counted: 0, -1, 1, -2, 2, ... *)
+Definition zigzag (k : nat) : Z :=
+  if Nat.even k then Z.of_nat (Nat.div2 k) else (- Z.of_nat (S (Nat.div2 k)))%Z.
+
+Lemma zigzag_even : forall v, zigzag (2 * v) = Z.of_nat v.
+Proof. intros v. unfold zigzag. rewrite Nat.even_mul, Nat.div2_double. reflexivity. Qed.
+
+Lemma zigzag_odd : forall v, zigzag (2 * v + 1) = (- Z.of_nat (S v))%Z.
+Proof.
+  intros v. unfold zigzag. rewrite Nat.add_1_r, Nat.div2_succ_double, Nat.even_succ, Nat.odd_mul.
+  reflexivity.
+Qed.
+
+(* Every whole number is counted once. *)
+Lemma zigzag_all : forall z, exists k, zigzag k = z /\ forall j, zigzag j = z -> j = k.
+Proof.
+  assert (forall j z, zigzag j = z -> j = (if Z.leb 0 z then 2 * Z.to_nat z
+    else 2 * (Z.to_nat (- z) - 1) + 1)%nat) as only.
+  { intros j z. destruct (Nat.Even_or_Odd j) as [[v ->]|[v ->]];
+      rewrite ?zigzag_even, ?zigzag_odd; intros <-;
+      match goal with |- context [(0 <=? ?y)%Z] => destruct (Z.leb_spec 0 y) end; lia. }
+  intros z. exists (if Z.leb 0 z then 2 * Z.to_nat z else 2 * (Z.to_nat (- z) - 1) + 1)%nat.
+  split; [|intros j H; apply only; exact H].
+  destruct (Z.leb_spec 0 z); rewrite ?zigzag_even, ?zigzag_odd; lia.
+Qed.
+
+(* The weight of one whole number, in powers of E = exp(-1/b). *)
+Lemma discrete_weight : forall b z, 0 < b ->
+  discrete_unit b * exp (- Rabs (IZR z) / b)
+  = (1 - exp (- (1 / b))) / (1 + exp (- (1 / b))) * exp (- (1 / b)) ^ Z.abs_nat z.
+Proof.
+  intros b z pos. rewrite exp_pow, INR_IZR_INZ, Zabs2Nat.id_abs, abs_IZR. f_equal.
+  - unfold discrete_unit. rewrite exp_Ropp. pose proof (exp_pos (1 / b)). field. lra.
+  - f_equal. field. lra.
+Qed.
+
+(* DISCRETE LAPLACE noise of every scale b > 0 is a law: the weights of whole numbers sum to 1. *)
+Theorem discrete_laplace_total : forall b, 0 < b ->
+  countable_law zigzag (fun z => discrete_unit b * exp (- Rabs (IZR z) / b)).
+Proof.
+  intros b pos. split.
+  { intros z. apply Rmult_le_pos; [left; apply discrete_unit_positive; assumption|].
+    left. apply exp_pos. }
+  assert (0 < exp (- (1 / b)) < 1) as bounds.
+  { split; [apply exp_pos|]. apply exp_less_1, Rdiv_lt_0_compat; lra. }
+  apply series_ext with (fun k => (1 - exp (- (1 / b))) / (1 + exp (- (1 / b)))
+    * exp (- (1 / b)) ^ Z.abs_nat (zigzag k)).
+  { intros. symmetry. apply discrete_weight. assumption. }
+  set (E := exp (- (1 / b))) in *.
+  assert (0 < (1 - E) / (1 + E)) as upos by (apply Rdiv_lt_0_compat; lra).
+  apply (series_blocks 2); [lia| |].
+  { intros k. apply Rmult_le_pos; [lra|]. apply pow_le. lra. }
+  pose proof (series_scale _ (1 - E) _ (geometric_series E ltac:(lra))) as K.
+  rewrite Rinv_r in K by lra. apply series_ext with (2 := K). intros v.
+  unfold range_sum. cbn [seq sum]. rewrite Nat.add_0_r, zigzag_even, zigzag_odd.
+  replace (Z.abs_nat (Z.of_nat v)) with v by lia.
+  replace (Z.abs_nat (- Z.of_nat (S v))) with (S v) by lia. simpl. field. lra.
+Qed.
+
+(* LAPLACE noise of scale b: the density has a primitive, which rises from 0 to 1. *)
+Definition laplace_primitive (b x : R) : R :=
+  if Rle_dec x 0 then exp (x / b) / 2 else 1 - exp (- x / b) / 2.
+
+Theorem laplace_total : forall b, 0 < b ->
+  (forall x, derivable_pt_lim (laplace_primitive b) x (laplace_unit b * exp (- Rabs x / b)))
+  /\ (forall e, 0 < e -> exists m, forall x, m < x ->
+      Rabs (laplace_primitive b (- x) - 0) < e /\ Rabs (laplace_primitive b x - 1) < e).
+Proof.
+  intros b pos. split.
+  - pose (f := fun y => exp (y / b) / 2). pose (g := fun y => 1 - exp (- y / b) / 2).
+    assert (forall x, derivable_pt_lim f x (/ (2 * b) * exp (x / b))) as F.
+    { intros x. unfold f. replace (/ (2 * b) * exp (x / b)) with (exp (x / b) * (1 / b) / 2)
+        by (field; lra).
+      apply derivable_pt_lim_div_scal, (derivable_pt_lim_comp (fun y => y / b) exp);
+        [|apply derivable_pt_lim_exp]. apply derivable_pt_lim_div_scal, derivable_pt_lim_id. }
+    assert (forall x, derivable_pt_lim g x (/ (2 * b) * exp (- x / b))) as G.
+    { intros x. unfold g. replace (/ (2 * b) * exp (- x / b))
+        with (0 - exp (- x / b) * (- (1) / b) / 2) by (field; lra).
+      apply derivable_pt_lim_minus; [apply derivable_pt_lim_const|].
+      apply derivable_pt_lim_div_scal, (derivable_pt_lim_comp (fun y => - y / b) exp);
+        [|apply derivable_pt_lim_exp].
+      apply derivable_pt_lim_div_scal, derivable_pt_lim_opp, derivable_pt_lim_id. }
+    intros x. unfold laplace_unit. destruct (Rtotal_order x 0) as [below|[->|above]].
+    + rewrite Rabs_left, Ropp_involutive by assumption.
+      apply derivable_pt_lim_locally_ext with (f := f) (a := x - 1) (b := 0); [lra| |apply F].
+      intros z H. unfold laplace_primitive. destruct (Rle_dec z 0); [reflexivity|lra].
+    + intros e epos. destruct (F 0 e epos) as [d1 H1]. destruct (G 0 e epos) as [d2 H2].
+      assert (0 < Rmin d1 d2) as dpos by (apply Rmin_pos; apply cond_pos).
+      exists (mkposreal _ dpos). simpl. intros h not0 small.
+      pose proof (Rmin_l d1 d2). pose proof (Rmin_r d1 d2).
+      specialize (H1 h not0 ltac:(lra)). specialize (H2 h not0 ltac:(lra)). unfold f in H1.
+      unfold g in H2. unfold laplace_primitive. rewrite Rabs_R0. destruct (Rle_dec 0 0); [|lra].
+      rewrite Ropp_0 in *. unfold Rdiv in H1, H2 |- *. rewrite Rmult_0_l, exp_0 in *.
+      destruct (Rle_dec (0 + h) 0); [exact H1|].
+      replace (1 * / 2) with (1 - 1 * / 2) by lra. exact H2.
+    + rewrite Rabs_right by lra.
+      apply derivable_pt_lim_locally_ext with (f := g) (a := 0) (b := x + 1); [lra| |apply G].
+      intros z H. unfold laplace_primitive. destruct (Rle_dec z 0); [lra|reflexivity].
+  - intros e epos. exists (Rmax 0 (- ln e * b)). intros x more.
+    pose proof (Rmax_l 0 (- ln e * b)). pose proof (Rmax_r 0 (- ln e * b)).
+    assert (exp (- x / b) < e) as small.
+    { rewrite <- (exp_ln e epos). apply exp_increasing.
+      apply Rmult_lt_reg_r with b; [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
+    pose proof (exp_pos (- x / b)). unfold laplace_primitive.
+    destruct (Rle_dec (- x) 0); [|lra]. destruct (Rle_dec x 0); [lra|].
+    split; apply Rabs_def1; lra.
+Qed.
+
+(* ------------------------------------------------------------------ the claim *)
+
+Lemma tanh_half : forall x, tanh (x / 2) = (1 - exp (- x)) / (1 + exp (- x)).
+Proof.
+  intros x. unfold tanh, sinh, cosh. pose proof (exp_pos (x / 2)). pose proof (exp_pos (- (x / 2))).
+  replace (- x) with (- (x / 2) + - (x / 2)) by field. rewrite exp_plus, exp_Ropp in *.
+  field. split; nra.
+Qed.
+
+(* CLAIM BOOK-EXACT-DRAW.  The sampler of scale t / s, followed through all its draws of uniform
+   whole numbers, ends with chance 1, and draws z with chance tanh(s/2t) exp(-|z| s/t): for every
+   whole number z and all whole numbers s, t from 1.  The constant c is 1. *)
+Definition exact_draw_says (c : R) : Prop := forall t s : nat, (0 < t)%nat -> (0 < s)%nat ->
+  ends (laplace_draw t s) /\
+  forall z, chance (laplace_draw t s) (Z.eqb z)
+    (tanh (c * INR s / (2 * INR t)) * exp (- Rabs (IZR z) * (c * INR s / INR t))).
+
+Theorem exact_draw : exact_draw_says 1.
+Proof.
+  intros t s tpos spos. split; [apply laplace_draw_ends; assumption|]. intros z.
+  assert (INR t <> 0) as T by (apply not_0_INR; lia).
+  replace (1 * INR s / (2 * INR t)) with (INR s / INR t / 2) by (field; assumption).
+  replace (- Rabs (IZR z) * (1 * INR s / INR t)) with (- (INR (Z.abs_nat z) * (INR s / INR t))).
+  - rewrite tanh_half, <- exp_pow. apply laplace_draw_law; assumption.
+  - rewrite INR_IZR_INZ, Zabs2Nat.id_abs, abs_IZR. field. assumption.
+Qed.
+
+(* At another constant it is false: the chances of 0 and of 1 tell the scale. *)
+Theorem exact_draw_control : forall c, c <> 1 -> ~ exact_draw_says c.
+Proof.
+  intros c other H. destruct (H 1 1 ltac:(lia) ltac:(lia))%nat as [_ K].
+  destruct (exact_draw 1 1 ltac:(lia) ltac:(lia))%nat as [_ L].
+  pose proof (mean_unique _ _ _ _ (K 0%Z) (L 0%Z)) as at0.
+  pose proof (mean_unique _ _ _ _ (K 1%Z) (L 1%Z)) as at1.
+  simpl in at0, at1. rewrite Rabs_R0, Ropp_0, !Rmult_0_l, exp_0 in at0.
+  rewrite !Rmult_1_r in at0. rewrite !Rmult_1_r, at0, Rabs_R1 in at1. apply Rmult_eq_reg_l in at1.
+  - apply exp_inv in at1. lra.
+  - rewrite tanh_half. pose proof (exp_less_1 1).
+    assert (0 < (1 - exp (- (1))) / (1 + exp (- (1)))) by (apply Rdiv_lt_0_compat; lra). lra.
 Qed.
