@@ -1,0 +1,511 @@
+(* Noise in the shape of the answers, and a whole release of `dpbook rank`.
+
+   K-norm noise (Hardt and Talwar 2010) in whole numbers: the weight of the noise x is
+   exp(-epsilon level(x)), where the level is a gauge, perhaps rounded up.  Claim BOOK-KNORM: the
+   noise of all five rows of the book's table loses exactly epsilon, for every n and L.  Claim
+   BOOK-RELEASE: so does a release that keeps at most L answers of each person, drawn at random.
+
+   Not in it: that the bodies are the convex hulls of the moves, and so the smallest ones; that the
+   weights have a finite sum (they are the same for all data sets but for a shift, so that one
+   positive factor, [unit], makes them laws); how the noise is drawn. *)
+Require Import Reals Lra Lia ZArith List Bool Permutation FunctionalExtensionality.
+From Ranking Require Import Privacy Counts.
+Import ListNotations.
+Open Scope R_scope.
+
+(* ------------------------------------------------------------------ common *)
+
+(* It is private for exactly the epsilons from this one. *)
+Definition loses {D O} (near : D -> D -> Prop) (p : D -> O -> R) (loss : R) : Prop :=
+  forall e, private near e p <-> loss <= e.
+
+Lemma loses_exactly : forall D O (near : D -> D -> Prop) (p : D -> O -> R) loss,
+  (forall x o, 0 <= p x o) -> private near loss p ->
+  (exists x y o, near x y /\ 0 < p y o /\ p x o = exp loss * p y o) -> loses near p loss.
+Proof.
+  intros D O near p loss nonneg safe (x & y & o & close & pos & equal) e. split.
+  - intros H. specialize (H x y o close). rewrite equal in H. apply Rmult_le_reg_r in H; [|exact pos].
+    apply Rnot_lt_le. intros less. apply exp_increasing in less. lra.
+  - intros H. apply private_more with loss; assumption.
+Qed.
+
+(* Rounded up. *)
+Definition ceiling (r : R) : R := - IZR (Int_part (- r)).
+
+Lemma ceiling_step : forall r s k, r <= s + IZR k -> ceiling r <= ceiling s + IZR k.
+Proof.
+  intros r s k H. unfold ceiling. destruct (base_Int_part (- r)) as [_ A].
+  destruct (base_Int_part (- s)) as [B _]. rewrite <- !opp_IZR, <- plus_IZR. apply IZR_le.
+  enough (- Int_part (- r) < - Int_part (- s) + k + 1)%Z by lia. apply lt_IZR.
+  rewrite !plus_IZR, !opp_IZR. lra.
+Qed.
+
+Lemma ceiling_whole : forall k, ceiling (IZR k) = IZR k.
+Proof.
+  intros k. apply Rle_antisym.
+  - pose proof (ceiling_step (IZR k) 0 k ltac:(lra)) as H. unfold ceiling at 2 in H.
+    rewrite Ropp_0, (Int_part_INR 0 : Int_part 0 = 0%Z) in H. lra.
+  - unfold ceiling. destruct (base_Int_part (- IZR k)) as [A _]. lra.
+Qed.
+
+Definition whole (r : R) : Prop := exists k : Z, r = IZR k.
+
+Lemma whole_part : forall r, whole r -> IZR (Int_part r) = r.
+Proof.
+  intros r [k ->]. pose proof (ceiling_whole (- k)) as H. unfold ceiling in H.
+  rewrite opp_IZR, Ropp_involutive in H. lra.
+Qed.
+
+Lemma whole_minus : forall r s, whole r -> whole s -> whole (r - s).
+Proof. intros r s [j ->] [k ->]. exists (j - k)%Z. symmetry. apply minus_IZR. Qed.
+
+Lemma whole_sum : forall A (f : A -> R) l, (forall a, whole (f a)) -> whole (sum f l).
+Proof.
+  intros A f l H. induction l as [|a l [j IH]]; simpl; [exists 0%Z; reflexivity|].
+  destruct (H a) as [k ->]. rewrite IH. exists (k + j)%Z. symmetry. apply plus_IZR.
+Qed.
+
+Lemma whole_bit : forall b, whole (bit b).
+Proof. intros []; [exists 1%Z|exists 0%Z]; reflexivity. Qed.
+
+(* ------------------------------------------------------------------ noise in a shape *)
+
+Section Shaped.
+Variable n : nat.                          (* entries *)
+Variable unit : R.
+Hypothesis unit_positive : 0 < unit.
+
+Definition plus (x v : nat -> R) (i : nat) : R := x i + v i.
+Definition move (u v : nat -> R) (i : nat) : R := u i - v i.
+
+(* The outcome is a whole vector; the noise is its move from the centre, whose sum perhaps is 0. *)
+Definition weight (g : (nat -> R) -> R) (b : R) (centre : nat -> R) (o : nat -> Z) : R :=
+  gauge_noise (fun o c => g (move o c)) unit b centre (fun i => IZR (o i)).
+Definition shaped (sum0 : bool) (g : (nat -> R) -> R) (b : R) (centre : nat -> R) (o : nat -> Z)
+  : R :=
+  if sum0 then
+    if Req_EM_T (range_sum n (move (fun i => IZR (o i)) centre)) 0 then weight g b centre o else 0
+  else weight g b centre o.
+
+Lemma move_plus : forall o u v, move o v = plus (move o u) (move u v).
+Proof. intros. extensionality i. unfold plus, move. ring. Qed.
+
+Lemma weight_positive : forall g b c o, 0 < weight g b c o.
+Proof. intros. apply Rmult_lt_0_compat; [assumption|apply exp_pos]. Qed.
+
+Lemma shaped_nonneg : forall sum0 g b c o, 0 <= shaped sum0 g b c o.
+Proof.
+  intros. unfold shaped. pose proof (weight_positive g b c o).
+  destruct sum0; [destruct (Req_EM_T _ _)|]; lra.
+Qed.
+
+(* A move by which the gauge of no noise rises by more than d. *)
+Theorem shaped_private : forall (sum0 : bool) g b d u v, 0 < b ->
+  (sum0 = true -> range_sum n (move u v) = 0) ->
+  (forall x, g (plus x (move u v)) <= g x + d) ->
+  forall o, shaped sum0 g b u o <= exp (d / b) * shaped sum0 g b v o.
+Proof.
+  intros sum0 g b d u v pos level rises o.
+  assert (weight g b u o <= exp (d / b) * weight g b v o) as H.
+  { apply gauge_noise_private; auto. intros o'. rewrite (move_plus o' u v). apply rises. }
+  unfold shaped. destruct sum0; [|exact H]. set (r := fun i => IZR (o i)).
+  assert (range_sum n (move r v) = range_sum n (move r u)) as ->.
+  { rewrite (move_plus r u v). unfold plus, range_sum. rewrite sum_plus.
+    specialize (level eq_refl). unfold range_sum in level. lra. }
+  destruct (Req_EM_T _ _); [exact H|lra].
+Qed.
+
+(* The loss is exactly (the most that a move costs) / b, if a move by whole numbers costs that. *)
+Theorem shaped_loses : forall D (near : D -> D -> Prop) (f : D -> nat -> R) (sum0 : bool) g b d,
+  0 < b -> g (fun _ => 0) = 0 ->
+  (forall x y, near x y -> sum0 = true -> range_sum n (move (f x) (f y)) = 0) ->
+  (forall x y, near x y -> forall z, g (plus z (move (f x) (f y))) <= g z + d) ->
+  (exists x y, near x y /\ (forall i, whole (f x i)) /\ g (move (f x) (f y)) = d) ->
+  loses near (fun x => shaped sum0 g b (f x)) (d / b).
+Proof.
+  intros D near f sum0 g b d pos zero level rises (x & y & close & integer & most).
+  apply loses_exactly.
+  - intros. apply shaped_nonneg.
+  - intros x' y' o H. apply shaped_private; eauto.
+  - exists x, y, (fun i => Int_part (f x i)). set (o := fun i => Int_part (f x i)).
+    assert ((fun i => IZR (o i)) = f x) as at_x
+      by (extensionality i; apply whole_part, integer).
+    assert (move (f x) (f x) = fun _ => 0) as here by (extensionality i; apply Rminus_eq_0).
+    assert (weight g b (f x) o = exp (d / b) * weight g b (f y) o) as equal.
+    { unfold weight, gauge_noise. rewrite at_x, here, zero, most. unfold Rdiv.
+      rewrite Ropp_0, Rmult_0_l, exp_0, Ropp_mult_distr_l_reverse, exp_Ropp. field.
+      apply Rgt_not_eq, exp_pos. }
+    split; [assumption|]. pose proof (weight_positive g b (f y) o) as W. unfold shaped.
+    rewrite at_x, here. destruct sum0; [|auto].
+    destruct (Req_EM_T (range_sum n (move (f x) (f y))) 0) as [_|no].
+    + destruct (Req_EM_T _ 0) as [_|no]; [auto|]. destruct no. apply sum_zero.
+    + destruct no. apply level; auto.
+Qed.
+
+(* ------------------------------------------------------------------ levels *)
+
+(* Of a set of items: their number, and what x gives them in all. *)
+Definition count (S : nat -> bool) : R := range_sum n (fun i => bit (S i)).
+Definition part (S : nat -> bool) (x : nat -> R) : R := range_sum n (fun i => bit (S i) * x i).
+
+(* The largest part of a set over the capacity of its number of items, over all sets whose capacity
+   is not 0; the parts themselves, or their absolute values. *)
+Definition facet (capacity look : R -> R) (S : nat -> bool) (x : nat -> R) : R :=
+  if Rlt_dec 0 (capacity (count S)) then look (part S x) / capacity (count S) else 0.
+Definition level (capacity look : R -> R) (x : nat -> R) : R :=
+  fold_right Rmax 0 (map (fun s => facet capacity look (fun i => nth i s false) x) (all_answers n)).
+
+(* The levels of the book's table. *)
+Definition plain (r : R) : R := r.
+Definition root : (nat -> R) -> R := level (fun _ => 1) plain.            (* one comparison *)
+Definition root_free (L : nat) := level (fun _ => INR L) Rabs.           (* at most L of them *)
+Definition zonotope := level (fun k => k * (INR n - k)) plain.           (* every pair once *)
+Definition zonotope_free := level (fun k => k * (2 * INR n - k - 1) / 2) Rabs.  (* or skipped *)
+
+Section Level.
+Variables capacity look : R -> R.
+Hypothesis look_sum : forall a b, look (a + b) <= look a + look b.
+Hypothesis look_0 : look 0 = 0.
+
+Lemma level_nonneg : forall x, 0 <= level capacity look x.
+Proof.
+  intros x. unfold level. induction (all_answers n); simpl; [lra|].
+  eapply Rle_trans; [exact IHl|apply Rmax_r].
+Qed.
+
+Lemma level_le : forall x m, 0 <= m ->
+  (forall S, 0 < capacity (count S) -> look (part S x) <= m * capacity (count S)) ->
+  level capacity look x <= m.
+Proof.
+  intros x m pos H. unfold level. induction (all_answers n) as [|s l IH]; simpl; [assumption|].
+  apply Rmax_lub; [|exact IH]. unfold facet. destruct (Rlt_dec _ _) as [cap|]; [|assumption].
+  apply Rmult_le_reg_r with (1 := cap). unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
+  rewrite Rmult_1_r. apply H. exact cap.
+Qed.
+
+Lemma all_answers_all : forall s, In s (all_answers (length s)).
+Proof.
+  induction s as [|b s IH]; simpl; [left; reflexivity|]. apply in_flat_map. exists s.
+  split; [exact IH|]. destruct b; simpl; auto.
+Qed.
+
+Lemma level_ge : forall S x, 0 < capacity (count S) ->
+  look (part S x) <= level capacity look x * capacity (count S).
+Proof.
+  intros S x cap. set (s := map S (seq 0 n)).
+  assert (forall i, (i < n)%nat -> nth i s false = S i) as same.
+  { intros i H. unfold s. rewrite (nth_indep _ _ (S 0%nat)) by (rewrite map_length, seq_length; lia).
+    rewrite map_nth, seq_nth by assumption. reflexivity. }
+  assert (count (fun i => nth i s false) = count S) as C
+    by (apply range_sum_ext; intros; rewrite same; auto).
+  assert (part (fun i => nth i s false) x = part S x) as P
+    by (apply range_sum_ext; intros; rewrite same; auto).
+  assert (In s (all_answers n)) as H.
+  { replace n with (length s) by (unfold s; rewrite map_length, seq_length; reflexivity).
+    apply all_answers_all. }
+  apply Rle_trans with (facet capacity look (fun i => nth i s false) x * capacity (count S)).
+  - unfold facet. rewrite C, P. destruct (Rlt_dec _ _); [|contradiction]. right. field. lra.
+  - apply Rmult_le_compat_r; [lra|]. unfold level. clear C P same. clearbody s.
+    induction (all_answers n) as [|a l IH]; simpl; [contradiction|]. destruct H as [->|H].
+    + apply Rmax_l.
+    + eapply Rle_trans; [apply IH, H|apply Rmax_r].
+Qed.
+
+Lemma part_plus : forall S x v, part S (plus x v) = part S x + part S v.
+Proof.
+  intros. unfold part, range_sum, plus. rewrite <- sum_plus. apply sum_ext. intros. ring.
+Qed.
+
+(* The level of a sum is at most the sum of the levels. *)
+Theorem level_triangle : forall x v, level capacity look (plus x v)
+  <= level capacity look x + level capacity look v.
+Proof.
+  intros x v. pose proof (level_nonneg x). pose proof (level_nonneg v).
+  apply level_le; [lra|]. intros S cap. rewrite part_plus.
+  pose proof (level_ge S x cap). pose proof (level_ge S v cap).
+  pose proof (look_sum (part S x) (part S v)). lra.
+Qed.
+
+Lemma level_zero : level capacity look (fun _ => 0) = 0.
+Proof.
+  apply Rle_antisym; [|apply level_nonneg]. apply level_le; [lra|]. intros S cap.
+  replace (part S (fun _ => 0)) with 0; [rewrite look_0; lra|]. symmetry. unfold part, range_sum.
+  rewrite (sum_ext _ (fun _ => 0)) by (intros; ring). apply sum_zero.
+Qed.
+
+End Level.
+
+Lemma plain_sum : forall a b, plain (a + b) <= plain a + plain b.
+Proof. intros. unfold plain. lra. Qed.
+
+(* The root level is the sum of the positive entries; of both signs, the larger one, over L. *)
+Lemma part_positive : forall S x, part S x <= range_sum n (fun i => Rmax 0 (x i)).
+Proof.
+  intros. apply sum_le. intros i. pose proof (Rmax_l 0 (x i)). pose proof (Rmax_r 0 (x i)).
+  destruct (S i); simpl; lra.
+Qed.
+
+Lemma part_of_positive : forall x,
+  part (fun i => if Rlt_dec 0 (x i) then true else false) x = range_sum n (fun i => Rmax 0 (x i)).
+Proof.
+  intros. apply sum_ext. intros i. destruct (Rlt_dec 0 (x i)); simpl.
+  - rewrite Rmax_right; lra.
+  - rewrite Rmax_left; lra.
+Qed.
+
+Lemma part_opp : forall S x, part S (fun i => - x i) = - part S x.
+Proof.
+  intros. unfold part, range_sum. replace (- sum (fun i => bit (S i) * x i) (seq 0 n))
+    with (-1 * sum (fun i => bit (S i) * x i) (seq 0 n)) by ring.
+  rewrite <- sum_scale. apply sum_ext. intros. ring.
+Qed.
+
+Theorem root_level : forall x, root x = range_sum n (fun i => Rmax 0 (x i)).
+Proof.
+  intros x. apply Rle_antisym.
+  - apply level_le.
+    + apply sum_nonneg. intros. apply Rmax_l.
+    + intros S _. rewrite Rmult_1_r. apply part_positive.
+  - rewrite <- part_of_positive. pose proof (level_ge (fun _ => 1) plain
+      (fun i => if Rlt_dec 0 (x i) then true else false) x Rlt_0_1) as H.
+    rewrite Rmult_1_r in H. exact H.
+Qed.
+
+Theorem root_free_level : forall L x, (0 < L)%nat -> root_free L x
+  = Rmax (range_sum n (fun i => Rmax 0 (x i))) (range_sum n (fun i => Rmax 0 (- x i))) / INR L.
+Proof.
+  intros L x pos. apply lt_0_INR in pos. set (m := Rmax _ _). apply Rle_antisym.
+  - apply level_le.
+    + apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat; assumption].
+      apply Rle_trans with (2 := Rmax_l _ _). apply sum_nonneg. intros. apply Rmax_l.
+    + intros S _. replace (m / INR L * INR L) with m by (field; lra). apply Rabs_le.
+      pose proof (part_positive S x). pose proof (part_positive S (fun i => - x i)) as K.
+      rewrite part_opp in K. unfold m. pose proof (Rmax_l (range_sum n (fun i => Rmax 0 (x i)))
+        (range_sum n (fun i => Rmax 0 (- x i)))). pose proof (Rmax_r (range_sum n
+        (fun i => Rmax 0 (x i))) (range_sum n (fun i => Rmax 0 (- x i)))). lra.
+  - apply Rmult_le_reg_r with (1 := pos). replace (m / INR L * INR L) with m by (field; lra).
+    apply Rmax_lub.
+    + rewrite <- part_of_positive. eapply Rle_trans; [apply Rle_abs|].
+      apply (level_ge (fun _ => INR L)). assumption.
+    + rewrite <- part_of_positive, part_opp. eapply Rle_trans; [apply Rle_abs|].
+      rewrite Rabs_Ropp. apply (level_ge (fun _ => INR L)). assumption.
+Qed.
+
+End Shaped.
+
+(* ------------------------------------------------------------------ what a set of items can gain *)
+
+Section Gains.
+Variable n : nat.
+Implicit Types (S : nat -> bool) (s t : sheet).
+Notation count := (count n).
+Notation part := (part n).
+
+Lemma count_nat : forall S, exists k, (k <= n)%nat /\ count S = INR k.
+Proof.
+  intros S. unfold Release.count. induction n as [|m (k & le & IH)].
+  - exists 0%nat. split; [lia|reflexivity].
+  - rewrite range_sum_S, IH. destruct (S m); simpl bit.
+    + exists (Datatypes.S k). split; [lia|]. rewrite S_INR. reflexivity.
+    + exists k. split; [lia|]. lra.
+Qed.
+
+Lemma part_minus : forall S u v, part S (move u v) = part S u - part S v.
+Proof.
+  intros. unfold Release.part, range_sum, move. rewrite <- sum_minus. apply sum_ext. intros. ring.
+Qed.
+
+(* The first item alone, and all items. *)
+Definition first (i : nat) : bool := Nat.eqb 0 i.
+Definition everyone (i : nat) : bool := true.
+
+Lemma first_count : (1 <= n)%nat -> count first = 1.
+Proof.
+  intros H. unfold Release.count, first. rewrite <- (range_sum_pick n (fun _ => 1) 0) by lia.
+  apply range_sum_ext. intros. destruct (Nat.eqb 0 i); reflexivity.
+Qed.
+
+Lemma first_part : forall x, (1 <= n)%nat -> part first x = x 0%nat.
+Proof.
+  intros x H. unfold Release.part, first. rewrite <- (range_sum_pick n x 0) by lia.
+  apply range_sum_ext. intros. destruct (Nat.eqb 0 i); simpl; lra.
+Qed.
+
+Lemma everyone_count : count everyone = INR n.
+Proof. unfold Release.count, everyone. rewrite range_sum_const. simpl. lra. Qed.
+
+Lemma everyone_part : forall x, part everyone x = range_sum n x.
+Proof. intros. apply range_sum_ext. intros. simpl. lra. Qed.
+
+(* If entry i is the sum over j of z_ij, it is enough to bound what the two entries of a pair add. *)
+Lemma part_by_pairs : forall S x (z b : nat -> nat -> R),
+  (forall i, (i < n)%nat -> x i = range_sum n (z i)) ->
+  (forall i j, (i < n)%nat -> (j < n)%nat -> bit (S i) * z i j + bit (S j) * z j i <= b i j) ->
+  2 * part S x <= range_sum n (fun i => range_sum n (b i)).
+Proof.
+  intros S x z b X B. unfold Release.part.
+  rewrite (range_sum_ext n _ (fun i => range_sum n (fun j => bit (S i) * z i j))).
+  2: { intros i H. rewrite X by assumption. unfold range_sum. rewrite sum_scale. reflexivity. }
+  replace (2 * _) with (range_sum n (fun i => range_sum n (fun j => bit (S i) * z i j))
+    + range_sum n (fun i => range_sum n (fun j => bit (S j) * z j i))).
+  - unfold range_sum at 1 3. rewrite <- sum_plus. apply range_sum_le. intros i I.
+    unfold range_sum. rewrite <- sum_plus. apply range_sum_le. intros j J. apply B; assumption.
+  - unfold range_sum at 3 4. rewrite (sum_swap _ _ (fun i j => bit (S j) * z j i)).
+    unfold range_sum. ring.
+Qed.
+
+(* k items meet the n - k others in k (n - k) pairs, ... *)
+Lemma pairs_across : forall S,
+  range_sum n (fun i => range_sum n (fun j => bit (S i) + bit (S j) - 2 * (bit (S i) * bit (S j))))
+  = 2 * (count S * (INR n - count S)).
+Proof.
+  intros S. rewrite (range_sum_ext n _ (fun i => (INR n - 2 * count S) * bit (S i) + count S)).
+  - unfold range_sum. rewrite sum_plus, sum_scale, sum_const, seq_length.
+    fold (range_sum n (fun i => bit (S i))). fold (count S). ring.
+  - intros i _. unfold range_sum. rewrite sum_minus, sum_plus, sum_const, seq_length, sum_scale,
+      sum_scale. fold (range_sum n (fun i => bit (S i))). fold (count S). ring.
+Qed.
+
+(* ... and each other in k (k - 1) / 2 more. *)
+Lemma pairs_met : forall S, range_sum n (fun i => range_sum n (fun j =>
+    bit (S i) + bit (S j) - bit (S i) * bit (S j) - (if Nat.eqb i j then bit (S i) else 0)))
+  = 2 * (count S * (2 * INR n - count S - 1) / 2).
+Proof.
+  intros S. rewrite (range_sum_ext n _ (fun i => (INR n - count S - 1) * bit (S i) + count S)).
+  - unfold range_sum. rewrite sum_plus, sum_scale, sum_const, seq_length.
+    fold (range_sum n (fun i => bit (S i))). fold (count S). field.
+  - intros i H. unfold range_sum at 1. rewrite sum_minus, sum_minus, sum_plus, sum_const, seq_length,
+      sum_scale. fold (range_sum n (fun i => bit (S i))). fold (count S).
+    fold (range_sum n (fun j => if Nat.eqb i j then bit (S i) else 0)).
+    rewrite (range_sum_pick n (fun _ => bit (S i)) i H). ring.
+Qed.
+
+(* Gains of a move between sheets that answer every pair. *)
+Lemma sheet_gain : forall S s t, decided s -> decided t ->
+  part S (move (score n s) (score n t)) <= count S * (INR n - count S).
+Proof.
+  intros S s t [S0 S1] [T0 T1]. apply Rmult_le_reg_l with 2; [lra|]. rewrite <- pairs_across.
+  apply part_by_pairs with (z := fun i j => bit (s i j) - bit (t i j)).
+  - intros i _. apply score_differences.
+  - intros i j _ _. destruct (Nat.eq_dec i j) as [<-|ne].
+    + rewrite S0, T0. destruct (S i); simpl; lra.
+    + rewrite (S1 i j ne), (T1 i j ne). destruct (S i), (S j), (s i j), (t i j); simpl; lra.
+Qed.
+
+(* And where pairs may be skipped. *)
+Lemma skip_gain : forall S s t, partial s -> partial t ->
+  part S (move (score n s) (score n t)) <= count S * (2 * INR n - count S - 1) / 2.
+Proof.
+  intros S s t [S0 S1] [T0 T1]. apply Rmult_le_reg_l with 2; [lra|]. rewrite <- pairs_met.
+  apply part_by_pairs with (z := fun i j => bit (s i j) - bit (t i j)).
+  - intros i _. apply score_differences.
+  - intros i j _ _. destruct (Nat.eqb_spec i j) as [<-|ne].
+    + rewrite S0, T0. destruct (S i); simpl; lra.
+    + specialize (S1 i j). specialize (T1 i j). destruct (s i j), (t i j);
+        rewrite ?S1, ?T1 by reflexivity; destruct (S i), (S j), (s j i), (t j i); simpl; lra.
+Qed.
+
+(* Wins minus losses, of one sheet. *)
+Definition net (s : sheet) (i : nat) : R := range_sum n (fun j => bit (s i j) - bit (s j i)).
+
+(* In general: z_ij is what i gains from j, at most 1 of either sign. *)
+Lemma net_gain : forall S x (z : nat -> nat -> R),
+  (forall i, (i < n)%nat -> x i = range_sum n (z i)) ->
+  (forall i j, z j i = - z i j) -> (forall i j, -1 <= z i j <= 1) ->
+  - (count S * (INR n - count S)) <= part S x <= count S * (INR n - count S).
+Proof.
+  intros S x z X flip small.
+  assert (forall (y : nat -> R) w, (forall i, (i < n)%nat -> y i = range_sum n (w i)) ->
+    (forall i j, w j i = - w i j) -> (forall i j, -1 <= w i j <= 1) ->
+    part S y <= count S * (INR n - count S)) as K.
+  { intros y w Y f b. apply Rmult_le_reg_l with 2; [lra|]. rewrite <- pairs_across.
+    apply part_by_pairs with (z := w); [exact Y|]. intros i j _ _. rewrite (f i j).
+    specialize (b i j). destruct (S i), (S j); simpl; lra. }
+  split; [|apply (K x z); assumption].
+  enough (part S (fun i => - x i) <= count S * (INR n - count S)) by (rewrite part_opp in H; lra).
+  apply K with (w := fun i j => - z i j).
+  - intros i H. rewrite X by assumption. unfold range_sum.
+    rewrite (sum_ext (fun j => - z i j) (fun j => -1 * z i j)) by (intros; ring).
+    rewrite sum_scale. ring.
+  - intros i j. rewrite (flip i j). ring.
+  - intros i j. specialize (small i j). lra.
+Qed.
+
+Lemma sheet_net_gain : forall S s,
+  - (count S * (INR n - count S)) <= part S (net s) <= count S * (INR n - count S).
+Proof.
+  intros S s. apply net_gain with (z := fun i j => bit (s i j) - bit (s j i)).
+  - reflexivity.
+  - intros. ring.
+  - intros. pose proof (bit_bounds (s i j)). pose proof (bit_bounds (s j i)). lra.
+Qed.
+
+(* Wins of comparisons. *)
+Lemma won_part : forall S g, valid n g -> part S (won g) = bit (S (fst g)).
+Proof.
+  intros S g (V & _). unfold Release.part. rewrite <- (range_sum_pick n (fun i => bit (S i)) (fst g) V).
+  apply range_sum_ext. intros i _. unfold won. destruct (Nat.eqb (fst g) i); ring.
+Qed.
+
+Lemma wins_part : forall S l, Forall (valid n) l -> 0 <= part S (wins l) <= INR (length l).
+Proof.
+  intros S l. induction l as [|g l IH]; intros V.
+  - replace (part S (wins [])) with 0; [simpl; lra|]. symmetry. unfold Release.part, range_sum.
+    rewrite (sum_ext _ (fun _ => 0)); [apply sum_zero|]. intros. unfold wins, total. simpl. ring.
+  - inversion V as [|? ? Vg Vl]; subst. specialize (IH Vl).
+    replace (part S (wins (g :: l))) with (part S (won g) + part S (wins l))
+      by (symmetry; apply part_plus).
+    rewrite won_part by assumption. change (length (g :: l)) with (Datatypes.S (length l)).
+    rewrite S_INR. pose proof (bit_bounds (S (fst g))). lra.
+Qed.
+
+End Gains.
+
+Lemma bounds_cancel : forall n x, (forall S, part n S x <= count n S * (INR n - count n S)) ->
+  (forall S, - (count n S * (INR n - count n S)) <= part n S x) -> range_sum n x = 0.
+Proof.
+  intros n x above below. specialize (above everyone). specialize (below everyone).
+  rewrite everyone_part, everyone_count in *. lra.
+Qed.
+
+(* ------------------------------------------------------------------ K-norm noise *)
+
+(* Levels, rounded up or not: the loss is (the level of the largest move) / b. *)
+Definition rounded (up : bool) (g : (nat -> R) -> R) (x : nat -> R) : R :=
+  if up then ceiling (g x) else g x.
+
+Section LevelLoses.
+Variables (n : nat) (unit : R) (D : Type) (near : D -> D -> Prop) (f : D -> nat -> R).
+Variables (sum0 up : bool) (capacity look : R -> R) (b d : R).
+Hypothesis unit_positive : 0 < unit.
+Hypothesis look_sum : forall r s, look (r + s) <= look r + look s.
+Hypothesis look_0 : look 0 = 0.
+Hypothesis b_positive : 0 < b.
+Hypothesis d_whole : up = true -> whole d.
+Let gauge := rounded up (level n capacity look).
+
+Lemma gauge_rises : forall v, level n capacity look v <= d -> forall x,
+  gauge (plus x v) <= gauge x + d.
+Proof.
+  intros v H x. pose proof (level_triangle n capacity look look_sum x v) as K. unfold gauge, rounded.
+  destruct up; [|lra]. destruct (d_whole eq_refl) as [k E]. rewrite E in *. apply ceiling_step. lra.
+Qed.
+
+Lemma level_loses :
+  (forall x y, near x y -> level n capacity look (move (f x) (f y)) <= d) ->
+  (forall x y, near x y -> sum0 = true -> range_sum n (move (f x) (f y)) = 0) ->
+  (exists x y, near x y /\ (forall i, whole (f x i))
+    /\ d <= level n capacity look (move (f x) (f y))) ->
+  loses near (fun x => shaped n unit sum0 gauge b (f x)) (d / b).
+Proof.
+  intros below zero (x & y & close & integer & most). apply shaped_loses; auto.
+  - unfold gauge, rounded. rewrite level_zero by assumption.
+    destruct up; [apply (ceiling_whole 0)|reflexivity].
+  - intros x' y' H z. apply gauge_rises. auto.
+  - exists x, y. split; [assumption|]. split; [assumption|].
+    assert (level n capacity look (move (f x) (f y)) = d) as E by (apply Rle_antisym; auto).
+    unfold gauge, rounded. rewrite E. destruct up; [|reflexivity].
+    destruct (d_whole eq_refl) as [k ->]. apply ceiling_whole.
+Qed.
+
+End LevelLoses.
