@@ -509,3 +509,253 @@ Proof.
 Qed.
 
 End LevelLoses.
+
+(* At most L comparisons of one person, of any pairs, or of different ones. *)
+Definition upto (n L : nat) (once : bool) (l : list game) : Prop :=
+  Forall (valid n) l /\ (length l <= L)%nat /\ (once = true -> NoDup (map pair_of l)).
+
+(* One person more or less, beside m others. *)
+Definition joined {P} (m : nat) (ok : P -> Prop) (x y : list P) : Prop :=
+  exists p rest, ok p /\ Forall ok rest /\ length rest = m /\
+    (Permutation x (p :: rest) /\ Permutation y rest \/
+     Permutation y (p :: rest) /\ Permutation x rest).
+
+(* Beside m people who all say the same. *)
+Lemma all_same : forall P (ok : P -> Prop) r m, ok r -> Forall ok (repeat r m).
+Proof. intros P ok r m Hr. apply Forall_forall. intros a H. apply repeat_spec in H. congruence. Qed.
+
+Lemma replaced_beside : forall P (ok : P -> Prop) p q r m, ok p -> ok q -> ok r ->
+  replaced m ok (p :: repeat r m) (q :: repeat r m).
+Proof.
+  intros P ok p q r m Hp Hq Hr. exists p, q, (repeat r m).
+  do 2 (split; [assumption|]). split; [apply all_same; assumption|].
+  split; [apply repeat_length|split; reflexivity].
+Qed.
+
+Lemma joined_beside : forall P (ok : P -> Prop) p r m, ok p -> ok r ->
+  joined m ok (p :: repeat r m) (repeat r m).
+Proof.
+  intros P ok p r m Hp Hr. exists p, (repeat r m). split; [assumption|].
+  split; [apply all_same; assumption|]. split; [apply repeat_length|left; split; reflexivity].
+Qed.
+
+Lemma wins_whole : forall l i, whole (wins l i).
+Proof.
+  intros. apply whole_sum. intros g. unfold won. destruct (Nat.eqb _ _).
+  - exists 1%Z. reflexivity.
+  - exists 0%Z. reflexivity.
+Qed.
+
+Lemma score_whole : forall n s i, whole (score n s i).
+Proof. intros. apply whole_sum. intros. apply whole_bit. Qed.
+
+Lemma net_whole : forall n s i, whole (net n s i).
+Proof. intros. apply whole_sum. intros. apply whole_minus; apply whole_bit. Qed.
+
+Lemma move_total : forall P (f : P -> nat -> R) p q rest x y,
+  Permutation x (p :: rest) -> Permutation y (q :: rest) ->
+  move (total f x) (total f y) = move (f p) (f q).
+Proof. intros. extensionality i. apply total_moves with rest; assumption. Qed.
+
+Lemma move_joined : forall P (f : P -> nat -> R) p rest x y,
+  Permutation x (p :: rest) -> Permutation y rest -> move (total f x) (total f y) = f p.
+Proof.
+  intros P f p rest x y X Y. extensionality i. unfold move, total.
+  rewrite (sum_permutation _ _ x _ X), (sum_permutation _ _ y _ Y). simpl. lra.
+Qed.
+
+(* Of the first item's level the largest move is seen. *)
+Lemma level_first : forall n capacity look x, (1 <= n)%nat -> 0 < capacity 1 ->
+  look (x 0%nat) / capacity 1 <= level n capacity look x.
+Proof.
+  intros n capacity look x H pos. apply Rmult_le_reg_r with (1 := pos).
+  unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
+  rewrite <- (first_count n H), <- (first_part n x H). apply level_ge.
+  rewrite first_count; assumption.
+Qed.
+
+(* L wins of the first item: over one other, or over L others. *)
+Definition star (repeats : bool) (L : nat) : list game :=
+  map (fun j => (0, if repeats then 1 else S j)%nat) (seq 0 L).
+
+Lemma star_upto : forall n L (repeats : bool), (2 <= n)%nat -> (if repeats then True else (L < n)%nat) ->
+  upto n L (negb repeats) (star repeats L).
+Proof.
+  intros n L repeats H few. unfold star. repeat split.
+  - apply Forall_forall. intros g K. apply in_map_iff in K as (j & <- & K). apply in_seq in K.
+    destruct repeats; unfold valid; simpl; lia.
+  - rewrite map_length, seq_length. lia.
+  - intros once. destruct repeats; [discriminate|]. rewrite map_map. unfold pair_of. simpl.
+    apply FinFun.Injective_map_NoDup; [|apply seq_NoDup]. intros i j E. congruence.
+Qed.
+
+Lemma star_wins : forall L repeats, wins (star repeats L) 0%nat = INR L.
+Proof.
+  intros. unfold wins, total, star. rewrite sum_map, (sum_ext _ (fun _ => 1)) by reflexivity.
+  rewrite sum_const, seq_length. ring.
+Qed.
+
+Section Units.
+Variables (n m : nat) (unit b : R).
+Hypothesis two : (2 <= n)%nat.
+Hypothesis unit_positive : 0 < unit.
+Hypothesis b_positive : 0 < b.
+
+Definition noisy {D} (sum0 up : bool) g (f : D -> nat -> R) (x : D) :=
+  shaped n unit sum0 (rounded up g) b (f x).
+
+Lemma one_whole : whole 1. Proof. exists 1%Z. reflexivity. Qed.
+
+Lemma n_large : 0 < INR n - 1.
+Proof. pose proof (le_INR _ _ two) as H. simpl in H. lra. Qed.
+
+(* One comparison, flipped or exchanged. *)
+Lemma edge_loses : loses (edge n) (noisy true true (root n) wins) (1 / b).
+Proof.
+  assert (forall x y, edge n x y -> forall S, -1 <= part n S (move (wins x) (wins y)) <= 1
+    /\ range_sum n (move (wins x) (wins y)) = 0) as K.
+  { intros x y H S. destruct (edge_games n x y H) as (g & h & rest & G & G' & X & Y).
+    unfold wins. rewrite (move_total _ won g h rest x y X Y), <- everyone_part, !part_minus.
+    rewrite !won_part by assumption. pose proof (bit_bounds (S (fst g))).
+    pose proof (bit_bounds (S (fst h))). unfold everyone. simpl. lra. }
+  apply level_loses; auto using plain_sum, one_whole.
+  - intros x y H. apply level_le; [lra|]. intros S _. unfold plain. destruct (K x y H S). lra.
+  - intros x y H _. apply (K x y H everyone).
+  - exists [(0, 1)%nat], [(1, 0)%nat]. split; [apply edge_flip; assumption|].
+    split; [apply wins_whole|].
+    eapply Rle_trans; [|apply level_first; [lia|lra]]. unfold plain, move, wins, total, won.
+    simpl. lra.
+Qed.
+
+(* Up to L comparisons of one person; the level has steps of 1/L and is not rounded. *)
+Lemma upto_loses : forall L repeats, (1 <= L)%nat -> (if repeats : bool then True else (L < n)%nat) ->
+  loses (replaced m (upto n L (negb repeats))) (noisy false false (root_free n L) (total wins)) (1 / b).
+Proof.
+  intros L repeats pos few. apply lt_0_INR in pos.
+  apply level_loses; auto using Rabs_triang, Rabs_R0; try discriminate.
+  - intros x y (p & q & rest & (P & lp & _) & (Q & lq & _) & _ & _ & X & Y).
+    rewrite (move_total _ wins p q rest x y X Y). apply level_le; [lra|]. intros S _.
+    rewrite part_minus. pose proof (wins_part n S p P). pose proof (wins_part n S q Q).
+    apply le_INR in lp, lq. apply Rabs_le. lra.
+  - exists (star repeats L :: repeat [] m), ([] :: repeat [] m).
+    assert (upto n L (negb repeats) []) as none
+      by (repeat split; [constructor|simpl; lia|intros; constructor]).
+    split; [apply replaced_beside; auto using star_upto|split].
+    + intros. apply whole_sum. intros. apply wins_whole.
+    + eapply Rle_trans; [|apply level_first; [lia|assumption]].
+      rewrite (move_total _ wins (star repeats L) [] (repeat [] m)) by reflexivity.
+      unfold move. rewrite star_wins. unfold wins, total. simpl. rewrite Rminus_0_r, Rabs_right by lra.
+      right. field. lra.
+Qed.
+
+(* Every pair once, or a ranking. *)
+Lemma sheet_loses : forall ok, ok = decided \/ ok = ranking ->
+  loses (replaced m ok) (noisy true true (zonotope n) (total (score n))) (1 / b).
+Proof.
+  intros ok kind. assert (forall s, ok s -> decided s) as dec
+    by (intros; destruct kind; subst; auto using ranking_decided).
+  assert (ok up /\ ok down) as [okup okdown]
+    by (destruct kind; subst; auto using ranking_decided, up_ranking, down_ranking).
+  pose proof n_large as large.
+  assert (forall S, 0 <= count n S * (INR n - count n S)) as caps.
+  { intros S. destruct (count_nat n S) as (k & le & ->). apply le_INR in le. pose proof (pos_INR k).
+    apply Rmult_le_pos; lra. }
+  apply level_loses; auto using plain_sum, one_whole.
+  - intros x y (p & q & rest & P & Q & _ & _ & X & Y).
+    rewrite (move_total _ (score n) p q rest x y X Y). apply level_le; [lra|]. intros S _.
+    unfold plain. rewrite Rmult_1_l. apply sheet_gain; auto.
+  - intros x y (p & q & rest & P & Q & _ & _ & X & Y) _.
+    rewrite (move_total _ (score n) p q rest x y X Y).
+    apply bounds_cancel; intros S; [apply sheet_gain; auto|].
+    pose proof (sheet_gain n S q p ltac:(auto) ltac:(auto)) as K. rewrite part_minus in *. lra.
+  - exists (up :: repeat up m), (down :: repeat up m). split; [apply replaced_beside; assumption|split].
+    + intros. apply whole_sum. intros. apply score_whole.
+    + eapply Rle_trans; [|apply level_first; [lia|lra]].
+      rewrite (move_total _ (score n) up down (repeat up m)) by reflexivity.
+      unfold move, plain. rewrite reversed by lia. simpl. right. field. lra.
+Qed.
+
+(* A ranking more or less, in wins minus losses. *)
+Lemma join_loses :
+  loses (joined m ranking) (noisy true true (zonotope n) (total (net n))) (1 / b).
+Proof.
+  pose proof n_large as large.
+  assert (forall x y, joined m ranking x y -> exists s, move (total (net n) x) (total (net n) y) = net n s)
+    as moves.
+  { intros x y (p & rest & _ & _ & _ & [[X Y]|[X Y]]).
+    - exists p. apply move_joined with rest; assumption.
+    - exists (fun i j => p j i). extensionality i. pose proof (move_joined _ (net n) p rest y x X Y) as K.
+      apply f_equal with (f := fun v => v i) in K. unfold move in *.
+      replace (total (net n) x i - total (net n) y i) with (- net n p i) by lra.
+      unfold net, range_sum. rewrite (sum_ext (fun j => bit (p j i) - bit (p i j))
+        (fun j => -1 * (bit (p i j) - bit (p j i)))) by (intros; ring). rewrite sum_scale. ring. }
+  apply level_loses; auto using plain_sum, one_whole.
+  - intros x y H. destruct (moves x y H) as [s ->]. apply level_le; [lra|]. intros S _.
+    unfold plain. rewrite Rmult_1_l. apply sheet_net_gain.
+  - intros x y H _. destruct (moves x y H) as [s ->]. apply bounds_cancel; intros S; apply (sheet_net_gain n S s).
+  - exists (up :: repeat up m), (repeat up m). split; [apply joined_beside; apply up_ranking|split].
+    + intros. apply whole_sum. intros. apply net_whole.
+    + eapply Rle_trans; [|apply level_first; [lia|lra]].
+      rewrite (move_joined _ (net n) up (repeat up m)) by reflexivity. unfold plain.
+      replace (net n up 0%nat) with (score n up 0%nat - score n down 0%nat).
+      * rewrite reversed by lia. simpl. right. field. lra.
+      * unfold score, net, range_sum. rewrite <- sum_minus. reflexivity.
+Qed.
+
+(* Every pair once, or skipped. *)
+Lemma skip_loses :
+  loses (replaced m partial) (noisy false true (zonotope_free n) (total (score n))) (1 / b).
+Proof.
+  pose proof n_large as large.
+  assert (partial up /\ partial down) as [okup okdown]
+    by (split; apply decided_partial, ranking_decided; auto using up_ranking, down_ranking).
+  apply level_loses; auto using Rabs_triang, Rabs_R0, one_whole; try discriminate.
+  - intros x y (p & q & rest & P & Q & _ & _ & X & Y).
+    rewrite (move_total _ (score n) p q rest x y X Y). apply level_le; [lra|]. intros S _.
+    rewrite Rmult_1_l. pose proof (skip_gain n S p q P Q) as A.
+    pose proof (skip_gain n S q p Q P) as B. rewrite part_minus in *. apply Rabs_le. lra.
+  - exists (up :: repeat up m), (down :: repeat up m). split; [apply replaced_beside; assumption|split].
+    + intros. apply whole_sum. intros. apply score_whole.
+    + eapply Rle_trans; [|apply level_first; [lia|lra]].
+      rewrite (move_total _ (score n) up down (repeat up m)) by reflexivity.
+      unfold move. rewrite reversed by lia. rewrite Rabs_right by (simpl; lra).
+      simpl. right. field. lra.
+Qed.
+
+End Units.
+
+(* CLAIM BOOK-KNORM.  For every n, L, number m of other people and epsilon: win counts, or wins minus
+   losses, plus whole noise of weight exp(-c epsilon level), rounded up but for at most L comparisons,
+   are private for epsilon, and for no smaller one.  The constant c is 1. *)
+Definition knorm_says (c : R) : Prop := forall (n m L : nat) (repeats : bool) (unit epsilon : R),
+  (2 <= n)%nat -> (1 <= L)%nat -> (if repeats then True else (L < n)%nat) -> 0 < unit ->
+  0 < epsilon -> let b := / (c * epsilon) in
+  loses (edge n) (noisy n unit b true true (root n) wins) epsilon /\
+  loses (replaced m (upto n L (negb repeats)))
+    (noisy n unit b false false (root_free n L) (total wins)) epsilon /\
+  (forall ok, ok = decided \/ ok = ranking ->
+    loses (replaced m ok) (noisy n unit b true true (zonotope n) (total (score n))) epsilon) /\
+  loses (joined m ranking) (noisy n unit b true true (zonotope n) (total (net n))) epsilon /\
+  loses (replaced m partial)
+    (noisy n unit b false true (zonotope_free n) (total (score n))) epsilon.
+
+Theorem knorm : knorm_says 1.
+Proof.
+  intros n m L repeats unit e two one few upos epos b.
+  assert (0 < b) as pos by (apply Rinv_0_lt_compat; lra).
+  assert (1 / b = e) as E by (unfold b; field; lra). rewrite <- E.
+  auto 10 using edge_loses, upto_loses, sheet_loses, join_loses, skip_loses.
+Qed.
+
+(* With less noise, or with more, the loss is another one. *)
+Theorem knorm_control : forall c, 0 < c -> c <> 1 -> ~ knorm_says c.
+Proof.
+  intros c pos other H.
+  destruct (H 2%nat 0%nat 1%nat true 1 1 ltac:(lia) ltac:(lia) I ltac:(lra) ltac:(lra)) as [K _].
+  assert (0 < / (c * 1)) as b by (apply Rinv_0_lt_compat; lra).
+  pose proof (edge_loses 2 1 (/ (c * 1)) ltac:(lia) ltac:(lra) b) as L.
+  cbv zeta in K.
+  replace (1 / / (c * 1)) with c in L by (field; lra).
+  pose proof (proj1 (K c) (proj2 (L c) (Rle_refl c))).
+  pose proof (proj1 (L 1) (proj2 (K 1) (Rle_refl 1))). lra.
+Qed.
