@@ -759,3 +759,79 @@ Proof.
   pose proof (proj1 (K c) (proj2 (L c) (Rle_refl c))).
   pose proof (proj1 (L 1) (proj2 (K 1) (Rle_refl 1))). lra.
 Qed.
+
+(* ------------------------------------------------------------------ answers drawn at random *)
+
+(* Of each person p an answer a with chance w is kept, (a, w) in [kept p], whatever others said; f is
+   what it adds to the centre of the noise. *)
+Section Drawn.
+Context {P A O : Type}.
+Variable kept : P -> list (A * R).
+Variable f : A -> nat -> R.
+Variable noise : (nat -> R) -> O -> R.
+
+Fixpoint drawn (x : list P) (centre : nat -> R) (o : O) : R :=
+  match x with
+  | [] => noise centre o
+  | p :: rest => sum (fun aw => snd aw * drawn rest (plus centre (f (fst aw))) o) (kept p)
+  end.
+
+Hypothesis noise_nonneg : forall c o, 0 <= noise c o.
+Hypothesis chances : forall p aw, In aw (kept p) -> 0 <= snd aw.
+Hypothesis chances_total : forall p, sum snd (kept p) = 1.
+
+Lemma plus_swap : forall c u v, plus (plus c u) v = plus (plus c v) u.
+Proof. intros. extensionality i. unfold plus. ring. Qed.
+
+Lemma drawn_nonneg : forall x c o, 0 <= drawn x c o.
+Proof.
+  induction x as [|p x IH]; intros; simpl; [auto|]. apply sum_nonneg. intros aw H.
+  apply Rmult_le_pos; [apply (chances p), H|apply IH].
+Qed.
+
+(* A move of the centre costs no more after all answers of others than before. *)
+Lemma drawn_move : forall u v k o, (forall c, noise (plus c u) o <= k * noise (plus c v) o) ->
+  forall x c, drawn x (plus c u) o <= k * drawn x (plus c v) o.
+Proof.
+  intros u v k o H. induction x as [|p x IH]; intros c; simpl; [apply H|].
+  rewrite <- sum_scale. apply sum_le_in. intros aw K.
+  rewrite (plus_swap c u), (plus_swap c v), <- Rmult_assoc, (Rmult_comm k), Rmult_assoc.
+  apply Rmult_le_compat_l; [apply (chances p), K|apply IH].
+Qed.
+
+(* One person's answers, among those of others.  The two data sets are mixtures of different laws:
+   both persons draw, independently, and each pair of draws is compared. *)
+Theorem drawn_replaced : forall p q k o, 0 <= k ->
+  (forall a b, In a (kept p) -> In b (kept q) ->
+    forall c, noise (plus c (f (fst a))) o <= k * noise (plus c (f (fst b))) o) ->
+  forall before after c, drawn (before ++ p :: after) c o <= k * drawn (before ++ q :: after) c o.
+Proof.
+  intros p q k o k0 H before after. induction before as [|r before IH]; intros c; simpl.
+  - set (F := fun a : A * R => drawn after (plus c (f (fst a))) o).
+    set (Y := sum (fun b => snd b * F b) (kept q)).
+    assert (forall l v, sum (fun a : A * R => snd a * v) l = v * sum snd l) as factor.
+    { intros l v. rewrite <- sum_scale. apply sum_ext. intros. ring. }
+    assert (forall a, In a (kept p) -> F a <= k * Y) as each.
+    { intros a K. rewrite <- (Rmult_1_r (F a)), <- (chances_total q), <- factor.
+      unfold Y. rewrite <- sum_scale. apply sum_le_in. intros b L.
+      replace (k * (snd b * F b)) with (snd b * (k * F b)) by ring.
+      apply Rmult_le_compat_l; [apply (chances q), L|]. apply drawn_move. apply H; assumption. }
+    change (sum (fun a => snd a * F a) (kept p) <= k * Y).
+    rewrite <- (Rmult_1_r (k * Y)), <- (chances_total p), <- factor. apply sum_le_in. intros a K.
+    apply Rmult_le_compat_l; [apply (chances p), K|apply each, K].
+  - rewrite <- sum_scale. apply sum_le_in. intros aw K.
+    rewrite <- Rmult_assoc, (Rmult_comm k), Rmult_assoc.
+    apply Rmult_le_compat_l; [apply (chances r), K|apply IH].
+Qed.
+
+(* Who surely says what adds nothing might as well not be there. *)
+Lemma drawn_absent : forall p a, kept p = [(a, 1)] -> (forall i, f a i = 0) ->
+  forall before after c o, drawn (before ++ p :: after) c o = drawn (before ++ after) c o.
+Proof.
+  intros p a K Z before after. induction before as [|r before IH]; intros c o; simpl.
+  - rewrite K. simpl. replace (plus c (f a)) with c; [ring|]. extensionality i. unfold plus.
+    rewrite Z. ring.
+  - apply sum_ext. intros. rewrite IH. reflexivity.
+Qed.
+
+End Drawn.
