@@ -29,6 +29,10 @@ Proof.
   - intros H. apply private_more with loss; assumption.
 Qed.
 
+Lemma sum_same : forall A (f : A -> R) c l, (forall a, In a l -> f a = c) ->
+  sum f l = INR (length l) * c.
+Proof. intros A f c l H. rewrite <- (sum_const c l). apply sum_ext_in. exact H. Qed.
+
 (* Rounded up. *)
 Definition ceiling (r : R) : R := - IZR (Int_part (- r)).
 
@@ -115,6 +119,24 @@ Proof.
   destruct (Req_EM_T _ _); [exact H|lra].
 Qed.
 
+(* And a move by whole numbers that costs d, seen from where it starts. *)
+Theorem shaped_attained : forall (sum0 : bool) g b d u v, g (fun _ => 0) = 0 ->
+  (sum0 = true -> range_sum n (move u v) = 0) -> (forall i, whole (u i)) -> g (move u v) = d ->
+  exists o, 0 < shaped sum0 g b v o /\ shaped sum0 g b u o = exp (d / b) * shaped sum0 g b v o.
+Proof.
+  intros sum0 g b d u v zero level integer most. set (o := fun i => Int_part (u i)). exists o.
+  assert ((fun i => IZR (o i)) = u) as at_u by (extensionality i; apply whole_part, integer).
+  assert (move u u = fun _ => 0) as here by (extensionality i; apply Rminus_eq_0).
+  assert (weight g b u o = exp (d / b) * weight g b v o) as equal.
+  { unfold weight, gauge_noise. rewrite at_u, here, zero, most. unfold Rdiv.
+    rewrite Ropp_0, Rmult_0_l, exp_0, Ropp_mult_distr_l_reverse, exp_Ropp. field.
+    apply Rgt_not_eq, exp_pos. }
+  pose proof (weight_positive g b v o) as W. unfold shaped. rewrite at_u, here.
+  destruct sum0; [|auto]. destruct (Req_EM_T (range_sum n (move u v)) 0) as [_|no].
+  - destruct (Req_EM_T _ 0) as [_|no]; [auto|]. destruct no. apply sum_zero.
+  - destruct no. apply level. reflexivity.
+Qed.
+
 (* The loss is exactly (the most that a move costs) / b, if a move by whole numbers costs that. *)
 Theorem shaped_loses : forall D (near : D -> D -> Prop) (f : D -> nat -> R) (sum0 : bool) g b d,
   0 < b -> g (fun _ => 0) = 0 ->
@@ -127,19 +149,8 @@ Proof.
   apply loses_exactly.
   - intros. apply shaped_nonneg.
   - intros x' y' o H. apply shaped_private; eauto.
-  - exists x, y, (fun i => Int_part (f x i)). set (o := fun i => Int_part (f x i)).
-    assert ((fun i => IZR (o i)) = f x) as at_x
-      by (extensionality i; apply whole_part, integer).
-    assert (move (f x) (f x) = fun _ => 0) as here by (extensionality i; apply Rminus_eq_0).
-    assert (weight g b (f x) o = exp (d / b) * weight g b (f y) o) as equal.
-    { unfold weight, gauge_noise. rewrite at_x, here, zero, most. unfold Rdiv.
-      rewrite Ropp_0, Rmult_0_l, exp_0, Ropp_mult_distr_l_reverse, exp_Ropp. field.
-      apply Rgt_not_eq, exp_pos. }
-    split; [assumption|]. pose proof (weight_positive g b (f y) o) as W. unfold shaped.
-    rewrite at_x, here. destruct sum0; [|auto].
-    destruct (Req_EM_T (range_sum n (move (f x) (f y))) 0) as [_|no].
-    + destruct (Req_EM_T _ 0) as [_|no]; [auto|]. destruct no. apply sum_zero.
-    + destruct no. apply level; auto.
+  - destruct (shaped_attained sum0 g b d (f x) (f y)) as (o & more & equal); auto.
+    exists x, y, o. auto.
 Qed.
 
 (* ------------------------------------------------------------------ levels *)
@@ -835,3 +846,624 @@ Proof.
 Qed.
 
 End Drawn.
+
+(* ------------------------------------------------------------------ the parts of a release *)
+
+(* Wins minus losses, and the table of who beat whom, row after row. *)
+Definition gain (g : game) (i : nat) : R := won g i - won (swap g) i.
+Definition net_wins : list game -> nat -> R := total gain.
+Definition cell (n : nat) (g : game) (e : nat) : R := if Nat.eqb (n * fst g + snd g) e then 1 else 0.
+Definition table (n : nat) : list game -> nat -> R := total (cell n).
+
+Section Net.
+Variable n : nat.
+
+Lemma gain_part : forall S g, valid n g -> part n S (gain g) = bit (S (fst g)) - bit (S (snd g)).
+Proof.
+  intros S g V. change (gain g) with (move (won g) (won (swap g))). rewrite part_minus, !won_part.
+  - reflexivity.
+  - destruct V as (A & B & C). repeat split; simpl; auto.
+  - exact V.
+Qed.
+
+Lemma net_part : forall S l, Forall (valid n) l ->
+  part n S (net_wins l) = sum (fun g : game => bit (S (fst g)) - bit (S (snd g))) l.
+Proof.
+  intros S l V. induction V as [|g l Vg Vl IH].
+  - unfold part, range_sum. rewrite (sum_ext _ (fun _ => 0)); [apply sum_zero|].
+    intros. unfold net_wins, total. simpl. ring.
+  - simpl. rewrite <- IH, <- gain_part by assumption. apply part_plus.
+Qed.
+
+(* So many answers move it by so much, ... *)
+Lemma net_part_length : forall S l, Forall (valid n) l ->
+  - INR (length l) <= part n S (net_wins l) <= INR (length l).
+Proof.
+  intros S l V. rewrite net_part by assumption. rewrite <- (Rmult_1_r (INR (length l))).
+  rewrite <- (sum_const 1 l). split.
+  - apply Ropp_le_cancel. rewrite Ropp_involutive.
+    replace (- sum (fun g : game => bit (S (fst g)) - bit (S (snd g))) l)
+      with (-1 * sum (fun g : game => bit (S (fst g)) - bit (S (snd g))) l) by ring.
+    rewrite <- sum_scale. apply sum_le. intros g. destruct (S (fst g)), (S (snd g)); simpl; lra.
+  - apply sum_le. intros g. destruct (S (fst g)), (S (snd g)); simpl; lra.
+Qed.
+
+(* ... and if they are about different pairs, not by more than there are pairs to meet. *)
+Definition says (g : game) (i j : nat) : R := bit (Nat.eqb (fst g) i && Nat.eqb (snd g) j).
+
+Lemma says_once : forall l i j, i <> j -> NoDup (map pair_of l) ->
+  0 <= sum (fun g => says g i j + says g j i) l <= 1.
+Proof.
+  intros l i j ne. set (p := (Nat.min i j, Nat.max i j)).
+  assert (forall g, (says g i j + says g j i = 0 \/ says g i j + says g j i = 1 /\ pair_of g = p))
+    as one.
+  { intros [a b]. unfold says, pair_of, p. simpl.
+    destruct (Nat.eqb_spec a i), (Nat.eqb_spec b j), (Nat.eqb_spec a j), (Nat.eqb_spec b i); subst;
+      simpl; try contradiction; try (left; lra); right; split; try lra; f_equal; lia. }
+  enough (NoDup (map pair_of l) -> 0 <= sum (fun g => says g i j + says g j i) l <= 1
+    /\ (~ In p (map pair_of l) -> sum (fun g => says g i j + says g j i) l = 0)) as K
+    by (intros D; apply K, D).
+  induction l as [|g l IH]; intros D; simpl; [lra|]. inversion D as [|? ? out D']; subst.
+  destruct (IH D') as [B Z]. destruct (one g) as [E|[E same]]; rewrite E.
+  - split; [lra|]. intros H. rewrite Z by tauto. lra.
+  - rewrite Z by (rewrite <- same; assumption). split; [lra|]. tauto.
+Qed.
+
+Lemma net_part_once : forall S l, Forall (valid n) l -> NoDup (map pair_of l) ->
+  - (count n S * (INR n - count n S)) <= part n S (net_wins l) <= count n S * (INR n - count n S).
+Proof.
+  intros S l V D. apply net_gain with (z := fun i j => sum (fun g => says g i j - says g j i) l).
+  - intros i H. unfold range_sum. rewrite sum_swap. apply sum_ext_in. intros g K.
+    rewrite Forall_forall in V. destruct (V g K) as (A & B & _). rewrite sum_minus. unfold gain.
+    f_equal.
+    + rewrite <- (range_sum_pick n (fun _ => won g i) (snd g) B). apply range_sum_ext. intros j _.
+      unfold says, won. destruct (Nat.eqb (fst g) i), (Nat.eqb (snd g) j); reflexivity.
+    + rewrite <- (range_sum_pick n (fun _ => won (swap g) i) (fst g) A). apply range_sum_ext.
+      intros j _. unfold says, won, swap. simpl.
+      destruct (Nat.eqb (fst g) j), (Nat.eqb (snd g) i); reflexivity.
+  - intros i j. replace (- sum (fun g => says g i j - says g j i) l)
+      with (-1 * sum (fun g => says g i j - says g j i) l) by ring.
+    rewrite <- sum_scale. apply sum_ext. intros. ring.
+  - intros i j. destruct (Nat.eq_dec i j) as [->|ne].
+    + rewrite (sum_ext _ (fun _ => 0)) by (intros; ring). rewrite sum_zero. lra.
+    + pose proof (says_once l i j ne D) as K. rewrite sum_plus in K. rewrite sum_minus.
+      assert (forall a b, 0 <= sum (fun g => says g a b) l) as pos
+        by (intros; apply sum_nonneg; intros; apply bit_bounds).
+      pose proof (pos i j). pose proof (pos j i). lra.
+Qed.
+
+(* The l1 norm is what the positive entries give, and take, in all. *)
+Lemma l1_parts : forall u v, exists S,
+  l1 n u v = part n S (move u v) - part n (fun i => negb (S i)) (move u v).
+Proof.
+  intros u v. exists (fun i => if Rlt_dec 0 (u i - v i) then true else false).
+  unfold l1, part, range_sum. rewrite <- sum_minus. apply sum_ext. intros i. unfold move.
+  destruct (Rlt_dec 0 (u i - v i)); simpl.
+  - rewrite Rabs_right by lra. ring.
+  - rewrite Rabs_left1 by lra. ring.
+Qed.
+
+Lemma l1_above : forall u v (w : nat -> R), (forall i, -1 <= w i <= 1) ->
+  range_sum n (fun i => w i * (u i - v i)) <= l1 n u v.
+Proof.
+  intros u v w H. apply sum_le. intros i. eapply Rle_trans; [apply Rle_abs|].
+  rewrite Rabs_mult. rewrite <- (Rmult_1_l (Rabs (u i - v i))) at 2.
+  apply Rmult_le_compat_r; [apply Rabs_pos|]. apply Rabs_le, H.
+Qed.
+
+End Net.
+
+(* The answers of the worst case: each is given by one of the first h items over one of the others. *)
+Lemma NoDup_app' : forall A (l k : list A), NoDup l -> NoDup k ->
+  (forall a, In a l -> ~ In a k) -> NoDup (l ++ k).
+Proof.
+  intros A l k Hl Hk apart. induction Hl as [|a l out Hl IH]; [exact Hk|]. simpl. constructor.
+  - intros H. apply in_app_or in H as [H|H]; [contradiction|]. apply (apart a); simpl; auto.
+  - apply IH. intros b H. apply apart. simpl. auto.
+Qed.
+
+Lemma NoDup_firstn : forall A (l : list A) k, NoDup l -> NoDup (firstn k l).
+Proof.
+  intros A l k H. rewrite <- (firstn_skipn k l) in H. revert H. generalize (skipn k l).
+  induction (firstn k l) as [|a f IH]; intros s H; [constructor|]. inversion H as [|? ? out D]; subst.
+  constructor; [|apply (IH s D)]. intros K. apply out, in_or_app. left. exact K.
+Qed.
+
+Lemma firstn_incl : forall A (l : list A) k a, In a (firstn k l) -> In a l.
+Proof. intros A l k a H. rewrite <- (firstn_skipn k l). apply in_or_app. left. exact H. Qed.
+
+(* All pairs i < j of n items. *)
+Fixpoint all_pairs (n : nat) : list game :=
+  match n with O => [] | S m => all_pairs m ++ map (fun i => (i, m)) (seq 0 m) end.
+
+Lemma all_pairs_in : forall n g, In g (all_pairs n) <-> (fst g < snd g < n)%nat.
+Proof.
+  induction n as [|n IH]; intros [a b]; simpl; [lia|]. rewrite in_app_iff, IH, in_map_iff. simpl.
+  split.
+  - intros [H|(i & E & H)]; [lia|]. apply in_seq in H. injection E as <- <-. lia.
+  - intros H. destruct (Nat.eq_dec b n) as [->|ne]; [right|left; lia].
+    exists a. split; [reflexivity|]. apply in_seq. lia.
+Qed.
+
+Lemma all_pairs_length : forall n, length (all_pairs n) = (n * (n - 1) / 2)%nat.
+Proof.
+  intros n. assert (2 * length (all_pairs n) = n * (n - 1))%nat as H.
+  { induction n as [|n IH]; [reflexivity|]. simpl all_pairs.
+    rewrite app_length, map_length, seq_length. nia. }
+  rewrite <- H, Nat.mul_comm, Nat.div_mul; lia.
+Qed.
+
+Lemma all_pairs_once : forall n, NoDup (all_pairs n).
+Proof.
+  induction n as [|n IH]; simpl; [constructor|]. apply NoDup_app'; [exact IH| |].
+  - apply FinFun.Injective_map_NoDup; [|apply seq_NoDup]. intros i j E. congruence.
+  - intros [a b] H K. apply all_pairs_in in H. apply in_map_iff in K as (i & E & _).
+    injection E as <- <-. simpl in H. lia.
+Qed.
+
+Lemma across_pairs : forall n h, (h <= n)%nat -> exists l : list game, length l = (h * (n - h))%nat
+  /\ NoDup l /\ forall g, In g l -> (fst g < h <= snd g)%nat /\ (snd g < n)%nat.
+Proof.
+  intros n h le. unfold game. exists (list_prod (seq 0 h) (seq h (n - h))).
+  split; [rewrite prod_length, !seq_length; reflexivity|]. split.
+  - generalize (seq_NoDup h 0). induction (seq 0 h) as [|a l IH]; intros D; simpl; [constructor|].
+    inversion D as [|? ? out D']; subst. apply NoDup_app'; [|apply IH, D'|].
+    + apply FinFun.Injective_map_NoDup; [|apply seq_NoDup]. intros i j E. congruence.
+    + intros [i j] H K. apply in_map_iff in H as (? & E & _). injection E as <- _.
+      apply in_prod_iff in K as [K _]. contradiction.
+  - intros [a b] H. apply in_prod_iff in H as [H K]. apply in_seq in H, K. simpl. lia.
+Qed.
+
+Lemma ordered_pair : forall l : list game, (forall g, In g l -> (fst g < snd g)%nat) ->
+  map pair_of l = l.
+Proof.
+  induction l as [|[a b] l IH]; intros H; [reflexivity|]. simpl. rewrite IH
+    by (intros; apply H; right; assumption). specialize (H (a, b) (or_introl eq_refl)).
+  unfold pair_of. simpl in *. rewrite Nat.min_l, Nat.max_r by lia. reflexivity.
+Qed.
+
+(* k items of n meet the others in at most n^2/4 pairs, rounded down; half of them do. *)
+Lemma quarter : forall n k, (k <= n)%nat -> (k * (n - k) <= n * n / 4)%nat.
+Proof.
+  intros n k le. apply Nat.div_le_lower_bound; [lia|].
+  destruct (Nat.le_exists_sub k n le) as [j [-> _]]. replace (j + k - k)%nat with j by lia.
+  destruct (Nat.le_ge_cases j k) as [H|H]; apply Nat.le_exists_sub in H as [a [-> _]]; nia.
+Qed.
+
+Lemma halves : forall n, (n / 2 * (n - n / 2) = n * n / 4)%nat.
+Proof.
+  intros n. apply Nat.le_antisymm; [apply quarter, Nat.div_le_upper_bound; lia|].
+  enough (n * n / 4 < n / 2 * (n - n / 2) + 1)%nat by lia. apply Nat.div_lt_upper_bound; [lia|].
+  pose proof (Nat.div_mod n 2 ltac:(lia)) as E. pose proof (Nat.mod_upper_bound n 2 ltac:(lia)).
+  set (h := (n / 2)%nat) in *. set (r := (n mod 2)%nat) in *. clearbody h r. subst n.
+  replace (2 * h + r - h)%nat with (h + r)%nat by lia. nia.
+Qed.
+
+(* ------------------------------------------------------------------ the release *)
+
+(* A rule that keeps answers at random: of every person at most L, each about another pair if pairs
+   count once; and all of them if these are no more. *)
+Definition keeping (n L : nat) (once : bool) (kept : list game -> list (list game * R)) : Prop :=
+  forall p, (forall aw, In aw (kept p) -> 0 <= snd aw /\ upto n L once (fst aw))
+    /\ sum snd (kept p) = 1 /\ (upto n L once p -> kept p = [(p, 1)]).
+
+(* One person's answers become any others, fewer or none; or one person joins or leaves. *)
+Inductive neighbours {P} (replace : bool) : list P -> list P -> Prop :=
+  | other : forall before after p q, replace = true ->
+      neighbours replace (before ++ p :: after) (before ++ q :: after)
+  | joins : forall before after p, replace = false ->
+      neighbours replace (before ++ after) (before ++ p :: after)
+  | leaves : forall before after p, replace = false ->
+      neighbours replace (before ++ p :: after) (before ++ after).
+
+Definition release {O} (kept : list game -> list (list game * R)) (f : list game -> nat -> R)
+  (noise : (nat -> R) -> O -> R) (x : list (list game)) : O -> R :=
+  drawn kept f noise x (fun _ => 0).
+
+Section Release.
+Variables (n L : nat) (once replace : bool).
+Hypothesis two : (2 <= n)%nat.
+Hypothesis some : (1 <= L)%nat.
+
+(* What one person's kept answers may turn into. *)
+Definition turned (a b : list game) : Prop :=
+  upto n L once a /\ upto n L once b /\ (replace = true \/ a = [] \/ b = []).
+Definition changes : nat := if replace then 2 else 1.
+
+Lemma none_upto : upto n L once [].
+Proof. split; [constructor|]. split; [simpl; lia|constructor]. Qed.
+
+Lemma turned_sym : forall a b, turned a b -> turned b a.
+Proof. unfold turned. tauto. Qed.
+
+(* The bounds b of the claim. *)
+Definition across : nat := if once then Nat.min L (n * n / 4) else L.
+Definition inside : nat := if once then Nat.min L (n * (n - 1) / 2) else L.
+Definition sheets : nat :=
+  let up := ((changes * L + (n - 2)) / (n - 1))%nat in if once then Nat.min changes up else up.
+
+Lemma across_positive : (1 <= across)%nat.
+Proof.
+  unfold across. destruct once; [|exact some]. apply Nat.min_glb; [exact some|].
+  apply Nat.div_le_lower_bound; nia.
+Qed.
+
+Lemma inside_positive : (1 <= inside)%nat.
+Proof.
+  unfold inside. destruct once; [|exact some]. apply Nat.min_glb; [exact some|].
+  apply Nat.div_le_lower_bound; nia.
+Qed.
+
+Lemma changes_positive : (1 <= changes)%nat.
+Proof. unfold changes. destruct replace; lia. Qed.
+
+Lemma sheets_positive : (1 <= sheets)%nat.
+Proof.
+  assert (1 <= (changes * L + (n - 2)) / (n - 1))%nat as H
+    by (apply Nat.div_le_lower_bound; pose proof changes_positive; nia).
+  unfold sheets. pose proof changes_positive. destruct once; lia.
+Qed.
+
+Lemma net_nothing : forall i, net_wins [] i = 0.
+Proof. reflexivity. Qed.
+
+Lemma part_nothing : forall S, part n S (net_wins []) = 0.
+Proof. intros. rewrite net_part by constructor. reflexivity. Qed.
+
+(* A set of items gains no more than so much, ... *)
+Lemma across_part : forall S a, upto n L once a ->
+  - INR across <= part n S (net_wins a) <= INR across.
+Proof.
+  intros S a (V & le & D). apply le_INR in le. pose proof (net_part_length n S a V).
+  unfold across. destruct once; [|lra]. pose proof (net_part_once n S a V (D eq_refl)).
+  destruct (count_nat n S) as (k & K & E). rewrite E, <- minus_INR, <- mult_INR in * by lia.
+  pose proof (le_INR _ _ (quarter n k K)). destruct (Nat.min_dec L (n * n / 4)) as [-> | ->]; lra.
+Qed.
+
+Lemma turned_part : forall S a b, turned a b ->
+  - INR (changes * across) <= part n S (move (net_wins a) (net_wins b)) <= INR (changes * across).
+Proof.
+  intros S a b (A & B & R). rewrite part_minus, mult_INR. unfold changes.
+  pose proof (across_part S a A). pose proof (across_part S b B). pose proof (pos_INR across).
+  destruct R as [R|[->| ->]]; rewrite ?part_nothing; destruct replace; try discriminate; simpl; lra.
+Qed.
+
+Lemma turned_root : forall a b, turned a b ->
+  level n (fun _ => 1) plain (move (net_wins a) (net_wins b)) <= INR (changes * across).
+Proof.
+  intros a b T. apply level_le; [apply pos_INR|]. intros S _. unfold plain.
+  pose proof (turned_part S a b T). lra.
+Qed.
+
+Lemma turned_zero : forall a b, turned a b -> range_sum n (move (net_wins a) (net_wins b)) = 0.
+Proof.
+  intros a b (A & B & _). rewrite <- everyone_part, part_minus, !net_part by (apply A || apply B).
+  assert (forall l, sum (fun g : game => bit (everyone (fst g)) - bit (everyone (snd g))) l = 0)
+    as zero by (intros; rewrite (sum_ext _ (fun _ => 0)); [apply sum_zero|]; intros; simpl; ring).
+  rewrite !zero. ring.
+Qed.
+
+(* ... and no more than so many whole sheets. *)
+Lemma turned_zonotope : forall a b, turned a b ->
+  zonotope n (move (net_wins a) (net_wins b)) <= INR sheets.
+Proof.
+  intros a b T. apply level_le; [apply pos_INR|]. intros S cap. unfold plain.
+  destruct (count_nat n S) as (k & K & E).
+  assert (1 <= k <= n - 1)%nat as inner.
+  { rewrite E in cap. split; [destruct k; [simpl in cap; lra|lia]|].
+    destruct (Nat.eq_dec k n) as [->|]; [rewrite Rminus_eq_0 in cap; lra|lia]. }
+  assert (n - 1 <= k * (n - k))%nat as wide by nia.
+  pose proof (Nat.div_mod (changes * L + (n - 2)) (n - 1) ltac:(lia)) as DM.
+  pose proof (Nat.mod_upper_bound (changes * L + (n - 2)) (n - 1) ltac:(lia)) as MB.
+  assert (part n S (move (net_wins a) (net_wins b)) <= INR (changes * L)) as few.
+  { eapply Rle_trans; [apply turned_part, T|]. apply le_INR. apply Nat.mul_le_mono_l.
+    unfold across. destruct once; lia. }
+  rewrite E, <- minus_INR, <- mult_INR, <- mult_INR by lia.
+  unfold sheets. set (up := ((changes * L + (n - 2)) / (n - 1))%nat) in *.
+  assert (INR (changes * L) <= INR (up * (k * (n - k)))) as many
+    by (apply le_INR, Nat.le_trans with (up * (n - 1))%nat; nia).
+  destruct once eqn:only; [|lra]. destruct (Nat.min_dec changes up) as [-> | ->]; [|lra].
+  destruct T as ((A & _ & DA) & (B & _ & DB) & R).
+  pose proof (net_part_once n S a A (DA only)) as PA.
+  pose proof (net_part_once n S b B (DB only)) as PB.
+  rewrite part_minus. rewrite E, <- minus_INR, <- mult_INR in * by lia. rewrite mult_INR.
+  pose proof (pos_INR (k * (n - k))). unfold changes.
+  destruct R as [R|[->| ->]]; rewrite ?part_nothing in *; destruct replace; try discriminate;
+    simpl (INR 2); simpl (INR 1); lra.
+Qed.
+
+(* In l1 wins and losses count, or the cells of the table. *)
+Lemma turned_l1 : forall a b, turned a b ->
+  l1 n (net_wins a) (net_wins b) <= 2 * INR (changes * across).
+Proof.
+  intros a b T. destruct (l1_parts n (net_wins a) (net_wins b)) as [S ->].
+  pose proof (turned_part S a b T). pose proof (turned_part (fun i => negb (S i)) a b T). lra.
+Qed.
+
+Lemma inside_length : forall a, upto n L once a -> (length a <= inside)%nat.
+Proof.
+  intros a (V & le & D). unfold inside. destruct once; [|exact le].
+  apply Nat.min_glb; [exact le|]. rewrite <- all_pairs_length, <- (map_length pair_of).
+  apply NoDup_incl_length; [apply D; reflexivity|]. intros p H. apply in_map_iff in H as (g & <- & H).
+  rewrite Forall_forall in V. destruct (V g H) as (A & B & C). apply all_pairs_in.
+  unfold pair_of. simpl. lia.
+Qed.
+
+Lemma cell_sum : forall (w : nat -> R) a, Forall (valid n) a ->
+  range_sum (n * n) (fun i => w i * table n a i) = sum (fun g : game => w (n * fst g + snd g)%nat) a.
+Proof.
+  intros w a V. unfold table, total.
+  rewrite (range_sum_ext _ _ (fun i => sum (fun g => w i * cell n g i) a))
+    by (intros; rewrite sum_scale; reflexivity).
+  unfold range_sum. rewrite sum_swap. apply sum_ext_in. intros g H. rewrite Forall_forall in V.
+  destruct (V g H) as (A & B & _). rewrite <- (range_sum_pick (n * n) w) by nia.
+  apply range_sum_ext. intros i _. unfold cell. destruct (Nat.eqb _ i); ring.
+Qed.
+
+Lemma table_nonneg : forall a i, 0 <= table n a i.
+Proof. intros. apply sum_nonneg. intros g _. unfold cell. destruct (Nat.eqb _ _); lra. Qed.
+
+Lemma turned_table : forall a b, turned a b ->
+  l1 (n * n) (table n a) (table n b) <= INR (changes * inside).
+Proof.
+  intros a b (A & B & R). apply Rle_trans with (INR (length a) + INR (length b)).
+  - assert (forall l, Forall (valid n) l -> INR (length l) = range_sum (n * n) (table n l)) as E.
+    { intros l V. pose proof (cell_sum (fun _ => 1) l V) as K. cbv beta in K.
+      rewrite sum_const, Rmult_1_r in K. etransitivity; [symmetry; exact K|].
+      apply sum_ext. intros. ring. }
+    rewrite (E a), (E b) by (apply A || apply B). unfold l1, range_sum. rewrite <- sum_plus.
+    apply sum_le. intros i. pose proof (table_nonneg a i). pose proof (table_nonneg b i).
+    apply Rabs_le. lra.
+  - pose proof (inside_length a A) as LA. pose proof (inside_length b B) as LB.
+    apply le_INR in LA, LB. rewrite mult_INR. unfold changes. pose proof (pos_INR inside).
+    destruct R as [R|[->| ->]]; destruct replace; try discriminate; simpl in *; lra.
+Qed.
+
+(* The worst cases: answers across two halves, and the same ones turned round. *)
+Lemma swap_upto : forall a, upto n L once a -> upto n L once (map swap a).
+Proof.
+  intros a (V & le & D). split; [|split].
+  - apply Forall_map. eapply Forall_impl; [|exact V]. intros g (A & B & C).
+    unfold valid. simpl. auto.
+  - rewrite map_length. exact le.
+  - intros O. rewrite map_map, (map_ext _ pair_of); [apply D, O|]. intros g. unfold pair_of, swap.
+    simpl. f_equal; [apply Nat.min_comm|apply Nat.max_comm].
+Qed.
+
+(* [across] answers from the items below h to the others. *)
+Lemma across_answers : exists h a, upto n L once a /\ length a = across /\
+  forall g, In g a -> (fst g < h <= snd g)%nat.
+Proof.
+  unfold across. destruct once eqn:only.
+  - destruct (across_pairs n (n / 2) ltac:(apply Nat.div_le_upper_bound; lia)) as (l & len & D & H).
+    rewrite halves in len. exists (n / 2)%nat, (firstn (Nat.min L (n * n / 4)) l).
+    assert (forall g, In g (firstn (Nat.min L (n * n / 4)) l) ->
+      (fst g < n / 2 <= snd g)%nat /\ (snd g < n)%nat) as K
+      by (intros g G; apply H, (firstn_incl _ l _ g G)).
+    split; [|split; [rewrite firstn_length; lia|apply K]]. split; [|split].
+    + apply Forall_forall. intros g G. specialize (K g G). unfold valid. lia.
+    + rewrite firstn_length. lia.
+    + intros _. rewrite ordered_pair; [apply NoDup_firstn, D|]. intros g G. specialize (K g G). lia.
+  - exists 1%nat, (repeat (0, 1)%nat L). split; [|split; [apply repeat_length|]].
+    + split; [|split; [rewrite repeat_length; lia|discriminate]].
+      apply Forall_forall. intros g G. apply repeat_spec in G. subst. unfold valid. simpl. lia.
+    + intros g G. apply repeat_spec in G. subst. simpl. lia.
+Qed.
+
+(* [inside] answers of the smaller item over the larger one. *)
+Lemma inside_answers : exists a, upto n L once a /\ length a = inside /\
+  forall g, In g a -> (fst g < snd g)%nat.
+Proof.
+  unfold inside. destruct once eqn:only.
+  - exists (firstn (Nat.min L (n * (n - 1) / 2)) (all_pairs n)).
+    assert (forall g, In g (firstn (Nat.min L (n * (n - 1) / 2)) (all_pairs n)) ->
+      (fst g < snd g < n)%nat) as K by (intros g G; apply all_pairs_in, (firstn_incl _ _ _ g G)).
+    split; [|split; [rewrite firstn_length, all_pairs_length; lia|apply K]]. split; [|split].
+    + apply Forall_forall. intros g G. specialize (K g G). unfold valid. lia.
+    + rewrite firstn_length. lia.
+    + intros _. rewrite ordered_pair; [apply NoDup_firstn, all_pairs_once|].
+      intros g G. specialize (K g G). lia.
+  - exists (repeat (0, 1)%nat L). split; [|split; [apply repeat_length|]].
+    + split; [|split; [rewrite repeat_length; lia|discriminate]].
+      apply Forall_forall. intros g G. apply repeat_spec in G. subst. unfold valid. simpl. lia.
+    + intros g G. apply repeat_spec in G. subst. simpl. lia.
+Qed.
+
+Section Any.
+Context {O : Type}.
+Variable kept : list game -> list (list game * R).
+Hypothesis rule : keeping n L once kept.
+Variables (f : list game -> nat -> R) (noise : (nat -> R) -> O -> R) (e : R).
+Hypothesis noise_nonneg : forall c o, 0 <= noise c o.
+Hypothesis nothing : forall i, f [] i = 0.
+Hypothesis safe : forall a b, turned a b ->
+  forall c o, noise (plus c (f a)) o <= exp e * noise (plus c (f b)) o.
+
+Lemma release_private : private (neighbours replace) e (release kept f noise).
+Proof.
+  assert (forall p aw, In aw (kept p) -> 0 <= snd aw) as chances
+    by (intros p aw H; apply rule in H; tauto).
+  assert (forall p, sum snd (kept p) = 1) as sums by (intros; apply rule).
+  assert (kept [] = [([], 1)]) as alone by (apply rule, none_upto).
+  pose proof (exp_pos e) as E. intros x y o close. unfold release.
+  destruct close as [before after p q R|before after p R|before after p R].
+  - apply drawn_replaced; auto; [lra|]. intros a b A B c. apply safe.
+    split; [apply (rule p), A|]. split; [apply (rule q), B|]. auto.
+  - rewrite <- (drawn_absent kept f noise [] [] alone nothing before after).
+    apply drawn_replaced; auto; [lra|]. intros a b A B c. apply safe.
+    rewrite alone in A. destruct A as [<-|[]]. split; [apply none_upto|].
+    split; [apply (rule p), B|]. auto.
+  - rewrite <- (drawn_absent kept f noise [] [] alone nothing before after).
+    apply drawn_replaced; auto; [lra|]. intros a b A B c. apply safe.
+    rewrite alone in B. destruct B as [<-|[]]. split; [apply (rule p), A|].
+    split; [apply none_upto|]. auto.
+Qed.
+
+Lemma release_loses :
+  (exists a b o, upto n L once a /\ upto n L once b /\ (replace = true \/ b = []) /\
+    0 < noise (f b) o /\ noise (f a) o = exp e * noise (f b) o) ->
+  loses (neighbours replace) (release kept f noise) e.
+Proof.
+  intros (a & b & o & A & B & R & pos & equal). apply loses_exactly.
+  - intros. apply drawn_nonneg; [assumption|]. intros p aw H. apply rule in H. tauto.
+  - apply release_private.
+  - assert (forall p, upto n L once p -> release kept f noise [p] o = noise (f p) o) as one.
+    { intros p H. unfold release. simpl. destruct (rule p) as (_ & _ & ->); [|exact H]. simpl.
+      replace (plus (fun _ => 0) (f p)) with (f p) by (extensionality i; unfold plus; ring). ring. }
+    destruct replace.
+    + exists [a], [b], o. rewrite !one by assumption.
+      split; [apply (other true [] [] a b); reflexivity|auto].
+    + destruct R as [R| ->]; [discriminate|]. exists [a], [], o. rewrite one by assumption.
+      replace (f []) with (fun _ : nat => 0) in * by (extensionality i; auto).
+      split; [apply (leaves false [] [] a); reflexivity|auto].
+Qed.
+
+End Any.
+
+(* The four kinds of noise, of any scale b. *)
+Section Noises.
+Variables (unit b : R) (kept : list game -> list (list game * R)).
+Hypothesis unit_positive : 0 < unit.
+Hypothesis b_positive : 0 < b.
+Hypothesis rule : keeping n L once kept.
+
+Definition reply (a : list game) : list game := if replace then map swap a else [].
+
+Lemma reply_turned : forall a, upto n L once a -> turned a (reply a).
+Proof.
+  intros a H. unfold turned, reply. destruct replace; auto using swap_upto, none_upto.
+Qed.
+
+Lemma reply_far : forall a, upto n L once a ->
+  upto n L once a /\ upto n L once (reply a) /\ (replace = true \/ reply a = []).
+Proof. intros a H. unfold reply. destruct replace; auto using swap_upto, none_upto. Qed.
+
+Lemma move_shift : forall c u v, move (plus c u) (plus c v) = move u v.
+Proof. intros. extensionality i. unfold move, plus. ring. Qed.
+
+Lemma net_whole_wins : forall a i, whole (net_wins a i).
+Proof.
+  intros. apply whole_sum. intros g. unfold gain, won. apply whole_minus; destruct (Nat.eqb _ _);
+    (exists 1%Z; reflexivity) || (exists 0%Z; reflexivity).
+Qed.
+
+Lemma net_swap : forall a, net_wins (map swap a) = fun i => - net_wins a i.
+Proof.
+  intros a. extensionality i. unfold net_wins, total. rewrite sum_map.
+  replace (- sum (fun p => gain p i) a) with (-1 * sum (fun p => gain p i) a) by ring.
+  rewrite <- sum_scale. apply sum_ext. intros [u v]. unfold gain, swap. simpl. ring.
+Qed.
+
+(* What the worst case moves, a set of items and the others. *)
+Lemma worst_part : exists S a, upto n L once a /\
+  part n S (move (net_wins a) (net_wins (reply a))) = INR (changes * across) /\
+  part n (fun i => negb (S i)) (move (net_wins a) (net_wins (reply a))) = - INR (changes * across).
+Proof.
+  destruct across_answers as (h & a & A & len & H). exists (fun i => Nat.ltb i h), a.
+  assert (forall g, In g a -> (fst g <? h)%nat = true /\ (snd g <? h)%nat = false) as sides.
+  { intros g G. specialize (H g G). split; [apply Nat.ltb_lt|apply Nat.ltb_ge]; lia. }
+  assert (part n (fun i => Nat.ltb i h) (net_wins a) = INR across) as low.
+  { rewrite net_part, (sum_same _ _ 1), len by apply A || (intros g G;
+      destruct (sides g G) as [-> ->]; simpl; lra). ring. }
+  assert (part n (fun i => negb (Nat.ltb i h)) (net_wins a) = - INR across) as high.
+  { rewrite net_part, (sum_same _ _ (-1)), len by apply A || (intros g G;
+      destruct (sides g G) as [-> ->]; simpl; lra). ring. }
+  split; [exact A|]. rewrite !part_minus, mult_INR, low, high. unfold changes, reply.
+  destruct replace; rewrite ?part_nothing, ?net_swap, ?part_opp, ?low, ?high; simpl; lra.
+Qed.
+
+Lemma root_release :
+  loses (neighbours replace) (release kept net_wins (shaped n unit true (root n) b))
+    (INR (changes * across) / b).
+Proof.
+  apply release_loses; [exact rule|intros; apply shaped_nonneg; assumption|apply net_nothing| |].
+  - intros x y T c o. apply shaped_private; rewrite ?move_shift; auto using turned_zero.
+    intros z. eapply Rle_trans; [apply level_triangle, plain_sum|].
+    pose proof (turned_root x y T). unfold root. lra.
+  - destruct worst_part as (S & a & A & most & _). destruct (reply_far a A) as (_ & B & R).
+    destruct (shaped_attained n unit unit_positive true (root n) b (INR (changes * across))
+      (net_wins a) (net_wins (reply a))) as (o & pos & equal).
+    + apply level_zero. reflexivity.
+    + intros _. apply turned_zero, reply_turned, A.
+    + apply net_whole_wins.
+    + apply Rle_antisym; [apply turned_root, reply_turned, A|]. rewrite <- most.
+      pose proof (level_ge n (fun _ => 1) plain S (move (net_wins a) (net_wins (reply a)))) as K.
+      unfold plain in K at 1. unfold root. lra.
+    + exists a, (reply a), o. auto.
+Qed.
+
+Lemma zonotope_release :
+  private (neighbours replace) (INR sheets / b)
+    (release kept net_wins (shaped n unit true (rounded true (zonotope n)) b)).
+Proof.
+  apply release_private; [exact rule|apply net_nothing|].
+  intros x y T c o. apply shaped_private; rewrite ?move_shift; auto using turned_zero.
+  apply gauge_rises; [apply plain_sum| |apply turned_zonotope, T].
+  intros _. exists (Z.of_nat sheets). apply INR_IZR_INZ.
+Qed.
+
+(* Discrete Laplace noise on k numbers. *)
+Lemma laplace_release : forall k f most, (forall i, f [] i = 0) ->
+  (forall x y, turned x y -> l1 k (f x) (f y) <= most) ->
+  (exists a, upto n L once a /\ most <= l1 k (f a) (f (reply a))) ->
+  loses (neighbours replace) (release kept f (discrete_laplace k b)) (most / b).
+Proof.
+  intros k f most zero below (a & A & worst). pose proof (discrete_unit_positive b b_positive) as U.
+  assert (forall c o, 0 < discrete_laplace k b c o) as pos.
+  { intros. apply Rmult_lt_0_compat; [apply pow_lt, U|apply exp_pos]. }
+  apply release_loses; [exact rule|intros; left; apply pos|exact zero| |].
+  - intros x y T c o. eapply Rle_trans; [apply vector_noise_private; assumption|].
+    apply Rmult_le_compat_r; [left; apply pos|]. apply exp_le.
+    rewrite (l1_of_difference k _ _ (f x) (f y)) by (intros; unfold plus; ring).
+    apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; assumption|apply below, T].
+  - destruct (reply_far a A) as (_ & B & R). exists a, (reply a), (f a).
+    assert (l1 k (f a) (f (reply a)) = most) as <-
+      by (apply Rle_antisym; [apply below, reply_turned, A|exact worst]).
+    split; [exact A|]. split; [exact B|]. split; [exact R|]. split; [apply pos|].
+    apply vector_noise_attained. assumption.
+Qed.
+
+Lemma net_release :
+  loses (neighbours replace) (release kept net_wins (discrete_laplace n b))
+    (2 * INR (changes * across) / b).
+Proof.
+  apply laplace_release; [apply net_nothing|apply turned_l1|].
+  destruct worst_part as (S & a & A & most & least). exists a. split; [exact A|].
+  eapply Rle_trans; [|apply l1_above with (w := fun i => bit (S i) - bit (negb (S i)))].
+  - replace (2 * INR (changes * across)) with (INR (changes * across) - - INR (changes * across))
+      by ring. rewrite <- most at 1. rewrite <- least. unfold part, range_sum.
+    rewrite <- sum_minus. right. apply sum_ext. intros i. unfold move. ring.
+  - intros i. destruct (S i); simpl; lra.
+Qed.
+
+Lemma table_release :
+  loses (neighbours replace) (release kept (table n) (discrete_laplace (n * n) b))
+    (INR (changes * inside) / b).
+Proof.
+  apply laplace_release; [reflexivity|apply turned_table|].
+  destruct inside_answers as (a & A & len & H). exists a. split; [exact A|].
+  set (w := fun e => if Nat.ltb (e / n) (e mod n) then 1 else -1).
+  assert (forall i j, (j < n)%nat -> w (n * i + j)%nat = if Nat.ltb i j then 1 else -1) as W.
+  { intros i j J. unfold w. rewrite (Nat.mul_comm n i), Nat.div_add_l, Nat.div_small by lia.
+    rewrite Nat.add_0_r, (Nat.add_comm _ j), Nat.mod_add, Nat.mod_small by lia. reflexivity. }
+  eapply Rle_trans; [|apply l1_above with (w := w)].
+  - unfold range_sum. rewrite (sum_ext _ (fun e => w e * table n a e - w e * table n (reply a) e))
+      by (intros; ring). rewrite sum_minus.
+    change (INR (changes * inside) <= range_sum (n * n) (fun e => w e * table n a e)
+      - range_sum (n * n) (fun e => w e * table n (reply a) e)).
+    destruct (reply_far a A) as ((V & _) & (V' & _) & _).
+    rewrite !cell_sum by assumption.
+    rewrite Forall_forall in V. rewrite (sum_same _ _ 1 a).
+    2: { intros g G. destruct (V g G) as (_ & B & _). rewrite W by exact B.
+         replace (fst g <? snd g)%nat with true; [reflexivity|]. symmetry. apply Nat.ltb_lt, H, G. }
+    rewrite mult_INR, <- len. unfold changes, reply. destruct replace; [|simpl; lra].
+    rewrite sum_map, (sum_same _ _ (-1) a); [simpl; lra|].
+    intros g G. destruct (V g G) as (B & _ & _). simpl. rewrite W by exact B.
+    replace (snd g <? fst g)%nat with false; [reflexivity|]. symmetry. apply Nat.ltb_ge.
+    specialize (H g G). lia.
+  - intros e. unfold w. destruct (Nat.ltb _ _); lra.
+Qed.
+
+End Noises.
+
+End Release.
