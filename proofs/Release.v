@@ -8,7 +8,7 @@
    Not in it: that the bodies are the convex hulls of the moves, and so the smallest ones; that the
    weights have a finite sum (they are the same for all data sets but for a shift, so that one
    positive factor, [unit], makes them laws); how the noise is drawn. *)
-Require Import Reals Lra Lia ZArith List Bool Permutation FunctionalExtensionality.
+Require Import Reals Lra Lia ZArith List ListDec Bool Permutation FunctionalExtensionality.
 From Ranking Require Import Privacy Counts.
 Import ListNotations.
 Open Scope R_scope.
@@ -1047,6 +1047,9 @@ Definition keeping (n L : nat) (once : bool) (kept : list game -> list (list gam
   forall p, (forall aw, In aw (kept p) -> 0 <= snd aw /\ upto n L once (fst aw))
     /\ sum snd (kept p) = 1 /\ (upto n L once p -> kept p = [(p, 1)]).
 
+Lemma none_upto : forall n L once, upto n L once [].
+Proof. intros. split; [constructor|]. split; [simpl; lia|constructor]. Qed.
+
 (* One person's answers become any others, fewer or none; or one person joins or leaves. *)
 Inductive neighbours {P} (replace : bool) : list P -> list P -> Prop :=
   | other : forall before after p q, replace = true ->
@@ -1069,9 +1072,6 @@ Hypothesis some : (1 <= L)%nat.
 Definition turned (a b : list game) : Prop :=
   upto n L once a /\ upto n L once b /\ (replace = true \/ a = [] \/ b = []).
 Definition changes : nat := if replace then 2 else 1.
-
-Lemma none_upto : upto n L once [].
-Proof. split; [constructor|]. split; [simpl; lia|constructor]. Qed.
 
 Lemma turned_sym : forall a b, turned a b -> turned b a.
 Proof. unfold turned. tauto. Qed.
@@ -1467,3 +1467,82 @@ Qed.
 End Noises.
 
 End Release.
+
+(* CLAIM BOOK-RELEASE.  For every n, L and epsilon, every rule that keeps at most L answers of each
+   person, and any other people: a release of wins minus losses with K-norm noise of the root level or
+   with discrete Laplace noise, and of the table with discrete Laplace noise, of the scales of the
+   claim, is private for epsilon and for no smaller one; with the zonotope level, rounded up, it is
+   private for epsilon.  All scales times c, which is 1. *)
+Definition release_says (c : R) : Prop :=
+  forall (n L : nat) (once replace : bool) (unit epsilon : R) kept,
+  (2 <= n)%nat -> (1 <= L)%nat -> 0 < unit -> 0 < epsilon -> keeping n L once kept ->
+  let near := neighbours replace in
+  let r := if replace then 2%nat else 1%nat in
+  let wide := if once then Nat.min L (n * n / 4) else L in
+  let cells := if once then Nat.min L (n * (n - 1) / 2) else L in
+  let up := ((r * L + (n - 2)) / (n - 1))%nat in    (* r L / (n - 1), rounded up *)
+  let sheets := if once then Nat.min r up else up in
+  let scale s := c * INR s / epsilon in
+  loses near (release kept net_wins (shaped n unit true (root n) (scale (r * wide)%nat))) epsilon /\
+  private near epsilon
+    (release kept net_wins (shaped n unit true (rounded true (zonotope n)) (scale sheets))) /\
+  loses near (release kept net_wins (discrete_laplace n (2 * scale (r * wide)%nat))) epsilon /\
+  loses near (release kept (table n) (discrete_laplace (n * n) (scale (r * cells)%nat))) epsilon.
+
+Theorem release_private_exactly : release_says 1.
+Proof.
+  intros n L once replace unit e kept two some upos epos rule near r wide cells up sheets' scale.
+  assert (forall s, (1 <= s)%nat -> 0 < scale s /\ INR s / scale s = e) as S.
+  { intros s H. apply lt_0_INR in H. unfold scale. rewrite Rmult_1_l.
+    split; [apply Rdiv_lt_0_compat; assumption|field; lra]. }
+  assert (1 <= r)%nat as rpos by (unfold r; destruct replace; lia).
+  pose proof (across_positive n L once two some : 1 <= wide)%nat as wpos.
+  pose proof (inside_positive n L once two some : 1 <= cells)%nat as cpos.
+  destruct (S (r * wide)%nat ltac:(nia)) as [W W'].
+  destruct (S (r * cells)%nat ltac:(nia)) as [C C'].
+  destruct (S sheets' (sheets_positive n L once replace two some)) as [U U'].
+  split; [|split; [|split]].
+  - rewrite <- W'. apply root_release; assumption.
+  - rewrite <- U'. apply zonotope_release; assumption.
+  - assert (2 * INR (r * wide) / (2 * scale (r * wide)%nat) = e) as E
+      by (transitivity (INR (r * wide) / scale (r * wide)%nat); [field; lra|exact W']).
+    rewrite <- E. apply net_release; try assumption. lra.
+  - rewrite <- C'. apply table_release; assumption.
+Qed.
+
+(* Rules exist: for example, whoever gave too much is left out. *)
+Lemma upto_dec : forall n L once l, {upto n L once l} + {~ upto n L once l}.
+Proof.
+  intros n L once l. unfold upto.
+  assert (forall g, {valid n g} + {~ valid n g}) as V.
+  { intros [a b]. unfold valid. simpl. destruct (lt_dec a n), (lt_dec b n), (Nat.eq_dec a b);
+      (left; lia) || (right; lia). }
+  assert (forall x y : nat * nat, {x = y} + {x <> y}) as D by (repeat decide equality).
+  destruct (Forall_dec _ V l) as [A|A]; [|right; tauto].
+  destruct (le_dec (length l) L) as [B|B]; [|right; tauto].
+  destruct once; [|left; repeat split; [exact A|exact B|discriminate]].
+  destruct (NoDup_dec D (map pair_of l)) as [C|C]; [left; auto|right; tauto].
+Qed.
+
+Lemma some_rule : forall n L once, keeping n L once
+  (fun p => if upto_dec n L once p then [(p, 1)] else [([], 1)]).
+Proof.
+  intros n L once p. destruct (upto_dec n L once p) as [A|A]; simpl.
+  - split; [intros aw [<-|[]]; simpl; split; [lra|exact A]|]. split; [lra|auto].
+  - split; [intros aw [<-|[]]; simpl; split; [lra|apply none_upto]|]. split; [lra|contradiction].
+Qed.
+
+(* With less noise, or with more, the loss is another one. *)
+Theorem release_control : forall c, 0 < c -> c <> 1 -> ~ release_says c.
+Proof.
+  intros c pos other H. pose proof (some_rule 2 1 false) as rule.
+  destruct (H 2%nat 1%nat false true 1 1 _ ltac:(lia) ltac:(lia) ltac:(lra) ltac:(lra) rule)
+    as [K _]. simpl in K. replace (c * (1 + 1) / 1) with (2 * c) in K by field.
+  pose proof (root_release 2 1 false true ltac:(lia) ltac:(lia) 1 (2 * c) _ ltac:(lra) ltac:(lra)
+    rule) as L. replace (INR (changes true * across 2 1 false) / (2 * c)) with (/ c) in L
+    by (simpl; field; lra).
+  pose proof (proj1 (K (/ c)) (proj2 (L (/ c)) (Rle_refl _))) as A.
+  pose proof (proj1 (L 1) (proj2 (K 1) (Rle_refl _))) as B.
+  apply other. assert (/ c = 1) as E by lra.
+  rewrite <- (Rinv_involutive c), E, Rinv_1; lra.
+Qed.
