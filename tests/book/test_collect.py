@@ -121,6 +121,11 @@ def test_the_scope_says_what_the_certificate_is_of(tiny_book, shown, scope, miss
     (tiny_book / "book/claims.yml").write_text(yaml.safe_dump([CLAIM | {"scope": scope}]))
     told = collected(tiny_book, shown)
     assert told == [f"ALL: the scope does not say {words!r}" for words in missing]
+    path, ledger = (tiny_book / name for name in ("_build/certificates", "book/claims.yml"))
+    below = shown[claims.CERTIFICATE_MIME] | {"pairs": [[0, 1, 0, 0], [1, 0, 0, 0]]}
+    (path / "ALL.json").write_text(json.dumps(below))
+    said = "\n".join(collect.unsaid(path, load_ledger(ledger)))
+    assert ("'upper bound'" in said) is ("upper bound" not in scope)
 
 
 def altered(record, *path, to):
