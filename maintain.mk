@@ -48,7 +48,7 @@ release-files: book  ## the files of a version: package, notebooks, claims, cert
 	rm -rf _build/release
 	mkdir -p _build/release
 	$(BIN)/dpbook certificate
-	cp _build/html/downloads/* _build/claims.json _build/certificate.json _build/release
+	cp _build/html/downloads/*.zip _build/claims.json _build/certificate.json _build/release
 	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
 	$(BIN)/python tools/crate.py _build/release
 	ls -l _build/release

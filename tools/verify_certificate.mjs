@@ -18,7 +18,7 @@ const isText = (one, form) => typeof one === "string" && form.test(one);
 
 // ---- JSON with whole numbers of any length; of another number, `fraction` says what it is
 
-function read(text, fraction) {
+export function read(text, fraction) {
   const token = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?(?:\d[\w.+-]*|Infinity|NaN)/g;
   let keys = 0;
   const marked = text.replace(token, (number, string, colon) => {
@@ -45,7 +45,7 @@ function canonical(value) {
   return `{${Object.keys(value).sort().map(key => `${canonical(key)}:${canonical(value[key])}`)}}`;
 }
 
-async function digest(value) {
+export async function digest(value) {
   const bytes = new TextEncoder().encode(canonical(value));
   const found = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(found, byte => byte.toString(16).padStart(2, "0")).join("");

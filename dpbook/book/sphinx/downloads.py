@@ -1,6 +1,6 @@
 """Sphinx extension: what a reader takes along: each notebook, all of them with the package.
 
-A notebook in the built book begins with a cell that says how to install what it needs.
+And the certificates, with the records that name them and the programs that check them.  A notebook in the built book begins with a cell that says how to install what it needs.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from dpbook.book.sphinx import nodes as own
 from dpbook.book.sphinx.exercises import checks
 
 ARCHIVE = Path("downloads", "notebooks.zip")
+PROOFS = Path("downloads", "proofs")
+#: Beside the certificates: what checks them, says how, or proves in general.
+_CHECKING = ("tools/verify_certificate.*", "tools/derive_laws.py", "proofs/*")
 #: What pip needs of the project besides the package.
 _PROJECT = ("pyproject.toml", "README.md", "LICENSE", "LICENSES/*")
 
@@ -77,10 +80,12 @@ def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def serve(app: Sphinx, exception: Exception | None) -> None:
     """On ``build-finished``: advice in the sources; they, the ledger and the package as a zip."""
-    whole = (own.output_dir(app.srcdir) / ABOUT).is_file()
-    if exception or app.builder.format != "html" or not whole:
+    if exception or app.builder.format != "html":
         return
-    out, root = Path(app.outdir), sources(app.srcdir)
+    out, root, found = Path(app.outdir), sources(app.srcdir), own.output_dir(app.srcdir)
+    serve_proofs(root, found, out / PROOFS)
+    if not (found / ABOUT).is_file():
+        return
     files: dict[str, str | bytes] = {}
     for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
         committed = (root / "notebooks" / path.name).read_text(encoding="utf-8")
@@ -91,7 +96,24 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
     project = (path for name in _PROJECT for path in sorted(root.glob(name)))
     ours = [*((path.relative_to(root).as_posix(), path) for path in project), *package_files(root)]
     files |= {name: path.read_bytes() for name, path in ours}
-    (out / ARCHIVE).parent.mkdir(exist_ok=True)
-    with zipfile.ZipFile(out / ARCHIVE, "w") as target:
+    write_zip(out / ARCHIVE, files)
+
+
+def serve_proofs(root: Path, found: Path, there: Path) -> None:
+    """A folder with all that a proof in whole numbers needs to be checked again, and as a zip."""
+    paths = [path for name in _CHECKING for path in sorted(root.glob(name))]
+    paths += [found / "claims.json", *sorted(found.glob("proofs/*.v"))]
+    files = {path.name: path.read_bytes() for path in paths if path.is_file()}
+    for path in sorted(found.glob("certificates/*.json")):
+        files[f"certificates/{path.name}"] = path.read_bytes()
+    for name, content in files.items():
+        (there / name).parent.mkdir(parents=True, exist_ok=True)
+        (there / name).write_bytes(content)
+    write_zip(there.with_suffix(".zip"), files)
+
+
+def write_zip(path: Path, files: Mapping[str, str | bytes]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(path, "w") as target:
         for name, content in files.items():
             target.writestr(plain_entry(name), content)
