@@ -237,63 +237,69 @@ def remembered(mechanism: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def certify_mechanism(
-    mechanism: Callable[[Any], ExactDistribution], pairs: Iterable[tuple[Any, Any]]
+    mechanism: Callable[[Any], ExactDistribution],
+    pairs: Iterable[tuple[Any, Any]],
+    bound: Callable[[Any, Any], Polynomial] | None = None,
+    order: Iterable[tuple[Polynomial, Polynomial]] = (),
 ) -> AllEpsilonReport:
     """Whether a finite mechanism is epsilon-private for every epsilon at once, with a certificate.
 
-    As `check_mechanism`, for exact distributions: P_x(o) <= t^steps P_y(o), both ways, all pairs?
+    As `check_mechanism`, for exact distributions: P_x(o) <= bound P_y(o), both ways, all pairs?
+
+    Parameters
+    ----------
+    mechanism, pairs
+        Data sets and outcomes are whole numbers, or tuples or arrays of them; they are the labels.
+    bound : callable, optional
+        A polynomial in t for two data sets; by default t^steps, which is e^epsilon.
+    order : pairs of polynomials
+        The first is below the second for every t > 1; where it is not, that is one violation more.
     """
-    distribution_of = remembered(mechanism)
     both = [way for x, y in pairs for way in ((x, y), (y, x))]
     if not both:
         raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
-    distributions: dict[int, ExactDistribution] = {}  # one that is handed out twice is listed once
-    listed = []
-    for way in both:
-        two = [distribution_of(side) for side in way]
-        distributions |= {id(each): each for each in two}
-        listed.append([id(each) for each in two])
+    named = {_label(side): side for way in both for side in way}
+    distributions = {label: mechanism(side) for label, side in named.items()}
     outcomes = list(dict.fromkeys(o for each in distributions.values() for o in each.weights))
     if len(steps := {each.steps for each in distributions.values()}) > 1:
         raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all distributions")
     power, empty = steps.pop(), Polynomial(())
-    factor, at_one = t**power, exp(1 / power)  # t at epsilon 1
+    at_one = exp(1 / power)  # t at epsilon 1
     # Polynomials are compared once, and are small numbers from then on.
     kind: dict[Polynomial, int] = {}
     weights, totals = {}, {}
-    for k, each in distributions.items():
+    for label, each in distributions.items():
         weights_of = (each.weights.get(outcome, empty) for outcome in outcomes)
-        weights[k] = [kind.setdefault(weight, len(kind)) for weight in weights_of]
-        totals[k] = kind.setdefault(each.total, len(kind))
+        weights[label] = [kind.setdefault(weight, len(kind)) for weight in weights_of]
+        totals[label] = kind.setdefault(each.total, len(kind))
     polynomials = list(kind)
-    memory: dict[tuple[int, ...], tuple[int, Polynomial, set[int], float]] = {}
-    signs: dict[Polynomial, list[Piece]] = {}
-    number: dict[Polynomial, int] = {}
+    bounds: dict[Polynomial, int] = {}
+    memory: dict[tuple[int, ...], tuple[Polynomial, set[int], float]] = {}
 
-    def decide(key: tuple[int, ...]) -> tuple[int, Polynomial, set[int], float]:
-        """Number and value of a difference, its signs, the loss at epsilon 1 where one is -1."""
+    def decide(factor: Polynomial, key: Iterable[int]) -> tuple[Polynomial, set[int], float]:
+        """A difference in s = t - 1, its signs, the loss at epsilon 1 where one is -1."""
         p, p_total, q, q_total = (polynomials[at] for at in key)
         moved = (factor * q * p_total - p * q_total).shifted()
-        if moved not in signs:
-            signs[moved], number[moved] = _signs(moved.coefficients, stop=True), len(number)
-        present, loss = {sign for _, _, sign in signs[moved]}, inf
+        present, loss = {sign for _, _, sign in _signs(moved.coefficients, stop=True)}, inf
         if -1 in present and q != empty:
             loss = log(p.at(at_one) / q.at(at_one)) - log(p_total.at(at_one) / q_total.at(at_one))
-        return number[moved], moved, present, loss
+        return moved, present, loss
 
     worst, violations = None, 0
-    place: dict[tuple[int, ...], int] = {}  # equal distributions are listed once, and a pair too
-    which: dict[tuple[int, int], list[int]] = {}
-    for way, (x, y) in zip(both, listed, strict=True):
+    place: dict[Any, int] = {}  # of a data set that is compared
+    listed: dict[tuple[int, int], tuple[int, int]] = {}
+    for way in both:
+        x, y = map(_label, way)
         if weights[x] == weights[y]:
             continue  # nothing is lost
-        row: list[int] = []
+        factor, sharp = bound(*way) if bound else t**power, False
+        at = bounds.setdefault(factor, len(bounds))
         for outcome, p, q in zip(outcomes, weights[x], weights[y], strict=True):
-            key = (p, totals[x], q, totals[y])
+            key = (at, p, totals[x], q, totals[y])
             if key not in memory:
-                memory[key] = decide(key)
-            at, moved, present, loss = memory[key]
-            row.append(at)
+                memory[key] = decide(factor, key[1:])
+            moved, present, loss = memory[key]
+            sharp |= moved == empty != polynomials[p]
             if -1 in present:
                 violations += 1
                 if worst is None or loss > worst[0]:
@@ -301,8 +307,14 @@ def certify_mechanism(
             elif 0 in present:
                 case = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
                 raise ValueError(f"{case}, which is not decided: allowed are strict inequalities")
-        first, second = (place.setdefault(tuple(weights[k]), len(place)) for k in (x, y))
-        which[first, second] = row
+        first, second = (place.setdefault(label, len(place)) for label in (x, y))
+        listed[first, second] = at, int(sharp)
+    rising = []
+    for lower, upper in order:
+        rising.append([bounds.setdefault(each, len(bounds)) for each in (lower, upper)])
+        moved = (upper - lower).shifted()
+        if moved == empty or {sign for _, _, sign in _signs(moved.coefficients)} != {1}:
+            violations += 1
     cases = len(both) * len(outcomes)
     if worst is not None:
         _, way, outcome, moved = worst
@@ -310,20 +322,27 @@ def certify_mechanism(
         nats = [inf if s is None else power * log(1 + s) for s in longest]
         back = Polynomial(tuple(_shifted(moved.coefficients, -1)))
         return AllEpsilonReport(violations, cases, way, outcome, (nats[0], nats[1]), back)
+    laws = {x: [polynomials[at].coefficients for at in weights[x]] for x in place}
+    there = [k for k in range(len(outcomes)) if any(law[k] for law in laws.values())]
     certificate = {
-        "kind": "polynomials",
+        "kind": "laws",
         "power": power,
-        "laws": [[[*polynomials[at].coefficients] for at in weights_of] for weights_of in place],
-        "pairs": [[*pair] for pair in which],
-        "differences": [[*moved.coefficients] for moved in number],
-        "cuts": {
-            str(number[moved]): [str(low) for low, _, _ in pieces[1:]]
-            for moved, pieces in signs.items()
-            if len(pieces) > 1
-        },
-        "which": [*which.values()],
+        "bounds": [factor.coefficients for factor in bounds],
+        "order": rising,
+        "datasets": [*place],
+        "outcomes": [_label(outcomes[k]) for k in there],
+        "laws": [[law[k] for k in there] for law in laws.values()],
+        "pairs": [pair + found for pair, found in listed.items()],
     }
-    return AllEpsilonReport(0, cases, certificate=certificate)
+    return AllEpsilonReport(violations, cases, certificate=None if violations else certificate)
+
+
+def _label(x: Any) -> Any:
+    """A data set or outcome as JSON has it: whole numbers, and tuples of labels."""
+    x = x.tolist() if isinstance(x, np.ndarray | np.generic) else x
+    if isinstance(x, list | tuple):
+        return tuple(map(_label, x))
+    return int(x) if isinstance(x, bool) else x
 
 
 # ------------------------------------------------------------------ signs on a half-line

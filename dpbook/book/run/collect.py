@@ -51,7 +51,8 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     mine = [record for record in records if pages is None or record["notebook"] in pages]
     found = sorted(ledger_problems(ledger, records, pages))
     others = {record["id"] for record in records if record not in mine}
-    found += [line for line in refused(out) if line.partition(":")[0] not in others]
+    told = [*refused(out), *unsaid(out / "certificates", ledger)]
+    found += [line for line in told if line.partition(":")[0] not in others]
     # only a reader's parameters may leave the hypotheses of a claim, not the book's own
     own = named_parameters(root) if mine else {}
     for record in mine:
@@ -106,6 +107,16 @@ def refused(out: Path) -> list[str]:
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     told = run.stdout.splitlines() or [f"{VERIFIER.name} failed: {run.stderr[-300:]}"]
     return told if run.returncode else []
+
+
+def unsaid(folder: Path, ledger: Mapping[str, Claim]) -> Iterator[str]:
+    """What a certificate is about, and the scope that the badge shows does not say."""
+    for path in sorted(folder.glob("*.json")):
+        size = json.loads(path.read_text(encoding="utf-8")).get("size", {})
+        scope = ledger[path.stem].scope if path.stem in ledger else None
+        for sized in (f"{name} = {value}" for name, value in size.items()):
+            if not re.search(rf"\b{sized}\b", scope or ""):
+                yield f"{path.stem}: the scope {scope!r} does not say {sized}"
 
 
 def ledger_problems(
