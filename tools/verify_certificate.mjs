@@ -109,12 +109,12 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
   const named = [mechanism, relation].every(one => isText(one, /^[a-z][a-z0-9 ,-]{0,79}$/i));
   need(named && Object.keys(size).every(one => isText(one, /^[a-z]+$/i)), "a name is no name");
   const polynomials = [...bounds, ...laws.flat()];
+  const rows = pairs.every(row => row.length === 4) && order.every(row => row.length === 2);
+  need(rows && polynomials.every(Array.isArray), "is no certificate: a list has another length");
   const lists = [Object.values(size), [datasets, outcomes].flat(Infinity), order.flat()];
   const numbers = [power, ...lists, pairs.flat(), polynomials.flat()].flat();
   const right = numbers.every(n => typeof n === "bigint" && abs(n) < LARGEST);
   need(right, "a number is none, or huge");
-  const rows = pairs.every(row => row.length === 4) && order.every(row => row.length === 2);
-  need(rows, "is no certificate: a row has another length");
   const short = polynomials.every(p => p.length <= LONGEST + 1) && power > 0n && power <= LONGEST;
   need(short, "the power or a degree is huge");
   need(polynomials.every(p => p.at(-1) !== 0n), "a polynomial ends in 0");
@@ -126,16 +126,16 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
   need(laws.every(law => law.length === outcomes.length), "a law has other outcomes");
   const totals = laws.map(law => law.reduce(plus, []));
   need(outcomes.every((_, o) => laws.some(law => law[o].length)), "an outcome that no law has");
-  need(laws.flat().every(p => sign(p) >= 0), "a weight may be negative");
   need(totals.every(p => sign(p) > 0 && sum(p) > 0n), "a sum of weights may be 0");
   const ways = new Set(pairs.map(([x, y]) => `${x},${y}`));
   need(pairs.every(([x, y]) => ways.has(`${y},${x}`)), "a pair is compared one way only");
   need(ways.size === pairs.length, "a pair is listed twice");
-  const compared = areAll(pairs.map(([x]) => x), laws.length);
+  const compared = areAll(pairs.flatMap(([x, y]) => [x, y]), datasets.length);
   need(compared, "a data set is not compared, or not there");
   const used = areAll([...pairs.map(([, , b]) => b), ...order.flat()], bounds.length);
   need(used, "a bound is not used, or not there");
 
+  // where both ways hold, a weight has the sign of its sum: none is negative
   const [ids, memory] = [new Map(), new Map()];
   const id = p => ids.set(`${p}`, ids.get(`${p}`) ?? ids.size).get(`${p}`);
   const [weight, total] = [laws.map(law => law.map(id)), totals.map(id)];
@@ -151,7 +151,7 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
   };
   let equalities = 0;
   for (const [x, y, b, sharp] of pairs) {
-    const found = outcomes.map((_, o) => compare(x, y, b, o));
+    const found = laws[x].map((_, o) => compare(x, y, b, o));
     need(!found.every(one => one.same), "a law is compared with its equal");
     need(found.every(one => one.holds), `the inequality may fail: pair ${x}, ${y}`);
     const met = found.filter(one => one.met).length;
@@ -298,9 +298,10 @@ export async function verify(records, name, text) {
     const mine = records.filter(one => one.id === name);
     need(mine.length === 1, `is recorded ${mine.length} times`);
     const [record] = mine;
-    need("certificate" in record, `is of evidence ${FOR_ALL} and has no certificate`);
+    if (!("certificate" in record))
+      throw new Refused(`is of evidence ${FOR_ALL} and has no certificate`);
     need(new TextEncoder().encode(text).length <= FILE, "the certificate is too long");
-    const one = read(text, number => need(false, `${number} is not a whole number`));
+    const one = read(text, number => { throw new Refused(`${number} is not a whole number`); });
     need(record.certificate === await digest(one), "not the certificate that the record names");
     need(one.claim === name, "another claim");
     const kind = record.evidence === FOR_ALL ? "laws" : "balls";
