@@ -57,7 +57,7 @@ const abs = a => (a < 0n ? -a : a);
 const gcd = (a, b) => (b ? gcd(b, a % b) : abs(a));
 const sum = numbers => numbers.reduce((a, b) => a + b, 0n);
 const trimmed = p => p.slice(0, p.findLastIndex(Boolean) + 1);
-const negative = p => p.map(c => -c);
+const minus = (p, q) => plus(p, q.map(c => -c));
 const derivative = p => p.slice(1).map((c, k) => c * BigInt(k + 1));
 
 function plus(p, q) {
@@ -87,7 +87,7 @@ const besideOne = p => sum(p) || besideOne(derivative(p));
 // one of the last in the chain, too, the greatest common divisor, with a multiplicity one less.
 function roots(p) {
   const chain = [p, derivative(p)];
-  while (chain.at(-1).length) chain.push(negative(rest(...chain.slice(-2))));
+  while (chain.at(-1).length) chain.push(minus([], rest(...chain.slice(-2))));
   chain.pop();
   const changes = values => values.filter((c, k) => k && (c < 0n) !== (values[k - 1] < 0n)).length;
   const all = changes(chain.map(besideOne)) - changes(chain.map(q => q.at(-1)));
@@ -113,8 +113,7 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
   need(rows && polynomials.every(Array.isArray), "is no certificate: a list has another length");
   const lists = [Object.values(size), [datasets, outcomes].flat(Infinity), order.flat()];
   const numbers = [power, ...lists, pairs.flat(), polynomials.flat()].flat();
-  const right = numbers.every(n => typeof n === "bigint" && abs(n) < LARGEST);
-  need(right, "a number is none, or huge");
+  need(numbers.every(n => typeof n === "bigint" && abs(n) < LARGEST), "a number is none, or huge");
   const short = polynomials.every(p => p.length <= LONGEST + 1) && power > 0n && power <= LONGEST;
   need(short, "the power or a degree is huge");
   need(polynomials.every(p => p.at(-1) !== 0n), "a polynomial ends in 0");
@@ -143,7 +142,7 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
     const key = `${[weight[x][o], total[x], weight[y][o], total[y], b]}`;
     if (!memory.has(key)) {
       const [left, right] = [times(laws[x][o], totals[y]), times(laws[y][o], totals[x])];
-      const gap = plus(times(bounds[b], right), negative(left));
+      const gap = minus(times(bounds[b], right), left);
       const [met, same] = [!gap.length && left.length > 0, `${left}` === `${right}`];
       memory.set(key, { holds: sign(gap) >= 0, met, same });
     }
@@ -158,8 +157,7 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
     need(sharp === (met ? 1n : 0n), `sharp is not what it says: pair ${x}, ${y}`);
     equalities += met;
   }
-  const below = ([i, j]) => sign(plus(bounds[j], negative(bounds[i]))) > 0;
-  need(order.every(below), "the order may fail");
+  need(order.every(([i, j]) => sign(minus(bounds[j], bounds[i])) > 0), "the order may fail");
   return { inequalities: pairs.length * outcomes.length, different: memory.size, equalities };
 }
 
@@ -187,18 +185,16 @@ const RULES = {
 };
 
 function exponential(x) { // the series at x / 2^k, squared k times
-  if (x < 0n) return RULES.divide([ONE, ONE], exponential(-x));
-  if (x >> 340n) throw new RangeError("an exponent is huge");
-  let k = 0n;
-  while (x >> k > ONE >> 1n) k++;
-  const small = around([[x, 1n << k]]);
+  const k = Math.max(x.toString(2).length - 319, 0);
+  if (k > 20) throw new RangeError("an exponent is huge");
+  const small = around([[x, 1n << BigInt(k)]]);
   let [term, found] = [[ONE, ONE], [ONE, ONE]];
   for (let n = 1n; n <= 80n; n++) {
     term = around(RULES.multiply(term, small).map(end => [end, n]));
     found = RULES.add(found, term);
   }
-  found[1] += term[1]; // what is left of the series is less than its last term
-  while (k--) found = RULES.multiply(found, found);
+  found = RULES.add(found, [-1n, 1n]); // the rest of the series is below 2^-400
+  for (let n = 0; n < k; n++) found = RULES.multiply(found, found);
   return found;
 }
 
@@ -212,16 +208,13 @@ function logarithm(x) { // found by Newton's steps, and seen: e^low <= x <= e^hi
 
 function enclosed(steps, ends) {
   const found = [];
-  for (const [step, ...places] of steps) {
-    if (places.length) {
-      const known = Object.hasOwn(RULES, step) && RULES[step].length === places.length;
-      need(known, "an unknown step");
-      found.push(RULES[step](...places.map(at => found[at])));
-    } else {
-      const right = Object.hasOwn(ends, step) || isText(step, /^-?[0-9]{1,6}$/);
-      need(right, "a constant is not a small whole number");
-      found.push(ends[step] ?? [BigInt(step) * ONE, BigInt(step) * ONE]);
-    }
+  for (const [step, ...at] of steps) {
+    const whole = Object.hasOwn(ends, step) || isText(step, /^-?[0-9]{1,6}$/);
+    need(at.length || whole, "a constant is not a small whole number");
+    const known = !at.length || (Object.hasOwn(RULES, step) && RULES[step].length === at.length);
+    need(known, "an unknown step");
+    const value = () => ends[step] ?? [BigInt(step) * ONE, BigInt(step) * ONE];
+    found.push(at.length ? RULES[step](...at.map(k => found[k])) : value());
   }
   return found;
 }

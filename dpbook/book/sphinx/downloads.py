@@ -24,7 +24,7 @@ from dpbook.book.sphinx.exercises import checks
 ARCHIVE = Path("downloads", "notebooks.zip")
 PROOFS = Path("downloads", "proofs")
 #: Beside the certificates: what checks them, says how, or proves in general.
-_CHECKING = ("tools/verify_certificate.*", "tools/derive_laws.py", "proofs/*")
+_CHECKING = ("tools/verify_certificate.*", "tools/derive_laws.py", "proofs/*.md", "proofs/*.v")
 #: What pip needs of the project besides the package.
 _PROJECT = ("pyproject.toml", "README.md", "LICENSE", "LICENSES/*")
 
