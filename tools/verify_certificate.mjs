@@ -158,7 +158,7 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
     equalities += met;
   }
   need(order.every(([i, j]) => sign(minus(bounds[j], bounds[i])) > 0), "the order may fail");
-  return { inequalities: pairs.length * outcomes.length, different: memory.size, equalities };
+  return { inequalities: pairs.length * outcomes.length, equalities };
 }
 
 // ---- numbers: the ends of an interval are whole multiples of 1 / ONE

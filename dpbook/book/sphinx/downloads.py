@@ -1,6 +1,7 @@
 """Sphinx extension: what a reader takes along: each notebook, all of them with the package.
 
-And the certificates, with the records that name them and the programs that check them.  A notebook in the built book begins with a cell that says how to install what it needs.
+A notebook in the built book begins with a cell that says how to install what it needs.  All that
+is needed to check the proofs again lies in a folder, where the pages find it too, and in a zip.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ from sphinx.application import Sphinx
 from dpbook.book.files import ABOUT, plain_entry
 from dpbook.book.live.bundle import package_files
 from dpbook.book.run.editions import notebook_of, this_edition
+from dpbook.book.run.keys import CHECKERS
 from dpbook.book.run.render import sources
 from dpbook.book.sphinx import nodes as own
 from dpbook.book.sphinx.exercises import checks
 
 ARCHIVE = Path("downloads", "notebooks.zip")
 PROOFS = Path("downloads", "proofs")
-#: Beside the certificates: what checks them, says how, or proves in general.
-_CHECKING = ("tools/verify_certificate.*", "tools/derive_laws.py", "proofs/*.md", "proofs/*.v")
 #: What pip needs of the project besides the package.
 _PROJECT = ("pyproject.toml", "README.md", "LICENSE", "LICENSES/*")
 
@@ -101,7 +101,8 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
 
 def serve_proofs(root: Path, found: Path, there: Path) -> None:
     """A folder with all that a proof in whole numbers needs to be checked again, and as a zip."""
-    paths = [path for name in _CHECKING for path in sorted(root.glob(name))]
+    names = (*CHECKERS, "proofs/*.md", "proofs/*.v")
+    paths = [path for name in names for path in sorted(root.glob(name))]
     paths += [found / "claims.json", *sorted(found.glob("proofs/*.v"))]
     files = {path.name: path.read_bytes() for path in paths if path.is_file()}
     for path in sorted(found.glob("certificates/*.json")):
