@@ -54,7 +54,7 @@ export async function digest(value) {
 // ---- polynomials in t: coefficients, that of 1 first, without a zero at the end
 
 const abs = a => (a < 0n ? -a : a);
-const gcd = (a, b) => (b ? gcd(b, a % b) : abs(a));
+const gcd = (a, b) => { while (b) [a, b] = [b, a % b]; return abs(a); };
 const sum = numbers => numbers.reduce((a, b) => a + b, 0n);
 const trimmed = p => p.slice(0, p.findLastIndex(Boolean) + 1);
 const minus = (p, q) => plus(p, q.map(c => -c));
