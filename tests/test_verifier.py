@@ -40,7 +40,10 @@ def proof(laws, power=1, pairs=BOTH, bounds=None, **changed):
     listed = []
     for x, y, at in pairs:
         factor = Polynomial(tuple(bounds[at]))
-        sides = [(factor * q * totals[x], p * totals[y]) for p, q in zip(weights[x], weights[y])]
+        sides = [
+            (factor * q * totals[x], p * totals[y])
+            for p, q in zip(weights[x], weights[y], strict=True)
+        ]
         listed.append([x, y, at, int(any(one == other != none for one, other in sides))])
     found = {"kind": "laws", "mechanism": "anything", "relation": "anything", "size": {"n": 2}}
     found |= {"power": power, "bounds": bounds, "order": [], "datasets": [*range(len(laws))]}
@@ -170,7 +173,8 @@ PROOFS = {
     "sharp is not what it says": {
         "not sharp, though it is": altered(RIGHT, "pairs", 1, 3, to=0),
         "sharp, though it is not": altered(swapped([0, 1], [1], 2), "pairs", 1, 3, to=1),
-        "sharp where neither has a weight": altered(DISJOINT, "pairs", 0, 3, to=1),
+        "sharp where neither has a weight": DISJOINT
+        | {"pairs": [[*pair[:3], 1] for pair in DISJOINT["pairs"]]},
         "sharper than sharp": altered(RIGHT, "pairs", 0, 3, to=2),
     },
     "the order may fail": {
@@ -183,7 +187,6 @@ PROOFS = {
         "a pair without sharp": RIGHT | {"pairs": [[0, 1, 0], [1, 0, 0]]},
         "a pair of more": altered(RIGHT, "pairs", 0, to=[0, 1, 0, 1, 5]),
         "an order of more": BIT | {"order": [[0, 1, 2]]},
-        "a number in the place of a polynomial": RIGHT | {"bounds": [1]},
     },
     "the kind 'anything' does not prove": {"a kind that is none": RIGHT | {"kind": "anything"}},
 }
@@ -251,9 +254,7 @@ BALLS = {
     },
     "an unknown step": {
         "a step that is not explained": alone(["1"], ["sqrt", 0]),
-        "e with an argument too many": alone(
-            ["1"], ["exp", 0, 0], centre="2.71828182846"
-        ),
+        "e with an argument too many": alone(["1"], ["exp", 0, 0], centre="2.71828182846"),
     },
     "is no certificate": {"the logarithm of less than 0": alone(["-1"], ["ln", 0])},
     "no f(low) f(high)": {
@@ -302,6 +303,7 @@ CASES |= {
     "a key twice": other("a key stands twice", RIGHT, twice="laws"),
     "two records": other("is recorded 2 times", RIGHT, records=2),
     "no record": other("is recorded 0 times", RIGHT, records=0),
+    "no JSON": other("is no certificate", RIGHT, more="}"),
     "no file": other("is no certificate", RIGHT, more=None),
     "none named": other("is of evidence all-epsilon and has no certificate", RIGHT, named=False),
     "neither": other("is of evidence all-epsilon", RIGHT, named=False, more=None),
