@@ -5,15 +5,11 @@
 
 const FOR_ALL = "all-epsilon"; // the evidence whose claims need a proof for every epsilon
 const [LONGEST, LARGEST, MOST, FILE] = [400, 10n ** 200n, 2000, 1e6];
-const KEYS = {
-  laws: "bounds claim datasets kind laws mechanism order outcomes pairs power relation size",
-  balls: "claim kind numbers",
-  ball: "centre precision radius root steps",
-};
+const LAWS = "bounds claim datasets kind laws mechanism order outcomes pairs power relation size";
 
 class Refused extends Error {}
 const need = (holds, words) => { if (!holds) throw new Refused(words); };
-const keysAre = (kind, one) => need(Object.keys(one).sort().join(" ") === KEYS[kind], "other keys");
+const keysAre = (one, keys) => need(Object.keys(one).sort().join(" ") === keys, "other keys");
 const isText = (one, form) => typeof one === "string" && form.test(one);
 
 // ---- JSON with whole numbers of any length; of another number, `fraction` says what it is
@@ -26,9 +22,8 @@ export function read(text, fraction) {
     return string === undefined ? `"#${number}"` : `"$${string}"${colon ?? ""}`;
   });
   const value = JSON.parse(marked, (_, one) => {
-    if (isText(one, /^\$/)) return one.slice(1);
     if (isText(one, /^#-?(0|[1-9]\d*)$/)) return BigInt(one.slice(1));
-    if (isText(one, /^#/)) return fraction(one.slice(1));
+    if (isText(one, /^[#$]/)) return one[0] === "#" ? fraction(one.slice(1)) : one.slice(1);
     if (Object(one) !== one || Array.isArray(one)) return one;
     const entries = Object.entries(one);
     keys -= entries.length;
@@ -161,7 +156,7 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
   return { inequalities: pairs.length * outcomes.length, equalities };
 }
 
-// ---- numbers: the ends of an interval are whole multiples of 1 / ONE
+// ---- numbers: an interval is a list of its ends, whole multiples of 1 / ONE
 
 const [ONE, TEN] = [1n << 320n, 10n ** 200n];
 const floor = (a, b) => a / b - (a % b < 0n ? 1n : 0n); // b > 0
@@ -225,7 +220,7 @@ function decimal(text) { // times TEN
 }
 
 function checkBall(number, bounds, one) {
-  keysAre("ball", one);
+  keysAre(one, "centre precision radius root steps");
   const { centre, radius, precision, root, steps } = one;
   const form = /^-?[0-9]{1,20}(\.[0-9]{1,20})?(E[+-]?[0-9]{1,2})?$/;
   need(isText(centre, form) && isText(radius, form), "the ball is no number");
@@ -271,7 +266,8 @@ function checkBalls({ report, bounds }, { numbers }) {
     try {
       checkBall(report[name], bounds[name], numbers[name]);
     } catch (error) {
-      throw error instanceof Refused ? new Refused(`${name}: ${error.message}`) : error;
+      error.message = `${name}: ${error.message}`;
+      throw error;
     }
   }
   return { numbers: names.length, steps: names.flatMap(name => numbers[name].steps).length };
@@ -298,9 +294,9 @@ export async function verify(records, name, text) {
     need(record.certificate === await digest(one), "not the certificate that the record names");
     need(one.claim === name, "another claim");
     const kind = record.evidence === FOR_ALL ? "laws" : "balls";
-    const words = `the kind '${one.kind}' does not prove what the evidence ${record.evidence} says`;
-    need(one.kind === kind, words);
-    keysAre(kind, one);
+    const proves = `does not prove what the evidence ${record.evidence} says`;
+    need(one.kind === kind, `the kind '${one.kind}' ${proves}`);
+    keysAre(one, kind === "laws" ? LAWS : "claim kind numbers");
     return { ...one, found: kind === "laws" ? checkLaws(one) : checkBalls(record, one) };
   } catch (error) {
     throw error instanceof Refused ? error : new Refused(`is no certificate (${error.message})`);

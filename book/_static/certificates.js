@@ -30,8 +30,9 @@ document.addEventListener("DOMContentLoaded", () => {
       + `${grouped(found.equalities)} of them are equalities for every ε.`;
   };
   const forged = text => { // one digit of what is proved becomes another
-    const from = text.search(/"(laws|numbers)": /);
-    const digits = [...text.matchAll(/\d/g)].filter(one => one.index > from);
+    const [proof] = text.match(/"laws": .*?\]\]\]|"numbers": .*/s);
+    const from = text.indexOf(proof);
+    const digits = [...text.matchAll(/\d/g)].filter(one => one.index > from && one.index < from + proof.length);
     const { 0: digit, index } = digits[Math.floor(Math.random() * digits.length)];
     const other = Number(digit) % 9 + 1; // not 0, with which no number may begin
     return [text.slice(0, index) + other + text.slice(index + 1), `Digit ${digit} became ${other}. `];
@@ -51,8 +52,8 @@ document.addEventListener("DOMContentLoaded", () => {
       const certificate = await program.digest(program.read(text));
       const renamed = records.map(one => one.id === name ? { ...one, certificate } : one);
       const then = await program.verify(renamed, name, text).then(
-        () => "accepted, since what it says now is true as well", other => `refused: ${says(other)}`);
-      return [false, `${words}Refused: ${says(error)}. With a record that names the changed file: ${then}.`];
+        () => "accepted, because what it says now is true as well", other => `refused: ${says(other)}`);
+      return [false, `${words}Refused: ${says(error)}. If the record named it, it would be ${then}.`];
     }
   };
 
