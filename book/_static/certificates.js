@@ -63,7 +63,8 @@ document.addEventListener("DOMContentLoaded", () => {
     box.className = "check-here";
     box.innerHTML = `<p><button type="button">Check ${name === "*" ? "all" : "it"} here<span
 class="visually-hidden"> (${name === "*" ? "certificates" : name})</span></button>
-<label><input type="checkbox"> change one digit first</label></p><p role="status"></p><ul></ul>`;
+<label><input type="checkbox"> change one digit first</label></p><p role="status"></p>
+<details hidden><summary>Each certificate</summary><ul></ul></details>`;
     place.insertBefore(box, place.querySelector("details"));
   }
   // On the document, since what a run of the page replaces comes back as a copy.
@@ -88,6 +89,7 @@ class="visually-hidden"> (${name === "*" ? "certificates" : name})</span></butto
         list.appendChild(document.createElement("li")).textContent = `${one}: ${words}`;
         if (!accepted) refused.push(`${one}: ${words}`);
       }
+      box.querySelector("details").hidden = false;
       const time = Math.ceil(performance.now() - begun);
       const sum = `Your browser accepted ${names.length - refused.length} of ${count(names.length, "certificate")}`;
       status.textContent = [`${sum} after ${time} ms.`, ...refused].join(" ");
