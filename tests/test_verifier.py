@@ -39,12 +39,10 @@ def proof(laws, power=1, pairs=BOTH, bounds=None, **changed):
     totals, none = [sum(law, Polynomial(())) for law in weights], Polynomial(())
     listed = []
     for x, y, at in pairs:
-        factor = Polynomial(tuple(bounds[at]))
-        sides = [
-            (factor * q * totals[x], p * totals[y])
-            for p, q in zip(weights[x], weights[y], strict=True)
-        ]
-        listed.append([x, y, at, int(any(one == other != none for one, other in sides))])
+        sides = zip(weights[x], weights[y], strict=False)
+        factor = Polynomial(tuple(bounds[at])) * totals[x]
+        sharp = any(factor * q == p * totals[y] != none for p, q in sides)
+        listed.append([x, y, at, int(sharp)])
     found = {"kind": "laws", "mechanism": "anything", "relation": "anything", "size": {"n": 2}}
     found |= {"power": power, "bounds": bounds, "order": [], "datasets": [*range(len(laws))]}
     found |= {"outcomes": [*range(len(laws[0]))], "laws": laws, "pairs": listed}

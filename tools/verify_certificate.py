@@ -81,8 +81,8 @@ def sign(f, cuts=CUTS):  # on s >= 0: 2 positive; 1 so but in 0; 0 nowhere negat
 
 def laws(record, one):
     mechanism, relation, size, power, bounds, order, *labels, laws, pairs = values(one, LAWS)
-    named = all(re.fullmatch(NAME, name) for name in (mechanism, relation, *size))
-    need(named, "a name is no name")
+    names = mechanism, relation, *size
+    need(all(re.fullmatch(NAME, name) for name in names), "a name is no name")
     numbers = [*size.values(), *leaves([power, bounds, order, labels, laws, pairs])]
     whole = all(type(n) is int and abs(n) < LARGEST for n in numbers)
     need(whole, "a number is none, or huge")
@@ -101,28 +101,25 @@ def laws(record, one):
     both = {(x, y) for x, y, _, _ in pairs}
     need(both == {(y, x) for x, y in both}, "a pair is compared one way only")
     need(len(both) == len(pairs), "a pair is listed twice")
-    there = {x for pair in both for x in pair} == {*range(len(labels[0]))}
-    need(there, "a data set is not compared, or not there")
-    used = {at for _, _, at, _ in pairs} | {at for two in order for at in two}
+    there, used = {*leaves([*map(list, both)])}, {*leaves(order), *(at for _, _, at, _ in pairs)}
+    need(there == {*range(len(labels[0]))}, "a data set is not compared, or not there")
     need(used == {*range(len(bounds))}, "a bound is not used, or not there")
     # where both ways hold, a weight has the sign of its sum: none is negative
     seen = {}
-    for x, y, at, told in pairs:
-        alike, sharp = True, 0
+    for x, y, at, sharp in pairs:
+        met, differ = 0, False
         for p, q in zip(laws[x], laws[y], strict=False):
             key = at, *map(tuple, (p, sums[x], q, sums[y]))
             if key not in seen:
                 here, there = times(p, sums[y]), times(q, sums[x])
                 more = minus(times(bounds[at], there), here)
-                seen[key] = sign(shifted(more)), any(p) and not any(more), any(minus(here, there))
-            least, meet, differ = seen[key]
-            need(least >= 0, "the inequality may fail")
-            alike, sharp = alike and not differ, sharp or meet
-        need(not alike, "a law is compared with its equal")
-        need(told == sharp, "sharp is not what it says")
+                need(sign(shifted(more)) >= 0, "the inequality may fail")
+                seen[key] = any(p) and not any(more), any(minus(here, there))
+            met, differ = met or seen[key][0], differ or seen[key][1]
+        need(differ, "a law is compared with its equal")
+        need(sharp == met, "sharp is not what it says")
     for low, high in order:
-        above = sign(shifted(minus(bounds[high], bounds[low])))
-        need(above >= 1, "the order may fail")
+        need(sign(shifted(minus(bounds[high], bounds[low]))) >= 1, "the order may fail")
 
 
 def balls(record, one):

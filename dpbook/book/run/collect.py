@@ -51,8 +51,8 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     mine = [record for record in records if pages is None or record["notebook"] in pages]
     found = sorted(ledger_problems(ledger, records, pages))
     others = {record["id"] for record in records if record not in mine}
-    told = [*refused(out), *unsaid(out / "certificates", ledger)]
-    found += [line for line in told if line.partition(":")[0] not in others]
+    doubts = [*refused(out), *unsaid(out / "certificates", ledger)]
+    found += [line for line in doubts if line.partition(":")[0] not in others]
     # only a reader's parameters may leave the hypotheses of a claim, not the book's own
     own = named_parameters(root) if mine else {}
     for record in mine:
