@@ -240,19 +240,18 @@ function checkBall(number, bounds, one) {
     need(from * TEN >= low * ONE && to * TEN <= high * ONE, "the ball is wrong");
     return;
   }
-  // each step by a number that it shares with its equals, and that of it with its ends exchanged
-  const [other, bits, ids] = [{ low: "high", high: "low" }, { low: 1, high: 2 }, new Map()];
-  const id = key => ids.set(key, ids.get(key) ?? ids.size).get(key);
-  const [names, mirrored, has] = [[], [], []];
-  for (const [step, ...at] of steps) {
-    names.push(id(`${[step, ...at.map(k => names[k])]}`));
-    mirrored.push(id(`${[other[step] ?? step, ...at.map(k => mirrored[k])]}`));
-    has.push(at.reduce((all, k) => all | has[k], bits[step] ?? 0));
-  }
-  const [last, first, second] = steps.at(-1);
-  const product = last === "multiply" && has[first] === bits.low && has[second] === bits.high;
-  need(product, "no f(low) f(high)");
-  need(mirrored[first] === names[second], "the two ends are of different functions");
+  // each step gets the number of its equals, also where other names stand for the ends
+  const ids = new Map();
+  const numbered = ends => steps.reduce((all, [step, ...at]) => {
+    const key = `${[ends[step] ?? step, ...at.map(k => all[k])]}`;
+    return [...all, ids.set(key, ids.get(key) ?? ids.size).get(key)];
+  }, []);
+  const [last, f, other] = steps.at(-1);
+  const [plain, exchanged, lowAlone] =
+    [{}, { low: "high", high: "low" }, { high: "none" }].map(numbered);
+  const ofLow = plain[f] === lowAlone[f] && plain[f] !== exchanged[f];
+  need(last === "multiply" && ofLow, "no f(low) f(high)");
+  need(exchanged[f] === plain[other], "the two ends are of different functions");
   const [, below] = enclosed(steps, ends).at(-1);
   need(below < 0n, "the ball is wrong, or no change of sign is seen");
   const between = [ends.low[0], ends.high[1]];

@@ -9,14 +9,13 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   let loading = null; // the program, and the records of all claims
   const load = async () => {
+    if (location.protocol === "file:")
+      throw new Error("browsers load no program on a page that was opened as a file, so open the book from "
+        + "a web server (dpbook serve, or any other)");
+    if (!globalThis.crypto?.subtle) throw new Error("browsers compute a SHA-256 only on pages that came over https");
     const program = await import(`${folder}verify_certificate.mjs`);
     return [program, program.readRecords(await fetched("claims.json"))];
   };
-  const impossible = () => location.protocol === "file:"
-    ? "Browsers load no program on a page that was opened as a file: to check here, open the book "
-      + "from a web server (dpbook serve, or any other)."
-    : globalThis.crypto?.subtle ? "" : "Browsers compute a SHA-256 only on pages that came over https.";
-
   const grouped = number => number.toLocaleString("en").replaceAll(",", "\u202f");
   const count = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
   const compared = ({ kind, mechanism, relation, size, datasets, outcomes, pairs, found }) => {
@@ -74,8 +73,7 @@ class="visually-hidden"> (${name === "*" ? "certificates" : name})</span></butto
     const [status, list] = [box.querySelector("[role=status]"), box.querySelector("ul")];
     const [name, change] = [box.parentElement.dataset.certificate, box.querySelector("input").checked];
     list.replaceChildren();
-    status.textContent = impossible() || "Checking …";
-    if (impossible()) return;
+    status.textContent = "Checking …";
     try {
       const loaded = await (loading ??= load());
       if (name !== "*") {
