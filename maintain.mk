@@ -44,7 +44,7 @@ bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targ
 certificate: book  ## what this build found, where and when, to publish with it
 	$(BIN)/dpbook certificate
 
-release-files: book  ## the files of a version: package, notebooks, claims, certificate, PDF if made
+release-files: book  ## the files of a version: package, notebooks, claims, proofs, certificate, PDF if made
 	rm -rf _build/release
 	mkdir -p _build/release
 	$(BIN)/dpbook certificate
