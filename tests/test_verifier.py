@@ -10,10 +10,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import random
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -178,7 +181,11 @@ PROOFS = {
         "only as far as t = 2": swapped([0, 1], [1], bounds=[[0, 1], [2]], order=[[0, 1]]),
         "not beyond t = 2": swapped([0, 1], [1], bounds=[[0, 1], [4, -3, 1]], order=[[0, 1]]),
     },
-    "is no certificate": {"a pair without sharp": RIGHT | {"pairs": [[0, 1, 0], [1, 0, 0]]}},
+    "is no certificate": {
+        "a pair without sharp": RIGHT | {"pairs": [[0, 1, 0], [1, 0, 0]]},
+        "a pair of more": altered(RIGHT, "pairs", 0, to=[0, 1, 0, 1, 5]),
+        "an order of more": BIT | {"order": [[0, 1, 2]]},
+    },
     "the kind 'anything' does not prove": {"a kind that is none": RIGHT | {"kind": "anything"}},
 }
 
@@ -240,10 +247,13 @@ BALLS = {
     },
     "a constant is not a small whole number": {
         "the number as a constant": alone(["1.0"]),
-        "the number as its digits": alone(["1234567"]),
+        "the number as its digits": alone(["1234567"], centre="1234567"),
         "an end where there is none": alone(["low"]),
     },
-    "an unknown step": {"a step that is not explained": alone(["1"], ["sqrt", 0])},
+    "an unknown step": {
+        "a step that is not explained": alone(["1"], ["sqrt", 0]),
+        "e with an argument too many": alone(["1"], ["exp", 0, 0], centre="2.71828182846"),
+    },
     "is no certificate": {"the logarithm of less than 0": alone(["-1"], ["ln", 0])},
     "no f(low) f(high)": {
         "a root of anything": alone(["-1"], root=True),
@@ -390,3 +400,67 @@ def test_without_any_one_check_a_forged_certificate_passes(tmp_path):
             idle.append(words)
         one.func.id = "need"
     assert len(needs) > 30 and not idle
+
+
+# Each check of a program away in turn: which are those without which nothing forged is accepted?
+WITHOUT = """
+const {readFileSync} = await import("node:fs");
+const parts = text.split(/\\bneed\\(/);
+const idle = [];
+for (let k = 1; k < parts.length; k++) {
+  const source = parts.slice(0, k).join("need(") + "void (" + parts.slice(k).join("need(");
+  const program = await import("data:text/javascript," + encodeURIComponent(source));
+  const records = program.readRecords(readFileSync("claims.json", "utf8"));
+  const passes = async name => program.verify(
+    records, name, readFileSync(`certificates/${name}.json`, "utf8")).then(() => true, () => false);
+  const likely = ([, words]) => (parts[k].includes(words.slice(0, 20)) ? 0 : 1);
+  const names = Object.entries(cases).sort((a, b) => likely(a) - likely(b)).map(([name]) => name);
+  let found = false;
+  for (const name of names) found ||= await passes(name);
+  if (!found) idle.push(parts[k].slice(0, 60));
+}
+console.log(JSON.stringify([parts.length - 1, idle]));
+"""
+SIGNS = "console.log(JSON.stringify(given.map(one => program.sign(one.map(BigInt)))));"
+
+
+def node(folder, script, **given):
+    """What a script prints that finds these values under their names."""
+    text = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items())
+    if (program := shutil.which("node")) is None:
+        pytest.skip("node is not here")
+    command = [program, "--input-type=module", "-"]
+    run = subprocess.run(command, input=text + script, capture_output=True, text=True, cwd=folder)
+    assert not run.stderr
+    return json.loads(run.stdout)
+
+
+def test_without_any_one_check_in_javascript_a_forged_certificate_passes(tmp_path):
+    there = {what: case for what, case in CASES.items() if case[2].get("more", "") is not None}
+    written(tmp_path, there)
+    words = {what: case[0] for what, case in there.items()}
+    source = VERIFY.with_suffix(".mjs").read_text()
+    checks, idle = node(tmp_path, WITHOUT, text=source, cases=words)
+    assert checks > 30 and not idle
+
+
+def test_the_sign_of_a_polynomial_is_that_of_its_roots(tmp_path):
+    rng = random.Random(34)
+    given, wanted = [], []
+    for _ in range(500):
+        made, roots = Polynomial((rng.choice([-3, 1, 1, 2]),)), Counter()
+        positive = made.coefficients[0] > 0
+        for _ in range(rng.randint(0, 5)):
+            x, times = Fraction(rng.randint(-3, 9), rng.randint(1, 4)), rng.randint(1, 3)
+            for _ in range(times):
+                made = made * Polynomial((-x.numerator, x.denominator))
+            roots[x] += times
+        if rng.random() < 0.5:
+            made = made * Polynomial((rng.randint(1, 9), rng.randint(-1, 1), 1))  # has no real root
+        beyond = [times for x, times in roots.items() if x > 1]
+        negative = not positive or any(times % 2 for times in beyond)
+        given.append([str(c) for c in made.coefficients])
+        wanted.append(-1 if negative else 0 if beyond else 1)
+    script = f"const program = await import({json.dumps(VERIFY.with_suffix('.mjs').as_uri())});"
+    assert node(tmp_path, script + SIGNS, given=given) == wanted
+    assert {*wanted} == {-1, 0, 1}
