@@ -1,4 +1,4 @@
-"""The program that derives the laws refuses what may be true, and is not what the claim says.
+"""What derives the laws refuses what is not what the claim says; what Rocq refuses is not true.
 
 Each forgery differs from a right certificate in one thing, which no other check sees.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -125,3 +126,35 @@ def test_the_table_has_all_claims():
     ledger = load_ledger(ROOT / "book" / "claims.yml").values()
     ours = [claim for claim in ledger if claim.evidence == "all-epsilon" and not claim.same_as]
     assert {claim.id for claim in ours} == KNOWN.keys()
+
+
+@pytest.mark.skipif(not shutil.which("coqc"), reason="Rocq is not installed")
+def test_the_kernel_refuses_what_is_false(tmp_path):
+    def compiled(*certificates):
+        folder = tmp_path / "certificates"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for at, one in enumerate(certificates):
+            (folder / f"{at}.json").write_text(json.dumps(one))
+        export = [sys.executable, "-I", str(TOOL.with_name("export_certificates.py"))]
+        subprocess.run([*export, str(folder), str(tmp_path / "Exported.v")], check=True)
+        return coqc("Exported.v")
+
+    def coqc(name):
+        command = ["coqc", "-Q", ".", "Ranking", name]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    for name in ("Privacy.v", "Certificates.v"):
+        shutil.copy(ROOT / "proofs" / name, tmp_path)
+        assert coqc(name).returncode == 0
+    assert compiled(ONE, GROUP, BIT).returncode == 0
+    assert "_exactly" in (tmp_path / "Exported.v").read_text()
+    false = {
+        "3 epsilon": altered(ONE, "laws", to=[[[1], [0, 0, 0, 1]], [[0, 0, 0, 1], [1]]]),
+        "not sharp": altered(BIT, "pairs", 0, 3, to=0),
+        "the other way round": BIT | {"order": [[0, 1], [0, 2]]},
+        "a weight below 0": altered(ONE, "laws", to=[[[-1], [0, -1]], [[0, -1], [-1]]]),
+    }
+    for what, one in false.items():
+        run = compiled(one)
+        assert run.returncode and "check" in run.stderr, what

@@ -5,7 +5,6 @@ bound, a power of e^epsilon, and some are sharp, the loss is exactly that.
 """
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -30,32 +29,23 @@ Proof. exact (exactly {name} {times} {name}_checked ltac:(vm_cast_no_check (eq_r
 
 
 def exported(one):
-    """A definition, and what is proved of it."""
-    told = [one["claim"], one["mechanism"], one["relation"], *one["size"]]
-    if not all(re.fullmatch(r"[\w, -]+", text) for text in told):
-        raise ValueError(f"{told} are not all names")
-    name, power, bounds = one["claim"].replace("-", "_"), one["power"], one["bounds"]
-    pairs = "; ".join(
-        f"({x}, {y}, {b}, {('false', 'true')[sharp]})" for x, y, b, sharp in one["pairs"]
-    )
-    fields = one | {key: json.dumps(one[key]).replace(",", ";") for key in ("bounds", "laws")}
-    fields["size"] = ", ".join(f"{key} = {value}" for key, value in one["size"].items())
-    fields["order"] = "; ".join(f"({low}, {high})" for low, high in one["order"])
-    text = CHECKED.format(**fields | {"name": name, "pairs": pairs})
-    times = len(bounds[0]) // power
-    if bounds == [[0] * (times * power) + [1]] and any(sharp for *_, sharp in one["pairs"]):
-        text += EXACTLY.format(name=name, times=times)
-    return text
+    size = ", ".join(f"{key} = {value}" for key, value in one["size"].items())
+    plain = {key: json.dumps(one[key]).replace(",", ";") for key in ("bounds", "laws")}
+    pairs = [f"({x}, {y}, {b}, {['false', 'true'][sharp]})" for x, y, b, sharp in one["pairs"]]
+    rows = {"order": [f"({low}, {high})" for low, high in one["order"]], "pairs": pairs}
+    fields = one | plain | {key: "; ".join(row) for key, row in rows.items()} | {"size": size}
+    power, times = one["power"], (len(one["bounds"][0]) - 1) // one["power"]
+    exactly = one["bounds"] == [[0] * times * power + [1]] and any(row[3] for row in one["pairs"])
+    text = CHECKED + EXACTLY if exactly else CHECKED
+    return text.format(**fields, name=one["claim"].replace("-", "_"), times=times)
 
 
 def main(folder, out):
-    every = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.json"))
-    ]
-    laws = [one for one in every if one["kind"] == "laws"]
-    Path(out).write_text(HEAD + "".join(map(exported, laws)), encoding="utf-8")
+    texts = (path.read_text(encoding="utf-8") for path in sorted(Path(folder).glob("*.json")))
+    laws = [exported(one) for one in map(json.loads, texts) if one["kind"] == "laws"]
+    Path(out).write_text(HEAD + "".join(laws), encoding="utf-8")
     print(f"{len(laws)} certificates written for Rocq")
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])
