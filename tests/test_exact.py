@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpbook.book import proved
 from dpbook.book.ledger.check import digest
 from dpbook.mechanisms import randomized_response_pmf
 from dpbook.privacy import ExactDistribution, as_fraction, certify_mechanism, check_mechanism, exact
@@ -176,7 +177,8 @@ def test_sides_that_meet_without_crossing_are_refused():
 
 def verified(folder, found):
     """What the program says of a certificate that a record names."""
-    one = {"claim": "ONE", **found.certificate}
+    named = proved("cases", found, mechanism="anything", relation="anything", n=4)
+    one = {"claim": "ONE", **named.certificate}
     (folder / "certificates").mkdir()
     (folder / "certificates/ONE.json").write_text(json.dumps(one))
     record = {"id": "ONE", "evidence": "all-epsilon", "applies": True, "certificate": digest(one)}
@@ -190,6 +192,61 @@ def test_a_certificate_is_checked_again(tmp_path):
     assert verified(tmp_path, found) == "1 certificates checked again"
 
 
+def test_labels_are_the_data_sets_and_the_outcomes():
+    """Whatever numbers they were made of; what has no chance, or is compared with none, is left."""
+    sides = {True: {(np.int64(3), False): t, ((), 1): one, "none": Polynomial(())}}
+    sides[False] = {(3, False): one, ((), 1): t}
+    data = [(np.array([[1, 0]]), 7), (np.array([[0, 1]]), 7), (np.array([[1, 0]]), 8)]
+    found = certify_mechanism(
+        lambda x: ExactDistribution(sides[bool(x[0][0, 0])]), [data[:2], (data[0], data[2])]
+    )
+    one_of_it = json.loads(json.dumps(found.certificate))
+    assert one_of_it["datasets"] == [[[[1, 0]], 7], [[[0, 1]], 7]]
+    assert one_of_it["outcomes"] == [[3, 0], [[], 1]]
+    assert one_of_it["laws"] == [[[0, 1], [1]], [[1], [0, 1]]]
+    assert one_of_it["bounds"] == [[0, 1]] and one_of_it["order"] == []
+    assert one_of_it["pairs"] == [[0, 1, 0, 1], [1, 0, 0, 1]]
+
+
+def test_a_bound_may_be_any_polynomial_and_it_is_said_where_it_is_attained(tmp_path):
+    """Two answers; a distance of 1 loses t of the t^2 that is claimed for both."""
+    answers = list(product((0, 1), repeat=2))
+    pairs = list(combinations(answers, 2))
+    both = certify_mechanism(exact.randomized_response_distribution, pairs, lambda x, y: t * t)
+    sharp = {(x, y): flag for x, y, _, flag in both.certificate["pairs"]}
+    assert both.certificate["bounds"] == [(0, 0, 1)] and len(sharp) == 12
+    assert [xy for xy, flag in sharp.items() if flag] == [(0, 3), (3, 0), (1, 2), (2, 1)]
+
+    def apart(x, y):
+        return t ** sum(a != b for a, b in zip(x, y, strict=True))
+
+    each = certify_mechanism(exact.randomized_response_distribution, pairs, apart)
+    assert {flag for *_, flag in each.certificate["pairs"]} == {1}
+    assert verified(tmp_path, each) == "1 certificates checked again"
+    short = certify_mechanism(exact.randomized_response_distribution, pairs, lambda x, y: t)
+    assert short.violations == 4 and short.certificate is None
+
+
+@pytest.mark.parametrize(("upper", "wrong"), [(t * t, 0), (t + one, 0), (t, 1), (one, 1)])
+def test_bounds_may_be_put_in_order(upper, wrong):
+    coins = [exponential({0: way, 1: 1 - way}) for way in (0, 1)]
+    found = certify_mechanism(coins.__getitem__, [(0, 1)], order=[(t, upper)])
+    assert (found.violations, found.proved) == (wrong, not wrong)
+    if not wrong:
+        assert found.certificate["order"] == [[0, 1]]
+        assert found.certificate["bounds"] == [(0, 1), upper.coefficients]
+
+
+def test_laws_that_are_the_same_are_not_compared(tmp_path):
+    """And a pair that comes twice is listed once; the program would refuse both."""
+    coins = [exponential({0: way, 1: 1 - way}) for way in (0, 1, 1)]
+    pairs = [(0, 1), (1, 2), (1, 0)]
+    found = certify_mechanism(dict(enumerate(coins)).get, pairs)
+    assert found.cases == 12 and found.certificate["pairs"] == [(0, 1, 0, 1), (1, 0, 0, 1)]
+    assert found.certificate["datasets"] == [0, 1]
+    assert verified(tmp_path, found) == "1 certificates checked again"
+
+
 @pytest.mark.parametrize("steps", [Fraction(9, 5), 2, Fraction(11, 5)])
 def test_steps_may_be_fractions(steps):
     distributions = {v: discrete_laplace_distribution(v, 0, 3, steps) for v in range(4)}
@@ -197,16 +254,6 @@ def test_steps_may_be_fractions(steps):
     assert distributions[1].at(0.7)[0] == pytest.approx(z / (1 + z))
     pairs = [(v, v + 2) for v in range(2)]
     assert certify_mechanism(distributions.get, pairs).proved is (steps >= 2)
-
-
-def test_laws_that_are_the_same_are_not_compared(tmp_path):
-    """And a pair that comes twice is listed once; the program would refuse both."""
-    coins = [exponential({0: way, 1: 1 - way}) for way in (0, 1, 1)]
-    pairs = [(0, 1), (1, 2), (0, 2), (1, 0)]
-    found = certify_mechanism(dict(enumerate(coins)).get, pairs)
-    assert found.cases == 16 and found.certificate["pairs"] == [[0, 1], [1, 0]]
-    assert len(found.certificate["laws"]) == len(found.certificate["which"]) == 2
-    assert verified(tmp_path, found) == "1 certificates checked again"
 
 
 @pytest.mark.parametrize("value", [2.0, 0.9 * (2 / 0.3) * 0.3, 1 / 0.55, 9 / 43])

@@ -37,7 +37,7 @@ def proof(laws, power=1, pairs=BOTH, bounds=None, **changed):
     listed = []
     for x, y, at in pairs:
         factor = Polynomial(tuple(bounds[at]))
-        sides = [(factor * q * totals[x], p * totals[y]) for p, q in zip(weights[x], weights[y])]
+        sides = [(factor * q * totals[x], p * totals[y]) for p, q in zip(weights[x], weights[y], strict=True)]
         listed.append([x, y, at, int(any(one == other != none for one, other in sides))])
     found = {"kind": "laws", "mechanism": "anything", "relation": "anything", "size": {"n": 2}}
     found |= {"power": power, "bounds": bounds, "order": [], "datasets": [*range(len(laws))]}
@@ -64,7 +64,12 @@ RIGHT, WRONG = swapped([0, 1], [1]), swapped([0, 0, 0, 1], [1])  # randomised re
 BIT = {"power": 2, "bounds": [[-1, 2], [0, 1], [0, 0, 1]], "order": [[1, 0], [0, 2]]}
 BIT = swapped([-1, 2], [1], **BIT)
 # two answers that have nothing in common, and room to spare
-DISJOINT = [[[0, 1], [1], [], []], [[1], [0, 1], [], []], [[], [], [0, 1], [1]], [[], [], [1], [0, 1]]]
+DISJOINT = [
+    [[0, 1], [1], [], []],
+    [[1], [0, 1], [], []],
+    [[], [], [0, 1], [1]],
+    [[], [], [1], [0, 1]],
+]
 DISJOINT = proof(DISJOINT, 2, [*BOTH, [2, 3, 0], [3, 2, 0]])
 ONE_WAY = proof([[[], [1]], [[1], [1]]], pairs=[[0, 1, 0]], bounds=[[2]])
 # loss beyond epsilon for s = t - 1 in one place: p = t q - g, whose first difference is Z g
@@ -162,7 +167,8 @@ PROOFS = {
     "sharp is not what it says": {
         "not sharp, though it is": altered(RIGHT, "pairs", 1, 3, to=0),
         "sharp, though it is not": altered(swapped([0, 1], [1], 2), "pairs", 1, 3, to=1),
-        "sharp where neither has a weight": altered(DISJOINT, "pairs", 0, 3, to=1),
+        "sharp where neither has a weight": DISJOINT
+        | {"pairs": [[*pair[:3], 1] for pair in DISJOINT["pairs"]]},
         "sharper than sharp": altered(RIGHT, "pairs", 0, 3, to=2),
     },
     "the order may fail": {
@@ -171,10 +177,7 @@ PROOFS = {
         "only as far as t = 2": swapped([0, 1], [1], bounds=[[0, 1], [2]], order=[[0, 1]]),
         "not beyond t = 2": swapped([0, 1], [1], bounds=[[0, 1], [4, -3, 1]], order=[[0, 1]]),
     },
-    "is no certificate": {
-        "a pair without sharp": RIGHT | {"pairs": [[0, 1, 0], [1, 0, 0]]},
-        "a number in the place of a polynomial": RIGHT | {"bounds": [1]},
-    },
+    "is no certificate": {"a pair without sharp": RIGHT | {"pairs": [[0, 1, 0], [1, 0, 0]]}},
     "the kind 'anything' does not prove": {"a kind that is none": RIGHT | {"kind": "anything"}},
 }
 
@@ -258,7 +261,6 @@ BALLS = {
 }
 
 
-
 def other(words, content, **how):
     """A case that differs in its record or its file as well."""
     return words, content, {"evidence": "all-epsilon"} | how
@@ -288,6 +290,7 @@ CASES |= {
     "a key twice": other("a key stands twice", RIGHT, twice="laws"),
     "two records": other("is recorded 2 times", RIGHT, records=2),
     "no record": other("is recorded 0 times", RIGHT, records=0),
+    "no JSON": other("is no certificate", RIGHT, more="}"),
     "no file": other("is no certificate", RIGHT, more=None),
     "none named": other("is of evidence all-epsilon and has no certificate", RIGHT, named=False),
     "neither": other("is of evidence all-epsilon", RIGHT, named=False, more=None),

@@ -16,7 +16,7 @@ from dpbook.privacy import certify_mechanism, exponential_mechanism_distribution
 CLAIM = {
     **{"id": "ALL", "paper": "BOOK", "where": "here", "kind": "privacy", "rests_on": []},
     **{"says": "A coin", "notebook": "01-one", "status": "checked", "verdict": "holds"},
-    **{"evidence": "all-epsilon", "scope": "one bit", "beyond": "Nothing."},
+    **{"evidence": "all-epsilon", "scope": "n = 1, one bit, attained", "beyond": "Nothing."},
 }
 MIMES = claims.RECORD_MIME, claims.CERTIFICATE_MIME
 
@@ -26,7 +26,7 @@ def private(steps):
         exponential_mechanism_distribution({0: way, 1: 1 - way}, steps) for way in (0, 1)
     ]
     found = certify_mechanism(distributions.__getitem__, [(0, 1)])
-    return proved("reports that tell more", found)
+    return proved("reports that tell more", found, mechanism="a coin", relation="one bit", n=1)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ DAMAGES = {
     ),
     "one way only, with a digest": (
         lambda record, certificate: (
-            *(certificate["pairs"].pop(), certificate["which"].pop()),
+            certificate["pairs"].pop(),
             named_anew(record, certificate),
         ),
         "a pair is compared one way only",
@@ -106,6 +106,21 @@ def test_a_damaged_certificate_is_found_by_the_build(tiny_book, shown, what):
     (line,) = collected(tiny_book, {kind: one for kind, one in bundle.items() if one})
     assert line.startswith(f"ALL: {words}")
     assert collect.collect(tiny_book / "_build", tiny_book, pages=["02-two"]) == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "missing"),
+    [
+        ("n = 2, attained", ["n = 1"]),
+        ("n = 11, attained", ["n = 1"]),
+        ("n = 1, upper bound", ["attained"]),
+        ("one bit", ["n = 1", "attained"]),
+    ],
+)
+def test_the_scope_says_what_the_certificate_is_of(tiny_book, shown, scope, missing):
+    (tiny_book / "book/claims.yml").write_text(yaml.safe_dump([CLAIM | {"scope": scope}]))
+    told = collected(tiny_book, shown)
+    assert told == [f"ALL: the scope does not say {words!r}" for words in missing]
 
 
 def altered(record, *path, to):
@@ -169,8 +184,6 @@ def test_the_certificate_of_another_claim_is_not_as_kept(tiny_book, shown):
     before = numbers.gathered([path])
     other = shown | {kind: copy.deepcopy(shown[kind]) for kind in MIMES}
     other[claims.CERTIFICATE_MIME]["laws"] = [[[2], [0, 2]], [[0, 2], [2]]]
-    differences = [[4 * c for c in d] for d in other[claims.CERTIFICATE_MIME]["differences"]]
-    other[claims.CERTIFICATE_MIME]["differences"] = differences
     named_anew(*(other[kind] for kind in MIMES))
     assert collected(tiny_book, other) == []
     after, name = numbers.gathered([path]), ("01-one", "claim ALL")
