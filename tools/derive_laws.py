@@ -323,8 +323,10 @@ def main(folder):
     for one in laws:
         try:
             check(one, known)
+        except ValueError as words:
+            bad.append(f"{one['claim']}: {words}")
         except Exception as error:
-            bad.append(f"{one['claim']}: {error!r}")
+            bad.append(f"{one['claim']}: is no certificate ({error!r})")
     print("\n".join(bad) or f"{len(laws)} certificates derived again")
     return bool(bad)
 
