@@ -43,6 +43,8 @@ AXIOMS = {
 _UNPROVED = re.compile(r"\b(admit|give_up|Admitted|Axioms?|Parameters?|Conjectures?)\b")
 _SECTIONS = re.compile(r"\b(?:(Section)|(End)|Hypothes[ei]s|Variables?|Context)\b")
 _COMMENT = re.compile(r"\(\*(?:(?!\(\*|\*\)).)*\*\)", re.DOTALL)
+
+
 class Refused(Exception):
     """Why the proofs are not accepted."""
 

@@ -3,13 +3,16 @@
 import importlib
 import json
 import shutil
+from html import escape
+from types import SimpleNamespace
 
 import pytest
 
 from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.run.keys import digest
+from dpbook.book.sphinx import nodes
 from tests.book.browsing import ROOT
-from tests.book.entries import entry, write_ledger
+from tests.book.entries import FORMAL, entry, write_ledger
 
 proofs = importlib.import_module("proofs")
 TOY = """(* Not Admitted: a Parameter of a comment. *)
@@ -25,7 +28,6 @@ Proof.
   destruct c; [inversion K | red in L; repeat apply le_S_n in L; inversion L].
 Qed.
 """
-FORMAL = {"theorem": "Toy.small", "scope": "every n", "says": "It is small.", "without": ["time"]}
 REFUSED = [
     ("n <= m -> n <= c", "n <> 0 -> n <= m -> n <= c", "other digest, definitions;"),
     ("small : small_says 1 1", "small : 0 = 0 -> small_says 1 1", "does not say"),
@@ -85,6 +87,12 @@ def test_what_is_on_record_is_what_a_reader_sees(toy, capsys):
     assert record["theorems"] == {"Toy.small": said}
     assert "forall n : nat, (n <= m)%nat -> (n <= c)%nat" in record["definitions"]["Toy.small_says"]
     assert {path.name for path in (toy / "proofs").iterdir()} == {"Toy.v"}
+    env = SimpleNamespace(srcdir=toy, docname="notebooks/01-one", note_dependency=print)
+    html = nodes.theorem(env, load_ledger(toy / "book" / "claims.yml")["SMALL"])
+    shown = f"Toy.small : {said['type']}\nToy.small_control : {escape(said['control'])}\n\n"
+    assert shown + escape(record["definitions"]["Toy.small_says"]) in html
+    for words in ("It is small.", '"../downloads/proofs/Toy.v"', "not in it: time.", "no axiom"):
+        assert words in html
 
 
 @pytest.mark.parametrize(("before", "after", "words"), REFUSED)
