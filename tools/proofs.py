@@ -127,7 +127,7 @@ def checked(
     exported = (root / "_build" / "proofs").glob("*.v")  # certificates of the book that is there
     names = [shutil.copy2(path, where / path.name).name for path in (*sources, *exported)]
     lines = re.findall(r"(?m)^(\w+)\.vo\b[^:]*:(.*)", run(where, *orders, *OURS, *names))
-    needs = {name: {*re.findall(r"(\w+)\.vo\b", rest)} for name, rest in lines}
+    needs = {name: {*re.findall(r"(\w+)\.vo\b", rest)} & {*dict(lines)} for name, rest in lines}
     order = TopologicalSorter(needs)
     order.prepare()
     with ThreadPoolExecutor(2) as pool:

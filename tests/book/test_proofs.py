@@ -28,25 +28,19 @@ Proof.
   destruct c; [inversion K | red in L; repeat apply le_S_n in L; inversion L].
 Qed.
 """
+AXIOM = "pose proof (PropExtensionality.propositional_extensionality True True). repeat intro"
+LOOP = "Unset Guard Checking.\nFixpoint a (n : nat) : False := a n.\nSet Guard Checking.\nSection"
 REFUSED = [
     ("n <= m -> n <= c", "n <> 0 -> n <= m -> n <= c", "other digest, definitions;"),
     ("small : small_says 1 1", "small : 0 = 0 -> small_says 1 1", "does not say"),
     ("small : small_says 1 1", "small : forall n, n <= 1 -> n <= 1", "does not say"),
     ("small_control", "small_twin", "small_control was not found"),
-    ("c < 1 -> ~ small_says 1 c", "c < 0 -> ~ small_says 1 c", "small_control"),
+    ("c < 1 -> ~ small_says 1 c", "c < 0 -> ~ small_says 1 c", "No applicable tactic"),
     ("repeat intro; assumption. Qed", "admit. Admitted", "without a proof: admit, Admitted"),
     ("Section", "Axiom a : False.\nSection", "without a proof: Axiom"),
     ("Section", "Hypothesis a : False.\nSection", "without a proof: Hypothesis"),
-    (
-        "Proof. repeat",
-        "Proof. pose proof (PropExtensionality.propositional_extensionality True True). repeat",
-        "small rests on PropExtensionality.propositional_extensionality",
-    ),
-    (
-        "Section",
-        "Unset Guard Checking.\nFixpoint a (n : nat) : False := a n.\nSet Guard Checking.\nSection",
-        "assumed without a proof: Ranking.Toy.a",
-    ),
+    ("repeat intro", AXIOM, "small rests on PropExtensionality.propositional_extensionality"),
+    ("Section", LOOP, "assumed without a proof: Ranking.Toy.a"),
 ]
 
 

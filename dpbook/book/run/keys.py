@@ -65,9 +65,8 @@ def _kept(folder: Path) -> list[Path]:
 
 def html_key(root: Path, out: Path, edition: str = EDITIONS[0]) -> str:
     """Hash of all that the HTML of an edition depends on, what lies in `out` included."""
-    below = [*(root / name for name in _FOLDERS), out / "executed"]
-    below += [out / "certificates", out / "proofs"]
-    paths = [path for folder in below for path in _kept(folder)]
+    below = [*(root / name for name in _FOLDERS), out / "executed", out / "certificates"]
+    paths = [path for folder in (*below, out / "proofs") for path in _kept(folder)]
     paths += [root / name for name in (*_FILES, *_RESULTS)] + [*root.glob("LICENSE*")]
     paths.append(out / "claims.json")
     text = f"{edition} {words(about(root, out))} {environment(root)} {digest(root, paths)}"
