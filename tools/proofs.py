@@ -97,7 +97,8 @@ def statements(where: Path, compiles: list[str], theorems: list[str]) -> dict[st
         *map(ours.findall, definitions.values())
     ) - {*definitions}:
         found = printed(where, compiles, {name: f"Print {name}." for name in sorted(todo)})
-        definitions |= {name: text.partition("\n\nArguments")[0] for name, text in found.items()}
+        ends = r"\n     : |\n\nArguments"  # its type, and how its arguments are written
+        definitions |= {name: re.split(ends, text)[0] for name, text in found.items()}
     told = {}
     for name in theorems:
         uses = [f"{name}_says"]

@@ -2,7 +2,7 @@
 Require Import Reals Lra Lia ZArith List.
 Import ListNotations.
 Open Scope R_scope.
-Set Printing Width 88.
+Set Printing Width 76.
 
 (* Whether P is f at some arguments, without a condition before it. *)
 Ltac says f P :=
