@@ -2,7 +2,7 @@
 
 CODE := dpbook tests notebooks noxfile.py $(wildcard tools benchmarks)
 
-.PHONY: lint check-pages live-check mutants grid twice matrix bench certificate release-files
+.PHONY: lint proofs check-pages live-check mutants grid twice matrix bench certificate release-files
 
 lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/ruff check $(CODE)
@@ -11,6 +11,9 @@ lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 	$(BIN)/python tools/prose.py notebooks/*.ipynb book/*.md README.md
+
+proofs: $(VENV)/.made  ## the theorems of proofs/, by Rocq, and by its checker again (five minutes)
+	$(BIN)/python tools/proofs.py $(ARGS)
 
 check-pages: $(VENV)/.dev  ## what needs a browser: formulas, figures, accessibility (axe), no other host
 	test -f _build/html/index.html || $(MAKE) book
