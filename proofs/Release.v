@@ -8,7 +8,7 @@
    Not in it: that the bodies are the convex hulls of the moves, and so the smallest ones; that the
    weights have a finite sum (they are the same for all data sets but for a shift, so that one
    positive factor, [unit], makes them laws); skipped pairs; how the noise is drawn. *)
-Require Import Reals Lra Lia ZArith List ListDec Bool Permutation FunctionalExtensionality.
+Require Import Reals Lra Lia ZArith List Bool Permutation FunctionalExtensionality.
 From Ranking Require Import Privacy Counts.
 Import ListNotations.
 Open Scope R_scope.
@@ -34,39 +34,21 @@ Proof. intros r m. unfold Rabs. destruct (Rcase_abs r); lra. Qed.
 
 (* Rounding up. *)
 Definition ceiling (r : R) : R := - IZR (Int_part (- r)).
-Definition whole (r : R) : Prop := exists k : Z, r = IZR k.
 
-Lemma ceiling_step : forall r s d, whole d -> r <= s + d -> ceiling r <= ceiling s + d.
+Lemma ceiling_step : forall r s, r <= s + 1 -> ceiling r <= ceiling s + 1.
 Proof.
-  intros r s d [k ->] H. unfold ceiling. destruct (base_Int_part (- r)) as [_ A].
-  destruct (base_Int_part (- s)) as [B _]. rewrite <- !opp_IZR, <- plus_IZR. apply IZR_le.
-  enough (- Int_part (- r) < - Int_part (- s) + k + 1)%Z by lia.
+  intros r s H. unfold ceiling. destruct (base_Int_part (- r)), (base_Int_part (- s)).
+  rewrite <- !opp_IZR, <- plus_IZR. apply IZR_le.
+  enough (- Int_part (- r) < - Int_part (- s) + 1 + 1)%Z by lia.
   apply lt_IZR. rewrite !plus_IZR, !opp_IZR. lra.
 Qed.
 
-Lemma Int_part_whole : forall k, Int_part (IZR k) = k.
+Lemma ceiling_whole : forall k, ceiling (IZR k) = IZR k.
 Proof.
-  intros k. destruct (base_Int_part (IZR k)) as [A B]. apply le_IZR in A.
-  enough (k < Int_part (IZR k) + 1)%Z by lia. apply lt_IZR. rewrite plus_IZR. lra.
+  intros k. unfold ceiling. rewrite <- opp_IZR. destruct (base_Int_part (IZR (- k))) as [A B].
+  rewrite <- opp_IZR. f_equal. apply le_IZR in A. rewrite opp_IZR in B.
+  enough (- k < Int_part (IZR (- k)) + 1)%Z by lia. apply lt_IZR. rewrite plus_IZR, opp_IZR. lra.
 Qed.
-
-Lemma ceiling_whole : forall r, whole r -> ceiling r = r.
-Proof.
-  intros r [k ->]. unfold ceiling. replace (- IZR k) with (IZR (- k)) by apply opp_IZR.
-  rewrite Int_part_whole, opp_IZR. ring.
-Qed.
-
-Lemma whole_minus : forall r s, whole r -> whole s -> whole (r - s).
-Proof. intros r s [j ->] [k ->]. exists (j - k)%Z. symmetry. apply minus_IZR. Qed.
-
-Lemma whole_sum : forall A (f : A -> R) l, (forall a, whole (f a)) -> whole (sum f l).
-Proof.
-  intros A f l H. induction l as [|a l [j IH]]; simpl; [exists 0%Z; reflexivity|].
-  destruct (H a) as [k ->]. rewrite IH. exists (k + j)%Z. symmetry. apply plus_IZR.
-Qed.
-
-Lemma whole_if : forall b : bool, whole (if b then 1 else 0).
-Proof. intros []; [exists 1%Z|exists 0%Z]; reflexivity. Qed.
 
 (* ------------------------------------------------------------------ noise in a shape *)
 
@@ -83,71 +65,62 @@ Hypothesis unit_positive : 0 < unit.
 Hypothesis b_positive : 0 < b.
 Hypothesis g_subadditive : subadditive g.
 
-(* The outcome is a whole vector o, the noise o - centre; its weight is 0 if its sum is not 0, and
-   else falls with its level, which is rounded up or not. *)
+(* The weight of the outcome o falls with the level of the noise o - centre, rounded up or not; it
+   is 0 if the sum of the noise is not 0. *)
 Definition cost (x : nat -> R) : R := if up then ceiling (g x) else g x.
-Definition weight (centre : nat -> R) (o : nat -> Z) : R :=
-  gauge_noise (fun o c => cost (move o c)) unit b centre (fun i => IZR (o i)).
-Definition shaped (centre : nat -> R) (o : nat -> Z) : R :=
-  if Req_EM_T (range_sum n (move (fun i => IZR (o i)) centre)) 0 then weight centre o else 0.
-
-Lemma weight_positive : forall c o, 0 < weight c o.
-Proof. intros. apply Rmult_lt_0_compat; [assumption|apply exp_pos]. Qed.
+Definition shaped (centre o : nat -> R) : R :=
+  if Req_EM_T (range_sum n (move o centre)) 0
+  then gauge_noise (fun o c => cost (move o c)) unit b centre o else 0.
 
 Lemma shaped_nonneg : forall c o, 0 <= shaped c o.
-Proof. intros. unfold shaped. pose proof (weight_positive c o). destruct (Req_EM_T _ _); lra. Qed.
-
-(* A move whose sum is 0 and whose level is at most d. *)
-Theorem shaped_private : forall d u v, (up = true -> whole d) -> range_sum n (move u v) = 0 ->
-  g (move u v) <= d -> forall o, shaped u o <= exp (d / b) * shaped v o.
 Proof.
-  intros d u v integer level most o. destruct g_subadditive as [_ triangle].
-  assert (forall x, move x v = plus (move x u) (move u v)) as via
-    by (intros; extensionality i; unfold move, plus; ring).
-  assert (weight u o <= exp (d / b) * weight v o) as H.
-  { apply (gauge_noise_private (fun o c => cost (move o c))); auto. intros x.
-    rewrite (via x). unfold cost. pose proof (triangle (move x u) (move u v)). destruct up; [|lra].
-    apply ceiling_step; [auto|lra]. }
-  unfold shaped. set (r := fun i => IZR (o i)).
-  replace (range_sum n (move r v)) with (range_sum n (move r u) + range_sum n (move u v))
-    by (rewrite (via r); unfold range_sum, plus; rewrite sum_plus; reflexivity).
-  rewrite level, Rplus_0_r. destruct (Req_EM_T _ _); [exact H|lra].
+  intros. unfold shaped, gauge_noise. pose proof (exp_pos (- cost (move o c) / b)).
+  destruct (Req_EM_T _ _); nra.
 Qed.
 
-(* And a move by whole numbers whose level is d, seen from where it starts. *)
-Theorem shaped_attained : forall d u v, (up = true -> whole d) -> range_sum n (move u v) = 0 ->
-  (forall i, whole (u i)) -> g (move u v) = d ->
-  exists o, 0 < shaped v o /\ shaped u o = exp (d / b) * shaped v o.
+(* A move whose sum is 0 and whose level is at most d; at most 1, if levels are rounded. *)
+Theorem shaped_private : forall d u v, (up = true -> d = 1) -> range_sum n (move u v) = 0 ->
+  g (move u v) <= d -> forall o, shaped u o <= exp (d / b) * shaped v o.
 Proof.
-  intros d u v up_whole level integer most. exists (fun i => Int_part (u i)).
-  set (o := fun i => Int_part (u i)).
-  assert ((fun i => IZR (o i)) = u) as at_u.
-  { extensionality i. unfold o. destruct (integer i) as [k ->].
-    rewrite Int_part_whole. reflexivity. }
+  intros d u v one flat most o. destruct g_subadditive as [_ triangle].
+  assert (forall x, move x v = plus (move x u) (move u v)) as via
+    by (intros; extensionality i; unfold move, plus; ring).
+  assert (range_sum n (move o v) = range_sum n (move o u)) as same.
+  { rewrite (via o). unfold range_sum, plus in *. rewrite sum_plus, flat. ring. }
+  unfold shaped. rewrite same. destruct (Req_EM_T _ _); [|lra].
+  apply (gauge_noise_private (fun o c => cost (move o c))); auto. intros x. rewrite (via x).
+  unfold cost. pose proof (triangle (move x u) (move u v)). destruct up; [|lra].
+  rewrite one in * by reflexivity. apply ceiling_step. lra.
+Qed.
+
+(* And a move of level d, seen from where it starts. *)
+Theorem shaped_attained : forall d u v, (up = true -> d = 1) -> range_sum n (move u v) = 0 ->
+  g (move u v) = d -> 0 < shaped v u /\ shaped u u = exp (d / b) * shaped v u.
+Proof.
+  intros d u v one flat most. destruct g_subadditive as [zero _].
   assert (move u u = fun _ => 0) as here by (extensionality i; apply Rminus_eq_0).
-  pose proof (weight_positive v o) as W. destruct g_subadditive as [zero _].
   assert (cost (move u u) = 0 /\ cost (move u v) = d) as [none all].
-  { unfold cost. rewrite here, zero, most. destruct up; [|auto].
-    rewrite !ceiling_whole; auto. exists 0%Z. reflexivity. }
-  unfold shaped. rewrite at_u, level, here. replace (range_sum n (fun _ => 0)) with 0
-    by (symmetry; apply sum_zero). destruct (Req_EM_T 0 0) as [_|no]; [|contradiction].
-  split; [exact W|]. unfold weight, gauge_noise. rewrite at_u, none, all. unfold Rdiv.
-  rewrite Ropp_0, Rmult_0_l, exp_0, Ropp_mult_distr_l_reverse, exp_Ropp. field.
-  apply Rgt_not_eq, exp_pos.
+  { unfold cost. rewrite here, zero, most. destruct up; [rewrite one by reflexivity|auto].
+    rewrite (ceiling_whole 0), (ceiling_whole 1). auto. }
+  unfold shaped, gauge_noise. rewrite flat, none, all, here.
+  replace (range_sum n (fun _ => 0)) with 0 by (symmetry; apply sum_zero).
+  destruct (Req_EM_T 0 0) as [_|no]; [|contradiction]. pose proof (exp_pos (- d / b)).
+  split; [nra|].
+  rewrite (Rmult_comm unit (exp (- d / b))), <- Rmult_assoc, <- exp_plus.
+  replace (d / b + - d / b) with (- 0 / b) by (field; lra). ring.
 Qed.
 
 Theorem shaped_loses : forall D (near : D -> D -> Prop) (f : D -> nat -> R) d,
-  (up = true -> whole d) ->
+  (up = true -> d = 1) ->
   (forall x y, near x y -> range_sum n (move (f x) (f y)) = 0 /\ g (move (f x) (f y)) <= d) ->
-  (exists x y, near x y /\ (forall i, whole (f x i)) /\ d <= g (move (f x) (f y))) ->
+  (exists x y, near x y /\ d <= g (move (f x) (f y))) ->
   loses near (fun x => shaped (f x)) (d / b).
 Proof.
-  intros D near f d integer below (x & y & close & counts & most). apply loses_exactly.
+  intros D near f d one below (x & y & close & most). apply loses_exactly.
   - intros. apply shaped_nonneg.
   - intros x' y' o H. destruct (below x' y' H). apply shaped_private; assumption.
-  - destruct (below x y close) as [flat least].
-    destruct (shaped_attained d (f x) (f y)) as (o & H); auto using Rle_antisym.
-    exists x, y, o. tauto.
+  - destruct (below x y close). exists x, y, (f x). split; [exact close|].
+    apply shaped_attained; auto using Rle_antisym.
 Qed.
 
 End Shaped.
@@ -261,13 +234,6 @@ Qed.
 
 (* ------------------------------------------------------------------ what a set of items gains *)
 
-Lemma count_nat : forall S, exists k, (k <= n)%nat /\ count S = INR k.
-Proof.
-  intros S. unfold count. induction n as [|m (k & le & IH)]; [exists 0%nat; auto|].
-  rewrite range_sum_S, IH. destruct (S m); simpl; [exists (Datatypes.S k)|exists k];
-    rewrite ?S_INR; split; lia || lra.
-Qed.
-
 (* If i gains z_ij from j, at most 1, which j loses, a set gains no more than it meets others. *)
 Theorem gain : forall S x (z : nat -> nat -> R),
   (forall i, (i < n)%nat -> x i = range_sum n (z i)) ->
@@ -323,26 +289,11 @@ End Levels.
 
 (* ------------------------------------------------------------------ K-norm noise *)
 
-(* Wins minus losses, of a sheet. *)
-Definition net (n : nat) (s : sheet) (i : nat) : R :=
-  range_sum n (fun j => bit (s i j) - bit (s j i)).
-
-(* One person more or less, beside m others. *)
-Definition joined {P} (m : nat) (ok : P -> Prop) (x y : list P) : Prop :=
-  exists p rest, ok p /\ Forall ok rest /\ length rest = m /\
-    (Permutation x (p :: rest) /\ Permutation y rest \/
-     Permutation y (p :: rest) /\ Permutation x rest).
-
 Section Units.
 Variables (n m : nat) (unit b : R).
 Hypothesis two : (2 <= n)%nat.
 Hypothesis unit_positive : 0 < unit.
 Hypothesis b_positive : 0 < b.
-Let one : true = true -> whole 1. Proof. intros _. apply (whole_if true). Qed.
-
-Lemma bit_whole : forall a, whole (bit a).
-Proof. intros []; [apply (whole_if true)|apply (whole_if false)]. Qed.
-
 Lemma bits : forall a c, Rabs (bit a - bit c) <= 1.
 Proof. intros [] []; simpl; unfold Rabs; destruct (Rcase_abs _); lra. Qed.
 
@@ -365,23 +316,22 @@ Proof.
       * rewrite part_move, !P by assumption. simpl. ring.
     + apply root_le. intros S. rewrite part_move, !P by assumption.
       eapply Rle_trans; [apply Rle_abs|apply bits].
-  - exists [(0, 1)%nat], [(1, 0)%nat]. split; [apply edge_flip, two|]. split.
-    + intros i. apply whole_sum. intros. apply whole_if.
-    + eapply Rle_trans; [|apply (root_ge n first)]. rewrite (proj1 (first_part n _ ltac:(lia))).
-      right. unfold move, wins, total, won. simpl. ring.
+  - exists [(0, 1)%nat], [(1, 0)%nat]. split; [apply edge_flip, two|].
+    eapply Rle_trans; [|apply (root_ge n first)]. rewrite (proj1 (first_part n _ ltac:(lia))).
+    right. unfold move, wins, total, won. simpl. ring.
 Qed.
 
 (* The zonotope level where each move is a gain, and some move gives the first item n - 1. *)
 Lemma zonotope_loses : forall D (near : D -> D -> Prop) f,
   (forall x y, near x y -> forall S, Rabs (part n S (move (f x) (f y))) <= met n S) ->
-  (exists x y, near x y /\ (forall i, whole (f x i)) /\ move (f x) (f y) 0%nat = INR n - 1) ->
+  (exists x y, near x y /\ move (f x) (f y) 0%nat = INR n - 1) ->
   loses near (fun x => shaped n unit (zonotope n) true b (f x)) (1 / b).
 Proof.
-  intros D near f gains (x & y & close & counts & most). apply le_INR in two as large.
+  intros D near f gains (x & y & close & most). apply le_INR in two as large.
   apply shaped_loses; auto using zonotope_subadditive.
   - intros x' y' H. split; [apply nothing_gained, gains, H|]. apply zonotope_le; [lra|].
     intros S _. rewrite Rmult_1_l. eapply Rle_trans; [apply Rle_abs|apply gains, H].
-  - exists x, y. split; [exact close|]. split; [exact counts|].
+  - exists x, y. split; [exact close|].
     destruct (first_part n (move (f x) (f y)) ltac:(lia)) as [P C]. simpl in large.
     pose proof (zonotope_ge n first (move (f x) (f y))) as G. unfold met in G.
     rewrite P, C, most in G. nra.
@@ -402,57 +352,30 @@ Proof.
       apply score_differences.
     + intros i j. destruct (Nat.eq_dec i j) as [<-|ne]; [rewrite P0, Q0; simpl; ring|].
       rewrite (P1 i j ne), (Q1 i j ne). destruct (p i j), (q i j); simpl; ring.
-  - exists (up :: repeat up m), (down :: repeat up m). split; [|split].
+  - exists (up :: repeat up m), (down :: repeat up m). split.
     + exists up, down, (repeat up m). auto 7 using same_people, repeat_length.
-    + intros. apply whole_sum. intros. apply whole_sum. intros. apply bit_whole.
     + unfold move. rewrite (total_moves (score n) up down (repeat up m)) by reflexivity.
       rewrite reversed by lia. simpl. ring.
 Qed.
 
-(* A ranking more or less, in wins minus losses. *)
-Lemma join_loses :
-  loses (joined m ranking) (fun x => shaped n unit (zonotope n) true b (total (net n) x)) (1 / b).
-Proof.
-  assert (forall p rest x y i, Permutation x (p :: rest) -> Permutation y rest ->
-    total (net n) x i - total (net n) y i = net n p i) as moves.
-  { intros p rest x y i X Y. unfold total.
-    rewrite (sum_permutation _ _ x _ X), (sum_permutation _ _ y _ Y). simpl. ring. }
-  apply zonotope_loses.
-  - intros x y (p & rest & _ & _ & _ & K) S. destruct K as [[X Y]|[Y X]].
-    + apply gain with (z := fun i j => bit (p i j) - bit (p j i));
-        [|intros; ring|intros; apply bits]. intros i _. apply (moves p rest x y i X Y).
-    + apply gain with (z := fun i j => bit (p j i) - bit (p i j));
-        [|intros; ring|intros; apply bits]. intros i _. unfold move.
-      replace (total (net n) x i - total (net n) y i)
-        with (-1 * net n p i) by (rewrite <- (moves p rest y x i Y X); ring).
-      unfold net, range_sum. rewrite <- sum_scale. apply sum_ext. intros. ring.
-  - exists (up :: repeat up m), (repeat up m). split; [|split].
-    + exists up, (repeat up m). auto 8 using same_people, repeat_length, up_ranking.
-    + intros. apply whole_sum. intros. apply whole_sum. intros. apply whole_minus; apply bit_whole.
-    + unfold move. rewrite (moves up (repeat up m)) by reflexivity.
-      pose proof (reversed n 0 ltac:(lia)) as K. simpl in K. rewrite Rmult_0_r, Rminus_0_r in K.
-      rewrite <- K. unfold score, net, range_sum. rewrite sum_minus. reflexivity.
-Qed.
-
 End Units.
 
-(* CLAIM BOOK-KNORM.  For every n, number m of other people and epsilon: win counts, or wins minus
-   losses, plus whole noise of weight exp(-c epsilon level), the level rounded up, are private for
-   epsilon, and for no smaller one.  The constant c is 1. *)
+(* CLAIM BOOK-KNORM.  For every n, number m of other people and epsilon: win counts plus noise of
+   weight exp(-c epsilon level), the level rounded up, are private for epsilon, and for no smaller
+   one: for one comparison, sheets with every pair, and rankings.  The constant c is 1. *)
 Definition knorm_says (c : R) : Prop := forall (n m : nat) (unit epsilon : R),
   (2 <= n)%nat -> 0 < unit -> 0 < epsilon ->
   let noisy (level : (nat -> R) -> R) := shaped n unit level true (/ (c * epsilon)) in
   loses (edge n) (fun x => noisy (root n) (wins x)) epsilon /\
   (forall ok, ok = decided \/ ok = ranking ->
-    loses (replaced m ok) (fun x => noisy (zonotope n) (total (score n) x)) epsilon) /\
-  loses (joined m ranking) (fun x => noisy (zonotope n) (total (net n) x)) epsilon.
+    loses (replaced m ok) (fun x => noisy (zonotope n) (total (score n) x)) epsilon).
 
 Theorem knorm : knorm_says 1.
 Proof.
   intros n m unit e two upos epos noisy.
   assert (0 < / (1 * e)) as pos by (apply Rinv_0_lt_compat; lra).
   assert (1 / (/ (1 * e)) = e) as E by (field; lra). rewrite <- E.
-  split; [|split]; [apply edge_loses|intros ok kind; apply sheet_loses|apply join_loses]; auto.
+  split; [apply edge_loses|intros ok kind; apply sheet_loses]; auto.
 Qed.
 
 (* With less noise, or with more, the loss is another one. *)
@@ -531,17 +454,15 @@ End Drawn.
 
 (* ------------------------------------------------------------------ the release *)
 
-(* What may be kept of a person: at most L comparisons, perhaps each of another pair.  A rule keeps
-   such answers at random, and all of them if these are no more. *)
-Definition upto (n L : nat) (once : bool) (l : list game) : Prop :=
-  Forall (valid n) l /\ (length l <= L)%nat /\ (once = true -> NoDup (map pair_of l)).
-Definition keeping (n L : nat) (once : bool) (kept : list game -> list (list game * R)) : Prop :=
+(* What may be kept of a person: at most L comparisons.  A rule keeps such answers at random, and
+   all of them if these are no more. *)
+Definition upto (n L : nat) (l : list game) : Prop := Forall (valid n) l /\ (length l <= L)%nat.
+Definition keeping (n L : nat) (kept : list game -> list (list game * R)) : Prop :=
   forall p, ((forall aw, In aw (kept p) -> 0 <= snd aw) /\ sum snd (kept p) = 1)
-    /\ (forall aw, In aw (kept p) -> upto n L once (fst aw))
-    /\ (upto n L once p -> kept p = [(p, 1)]).
+    /\ (forall aw, In aw (kept p) -> upto n L (fst aw)) /\ (upto n L p -> kept p = [(p, 1)]).
 
-Lemma none_upto : forall n L once, upto n L once [].
-Proof. intros. split; [constructor|]. split; [simpl; lia|constructor]. Qed.
+Lemma none_upto : forall n L, upto n L [].
+Proof. intros. split; [constructor|simpl; lia]. Qed.
 
 (* One person's answers become any others, fewer or none; or one person joins or leaves, which is to
    say nothing before or after (see [drawn_absent]). *)
@@ -556,14 +477,10 @@ Definition release {O} (kept : list game -> list (list game * R))
   (noise : (nat -> R) -> O -> R) (x : list (list game)) : O -> R :=
   drawn kept net_wins noise x (fun _ => 0).
 
-(* How far wins minus losses of a set of items can move, b of the claim. *)
-Definition reach (n L : nat) (once replace : bool) : nat :=
-  ((if replace then 2 else 1) * (if once then Nat.min L (n * n / 4) else L))%nat.
-
 Section Release.
-Variables (n L : nat) (once replace : bool).
+Variables (n L : nat) (replace : bool).
 Hypothesis two : (2 <= n)%nat.
-Hypothesis some : (1 <= L)%nat.
+Let reach : R := (if replace then 2 else 1) * INR L.  (* b of the claim *)
 
 Lemma net_part : forall S l, Forall (valid n) l ->
   part n S (net_wins l) = sum (fun g : game => bit (S (fst g)) - bit (S (snd g))) l.
@@ -576,70 +493,24 @@ Proof.
     destruct (Nat.eqb _ i); ring.
 Qed.
 
-(* Answers about different pairs: i gains from j at most 1. *)
-Definition says (g : game) (i j : nat) : R := bit (Nat.eqb (fst g) i && Nat.eqb (snd g) j).
-
-Lemma says_once : forall l i j, i <> j -> NoDup (map pair_of l) ->
-  0 <= sum (fun g => says g i j + says g j i) l <= 1.
-Proof.
-  intros l i j ne. set (p := (Nat.min i j, Nat.max i j)).
-  assert (forall g, says g i j + says g j i = 0 \/ says g i j + says g j i = 1 /\ pair_of g = p)
-    as one.
-  { intros [a b]. unfold says, pair_of, p. simpl.
-    destruct (Nat.eqb_spec a i), (Nat.eqb_spec b j), (Nat.eqb_spec a j), (Nat.eqb_spec b i); subst;
-      simpl; try contradiction; try (left; lra); right; split; try lra; f_equal; lia. }
-  intros D. enough (0 <= sum (fun g => says g i j + says g j i) l <= 1
-    /\ (~ In p (map pair_of l) -> sum (fun g => says g i j + says g j i) l = 0)) by tauto.
-  induction l as [|g l IH]; simpl; [lra|]. inversion D as [|? ? out D']; subst.
-  destruct (IH D') as [B Z]. destruct (one g) as [E|[E same]]; rewrite E.
-  - split; [lra|]. intros H. rewrite Z by tauto. lra.
-  - rewrite Z by (rewrite <- same; assumption). split; [lra|]. tauto.
-Qed.
-
-Lemma net_gain : forall S l, Forall (valid n) l -> NoDup (map pair_of l) ->
-  Rabs (part n S (net_wins l)) <= met n S.
-Proof.
-  intros S l V D. rewrite Forall_forall in V.
-  apply gain with (z := fun i j => sum (fun g => says g i j - says g j i) l).
-  - intros i H. unfold range_sum. rewrite sum_swap. apply sum_ext_in. intros g K.
-    destruct (V g K) as (A & B & _). rewrite sum_minus.
-    f_equal; [rewrite <- (range_sum_pick n (fun _ => won g i) (snd g) B)|
-      rewrite <- (range_sum_pick n (fun _ => won (swap g) i) (fst g) A)]; apply range_sum_ext;
-      intros j _; unfold says, won; simpl; destruct (Nat.eqb (fst g) _), (Nat.eqb (snd g) _);
-      reflexivity.
-  - intros i j. rewrite !sum_minus. ring.
-  - intros i j. rewrite sum_minus. destruct (Nat.eq_dec i j) as [->|ne];
-      [rewrite Rminus_eq_0, Rabs_R0; lra|]. pose proof (says_once l i j ne D) as K.
-    assert (forall a b, 0 <= sum (fun g => says g a b) l) as pos
-      by (intros; apply sum_nonneg; intros; apply bit_bounds).
-    pose proof (pos i j). pose proof (pos j i). rewrite sum_plus in K. apply Rabs_le. lra.
-Qed.
-
 (* A set of items gains no more than so much from one person, and from a change. *)
-Lemma reach_part : forall S a, upto n L once a ->
-  Rabs (part n S (net_wins a)) <= INR (if once then Nat.min L (n * n / 4) else L).
+Lemma reach_part : forall S a, upto n L a -> Rabs (part n S (net_wins a)) <= INR L.
 Proof.
-  intros S a (V & le & D). apply le_INR in le.
-  assert (Rabs (part n S (net_wins a)) <= INR L) as few.
-  { apply Rle_trans with (2 := le). rewrite net_part by exact V.
-    eapply Rle_trans; [apply sum_abs|]. rewrite <- (Rmult_1_r (INR _)), <- sum_const.
-    apply sum_le. intros. apply bits. }
-  destruct once; [|exact few]. destruct (Nat.min_dec L (n * n / 4)) as [-> | ->]; [exact few|].
-  destruct (count_nat n S) as (k & K & E). pose proof (net_gain S a V (D eq_refl)) as G.
-  unfold met in G. rewrite E in G. destruct (product_floor n k K). lra.
+  intros S a (V & le). apply le_INR in le. apply Rle_trans with (2 := le).
+  rewrite net_part by exact V. eapply Rle_trans; [apply sum_abs|].
+  rewrite <- (Rmult_1_r (INR _)), <- sum_const. apply sum_le. intros. apply bits.
 Qed.
 
-Lemma reach_move : forall a b, upto n L once a -> upto n L once b -> turned replace a b ->
-  root n (move (net_wins a) (net_wins b)) <= INR (reach n L once replace).
+Lemma reach_move : forall a b, upto n L a -> upto n L b -> turned replace a b ->
+  root n (move (net_wins a) (net_wins b)) <= reach.
 Proof.
-  intros a b A B R. apply root_le. intros S. rewrite part_move. unfold reach. rewrite mult_INR.
-  pose proof (reach_part S a A) as PA. pose proof (reach_part S b B) as PB.
-  set (M := INR (if once then _ else _)) in *. apply between in PA, PB.
+  intros a b A B R. apply root_le. intros S. rewrite part_move. unfold reach.
+  pose proof (between _ _ (reach_part S a A)). pose proof (between _ _ (reach_part S b B)).
   assert (part n S (net_wins []) = 0) as Z by apply part_0.
-  destruct R as [->|[->| ->]]; rewrite ?Z in *; [simpl|destruct replace; simpl..]; lra.
+  destruct R as [->|[->| ->]]; rewrite ?Z in *; try destruct replace; lra.
 Qed.
 
-Lemma move_flat : forall a b, upto n L once a -> upto n L once b ->
+Lemma move_flat : forall a b, upto n L a -> upto n L b ->
   range_sum n (move (net_wins a) (net_wins b)) = 0.
 Proof.
   intros a b (A & _) (B & _).
@@ -649,82 +520,40 @@ Proof.
     rewrite !sum_minus, Rminus_eq_0, Rminus_eq_0. ring.
 Qed.
 
-(* The worst case: answers of the first h items over the others, and the same ones turned round. *)
-Lemma worst : exists h a, upto n L once a /\
-  length a = (if once then Nat.min L (n * n / 4) else L) /\
-  forall g, In g a -> (fst g < h <= snd g)%nat.
-Proof.
-  destruct once.
-  - set (h := (n / 2)%nat). set (m := (n - h)%nat).
-    assert (n * n / 4 <= h * m)%nat as all.
-    { enough (n * n / 4 < h * m + 1)%nat by lia. apply Nat.div_lt_upper_bound; [lia|].
-      pose proof (Nat.div_mod n 2 ltac:(lia)). pose proof (Nat.mod_upper_bound n 2 ltac:(lia)).
-      fold h in H. assert (n = h + m)%nat by (unfold m; lia). nia. }
-    assert (1 <= h /\ 1 <= m /\ n = h + m)%nat as (H1 & M1 & N)
-      by (unfold m, h; pose proof (Nat.div_le_lower_bound n 2 1); pose proof (Nat.div_lt n 2); lia).
-    exists h, (map (fun k => (k / m, h + k mod m)%nat) (seq 0 (Nat.min L (n * n / 4)))).
-    assert (forall k, (k < n * n / 4)%nat -> (k / m < h /\ h + k mod m < n)%nat) as in_range.
-    { intros k K. pose proof (Nat.mod_upper_bound k m ltac:(lia)).
-      split; [apply Nat.div_lt_upper_bound|]; nia. }
-    split; [split; [|split]|split; [rewrite map_length, seq_length; reflexivity|]].
-    + apply Forall_forall. intros g G. apply in_map_iff in G as (k & <- & G). apply in_seq in G.
-      destruct (in_range k ltac:(lia)). unfold valid. simpl. lia.
-    + rewrite map_length, seq_length. lia.
-    + intros _. rewrite map_map, (map_ext_in _ (fun k => (k / m, h + k mod m)%nat)).
-      * apply FinFun.Injective_map_NoDup; [|apply seq_NoDup]. intros i j E. injection E as E F.
-        rewrite (Nat.div_mod i m), (Nat.div_mod j m), E by lia. lia.
-      * intros k K. apply in_seq in K. destruct (in_range k ltac:(lia)). unfold pair_of. simpl.
-        rewrite Nat.min_l, Nat.max_r by lia. reflexivity.
-    + intros g G. apply in_map_iff in G as (k & <- & G). apply in_seq in G.
-      destruct (in_range k ltac:(lia)). simpl. lia.
-  - exists 1%nat, (repeat (0, 1)%nat L).
-    assert (forall g, In g (repeat (0, 1)%nat L) -> g = (0, 1)%nat) as K
-      by (intros g; apply repeat_spec).
-    split; [split; [|split]|split; [apply repeat_length|]].
-    + apply Forall_forall. intros g G. rewrite (K g G). unfold valid. simpl. lia.
-    + rewrite repeat_length. lia.
-    + discriminate.
-    + intros g G. rewrite (K g G). simpl. lia.
-Qed.
-
+(* The worst case: L times one item over another, and the same answers turned round. *)
 Definition reply (a : list game) : list game := if replace then map swap a else [].
 
-Lemma reply_ok : forall a, upto n L once a -> upto n L once (reply a) /\ turned replace a (reply a).
+Lemma reply_ok : forall a, upto n L a -> upto n L (reply a) /\ turned replace a (reply a).
 Proof.
-  intros a (V & le & D). unfold reply, turned. destruct replace; [|auto using none_upto].
-  split; [split; [|split]|auto].
-  - apply Forall_map. eapply Forall_impl; [|exact V].
-    intros g (P & Q & E). repeat split; simpl; auto.
-  - rewrite map_length. exact le.
-  - intros O. rewrite map_map, (map_ext _ pair_of); [apply D, O|]. intros g. unfold pair_of.
-    simpl. f_equal; [apply Nat.min_comm|apply Nat.max_comm].
+  intros a (V & le). unfold reply, turned. destruct replace; [|auto using none_upto].
+  split; [split|auto]; [|rewrite map_length; exact le]. apply Forall_map.
+  eapply Forall_impl; [|exact V]. intros g (P & Q & E). repeat split; simpl; auto.
 Qed.
 
-Lemma worst_move : exists a, upto n L once a /\
-  INR (reach n L once replace) <= root n (move (net_wins a) (net_wins (reply a))).
+Lemma worst_move : let a := repeat (0, 1)%nat L in upto n L a /\
+  reach <= root n (move (net_wins a) (net_wins (reply a))).
 Proof.
-  destruct worst as (h & a & A & len & H). exists a. split; [exact A|].
-  apply Rle_trans with (2 := root_ge n (fun i => Nat.ltb i h) _). right.
+  intros a. assert (upto n L a) as A.
+  { split; [|unfold a; rewrite repeat_length; lia]. apply Forall_forall. intros g G.
+    apply repeat_spec in G. subst. unfold valid. simpl. lia. }
+  split; [exact A|]. apply Rle_trans with (2 := root_ge n first _). right.
   destruct (reply_ok a A) as [B _]. rewrite part_move, !net_part by (apply A || apply B).
-  unfold reach, reply. rewrite <- len, mult_INR.
-  assert (forall g, In g a -> Nat.ltb (fst g) h = true /\ Nat.ltb (snd g) h = false) as sides
-    by (intros g G; specialize (H g G); rewrite Nat.ltb_lt, Nat.ltb_ge; lia).
-  rewrite (sum_ext_in _ (fun _ => 1)), sum_const
-    by (intros g G; destruct (sides g G) as [-> ->]; simpl; ring).
-  destruct replace; simpl; [|ring]. rewrite sum_map, (sum_ext_in _ (fun _ => -1)), sum_const
-    by (intros g G; destruct (sides g G) as [E F]; simpl; rewrite E, F; simpl; ring). ring.
+  assert (forall h : game -> R, sum h a = INR L * h (0, 1)%nat) as same.
+  { intros h. unfold a. clear. induction L as [|k IH]; [simpl; ring|].
+    rewrite S_INR. simpl. rewrite IH. ring. }
+  unfold reach, reply. destruct replace; rewrite ?sum_map, !same; simpl; ring.
 Qed.
 
 (* The release with K-norm noise of the root level, of any scale b. *)
-Theorem release_loses : forall unit b kept, 0 < unit -> 0 < b -> keeping n L once kept ->
+Theorem release_loses : forall unit b kept, 0 < unit -> 0 < b -> keeping n L kept ->
   loses (neighbours replace) (release kept (shaped n unit (root n) false b))
-    (INR (reach n L once replace) / b).
+    (reach / b).
 Proof.
-  intros unit b kept upos pos rule. set (d := INR (reach n L once replace)).
+  intros unit b kept upos pos rule.
   set (noise := shaped n unit (root n) false b).
   assert (forall c u v, move (plus c u) (plus c v) = move u v) as shift
     by (intros; extensionality i; unfold move, plus; ring).
-  assert (forall a, upto n L once a -> release kept noise [a] = noise (net_wins a)) as sure.
+  assert (forall a, upto n L a -> release kept noise [a] = noise (net_wins a)) as sure.
   { intros a A. extensionality o. unfold release. simpl. destruct (rule a) as (_ & _ & ->);
     [|exact A]. simpl. replace (plus (fun _ => 0) (net_wins a)) with (net_wins a)
       by (extensionality i; unfold plus; ring). ring. }
@@ -741,66 +570,56 @@ Proof.
         |rewrite Qn in Kb by apply none_upto; destruct Kb as [<-|[]]]; reflexivity. }
     apply (shaped_private n unit (root n) false b upos pos (root_subadditive n)); [discriminate| |];
       rewrite shift; [apply move_flat|apply reach_move]; auto.
-  - destruct worst_move as (a & A & most). destruct (reply_ok a A) as [B T].
-    destruct (shaped_attained n unit (root n) false b upos (root_subadditive n) d (net_wins a)
-      (net_wins (reply a))) as (o & H); [discriminate|apply move_flat; auto| | |].
-    + intros i. apply whole_sum. intros g. apply whole_minus; apply whole_if.
-    + apply Rle_antisym; [apply reach_move; auto|exact most].
-    + exists [a], [reply a], o. rewrite !sure by assumption. split; [|exact H].
-      exists [], [], a, (reply a). auto.
+  - destruct worst_move as (A & most). set (a := repeat _ L) in *. destruct (reply_ok a A) as [B T].
+    exists [a], [reply a], (net_wins a). rewrite !sure by assumption.
+    split; [exists [], [], a, (reply a); auto|].
+    apply (shaped_attained n unit (root n) false b upos pos (root_subadditive n));
+      [discriminate| |]; auto using move_flat, Rle_antisym, reach_move.
 Qed.
 
 End Release.
 
 (* A rule exists: for example, whoever gave too much is left out. *)
-Lemma some_rule : forall n L once, exists kept, keeping n L once kept.
+Lemma some_rule : forall n L, exists kept, keeping n L kept.
 Proof.
-  intros n L once. assert (forall l, {upto n L once l} + {~ upto n L once l}) as dec.
+  intros n L. assert (forall l, {upto n L l} + {~ upto n L l}) as dec.
   { intros l. unfold upto. assert (forall g, {valid n g} + {~ valid n g}) as V by (intros [a b];
       unfold valid; simpl; destruct (lt_dec a n), (lt_dec b n), (Nat.eq_dec a b);
       (left; lia) || (right; lia)).
-    assert (forall x y : nat * nat, {x = y} + {x <> y}) as D by (repeat decide equality).
-    destruct (Forall_dec _ V l), (le_dec (length l) L), (NoDup_dec D (map pair_of l)), once;
-      (left; tauto) || (right; tauto) || (left; intuition discriminate). }
+    destruct (Forall_dec _ V l), (le_dec (length l) L); (left; tauto) || (right; tauto). }
   exists (fun p => if dec p then [(p, 1)] else [([], 1)]). intros p.
   destruct (dec p) as [A|A]; simpl; (split; [split; [intros aw [<-|[]]; simpl; lra|lra]|]);
     (split; [intros aw [<-|[]]; simpl; auto using none_upto|tauto]).
 Qed.
 
 (* CLAIM BOOK-RELEASE.  For every n, L and epsilon, every rule that keeps at most L answers of each
-   person, and any other people: wins minus losses with K-norm noise of sum 0 and weight
-   exp(-epsilon root level / (c b)), where b = r min(L, n^2/4, rounded down), or r L if all answers
-   to a pair count, and r = 2, or 1 where a person joins or leaves, lose exactly epsilon; c is 1. *)
+   person, all of which count, and any other people: wins minus losses with noise of sum 0 and
+   weight exp(-epsilon root level / (c b)), where b = r L, and r = 2, or 1 where a person joins or
+   leaves, lose exactly epsilon.  The constant c is 1. *)
 Definition released_says (c : R) : Prop :=
-  forall (n L : nat) (once replace : bool) unit epsilon kept,
-  (2 <= n)%nat -> (1 <= L)%nat -> 0 < unit -> 0 < epsilon -> keeping n L once kept ->
-  loses (neighbours replace) (release kept
-    (shaped n unit (root n) false (c * INR (reach n L once replace) / epsilon))) epsilon.
-
-Lemma reach_positive : forall n L once replace, (2 <= n)%nat -> (1 <= L)%nat ->
-  0 < INR (reach n L once replace).
-Proof.
-  intros n L once replace two some. apply lt_0_INR. unfold reach.
-  pose proof (Nat.div_le_lower_bound (n * n) 4 1 ltac:(lia) ltac:(nia)).
-  destruct once, replace; lia.
-Qed.
+  forall (n L : nat) (replace : bool) unit epsilon kept,
+  (2 <= n)%nat -> (1 <= L)%nat -> 0 < unit -> 0 < epsilon -> keeping n L kept ->
+  let r := if replace then 2 else 1 in
+  loses (neighbours replace)
+    (release kept (shaped n unit (root n) false (c * (r * INR L) / epsilon))) epsilon.
 
 Theorem released : released_says 1.
 Proof.
-  intros n L once replace unit e kept two some upos epos rule.
-  pose proof (reach_positive n L once replace two some) as pos.
-  set (d := INR _) in *. assert (0 < 1 * d / e) as b by (apply Rdiv_lt_0_compat; lra).
-  pose proof (release_loses n L once replace two some unit _ kept upos b rule) as H. fold d in H.
-  replace (d / (1 * d / e)) with e in H by (field; lra). exact H.
+  intros n L replace unit e kept two some upos epos rule r. apply lt_0_INR in some.
+  assert (0 < r * INR L) as pos by (unfold r; destruct replace; lra).
+  assert (0 < 1 * (r * INR L) / e) as b by (apply Rdiv_lt_0_compat; lra).
+  pose proof (release_loses n L replace two unit _ kept upos b rule) as H.
+  cbv zeta in H. change ((if replace then 2 else 1) * INR L) with (r * INR L) in H.
+  set (q := r * INR L) in *. replace (q / (1 * q / e)) with e in H by (field; lra). exact H.
 Qed.
 
 Theorem released_control : forall c, 0 < c -> c <> 1 -> ~ released_says c.
 Proof.
-  intros c pos other H. destruct (some_rule 2 1 false) as [kept rule].
-  pose proof (H 2%nat 1%nat false false 1 1 kept ltac:(lia) ltac:(lia) ltac:(lra) ltac:(lra) rule)
-    as K.
-  pose proof (release_loses 2 1 false false ltac:(lia) ltac:(lia) 1 (c * 1 / 1) kept ltac:(lra)
-    ltac:(lra) rule) as L. simpl in K, L. replace (1 / (c * 1 / 1)) with (/ c) in L by (field; lra).
+  intros c pos other H. destruct (some_rule 2 1) as [kept rule].
+  pose proof (H 2%nat 1%nat false 1 1 kept ltac:(lia) ltac:(lia) ltac:(lra) ltac:(lra) rule) as K.
+  pose proof (release_loses 2 1 false ltac:(lia) 1 (c * (1 * 1) / 1) kept ltac:(lra)
+    ltac:(lra) rule) as L. simpl in K, L.
+  replace (1 * 1 / (c * (1 * 1) / 1)) with (/ c) in L by (field; lra).
   pose proof (proj1 (K _) (proj2 (L _) (Rle_refl _))).
   pose proof (proj1 (L _) (proj2 (K _) (Rle_refl _))).
   apply other. rewrite <- (Rinv_inv c). replace (/ c) with 1 by lra. apply Rinv_1.

@@ -41,9 +41,6 @@ Proof.
   exists N. intros. unfold R_dist. rewrite Rminus_0_r. auto.
 Qed.
 
-Lemma sum_range_S : forall n f, range_sum (S n) f = range_sum n f + f n.
-Proof. intros. unfold range_sum. rewrite seq_S, sum_app. simpl. lra. Qed.
-
 Lemma exp_below_1 : forall x, 0 < x -> 0 < exp (- x) < 1.
 Proof. intros. split; [apply exp_pos|]. rewrite <- exp_0. apply exp_increasing. lra. Qed.
 
@@ -277,7 +274,7 @@ Proof.
   enough (forall j, range_sum j (fun i => if (i <? a)%nat then u else v)
     = INR (Nat.min j a) * u + INR (j - a) * v) as ->.
   { rewrite Nat.min_r, minus_INR by lia. field. assumption. }
-  induction j as [|j IH]; [unfold range_sum; simpl; ring|]. rewrite sum_range_S, IH.
+  induction j as [|j IH]; [unfold range_sum; simpl; ring|]. rewrite range_sum_S, IH.
   destruct (Nat.ltb_spec j a).
   - rewrite !Nat.min_l, S_INR by lia. replace (S j - a)%nat with (j - a)%nat by lia. ring.
   - rewrite !Nat.min_r by lia. replace (S j - a)%nat with (S (j - a)) by lia. rewrite S_INR. ring.
@@ -450,12 +447,12 @@ Proof.
   pose proof (Nat.mod_upper_bound k t ltac:(lia)) as B. set (j := (k / t)%nat).
   set (i := (k mod t)%nat) in *. apply Rmult_eq_reg_l with (1 - w); [|lra].
   assert (forall n, (1 - w) * range_sum n (fun u => w ^ u) = 1 - w ^ n) as plain.
-  { induction n; [unfold range_sum; simpl; ring|]. rewrite sum_range_S, Rmult_plus_distr_l, IHn.
+  { induction n; [unfold range_sum; simpl; ring|]. rewrite range_sum_S, Rmult_plus_distr_l, IHn.
     simpl. ring. }
   assert (forall n, (1 - w) * range_sum n (fun u => w ^ u * (w ^ t) ^ (if (u <? i)%nat then S j else j))
     = (w ^ t) ^ j * (w ^ t * (1 - w ^ Nat.min n i) + w ^ Nat.min n i - w ^ n)) as cut.
   { induction n as [|n IH]; [unfold range_sum; simpl; ring|].
-    rewrite sum_range_S, Rmult_plus_distr_l, IH. destruct (Nat.ltb_spec n i).
+    rewrite range_sum_S, Rmult_plus_distr_l, IH. destruct (Nat.ltb_spec n i).
     - rewrite !Nat.min_l by lia. simpl. ring.
     - rewrite !Nat.min_r by lia. simpl. ring. }
   rewrite cut, <- Rmult_assoc, plain, Nat.min_r by lia. ring.
