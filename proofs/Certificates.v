@@ -180,14 +180,12 @@ Proof.
   rewrite !map_nth in ok.
   split; [exact Kx|split; [exact Ky|exact ok]].
 Qed.
-
 Lemma base_bounds : 1 <= t /\ (0 < epsilon -> 1 < t).
 Proof.
   assert (0 < / INR (power c)) by (apply Rinv_0_lt_compat, lt_0_INR, checked_parts).
   unfold t, base, Rdiv. rewrite <- exp_0. split; [apply exp_le; nra|].
   intros. apply exp_increasing. nra.
 Qed.
-
 Lemma law_checked : forall x, (x < length (laws c))%nat -> length (law c x) = outcomes c
   /\ (forall o, 0 <= eval (weight c x o) t) /\ 0 < eval (total (law c x)) t.
 Proof.

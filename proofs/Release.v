@@ -1,9 +1,10 @@
 (* Noise in the shape of the answers, and a whole release of `dpbook rank`.
 
-   K-norm noise (Hardt and Talwar 2010) in whole numbers: the noise x, whose sum is 0, has the
-   weight exp(-epsilon level(x)), where the level is a gauge, perhaps rounded up.  Claim BOOK-KNORM:
-   it loses exactly epsilon, for one comparison, sheets with every pair, and rankings.  Claim
-   BOOK-RELEASE: so does a release that keeps at most L answers of each person, drawn at random.
+   K-norm noise (Hardt and Talwar 2010): the noise x, whose sum is 0, has the weight
+   exp(-epsilon level(x)), where the level is a gauge, perhaps rounded up.  Outcomes are vectors of
+   any real numbers; the vectors of whole numbers are among them, and so are the ones that lose most.
+   Claim BOOK-KNORM: it loses exactly epsilon, for one comparison, sheets with every pair, rankings.
+   Claim BOOK-RELEASE: so does a release that keeps at most L answers of each person, at random.
 
    Not in it: that the bodies are the convex hulls of the moves, and so the smallest ones; that the
    weights have a finite sum (they are the same for all data sets but for a shift, so that one
@@ -28,7 +29,6 @@ Proof.
     apply Rnot_lt_le. intros less. apply exp_increasing in less. lra.
   - apply private_more with loss; assumption.
 Qed.
-
 Lemma between : forall r m, Rabs r <= m -> - m <= r <= m.
 Proof. intros r m. unfold Rabs. destruct (Rcase_abs r); lra. Qed.
 
@@ -42,7 +42,6 @@ Proof.
   enough (- Int_part (- r) < - Int_part (- s) + 1 + 1)%Z by lia.
   apply lt_IZR. rewrite !plus_IZR, !opp_IZR. lra.
 Qed.
-
 Lemma ceiling_whole : forall k, ceiling (IZR k) = IZR k.
 Proof.
   intros k. unfold ceiling. rewrite <- opp_IZR. destruct (base_Int_part (IZR (- k))) as [A B].
@@ -145,27 +144,19 @@ Definition zonotope (x : nat -> R) : R :=
   fold_right Rmax 0 (map (fun s => facet x (fun i => nth i s false)) (all_answers n)).
 
 Lemma part_plus : forall S x v, part S (plus x v) = part S x + part S v.
-Proof.
-  intros. unfold part, range_sum, plus. rewrite <- sum_plus. apply sum_ext. intros. ring.
-Qed.
-
+Proof. intros. unfold part, range_sum, plus. rewrite <- sum_plus. apply sum_ext. intros. ring. Qed.
 Lemma part_move : forall S x v, part S (move x v) = part S x - part S v.
-Proof.
-  intros. unfold part, range_sum, move. rewrite <- sum_minus. apply sum_ext. intros. ring.
-Qed.
-
+Proof. intros. unfold part, range_sum, move. rewrite <- sum_minus. apply sum_ext. intros. ring. Qed.
 Lemma part_0 : forall S, part S (fun _ => 0) = 0.
 Proof.
   intros. unfold part, range_sum. rewrite (sum_ext _ (fun _ => 0)) by (intros; ring).
   apply sum_zero.
 Qed.
-
 Lemma root_ge : forall S x, part S x <= root x.
 Proof.
   intros. apply sum_le. intros i. pose proof (Rmax_l 0 (x i)). pose proof (Rmax_r 0 (x i)).
   destruct (S i); simpl; lra.
 Qed.
-
 Lemma root_le : forall x d, (forall S, part S x <= d) -> root x <= d.
 Proof.
   intros x d H. eapply Rle_trans;
@@ -173,7 +164,6 @@ Proof.
   apply sum_ext. intros i. destruct (Rlt_dec 0 (x i)); simpl;
     [rewrite Rmax_right|rewrite Rmax_left]; lra.
 Qed.
-
 Lemma root_subadditive : subadditive root.
 Proof.
   split.
@@ -182,7 +172,6 @@ Proof.
   - intros. apply root_le. intros S. rewrite part_plus.
     pose proof (root_ge S x). pose proof (root_ge S v). lra.
 Qed.
-
 Lemma zonotope_le : forall x d, 0 <= d -> (forall S, 0 < met S -> part S x <= d * met S) ->
   zonotope x <= d.
 Proof.
@@ -191,37 +180,32 @@ Proof.
   apply Rmult_le_reg_r with (1 := m). unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
   rewrite Rmult_1_r. apply H, m.
 Qed.
-
 Lemma zonotope_ge : forall S x, 0 < met S -> part S x <= zonotope x * met S.
 Proof.
   intros S x m. set (s := map S (seq 0 n)).
   assert (forall i, (i < n)%nat -> nth i s false = S i) as same.
-  { intros i H. unfold s. rewrite (nth_indep _ _ (S 0%nat))
-      by (rewrite map_length, seq_length; lia).
+  { intros i H. unfold s.
+    rewrite (nth_indep _ _ (S 0%nat)) by (rewrite map_length, seq_length; lia).
     rewrite map_nth, seq_nth by assumption. reflexivity. }
   assert (facet x (fun i => nth i s false) = facet x S) as F.
-  { assert (count (fun i => nth i s false) = count S) as C
-      by (apply range_sum_ext; intros; rewrite same; auto).
-    assert (part (fun i => nth i s false) x = part S x) as P
-      by (apply range_sum_ext; intros; rewrite same; auto).
-    unfold facet, met. rewrite C, P. reflexivity. }
+  { assert (count (fun i => nth i s false) = count S) as C by (apply range_sum_ext; intros; rewrite
+    same; auto). assert (part (fun i => nth i s false) x = part S x) as P by (apply range_sum_ext;
+      intros; rewrite same; auto). unfold facet, met. rewrite C, P. reflexivity. }
   assert (In s (all_answers n)) as H.
   { replace n with (length s) by (unfold s; rewrite map_length, seq_length; reflexivity). clear.
-    induction s as [|b s IH]; simpl; [left; reflexivity|]. apply in_flat_map. exists s.
-    split; [exact IH|]. destruct b; simpl; auto. }
+    induction s as [|b s IH]; simpl; [left; reflexivity|]. apply in_flat_map. exists s. split;
+    [exact IH|]. destruct b; simpl; auto. }
   apply Rle_trans with (facet x S * met S).
   - unfold facet. destruct (Rlt_dec _ _); [|contradiction]. right. field. lra.
   - apply Rmult_le_compat_r; [lra|]. rewrite <- F. unfold zonotope. clear same F. clearbody s.
-    induction (all_answers n) as [|a l IH]; simpl; [contradiction|].
-    destruct H as [->|H]; [apply Rmax_l|]. eapply Rle_trans; [apply IH, H|apply Rmax_r].
+    induction (all_answers n) as [|a l IH]; simpl; [contradiction|]. destruct H as [->|H];
+    [apply Rmax_l|]. eapply Rle_trans; [apply IH, H|apply Rmax_r].
 Qed.
-
 Lemma zonotope_nonneg : forall x, 0 <= zonotope x.
 Proof.
   intros x. unfold zonotope. induction (all_answers n); simpl; [lra|].
   eapply Rle_trans; [exact IHl|apply Rmax_r].
 Qed.
-
 Lemma zonotope_subadditive : subadditive zonotope.
 Proof.
   split.
@@ -296,7 +280,6 @@ Hypothesis unit_positive : 0 < unit.
 Hypothesis b_positive : 0 < b.
 Lemma bits : forall a c, Rabs (bit a - bit c) <= 1.
 Proof. intros [] []; simpl; unfold Rabs; destruct (Rcase_abs _); lra. Qed.
-
 Lemma same_people : forall P (ok : P -> Prop) r, ok r -> Forall ok (repeat r m).
 Proof. intros P ok r H. apply Forall_forall. intros a K. apply repeat_spec in K. congruence. Qed.
 
@@ -341,11 +324,9 @@ Qed.
 Lemma sheet_loses : forall ok, ok = decided \/ ok = ranking ->
   loses (replaced m ok) (fun x => shaped n unit (zonotope n) true b (total (score n) x)) (1 / b).
 Proof.
-  intros ok kind. assert (forall s, ok s -> decided s) as dec
-    by (intros; destruct kind; subst; auto using ranking_decided).
-  assert (ok up /\ ok down) as [okup okdown]
-    by (destruct kind; subst; auto using ranking_decided, up_ranking, down_ranking).
-  apply zonotope_loses.
+  intros ok kind. assert (forall s, ok s -> decided s) as dec by (intros; destruct kind; subst; auto
+    using ranking_decided). assert (ok up /\ ok down) as [okup okdown] by (destruct kind; subst;
+    auto using ranking_decided, up_ranking, down_ranking). apply zonotope_loses.
   - intros x y (p & q & rest & P & Q & _ & _ & X & Y) S. apply dec in P as [P0 P1], Q as [Q0 Q1].
     apply gain with (z := fun i j => bit (p i j) - bit (q i j)); [| |intros; apply bits].
     + intros i _. unfold move. rewrite (total_moves (score n) p q rest x y i X Y).
@@ -500,7 +481,6 @@ Proof.
   rewrite net_part by exact V. eapply Rle_trans; [apply sum_abs|].
   rewrite <- (Rmult_1_r (INR _)), <- sum_const. apply sum_le. intros. apply bits.
 Qed.
-
 Lemma reach_move : forall a b, upto n L a -> upto n L b -> turned replace a b ->
   root n (move (net_wins a) (net_wins b)) <= reach.
 Proof.
@@ -509,7 +489,6 @@ Proof.
   assert (part n S (net_wins []) = 0) as Z by apply part_0.
   destruct R as [->|[->| ->]]; rewrite ?Z in *; try destruct replace; lra.
 Qed.
-
 Lemma move_flat : forall a b, upto n L a -> upto n L b ->
   range_sum n (move (net_wins a) (net_wins b)) = 0.
 Proof.
@@ -529,7 +508,6 @@ Proof.
   split; [split|auto]; [|rewrite map_length; exact le]. apply Forall_map.
   eapply Forall_impl; [|exact V]. intros g (P & Q & E). repeat split; simpl; auto.
 Qed.
-
 Lemma worst_move : let a := repeat (0, 1)%nat L in upto n L a /\
   reach <= root n (move (net_wins a) (net_wins (reply a))).
 Proof.

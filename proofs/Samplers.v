@@ -19,31 +19,24 @@ Lemma cv_ext : forall u v l, (forall n, u n = v n) -> Un_cv u l -> Un_cv v l.
 Proof.
   intros u v l E H e pos. destruct (H e pos) as [N K]. exists N. intros. rewrite <- E. auto.
 Qed.
-
 Lemma cv_const : forall c, Un_cv (fun _ => c) c.
 Proof. intros c e pos. exists 0%nat. intros. rewrite R_dist_eq. assumption. Qed.
-
 Lemma cv_le : forall u v p q, (forall n, u n <= v n) -> Un_cv u p -> Un_cv v q -> p <= q.
 Proof. intros u v p q. apply Rle_cv_lim. Qed.
-
 Lemma cv_scale : forall c u l, Un_cv u l -> Un_cv (fun n => c * u n) (c * l).
 Proof. intros. apply CV_mult; [apply cv_const|assumption]. Qed.
-
 Lemma cv_squeeze : forall u v l, (forall n, Rabs (u n - l) <= v n) -> Un_cv v 0 -> Un_cv u l.
 Proof.
   intros u v l H K e pos. destruct (K e pos) as [N L]. exists N. intros n le. specialize (L n le).
   unfold R_dist in *. specialize (H n). rewrite Rminus_0_r in L. pose proof (Rle_abs (v n)). lra.
 Qed.
-
 Lemma cv_pow : forall q, 0 <= q < 1 -> Un_cv (fun n => q ^ n) 0.
 Proof.
   intros q H e pos. destruct (pow_lt_1_zero q ltac:(rewrite Rabs_right; lra) e pos) as [N K].
   exists N. intros. unfold R_dist. rewrite Rminus_0_r. auto.
 Qed.
-
 Lemma exp_below_1 : forall x, 0 < x -> 0 < exp (- x) < 1.
 Proof. intros. split; [apply exp_pos|]. rewrite <- exp_0. apply exp_increasing. lra. Qed.
-
 Lemma exp_pow : forall x n, exp (- x) ^ n = exp (- (INR n * x)).
 Proof.
   intros x n. induction n as [|n IH]; [simpl; rewrite Rmult_0_l, Ropp_0, exp_0; reflexivity|].
@@ -90,20 +83,18 @@ Definition ends {A} (t : tree A) : Prop := mean t (fun _ => 1) 1.
 
 Lemma average_ext : forall m f g, (forall i, (i < m)%nat -> f i = g i) -> average m f = average m g.
 Proof.
-  intros m f g H. unfold average. f_equal. apply sum_ext_in. intros i K. apply in_seq in K. apply H. lia.
+  intros m f g H. unfold average. f_equal. apply sum_ext_in. intros. apply H, range_in.
+  assumption.
 Qed.
-
 Lemma average_le : forall m f g, (forall i, f i <= g i) -> average m f <= average m g.
 Proof.
   intros [|m] f g H; unfold average; [unfold range_sum; simpl; lra|].
   apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, lt_0_INR; lia|apply sum_le, H].
 Qed.
-
 Lemma average_const : forall m c, (0 < m)%nat -> average m (fun _ => c) = c.
 Proof.
   intros. unfold average, range_sum. rewrite sum_const, seq_length. field. apply not_0_INR. lia.
 Qed.
-
 Lemma average_linear : forall m f g a b,
   average m (fun i => a * f i + b * g i) = a * average m f + b * average m g.
 Proof. intros. unfold average, range_sum, Rdiv. rewrite sum_plus, !sum_scale. ring. Qed.
@@ -116,7 +107,6 @@ Proof.
   pose proof (average_le (S m) (fun _ => 0) f). pose proof (average_le (S m) f (fun _ => 1)).
   rewrite average_const in * by lia. split; [apply H0|apply H1]; apply H.
 Qed.
-
 Lemma event_unital : forall A (b : A -> bool), unital (event b).
 Proof. intros A b a. unfold event. destruct (b a); lra. Qed.
 
@@ -129,36 +119,29 @@ Proof.
   intros h H. induction n as [|n IH]; intros [a|m next]; simpl; try apply H; [lra|].
   apply average_unital. intros. apply IH.
 Qed.
-
 Lemma within_grows : forall h, unital h -> forall t, Un_growing (fun n => within n t h).
 Proof.
   intros h H t n. revert t. induction n as [|n IH]; intros [a|m next]; simpl; try lra.
   - apply average_unital. intros. apply (within_unital h H 0).
   - apply average_le. intros. apply IH.
 Qed.
-
 Lemma limit_exists : forall h, unital h -> forall t, {p | mean t h p}.
 Proof.
   intros h H t. apply growing_cv; [apply within_grows, H|].
   exists 1. intros r [n ->]. apply within_unital, H.
 Qed.
-
 Lemma mean_above : forall h t p n, unital h -> mean t h p -> within n t h <= p.
 Proof. intros h t p n H K. exact (growing_ineq _ _ (within_grows h H t) K n). Qed.
-
 Lemma mean_unital : forall h t p, unital h -> mean t h p -> 0 <= p <= 1.
 Proof.
   intros h t p H K. pose proof (within_unital h H).
   split; [eapply cv_le; [|apply cv_const|exact K]|eapply cv_le; [|exact K|apply cv_const]];
     intros; apply H0.
 Qed.
-
 Lemma mean_unique : forall h t p q, mean t h p -> mean t h q -> p = q.
 Proof. intros h t p q. apply UL_sequence. Qed.
-
 Lemma mean_return : forall h a p, h a = p -> mean (Return a) h p.
 Proof. intros h a p <-. apply cv_ext with (2 := cv_const (h a)). intros []; reflexivity. Qed.
-
 Lemma mean_draw : forall h m next p, (forall i, (i < m)%nat -> mean (next i) h (p i)) ->
   mean (Draw m next) h (average m p).
 Proof.
@@ -171,13 +154,11 @@ Proof.
     induction (seq 0 m) as [|i l IH]; simpl in *; [apply cv_const|].
     apply CV_plus; [apply K|apply IH]; auto.
 Qed.
-
 Lemma mean_ext : forall h g t p, (forall a, h a = g a) -> mean t h p -> mean t g p.
 Proof.
   intros h g t p E. apply cv_ext. intros n. revert t. induction n as [|n IH]; intros [a|m next];
     simpl; auto. apply average_ext. auto.
 Qed.
-
 Lemma mean_linear : forall h g a b t p q, mean t h p -> mean t g q ->
   mean t (fun x => a * h x + b * g x) (a * p + b * q).
 Proof.
@@ -202,9 +183,8 @@ End Means.
 Theorem mean_bind : forall A B (t : tree A) (f : A -> tree B) h e p, unital h ->
   (forall a, mean (f a) h (e a)) -> mean t e p -> mean (bind t f) h p.
 Proof.
-  intros A B t f h e p H E T. destruct (limit_exists h H (bind t f)) as [q Q].
-  assert (forall n a, within n (bind (Return a) f) h = within n (f a) h) as here
-    by (intros [|n] a; reflexivity).
+  intros A B t f h e p H E T. destruct (limit_exists h H (bind t f)) as [q Q]. assert (forall n a,
+    within n (bind (Return a) f) h = within n (f a) h) as here by (intros [|n] a; reflexivity).
   enough (p = q) as -> by exact Q. apply Rle_antisym.
   - refine (cv_le _ _ _ _ _ T (cv_const q)). intros n. clear p T. revert t q Q.
     induction n as [|n IH]; intros [a|m next] q Q; simpl.
@@ -215,9 +195,8 @@ Proof.
       { apply (mean_unique h (Draw m (fun i => bind (next i) f))); [|apply mean_draw; auto].
         apply cv_ext with (2 := Q). intros [|k]; reflexivity. }
       apply average_le. intros i. apply (IH _ _ (K i)).
-  - refine (cv_le _ _ _ _ _ Q T). intros n. clear Q T. revert t.
-    induction n as [|n IH]; intros [a|m next];
-      try (rewrite here; apply (mean_above h (f a) (e a)); auto; fail).
+  - refine (cv_le _ _ _ _ _ Q T). intros n. clear Q T. revert t. induction n as [|n IH];
+    intros [a|m next]; try (rewrite here; apply (mean_above h (f a) (e a)); auto; fail).
     + simpl. lra.
     + apply average_le. intros. apply IH.
 Qed.
@@ -228,14 +207,12 @@ Theorem mean_loop : forall S A (body : S -> tree (S + A)) h e s p, unital h ->
   mean (body s) (fun r => match r with inl s' => e s' | inr a => h a end) p ->
   mean (loop body s) h p.
 Proof.
-  intros S A body h e s p H E T. pose (f := fun r : S + A => match r with
-    inl s' => Draw 1 (fun _ => loop body s') | inr a => Return a end).
-  assert (mean (bind (body s) f) h p) as K.
+  intros S A body h e s p H E T. pose (f := fun r : S + A => match r with inl s' => Draw 1 (fun _ =>
+    loop body s') | inr a => Return a end). assert (mean (bind (body s) f) h p) as K.
   { apply mean_bind with (3 := T); auto. intros [s'|a]; simpl; [|apply mean_return; reflexivity].
     rewrite <- (average_const 1 (e s')) by lia. apply mean_draw. auto. }
   apply cv_ext with (2 := K). intros n. unfold loop. generalize (body s) as t.
-  induction n as [|n IH]; intros [[s'|a]|m next]; try reflexivity.
-  simpl. apply average_ext. auto.
+  induction n as [|n IH]; intros [[s'|a]|m next]; try reflexivity. simpl. apply average_ext. auto.
 Qed.
 
 (* A coin: what is weighed after true and after false. *)
@@ -338,7 +315,8 @@ Proof.
   { induction k as [|k IH]; [simpl; field|]. rewrite IH, (bernoulli_step _ e H E k).
     change (fact (S k)) with (S k * fact k)%nat. rewrite mult_INR. simpl pow. field.
     split; apply not_0_INR; [apply fact_neq_0|lia]. }
-  enough (1 - e 1%nat = 0) as Z by (specialize (E 1%nat); replace (e 1%nat) with 1 in E by lra; exact E).
+  enough (1 - e 1%nat = 0) as Z
+    by (specialize (E 1%nat); replace (e 1%nat) with 1 in E by lra; exact E).
   refine (UL_sequence (fun _ => 1 - e 1%nat) _ _ (cv_const _) _).
   apply cv_squeeze with (2 := cv_speed_pow_fact x). intros k. rewrite Rminus_0_r, (partial k).
   apply left_over; [specialize (bounds (S k)); lra|apply Rabs_R1].
@@ -374,11 +352,13 @@ Proof.
     replace (1 - e c - 0) with (q ^ n * (1 - e (c + n)%nat)).
     - pose proof (pow_le q n (proj1 bounds)). specialize (small (c + n)%nat).
       rewrite Rabs_right; nra.
-    - induction n as [|n IH]; [rewrite Nat.add_0_r; simpl; ring|]. rewrite <- IH, (step (c + n)%nat).
+    - induction n as [|n IH]; [rewrite Nat.add_0_r; simpl; ring|].
+      rewrite <- IH, (step (c + n)%nat).
       unfold h, event. replace (k <=? c + n)%nat with true by (symmetry; apply Nat.leb_le; lia).
       rewrite Nat.add_succ_r. simpl. ring. }
   enough (forall j, (j <= k)%nat -> e 0%nat = q ^ j * e j) as all.
-  { specialize (all k (le_n k)). rewrite (sure k (le_n k)), Rmult_1_r in all. rewrite <- all. apply E. }
+  { specialize (all k (le_n k)). rewrite (sure k (le_n k)), Rmult_1_r in all.
+    rewrite <- all. apply E. }
   induction j as [|j IH]; intros le; [simpl; ring|]. rewrite IH, (step j) by lia. unfold h, event.
   replace (k <=? j)%nat with false by (symmetry; apply Nat.leb_gt; lia). simpl. ring.
 Qed.
@@ -388,7 +368,9 @@ Definition waits : tree nat := geometric (bernoulli_exp 1 1).
 
 Lemma waits_law : forall k, mean waits (event (fun v => (k <=? v)%nat)) (exp (-1) ^ k).
 Proof.
-  intros k. apply geometric_law; [pose proof (exp_below_1 1 Rlt_0_1 : 0 < exp (-1) < 1); lra| |apply bernoulli_exp_ends; lia].
+  intros k. apply geometric_law; [|
+    |apply bernoulli_exp_ends; lia].
+  { pose proof (exp_below_1 1 Rlt_0_1 : 0 < exp (-1) < 1). lra. }
   replace (-1) with (- (INR 1 / INR 1)) by (simpl; field). apply bernoulli_exp_law; lia.
 Qed.
 
@@ -416,7 +398,6 @@ Let E := exp (- (INR s / INR t)).          (* one step of the magnitude *)
 Let kept := average t (fun u => w ^ u).    (* the chance that u is accepted *)
 
 Lemma t_real : 0 < INR t. Proof. apply lt_0_INR, t_positive. Qed.
-
 Lemma steps : 0 < w < 1 /\ 0 < E < 1 /\ w ^ t = exp (-1) /\ w ^ s = E.
 Proof.
   pose proof t_real. pose proof (lt_0_INR s s_positive). unfold w, E. rewrite !exp_pow.
@@ -436,20 +417,22 @@ Proof.
   set (i := (k mod t)%nat) in *. apply Bool.eq_true_iff_eq. rewrite !Nat.leb_le.
   destruct (Nat.ltb_spec u i); split; nia.
 Qed.
-
 Lemma tail_sum : forall k, average t (fun u => w ^ u * exp (-1) ^ enough_waits k u) = kept * w ^ k.
 Proof.
-  intros k. destruct steps as (W & _ & T & _). pose proof t_real. rewrite <- T. unfold kept, average.
+  intros k. destruct steps as (W & _ & T & _). pose proof t_real. rewrite <- T.
+  unfold kept, average.
   enough (range_sum t (fun u => w ^ u * (w ^ t) ^ enough_waits k u)
     = range_sum t (fun u => w ^ u) * w ^ k) as -> by (unfold Rdiv; ring).
-  replace (w ^ k) with (w ^ (t * (k / t) + k mod t)) by (rewrite <- Nat.div_mod by lia; reflexivity).
+  replace (w ^ k) with (w ^ (t * (k / t) + k mod t))
+    by (rewrite <- Nat.div_mod by lia; reflexivity).
   rewrite pow_add, pow_mult. unfold enough_waits.
   pose proof (Nat.mod_upper_bound k t ltac:(lia)) as B. set (j := (k / t)%nat).
   set (i := (k mod t)%nat) in *. apply Rmult_eq_reg_l with (1 - w); [|lra].
   assert (forall n, (1 - w) * range_sum n (fun u => w ^ u) = 1 - w ^ n) as plain.
   { induction n; [unfold range_sum; simpl; ring|]. rewrite range_sum_S, Rmult_plus_distr_l, IHn.
     simpl. ring. }
-  assert (forall n, (1 - w) * range_sum n (fun u => w ^ u * (w ^ t) ^ (if (u <? i)%nat then S j else j))
+  assert (forall n, (1 - w)
+    * range_sum n (fun u => w ^ u * (w ^ t) ^ (if u <? i then S j else j)%nat)
     = (w ^ t) ^ j * (w ^ t * (1 - w ^ Nat.min n i) + w ^ Nat.min n i - w ^ n)) as cut.
   { induction n as [|n IH]; [unfold range_sum; simpl; ring|].
     rewrite range_sum_S, Rmult_plus_distr_l, IH. destruct (Nat.ltb_spec n i).
@@ -457,7 +440,6 @@ Proof.
     - rewrite !Nat.min_r by lia. simpl. ring. }
   rewrite cut, <- Rmult_assoc, plain, Nat.min_r by lia. ring.
 Qed.
-
 Lemma single : forall m k, (if (m =? k)%nat then 1 else 0)
   = (if (k <=? m)%nat then 1 else 0) - (if (S k <=? m)%nat then 1 else 0).
 Proof.
@@ -489,11 +471,13 @@ Proof.
            [apply bernoulli_exp_law|apply bernoulli_exp_ends]; lia. }
     intros accepted. pose (m := fun v => ((u + t * v) / s)%nat).
     pose (at_least := fun j v => event (fun v => (enough_waits (s * j) u <=? v)%nat) v).
-    apply mean_bind with (e := fun v => if accepted : bool then a * (at_least k v - at_least (S k) v)
-      + b * (at_least 0%nat v - at_least 1%nat v) + g * 1 else c * 1); [exact U| |].
+    apply mean_bind with (e := fun v => if accepted : bool
+      then a * (at_least k v - at_least (S k) v)
+        + b * (at_least 0%nat v - at_least 1%nat v) + g * 1 else c * 1); [exact U| |].
     - intros v. replace (if accepted then _ else _) with (average 2 (fun sign =>
         match (if accepted && negb ((sign =? 1)%nat && (m v =? 0)%nat)
-          then inr (if (sign =? 1)%nat then - Z.of_nat (m v) else Z.of_nat (m v))%Z else inl tt) with
+          then inr (if (sign =? 1)%nat then - Z.of_nat (m v) else Z.of_nat (m v))%Z
+          else inl tt) with
         inl _ => c | inr z => h z end)).
       { apply mean_draw. intros sign _. apply mean_return. reflexivity. }
       assert (forall j, at_least j v = if (j <=? m v)%nat then 1 else 0) as L.
@@ -504,7 +488,8 @@ Proof.
         - apply Nat.div_le_lower_bound; lia. }
       specialize (shape (m v)). rewrite !single, <- !L in shape. destruct accepted; simpl.
       2: { unfold average, range_sum. simpl. lra. }
-      transitivity ((h (Z.of_nat (m v)) + (if (m v =? 0)%nat then c else h (- Z.of_nat (m v))%Z)) / 2).
+      transitivity ((h (Z.of_nat (m v))
+        + (if (m v =? 0)%nat then c else h (- Z.of_nat (m v))%Z)) / 2).
       { unfold average, range_sum. destruct (m v =? 0)%nat; simpl; lra. }
       rewrite shape. ring.
     - pose proof (waits_law 0) as all. apply mean_ext with (g := fun _ => 1) in all; [|reflexivity].
