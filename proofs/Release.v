@@ -2,7 +2,7 @@
 
    K-norm noise (Hardt and Talwar 2010): the noise x, whose sum is 0, has the weight
    exp(-epsilon level(x)), where the level is a gauge, perhaps rounded up.  Outcomes are vectors of
-   any real numbers; the vectors of whole numbers are among them, and so are the ones that lose most.
+   any real numbers; vectors of whole numbers are among them, and so are those that lose most.
    Claim BOOK-KNORM: it loses exactly epsilon, for one comparison, sheets with every pair, rankings.
    Claim BOOK-RELEASE: so does a release that keeps at most L answers of each person, at random.
 
