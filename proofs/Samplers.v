@@ -215,14 +215,9 @@ Proof.
   induction n as [|n IH]; intros [[s'|a]|m next]; try reflexivity. simpl. apply average_ext. auto.
 Qed.
 
-(* A coin: what is weighed after true and after false. *)
-Lemma mean_coin : forall (t : tree bool) p h, chance t (fun b => b) p -> ends t ->
-  mean t h (p * h true + (1 - p) * h false).
-Proof.
-  intros t p h P E. replace (_ + _) with ((h true - h false) * p + h false * 1) by ring.
-  apply mean_ext with (2 := mean_linear _ _ (h true - h false) (h false) t _ _ P E).
-  intros []; unfold event; ring.
-Qed.
+(* A coin that shows true with chance q, and ends. *)
+Definition coin (t : tree bool) (q : R) : Prop :=
+  forall h, unital h -> mean t h (q * h true + (1 - q) * h false).
 
 (* ------------------------------------------------------------------ Bernoulli(exp(-x)) *)
 
@@ -270,56 +265,36 @@ Proof.
   destruct (u <? a)%nat; apply mean_return; reflexivity.
 Qed.
 
-(* What is left after k rounds. *)
-Lemma left_over : forall k r s, 0 <= r <= 1 -> Rabs s = 1 ->
-  Rabs (/ INR (fact k) * (s * x) ^ k * r) <= x ^ k / INR (fact k).
+(* exp(-x) is an alternating series; the mean of the loop is the same one, up to each term. *)
+Theorem bernoulli_exp_law : coin (bernoulli_exp a d) (exp (- x)).
 Proof.
-  intros k r s R S. pose proof (Rinv_0_lt_compat _ (INR_fact_lt_0 k)) as F.
-  pose proof (pow_le x k ratio_nonneg) as X. rewrite !Rabs_mult, <- RPow_abs, Rabs_mult, S.
-  rewrite Rmult_1_l, (Rabs_right x), !Rabs_right by (try apply Rle_ge, ratio_nonneg; lra).
-  pose proof (Rmult_le_compat_l (/ INR (fact k) * x ^ k) r 1 ltac:(nra) (proj2 R)). lra.
-Qed.
-
-(* exp(-x) is an alternating series; the chance of true is the same one up to each term. *)
-Theorem bernoulli_exp_law : chance (bernoulli_exp a d) (fun b => b) (exp (- x)).
-Proof.
-  pose (h := event (fun b : bool => b)). pose (H := event_unital bool (fun b => b) : unital h).
-  destruct (means_exist _ h H (loop (bernoulli_round a d))) as (e & E & bounds).
-  pose (r := fun k => if Nat.even k then e (S k) else 1 - e (S k)).
-  assert (forall k, r k = 1 - x / INR (S k) * r (S k)) as step.
-  { intros k. unfold r. rewrite (bernoulli_step h e H E k), Nat.odd_succ, Nat.even_succ,
-      <- Nat.negb_even. unfold h, event. destruct (Nat.even k); simpl; ring. }
-  assert (forall k, e 1%nat = sum_f_R0 (fun k => / INR (fact k) * (- x) ^ k) k
+  intros h H. destruct (means_exist _ h H (loop (bernoulli_round a d))) as (e & E & bounds).
+  pose (D := h true - h false).
+  pose (r := fun k => if Nat.even k then e (S k) - h false else h true - e (S k)).
+  assert (forall k, r k = D - x / INR (S k) * r (S k)) as step.
+  { intros k. unfold r, D. rewrite (bernoulli_step h e H E k), Nat.odd_succ, Nat.even_succ,
+      <- Nat.negb_even. destruct (Nat.even k); simpl; ring. }
+  assert (forall k, r 0%nat = D * sum_f_R0 (fun k => / INR (fact k) * (- x) ^ k) k
     + / INR (fact (S k)) * (- x) ^ S k * r (S k)) as partial.
-  { induction k as [|k IH].
-    - change (e 1%nat) with (r 0%nat). rewrite step. simpl. field.
-    - rewrite tech5, IH, step. change (fact (S (S k))) with (S (S k) * fact (S k))%nat.
-      rewrite mult_INR, <- !tech_pow_Rmult. field.
-      split; apply not_0_INR; [apply (fact_neq_0 (S k))|lia]. }
-  replace (exp (- x)) with (e 1%nat); [apply E|]. unfold exp. destruct (exist_exp (- x)) as [l L].
-  refine (UL_sequence _ _ _ _ L). apply cv_squeeze with (fun k => x ^ S k / INR (fact (S k))).
-  - intros k. rewrite (partial k). set (s := sum_f_R0 _ k). rewrite <- Rabs_Ropp.
-    replace (- (s - _)) with (/ INR (fact (S k)) * (-1 * x) ^ S k * r (S k))
-      by (replace (-1 * x) with (- x) by ring; ring).
-    apply left_over; [|unfold Rabs; destruct (Rcase_abs _); lra].
-    unfold r. specialize (bounds (S (S k))). destruct (Nat.even (S k)); lra.
-  - apply cv_ext with (2 := CV_shift' _ 1 _ (cv_speed_pow_fact x)). intros. rewrite Nat.add_1_r.
-    reflexivity.
-Qed.
-
-Theorem bernoulli_exp_ends : ends (bernoulli_exp a d).
-Proof.
-  assert (unital (fun _ : bool => 1)) as H by (intros b; lra).
-  destruct (means_exist _ _ H (loop (bernoulli_round a d))) as (e & E & bounds).
-  assert (forall k, 1 - e 1%nat = / INR (fact k) * (1 * x) ^ k * (1 - e (S k))) as partial.
-  { induction k as [|k IH]; [simpl; field|]. rewrite IH, (bernoulli_step _ e H E k).
-    change (fact (S k)) with (S k * fact k)%nat. rewrite mult_INR. simpl pow. field.
-    split; apply not_0_INR; [apply fact_neq_0|lia]. }
-  enough (1 - e 1%nat = 0) as Z
-    by (specialize (E 1%nat); replace (e 1%nat) with 1 in E by lra; exact E).
-  refine (UL_sequence (fun _ => 1 - e 1%nat) _ _ (cv_const _) _).
-  apply cv_squeeze with (2 := cv_speed_pow_fact x). intros k. rewrite Rminus_0_r, (partial k).
-  apply left_over; [specialize (bounds (S k)); lra|apply Rabs_R1].
+  { induction k as [|k IH]; [rewrite step; simpl; field|]. rewrite tech5, IH, step.
+    change (fact (S (S k))) with (S (S k) * fact (S k))%nat. rewrite mult_INR, <- !tech_pow_Rmult.
+    field. split; apply not_0_INR; [apply (fact_neq_0 (S k))|lia]. }
+  replace (_ + _) with (e 1%nat); [apply E|]. enough (r 0%nat = D * exp (- x)) as K
+    by (unfold r, D in K; simpl in K; lra). unfold exp. destruct (exist_exp (- x)) as [l L].
+  refine (UL_sequence _ _ _ _ (cv_scale D _ _ L)).
+  apply cv_squeeze with (fun k => x ^ S k / INR (fact (S k))).
+  2: { apply cv_ext with (2 := CV_shift' _ 1 _ (cv_speed_pow_fact x)). intros.
+       rewrite Nat.add_1_r. reflexivity. }
+  intros k. rewrite (partial k), <- Rabs_Ropp. set (s := sum_f_R0 _ k). generalize (S k) as j.
+  clear - H bounds d_positive. intros j.
+  replace (- (D * s - _)) with (/ INR (fact j) * (- x) ^ j * r j) by ring.
+  assert (Rabs (r j) <= 1) as R.
+  { specialize (bounds (S j)). pose proof (H true). pose proof (H false). unfold r.
+    apply Rabs_le. destruct (Nat.even j); lra. }
+  pose proof (Rinv_0_lt_compat _ (INR_fact_lt_0 j)). pose proof (pow_le x j ratio_nonneg).
+  rewrite !Rabs_mult, <- RPow_abs, Rabs_Ropp, (Rabs_right x), (Rabs_right (/ _))
+    by (try apply Rle_ge, ratio_nonneg; lra). unfold Rdiv. rewrite (Rmult_comm (x ^ j)).
+  rewrite <- (Rmult_1_r (/ _ * x ^ j)) at 2. apply Rmult_le_compat_l; [nra|exact R].
 Qed.
 
 End BernoulliExp.
@@ -327,23 +302,23 @@ End BernoulliExp.
 (* ------------------------------------------------------------------ a geometric number *)
 
 (* The number of successes before the first failure (`geometric_exp`). *)
-Definition geometric_round (coin : tree bool) (c : nat) : tree (nat + nat) :=
-  bind coin (fun b => Return (if b then inl (S c) else inr c)).
-Definition geometric (coin : tree bool) : tree nat := loop (geometric_round coin) 0%nat.
+Definition geometric_round (toss : tree bool) (c : nat) : tree (nat + nat) :=
+  bind toss (fun b => Return (if b then inl (S c) else inr c)).
+Definition geometric (toss : tree bool) : tree nat := loop (geometric_round toss) 0%nat.
 
 (* At least k successes have the chance q^k; for k = 0 this says that it ends. *)
-Theorem geometric_law : forall coin q k, 0 <= q < 1 -> chance coin (fun b => b) q -> ends coin ->
-  chance (geometric coin) (fun v => (k <=? v)%nat) (q ^ k).
+Theorem geometric_law : forall toss q k, 0 <= q < 1 -> coin toss q ->
+  chance (geometric toss) (fun v => (k <=? v)%nat) (q ^ k).
 Proof.
-  intros coin q k bounds law stops. set (h := event (fun v => (k <=? v)%nat)).
+  intros toss q k bounds law. set (h := event (fun v => (k <=? v)%nat)).
   pose (H := event_unital _ (fun v => (k <=? v)%nat) : unital h).
-  destruct (means_exist _ h H (loop (geometric_round coin))) as (e & E & small).
+  destruct (means_exist _ h H (loop (geometric_round toss))) as (e & E & small).
   assert (forall c, e c = q * e (S c) + (1 - q) * h c) as step.
-  { intros c. apply (mean_unique h (loop (geometric_round coin) c)); [apply E|].
+  { intros c. apply (mean_unique h (loop (geometric_round toss) c)); [apply E|].
     apply mean_loop with (e := e); [assumption|assumption|].
     pose (g := fun b : bool => if b then e (S c) else h c).
     apply mean_bind with (e := g); [intros [s|v]; [apply small|apply H]| |
-      apply (mean_coin coin q g law stops)].
+      apply (law g); intros []; [apply small|apply H]].
     intros []; apply mean_return; reflexivity. }
   assert (forall c, (k <= c)%nat -> e c = 1) as sure.
   { intros c le. enough (1 - e c = 0) by lra.
@@ -368,9 +343,7 @@ Definition waits : tree nat := geometric (bernoulli_exp 1 1).
 
 Lemma waits_law : forall k, mean waits (event (fun v => (k <=? v)%nat)) (exp (-1) ^ k).
 Proof.
-  intros k. apply geometric_law; [|
-    |apply bernoulli_exp_ends; lia].
-  { pose proof (exp_below_1 1 Rlt_0_1 : 0 < exp (-1) < 1). lra. }
+  intros k. apply geometric_law; [pose proof (exp_below_1 1 Rlt_0_1 : 0 < exp (-1) < 1); lra|].
   replace (-1) with (- (INR 1 / INR 1)) by (simpl; field). apply bernoulli_exp_law; lia.
 Qed.
 
@@ -378,14 +351,15 @@ Qed.
 
 (* A round for the scale t / s (`discrete_laplace_noise`): u below t, kept with chance exp(-u/t), v
    successes of chance exp(-1), and a sign.  Zero would be counted twice: minus zero is redrawn. *)
-Definition laplace_round (t s : nat) (_ : unit) : tree (unit + Z) :=
-  Draw t (fun u => bind (bernoulli_exp u t) (fun accepted => bind waits (fun v =>
-  Draw 2 (fun sign =>
+Definition laplace_rest (t s u : nat) (accepted : bool) : tree (unit + Z) :=
+  bind waits (fun v => Draw 2 (fun sign =>
     let magnitude := ((u + t * v) / s)%nat in
     let negative := (sign =? 1)%nat in
     Return (if accepted && negb (negative && (magnitude =? 0)%nat)
             then inr (if negative then - Z.of_nat magnitude else Z.of_nat magnitude)%Z
-            else inl tt))))).
+            else inl tt))).
+Definition laplace_round (t s : nat) (_ : unit) : tree (unit + Z) :=
+  Draw t (fun u => bind (bernoulli_exp u t) (laplace_rest t s u)).
 Definition laplace_draw (t s : nat) : tree Z := loop (laplace_round t s) tt.
 
 Section DiscreteLaplace.
@@ -460,25 +434,19 @@ Proof.
     - intros. apply pow_lt. lra. }
   pose (q := fun m u => exp (-1) ^ enough_waits (s * m) u).
   pose (phi := fun u => a * (q k u - q (S k) u) + b * (q 0%nat u - q 1%nat u) + g).
-  assert (unital (fun r : unit + Z => match r with inl _ => c | inr z => h z end)) as U
-    by (intros [_|z]; [apply (mean_unital _ _ _ H M)|apply H]).
-  assert (mean (laplace_round t s tt) (fun r => match r with inl _ => c | inr z => h z end)
-    (average t (fun u => w ^ u * phi u + (1 - w ^ u) * c))) as R.
-  { apply mean_draw. intros u less.
-    replace (w ^ u) with (exp (- (INR u / INR t))) by (unfold w; rewrite exp_pow; reflexivity).
-    apply mean_bind with (e := fun b : bool => if b then phi u else c); [exact U| |].
-    2: { apply (mean_coin _ _ (fun b : bool => if b then phi u else c));
-           [apply bernoulli_exp_law|apply bernoulli_exp_ends]; lia. }
-    intros accepted. pose (m := fun v => ((u + t * v) / s)%nat).
+  pose (next := fun r : unit + Z => match r with inl _ => c | inr z => h z end).
+  assert (unital next) as U by (intros [r|z]; [apply (mean_unital _ _ _ H M)|apply H]).
+  assert (forall u, (u < t)%nat -> forall accepted : bool,
+    mean (laplace_rest t s u accepted) next (if accepted then phi u else c)) as rest.
+  { intros u less accepted. pose (m := fun v => ((u + t * v) / s)%nat).
     pose (at_least := fun j v => event (fun v => (enough_waits (s * j) u <=? v)%nat) v).
     apply mean_bind with (e := fun v => if accepted : bool
       then a * (at_least k v - at_least (S k) v)
         + b * (at_least 0%nat v - at_least 1%nat v) + g * 1 else c * 1); [exact U| |].
-    - intros v. replace (if accepted then _ else _) with (average 2 (fun sign =>
-        match (if accepted && negb ((sign =? 1)%nat && (m v =? 0)%nat)
-          then inr (if (sign =? 1)%nat then - Z.of_nat (m v) else Z.of_nat (m v))%Z
-          else inl tt) with
-        inl _ => c | inr z => h z end)).
+    - intros v. replace (if accepted then _ else _) with (average 2 (fun sign => next
+        (if accepted && negb ((sign =? 1)%nat && (m v =? 0)%nat)
+         then inr (if (sign =? 1)%nat then - Z.of_nat (m v) else Z.of_nat (m v))%Z
+         else inl tt))).
       { apply mean_draw. intros sign _. apply mean_return. reflexivity. }
       assert (forall j, at_least j v = if (j <=? m v)%nat then 1 else 0) as L.
       { intros j. unfold at_least, event. rewrite <- enough_waits_ok by exact less. unfold m.
@@ -503,7 +471,11 @@ Proof.
   assert (c = average t (fun u => w ^ u * phi u + (1 - w ^ u) * c)) as eq.
   { apply (mean_unique h (laplace_draw t s)); [exact M|].
     apply mean_loop with (e := fun _ => c); [exact H|intros []; exact M|].
-    apply mean_ext with (2 := R). intros [[]|z]; reflexivity. }
+    apply mean_draw. intros u less.
+    replace (w ^ u) with (exp (- (INR u / INR t))) by (unfold w; rewrite exp_pow; reflexivity).
+    apply mean_bind with (e := fun b : bool => if b then phi u else c); [exact U|apply rest, less|].
+    apply (bernoulli_exp_law u t ltac:(lia) ltac:(lia) (fun b : bool => if b then phi u else c)).
+    intros accepted. apply (mean_unital next _ _ U (rest u less accepted)). }
   pose (Q := fun j => average t (fun u => w ^ u * q j u)).
   assert (forall j, Q j = kept * E ^ j) as tails.
   { intros j. unfold Q, q. rewrite tail_sum, pow_mult, P. reflexivity. }
