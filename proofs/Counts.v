@@ -166,15 +166,18 @@ Definition edge (n : nat) (x y : list game) : Prop :=
   edge_data n x /\ edge_data n y /\ exists g h rest, g <> h /\
     Permutation x (g :: rest) /\ Permutation y (h :: rest).
 
-Lemma edge_games : forall n x y, edge n x y -> exists g h, valid n g /\ valid n h /\
-  forall i, wins x i - wins y i = won g i - won h i.
+Lemma edge_games : forall n x y, edge n x y -> exists g h rest, valid n g /\ valid n h /\
+  Permutation x (g :: rest) /\ Permutation y (h :: rest).
 Proof.
-  intros n x y [[X _] [[Y _] [g [h [rest [_ [px py]]]]]]]. exists g, h. repeat split.
-  1-3: rewrite Forall_forall in X; apply X; apply Permutation_sym in px;
-    apply Permutation_in with (1 := px); left; reflexivity.
-  1-3: rewrite Forall_forall in Y; apply Y; apply Permutation_sym in py;
-    apply Permutation_in with (1 := py); left; reflexivity.
-  intros. apply total_moves with rest; assumption.
+  intros n x y [[X _] [[Y _] [g [h [rest [_ [px py]]]]]]]. exists g, h, rest.
+  rewrite Forall_forall in X, Y. split; [|split]; auto; [apply X|apply Y];
+    eapply Permutation_in; try (apply Permutation_sym; eassumption); left; reflexivity.
+Qed.
+
+Lemma edge_flip : forall n, (2 <= n)%nat -> edge n [(0, 1)%nat] [(1, 0)%nat].
+Proof.
+  intros n H. repeat split; try (constructor; [|constructor]); try (unfold valid; simpl; lia);
+    try tauto. exists (0, 1)%nat, (1, 0)%nat, []. repeat split; auto. congruence.
 Qed.
 
 (* It is a flip or an exchange: *)
@@ -316,14 +319,12 @@ Proof.
   change (INR 1) with 1 in *. rewrite Rmult_1_r in *.
   assert (forall x y, edge n x y -> exists p q, replaced 0 (pile n 1) [p] [q] /\
     forall i, wins x i - wins y i = total wins [p] i - total wins [q] i) as as_pile.
-  { intros x y close. destruct (edge_games n x y close) as [g [h [G [K move]]]].
+  { intros x y close. destruct (edge_games n x y close) as [g [h [rest [G [K [X Y]]]]]].
     exists [g], [h]. split.
     - exists [g], [h], []. repeat split; auto.
-    - intros i. rewrite move. unfold wins, total. simpl. lra. }
-  assert (edge n [(0, 1)%nat] [(1, 0)%nat]) as close.
-  { repeat split; try (constructor; [|constructor]); try (unfold valid; simpl; lia); try tauto.
-    exists (0, 1)%nat, (1, 0)%nat, []. repeat split; auto. congruence. }
-  split; [|split]; (split; [|do 2 eexists; split; [exact close|assumption]]);
+    - intros i. unfold wins at 1 2. rewrite (total_moves _ g h rest) by assumption.
+      unfold wins, total. simpl. lra. }
+  split; [|split]; (split; [|do 2 eexists; split; [apply (edge_flip n H)|assumption]]);
     intros x y near; destruct (as_pile x y near) as [p [q [pq move]]].
   - rewrite (l1_of_difference n _ _ _ _ move). auto.
   - rewrite (l2_of_difference n _ _ _ _ move). auto.
