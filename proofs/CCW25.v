@@ -189,3 +189,332 @@ Proof.
   destruct (half_net_private 2%nat 1) as [E _]; [lia|lra|].
   apply ne. exact (sensitivity_unique _ _ _ _ _ _ K E).
 Qed.
+
+(* ------------------------------------------------------------------ Part 2: the perturbed MLE *)
+
+(* The gap of strengths by which the winner of a comparison leads, and e_winner - e_loser. *)
+Definition gap (theta : nat -> R) (g : game) : R := theta (fst g) - theta (snd g).
+
+Section Estimator.
+(* Of the winner's lead: F'/F, and minus its derivative, which is (- log F)''. *)
+Variables pull curvature : R -> R.
+Variables (n : nat) (gamma lambda : R).
+
+(* The noise w for which theta is the estimate, minus the gradient of R: what the winners are pulled
+   up and the losers down, without the ridge; and the Hessian of R. *)
+Definition noise_of (x : list game) (theta : nat -> R) (i : nat) : R :=
+  total (fun g j => pull (gap theta g) * arrow g j) x i - gamma * theta i.
+Definition hessian (x : list game) (theta : nat -> R) (i j : nat) : R :=
+  multiple gamma i j + sum (fun g => curvature (gap theta g) * (arrow g i * arrow g j)) x.
+
+Definition size (u : nat -> R) : R := range_sum n (fun i => Rabs (u i)).
+
+(* The density of the estimate: that of the noise, times the Jacobian (CCW25-DENSITY, repaired). *)
+Definition density (x : list game) (theta : nat -> R) : R :=
+  laplace_unit lambda ^ n * exp (- size (noise_of x theta) / lambda) * det n (hessian x theta).
+
+Hypothesis gamma_positive : 0 < gamma.
+Hypothesis lambda_positive : 0 < lambda.
+Hypothesis pull_nonneg : forall a, 0 <= pull a.
+Hypothesis curvature_nonneg : forall a, 0 <= curvature a.
+
+Lemma noise_cons : forall g x theta i,
+  noise_of (g :: x) theta i = noise_of x theta i + pull (gap theta g) * arrow g i.
+Proof. intros. unfold noise_of, total. simpl. ring. Qed.
+
+Lemma hessian_cons : forall g x theta i j, hessian (g :: x) theta i j
+  = update (hessian x theta) (curvature (gap theta g)) (arrow g) i j.
+Proof. intros. unfold hessian, update. simpl. ring. Qed.
+
+Lemma density_order : forall x y theta, Permutation x y -> density x theta = density y theta.
+Proof.
+  intros x y theta H. unfold density. f_equal; [f_equal; f_equal; f_equal; f_equal|].
+  - apply range_sum_ext. intros. unfold noise_of, total. rewrite (sum_permutation _ _ x y H).
+    reflexivity.
+  - apply det_ext. intros. unfold hessian. rewrite (sum_permutation _ _ x y H). reflexivity.
+Qed.
+
+Lemma hessian_above : forall x theta,
+  symmetric (hessian x theta) /\ above n gamma (hessian x theta).
+Proof.
+  intros x theta. induction x as [|g x [S A]].
+  - split.
+    + intros i j. unfold hessian. simpl. rewrite multiple_symmetric. reflexivity.
+    + intros v. rewrite <- multiple_form. right. unfold form. apply range_sum_ext. intros.
+      apply range_sum_ext. intros. unfold hessian. simpl. ring.
+  - split.
+    + intros i j. rewrite !hessian_cons. apply update_symmetric. assumption.
+    + intros v. apply Rle_trans with (1 := update_above n gamma (hessian x theta)
+        (curvature (gap theta g)) (arrow g) (curvature_nonneg _) A v).
+      right. unfold form. apply range_sum_ext. intros. apply range_sum_ext. intros.
+      rewrite hessian_cons. reflexivity.
+Qed.
+
+Lemma det_hessian : forall g x theta, det n (hessian (g :: x) theta) = det n (hessian x theta)
+  * (1 + curvature (gap theta g) * inverse_form n (hessian x theta) (arrow g)).
+Proof.
+  intros g x theta. destruct (hessian_above x theta) as [S A].
+  rewrite <- (det_update n gamma); auto. apply det_ext. intros. apply hessian_cons.
+Qed.
+
+Lemma det_hessian_positive : forall x theta, 0 < det n (hessian x theta).
+Proof. intros. destruct (hessian_above x theta). apply det_positive with gamma; assumption. Qed.
+
+Lemma arrow_square : forall g, valid n g -> dot n (arrow g) (arrow g) = 2.
+Proof.
+  intros g [W [L ne]]. unfold dot. rewrite (range_sum_ext n _ (fun i => won g i + won (swap g) i)).
+  - unfold range_sum, won, swap. rewrite sum_plus. simpl.
+    pose proof (range_sum_pick n (fun _ => 1) _ W). pose proof (range_sum_pick n (fun _ => 1) _ L).
+    unfold range_sum in *. lra.
+  - intros i _. unfold arrow, won, swap. simpl.
+    destruct (Nat.eqb_spec (fst g) i), (Nat.eqb_spec (snd g) i); try lra. congruence.
+Qed.
+
+(* One comparison multiplies the determinant by a factor from 1 to 1 + 2 curvature / gamma. *)
+Lemma one_more : forall g x theta, valid n g ->
+  det n (hessian x theta) <= det n (hessian (g :: x) theta)
+    <= det n (hessian x theta) * (1 + 2 * curvature (gap theta g) / gamma).
+Proof.
+  intros g x theta V. rewrite det_hessian. destruct (hessian_above x theta) as [S A].
+  pose proof (det_hessian_positive x theta). pose proof (curvature_nonneg (gap theta g)).
+  pose proof (inverse_form_nonneg n gamma _ (arrow g) gamma_positive S A).
+  pose proof (inverse_form_le n gamma _ (arrow g) gamma_positive S A) as B.
+  rewrite arrow_square in B by assumption.
+  set (q := inverse_form _ _ _) in *. set (c := curvature _) in *. set (d := det _ _) in *.
+  assert (0 <= c * q) by (apply Rmult_le_pos; assumption).
+  assert (c * q <= c * (2 / gamma)) by (apply Rmult_le_compat_l; assumption).
+  replace (2 * c / gamma) with (c * (2 / gamma)) by (field; lra). split; nra.
+Qed.
+
+Lemma density_positive : forall x theta, 0 < density x theta.
+Proof.
+  intros. unfold density. repeat apply Rmult_lt_0_compat.
+  - apply pow_lt. apply laplace_unit_positive. assumption.
+  - apply exp_pos.
+  - apply det_hessian_positive.
+Qed.
+
+(* When the comparison g gives way to h. *)
+Lemma exchange_loss : forall g h rest x y theta, valid n g -> valid n h ->
+  Permutation x (g :: rest) -> Permutation y (h :: rest) ->
+  density x theta <= exp ((2 * pull (gap theta g) + 2 * pull (gap theta h)) / lambda)
+    * (1 + 2 * curvature (gap theta g) / gamma) * density y theta.
+Proof.
+  intros g h rest x y theta G H X Y.
+  rewrite (density_order x _ theta X), (density_order y _ theta Y). unfold density.
+  destruct (one_more g rest theta G) as [_ up]. destruct (one_more h rest theta H) as [down _].
+  pose proof (det_hessian_positive rest theta). pose proof (curvature_nonneg (gap theta g)).
+  assert (0 < / lambda) by (apply Rinv_0_lt_compat; assumption).
+  assert (0 < laplace_unit lambda ^ n)
+    by (apply pow_lt, laplace_unit_positive; assumption).
+  set (p := pull (gap theta g)). set (q := pull (gap theta h)).
+  set (f := 1 + 2 * curvature (gap theta g) / gamma) in *.
+  assert (1 <= f) by (unfold f, Rdiv; assert (0 < / gamma) by (apply Rinv_0_lt_compat; assumption);
+    nra).
+  assert (size (noise_of (h :: rest) theta)
+    <= size (noise_of (g :: rest) theta) + (2 * p + 2 * q)) as move.
+  { apply Rle_trans with (size (noise_of (g :: rest) theta)
+      + (p * range_sum n (fun i => Rabs (arrow g i)) + q * range_sum n (fun i => Rabs (arrow h i)))).
+    - unfold size, range_sum. rewrite <- !sum_scale, <- !sum_plus. apply sum_le. intros i.
+      rewrite !noise_cons. fold p q.
+      assert (0 <= p /\ 0 <= q) as [P Q] by (split; apply pull_nonneg).
+      pose proof (Rabs_mult p (arrow g i)) as A. pose proof (Rabs_mult q (arrow h i)) as B.
+      rewrite (Rabs_pos_eq p P) in A. rewrite (Rabs_pos_eq q Q) in B. rewrite <- A, <- B.
+      unfold Rabs. repeat destruct (Rcase_abs _); lra.
+    - apply Rplus_le_compat_l. pose proof (arrow_l1 n g G). pose proof (arrow_l1 n h H).
+      assert (0 <= p /\ 0 <= q) as [P Q] by (split; apply pull_nonneg).
+      apply Rplus_le_compat; rewrite (Rmult_comm 2); apply Rmult_le_compat_l; assumption. }
+  set (sg := size (noise_of (g :: rest) theta)) in *.
+  set (sh := size (noise_of (h :: rest) theta)) in *.
+  assert (exp (- sg / lambda) <= exp ((2 * p + 2 * q) / lambda) * exp (- sh / lambda)) as noise.
+  { rewrite <- exp_plus. apply exp_le. unfold Rdiv. nra. }
+  assert (det n (hessian (g :: rest) theta) <= f * det n (hessian (h :: rest) theta)) as volume
+    by nra.
+  replace (exp ((2 * p + 2 * q) / lambda) * f * (laplace_unit lambda ^ n * exp (- sh / lambda)
+    * det n (hessian (h :: rest) theta))) with (laplace_unit lambda ^ n
+    * ((exp ((2 * p + 2 * q) / lambda) * exp (- sh / lambda))
+      * (f * det n (hessian (h :: rest) theta)))) by ring.
+  rewrite Rmult_assoc. apply Rmult_le_compat_l; [lra|].
+  apply Rmult_le_compat; auto; [left; apply exp_pos|left; apply det_hessian_positive].
+Qed.
+
+End Estimator.
+
+Lemma exp_line : forall a, 1 + a <= exp a.
+Proof.
+  intros a. destruct (Req_dec a 0) as [->|ne]; [rewrite exp_0; lra|].
+  left. apply exp_ineq1. assumption.
+Qed.
+
+(* ---------------------------------------------------------------- any link *)
+
+(* A link with its first derivative f and the curvature c of - log F, and the conditions A0 to A2 of
+   the paper as far as privacy needs them: k1 bounds f/(F(1 - F)), and k2 bounds c. *)
+Definition conditions (F f c : R -> R) (k1 k2 : R) : Prop := forall a,
+  0 < F a < 1 /\ F (- a) = 1 - F a /\ derivable_pt_lim F a (f a) /\ 0 <= f a /\
+  derivable_pt_lim (fun b => f b / F b) a (- c a) /\ f a / (F a * (1 - F a)) <= k1 /\ 0 <= c a <= k2.
+
+Section Gradient.
+Variables F f c : R -> R.
+Variables k1 k2 : R.
+Hypothesis link : conditions F f c k1 k2.
+Let pull (a : R) := f a / F a.
+
+(* The objective R: the negative log-likelihood, and the ridge. *)
+Definition objective (n : nat) (gamma : R) (x : list game) (theta : nat -> R) : R :=
+  sum (fun g => - ln (F (gap theta g))) x + gamma / 2 * range_sum n (fun i => theta i ^ 2).
+
+(* theta, with t added to entry i. *)
+Definition shift (theta : nat -> R) (i : nat) (t : R) (j : nat) : R :=
+  theta j + (if Nat.eqb i j then 1 else 0) * t.
+
+Lemma shift_gap : forall theta i t g, gap (shift theta i t) g = gap theta g + arrow g i * t.
+Proof.
+  intros. unfold gap, shift, arrow, won, swap. simpl.
+  rewrite (Nat.eqb_sym i (fst g)), (Nat.eqb_sym i (snd g)). ring.
+Qed.
+
+Lemma derivative_sum : forall A (h : A -> R -> R) (d : A -> R) l a,
+  (forall b, derivable_pt_lim (h b) a (d b)) ->
+  derivable_pt_lim (fun t => sum (fun b => h b t) l) a (sum d l).
+Proof.
+  intros A h d l a H. induction l as [|b l IH]; simpl; [apply derivable_pt_lim_const|].
+  apply (derivable_pt_lim_plus (h b) (fun t => sum (fun b => h b t) l)); auto.
+Qed.
+
+Lemma derivative_line : forall (h : R -> R) b a d, derivable_pt_lim h b d ->
+  derivable_pt_lim (fun t => h (b + a * t)) 0 (d * a).
+Proof.
+  intros h b a d H. apply (derivable_pt_lim_comp (fun t => b + a * t) h).
+  - pose proof (derivable_pt_lim_plus (fun _ => b) (fun t => a * t) 0 0 (a * 1)
+      (derivable_pt_lim_const b 0) (derivable_pt_lim_scal id a 0 1 (derivable_pt_lim_id 0))) as K.
+    rewrite Rplus_0_l, Rmult_1_r in K. exact K.
+  - rewrite Rmult_0_r, Rplus_0_r. assumption.
+Qed.
+
+Lemma derivative_ext : forall g h a d, (forall t, g t = h t) -> derivable_pt_lim g a d ->
+  derivable_pt_lim h a d.
+Proof.
+  intros g h a d E H e pos. destruct (H e pos) as [delta K]. exists delta. intros.
+  rewrite <- !E. auto.
+Qed.
+
+(* CLAIM CCW25-GRAD.  For every link that satisfies the conditions, noise_of is minus the gradient of R,
+   and hessian the matrix of its second derivatives; without a ridge the gradient sums to 0. *)
+Theorem gradient : forall n gamma x theta i, (i < n)%nat ->
+  derivable_pt_lim (fun t => objective n gamma x (shift theta i t)) 0
+    (- noise_of pull gamma x theta i).
+Proof.
+  intros n gamma x theta i below.
+  replace (- noise_of pull gamma x theta i) with (sum (fun g => - pull (gap theta g) * arrow g i) x
+    + gamma / 2 * range_sum n (fun j => 2 * theta j * (if Nat.eqb i j then 1 else 0))).
+  - apply (derivable_pt_lim_plus (fun t => sum (fun g => - ln (F (gap (shift theta i t) g))) x)
+      (fun t => gamma / 2 * range_sum n (fun j => shift theta i t j ^ 2))).
+    + apply derivative_sum. intros g.
+      apply derivative_ext with (fun t => - ln (F (gap theta g + arrow g i * t))).
+      { intros. rewrite shift_gap. reflexivity. }
+      apply (derivative_line (fun a => - ln (F a))). destruct (link (gap theta g)) as [[P _] [_ [D _]]].
+      apply (derivable_pt_lim_opp (fun a => ln (F a))).
+      unfold pull, Rdiv. rewrite (Rmult_comm (f _)).
+      apply (derivable_pt_lim_comp F ln); [assumption|]. apply derivable_pt_lim_ln. assumption.
+    + apply (derivable_pt_lim_scal (fun t => range_sum n (fun j => shift theta i t j ^ 2))).
+      apply derivative_sum. intros j. apply (derivative_line (fun a => a ^ 2)).
+      replace (2 * theta j) with (INR 2 * theta j ^ 1) by (simpl; ring).
+      apply derivable_pt_lim_pow.
+  - unfold noise_of, total. rewrite (range_sum_ext n _ (fun j => if Nat.eqb i j then 2 * theta j else 0)).
+    + rewrite range_sum_pick by assumption.
+      rewrite (sum_ext _ (fun g => -1 * (pull (gap theta g) * arrow g i))) by (intros; ring).
+      rewrite sum_scale. field.
+    + intros. destruct (Nat.eqb i i0); ring.
+Qed.
+
+Theorem second_derivatives : forall gamma x theta i j,
+  derivable_pt_lim (fun t => - noise_of pull gamma x (shift theta j t) i) 0
+    (hessian c gamma x theta i j).
+Proof.
+  intros gamma x theta i j.
+  replace (hessian c gamma x theta i j) with (- (sum (fun g => - c (gap theta g) * arrow g j * arrow g i) x
+    - gamma * (if Nat.eqb j i then 1 else 0))).
+  - apply (derivable_pt_lim_opp (fun t => noise_of pull gamma x (shift theta j t) i)).
+    apply (derivable_pt_lim_minus (fun t => total (fun g k => pull (gap (shift theta j t) g) * arrow g k) x i)
+      (fun t => gamma * shift theta j t i)).
+    + apply derivative_sum. intros g.
+      apply derivative_ext with (fun t => arrow g i * pull (gap theta g + arrow g j * t)).
+      { intros. rewrite shift_gap. ring. }
+      rewrite (Rmult_comm _ (arrow g i)).
+      apply (derivable_pt_lim_scal (fun t => pull (gap theta g + arrow g j * t))).
+      apply derivative_line. apply link.
+    + apply (derivable_pt_lim_scal (fun t => shift theta j t i)).
+      rewrite <- (Rmult_1_l (if Nat.eqb j i then 1 else 0)). apply (derivative_line (fun a => a)).
+      apply derivable_pt_lim_id.
+  - unfold hessian, multiple. rewrite (Nat.eqb_sym j i).
+    rewrite (sum_ext _ (fun g => -1 * (c (gap theta g) * (arrow g i * arrow g j)))) by (intros; ring).
+    rewrite sum_scale. destruct (Nat.eqb i j); ring.
+Qed.
+
+Lemma pull_bounds : forall a, 0 <= pull a <= k1.
+Proof.
+  intros a. destruct (link a) as [[P Q] [_ [_ [N [_ [K _]]]]]]. unfold pull. split.
+  - apply Rmult_le_pos; [assumption|]. left. apply Rinv_0_lt_compat. assumption.
+  - apply Rle_trans with (2 := K). unfold Rdiv. apply Rmult_le_compat_l; [assumption|].
+    apply Rinv_le_contravar; [apply Rmult_lt_0_compat; lra|]. nra.
+Qed.
+
+End Gradient.
+
+(* Exchanges of one comparison for another, also for one of a pair that is there already. *)
+Definition exchange (n : nat) (x y : list game) : Prop := exists g h rest, valid n g /\ valid n h /\
+  Permutation x (g :: rest) /\ Permutation y (h :: rest).
+
+Lemma exchange_private : forall F f c k1 k2 n gamma lambda, conditions F f c k1 k2 ->
+  0 < gamma -> 0 < lambda ->
+  private (exchange n) (4 * k1 / lambda + ln (1 + 2 * k2 / gamma))
+    (density (fun a => f a / F a) c n gamma lambda).
+Proof.
+  intros F f c k1 k2 n gamma lambda link gpos lpos x y theta [g [h [rest [G [H [X Y]]]]]].
+  assert (forall a, 0 <= f a / F a <= k1) as P by (apply pull_bounds with c k2; assumption).
+  assert (forall a, 0 <= c a <= k2) as C by (intros a; apply (link a)).
+  eapply Rle_trans; [apply (exchange_loss (fun a => f a / F a) c n gamma lambda gpos lpos
+    (fun a => proj1 (P a)) (fun a => proj1 (C a)) g h rest x y theta G H X Y)|].
+  apply Rmult_le_compat_r; [left; apply density_positive; auto; intros; apply C|].
+  assert (0 < / gamma) as I by (apply Rinv_0_lt_compat; assumption).
+  assert (0 < / lambda) as J by (apply Rinv_0_lt_compat; assumption).
+  assert (forall a, a <= k2 -> 1 + 2 * a / gamma <= 1 + 2 * k2 / gamma) as M
+    by (intros; unfold Rdiv; nra).
+  rewrite exp_plus, exp_ln.
+  - apply Rmult_le_compat; [left; apply exp_pos| | |apply M, C].
+    + destruct (C (gap theta g)). unfold Rdiv. nra.
+    + apply exp_le. pose proof (P (gap theta g)). pose proof (P (gap theta h)). unfold Rdiv. nra.
+  - destruct (C (gap theta g)). unfold Rdiv. nra.
+Qed.
+
+(* CLAIM CCW25-P2.1.  For every link that satisfies the conditions, every n and epsilon: *)
+Definition p21_says (c : R) : Prop := forall F f curv k1 k2 n epsilon gamma lambda,
+  conditions F f curv k1 k2 -> 0 < k1 -> 0 < k2 -> 0 < epsilon ->
+  c * k1 / epsilon <= lambda -> 4 * k2 / epsilon <= gamma ->
+  private (edge n) epsilon (density (fun a => f a / F a) curv n gamma lambda).
+
+Theorem p21 : p21_says 8.
+Proof.
+  intros F f c k1 k2 n epsilon gamma lambda link p1 p2 epos L G.
+  assert (0 < lambda) as lpos by (apply Rlt_le_trans with (2 := L); apply Rdiv_lt_0_compat; lra).
+  assert (0 < gamma) as gpos by (apply Rlt_le_trans with (2 := G); apply Rdiv_lt_0_compat; lra).
+  intros x y theta close. destruct (edge_games n x y close) as [g [h [rest K]]].
+  assert (exchange n x y) as ex by (exists g, h, rest; assumption).
+  eapply Rle_trans; [apply (exchange_private F f c k1 k2 n gamma lambda link gpos lpos x y); assumption|].
+  apply Rmult_le_compat_r; [left; apply density_positive; auto; intros; apply (link a)|].
+  apply exp_le.
+  assert (4 * k1 / lambda <= epsilon / 2).
+  { apply Rmult_le_reg_r with lambda; [assumption|].
+    replace (4 * k1 / lambda * lambda) with (4 * k1) by (field; lra).
+    apply Rmult_le_compat_r with (r := epsilon) in L; [|lra].
+    replace (8 * k1 / epsilon * epsilon) with (8 * k1) in L by (field; lra). lra. }
+  assert (2 * k2 / gamma <= epsilon / 2).
+  { apply Rmult_le_reg_r with gamma; [assumption|].
+    replace (2 * k2 / gamma * gamma) with (2 * k2) by (field; lra).
+    apply Rmult_le_compat_r with (r := epsilon) in G; [|lra].
+    replace (4 * k2 / epsilon * epsilon) with (4 * k2) in G by (field; lra). lra. }
+  assert (ln (1 + 2 * k2 / gamma) <= 2 * k2 / gamma); [|lra].
+  assert (0 < 2 * k2 / gamma) by (apply Rdiv_lt_0_compat; lra).
+  pose proof (exp_line (ln (1 + 2 * k2 / gamma))) as E. rewrite exp_ln in E; lra.
+Qed.
