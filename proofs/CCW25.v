@@ -518,3 +518,254 @@ Proof.
   assert (0 < 2 * k2 / gamma) by (apply Rdiv_lt_0_compat; lra).
   pose proof (exp_line (ln (1 + 2 * k2 / gamma))) as E. rewrite exp_ln in E; lra.
 Qed.
+
+(* ---------------------------------------------------------------- the logistic link *)
+
+(* The chance 1 - F(a) of the loser, if the winner leads by a; and the curvature F(a) (1 - F(a)). *)
+Definition surprise (a : R) : R := / (1 + exp a).
+Definition bend (a : R) : R := surprise a * (1 - surprise a).
+Definition mle : nat -> R -> R -> list game -> (nat -> R) -> R := density surprise bend.
+
+Lemma surprise_bounds : forall a, 0 < surprise a < 1.
+Proof.
+  intros a. unfold surprise. pose proof (exp_pos a). split; [apply Rinv_0_lt_compat; lra|].
+  rewrite <- Rinv_1 at 2. apply Rinv_lt_contravar; lra.
+Qed.
+
+Lemma surprise_opp : forall a, surprise (- a) = 1 - surprise a.
+Proof. intros. unfold surprise. rewrite exp_Ropp. pose proof (exp_pos a). field. lra. Qed.
+
+Lemma bend_bounds : forall a, 0 <= bend a <= 1 / 4.
+Proof.
+  intros a. pose proof (surprise_bounds a). unfold bend. split; [nra|].
+  pose proof (Rle_0_sqr (surprise a - 1 / 2)). unfold Rsqr in *. lra.
+Qed.
+
+Lemma surprise_derivative : forall a, derivable_pt_lim surprise a (- bend a).
+Proof.
+  intros a. pose proof (exp_pos a).
+  assert (derivable_pt_lim (fun b => 1 + exp b) a (exp a)) as E.
+  { pose proof (derivable_pt_lim_plus (fun _ => 1) exp a 0 (exp a)
+      (derivable_pt_lim_const 1 a) (derivable_pt_lim_exp a)) as K.
+    rewrite Rplus_0_l in K. exact K. }
+  pose proof (derivable_pt_lim_div (fun _ => 1) (fun b => 1 + exp b) a 0 (exp a)
+    (derivable_pt_lim_const 1 a) E ltac:(lra)) as K.
+  replace (- bend a) with ((0 * (1 + exp a) - exp a * 1) / Rsqr (1 + exp a))
+    by (unfold bend, surprise, Rsqr; field; lra).
+  apply derivative_ext with (2 := K). intros t. unfold div_fct, surprise. apply Rmult_1_l.
+Qed.
+
+(* It is one of the links of Proposition 2.1, with constants 1 and 1/4. *)
+Lemma logistic : conditions (fun a => 1 - surprise a) bend bend 1 (1 / 4).
+Proof.
+  intros a. pose proof (surprise_bounds a). pose proof (bend_bounds a). repeat split; try lra.
+  - rewrite surprise_opp. ring.
+  - pose proof (derivable_pt_lim_minus (fun _ => 1) surprise a 0 _
+      (derivable_pt_lim_const 1 a) (surprise_derivative a)) as K.
+    rewrite Rminus_0_l, Ropp_involutive in K. exact K.
+  - apply derivative_ext with surprise; [|apply surprise_derivative].
+    intros t. pose proof (surprise_bounds t). unfold bend. field. lra.
+  - right. unfold bend. field. lra.
+Qed.
+
+Lemma mle_density : forall n gamma lambda x theta, mle n gamma lambda x theta
+  = density (fun a => bend a / (1 - surprise a)) bend n gamma lambda x theta.
+Proof.
+  intros. unfold mle, density. do 5 f_equal. apply range_sum_ext. intros. unfold noise_of, total.
+  do 2 f_equal. apply sum_ext. intros. unfold bend. pose proof (surprise_bounds (gap theta a)).
+  field. lra.
+Qed.
+
+(* Where neighbours have compared the same pairs, the estimate is a relabelling of noisy counts:
+   its noise is the win counts minus what the strengths, the ridge and the pairs alone decide. *)
+Definition expected (gamma : R) (x : list game) (theta : nat -> R) (i : nat) : R :=
+  gamma * theta i + total (fun g j =>
+    (1 - surprise (gap theta g)) * won g j + surprise (gap theta g) * won (swap g) j) x i.
+
+Definition even (phi : game -> R) : Prop := forall g, phi (swap g) = phi g.
+
+Lemma gap_swap : forall theta g, gap theta (swap g) = - gap theta g.
+Proof. intros. unfold gap, swap. simpl. ring. Qed.
+
+Lemma swap_swap : forall g, swap (swap g) = g.
+Proof. intros []. reflexivity. Qed.
+
+Lemma mle_counts : forall n gamma lambda x theta, mle n gamma lambda x theta
+  = laplace n lambda (wins x) (expected gamma x theta) * det n (hessian bend gamma x theta).
+Proof.
+  intros. unfold mle, density, laplace, vector_noise, gauge_noise. do 4 f_equal.
+  apply f_equal. unfold size, l1. apply range_sum_ext. intros i _. rewrite Rabs_minus_sym. f_equal.
+  unfold noise_of, expected, wins, total.
+  rewrite (sum_ext _ (fun g => won g i - ((1 - surprise (gap theta g)) * won g i
+    + surprise (gap theta g) * won (swap g) i))); [rewrite sum_minus; ring|].
+  intros. unfold arrow. ring.
+Qed.
+
+Section Public.
+Context {D : Type} (near : D -> D -> Prop) (games : D -> list game).
+Variables (n : nat) (gamma lambda S : R).
+Hypothesis gamma_positive : 0 < gamma.
+Hypothesis lambda_positive : 0 < lambda.
+Hypothesis same_pairs : forall x y phi, near x y -> even phi -> sum phi (games x) = sum phi (games y).
+Hypothesis moves : sensitivity (l1 n) near (fun x => wins (games x)) S.
+
+Lemma public_expected : forall x y theta i, near x y ->
+  expected gamma (games x) theta i = expected gamma (games y) theta i.
+Proof.
+  intros x y theta i close. unfold expected, total. f_equal. apply same_pairs; [assumption|].
+  intros g. rewrite gap_swap, surprise_opp, swap_swap. ring.
+Qed.
+
+Lemma public_hessian : forall x y theta, near x y ->
+  det n (hessian bend gamma (games x) theta) = det n (hessian bend gamma (games y) theta).
+Proof.
+  intros x y theta close. apply det_ext. intros. unfold hessian. f_equal.
+  apply same_pairs; [assumption|]. intros g. unfold bend, arrow.
+  rewrite gap_swap, surprise_opp, swap_swap. ring.
+Qed.
+
+Theorem public_exactly : forall epsilon,
+  private near epsilon (fun x => mle n gamma lambda (games x)) <-> S / lambda <= epsilon.
+Proof.
+  intros epsilon. destruct moves as [below [x [y [close reached]]]].
+  assert (0 < / lambda) as I by (apply Rinv_0_lt_compat; assumption).
+  assert (forall z theta, 0 < det n (hessian bend gamma (games z) theta)) as J
+    by (intros; apply det_hessian_positive; auto; intros; apply bend_bounds).
+  assert (forall x y theta, near x y -> laplace n lambda (wins (games y)) (expected gamma (games y) theta)
+    = laplace n lambda (wins (games y)) (expected gamma (games x) theta)) as same.
+  { intros u v theta uv. unfold laplace, vector_noise, gauge_noise. do 4 f_equal.
+    apply range_sum_ext. intros. rewrite (public_expected u v); auto. }
+  split.
+  - intros safe. set (m := INR (length (games x))).
+    set (theta := fun i => m / gamma * sign (wins (games x) i - wins (games y) i)).
+    specialize (safe x y theta close). simpl in safe.
+    rewrite !mle_counts, (same x y theta close), (public_hessian x y theta close) in safe.
+    rewrite <- Rmult_assoc in safe. apply Rmult_le_reg_r in safe; [|apply J].
+    unfold laplace, vector_noise, gauge_noise in safe.
+    assert (0 < laplace_unit lambda ^ n) as U by (apply pow_lt, laplace_unit_positive; assumption).
+    rewrite <- Rmult_assoc, (Rmult_comm (exp epsilon)), Rmult_assoc in safe.
+    apply Rmult_le_reg_l in safe; [|assumption]. rewrite <- exp_plus in safe.
+    set (e := expected gamma (games x) theta) in *.
+    assert (l1 n e (wins (games y)) - l1 n e (wins (games x)) = S) as far.
+    { rewrite <- reached. unfold l1, range_sum. rewrite <- sum_minus. apply sum_ext. intros i.
+      pose proof (wins_bounds (games x) i). fold m in H.
+      assert (gamma * theta i <= e i <= gamma * theta i + m) as E.
+      { unfold e, expected.
+        pose proof (total_bounds _ (fun g j => (1 - surprise (gap theta g)) * won g j
+          + surprise (gap theta g) * won (swap g) j) (games x) i) as B. fold m in B.
+        destruct B; [|lra]. intros g. pose proof (surprise_bounds (gap theta g)).
+        pose proof (won_bounds g i). pose proof (won_bounds (swap g) i). nra. }
+      assert (gamma * theta i = m * sign (wins (games x) i - wins (games y) i)) as F
+        by (unfold theta; field; lra).
+      rewrite F in E. unfold sign in E. unfold Rabs.
+      destruct (Rle_dec 0 (wins (games x) i - wins (games y) i));
+        repeat destruct (Rcase_abs _); lra. }
+    destruct (Rle_or_lt (S / lambda) epsilon) as [L|L]; [assumption|]. exfalso.
+    apply Rle_not_lt in safe. apply safe. apply exp_increasing. unfold Rdiv in *. nra.
+  - intros enough u v theta uv. rewrite !mle_counts, (same u v theta uv), (public_hessian u v theta uv).
+    rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [left; apply J|].
+    eapply Rle_trans; [apply (vector_noise_private _ n lambda _ (wins (games v)));
+      auto using laplace_unit_positive|].
+    apply Rmult_le_compat_r.
+    + unfold laplace, vector_noise, gauge_noise. apply Rmult_le_pos; [|left; apply exp_pos].
+      apply pow_le. left. apply laplace_unit_positive. assumption.
+    + apply exp_le. apply Rle_trans with (2 := enough). apply Rmult_le_compat_r; [lra|]. auto.
+Qed.
+
+End Public.
+
+Lemma same_threshold : forall a b, (forall e, a <= e <-> b <= e) -> a = b.
+Proof. intros a b H. apply Rle_antisym; [apply H|apply H]; lra. Qed.
+
+(* Every comparison keeps its pair, and one is turned round. *)
+Definition flip (n : nat) (x y : list game) : Prop := edge n x y /\ exists g rest,
+  Permutation x (g :: rest) /\ Permutation y (swap g :: rest).
+
+Lemma flip_exactly : forall n gamma lambda epsilon, (2 <= n)%nat -> 0 < gamma -> 0 < lambda ->
+  private (flip n) epsilon (mle n gamma lambda) <-> 2 / lambda <= epsilon.
+Proof.
+  intros n gamma lambda epsilon H gpos lpos.
+  apply (public_exactly (flip n) (fun x => x)); auto.
+  - intros x y phi [_ [g [rest [X Y]]]] E.
+    rewrite (sum_permutation _ _ _ _ X), (sum_permutation _ _ _ _ Y). simpl. rewrite E. reflexivity.
+  - destruct (edge_sensitivity n H) as [[below _] _]. split.
+    + intros x y [close _]. auto.
+    + exists [(0, 1)%nat], [(1, 0)%nat]. split.
+      * split; [apply edge_flip; assumption|]. exists (0, 1)%nat, []. split; reflexivity.
+      * destruct (moved n 1 H) as [K _]. simpl in K. rewrite K. ring.
+Qed.
+
+(* The comparisons on a sheet on which each pair is decided. *)
+Definition games_of (n : nat) (s : sheet) : list game :=
+  filter (fun g => s (fst g) (snd g)) (list_prod (seq 0 n) (seq 0 n)).
+
+Lemma sum_games : forall n s phi, sum phi (games_of n s)
+  = range_sum n (fun i => range_sum n (fun j => bit (s i j) * phi (i, j))).
+Proof.
+  intros n s phi. unfold games_of, range_sum. generalize (seq 0 n) at 1 4 as l.
+  assert (forall k (l : list game), sum phi (filter k l) = sum (fun g => bit (k g) * phi g) l) as F
+    by (intros k l; induction l as [|g l IH]; simpl; [reflexivity|];
+      destruct (k g); simpl; rewrite IH; ring).
+  intros l. rewrite F. clear F. induction l as [|a l IH]; simpl; [reflexivity|].
+  rewrite sum_app, sum_map, IH. reflexivity.
+Qed.
+
+Lemma wins_games : forall n s i, (i < n)%nat -> wins (games_of n s) i = score n s i.
+Proof.
+  intros n s i H. unfold wins, total. rewrite sum_games. unfold won. simpl.
+  rewrite <- (range_sum_pick n (fun i => score n s i) i H). apply range_sum_ext. intros j _.
+  rewrite (Nat.eqb_sym j i). destruct (Nat.eqb_spec i j) as [->|].
+  - apply range_sum_ext. intros. ring.
+  - unfold range_sum. rewrite (sum_ext _ (fun _ => 0)) by (intros; ring). apply sum_zero.
+Qed.
+
+Lemma sum_games_same : forall n s t phi, decided s -> decided t -> even phi ->
+  sum phi (games_of n s) = sum phi (games_of n t).
+Proof.
+  intros n s t phi [SD S] [TD T] E. rewrite !sum_games.
+  assert (forall s, range_sum n (fun i => range_sum n (fun j => bit (s i j) * phi (i, j)))
+    = / 2 * range_sum n (fun i => range_sum n (fun j => (bit (s i j) + bit (s j i)) * phi (i, j))))
+    as twice.
+  { intros r. unfold range_sum.
+    rewrite (sum_ext (fun i => sum (fun j => (_ + _) * _) _) (fun i =>
+      sum (fun j => bit (r i j) * phi (i, j)) (seq 0 n)
+        + sum (fun j => bit (r j i) * phi (j, i)) (seq 0 n))).
+    - rewrite sum_plus. rewrite (sum_swap _ _ (fun i j => bit (r j i) * phi (j, i))). lra.
+    - intros i. rewrite <- sum_plus. apply sum_ext. intros j.
+      rewrite <- (E (i, j)). unfold swap. simpl. rewrite <- (E (j, i)). unfold swap. simpl. ring. }
+  rewrite (twice s), (twice t). f_equal. apply range_sum_ext. intros i _. apply range_sum_ext.
+  intros j _. f_equal. destruct (Nat.eq_dec i j) as [->|ne]; [rewrite SD, TD; reflexivity|].
+  rewrite (S i j ne), (T i j ne). destruct (s i j), (t i j); simpl; lra.
+Qed.
+
+(* CLAIM BOOK-MLE-ONCE.  If each of m + 1 people decides each pair once and one of them is replaced, the
+   loss is exactly c floor(n^2/2) / lambda with c = 1, for every n, m, noise and ridge. *)
+Definition mle_once_says (c : R) : Prop := forall n m gamma lambda epsilon,
+  (1 <= n)%nat -> 0 < gamma -> 0 < lambda ->
+  (private (replaced m decided) epsilon (fun x => mle n gamma lambda (flat_map (games_of n) x))
+    <-> c * INR (n * n / 2) / lambda <= epsilon).
+
+Theorem mle_once : mle_once_says 1.
+Proof.
+  intros n m gamma lambda epsilon H gpos lpos. rewrite Rmult_1_l.
+  apply (public_exactly (replaced m decided) (flat_map (games_of n))); auto.
+  - intros x y phi [p [q [rest [P [Q [_ [_ [X Y]]]]]]]] E. rewrite !sum_flat_map.
+    rewrite (sum_permutation _ _ _ _ X), (sum_permutation _ _ _ _ Y). simpl.
+    rewrite (sum_games_same n p q phi P Q E). reflexivity.
+  - assert (forall x y, l1 n (wins (flat_map (games_of n) x)) (wins (flat_map (games_of n) y))
+      = l1 n (total (score n) x) (total (score n) y)) as E.
+    { assert (forall z i, (i < n)%nat -> wins (flat_map (games_of n) z) i = total (score n) z i) as W
+        by (intros z i K; unfold wins, total; rewrite sum_flat_map; apply sum_ext; intros;
+          apply (wins_games n a i K)).
+      intros x y. apply range_sum_ext. intros i K. rewrite !W by assumption. reflexivity. }
+    destruct (once_sensitivity n m decided H) as [[below [x [y [close reached]]]] _]; [auto|].
+    split; [intros; rewrite E; auto|]. exists x, y. rewrite E. auto.
+Qed.
+
+Theorem mle_once_control : forall c, c <> 1 -> ~ mle_once_says c.
+Proof.
+  intros c ne H. assert (c * INR (2 * 2 / 2) / 1 = 1 * INR (2 * 2 / 2) / 1) as E.
+  { apply same_threshold. intros e. rewrite <- (H 2%nat 0%nat 1 1 e), <- (mle_once 2%nat 0%nat 1 1 e);
+      try lia; try lra. reflexivity. }
+  simpl in E. lra.
+Qed.

@@ -195,11 +195,15 @@ Definition pile (n L : nat) (l : list game) : Prop := Forall (valid n) l /\ leng
 Lemma won_bounds : forall g i, 0 <= won g i <= 1.
 Proof. intros. unfold won. destruct (Nat.eqb _ _); lra. Qed.
 
-Lemma wins_bounds : forall l i, 0 <= wins l i <= INR (length l).
+Lemma total_bounds : forall P f (x : list P) i, (forall p, 0 <= f p i <= 1) ->
+  0 <= total f x i <= INR (length x).
 Proof.
-  intros l i. unfold wins, total. split; [apply sum_nonneg; intros; apply won_bounds|].
-  rewrite <- (Rmult_1_r (INR (length l))), <- sum_const. apply sum_le. intros. apply won_bounds.
+  intros P f x i H. unfold total. split; [apply sum_nonneg; intros; apply H|].
+  rewrite <- (Rmult_1_r (INR (length x))), <- sum_const. apply sum_le. intros. apply H.
 Qed.
+
+Lemma wins_bounds : forall l i, 0 <= wins l i <= INR (length l).
+Proof. intros. apply total_bounds. intros. apply won_bounds. Qed.
 
 Lemma wins_total : forall n l, Forall (valid n) l -> range_sum n (wins l) = INR (length l).
 Proof.
