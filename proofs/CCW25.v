@@ -769,3 +769,283 @@ Proof.
       try lia; try lra. reflexivity. }
   simpl in E. lra.
 Qed.
+
+(* ---------------------------------------------------------------- exchanges, exactly *)
+
+(* The bound for one exchange, and the data that come near it.  The comparison (0, 1) is removed, whose
+   loser led with surprise u; the complete upset (2, 3) is put in; and m complete upsets each pull item
+   0 down and item 1 up, so that both pulls count in full.  t says how far apart the others are. *)
+Section Worst.
+Variables (m : nat) (u gamma lambda delta : R).
+Hypothesis u_inside : 0 < u < 1.
+Hypothesis gamma_positive : 0 < gamma.
+Hypothesis lambda_positive : 0 < lambda.
+Hypothesis delta_small : 0 < delta <= 1 / 2.
+
+Let n := (4 + (m + m))%nat.
+Let lead := ln ((1 - u) / u).
+Let t := Rabs lead - ln delta.
+Hypothesis many : gamma * Rabs lead + 1 <= INR m / 2.
+
+Definition upsets : list game :=
+  map (fun a => (a, 0%nat)) (seq 4 m) ++ map (fun b => (1%nat, b)) (seq (4 + m) m).
+Definition strengths (i : nat) : R :=
+  match i with
+  | 0%nat => lead | 1%nat => 0 | 2%nat => - t | 3%nat => t
+  | _ => if Nat.ltb i (4 + m) then - t else t
+  end.
+Let x := (0, 1)%nat :: upsets.
+Let y := (2, 3)%nat :: upsets.
+
+Lemma upsets_in : forall g, In g upsets ->
+  (exists a, g = (a, 0%nat) /\ (4 <= a < 4 + m)%nat) \/
+  (exists b, g = (1%nat, b) /\ (4 + m <= b < 4 + (m + m))%nat).
+Proof.
+  intros g H. apply in_app_or in H. rewrite !in_map_iff in H.
+  destruct H as [[a [<- H]]|[b [<- H]]]; apply in_seq in H; [left; exists a|right; exists b];
+    split; auto; lia.
+Qed.
+
+Lemma upsets_valid : Forall (valid n) upsets.
+Proof.
+  apply Forall_forall. intros g H. destruct (upsets_in g H) as [[a [-> K]]|[b [-> K]]];
+    unfold valid, n; simpl; lia.
+Qed.
+
+Lemma worst_edge : edge n x y.
+Proof.
+  assert (map snd (map pair_of upsets) = seq 4 (m + m)) as E.
+  { unfold upsets. rewrite !map_app, !map_map, seq_app. f_equal.
+    - rewrite (map_ext _ (fun a => a)); [apply map_id|]. intros. unfold pair_of. simpl. lia.
+    - rewrite (map_ext_in _ (fun a => a)); [apply map_id|]. intros a H. apply in_seq in H.
+      unfold pair_of. simpl. destruct a; lia. }
+  assert (forall k, (k < 4)%nat -> NoDup (k :: seq 4 (m + m))) as N.
+  { intros. constructor; [rewrite in_seq; lia|apply seq_NoDup]. }
+  repeat split.
+  - constructor; [unfold valid, n; simpl; lia|apply upsets_valid].
+  - apply (NoDup_map_inv snd). simpl. rewrite E. apply N. lia.
+  - constructor; [unfold valid, n; simpl; lia|apply upsets_valid].
+  - apply (NoDup_map_inv snd). simpl. rewrite E. apply N. lia.
+  - exists (0, 1)%nat, (2, 3)%nat, upsets. repeat split; auto. congruence.
+Qed.
+
+Lemma lead_surprise : surprise (gap strengths (0, 1)%nat) = u.
+Proof.
+  unfold gap, surprise, strengths. simpl. rewrite Rminus_0_r. unfold lead.
+  rewrite exp_ln by (apply Rdiv_lt_0_compat; lra). field. lra.
+Qed.
+
+(* Complete upsets: the surprise is almost 1, and the curvature almost 0. *)
+Lemma upset : forall a, a <= ln delta -> 1 - delta <= surprise a /\ bend a <= delta.
+Proof.
+  intros a H. apply exp_le in H. rewrite exp_ln in H by lra. pose proof (surprise_bounds a).
+  assert (1 - surprise a <= delta).
+  { apply Rle_trans with (2 := H). replace (1 - surprise a) with (exp a * surprise a)
+      by (unfold surprise; pose proof (exp_pos a); field; lra). pose proof (exp_pos a). nra. }
+  unfold bend. split; [lra|]. nra.
+Qed.
+
+Lemma ln_delta : ln delta < 0.
+Proof. rewrite <- ln_1. apply ln_increasing; lra. Qed.
+
+Lemma upsets_gap : forall g, In g ((2, 3)%nat :: upsets) -> gap strengths g <= ln delta.
+Proof.
+  pose proof ln_delta. pose proof (Rabs_pos lead). pose proof (Rle_abs (- lead)) as A.
+  rewrite Rabs_Ropp in A. intros g [<-|K]; [unfold gap, strengths, t; simpl; lra|].
+  destruct (upsets_in g K) as [[a [-> B]]|[b [-> B]]]; unfold gap; simpl fst; simpl snd.
+  - destruct a as [|[|[|[|a]]]]; try lia. unfold strengths.
+    destruct (Nat.ltb_spec (S (S (S (S a)))) (4 + m)); [|lia]. unfold t. lra.
+  - destruct b as [|[|[|[|b]]]]; try lia. unfold strengths.
+    destruct (Nat.ltb_spec (S (S (S (S b)))) (4 + m)); [lia|]. unfold t. lra.
+Qed.
+
+(* The noise without the comparison that is exchanged, for the four items that it touches. *)
+Lemma upsets_noise : let w := noise_of surprise gamma upsets strengths in
+  w 0%nat <= - u /\ u <= w 1%nat /\ 0 <= w 2%nat /\ w 3%nat <= 0.
+Proof.
+  pose proof ln_delta. pose proof (Rabs_pos lead). pose proof (Rle_abs (- lead)) as A.
+  rewrite Rabs_Ropp in A.
+  assert (0 <= t) by (unfold t; lra).
+  assert (forall i f, (forall a, In a (seq 4 m) -> arrow (a, 0%nat) i = f) ->
+    (forall b, In b (seq (4 + m) m) -> arrow (1%nat, b) i = 0) -> f <= 0 ->
+    total (fun g j => surprise (gap strengths g) * arrow g j) upsets i <= f * (INR m / 2)) as down.
+  { intros i f F Z neg. unfold total, upsets. rewrite sum_app, !sum_map.
+    rewrite (sum_ext_in (fun b => _ * arrow (1%nat, b) i) (fun _ => 0)), sum_zero.
+    2: { intros b B. rewrite (Z b B). ring. }
+    rewrite Rplus_0_r. replace (f * (INR m / 2)) with (sum (fun _ => / 2 * f) (seq 4 m))
+      by (rewrite sum_const, seq_length; field).
+    apply sum_le_in. intros a I. rewrite (F a I).
+    destruct (upset (gap strengths (a, 0%nat))); [|nra]. apply upsets_gap. right.
+    apply in_or_app. left. apply in_map_iff. exists a. auto. }
+  assert (forall i f, (forall a, In a (seq 4 m) -> arrow (a, 0%nat) i = 0) ->
+    (forall b, In b (seq (4 + m) m) -> arrow (1%nat, b) i = f) -> 0 <= f ->
+    f * (INR m / 2) <= total (fun g j => surprise (gap strengths g) * arrow g j) upsets i) as up.
+  { intros i f Z F pos. unfold total, upsets. rewrite sum_app, !sum_map.
+    rewrite (sum_ext_in (fun a => _ * arrow (a, 0%nat) i) (fun _ => 0)), sum_zero.
+    2: { intros a B. rewrite (Z a B). ring. }
+    rewrite Rplus_0_l. replace (f * (INR m / 2)) with (sum (fun _ => / 2 * f) (seq (4 + m) m))
+      by (rewrite sum_const, seq_length; field).
+    apply sum_le_in. intros b I. rewrite (F b I). apply Rmult_le_compat_r; [assumption|].
+    destruct (upset (gap strengths (1%nat, b))); [|lra]. apply upsets_gap. right.
+    apply in_or_app. right. apply in_map_iff. exists b. auto. }
+  assert (forall a i, In a (seq 4 m) -> (i < 4)%nat -> arrow (a, 0%nat) i = if Nat.eqb i 0 then -1 else 0)
+    as low.
+  { intros a i I K. apply in_seq in I. unfold arrow, won, swap. cbn [fst snd].
+    destruct (Nat.eqb_spec a i); [lia|]. rewrite (Nat.eqb_sym i 0). destruct (Nat.eqb 0 i); lra. }
+  assert (forall b i, In b (seq (4 + m) m) -> (i < 4)%nat -> arrow (1%nat, b) i = if Nat.eqb i 1 then 1 else 0)
+    as high.
+  { intros b i I K. apply in_seq in I. unfold arrow, won, swap. cbn [fst snd].
+    destruct (Nat.eqb_spec b i); [lia|]. rewrite (Nat.eqb_sym i 1). destruct (Nat.eqb 1 i); lra. }
+  unfold noise_of. repeat split; simpl strengths.
+  - pose proof (down 0%nat (-1) ltac:(intros; apply low; auto; lia)
+      ltac:(intros; apply high; auto; lia) ltac:(lra)). nra.
+  - pose proof (up 1%nat 1 ltac:(intros; apply low; auto; lia)
+      ltac:(intros; apply high; auto; lia) ltac:(lra)). nra.
+  - pose proof (up 2%nat 0 ltac:(intros; apply low; auto; lia)
+      ltac:(intros; apply high; auto; lia) ltac:(lra)). nra.
+  - pose proof (down 3%nat 0 ltac:(intros; apply low; auto; lia)
+      ltac:(intros; apply high; auto; lia) ltac:(lra)). nra.
+Qed.
+
+Lemma worst_pull : 2 * u + 2 - 2 * delta <=
+  size n (noise_of surprise gamma y strengths) - size n (noise_of surprise gamma x strengths).
+Proof.
+  destruct upsets_noise as [zero [one [two three]]].
+  destruct (upset (gap strengths (2, 3)%nat)) as [s _]; [apply upsets_gap; left; reflexivity|].
+  pose proof (surprise_bounds (gap strengths (2, 3)%nat)).
+  unfold size, range_sum. rewrite <- sum_minus. fold (range_sum n).
+  change (sum _ (seq 0 n)) with (range_sum n (fun i => Rabs (noise_of surprise gamma y strengths i)
+    - Rabs (noise_of surprise gamma x strengths i))).
+  rewrite (range_sum_few 4); [|unfold n; lia|].
+  - unfold range_sum. simpl seq. unfold sum. unfold x, y. rewrite !noise_cons, lead_surprise.
+    unfold arrow, won, swap. simpl fst. simpl snd. simpl Nat.eqb. cbv iota.
+    set (w := noise_of surprise gamma upsets strengths) in *.
+    set (s0 := surprise (gap strengths (2, 3)%nat)) in *.
+    rewrite (Rabs_left1 (w 0%nat + s0 * _)), (Rabs_left1 (w 0%nat + u * _)) by lra.
+    rewrite (Rabs_pos_eq (w 1%nat + s0 * _)), (Rabs_pos_eq (w 1%nat + u * _)) by lra.
+    rewrite (Rabs_pos_eq (w 2%nat + s0 * _)), (Rabs_pos_eq (w 2%nat + u * _)) by lra.
+    rewrite (Rabs_left1 (w 3%nat + s0 * _)), (Rabs_left1 (w 3%nat + u * _)) by lra. lra.
+  - intros i K. unfold x, y. rewrite !noise_cons.
+    assert (arrow (0, 1)%nat i = 0 /\ arrow (2, 3)%nat i = 0) as [-> ->].
+    { unfold arrow, won. simpl. destruct i as [|[|[|[|i]]]]; try lia. simpl. split; lra. }
+    rewrite !Rmult_0_r, !Rplus_0_r. ring.
+Qed.
+
+Lemma form_hessian : forall l theta v, form n (hessian bend gamma l theta) v
+  = gamma * dot n v v + sum (fun g => bend (gap theta g) * dot n (arrow g) v ^ 2) l.
+Proof.
+  intros l theta v. induction l as [|g l IH].
+  - simpl. rewrite <- multiple_form, Rplus_0_r. apply range_sum_ext. intros. apply range_sum_ext.
+    intros. unfold hessian. simpl. ring.
+  - transitivity (form n (update (hessian bend gamma l theta) (bend (gap theta g)) (arrow g)) v).
+    + apply range_sum_ext. intros. apply range_sum_ext. intros. rewrite hessian_cons. reflexivity.
+    + rewrite form_update, IH. simpl. ring.
+Qed.
+
+Lemma dot_arrow : forall g v, valid n g -> dot n (arrow g) v = v (fst g) - v (snd g).
+Proof.
+  intros g v [W [L _]]. rewrite <- (range_sum_pick n v _ W), <- (range_sum_pick n v _ L).
+  unfold dot, range_sum. rewrite <- sum_minus. apply sum_ext. intros i.
+  unfold arrow, won, swap. simpl. destruct (Nat.eqb (fst g) i), (Nat.eqb (snd g) i); ring.
+Qed.
+
+Lemma worst_volume : det n (hessian bend gamma x strengths) * (1 + 2 * delta / gamma) >=
+  det n (hessian bend gamma y strengths)
+    * (1 + u * (1 - u) * (2 / gamma - 8 * INR m * delta / gamma ^ 2)).
+Proof.
+  assert (forall a, 0 <= bend a) as B by (intros; apply bend_bounds).
+  destruct (hessian_above bend n gamma B upsets strengths) as [S A].
+  pose proof (det_hessian_positive bend n gamma gamma_positive B upsets strengths) as P.
+  assert (valid n (0, 1)%nat) as V by (unfold valid, n; simpl; lia).
+  assert (valid n (2, 3)%nat) as W by (unfold valid, n; simpl; lia).
+  destruct (one_more bend n gamma gamma_positive B (2, 3)%nat upsets strengths W) as [_ up].
+  destruct (upset (gap strengths (2, 3)%nat)) as [_ flat]; [apply upsets_gap; left; reflexivity|].
+  assert (0 < / gamma) as I by (apply Rinv_0_lt_compat; assumption).
+  set (v := arrow (0, 1)%nat). set (w := fun i => / gamma * v i).
+  pose proof (inverse_form_ge n gamma _ v w gamma_positive S A) as Q.
+  assert (dot n v w = 2 / gamma) as one.
+  { unfold Rdiv. rewrite <- (arrow_square n _ V), Rmult_comm. fold v. unfold dot, range_sum, w.
+    rewrite <- sum_scale. apply sum_ext. intros. ring. }
+  assert (dot n w w = 2 / gamma ^ 2) as two.
+  { replace (2 / gamma ^ 2) with (/ gamma * (2 / gamma)) by (field; lra). rewrite <- one.
+    unfold dot, range_sum, w. rewrite <- sum_scale. apply sum_ext. intros. ring. }
+  assert (form n (hessian bend gamma upsets strengths) w
+    <= 2 / gamma + INR (m + m) * (delta * (4 * / gamma ^ 2))) as three.
+  { rewrite form_hessian, two. replace (gamma * (2 / gamma ^ 2)) with (2 / gamma) by (field; lra).
+    apply Rplus_le_compat_l. replace (m + m)%nat with (length upsets)
+      by (unfold upsets; rewrite app_length, !map_length, !seq_length; reflexivity).
+    rewrite <- sum_const. apply sum_le_in. intros g H.
+    destruct (upset (gap strengths g)) as [_ F]; [apply upsets_gap; right; assumption|].
+    rewrite dot_arrow by (apply (proj1 (Forall_forall _ _) upsets_valid); assumption).
+    apply Rmult_le_compat; auto; [apply pow2_ge_0|].
+    replace (w (fst g) - w (snd g)) with ((v (fst g) - v (snd g)) * / gamma) by (unfold w; ring).
+    rewrite Rpow_mult_distr, pow_inv. apply Rmult_le_compat_r.
+    - left. apply Rinv_0_lt_compat, pow_lt. assumption.
+    - assert (forall i, -1 <= v i <= 1) as range
+        by (intros i; unfold v, arrow; pose proof (won_bounds (0, 1)%nat i);
+          pose proof (won_bounds (swap (0, 1)%nat) i); lra).
+      pose proof (range (fst g)). pose proof (range (snd g)). nra. }
+  rewrite plus_INR in three.
+  assert (2 / gamma - 8 * INR m * delta / gamma ^ 2
+    <= inverse_form n (hessian bend gamma upsets strengths) v) as four.
+  { apply Rle_trans with (2 := Q). rewrite one.
+    replace (8 * INR m * delta / gamma ^ 2) with ((INR m + INR m) * (delta * (4 * / gamma ^ 2)))
+      by (field; lra). lra. }
+  unfold x at 1. rewrite det_hessian by auto. fold v.
+  assert (bend (gap strengths (0, 1)%nat) = u * (1 - u)) as -> by (unfold bend; rewrite lead_surprise; ring).
+  fold y in up.
+  set (d := det n (hessian bend gamma upsets strengths)) in *.
+  set (dy := det n (hessian bend gamma y strengths)) in *.
+  set (q := inverse_form n (hessian bend gamma upsets strengths) v) in *.
+  assert (0 < dy) as pos by (apply det_hessian_positive; auto).
+  assert (dy <= d * (1 + 2 * delta / gamma)).
+  { apply Rle_trans with (1 := up). apply Rmult_le_compat_l; [lra|]. unfold Rdiv. nra. }
+  assert (0 <= q) by (apply inverse_form_nonneg with gamma; auto).
+  assert (0 <= u * (1 - u)) by nra.
+  apply Rle_ge. apply Rle_trans with (dy * (1 + u * (1 - u) * q)).
+  - apply Rmult_le_compat_l; [lra|]. apply Rplus_le_compat_l. apply Rmult_le_compat_l; assumption.
+  - replace (d * (1 + u * (1 - u) * q) * (1 + 2 * delta / gamma))
+      with (d * (1 + 2 * delta / gamma) * (1 + u * (1 - u) * q)) by ring.
+    apply Rmult_le_compat_r; [|assumption]. assert (0 <= u * (1 - u) * q) by nra. lra.
+Qed.
+
+Lemma worst_loss : forall epsilon, private (edge n) epsilon (mle n gamma lambda) ->
+  exp ((2 * u + 2 - 2 * delta) / lambda)
+    * (1 + u * (1 - u) * (2 / gamma - 8 * INR m * delta / gamma ^ 2))
+  <= exp epsilon * (1 + 2 * delta / gamma).
+Proof.
+  intros epsilon safe. specialize (safe x y strengths worst_edge).
+  pose proof worst_pull as P. pose proof worst_volume as V.
+  assert (forall z, 0 < det n (hessian bend gamma z strengths)) as J
+    by (intros; apply det_hessian_positive; auto; intros; apply bend_bounds).
+  pose proof (J x) as Jx. pose proof (J y) as Jy.
+  unfold mle, density in safe.
+  set (sx := size n (noise_of surprise gamma x strengths)) in *.
+  set (sy := size n (noise_of surprise gamma y strengths)) in *.
+  set (dx := det n (hessian bend gamma x strengths)) in *.
+  set (dy := det n (hessian bend gamma y strengths)) in *.
+  set (U := laplace_unit lambda ^ n) in *.
+  assert (0 < U) as Up by (apply pow_lt, laplace_unit_positive; assumption).
+  set (k := 1 + 2 * delta / gamma) in *.
+  assert (0 < k) by (unfold k, Rdiv; assert (0 < / gamma) by (apply Rinv_0_lt_compat; assumption); nra).
+  set (f := 1 + u * (1 - u) * (2 / gamma - 8 * INR m * delta / gamma ^ 2)) in *.
+  assert (exp (- sx / lambda) * dx <= exp epsilon * (exp (- sy / lambda) * dy)) as S.
+  { apply Rmult_le_reg_l with U; [assumption|].
+    replace (U * (exp epsilon * (exp (- sy / lambda) * dy)))
+      with (exp epsilon * (U * exp (- sy / lambda) * dy)) by ring. lra. }
+  assert (exp ((sy - sx) / lambda) * dx <= exp epsilon * dy) as T.
+  { apply Rmult_le_reg_l with (exp (- sy / lambda)); [apply exp_pos|].
+    replace (exp (- sy / lambda) * (exp ((sy - sx) / lambda) * dx)) with (exp (- sx / lambda) * dx).
+    - lra.
+    - rewrite <- Rmult_assoc, <- exp_plus. f_equal. f_equal. field. lra. }
+  assert (exp ((2 * u + 2 - 2 * delta) / lambda) <= exp ((sy - sx) / lambda)) as E.
+  { apply exp_le. assert (0 < / lambda) by (apply Rinv_0_lt_compat; assumption). unfold Rdiv. nra. }
+  pose proof (exp_pos ((2 * u + 2 - 2 * delta) / lambda)) as Ep.
+  apply Rmult_le_reg_r with dy; [assumption|].
+  apply Rle_trans with (exp ((2 * u + 2 - 2 * delta) / lambda) * (dx * k)).
+  - rewrite Rmult_assoc. apply Rmult_le_compat_l; lra.
+  - apply Rle_trans with (exp ((sy - sx) / lambda) * dx * k); [|nra].
+    rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat_r; lra.
+Qed.
+
+End Worst.

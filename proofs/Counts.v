@@ -31,13 +31,18 @@ Lemma range_sum_le : forall n f g, (forall i, (i < n)%nat -> f i <= g i) ->
   range_sum n f <= range_sum n g.
 Proof. intros n f g H. apply sum_le_in. intros. apply H, range_in. assumption. Qed.
 
+Lemma range_sum_few : forall k n f, (k <= n)%nat -> (forall i, (k <= i)%nat -> f i = 0) ->
+  range_sum n f = range_sum k f.
+Proof.
+  intros k n f H Z. unfold range_sum. replace n with (k + (n - k))%nat by lia.
+  rewrite seq_app, sum_app, (sum_ext_in f (fun _ => 0) (seq (0 + k) (n - k))).
+  - rewrite sum_zero. ring.
+  - intros i I. apply in_seq in I. apply Z. lia.
+Qed.
+
 Lemma range_sum_two : forall n f, (2 <= n)%nat -> (forall i, (2 <= i)%nat -> f i = 0) ->
   range_sum n f = f 0%nat + f 1%nat.
-Proof.
-  intros [|[|n]] f H K; try lia. rewrite !range_sum_first.
-  rewrite (range_sum_ext n _ (fun _ => 0)) by (intros; apply K; lia).
-  rewrite range_sum_const. lra.
-Qed.
+Proof. intros n f H Z. rewrite (range_sum_few 2 n f H Z). unfold range_sum. simpl. ring. Qed.
 
 Lemma sum_pick : forall (f : nat -> R) a l, NoDup l -> In a l ->
   sum (fun i => if Nat.eqb a i then f i else 0) l = f a.
