@@ -1049,3 +1049,161 @@ Proof.
 Qed.
 
 End Worst.
+
+Lemma limit_le : forall a b c, (forall d, 0 < d <= 1 / 2 -> a <= b + c * d) -> a <= b.
+Proof.
+  intros a b c H. destruct (Rle_or_lt a b) as [|L]; [assumption|]. exfalso.
+  assert (0 < Rabs c + 1) as P by (pose proof (Rabs_pos c); lra).
+  set (d := Rmin (1 / 2) ((a - b) / (2 * (Rabs c + 1)))).
+  assert (0 < d <= 1 / 2) as D.
+  { split; [|apply Rmin_l]. apply Rmin_pos; [lra|]. apply Rdiv_lt_0_compat; lra. }
+  assert (d * (Rabs c + 1) <= (a - b) / 2) as E.
+  { replace ((a - b) / 2) with ((a - b) / (2 * (Rabs c + 1)) * (Rabs c + 1)) by (field; lra).
+    apply Rmult_le_compat_r; [lra|apply Rmin_r]. }
+  specialize (H d D). pose proof (Rle_abs c). nra.
+Qed.
+
+Lemma ln_line : forall a, 0 <= a -> 0 <= ln (1 + a) <= a.
+Proof.
+  intros a H. split.
+  - destruct H as [H|<-]; [|rewrite Rplus_0_r, ln_1; lra].
+    left. rewrite <- ln_1. apply ln_increasing; lra.
+  - pose proof (exp_line (ln (1 + a))) as E. rewrite exp_ln in E; lra.
+Qed.
+
+Lemma nat_above : forall a, 0 <= a -> exists m, a <= INR m.
+Proof.
+  intros a H. destruct (archimed a) as [K _]. exists (Z.to_nat (up a)).
+  rewrite INR_IZR_INZ, Z2Nat.id; [lra|]. apply le_IZR. lra.
+Qed.
+
+(* Noise lambda and ridge gamma are epsilon-private for edge neighbours, whatever n, exactly if: *)
+Lemma exchange_exactly : forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
+  (forall n, private (edge n) epsilon (mle n gamma lambda)) <->
+  (forall u, 0 < u < 1 -> 2 / lambda + 2 * u / lambda + ln (1 + 2 * u * (1 - u) / gamma) <= epsilon).
+Proof.
+  intros gamma lambda epsilon gpos lpos. assert (0 < / gamma) as I by (apply Rinv_0_lt_compat; auto).
+  assert (0 < / lambda) as J by (apply Rinv_0_lt_compat; auto). split.
+  - intros safe u U. set (lead := ln ((1 - u) / u)).
+    destruct (nat_above (2 * (gamma * Rabs lead + 1))) as [m M].
+    { pose proof (Rmult_le_pos gamma _ ltac:(lra) (Rabs_pos lead)). lra. }
+    assert (0 < u * (1 - u)) as V by nra. set (Q := 1 + 2 * u * (1 - u) / gamma).
+    assert (1 < Q) as Q1 by (unfold Q, Rdiv; nra).
+    set (E := exp ((2 * u + 2) / lambda)). assert (0 < E) as Epos by apply exp_pos.
+    assert (E * Q <= exp epsilon) as K.
+    { apply limit_le with (exp epsilon * (2 / gamma)
+        + E * (u * (1 - u) * (8 * INR m / gamma ^ 2) + Q * (2 / lambda))). intros d D.
+      pose proof (worst_loss m u gamma lambda d U gpos lpos D ltac:(fold lead; lra) epsilon
+        (safe _)) as W.
+      assert (E * (1 - 2 * d / lambda) <= exp ((2 * u + 2 - 2 * d) / lambda)) as F.
+      { replace ((2 * u + 2 - 2 * d) / lambda) with ((2 * u + 2) / lambda + - (2 * d / lambda))
+          by (field; lra). rewrite exp_plus. fold E. apply Rmult_le_compat_l; [lra|].
+        pose proof (exp_line (- (2 * d / lambda))). lra. }
+      pose proof (exp_pos ((2 * u + 2 - 2 * d) / lambda)) as Fpos.
+      set (G := exp ((2 * u + 2 - 2 * d) / lambda)) in *.
+      set (k := u * (1 - u) * (8 * INR m / gamma ^ 2)).
+      replace (1 + u * (1 - u) * (2 / gamma - 8 * INR m * d / gamma ^ 2)) with (Q - k * d) in W
+        by (unfold Q, k; field; lra).
+      assert (0 <= k) as kpos.
+      { unfold k. apply Rmult_le_pos; [lra|]. apply Rmult_le_pos; [pose proof (pos_INR m); lra|].
+        left. apply Rinv_0_lt_compat, pow_lt. assumption. }
+      replace (exp epsilon * (1 + 2 * d / gamma)) with (exp epsilon + exp epsilon * (2 / gamma) * d)
+        in W by (field; lra).
+      assert (E * (Q - k * d - Q * (2 / lambda) * d) <= G * (Q - k * d)); [|lra].
+      assert (0 <= 2 / lambda * d) as S by (unfold Rdiv; nra).
+      replace (2 * d / lambda) with (2 / lambda * d) in F by (field; lra).
+      set (s := 2 / lambda * d) in *. replace (Q * (2 / lambda) * d) with (Q * s) by (unfold s; ring).
+      assert (0 <= k * d) as T by nra. set (r := k * d) in *.
+      destruct (Rle_or_lt r Q) as [L|L].
+      - apply Rle_trans with (E * (1 - s) * (Q - r)); [|apply Rmult_le_compat_r; lra].
+        rewrite Rmult_assoc. apply Rmult_le_compat_l; nra.
+      - apply Rle_trans with (E * (Q - r)); [apply Rmult_le_compat_l; nra|].
+        assert (G <= E) by (apply exp_le; unfold Rdiv; nra). nra. }
+    replace (2 / lambda + 2 * u / lambda) with ((2 * u + 2) / lambda) by (field; lra).
+    destruct (Rle_or_lt ((2 * u + 2) / lambda + ln Q) epsilon) as [|L]; [assumption|].
+    apply exp_increasing in L. rewrite exp_plus, exp_ln in L by lra. fold E in L. lra.
+  - intros H n x y theta close. destruct (edge_games n x y close) as [g [h [rest [G [K [X Y]]]]]].
+    assert (forall a, 0 <= surprise a) as sp by (intros a; pose proof (surprise_bounds a); lra).
+    assert (forall a, 0 <= bend a) as bp by (intros; apply bend_bounds).
+    eapply Rle_trans; [apply (exchange_loss surprise bend n gamma lambda gpos lpos sp bp
+      g h rest x y theta G K X Y)|].
+    apply Rmult_le_compat_r; [left; apply density_positive; auto|].
+    pose proof (surprise_bounds (gap theta g)) as U. pose proof (surprise_bounds (gap theta h)).
+    specialize (H _ U). unfold bend. set (u := surprise (gap theta g)) in *.
+    assert (0 <= 2 * (u * (1 - u)) / gamma) by (apply Rmult_le_pos; nra).
+    rewrite <- (exp_ln (1 + 2 * (u * (1 - u)) / gamma)) by lra.
+    rewrite <- exp_plus. apply exp_le. apply Rle_trans with (2 := H). rewrite <- Rmult_assoc.
+    apply Rplus_le_compat_r. unfold Rdiv. nra.
+Qed.
+
+(* CLAIM BOOK-MLE-TIGHT, with c = 2.  A flip loses c/lambda, exactly, for every n.  Exchanges lose, as a
+   supremum over n, c/lambda + the largest of 2u/lambda + log(1 + 2u(1-u)/gamma); which is 2c/lambda where
+   the ridge is at least the noise. *)
+Definition mle_tight_says (c : R) : Prop := forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
+  (forall n, (2 <= n)%nat -> (private (flip n) epsilon (mle n gamma lambda) <-> c / lambda <= epsilon)) /\
+  ((forall n, private (edge n) epsilon (mle n gamma lambda)) <-> (forall u, 0 < u < 1 ->
+    c / lambda + 2 * u / lambda + ln (1 + 2 * u * (1 - u) / gamma) <= epsilon)) /\
+  (lambda <= gamma ->
+    ((forall n, private (edge n) epsilon (mle n gamma lambda)) <-> 2 * c / lambda <= epsilon)).
+
+Theorem mle_tight : mle_tight_says 2.
+Proof.
+  intros gamma lambda epsilon gpos lpos. split; [|split].
+  - intros. apply flip_exactly; assumption.
+  - apply exchange_exactly; assumption.
+  - intros more. rewrite exchange_exactly by assumption.
+    assert (0 < / lambda) as J by (apply Rinv_0_lt_compat; assumption).
+    assert (/ gamma <= / lambda) as I by (apply Rinv_le_contravar; assumption).
+    assert (0 < / gamma) as P by (apply Rinv_0_lt_compat; lra). split.
+    + intros H. apply limit_le with (2 / lambda). intros d D. specialize (H (1 - d) ltac:(lra)).
+      destruct (ln_line (2 * (1 - d) * (1 - (1 - d)) / gamma)) as [L _]; [apply Rmult_le_pos; nra|].
+      unfold Rdiv in *. lra.
+    + intros H u U. apply Rle_trans with (2 := H). assert (0 < u * (1 - u)) by nra.
+      destruct (ln_line (2 * u * (1 - u) / gamma)) as [_ L]; [apply Rmult_le_pos; nra|].
+      apply Rle_trans with (2 / lambda + 2 * u / lambda + 2 * (u * (1 - u)) / lambda).
+      * apply Rplus_le_compat_l. apply Rle_trans with (1 := L). unfold Rdiv. nra.
+      * replace (2 * 2 / lambda) with (4 * / lambda) by (unfold Rdiv; ring).
+        replace (2 / lambda + 2 * u / lambda + 2 * (u * (1 - u)) / lambda)
+          with ((2 + 2 * u + 2 * (u * (1 - u))) * / lambda) by (unfold Rdiv; ring).
+        apply Rmult_le_compat_r; [lra|]. pose proof (Rle_0_sqr (1 - u)). unfold Rsqr in *. lra.
+Qed.
+
+Theorem mle_tight_control : forall c, c <> 2 -> ~ mle_tight_says c.
+Proof.
+  intros c ne H. apply ne. assert (c / 1 = 2 / 1); [|lra]. apply same_threshold. intros e.
+  destruct (H 1 1 e) as [K _]; try lra. destruct (mle_tight 1 1 e) as [T _]; try lra.
+  rewrite <- (K 2%nat), <- (T 2%nat) by lia. reflexivity.
+Qed.
+
+(* Five eighths of the printed noise are too little at the printed ridge. *)
+Theorem p21_control : forall c, c <= 5 -> ~ p21_says c.
+Proof.
+  intros c small H. assert (forall n, private (edge n) 1 (mle n 1 5)) as safe.
+  { intros n x y theta close. rewrite !mle_density. revert x y theta close.
+    apply (H (fun a => 1 - surprise a) bend bend 1 (1 / 4)); try lra. apply logistic. }
+  apply (proj1 (exchange_exactly 1 5 1 ltac:(lra) ltac:(lra))) with (u := 3 / 5) in safe; [|lra].
+  assert (exp (9 / 100) <= 100 / 91) as E.
+  { pose proof (exp_line (- (9 / 100))) as K. rewrite exp_Ropp in K.
+    pose proof (exp_pos (9 / 100)) as P. apply Rmult_le_compat_l with (r := exp (9 / 100)) in K; [|lra].
+    rewrite Rinv_r in K; lra. }
+  assert (exp (36 / 100) < 148 / 100) as F.
+  { replace (36 / 100) with (9 / 100 + 9 / 100 + (9 / 100 + 9 / 100)) by lra. rewrite !exp_plus.
+    pose proof (exp_pos (9 / 100)). set (e := exp (9 / 100)) in *. assert (e * e <= 12076 / 10000) by nra.
+    nra. }
+  pose proof (ln_increasing _ _ (exp_pos _) F) as L. rewrite ln_exp in L.
+  replace (1 + 2 * (3 / 5) * (1 - 3 / 5) / 1) with (148 / 100) in safe by field. lra.
+Qed.
+
+(* With the logistic link an exchange loses 113/128 of epsilon at most at the printed noise and ridge. *)
+Corollary p21_logistic : forall n epsilon, 0 < epsilon ->
+  private (edge n) (113 / 128 * epsilon) (mle n (1 / epsilon) (8 / epsilon)).
+Proof.
+  intros n epsilon pos. revert n. apply exchange_exactly; try (apply Rdiv_lt_0_compat; lra).
+  intros u U. replace (2 / (8 / epsilon) + 2 * u / (8 / epsilon)) with ((1 + u) / 4 * epsilon)
+    by (field; lra).
+  replace (2 * u * (1 - u) / (1 / epsilon)) with (2 * (u * (1 - u)) * epsilon) by (field; lra).
+  assert (0 < u * (1 - u)) by nra.
+  destruct (ln_line (2 * (u * (1 - u)) * epsilon)) as [_ L]; [nra|].
+  apply Rle_trans with (((1 + u) / 4 + 2 * (u * (1 - u))) * epsilon); [lra|].
+  apply Rmult_le_compat_r; [lra|]. pose proof (Rle_0_sqr (u - 9 / 16)). unfold Rsqr in *. lra.
+Qed.
