@@ -1073,7 +1073,7 @@ Qed.
 
 Lemma nat_above : forall a, 0 <= a -> exists m, a <= INR m.
 Proof.
-  intros a H. destruct (archimed a) as [K _]. exists (Z.to_nat (up a)).
+  intros a H. destruct (archimed a) as [K _]. exists (Z.to_nat (Rdefinitions.up a)).
   rewrite INR_IZR_INZ, Z2Nat.id; [lra|]. apply le_IZR. lra.
 Qed.
 

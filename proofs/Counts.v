@@ -565,13 +565,13 @@ Proof.
 Qed.
 
 (* The rankings 0, 1, 2, ... and its reverse, which reach the bounds. *)
-Definition forwards : sheet := Nat.ltb.
-Definition backwards : sheet := fun i j => Nat.ltb j i.
+Definition up : sheet := Nat.ltb.
+Definition down : sheet := fun i j => Nat.ltb j i.
 
-Lemma forwards_score : forall n i, (i < n)%nat -> score n forwards i = INR n - 1 - INR i.
+Lemma up_score : forall n i, (i < n)%nat -> score n up i = INR n - 1 - INR i.
 Proof.
-  intros n i H. assert (forall m, score m forwards i = INR (m - S i)) as E.
-  { induction m as [|m IH]; [reflexivity|]. unfold score in *. rewrite range_sum_S, IH. unfold forwards.
+  intros n i H. assert (forall m, score m up i = INR (m - S i)) as E.
+  { induction m as [|m IH]; [reflexivity|]. unfold score in *. rewrite range_sum_S, IH. unfold up.
     destruct (Nat.ltb_spec i m).
     - replace (S m - S i)%nat with (S (m - S i)) by lia. rewrite S_INR. simpl. lra.
     - replace (S m - S i)%nat with 0%nat by lia. replace (m - S i)%nat with 0%nat by lia.
@@ -579,10 +579,10 @@ Proof.
   rewrite E, minus_INR, S_INR by lia. lra.
 Qed.
 
-Lemma backwards_score : forall n i, (i < n)%nat -> score n backwards i = INR i.
+Lemma down_score : forall n i, (i < n)%nat -> score n down i = INR i.
 Proof.
-  intros n i H. assert (forall m, score m backwards i = INR (min m i)) as E.
-  { induction m as [|m IH]; [reflexivity|]. unfold score in *. rewrite range_sum_S, IH. unfold backwards.
+  intros n i H. assert (forall m, score m down i = INR (min m i)) as E.
+  { induction m as [|m IH]; [reflexivity|]. unfold score in *. rewrite range_sum_S, IH. unfold down.
     destruct (Nat.ltb_spec m i).
     - replace (min (S m) i) with (S (min m i)) by lia. rewrite S_INR. simpl. lra.
     - replace (min (S m) i) with (min m i) by lia. simpl. lra. }
@@ -632,32 +632,32 @@ Proof.
 Qed.
 
 Lemma reversed : forall n i, (i < n)%nat ->
-  score n forwards i - score n backwards i = INR n - 1 - 2 * INR i.
-Proof. intros. rewrite forwards_score, backwards_score by assumption. lra. Qed.
+  score n up i - score n down i = INR n - 1 - 2 * INR i.
+Proof. intros. rewrite up_score, down_score by assumption. lra. Qed.
 
 Lemma reversal : forall n, (1 <= n)%nat ->
-  l1 n (score n forwards) (score n backwards) = INR (n * n / 2) /\
-  l2 n (score n forwards) (score n backwards) = sqrt (INR n * (INR n * INR n - 1) / 3) /\
-  INR n - 1 <= linf n (score n forwards) (score n backwards).
+  l1 n (score n up) (score n down) = INR (n * n / 2) /\
+  l2 n (score n up) (score n down) = sqrt (INR n * (INR n * INR n - 1) / 3) /\
+  INR n - 1 <= linf n (score n up) (score n down).
 Proof.
   intros n H. split; [|split].
   - rewrite <- ladder_abs. apply range_sum_ext. intros. rewrite reversed by assumption. reflexivity.
   - rewrite <- ladder_squares. unfold l2. f_equal. apply range_sum_ext. intros.
     rewrite reversed by assumption. reflexivity.
   - rewrite <- (Rabs_pos_eq (INR n - 1)) by (apply le_INR in H; simpl in H; lra).
-    replace (INR n - 1) with (score n forwards 0%nat - score n backwards 0%nat)
+    replace (INR n - 1) with (score n up 0%nat - score n down 0%nat)
       by (rewrite reversed by lia; simpl; lra). apply linf_ge. lia.
 Qed.
 
-Lemma forwards_ranking : ranking forwards.
+Lemma up_ranking : ranking up.
 Proof.
-  exists Z.of_nat. split; [apply Nat2Z.inj|]. intros i j. unfold forwards.
+  exists Z.of_nat. split; [apply Nat2Z.inj|]. intros i j. unfold up.
   destruct (Nat.ltb_spec i j), (Z.ltb_spec (Z.of_nat i) (Z.of_nat j)); auto; lia.
 Qed.
 
-Lemma backwards_ranking : ranking backwards.
+Lemma down_ranking : ranking down.
 Proof.
-  exists (fun i => - Z.of_nat i)%Z. split; [intros; lia|]. intros i j. unfold backwards.
+  exists (fun i => - Z.of_nat i)%Z. split; [intros; lia|]. intros i j. unfold down.
   destruct (Nat.ltb_spec j i), (Z.ltb_spec (- Z.of_nat i) (- Z.of_nat j)); auto; lia.
 Qed.
 
@@ -672,18 +672,18 @@ Proof.
   intros n m ok H kind. destruct (reversal n H) as [one [two sup]].
   assert (forall s, ok s -> decided s) as dec
     by (intros; destruct kind; subst; auto using ranking_decided).
-  assert (ok forwards /\ ok backwards) as [okup okdown]
-    by (destruct kind; subst; auto using ranking_decided, forwards_ranking, backwards_ranking).
+  assert (ok up /\ ok down) as [okup okdown]
+    by (destruct kind; subst; auto using ranking_decided, up_ranking, down_ranking).
   split; [|split]; apply (one_person n).
   - apply l1_of_difference.
   - auto using once_l1.
-  - exists forwards, backwards. auto.
+  - exists up, down. auto.
   - apply l2_of_difference.
   - auto using once_l2.
-  - exists forwards, backwards. auto.
+  - exists up, down. auto.
   - apply linf_of_difference.
   - auto using scores_linf, decided_partial.
-  - exists forwards, backwards. repeat split; auto. apply Rle_antisym; [|assumption].
+  - exists up, down. repeat split; auto. apply Rle_antisym; [|assumption].
     auto using scores_linf, decided_partial.
 Qed.
 
@@ -712,8 +712,8 @@ Proof.
   intros n i H. assert (2 * (n / 2) <= n)%nat as below by (apply Nat.mul_div_le; lia).
   assert (n < 2 * (n / 2) + 2)%nat as above
     by (pose proof (Nat.mul_succ_div_gt n 2 ltac:(lia)); lia).
-  pose proof (forwards_score n i H) as U. pose proof (backwards_score n i H) as D.
-  unfold score, forwards, backwards in *. unfold upper, lower.
+  pose proof (up_score n i H) as U. pose proof (down_score n i H) as D.
+  unfold score, up, down in *. unfold upper, lower.
   apply lt_INR in H as K. pose proof (pos_INR i).
   assert (range_sum n (fun _ => bit false) = 0) as Z by (rewrite range_sum_const; simpl; lra).
   destruct (Nat.ltb_spec i (n / 2)) as [L|L]; simpl negb; simpl andb.
@@ -751,9 +751,9 @@ Proof.
     rewrite ladder_abs, half_of_half. lra.
   - apply linf_of_difference.
   - auto using scores_linf.
-  - assert (partial forwards /\ partial backwards) as [P Q]
-      by (split; apply decided_partial, ranking_decided; auto using forwards_ranking, backwards_ranking).
-    exists forwards, backwards. repeat split; try apply P; try apply Q.
+  - assert (partial up /\ partial down) as [P Q]
+      by (split; apply decided_partial, ranking_decided; auto using up_ranking, down_ranking).
+    exists up, down. repeat split; try apply P; try apply Q.
     apply Rle_antisym; [|assumption]. auto using scores_linf.
 Qed.
 
