@@ -601,78 +601,86 @@ Proof.
   intros. unfold arrow. ring.
 Qed.
 
-Section Public.
-Context {D : Type} (near : D -> D -> Prop) (games : D -> list game).
+(* A release whose density is that of Laplace noise around a statistic, at a point e that theta decides,
+   times a Jacobian; neighbours have the same e and Jacobian.  Its loss is that of the noise. *)
+Section Relabelled.
+Context {D : Type} (near : D -> D -> Prop) (stat : D -> nat -> R).
+Variables (e : D -> (nat -> R) -> nat -> R) (jacobian : D -> (nat -> R) -> R).
 Variables (n : nat) (gamma lambda S : R).
 Hypothesis gamma_positive : 0 < gamma.
 Hypothesis lambda_positive : 0 < lambda.
-Hypothesis same_pairs : forall x y phi, near x y -> even phi -> sum phi (games x) = sum phi (games y).
-Hypothesis moves : sensitivity (l1 n) near (fun x => wins (games x)) S.
+Hypothesis jacobian_positive : forall x theta, 0 < jacobian x theta.
+Hypothesis same : forall x y theta, near x y ->
+  jacobian x theta = jacobian y theta /\ forall i, e x theta i = e y theta i.
+Hypothesis bounded : forall x, exists m, forall theta i, (i < n)%nat ->
+  - m <= stat x i <= m /\ - m <= e x theta i - gamma * theta i <= m.
+Hypothesis moves : sensitivity (l1 n) near stat S.
 
-Lemma public_expected : forall x y theta i, near x y ->
-  expected gamma (games x) theta i = expected gamma (games y) theta i.
-Proof.
-  intros x y theta i close. unfold expected, total. f_equal. apply same_pairs; [assumption|].
-  intros g. rewrite gap_swap, surprise_opp, swap_swap. ring.
-Qed.
-
-Lemma public_hessian : forall x y theta, near x y ->
-  det n (hessian bend gamma (games x) theta) = det n (hessian bend gamma (games y) theta).
-Proof.
-  intros x y theta close. apply det_ext. intros. unfold hessian. f_equal.
-  apply same_pairs; [assumption|]. intros g. unfold bend, arrow.
-  rewrite gap_swap, surprise_opp, swap_swap. ring.
-Qed.
-
-Theorem public_exactly : forall epsilon,
-  private near epsilon (fun x => mle n gamma lambda (games x)) <-> S / lambda <= epsilon.
+Theorem relabelled_exactly : forall epsilon, private near epsilon
+    (fun x theta => laplace n lambda (stat x) (e x theta) * jacobian x theta) <->
+  S / lambda <= epsilon.
 Proof.
   intros epsilon. destruct moves as [below [x [y [close reached]]]].
   assert (0 < / lambda) as I by (apply Rinv_0_lt_compat; assumption).
-  assert (forall z theta, 0 < det n (hessian bend gamma (games z) theta)) as J
-    by (intros; apply det_hessian_positive; auto; intros; apply bend_bounds).
-  assert (forall x y theta, near x y -> laplace n lambda (wins (games y)) (expected gamma (games y) theta)
-    = laplace n lambda (wins (games y)) (expected gamma (games x) theta)) as same.
+  assert (0 < laplace_unit lambda ^ n) as U by (apply pow_lt, laplace_unit_positive; assumption).
+  assert (forall x y theta, near x y -> laplace n lambda (stat y) (e y theta)
+    = laplace n lambda (stat y) (e x theta)) as relabel.
   { intros u v theta uv. unfold laplace, vector_noise, gauge_noise. do 4 f_equal.
-    apply range_sum_ext. intros. rewrite (public_expected u v); auto. }
+    apply range_sum_ext. intros i _. destruct (same u v theta uv) as [_ E]. rewrite E. reflexivity. }
   split.
-  - intros safe. set (m := INR (length (games x))).
-    set (theta := fun i => m / gamma * sign (wins (games x) i - wins (games y) i)).
+  - intros safe. destruct (bounded x) as [mx Bx], (bounded y) as [my By].
+    set (theta := fun i => (mx + mx + my) / gamma * sign (stat x i - stat y i)).
     specialize (safe x y theta close). simpl in safe.
-    rewrite !mle_counts, (same x y theta close), (public_hessian x y theta close) in safe.
-    rewrite <- Rmult_assoc in safe. apply Rmult_le_reg_r in safe; [|apply J].
+    rewrite (relabel x y theta close), <- (proj1 (same x y theta close)), <- Rmult_assoc in safe.
+    apply Rmult_le_reg_r in safe; [|apply jacobian_positive].
     unfold laplace, vector_noise, gauge_noise in safe.
-    assert (0 < laplace_unit lambda ^ n) as U by (apply pow_lt, laplace_unit_positive; assumption).
     rewrite <- Rmult_assoc, (Rmult_comm (exp epsilon)), Rmult_assoc in safe.
     apply Rmult_le_reg_l in safe; [|assumption]. rewrite <- exp_plus in safe.
-    set (e := expected gamma (games x) theta) in *.
-    assert (l1 n e (wins (games y)) - l1 n e (wins (games x)) = S) as far.
-    { rewrite <- reached. unfold l1, range_sum. rewrite <- sum_minus. apply sum_ext. intros i.
-      pose proof (wins_bounds (games x) i). fold m in H.
-      assert (gamma * theta i <= e i <= gamma * theta i + m) as E.
-      { unfold e, expected.
-        pose proof (total_bounds _ (fun g j => (1 - surprise (gap theta g)) * won g j
-          + surprise (gap theta g) * won (swap g) j) (games x) i) as B. fold m in B.
-        destruct B; [|lra]. intros g. pose proof (surprise_bounds (gap theta g)).
-        pose proof (won_bounds g i). pose proof (won_bounds (swap g) i). nra. }
-      assert (gamma * theta i = m * sign (wins (games x) i - wins (games y) i)) as F
+    assert (l1 n (e x theta) (stat y) - l1 n (e x theta) (stat x) = S) as far.
+    { rewrite <- reached. unfold l1, range_sum. rewrite <- sum_minus. apply range_sum_ext.
+      intros i K. destruct (Bx theta i K) as [A B], (By theta i K) as [C _].
+      replace (gamma * theta i) with ((mx + mx + my) * sign (stat x i - stat y i)) in B
         by (unfold theta; field; lra).
-      rewrite F in E. unfold sign in E. unfold Rabs.
-      destruct (Rle_dec 0 (wins (games x) i - wins (games y) i));
-        repeat destruct (Rcase_abs _); lra. }
+      unfold sign in B. unfold Rabs.
+      destruct (Rle_dec 0 (stat x i - stat y i)); repeat destruct (Rcase_abs _); lra. }
     destruct (Rle_or_lt (S / lambda) epsilon) as [L|L]; [assumption|]. exfalso.
     apply Rle_not_lt in safe. apply safe. apply exp_increasing. unfold Rdiv in *. nra.
-  - intros enough u v theta uv. rewrite !mle_counts, (same u v theta uv), (public_hessian u v theta uv).
-    rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [left; apply J|].
-    eapply Rle_trans; [apply (vector_noise_private _ n lambda _ (wins (games v)));
+  - intros enough u v theta uv. rewrite (relabel u v theta uv), <- (proj1 (same u v theta uv)).
+    rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [left; apply jacobian_positive|].
+    eapply Rle_trans; [apply (vector_noise_private _ n lambda _ (stat v));
       auto using laplace_unit_positive|].
-    apply Rmult_le_compat_r.
-    + unfold laplace, vector_noise, gauge_noise. apply Rmult_le_pos; [|left; apply exp_pos].
-      apply pow_le. left. apply laplace_unit_positive. assumption.
-    + apply exp_le. apply Rle_trans with (2 := enough). apply Rmult_le_compat_r; [lra|]. auto.
+    apply Rmult_le_compat_r; [apply Rmult_le_pos; [lra|left; apply exp_pos]|].
+    apply exp_le. apply Rle_trans with (2 := enough). apply Rmult_le_compat_r; [lra|]. auto.
 Qed.
 
-End Public.
+End Relabelled.
+
+(* Where neighbours have compared the same pairs, the estimate is such a release, of the win counts. *)
+Theorem public_exactly : forall D (near : D -> D -> Prop) (games : D -> list game) n gamma lambda S,
+  0 < gamma -> 0 < lambda ->
+  (forall x y phi, near x y -> even phi -> sum phi (games x) = sum phi (games y)) ->
+  sensitivity (l1 n) near (fun x => wins (games x)) S ->
+  forall epsilon, private near epsilon (fun x => mle n gamma lambda (games x)) <->
+    S / lambda <= epsilon.
+Proof.
+  intros D near games n gamma lambda S gpos lpos pairs moves epsilon.
+  rewrite <- (relabelled_exactly near (fun x => wins (games x)) (fun x => expected gamma (games x))
+    (fun x theta => det n (hessian bend gamma (games x) theta)) n gamma lambda S); auto.
+  - unfold private. split; intros H x y theta close; specialize (H x y theta close);
+      rewrite !mle_counts in *; assumption.
+  - intros. apply det_hessian_positive; auto. intros; apply bend_bounds.
+  - intros x y theta close. split.
+    + apply det_ext. intros. unfold hessian. f_equal. apply pairs; [assumption|].
+      intros g. unfold bend, arrow. rewrite gap_swap, surprise_opp, swap_swap. ring.
+    + intros i. unfold expected, total. f_equal. apply pairs; [assumption|].
+      intros g. rewrite gap_swap, surprise_opp, swap_swap. ring.
+  - intros x. exists (INR (length (games x))). intros theta i _.
+    pose proof (wins_bounds (games x) i). split; [lra|]. unfold expected.
+    match goal with |- _ <= _ + total ?f _ _ - _ <= _ =>
+      destruct (total_bounds _ f (games x) i); [|lra] end.
+    intros g. pose proof (surprise_bounds (gap theta g)).
+    pose proof (won_bounds g i). pose proof (won_bounds (swap g) i). nra.
+Qed.
 
 Lemma same_threshold : forall a b, (forall e, a <= e <-> b <= e) -> a = b.
 Proof. intros a b H. apply Rle_antisym; [apply H|apply H]; lra. Qed.
@@ -685,7 +693,7 @@ Lemma flip_exactly : forall n gamma lambda epsilon, (2 <= n)%nat -> 0 < gamma ->
   private (flip n) epsilon (mle n gamma lambda) <-> 2 / lambda <= epsilon.
 Proof.
   intros n gamma lambda epsilon H gpos lpos.
-  apply (public_exactly (flip n) (fun x => x)); auto.
+  apply (public_exactly _ (flip n) (fun x => x)); auto.
   - intros x y phi [_ [g [rest [X Y]]]] E.
     rewrite (sum_permutation _ _ _ _ X), (sum_permutation _ _ _ _ Y). simpl. rewrite E. reflexivity.
   - destruct (edge_sensitivity n H) as [[below _] _]. split.
@@ -748,7 +756,7 @@ Definition mle_once_says (c : R) : Prop := forall n m gamma lambda epsilon,
 Theorem mle_once : mle_once_says 1.
 Proof.
   intros n m gamma lambda epsilon H gpos lpos. rewrite Rmult_1_l.
-  apply (public_exactly (replaced m decided) (flat_map (games_of n))); auto.
+  apply (public_exactly _ (replaced m decided) (flat_map (games_of n))); auto.
   - intros x y phi [p [q [rest [P [Q [_ [_ [X Y]]]]]]]] E. rewrite !sum_flat_map.
     rewrite (sum_permutation _ _ _ _ X), (sum_permutation _ _ _ _ Y). simpl.
     rewrite (sum_games_same n p q phi P Q E). reflexivity.
@@ -1077,6 +1085,26 @@ Proof.
   rewrite INR_IZR_INZ, Z2Nat.id; [lra|]. apply le_IZR. lra.
 Qed.
 
+Lemma exchange_enough : forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
+  (forall u, 0 < u < 1 -> 2 / lambda + 2 * u / lambda + ln (1 + 2 * u * (1 - u) / gamma) <= epsilon) ->
+  forall n, private (exchange n) epsilon (mle n gamma lambda).
+Proof.
+  intros gamma lambda epsilon gpos lpos H n x y theta [g [h [rest [G [K [X Y]]]]]].
+  assert (0 < / gamma) as I by (apply Rinv_0_lt_compat; auto).
+  assert (0 < / lambda) as J by (apply Rinv_0_lt_compat; auto).
+  assert (forall a, 0 <= surprise a) as sp by (intros a; pose proof (surprise_bounds a); lra).
+  assert (forall a, 0 <= bend a) as bp by (intros; apply bend_bounds).
+  eapply Rle_trans; [apply (exchange_loss surprise bend n gamma lambda gpos lpos sp bp
+    g h rest x y theta G K X Y)|].
+  apply Rmult_le_compat_r; [left; apply density_positive; auto|].
+  pose proof (surprise_bounds (gap theta g)) as U. pose proof (surprise_bounds (gap theta h)).
+  specialize (H _ U). unfold bend. set (u := surprise (gap theta g)) in *.
+  assert (0 <= 2 * (u * (1 - u)) / gamma) by (apply Rmult_le_pos; nra).
+  rewrite <- (exp_ln (1 + 2 * (u * (1 - u)) / gamma)) by lra.
+  rewrite <- exp_plus. apply exp_le. apply Rle_trans with (2 := H). rewrite <- Rmult_assoc.
+  apply Rplus_le_compat_r. unfold Rdiv. nra.
+Qed.
+
 (* Noise lambda and ridge gamma are epsilon-private for edge neighbours, whatever n, exactly if: *)
 Lemma exchange_exactly : forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
   (forall n, private (edge n) epsilon (mle n gamma lambda)) <->
@@ -1122,18 +1150,8 @@ Proof.
     replace (2 / lambda + 2 * u / lambda) with ((2 * u + 2) / lambda) by (field; lra).
     destruct (Rle_or_lt ((2 * u + 2) / lambda + ln Q) epsilon) as [|L]; [assumption|].
     apply exp_increasing in L. rewrite exp_plus, exp_ln in L by lra. fold E in L. lra.
-  - intros H n x y theta close. destruct (edge_games n x y close) as [g [h [rest [G [K [X Y]]]]]].
-    assert (forall a, 0 <= surprise a) as sp by (intros a; pose proof (surprise_bounds a); lra).
-    assert (forall a, 0 <= bend a) as bp by (intros; apply bend_bounds).
-    eapply Rle_trans; [apply (exchange_loss surprise bend n gamma lambda gpos lpos sp bp
-      g h rest x y theta G K X Y)|].
-    apply Rmult_le_compat_r; [left; apply density_positive; auto|].
-    pose proof (surprise_bounds (gap theta g)) as U. pose proof (surprise_bounds (gap theta h)).
-    specialize (H _ U). unfold bend. set (u := surprise (gap theta g)) in *.
-    assert (0 <= 2 * (u * (1 - u)) / gamma) by (apply Rmult_le_pos; nra).
-    rewrite <- (exp_ln (1 + 2 * (u * (1 - u)) / gamma)) by lra.
-    rewrite <- exp_plus. apply exp_le. apply Rle_trans with (2 := H). rewrite <- Rmult_assoc.
-    apply Rplus_le_compat_r. unfold Rdiv. nra.
+  - intros H n x y theta close. apply (exchange_enough gamma lambda epsilon); auto.
+    apply edge_games. assumption.
 Qed.
 
 (* CLAIM BOOK-MLE-TIGHT, with c = 2.  A flip loses c/lambda, exactly, for every n.  Exchanges lose, as a
