@@ -682,6 +682,9 @@ Proof.
     pose proof (won_bounds g i). pose proof (won_bounds (swap g) i). nra.
 Qed.
 
+Lemma Rabs_le_inv : forall a b, Rabs a <= b -> - b <= a <= b.
+Proof. intros a b. unfold Rabs. destruct (Rcase_abs a); lra. Qed.
+
 Lemma same_threshold : forall a b, (forall e, a <= e <-> b <= e) -> a = b.
 Proof. intros a b H. apply Rle_antisym; [apply H|apply H]; lra. Qed.
 
@@ -1224,4 +1227,293 @@ Proof.
   destruct (ln_line (2 * (u * (1 - u)) * epsilon)) as [_ L]; [nra|].
   apply Rle_trans with (((1 + u) / 4 + 2 * (u * (1 - u))) * epsilon); [lra|].
   apply Rmult_le_compat_r; [lra|]. pose proof (Rle_0_sqr (u - 9 / 16)). unfold Rsqr in *. lra.
+Qed.
+
+(* ---------------------------------------------------------------- all comparisons of a person *)
+
+Lemma concat_order : forall A (x y : list (list A)), Permutation x y ->
+  Permutation (concat x) (concat y).
+Proof.
+  intros A x y H. induction H; simpl.
+  - constructor.
+  - apply Permutation_app_head. assumption.
+  - rewrite !app_assoc. apply Permutation_app_tail, Permutation_app_comm.
+  - eapply Permutation_trans; eassumption.
+Qed.
+
+(* One comparison after the other. *)
+Lemma exchanges : forall n l k before rest, Forall (valid n) l -> Forall (valid n) k ->
+  length l = length k ->
+  apart (exchange n) (length l) (before ++ l ++ rest) (before ++ k ++ rest).
+Proof.
+  intros n. induction l as [|g l IH]; intros [|h k] before rest X Y E; simpl in E; try discriminate.
+  - apply apart_none.
+  - inversion_clear X. inversion_clear Y. simpl length.
+    apply apart_more with ((before ++ [h]) ++ l ++ rest).
+    + exists g, h, (before ++ l ++ rest). repeat split; try apply H; try apply H1.
+      * apply Permutation_sym, (Permutation_middle before).
+      * rewrite <- app_assoc. apply Permutation_sym, (Permutation_middle before).
+    + replace (before ++ (h :: k) ++ rest) with ((before ++ [h]) ++ k ++ rest)
+        by (rewrite <- app_assoc; reflexivity).
+      apply IH; auto.
+Qed.
+
+Lemma person_private : forall pull curvature n gamma lambda epsilon L m,
+  private (exchange n) epsilon (density pull curvature n gamma lambda) ->
+  private (replaced m (pile n L)) (INR L * epsilon)
+    (fun x => density pull curvature n gamma lambda (concat x)).
+Proof.
+  intros pull curvature n gamma lambda epsilon L m safe x y theta
+    [p [q [rest [[P <-] [[Q E] [_ [_ [X Y]]]]]]]].
+  rewrite (density_order _ _ _ _ _ _ _ theta (concat_order _ _ _ X)).
+  rewrite (density_order _ _ _ _ _ _ _ theta (concat_order _ _ _ Y)).
+  apply (private_group _ epsilon _ _ safe). apply (exchanges n p q []); auto.
+Qed.
+
+Lemma as_persons : forall n epsilon (p : list game -> (nat -> R) -> R),
+  (forall m, private (replaced m (pile n 1)) epsilon (fun x => p (concat x))) ->
+  private (edge n) epsilon p.
+Proof.
+  intros n epsilon p safe x y theta [[X _] [[Y _] [g [h [rest [_ [px py]]]]]]].
+  assert (forall l : list game, concat (map (fun g => [g]) l) = l) as C
+    by (induction l as [|a l IH]; simpl; congruence).
+  rewrite <- (C x), <- (C y). apply (safe (length rest)).
+  assert (forall z, Permutation x z -> Forall (pile n 1) (map (fun g => [g]) z)) as V.
+  { intros z Z. rewrite Forall_forall in *. intros l. rewrite in_map_iff. intros [a [<- A]].
+    split; [|reflexivity]. constructor; [|constructor]. apply X.
+    eapply Permutation_in; [apply Permutation_sym|]; eassumption. }
+  specialize (V _ px). simpl in V. inversion_clear V.
+  exists [g], [h], (map (fun g => [g]) rest). repeat split; auto.
+  - apply H.
+  - constructor; [|constructor]. rewrite Forall_forall in Y. apply Y.
+    eapply Permutation_in; [apply Permutation_sym; eassumption|]. left. reflexivity.
+  - apply map_length.
+  - apply (Permutation_map (fun g => [g])) in px. assumption.
+  - apply (Permutation_map (fun g => [g])) in py. assumption.
+Qed.
+
+(* CLAIM CCW25-P3.1.  For every link that satisfies the conditions, every n, L, epsilon and m other
+   people: the printed noise (c = 8) and ridge hide all L comparisons of one person. *)
+Definition p31_says (c : R) : Prop := forall F f curv k1 k2 n L m epsilon gamma lambda,
+  conditions F f curv k1 k2 -> 0 < k1 -> 0 < k2 -> 0 < epsilon -> (1 <= L)%nat ->
+  c * INR L * k1 / epsilon <= lambda -> 8 * INR L * k2 / epsilon <= gamma ->
+  private (replaced m (pile n L)) epsilon
+    (fun x => density (fun a => f a / F a) curv n gamma lambda (concat x)).
+
+Theorem p31 : p31_says 8.
+Proof.
+  intros F f c k1 k2 n L m epsilon gamma lambda link p1 p2 epos Lpos A B.
+  assert (0 < INR L) as l by (apply lt_0_INR; lia).
+  assert (0 < INR L * k1) by (apply Rmult_lt_0_compat; assumption).
+  assert (0 < INR L * k2) by (apply Rmult_lt_0_compat; assumption).
+  assert (0 < lambda) as lpos by (apply Rlt_le_trans with (2 := A); apply Rdiv_lt_0_compat; lra).
+  assert (0 < gamma) as gpos by (apply Rlt_le_trans with (2 := B); apply Rdiv_lt_0_compat; lra).
+  apply private_more with (INR L * (4 * k1 / lambda + ln (1 + 2 * k2 / gamma))).
+  - intros. left. apply density_positive; auto. intros. apply (link a).
+  - destruct (ln_line (2 * k2 / gamma)) as [_ K]; [left; apply Rdiv_lt_0_compat; lra|].
+    assert (INR L * (4 * k1 / lambda) <= epsilon / 2).
+    { apply Rmult_le_reg_r with lambda; [assumption|].
+      replace (INR L * (4 * k1 / lambda) * lambda) with (4 * (INR L * k1)) by (field; lra).
+      apply Rmult_le_compat_r with (r := epsilon) in A; [|lra].
+      replace (8 * INR L * k1 / epsilon * epsilon) with (8 * (INR L * k1)) in A by (field; lra). lra. }
+    assert (INR L * (2 * k2 / gamma) <= epsilon / 2); [|nra].
+    apply Rmult_le_reg_r with gamma; [assumption|].
+    replace (INR L * (2 * k2 / gamma) * gamma) with (2 * (INR L * k2)) by (field; lra).
+    apply Rmult_le_compat_r with (r := epsilon) in B; [|lra].
+    replace (8 * INR L * k2 / epsilon * epsilon) with (8 * (INR L * k2)) in B by (field; lra). nra.
+  - apply person_private. apply (exchange_private F f c k1 k2); assumption.
+Qed.
+
+(* Half of the printed noise is too little at the printed ridge. *)
+Theorem p31_control : forall c, c <= 4 -> ~ p31_says c.
+Proof.
+  intros c small H. assert (forall n, private (edge n) 1 (mle n 2 4)) as safe.
+  { intros n. apply as_persons. intros m x y theta close. rewrite !mle_density. revert x y theta close.
+    apply (H (fun a => 1 - surprise a) bend bend 1 (1 / 4)); simpl INR; try lia; try lra.
+    apply logistic. }
+  apply (proj1 (exchange_exactly 2 4 1 ltac:(lra) ltac:(lra))) with (u := 9 / 10) in safe; [|lra].
+  pose proof (exp_line (- (5 / 100))) as K. rewrite exp_Ropp in K.
+  pose proof (exp_pos (5 / 100)) as P.
+  apply Rmult_le_compat_l with (r := exp (5 / 100)) in K; [|lra]. rewrite Rinv_r in K by lra.
+  pose proof (ln_increasing _ (109 / 100) P ltac:(lra)) as L. rewrite ln_exp in L.
+  replace (1 + 2 * (9 / 10) * (1 - 9 / 10) / 2) with (109 / 100) in safe by field. lra.
+Qed.
+
+(* CLAIM BOOK-MLE-PERSON, the upper bound.  With a ridge of at least the noise, L comparisons of one person
+   lose at most c L / lambda, c = 4, for every n, L and m other people; for L = 1 no smaller c will do. *)
+Definition mle_person_says (c : R) : Prop := forall n L m gamma lambda, 0 < lambda -> lambda <= gamma ->
+  private (replaced m (pile n L)) (INR L * (c / lambda)) (fun x => mle n gamma lambda (concat x)).
+
+Theorem mle_person : mle_person_says 4.
+Proof.
+  intros n L m gamma lambda pos more. apply person_private. apply exchange_enough; try lra.
+  destruct (mle_tight gamma lambda (4 / lambda)) as [_ [T E]]; try lra.
+  apply T. apply E; [assumption|]. right. unfold Rdiv. ring.
+Qed.
+
+Theorem mle_person_control : forall c, c < 4 -> ~ mle_person_says c.
+Proof.
+  intros c small H. assert (forall n, private (edge n) c (mle n 1 1)) as safe.
+  { intros n. apply as_persons. intros m. specialize (H n 1%nat m 1 1 ltac:(lra) ltac:(lra)).
+    simpl INR in H. unfold Rdiv in H. rewrite Rinv_1, Rmult_1_r, Rmult_1_l in H. exact H. }
+  destruct (mle_tight 1 1 c) as [_ [_ T]]; try lra. apply T in safe; lra.
+Qed.
+
+(* ---------------------------------------------------------------- features instead of items *)
+
+Section Features.
+Variables (d p : nat).        (* properties, and pairs of answers *)
+Variable X : nat -> nat -> R. (* property i of pair r: public *)
+
+(* The data y: whether the first of pair r is preferred.  The likelihood knows them through y X. *)
+Definition signal (y : nat -> bool) (i : nat) : R := range_sum p (fun r => bit (y r) * X r i).
+Definition norm (v : nat -> R) : R := range_sum d (fun i => Rabs (v i)).
+
+(* A sum over the first q pairs, of those that are in K. *)
+Definition signed (q : nat) (K : nat -> bool) (c : nat -> R) (i : nat) : R :=
+  range_sum q (fun r => c r * (if K r then X r i else 0)).
+
+Lemma norm_triangle : forall a b u v, 0 <= a -> 0 <= b ->
+  norm (fun i => a * u i + b * v i) <= a * norm u + b * norm v.
+Proof.
+  intros a b u v A B. unfold norm, range_sum. rewrite <- !sum_scale, <- sum_plus. apply sum_le.
+  intros i. rewrite <- (Rabs_pos_eq a A) at 2. rewrite <- (Rabs_pos_eq b B) at 2.
+  rewrite <- !Rabs_mult. apply Rabs_triang.
+Qed.
+
+(* A sum with coefficients from -1 to 1 is longest where all are -1 or 1. *)
+Lemma signs_longest : forall K (c : nat -> R) q v, (forall r, -1 <= c r <= 1) ->
+  exists s : nat -> bool, norm (fun i => v i + signed q K c i)
+    <= norm (fun i => v i + signed q K (fun r => if s r then 1 else -1) i).
+Proof.
+  intros K c q. induction q as [|q IH]; intros v C.
+  - exists (fun _ => true). right. reflexivity.
+  - set (x := fun i => if K q then X q i else 0).
+    destruct (IH (fun i => v i + c q * x i) C) as [s longer].
+    set (w := fun i => v i + signed q K (fun r => if s r then 1 else -1) i).
+    assert (norm (fun i => w i + c q * x i)
+      <= Rmax (norm (fun i => w i + x i)) (norm (fun i => w i + -1 * x i))) as M.
+    { apply Rle_trans with (norm (fun i => (1 + c q) / 2 * (w i + x i)
+        + (1 - c q) / 2 * (w i + -1 * x i))).
+      - right. apply range_sum_ext. intros. f_equal. field.
+      - specialize (C q). eapply Rle_trans; [apply norm_triangle; lra|].
+        pose proof (Rmax_l (norm (fun i => w i + x i)) (norm (fun i => w i + -1 * x i))).
+        pose proof (Rmax_r (norm (fun i => w i + x i)) (norm (fun i => w i + -1 * x i))). nra. }
+    assert (forall b : bool, norm (fun i => w i + (if b then 1 else -1) * x i)
+      = norm (fun i => v i + signed (S q) K
+          (fun r => if (if Nat.eqb r q then b else s r) then 1 else -1) i)) as last.
+    { intros b. apply range_sum_ext. intros i _. f_equal. unfold w, signed. rewrite range_sum_S.
+      rewrite Nat.eqb_refl, Rplus_assoc. do 2 f_equal. apply range_sum_ext. intros r H.
+      destruct (Nat.eqb_spec r q); [lia|reflexivity]. }
+    assert (norm (fun i => v i + signed (S q) K c i) <= norm (fun i => w i + c q * x i)) as first.
+    { eapply Rle_trans; [|eapply Rle_trans; [apply longer|]]; right; apply range_sum_ext; intros;
+        f_equal; unfold signed, w, signed; rewrite ?range_sum_S; unfold x; ring. }
+    destruct (Rle_or_lt (norm (fun i => w i + x i)) (norm (fun i => w i + -1 * x i))) as [L|L].
+    + exists (fun r => if Nat.eqb r q then false else s r). rewrite <- last.
+      rewrite Rmax_right in M by assumption. lra.
+    + exists (fun r => if Nat.eqb r q then true else s r). rewrite <- last.
+      rewrite Rmax_left in M by lra. eapply Rle_trans; [exact first|]. apply Rle_trans with (1 := M).
+      right. apply range_sum_ext. intros. f_equal. ring.
+Qed.
+
+(* The people (who K: K are the answers of somebody), and neighbours. *)
+Variable who : (nat -> bool) -> Prop.
+Definition relabelled (y z : nat -> bool) : Prop :=
+  exists K, who K /\ forall r, K r = false -> y r = z r.
+
+(* B is the largest of the norms of all sums of x and - x over the answers of somebody. *)
+Definition largest_sum (B : R) : Prop :=
+  (forall K (s : nat -> bool), who K -> norm (signed p K (fun r => if s r then 1 else -1)) <= B) /\
+  (exists K (s : nat -> bool), who K /\ norm (signed p K (fun r => if s r then 1 else -1)) = B).
+
+Lemma signal_sensitivity : forall B, largest_sum B -> sensitivity (l1 d) relabelled signal B.
+Proof.
+  intros B [below [K [s [who_K reached]]]]. split.
+  - intros y z [J [who_J E]].
+    destruct (signs_longest J (fun r => bit (y r) - bit (z r)) p (fun _ => 0)) as [t T].
+    { intros r. pose proof (bit_bounds (y r)). pose proof (bit_bounds (z r)). lra. }
+    specialize (below J t who_J). eapply Rle_trans; [|eapply Rle_trans; [exact T|]].
+    + right. apply range_sum_ext. intros i _. f_equal. rewrite Rplus_0_l.
+      unfold signal, signed, range_sum. rewrite <- sum_minus. apply sum_ext. intros r.
+      specialize (E r). destruct (J r); [ring|]. rewrite E by reflexivity. ring.
+    + apply Rle_trans with (2 := below). right. apply range_sum_ext. intros. f_equal. ring.
+  - exists s, (fun r => if K r then negb (s r) else s r). split.
+    + exists K. split; [assumption|]. intros r H. rewrite H. reflexivity.
+    + rewrite <- reached. apply range_sum_ext. intros i _. f_equal.
+      unfold signal, signed, range_sum. rewrite <- sum_minus. apply sum_ext. intros r.
+      destruct (K r), (s r); simpl; ring.
+Qed.
+
+(* The density of the perturbed fit with ridge gamma and Laplace noise lambda, by the same change of
+   variables: the noise is y X - e, and the Hessian does not know y. *)
+Definition probability (theta : nat -> R) (r : nat) : R := 1 - surprise (dot d (X r) theta).
+Definition fit_point (gamma : R) (theta : nat -> R) (i : nat) : R :=
+  gamma * theta i + range_sum p (fun r => probability theta r * X r i).
+Fixpoint fit_hessian (gamma : R) (theta : nat -> R) (q : nat) : matrix :=
+  match q with
+  | O => multiple gamma
+  | S r => update (fit_hessian gamma theta r) (bend (dot d (X r) theta)) (X r)
+  end.
+Definition fit (gamma lambda : R) (y : nat -> bool) (theta : nat -> R) : R :=
+  laplace d lambda (signal y) (fit_point gamma theta) * det d (fit_hessian gamma theta p).
+
+Lemma fit_exactly : forall B gamma lambda epsilon, largest_sum B -> 0 < gamma -> 0 < lambda ->
+  private relabelled epsilon (fit gamma lambda) <-> B / lambda <= epsilon.
+Proof.
+  intros B gamma lambda epsilon large gpos lpos.
+  apply (relabelled_exactly relabelled signal (fun _ => fit_point gamma)
+    (fun _ theta => det d (fit_hessian gamma theta p)) d gamma lambda B); auto.
+  - intros _ theta. apply det_positive with gamma; [assumption| |];
+      induction p as [|q IH]; simpl; auto using multiple_symmetric, update_symmetric.
+    + intros v. rewrite multiple_form. lra.
+    + apply update_above; [apply bend_bounds|assumption].
+  - intros y. exists (range_sum d (fun i => range_sum p (fun r => Rabs (X r i)))).
+    intros theta i H.
+    assert (range_sum p (fun r => Rabs (X r i))
+      <= range_sum d (fun i => range_sum p (fun r => Rabs (X r i)))) as M.
+    { apply (sum_term (fun i => range_sum p (fun r => Rabs (X r i)))); [|apply range_in; assumption].
+      intros. apply sum_nonneg. intros. apply Rabs_pos. }
+    assert (forall c : nat -> R, (forall r, 0 <= c r <= 1) ->
+      Rabs (range_sum p (fun r => c r * X r i)) <= range_sum p (fun r => Rabs (X r i))) as C.
+    { intros c small. eapply Rle_trans; [apply sum_abs|]. apply sum_le. intros r.
+      rewrite Rabs_mult, (Rabs_pos_eq (c r)) by apply small. pose proof (small r).
+      pose proof (Rabs_pos (X r i)). nra. }
+    pose proof (C (fun r => bit (y r)) (fun r => bit_bounds (y r))) as one.
+    pose proof (C (probability theta)) as two. unfold signal, fit_point.
+    assert (forall r, 0 <= probability theta r <= 1) as P
+      by (intros; unfold probability; pose proof (surprise_bounds (dot d (X r) theta)); lra).
+    specialize (two P). apply Rabs_le_inv in one, two. lra.
+  - apply signal_sensitivity. assumption.
+Qed.
+
+End Features.
+
+(* CLAIM BOOK-REWARD-NOISE.  With public features x, and B the largest norm of a sum of x and - x over the
+   answers of one person (for one answer: of x), c B / epsilon with c = 1 is the least private scale for
+   the sum that the likelihood knows; and the perturbed fit loses c B / lambda, with any ridge. *)
+Definition reward_says (c : R) : Prop := forall d p X who B, largest_sum d p X who B ->
+  (forall epsilon, 0 < epsilon ->
+    least_scale d (relabelled who) (signal p X) epsilon (c * B / epsilon)) /\
+  (forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
+    (private (relabelled who) epsilon (fit d p X gamma lambda) <-> c * B / lambda <= epsilon)).
+
+Theorem reward : reward_says 1.
+Proof.
+  intros d p X who B large. rewrite Rmult_1_l. split; intros.
+  - apply least_scale_exactly; [assumption|]. apply signal_sensitivity. assumption.
+  - apply fit_exactly; assumption.
+Qed.
+
+Theorem reward_control : forall c, c <> 1 -> ~ reward_says c.
+Proof.
+  intros c ne H. assert (largest_sum 1 1 (fun _ _ => 1) (fun K => K 0%nat = true) 1) as large.
+  { assert (forall K (s : nat -> bool), K 0%nat = true ->
+      norm 1 (signed (fun _ _ => 1) 1 K (fun r => if s r then 1 else -1)) = 1) as E.
+    { intros K s k. unfold norm, signed, range_sum. simpl. rewrite k.
+      destruct (s 0%nat); unfold Rabs; destruct (Rcase_abs _); lra. }
+    split; [intros; rewrite E; auto; lra|].
+    exists (fun _ => true), (fun _ => true). split; [reflexivity|]. apply (E _ (fun _ => true)). reflexivity. }
+  destruct (H _ _ _ _ _ large) as [_ K]. destruct (reward _ _ _ _ _ large) as [_ L].
+  apply ne. assert (c * 1 / 1 = 1 * 1 / 1); [|lra]. apply same_threshold. intros e.
+  rewrite <- (K 1 1 e), <- (L 1 1 e) by lra. reflexivity.
 Qed.
