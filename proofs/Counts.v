@@ -236,6 +236,18 @@ Proof.
   rewrite <- E in *. unfold Rabs. destruct (Rcase_abs _); lra.
 Qed.
 
+(* e_winner - e_loser. *)
+Definition arrow (g : game) (i : nat) : R := won g i - won (swap g) i.
+
+Lemma arrow_l1 : forall n g, valid n g -> range_sum n (fun i => Rabs (arrow g i)) <= 2.
+Proof.
+  intros n g [W [V _]]. apply Rle_trans with (range_sum n (fun i => won g i + won (swap g) i)).
+  - apply range_sum_le. intros. apply abs_minus; apply won_bounds.
+  - unfold range_sum, won, swap. rewrite sum_plus. simpl.
+    pose proof (range_sum_pick n (fun _ => 1) _ W). pose proof (range_sum_pick n (fun _ => 1) _ V).
+    unfold range_sum in *. lra.
+Qed.
+
 (* Between l1 and l-infinity. *)
 Lemma l2_le : forall n u v a b, 0 <= a -> (forall i, (i < n)%nat -> Rabs (u i - v i) <= a) ->
   l1 n u v <= b -> l2 n u v <= sqrt (a * b).
@@ -338,6 +350,63 @@ Proof.
   - rewrite (l1_of_difference n _ _ _ _ move). auto.
   - rewrite (l2_of_difference n _ _ _ _ move). auto.
   - rewrite (linf_of_difference n _ _ _ _ move). auto.
+Qed.
+
+(* ------------------------------------------------------------------ the least noise *)
+
+(* Noise of scale b is private if and only if b is at least (how far the counts move) / epsilon. *)
+Lemma noise_exactly : forall D (near : D -> D -> Prop) f unit n S epsilon b,
+  sensitivity (l1 n) near f S -> 0 < unit -> 0 < epsilon -> 0 < b ->
+  (private near epsilon (fun x => vector_noise unit n b (f x)) <-> S / epsilon <= b).
+Proof.
+  intros D near f unit n S epsilon b [below [x [y [close reached]]]] upos epos bpos. split.
+  - intros safe. pose proof (vector_noise_least _ _ _ _ _ _ _ x y upos bpos close safe) as H.
+    rewrite reached in H. apply Rmult_le_reg_r with epsilon; [assumption|].
+    replace (S / epsilon * epsilon) with S by (field; lra). lra.
+  - intros H u v o uv. eapply Rle_trans; [apply (vector_noise_private unit n b (f u) (f v)); auto|].
+    apply Rmult_le_compat_r.
+    { unfold vector_noise, gauge_noise. apply Rmult_le_pos; [apply pow_le; lra|left; apply exp_pos]. }
+    apply exp_le. apply Rmult_le_reg_r with b; [assumption|].
+    replace (l1 n (f u) (f v) / b * b) with (l1 n (f u) (f v)) by (field; lra).
+    apply Rle_trans with S; [auto|]. apply Rmult_le_compat_l with (r := epsilon) in H; [|lra].
+    replace (epsilon * (S / epsilon)) with S in H by (field; lra). assumption.
+Qed.
+
+(* s is the least private scale, of Laplace and of discrete Laplace noise on the statistic f; and at
+   that scale whatever is computed from the noisy counts is private: [kernel o] is the chance that
+   counts o lead to the event, such as "these are the k items with the largest noisy counts". *)
+Definition least_scale {D} (n : nat) (near : D -> D -> Prop) (f : D -> nat -> R) (epsilon s : R) :=
+  (forall b, 0 < b ->
+    (private near epsilon (fun x => laplace n b (f x)) <-> s <= b) /\
+    (private near epsilon (fun x => discrete_laplace n b (f x)) <-> s <= b)) /\
+  (forall unit, unit = laplace_unit \/ unit = discrete_unit ->
+    forall total kernel, weighing total -> (forall o : nat -> R, 0 <= kernel o) ->
+    0 < s -> forall x y, near x y ->
+    total (fun o => vector_noise (unit s) n s (f x) o * kernel o)
+      <= exp epsilon * total (fun o => vector_noise (unit s) n s (f y) o * kernel o)).
+
+Lemma least_scale_exactly : forall D n (near : D -> D -> Prop) f S epsilon, 0 < epsilon ->
+  sensitivity (l1 n) near f S -> least_scale n near f epsilon (S / epsilon).
+Proof.
+  intros D n near f S epsilon pos sens. split.
+  - intros b bpos. split; apply noise_exactly; auto using laplace_unit_positive,
+      discrete_unit_positive.
+  - intros unit kind total kernel W K spos x y close.
+    assert (0 < unit (S / epsilon)) as upos
+      by (destruct kind; subst; auto using laplace_unit_positive, discrete_unit_positive).
+    apply (private_events near epsilon (fun x => vector_noise (unit (S / epsilon)) n (S / epsilon) (f x)));
+      auto.
+    + intros. unfold vector_noise, gauge_noise.
+      apply Rmult_le_pos; [apply pow_le; lra|left; apply exp_pos].
+    + apply noise_exactly with (S := S); auto. lra.
+Qed.
+
+Lemma least_scale_unique : forall D n (near : D -> D -> Prop) f epsilon s t, 0 < s -> 0 < t ->
+  least_scale n near f epsilon s -> least_scale n near f epsilon t -> s = t.
+Proof.
+  intros D n near f epsilon s t spos tpos [H _] [K _].
+  destruct (H s spos) as [A _], (K s spos) as [B _], (H t tpos) as [A' _], (K t tpos) as [B' _].
+  apply Rle_antisym; [apply A', B'; lra|apply B, A; lra].
 Qed.
 
 (* ------------------------------------------------------------------ one answer to each pair *)
