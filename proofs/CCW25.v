@@ -1,12 +1,12 @@
 (* Cai, Chakraborty, Wang 2025, Optimal Differentially Private Ranking from Pairwise Comparisons.
 
-   Noisy win counts (Algorithms 2 and 3): exactly which scales of independent Laplace or discrete Laplace
-   noise are private, for every number of items, comparisons and people.  The perturbed maximum-likelihood
-   estimator (Algorithm 1): its gradient, and Propositions 2.1 and 3.1, for every link; its exact loss is in
-   MLE.v.
+   Noisy win counts (Algorithms 2 and 3): exactly which scales of independent Laplace or discrete
+   Laplace noise are private, for every number of items, comparisons and people.  The perturbed
+   maximum-likelihood estimator (Algorithm 1): its gradient, and Propositions 2.1 and 3.1, for every
+   link; its exact loss is in MLE.v.
 
-   Not in it: samplers; that the Laplace density integrates to 1; the change of variables that gives the
-   density of the estimate; and losses of the released set of k items below those of the counts. *)
+   Not in it: samplers; that the Laplace density integrates to 1; the change of variables that gives
+   the density of the estimate; losses of the released set of k items below those of the counts. *)
 Require Import Reals Lra Lia ZArith List Bool Permutation.
 From Ranking Require Import Privacy Counts Determinant MLE.
 Import ListNotations.
@@ -14,8 +14,8 @@ Open Scope R_scope.
 
 (* ------------------------------------------------------------------ noisy counts *)
 
-(* CLAIM CCW25-ALG2.  Noise of scale 2/epsilon on the win counts is the least that is private for edge
-   neighbours, for every n and epsilon; the k items with the largest noisy counts then are, too. *)
+(* CLAIM CCW25-ALG2.  Noise of scale 2/epsilon on the win counts is the least that is private for
+   edge neighbours, for every n and epsilon; the k items with the largest noisy counts are, too. *)
 Definition alg2_says (c : R) : Prop := 0 < c /\ forall n epsilon, (2 <= n)%nat -> 0 < epsilon ->
   sensitivity (l1 n) (edge n) wins c /\ least_scale n (edge n) wins epsilon (c / epsilon).
 
@@ -32,8 +32,8 @@ Proof.
   apply ne. exact (sensitivity_unique _ _ _ _ _ _ K E).
 Qed.
 
-(* CLAIM CCW25-ALG3.  When L comparisons of one of m + 1 people are replaced, the least private scale is
-   c L / epsilon with c = 2, for every n, L, m and epsilon. *)
+(* CLAIM CCW25-ALG3.  When L comparisons of one of m + 1 people are replaced, the least private
+   scale is c L / epsilon with c = 2, for every n, L, m and epsilon. *)
 Definition alg3_says (c : R) : Prop := 0 < c /\ forall n L m epsilon,
   (2 <= n)%nat -> (1 <= L)%nat -> 0 < epsilon ->
   least_scale n (replaced m (pile n L)) (total wins) epsilon (c * INR L / epsilon).
@@ -64,9 +64,10 @@ Proof.
   rewrite lap, disc. unfold Rdiv in *. rewrite Rmult_assoc. split; lra.
 Qed.
 
-(* CLAIM CCW25-SENS-IND.  One person's L comparisons move each count by at most L, which is attained;
-   but all counts together by c L, with c = 2, and that sets the noise.  If each person answers each pair once,
-   the least scale is floor(n^2/2)/epsilon; if pairs may be skipped, (n(n-1)/2 + floor(n^2/4))/epsilon. *)
+(* CLAIM CCW25-SENS-IND.  One person's L comparisons move each count by at most L, which is
+   attained; but all counts together by c L, with c = 2, and that sets the noise.  If each person
+   answers each pair once, the least scale is floor(n^2/2)/epsilon; if pairs may be skipped,
+   (n(n-1)/2 + floor(n^2/4))/epsilon. *)
 Definition sens_ind_says (c : R) : Prop := forall n L m epsilon,
   (2 <= n)%nat -> (1 <= L)%nat -> 0 < epsilon ->
   sensitivity (linf n) (replaced m (pile n L)) (total wins) (INR L) /\
@@ -95,8 +96,8 @@ Qed.
 (* Half of wins minus losses. *)
 Definition half_net (x : list game) (i : nat) : R := total (fun g j => arrow g j / 2) x i.
 
-(* CLAIM BOOK-HALF-NET, its privacy.  Half of wins minus losses moves by 2 in l1 when one comparison is
-   flipped or exchanged, so that 2/epsilon is its least private scale. *)
+(* CLAIM BOOK-HALF-NET, its privacy.  Half of wins minus losses moves by 2 in l1 when one comparison
+   is flipped or exchanged, so that 2/epsilon is its least private scale. *)
 Definition half_net_says (c : R) : Prop := forall n epsilon, (2 <= n)%nat -> 0 < epsilon ->
   sensitivity (l1 n) (edge n) half_net c /\ least_scale n (edge n) half_net epsilon (c / epsilon).
 
@@ -107,7 +108,8 @@ Proof.
   split.
   - intros x y close. destruct (edge_games n x y close) as [g [h [rest [G [K [px py]]]]]].
     apply Rle_trans with (range_sum n (fun i => / 2 * Rabs (arrow g i) + / 2 * Rabs (arrow h i))).
-    + apply range_sum_le. intros i _. unfold half_net. rewrite (total_moves _ g h rest) by assumption.
+    + apply range_sum_le. intros i _. unfold half_net.
+      rewrite (total_moves _ g h rest) by assumption.
       unfold Rabs. repeat destruct (Rcase_abs _); lra.
     + unfold range_sum. rewrite sum_plus, !sum_scale.
       pose proof (arrow_l1 n g G). pose proof (arrow_l1 n h K). unfold range_sum in *. lra.
@@ -130,7 +132,8 @@ Qed.
    the paper as far as privacy needs them: k1 bounds f/(F(1 - F)), and k2 bounds c. *)
 Definition conditions (F f c : R -> R) (k1 k2 : R) : Prop := forall a,
   0 < F a < 1 /\ F (- a) = 1 - F a /\ derivable_pt_lim F a (f a) /\ 0 <= f a /\
-  derivable_pt_lim (fun b => f b / F b) a (- c a) /\ f a / (F a * (1 - F a)) <= k1 /\ 0 <= c a <= k2.
+  derivable_pt_lim (fun b => f b / F b) a (- c a) /\ f a / (F a * (1 - F a)) <= k1 /\
+    0 <= c a <= k2.
 
 Section Gradient.
 Variables F f c : R -> R.
@@ -177,9 +180,7 @@ Proof.
   rewrite <- !E. auto.
 Qed.
 
-(* CLAIM CCW25-GRAD.  For every link that satisfies the conditions, noise_of is minus the gradient of R,
-   and hessian the matrix of its second derivatives; without a ridge the gradient sums to 0. *)
-Theorem gradient : forall n gamma x theta i, (i < n)%nat ->
+Lemma first_derivative : forall n gamma x theta i, (i < n)%nat ->
   derivable_pt_lim (fun t => objective n gamma x (shift theta i t)) 0
     (- noise_of pull gamma x theta i).
 Proof.
@@ -191,7 +192,8 @@ Proof.
     + apply derivative_sum. intros g.
       apply derivative_ext with (fun t => - ln (F (gap theta g + arrow g i * t))).
       { intros. rewrite shift_gap. reflexivity. }
-      apply (derivative_line (fun a => - ln (F a))). destruct (link (gap theta g)) as [[P _] [_ [D _]]].
+      apply (derivative_line (fun a => - ln (F a))).
+      destruct (link (gap theta g)) as [[P _] [_ [D _]]].
       apply (derivable_pt_lim_opp (fun a => ln (F a))).
       unfold pull, Rdiv. rewrite (Rmult_comm (f _)).
       apply (derivable_pt_lim_comp F ln); [assumption|]. apply derivable_pt_lim_ln. assumption.
@@ -199,22 +201,25 @@ Proof.
       apply derivative_sum. intros j. apply (derivative_line (fun a => a ^ 2)).
       replace (2 * theta j) with (INR 2 * theta j ^ 1) by (simpl; ring).
       apply derivable_pt_lim_pow.
-  - unfold noise_of, total. rewrite (range_sum_ext n _ (fun j => if Nat.eqb i j then 2 * theta j else 0)).
+  - unfold noise_of, total.
+    rewrite (range_sum_ext n _ (fun j => if Nat.eqb i j then 2 * theta j else 0)).
     + rewrite range_sum_pick by assumption.
       rewrite (sum_ext _ (fun g => -1 * (pull (gap theta g) * arrow g i))) by (intros; ring).
       rewrite sum_scale. field.
     + intros. destruct (Nat.eqb i i0); ring.
 Qed.
 
-Theorem second_derivatives : forall gamma x theta i j,
+Lemma second_derivative : forall gamma x theta i j,
   derivable_pt_lim (fun t => - noise_of pull gamma x (shift theta j t) i) 0
     (hessian c gamma x theta i j).
 Proof.
   intros gamma x theta i j.
-  replace (hessian c gamma x theta i j) with (- (sum (fun g => - c (gap theta g) * arrow g j * arrow g i) x
+  replace (hessian c gamma x theta i j) with (- (sum (fun g => - c (gap theta g) * arrow g j *
+    arrow g i) x
     - gamma * (if Nat.eqb j i then 1 else 0))).
   - apply (derivable_pt_lim_opp (fun t => noise_of pull gamma x (shift theta j t) i)).
-    apply (derivable_pt_lim_minus (fun t => total (fun g k => pull (gap (shift theta j t) g) * arrow g k) x i)
+    apply (derivable_pt_lim_minus (fun t => total (fun g k => pull (gap (shift theta j t) g) *
+      arrow g k) x i)
       (fun t => gamma * shift theta j t i)).
     + apply derivative_sum. intros g.
       apply derivative_ext with (fun t => arrow g i * pull (gap theta g + arrow g j * t)).
@@ -226,7 +231,8 @@ Proof.
       rewrite <- (Rmult_1_l (if Nat.eqb j i then 1 else 0)). apply (derivative_line (fun a => a)).
       apply derivable_pt_lim_id.
   - unfold hessian, multiple. rewrite (Nat.eqb_sym j i).
-    rewrite (sum_ext _ (fun g => -1 * (c (gap theta g) * (arrow g i * arrow g j)))) by (intros; ring).
+    rewrite (sum_ext _ (fun g => -1 * (c (gap theta g) * (arrow g i * arrow g j))))
+      by (intros; ring).
     rewrite sum_scale. destruct (Nat.eqb i j); ring.
 Qed.
 
@@ -239,6 +245,32 @@ Proof.
 Qed.
 
 End Gradient.
+
+(* CLAIM CCW25-GRAD.  For every link that satisfies the conditions, n and data: the gradient of R is
+   c times noise_of, c = -1, and hessian its second derivatives; without ridge its sum is 0. *)
+Definition gradient_says (c : R) : Prop := forall F f curv k1 k2 n gamma x theta,
+  conditions F f curv k1 k2 -> let noise := noise_of (fun a => f a / F a) in
+  (forall i, (i < n)%nat -> derivable_pt_lim (fun t => objective F n gamma x (shift theta i t)) 0
+    (c * noise gamma x theta i)) /\
+  (forall i j, derivable_pt_lim (fun t => - noise gamma x (shift theta j t) i) 0
+    (hessian curv gamma x theta i j)) /\
+  (Forall (valid n) x -> range_sum n (noise 0 x theta) = 0).
+
+Theorem gradient : gradient_says (-1).
+Proof.
+  intros F f c k1 k2 n gamma x theta link noise. split; [|split].
+  - intros i H. replace (-1 * noise gamma x theta i) with (- noise gamma x theta i) by ring.
+    exact (first_derivative F f c k1 k2 link n gamma x theta i H).
+  - intros. exact (second_derivative F f c k1 k2 link gamma x theta i j).
+  - intros V. unfold range_sum, noise, noise_of, total.
+    rewrite (sum_ext _ (fun i => sum (fun g => f (gap theta g) / F (gap theta g) * arrow g i) x))
+      by (intros; ring).
+    rewrite sum_swap, (sum_ext_in _ (fun _ => 0)); [apply sum_zero|]. intros g H.
+    rewrite sum_scale. rewrite Forall_forall in V. destruct (V g H) as [W [K _]].
+    pose proof (range_sum_pick n (fun _ => 1) _ W) as one.
+    pose proof (range_sum_pick n (fun _ => 1) _ K) as two.
+    unfold arrow, won, swap, range_sum in *. simpl. rewrite sum_minus, one, two. ring.
+Qed.
 
 Lemma surprise_derivative : forall a, derivable_pt_lim surprise a (- bend a).
 Proof.
@@ -267,12 +299,31 @@ Proof.
   - right. unfold bend. field. lra.
 Qed.
 
+Theorem gradient_control : forall c, c <> -1 -> ~ gradient_says c.
+Proof.
+  intros c ne H. destruct (H _ _ _ _ _ 2%nat 1 [(0, 1)%nat] (fun _ => 0) logistic) as [K _].
+  destruct (gradient _ _ _ _ _ 2%nat 1 [(0, 1)%nat] (fun _ => 0) logistic) as [G _].
+  specialize (K 0%nat ltac:(lia)). specialize (G 0%nat ltac:(lia)).
+  pose proof (uniqueness_limite _ _ _ _ K G) as E. revert E.
+  unfold noise_of, total, gap, arrow, won, bend, surprise. simpl. rewrite Rminus_0_r, exp_0.
+  intros E. field_simplify in E. lra.
+Qed.
+
 Lemma mle_density : forall n gamma lambda x theta, mle n gamma lambda x theta
   = density (fun a => bend a / (1 - surprise a)) bend n gamma lambda x theta.
 Proof.
   intros. unfold mle, density. do 5 f_equal. apply range_sum_ext. intros. unfold noise_of, total.
   do 2 f_equal. apply sum_ext. intros. unfold bend. pose proof (surprise_bounds (gap theta a)).
   field. lra.
+Qed.
+
+Lemma scale_le : forall c a e s, 0 < c -> 0 < a -> 0 < e -> c * a / e <= s ->
+  0 < s /\ a / s <= e / c.
+Proof.
+  intros c a e s cpos apos epos H. assert (0 < c * a / e) as P
+    by (apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat|]; assumption).
+  split; [lra|]. replace (e / c) with (a * / (c * a / e)) by (field; lra).
+  apply Rmult_le_compat_l; [lra|]. apply Rinv_le_contravar; lra.
 Qed.
 
 Lemma exchange_private : forall F f c k1 k2 n gamma lambda, conditions F f c k1 k2 ->
@@ -306,26 +357,14 @@ Definition p21_says (c : R) : Prop := forall F f curv k1 k2 n epsilon gamma lamb
 Theorem p21 : p21_says 8.
 Proof.
   intros F f c k1 k2 n epsilon gamma lambda link p1 p2 epos L G.
-  assert (0 < lambda) as lpos by (apply Rlt_le_trans with (2 := L); apply Rdiv_lt_0_compat; lra).
-  assert (0 < gamma) as gpos by (apply Rlt_le_trans with (2 := G); apply Rdiv_lt_0_compat; lra).
-  intros x y theta close. destruct (edge_games n x y close) as [g [h [rest K]]].
-  assert (exchange n x y) as ex by (exists g, h, rest; assumption).
-  eapply Rle_trans; [apply (exchange_private F f c k1 k2 n gamma lambda link gpos lpos x y); assumption|].
-  apply Rmult_le_compat_r; [left; apply density_positive; auto; intros; apply (link a)|].
-  apply exp_le.
-  assert (4 * k1 / lambda <= epsilon / 2).
-  { apply Rmult_le_reg_r with lambda; [assumption|].
-    replace (4 * k1 / lambda * lambda) with (4 * k1) by (field; lra).
-    apply Rmult_le_compat_r with (r := epsilon) in L; [|lra].
-    replace (8 * k1 / epsilon * epsilon) with (8 * k1) in L by (field; lra). lra. }
-  assert (2 * k2 / gamma <= epsilon / 2).
-  { apply Rmult_le_reg_r with gamma; [assumption|].
-    replace (2 * k2 / gamma * gamma) with (2 * k2) by (field; lra).
-    apply Rmult_le_compat_r with (r := epsilon) in G; [|lra].
-    replace (4 * k2 / epsilon * epsilon) with (4 * k2) in G by (field; lra). lra. }
-  assert (ln (1 + 2 * k2 / gamma) <= 2 * k2 / gamma); [|lra].
-  assert (0 < 2 * k2 / gamma) by (apply Rdiv_lt_0_compat; lra).
-  pose proof (exp_line (ln (1 + 2 * k2 / gamma))) as E. rewrite exp_ln in E; lra.
+  destruct (scale_le 8 k1 epsilon lambda) as [lpos A]; try lra.
+  destruct (scale_le 4 k2 epsilon gamma) as [gpos B]; try lra.
+  destruct (ln_line (2 * k2 / gamma)) as [_ K]; [left; apply Rdiv_lt_0_compat; lra|].
+  apply private_more with (4 * k1 / lambda + ln (1 + 2 * k2 / gamma)).
+  - intros. left. apply density_positive; auto. intros. apply (link a).
+  - unfold Rdiv in *. lra.
+  - intros x y theta close. apply (exchange_private F f c k1 k2); auto. apply edge_games.
+    assumption.
 Qed.
 
 (* Five eighths of the printed noise are too little at the printed ridge. *)
@@ -337,17 +376,19 @@ Proof.
   apply (proj1 (exchange_exactly 1 5 1 ltac:(lra) ltac:(lra))) with (u := 3 / 5) in safe; [|lra].
   assert (exp (9 / 100) <= 100 / 91) as E.
   { pose proof (exp_line (- (9 / 100))) as K. rewrite exp_Ropp in K.
-    pose proof (exp_pos (9 / 100)) as P. apply Rmult_le_compat_l with (r := exp (9 / 100)) in K; [|lra].
+    pose proof (exp_pos (9 / 100)) as P.
+    apply Rmult_le_compat_l with (r := exp (9 / 100)) in K; [|lra].
     rewrite Rinv_r in K; lra. }
   assert (exp (36 / 100) < 148 / 100) as F.
   { replace (36 / 100) with (9 / 100 + 9 / 100 + (9 / 100 + 9 / 100)) by lra. rewrite !exp_plus.
-    pose proof (exp_pos (9 / 100)). set (e := exp (9 / 100)) in *. assert (e * e <= 12076 / 10000) by nra.
+    pose proof (exp_pos (9 / 100)). set (e := exp (9 / 100)) in *.
+    assert (e * e <= 12076 / 10000) by nra.
     nra. }
   pose proof (ln_increasing _ _ (exp_pos _) F) as L. rewrite ln_exp in L.
   replace (1 + 2 * (3 / 5) * (1 - 3 / 5) / 1) with (148 / 100) in safe by field. lra.
 Qed.
 
-(* With the logistic link an exchange loses 113/128 of epsilon at most at the printed noise and ridge. *)
+(* For the logistic link an exchange loses 113/128 epsilon, at the printed noise and ridge. *)
 Corollary p21_logistic : forall n epsilon, 0 < epsilon ->
   private (edge n) (113 / 128 * epsilon) (mle n (1 / epsilon) (8 / epsilon)).
 Proof.
@@ -373,23 +414,14 @@ Theorem p31 : p31_says 8.
 Proof.
   intros F f c k1 k2 n L m epsilon gamma lambda link p1 p2 epos Lpos A B.
   assert (0 < INR L) as l by (apply lt_0_INR; lia).
-  assert (0 < INR L * k1) by (apply Rmult_lt_0_compat; assumption).
-  assert (0 < INR L * k2) by (apply Rmult_lt_0_compat; assumption).
-  assert (0 < lambda) as lpos by (apply Rlt_le_trans with (2 := A); apply Rdiv_lt_0_compat; lra).
-  assert (0 < gamma) as gpos by (apply Rlt_le_trans with (2 := B); apply Rdiv_lt_0_compat; lra).
+  assert (0 < INR L * k1 /\ 0 < INR L * k2) as [l1 l2] by (split; apply Rmult_lt_0_compat; auto).
+  rewrite Rmult_assoc in A, B.
+  destruct (scale_le 8 (INR L * k1) epsilon lambda) as [lpos C]; try lra.
+  destruct (scale_le 8 (INR L * k2) epsilon gamma) as [gpos D]; try lra.
+  destruct (ln_line (2 * k2 / gamma)) as [_ K]; [left; apply Rdiv_lt_0_compat; lra|].
   apply private_more with (INR L * (4 * k1 / lambda + ln (1 + 2 * k2 / gamma))).
   - intros. left. apply density_positive; auto. intros. apply (link a).
-  - destruct (ln_line (2 * k2 / gamma)) as [_ K]; [left; apply Rdiv_lt_0_compat; lra|].
-    assert (INR L * (4 * k1 / lambda) <= epsilon / 2).
-    { apply Rmult_le_reg_r with lambda; [assumption|].
-      replace (INR L * (4 * k1 / lambda) * lambda) with (4 * (INR L * k1)) by (field; lra).
-      apply Rmult_le_compat_r with (r := epsilon) in A; [|lra].
-      replace (8 * INR L * k1 / epsilon * epsilon) with (8 * (INR L * k1)) in A by (field; lra). lra. }
-    assert (INR L * (2 * k2 / gamma) <= epsilon / 2); [|nra].
-    apply Rmult_le_reg_r with gamma; [assumption|].
-    replace (INR L * (2 * k2 / gamma) * gamma) with (2 * (INR L * k2)) by (field; lra).
-    apply Rmult_le_compat_r with (r := epsilon) in B; [|lra].
-    replace (8 * INR L * k2 / epsilon * epsilon) with (8 * (INR L * k2)) in B by (field; lra). nra.
+  - apply Rmult_le_compat_l with (r := INR L) in K; [|lra]. unfold Rdiv in *. lra.
   - apply person_private. apply (exchange_private F f c k1 k2); assumption.
 Qed.
 
@@ -397,7 +429,8 @@ Qed.
 Theorem p31_control : forall c, c <= 4 -> ~ p31_says c.
 Proof.
   intros c small H. assert (forall n, private (edge n) 1 (mle n 2 4)) as safe.
-  { intros n. apply as_persons. intros m x y theta close. rewrite !mle_density. revert x y theta close.
+  { intros n. apply as_persons. intros m x y theta close. rewrite !mle_density.
+    revert x y theta close.
     apply (H (fun a => 1 - surprise a) bend bend 1 (1 / 4)); simpl INR; try lia; try lra.
     apply logistic. }
   apply (proj1 (exchange_exactly 2 4 1 ltac:(lra) ltac:(lra))) with (u := 9 / 10) in safe; [|lra].

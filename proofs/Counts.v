@@ -1,7 +1,8 @@
 (* Win counts: how far they move when one comparison, or all that one person said, is replaced.
 
-   For every number n of items and L of comparisons: the largest change in l1, l2 and l-infinity, with
-   data that reach it.  This is claim BOOK-SENS-COUNTS, and what CCW25.v needs for the noise on counts.
+   For every number n of items and L of comparisons: the largest change in l1, l2 and l-infinity,
+   with data that reach it.  This is claim BOOK-SENS-COUNTS, and what CCW25.v needs for the noise on
+   counts.
 
    Not in it: the l2 norm where pairs may be skipped. *)
 Require Import Reals Lra Lia ZArith List Bool Permutation.
@@ -304,7 +305,7 @@ Proof.
     + rewrite <- (Rabs_pos_eq (INR L)) by assumption. rewrite <- zero. apply linf_ge. lia.
 Qed.
 
-(* L comparisons of one person, beside those of m others: 2L in l1, sqrt 2 L in l2, L in one count. *)
+(* L comparisons of one person, beside those of m others: 2L, sqrt 2 L in l2, L in one count. *)
 Theorem pile_sensitivity : forall n L m, (2 <= n)%nat ->
   sensitivity (l1 n) (replaced m (pile n L)) (total wins) (2 * INR L) /\
   sensitivity (l2 n) (replaced m (pile n L)) (total wins) (sqrt 2 * INR L) /\
@@ -365,7 +366,8 @@ Proof.
     replace (S / epsilon * epsilon) with S by (field; lra). lra.
   - intros H u v o uv. eapply Rle_trans; [apply (vector_noise_private unit n b (f u) (f v)); auto|].
     apply Rmult_le_compat_r.
-    { unfold vector_noise, gauge_noise. apply Rmult_le_pos; [apply pow_le; lra|left; apply exp_pos]. }
+    { unfold vector_noise, gauge_noise.
+      apply Rmult_le_pos; [apply pow_le; lra|left; apply exp_pos]. }
     apply exp_le. apply Rmult_le_reg_r with b; [assumption|].
     replace (l1 n (f u) (f v) / b * b) with (l1 n (f u) (f v)) by (field; lra).
     apply Rle_trans with S; [auto|]. apply Rmult_le_compat_l with (r := epsilon) in H; [|lra].
@@ -394,7 +396,8 @@ Proof.
   - intros unit kind total kernel W K spos x y close.
     assert (0 < unit (S / epsilon)) as upos
       by (destruct kind; subst; auto using laplace_unit_positive, discrete_unit_positive).
-    apply (private_events near epsilon (fun x => vector_noise (unit (S / epsilon)) n (S / epsilon) (f x)));
+    apply (private_events near epsilon (fun x => vector_noise (unit (S / epsilon)) n (S / epsilon)
+      (f x)));
       auto.
     + intros. unfold vector_noise, gauge_noise.
       apply Rmult_le_pos; [apply pow_le; lra|left; apply exp_pos].
@@ -561,8 +564,8 @@ Proof.
       unfold range_sum in E at 1. rewrite E. unfold range_sum. lra.
 Qed.
 
-(* Three items at a time: the sum over i, j, k of z_ij z_ik is a third of that over all orders of i, j, k,
-   of which each is at most 1. *)
+(* Three items at a time: the sum over i, j, k of z_ij z_ik is a third of that over all orders of i,
+   j, k, of which each is at most 1. *)
 Lemma once_l2 : forall n s t, decided s -> decided t ->
   l2 n (score n s) (score n t) <= sqrt (INR n * (INR n * INR n - 1) / 3).
 Proof.
@@ -598,7 +601,8 @@ Proof.
     { intros g h. unfold all, range_sum. rewrite <- sum_plus. apply sum_ext. intros i.
       rewrite <- sum_plus. apply sum_ext. intros j. apply sum_plus. }
     rewrite (plus (fun i j k => f i j k + f j k i)), (plus f).
-    pose proof (turn f) as one. pose proof (turn (fun i j k => f j k i)) as two. simpl in two. lra. }
+    pose proof (turn f) as one. pose proof (turn (fun i j k => f j k i)) as two.
+    simpl in two. lra. }
   assert (all b = INR n * INR n * INR n - INR n) as F.
   { unfold all, b, range_sum.
     rewrite (sum_ext_in _ (fun i => INR n * INR n - 1)).
@@ -730,8 +734,8 @@ Proof.
   destruct (Nat.ltb_spec j i), (Z.ltb_spec (- Z.of_nat i) (- Z.of_nat j)); auto; lia.
 Qed.
 
-(* All answers of a person are replaced, each pair is answered once or comes from a ranking: the floor
-   of n^2/2 in l1, the root of n(n^2 - 1)/3 in l2, n - 1 in one count. *)
+(* All answers of a person are replaced, each pair is answered once or comes from a ranking: the
+   floor of n^2/2 in l1, the root of n(n^2 - 1)/3 in l2, n - 1 in one count. *)
 Theorem once_sensitivity : forall n m (ok : sheet -> Prop), (1 <= n)%nat ->
   ok = decided \/ ok = ranking ->
   sensitivity (l1 n) (replaced m ok) (total (score n)) (INR (n * n / 2)) /\
@@ -756,8 +760,8 @@ Proof.
     auto using scores_linf, decided_partial.
 Qed.
 
-(* Pairs may be skipped.  The upper half of the items wins all its pairs, of the lower half nothing is
-   said; or the lower half wins all its pairs, from the last item to the first. *)
+(* Pairs may be skipped.  The upper half of the items wins all its pairs, of the lower half nothing
+   is said; or the lower half wins all its pairs, from the last item to the first. *)
 Definition upper (n : nat) : sheet := fun i j => Nat.ltb i (n / 2) && Nat.ltb i j.
 Definition lower (n : nat) : sheet := fun i j => negb (Nat.ltb i (n / 2)) && Nat.ltb j i.
 

@@ -1,5 +1,5 @@
-(* Determinants of symmetric matrices above a multiple of the identity, and how they grow when a matrix
-   of rank one is added.
+(* Determinants of symmetric matrices above a multiple of the identity, and how they grow when a
+   matrix of rank one is added.
 
    The determinant is the product of the pivots of Gaussian elimination, none of which is 0 here.
    [det_update] is the matrix determinant lemma, [inverse_form] the form of the inverse matrix, and
@@ -40,7 +40,8 @@ Fixpoint inverse_form (n : nat) (A : matrix) (v : nat -> R) : R :=
 Lemma det_ext : forall n A B, (forall i j, A i j = B i j) -> det n A = det n B.
 Proof.
   induction n as [|n IH]; intros A B H; simpl; [reflexivity|].
-  rewrite (IH (schur A) (schur B)), H; [reflexivity|]. intros. unfold schur. rewrite !H. reflexivity.
+  rewrite (IH (schur A) (schur B)), H; [reflexivity|]. intros. unfold schur. rewrite !H.
+  reflexivity.
 Qed.
 
 Lemma schur_symmetric : forall A, symmetric A -> symmetric (schur A).
@@ -55,7 +56,8 @@ Lemma form_first : forall n A x, symmetric A -> form (S n) A x = A 0%nat 0%nat *
   + form n (fun i j => A (S i) (S j)) (fun i => x (S i)).
 Proof.
   intros n A x H. unfold form. rewrite !range_sum_first.
-  rewrite (range_sum_ext n (fun i => range_sum (S n) _) (fun i => x 0%nat * (A 0%nat (S i) * x (S i))
+  rewrite (range_sum_ext n (fun i => range_sum (S n) _)
+    (fun i => x 0%nat * (A 0%nat (S i) * x (S i))
     + range_sum n (fun j => A (S i) (S j) * (x (S i) * x (S j))))).
   2: { intros. rewrite range_sum_first, (H (S i) 0%nat). ring. }
   rewrite (range_sum_ext n (fun i => A 0%nat (S i) * _)
@@ -94,7 +96,8 @@ Proof.
   assert (forall f, (forall i, f i = 0) -> range_sum n f = 0) as zero.
   { intros f E. unfold range_sum. rewrite (sum_ext _ (fun _ => 0)) by assumption. apply sum_zero. }
   rewrite (zero (fun i => 0 * 0)), (zero (fun j => A 0%nat (S j) * 0)),
-    (zero (fun i => range_sum n (fun j => A (S i) (S j) * (0 * 0)))) in K; intros; try ring; [lra|]. apply zero. intros. ring.
+    (zero (fun i => range_sum n (fun j => A (S i) (S j) * (0 * 0)))) in K; intros; try ring;
+      [lra|]. apply zero. intros. ring.
 Qed.
 
 Lemma above_schur : forall n g A, 0 < g -> symmetric A -> above (S n) g A -> above n g (schur A).

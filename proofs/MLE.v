@@ -1,12 +1,12 @@
 (* The perturbed maximum-likelihood estimator of CCW25, Algorithm 1: how much it loses, exactly.
 
    For every number of items, noise and ridge, for the logistic link: when an answer is turned round
-   (BOOK-MLE-TIGHT), when a comparison gives way to another (the same, as a supremum over n), when one
-   person who decides each pair is replaced (BOOK-MLE-ONCE), or L comparisons of a person (BOOK-MLE-PERSON,
-   the upper bound).  [exchange_loss] is for every link.
+   (BOOK-MLE-TIGHT), when a comparison gives way to another (the same, as a supremum over n), when
+   one person who decides each pair is replaced (BOOK-MLE-ONCE), or L comparisons of a person
+   (BOOK-MLE-PERSON, the upper bound).  [exchange_loss] is for every link.
 
-   We start from the density of the estimate.  Not in it: the change of variables that gives that density,
-   that a minimiser is found, samplers, and floating-point numbers. *)
+   We start from the density of the estimate.  Not in it: the change of variables that gives that
+   density, that a minimiser is found, samplers, and floating-point numbers. *)
 Require Import Reals Lra Lia ZArith List Bool Permutation.
 From Ranking Require Import Privacy Counts Determinant.
 Import ListNotations.
@@ -134,7 +134,8 @@ Proof.
   assert (size (noise_of (h :: rest) theta)
     <= size (noise_of (g :: rest) theta) + (2 * p + 2 * q)) as move.
   { apply Rle_trans with (size (noise_of (g :: rest) theta)
-      + (p * range_sum n (fun i => Rabs (arrow g i)) + q * range_sum n (fun i => Rabs (arrow h i)))).
+      + (p * range_sum n (fun i => Rabs (arrow g i))
+        + q * range_sum n (fun i => Rabs (arrow h i)))).
     - unfold size, range_sum. rewrite <- !sum_scale, <- !sum_plus. apply sum_le. intros i.
       rewrite !noise_cons. fold p q.
       assert (0 <= p /\ 0 <= q) as [P Q] by (split; apply pull_nonneg).
@@ -217,8 +218,9 @@ Proof.
   intros. unfold arrow. ring.
 Qed.
 
-(* A release whose density is that of Laplace noise around a statistic, at a point e that theta decides,
-   times a Jacobian; neighbours have the same e and Jacobian.  Its loss is that of the noise. *)
+(* A release whose density is that of Laplace noise around a statistic, at a point e that theta
+   decides, times a Jacobian; neighbours have the same e and Jacobian.  Its loss is that of the
+   noise. *)
 Section Relabelled.
 Context {D : Type} (near : D -> D -> Prop) (stat : D -> nat -> R).
 Variables (e : D -> (nat -> R) -> nat -> R) (jacobian : D -> (nat -> R) -> R).
@@ -242,7 +244,7 @@ Proof.
   assert (forall x y theta, near x y -> laplace n lambda (stat y) (e y theta)
     = laplace n lambda (stat y) (e x theta)) as relabel.
   { intros u v theta uv. unfold laplace, vector_noise, gauge_noise. do 4 f_equal.
-    apply range_sum_ext. intros i _. destruct (same u v theta uv) as [_ E]. rewrite E. reflexivity. }
+    apply range_sum_ext. intros i _. rewrite (proj2 (same u v theta uv)). reflexivity. }
   split.
   - intros safe. destruct (bounded x) as [mx Bx], (bounded y) as [my By].
     set (theta := fun i => (mx + mx + my) / gamma * sign (stat x i - stat y i)).
@@ -271,7 +273,7 @@ Qed.
 
 End Relabelled.
 
-(* Where neighbours have compared the same pairs, the estimate is such a release, of the win counts. *)
+(* Where neighbours have compared the same pairs, the estimate is such a release, of win counts. *)
 Theorem public_exactly : forall D (near : D -> D -> Prop) (games : D -> list game) n gamma lambda S,
   0 < gamma -> 0 < lambda ->
   (forall x y phi, near x y -> even phi -> sum phi (games x) = sum phi (games y)) ->
@@ -365,8 +367,8 @@ Proof.
   rewrite (S i j ne), (T i j ne). destruct (s i j), (t i j); simpl; lra.
 Qed.
 
-(* CLAIM BOOK-MLE-ONCE.  If each of m + 1 people decides each pair once and one of them is replaced, the
-   loss is exactly c floor(n^2/2) / lambda with c = 1, for every n, m, noise and ridge. *)
+(* CLAIM BOOK-MLE-ONCE.  If each of m + 1 people decides each pair once and one of them is replaced,
+   the loss is exactly c floor(n^2/2) / lambda with c = 1, for every n, m, noise and ridge. *)
 Definition mle_once_says (c : R) : Prop := forall n m gamma lambda epsilon,
   (1 <= n)%nat -> 0 < gamma -> 0 < lambda ->
   (private (replaced m decided) epsilon (fun x => mle n gamma lambda (flat_map (games_of n) x))
@@ -381,7 +383,8 @@ Proof.
     rewrite (sum_games_same n p q phi P Q E). reflexivity.
   - assert (forall x y, l1 n (wins (flat_map (games_of n) x)) (wins (flat_map (games_of n) y))
       = l1 n (total (score n) x) (total (score n) y)) as E.
-    { assert (forall z i, (i < n)%nat -> wins (flat_map (games_of n) z) i = total (score n) z i) as W
+    { assert (forall z i, (i < n)%nat -> wins (flat_map (games_of n) z) i = total (score n) z i) as
+        W
         by (intros z i K; unfold wins, total; rewrite sum_flat_map; apply sum_ext; intros;
           apply (wins_games n a i K)).
       intros x y. apply range_sum_ext. intros i K. rewrite !W by assumption. reflexivity. }
@@ -392,16 +395,18 @@ Qed.
 Theorem mle_once_control : forall c, c <> 1 -> ~ mle_once_says c.
 Proof.
   intros c ne H. assert (c * INR (2 * 2 / 2) / 1 = 1 * INR (2 * 2 / 2) / 1) as E.
-  { apply same_threshold. intros e. rewrite <- (H 2%nat 0%nat 1 1 e), <- (mle_once 2%nat 0%nat 1 1 e);
+  { apply same_threshold. intros e.
+    rewrite <- (H 2%nat 0%nat 1 1 e), <- (mle_once 2%nat 0%nat 1 1 e);
       try lia; try lra. reflexivity. }
   simpl in E. lra.
 Qed.
 
 (* ---------------------------------------------------------------- exchanges, exactly *)
 
-(* The bound for one exchange, and the data that come near it.  The comparison (0, 1) is removed, whose
-   loser led with surprise u; the complete upset (2, 3) is put in; and m complete upsets each pull item
-   0 down and item 1 up, so that both pulls count in full.  t says how far apart the others are. *)
+(* The bound for one exchange, and the data that come near it.  The comparison (0, 1) is removed,
+   whose loser led with surprise u; the complete upset (2, 3) is put in; and m complete upsets each
+   pull item 0 down and item 1 up, so that both pulls count in full.  t says how far apart the
+   others are. *)
 Section Worst.
 Variables (m : nat) (u gamma lambda delta : R).
 Hypothesis u_inside : 0 < u < 1.
@@ -515,11 +520,13 @@ Proof.
     apply sum_le_in. intros b I. rewrite (F b I). apply Rmult_le_compat_r; [assumption|].
     destruct (upset (gap strengths (1%nat, b))); [|lra]. apply upsets_gap. right.
     apply in_or_app. right. apply in_map_iff. exists b. auto. }
-  assert (forall a i, In a (seq 4 m) -> (i < 4)%nat -> arrow (a, 0%nat) i = if Nat.eqb i 0 then -1 else 0)
+  assert (forall a i, In a (seq 4 m) -> (i < 4)%nat ->
+    arrow (a, 0%nat) i = if Nat.eqb i 0 then -1 else 0)
     as low.
   { intros a i I K. apply in_seq in I. unfold arrow, won, swap. cbn [fst snd].
     destruct (Nat.eqb_spec a i); [lia|]. rewrite (Nat.eqb_sym i 0). destruct (Nat.eqb 0 i); lra. }
-  assert (forall b i, In b (seq (4 + m) m) -> (i < 4)%nat -> arrow (1%nat, b) i = if Nat.eqb i 1 then 1 else 0)
+  assert (forall b i, In b (seq (4 + m) m) -> (i < 4)%nat ->
+    arrow (1%nat, b) i = if Nat.eqb i 1 then 1 else 0)
     as high.
   { intros b i I K. apply in_seq in I. unfold arrow, won, swap. cbn [fst snd].
     destruct (Nat.eqb_spec b i); [lia|]. rewrite (Nat.eqb_sym i 1). destruct (Nat.eqb 1 i); lra. }
@@ -619,7 +626,8 @@ Proof.
     replace (8 * INR m * delta / gamma ^ 2) with ((INR m + INR m) * (delta * (4 * / gamma ^ 2)))
       by (field; lra). lra. }
   unfold x at 1. rewrite det_hessian by auto. fold v.
-  assert (bend (gap strengths (0, 1)%nat) = u * (1 - u)) as -> by (unfold bend; rewrite lead_surprise; ring).
+  assert (bend (gap strengths (0, 1)%nat) = u * (1 - u)) as -> by (unfold bend;
+    rewrite lead_surprise; ring).
   fold y in up.
   set (d := det n (hessian bend gamma upsets strengths)) in *.
   set (dy := det n (hessian bend gamma y strengths)) in *.
@@ -654,7 +662,8 @@ Proof.
   set (U := laplace_unit lambda ^ n) in *.
   assert (0 < U) as Up by (apply pow_lt, laplace_unit_positive; assumption).
   set (k := 1 + 2 * delta / gamma) in *.
-  assert (0 < k) by (unfold k, Rdiv; assert (0 < / gamma) by (apply Rinv_0_lt_compat; assumption); nra).
+  assert (0 < k) by (unfold k, Rdiv; assert (0 < / gamma) by (apply Rinv_0_lt_compat; assumption);
+    nra).
   set (f := 1 + u * (1 - u) * (2 / gamma - 8 * INR m * delta / gamma ^ 2)) in *.
   assert (exp (- sx / lambda) * dx <= exp epsilon * (exp (- sy / lambda) * dy)) as S.
   { apply Rmult_le_reg_l with U; [assumption|].
@@ -705,7 +714,8 @@ Proof.
 Qed.
 
 Lemma exchange_enough : forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
-  (forall u, 0 < u < 1 -> 2 / lambda + 2 * u / lambda + ln (1 + 2 * u * (1 - u) / gamma) <= epsilon) ->
+  (forall u, 0 < u < 1 -> 2 / lambda + 2 * u / lambda + ln (1 + 2 * u * (1 - u) / gamma) <=
+    epsilon) ->
   forall n, private (exchange n) epsilon (mle n gamma lambda).
 Proof.
   intros gamma lambda epsilon gpos lpos H n x y theta [g [h [rest [G [K [X Y]]]]]].
@@ -727,9 +737,11 @@ Qed.
 (* Noise lambda and ridge gamma are epsilon-private for edge neighbours, whatever n, exactly if: *)
 Lemma exchange_exactly : forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
   (forall n, private (edge n) epsilon (mle n gamma lambda)) <->
-  (forall u, 0 < u < 1 -> 2 / lambda + 2 * u / lambda + ln (1 + 2 * u * (1 - u) / gamma) <= epsilon).
+  (forall u, 0 < u < 1 -> 2 / lambda + 2 * u / lambda + ln (1 + 2 * u * (1 - u) / gamma) <=
+    epsilon).
 Proof.
-  intros gamma lambda epsilon gpos lpos. assert (0 < / gamma) as I by (apply Rinv_0_lt_compat; auto).
+  intros gamma lambda epsilon gpos lpos.
+  assert (0 < / gamma) as I by (apply Rinv_0_lt_compat; auto).
   assert (0 < / lambda) as J by (apply Rinv_0_lt_compat; auto). split.
   - intros safe u U. set (lead := ln ((1 - u) / u)).
     destruct (nat_above (2 * (gamma * Rabs lead + 1))) as [m M].
@@ -759,7 +771,8 @@ Proof.
       assert (E * (Q - k * d - Q * (2 / lambda) * d) <= G * (Q - k * d)); [|lra].
       assert (0 <= 2 / lambda * d) as S by (unfold Rdiv; nra).
       replace (2 * d / lambda) with (2 / lambda * d) in F by (field; lra).
-      set (s := 2 / lambda * d) in *. replace (Q * (2 / lambda) * d) with (Q * s) by (unfold s; ring).
+      set (s := 2 / lambda * d) in *.
+      replace (Q * (2 / lambda) * d) with (Q * s) by (unfold s; ring).
       assert (0 <= k * d) as T by nra. set (r := k * d) in *.
       destruct (Rle_or_lt r Q) as [L|L].
       - apply Rle_trans with (E * (1 - s) * (Q - r)); [|apply Rmult_le_compat_r; lra].
@@ -773,11 +786,12 @@ Proof.
     apply edge_games. assumption.
 Qed.
 
-(* CLAIM BOOK-MLE-TIGHT, with c = 2.  A flip loses c/lambda, exactly, for every n.  Exchanges lose, as a
-   supremum over n, c/lambda + the largest of 2u/lambda + log(1 + 2u(1-u)/gamma); which is 2c/lambda where
-   the ridge is at least the noise. *)
+(* CLAIM BOOK-MLE-TIGHT, with c = 2.  A flip loses c/lambda, exactly, for every n.  Exchanges lose,
+   as a supremum over n, c/lambda + the largest of 2u/lambda + log(1 + 2u(1-u)/gamma); which is
+   2c/lambda where the ridge is at least the noise. *)
 Definition mle_tight_says (c : R) : Prop := forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
-  (forall n, (2 <= n)%nat -> (private (flip n) epsilon (mle n gamma lambda) <-> c / lambda <= epsilon)) /\
+  (forall n, (2 <= n)%nat -> (private (flip n) epsilon (mle n gamma lambda) <->
+    c / lambda <= epsilon)) /\
   ((forall n, private (edge n) epsilon (mle n gamma lambda)) <-> (forall u, 0 < u < 1 ->
     c / lambda + 2 * u / lambda + ln (1 + 2 * u * (1 - u) / gamma) <= epsilon)) /\
   (lambda <= gamma ->
@@ -875,9 +889,11 @@ Proof.
   - apply (Permutation_map (fun g => [g])) in py. assumption.
 Qed.
 
-(* CLAIM BOOK-MLE-PERSON, the upper bound.  With a ridge of at least the noise, L comparisons of one person
-   lose at most c L / lambda, c = 4, for every n, L and m other people; for L = 1 no smaller c will do. *)
-Definition mle_person_says (c : R) : Prop := forall n L m gamma lambda, 0 < lambda -> lambda <= gamma ->
+(* CLAIM BOOK-MLE-PERSON, the upper bound.  With a ridge of at least the noise, L comparisons of one
+   person lose at most c L / lambda, c = 4, for every n, L and m other people; for L = 1 no smaller
+   c will do. *)
+Definition mle_person_says (c : R) : Prop := forall n L m gamma lambda, 0 < lambda ->
+  lambda <= gamma ->
   private (replaced m (pile n L)) (INR L * (c / lambda)) (fun x => mle n gamma lambda (concat x)).
 
 Theorem mle_person : mle_person_says 4.

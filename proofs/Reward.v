@@ -1,5 +1,5 @@
-(* Noise for the fit of a reward model: comparisons of answers with public features, of which only the
-   outcomes are protected.  Claim BOOK-REWARD-NOISE.
+(* Noise for the fit of a reward model: comparisons of answers with public features, of which only
+   the outcomes are protected.  Claim BOOK-REWARD-NOISE.
 
    Not in it: the change of variables that gives the density of the fit, and samplers. *)
 Require Import Reals Lra Lia ZArith List Bool Permutation.
@@ -58,7 +58,8 @@ Proof.
     + exists (fun r => if Nat.eqb r q then false else s r). rewrite <- last.
       rewrite Rmax_right in M by assumption. lra.
     + exists (fun r => if Nat.eqb r q then true else s r). rewrite <- last.
-      rewrite Rmax_left in M by lra. eapply Rle_trans; [exact first|]. apply Rle_trans with (1 := M).
+      rewrite Rmax_left in M by lra. eapply Rle_trans; [exact first|].
+      apply Rle_trans with (1 := M).
       right. apply range_sum_ext. intros. f_equal. ring.
 Qed.
 
@@ -117,7 +118,8 @@ Proof.
     intros theta i H.
     assert (range_sum p (fun r => Rabs (X r i))
       <= range_sum d (fun i => range_sum p (fun r => Rabs (X r i)))) as M.
-    { apply (sum_term (fun i => range_sum p (fun r => Rabs (X r i)))); [|apply range_in; assumption].
+    { apply (sum_term (fun i => range_sum p (fun r => Rabs (X r i)))); [|apply range_in;
+        assumption].
       intros. apply sum_nonneg. intros. apply Rabs_pos. }
     assert (forall c : nat -> R, (forall r, 0 <= c r <= 1) ->
       Rabs (range_sum p (fun r => c r * X r i)) <= range_sum p (fun r => Rabs (X r i))) as C.
@@ -134,9 +136,10 @@ Qed.
 
 End Features.
 
-(* CLAIM BOOK-REWARD-NOISE.  With public features x, and B the largest norm of a sum of x and - x over the
-   answers of one person (for one answer: of x), c B / epsilon with c = 1 is the least private scale for
-   the sum that the likelihood knows; and the perturbed fit loses c B / lambda, with any ridge. *)
+(* CLAIM BOOK-REWARD-NOISE.  With public features x, and B the largest norm of a sum of x and - x
+   over the answers of one person (for one answer: of x), c B / epsilon with c = 1 is the least
+   private scale for the sum that the likelihood knows; and the perturbed fit loses c B / lambda,
+   with any ridge. *)
 Definition reward_says (c : R) : Prop := forall d p X who B, largest_sum d p X who B ->
   (forall epsilon, 0 < epsilon ->
     least_scale d (relabelled who) (signal p X) epsilon (c * B / epsilon)) /\
@@ -158,7 +161,8 @@ Proof.
     { intros K s k. unfold norm, signed, range_sum. simpl. rewrite k.
       destruct (s 0%nat); unfold Rabs; destruct (Rcase_abs _); lra. }
     split; [intros; rewrite E; auto; lra|].
-    exists (fun _ => true), (fun _ => true). split; [reflexivity|]. apply (E _ (fun _ => true)). reflexivity. }
+    exists (fun _ => true), (fun _ => true). split; [reflexivity|]. apply (E _ (fun _ => true)).
+    reflexivity. }
   destruct (H _ _ _ _ _ large) as [_ K]. destruct (reward _ _ _ _ _ large) as [_ L].
   apply ne. assert (c * 1 / 1 = 1 * 1 / 1); [|lra]. apply same_threshold. intros e.
   rewrite <- (K 1 1 e), <- (L 1 1 e) by lra. reflexivity.
