@@ -97,14 +97,16 @@ Qed.
 Definition half_net (x : list game) (i : nat) : R := total (fun g j => arrow g j / 2) x i.
 
 (* CLAIM BOOK-HALF-NET, its privacy.  Half of wins minus losses moves by 2 in l1 when one comparison
-   is flipped or exchanged, so that 2/epsilon is its least private scale. *)
-Definition half_net_says (c : R) : Prop := forall n epsilon, (2 <= n)%nat -> 0 < epsilon ->
-  sensitivity (l1 n) (edge n) half_net c /\ least_scale n (edge n) half_net epsilon (c / epsilon).
+   is flipped or exchanged, so that 2/epsilon is the least private scale of Laplace noise on it. *)
+Definition half_net_says (c : R) : Prop := forall n epsilon b,
+  (2 <= n)%nat -> 0 < epsilon -> 0 < b ->
+  sensitivity (l1 n) (edge n) half_net c /\
+  (private (edge n) epsilon (fun x => laplace n b (half_net x)) <-> c / epsilon <= b).
 
 Theorem half_net_private : half_net_says 2.
 Proof.
-  intros n epsilon H pos. assert (sensitivity (l1 n) (edge n) half_net 2) as E.
-  2: { split; [assumption|]. apply least_scale_exactly; assumption. }
+  intros n epsilon b H pos bpos. assert (sensitivity (l1 n) (edge n) half_net 2) as E.
+  2: { split; [assumption|]. apply noise_exactly; auto using laplace_unit_positive. }
   split.
   - intros x y close. destruct (edge_games n x y close) as [g [h [rest [G [K [px py]]]]]].
     apply Rle_trans with (range_sum n (fun i => / 2 * Rabs (arrow g i) + / 2 * Rabs (arrow h i))).
@@ -121,8 +123,8 @@ Qed.
 
 Theorem half_net_control : forall c, c <> 2 -> ~ half_net_says c.
 Proof.
-  intros c ne H. destruct (H 2%nat 1) as [K _]; [lia|lra|].
-  destruct (half_net_private 2%nat 1) as [E _]; [lia|lra|].
+  intros c ne H. destruct (H 2%nat 1 1) as [K _]; [lia|lra|lra|].
+  destruct (half_net_private 2%nat 1 1) as [E _]; [lia|lra|lra|].
   apply ne. exact (sensitivity_unique _ _ _ _ _ _ K E).
 Qed.
 

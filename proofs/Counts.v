@@ -374,9 +374,10 @@ Proof.
     replace (epsilon * (S / epsilon)) with S in H by (field; lra). assumption.
 Qed.
 
-(* s is the least private scale, of Laplace and of discrete Laplace noise on the statistic f; and at
-   that scale whatever is computed from the noisy counts is private: [kernel o] is the chance that
-   counts o lead to the event, such as "these are the k items with the largest noisy counts". *)
+(* s is the least private scale, of Laplace noise on the statistic f, and of discrete Laplace noise
+   where f has whole values; and at that scale what is computed from the noisy counts is private:
+   [kernel o] is the chance that counts o lead to the event, such as "these are the k items with the
+   largest noisy counts". *)
 Definition least_scale {D} (n : nat) (near : D -> D -> Prop) (f : D -> nat -> R) (epsilon s : R) :=
   (forall b, 0 < b ->
     (private near epsilon (fun x => laplace n b (f x)) <-> s <= b) /\

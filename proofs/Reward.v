@@ -73,6 +73,17 @@ Definition largest_sum (B : R) : Prop :=
   (forall K (s : nat -> bool), who K -> norm (signed p K (fun r => if s r then 1 else -1)) <= B) /\
   (exists K (s : nat -> bool), who K /\ norm (signed p K (fun r => if s r then 1 else -1)) = B).
 
+(* Of somebody with one answer, r, it is the norm of x. *)
+Lemma one_answer : forall r (s : nat -> bool), (r < p)%nat ->
+  norm (signed p (Nat.eqb r) (fun q => if s q then 1 else -1)) = norm (X r).
+Proof.
+  intros r s H. apply range_sum_ext. intros i _. unfold signed.
+  rewrite (range_sum_ext p _ (fun q => if Nat.eqb r q then (if s q then 1 else -1) * X q i else 0))
+    by (intros q _; destruct (Nat.eqb r q); ring).
+  rewrite (range_sum_pick p (fun q => (if s q then 1 else -1) * X q i) r H).
+  destruct (s r); [f_equal; ring|]. rewrite <- Rabs_Ropp. f_equal. ring.
+Qed.
+
 Lemma signal_sensitivity : forall B, largest_sum B -> sensitivity (l1 d) relabelled signal B.
 Proof.
   intros B [below [K [s [who_K reached]]]]. split.
