@@ -6,7 +6,7 @@
 
    Not in it: measures (an event is weighed by any monotone, homogeneous functional, of which sums,
    series and integrals are instances), samplers, and floating-point numbers. *)
-Require Import Reals Lra Lia List Bool.
+Require Import Reals Lra Lia List Bool Permutation.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -105,6 +105,39 @@ Proof.
   - symmetry. apply sum_zero.
   - rewrite IH, <- sum_plus. reflexivity.
 Qed.
+
+(* Sums over ranges; and one term picked by its number. *)
+Lemma range_in : forall n i, In i (seq 0 n) <-> (i < n)%nat.
+Proof. intros. rewrite in_seq. lia. Qed.
+
+Lemma range_sum_S : forall n f, range_sum (S n) f = range_sum n f + f n.
+Proof. intros. unfold range_sum. rewrite seq_S, sum_app. simpl. lra. Qed.
+
+Lemma range_sum_first : forall n f, range_sum (S n) f = f 0%nat + range_sum n (fun i => f (S i)).
+Proof. intros. unfold range_sum. simpl. rewrite <- seq_shift, sum_map. reflexivity. Qed.
+
+Lemma range_sum_const : forall n c, range_sum n (fun _ => c) = INR n * c.
+Proof. intros. unfold range_sum. rewrite sum_const, seq_length. reflexivity. Qed.
+
+Lemma range_sum_ext : forall n f g, (forall i, (i < n)%nat -> f i = g i) ->
+  range_sum n f = range_sum n g.
+Proof. intros n f g H. apply sum_ext_in. intros. apply H, range_in. assumption. Qed.
+
+Lemma range_sum_le : forall n f g, (forall i, (i < n)%nat -> f i <= g i) ->
+  range_sum n f <= range_sum n g.
+Proof. intros n f g H. apply sum_le_in. intros. apply H, range_in. assumption. Qed.
+
+Lemma range_sum_pick : forall n f a, (a < n)%nat ->
+  range_sum n (fun i => if Nat.eqb a i then f i else 0) = f a.
+Proof.
+  induction n as [|n IH]; intros f a H; [lia|]. rewrite range_sum_S.
+  destruct (Nat.eqb_spec a n) as [->|ne]; [|rewrite IH by lia; lra].
+  rewrite (range_sum_ext n _ (fun _ => 0)), range_sum_const; [lra|].
+  intros i I. destruct (Nat.eqb_spec n i); [lia|reflexivity].
+Qed.
+
+Lemma sum_permutation : forall A (f : A -> R) l k, Permutation l k -> sum f l = sum f k.
+Proof. intros A f l k H. induction H; simpl; lra. Qed.
 
 (* ------------------------------------------------------------------ laws and privacy *)
 
