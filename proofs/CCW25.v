@@ -294,84 +294,6 @@ Proof.
   pose proof (square_nonneg (surprise a - 1 / 2)). split; nra.
 Qed.
 
-(* Where neighbours have compared the same pairs, the estimate is a relabelling of noisy counts: its
-   noise is the win counts minus what strengths, ridge and pairs alone decide. *)
-Definition expected (gamma : R) (x : list game) (theta : nat -> R) (i : nat) : R :=
-  gamma * theta i + total (fun g j =>
-    (1 - surprise (gap theta g)) * won g j + surprise (gap theta g) * won (swap g) j) x i.
-Definition even (phi : game -> R) : Prop := forall g, phi (swap g) = phi g.
-
-Lemma even_terms : forall theta i, even (fun g => (1 - surprise (gap theta g)) * won g i
-  + surprise (gap theta g) * won (swap g) i) /\
-  forall j, even (fun g => bend (gap theta g) * (arrow g i * arrow g j)).
-Proof.
-  intros theta i. assert (forall g, gap theta (swap g) = - gap theta g /\ swap (swap g) = g) as E
-    by (intros []; unfold gap, swap; simpl; split; [ring|reflexivity]).
-  split; [|intros j]; intros g; unfold bend, arrow; destruct (E g) as [-> ->];
-    rewrite surprise_opp; ring.
-Qed.
-
-Lemma mle_counts : forall n gamma lambda x theta, mle n gamma lambda x theta
-  = laplace n lambda (wins x) (expected gamma x theta) * det n (hessian bend gamma x theta).
-Proof.
-  intros. unfold mle, density, laplace, vector_noise, gauge_noise. do 4 f_equal. apply f_equal.
-  apply range_sum_ext. intros i _. rewrite Rabs_minus_sym. f_equal.
-  unfold noise_of, expected, wins, total. rewrite (sum_ext _ (fun g => won g i - ((1 -
-    surprise (gap theta g)) * won g i + surprise (gap theta g) * won (swap g) i)));
-    [rewrite sum_minus; ring|]. intros. unfold arrow. ring.
-Qed.
-
-(* Then the loss is that of the noise, exactly: it is reached where the ridge decides the signs. *)
-Theorem public_exactly : forall D (near : D -> D -> Prop) (games : D -> list game) n gamma lambda S,
-  0 < gamma -> 0 < lambda ->
-  (forall x y phi, near x y -> even phi -> sum phi (games x) = sum phi (games y)) ->
-  sensitivity n near (fun x => wins (games x)) S ->
-  forall epsilon, private near epsilon (fun x => mle n gamma lambda (games x)) <->
-    S / lambda <= epsilon.
-Proof.
-  intros D near games n gamma lambda S gpos lpos pairs [below [x [y [close reached]]]] epsilon.
-  assert (forall u v theta, near u v ->
-    mle n gamma lambda (games v) theta = laplace n lambda (wins (games v))
-      (expected gamma (games u) theta) * det n (hessian bend gamma (games u) theta)) as same.
-  { intros u v theta uv. rewrite mle_counts. f_equal.
-    - unfold laplace, vector_noise, gauge_noise. do 4 f_equal. apply range_sum_ext. intros i _.
-      unfold expected, total. rewrite <- (pairs u v _ uv (proj1 (even_terms theta i))). reflexivity.
-    - apply det_ext. intros. unfold hessian.
-      rewrite <- (pairs u v _ uv (proj2 (even_terms theta i) j)). reflexivity. }
-  assert (forall z theta, 0 < det n (hessian bend gamma z theta)) as J
-    by (intros; apply det_hessian_positive; auto; intros; apply bend_bounds).
-  split.
-  - intros safe. set (m := INR (length (games x))). rewrite over_le by assumption.
-    set (theta := fun i => m / gamma * sign (wins (games x) i - wins (games y) i)).
-    specialize (safe x y theta close). simpl in safe. rewrite mle_counts, (same x y theta close) in safe.
-    rewrite <- Rmult_assoc in safe. apply Rmult_le_reg_r in safe; [|apply J].
-    set (e := expected gamma (games x) theta) in *.
-    unfold laplace, vector_noise, gauge_noise in safe.
-    rewrite <- Rmult_assoc, (Rmult_comm (exp epsilon)), Rmult_assoc, <- exp_plus in safe.
-    apply Rmult_le_reg_l in safe; [|apply pow_lt, laplace_unit_positive; assumption].
-    assert (l1 n e (wins (games y)) - l1 n e (wins (games x)) = S) as far.
-    { rewrite <- reached. unfold l1, range_sum. rewrite <- sum_minus. apply sum_ext. intros i.
-      pose proof (wins_bounds (games x) i) as B. fold m in B.
-      assert (gamma * theta i <= e i <= gamma * theta i + m) as E.
-      { unfold e, expected. destruct (total_bounds (fun g j => (1 - surprise (gap theta g)) * won g j
-          + surprise (gap theta g) * won (swap g) j) (games x) i); [|unfold m; lra].
-        intros g. pose proof (surprise_bounds (gap theta g)). pose proof (won_bounds g i).
-        pose proof (won_bounds (swap g) i). nra. }
-      replace (gamma * theta i) with (m * sign (wins (games x) i - wins (games y) i)) in E
-        by (unfold theta; field; lra). unfold sign in E. unfold Rabs.
-      destruct (Rle_dec 0 (wins (games x) i - wins (games y) i)); repeat destruct (Rcase_abs _); lra. }
-    rewrite <- far. destruct (Rle_or_lt (l1 n e (wins (games y)) - l1 n e (wins (games x)))
-      (epsilon * lambda)) as [|L]; [assumption|]. exfalso. apply Rle_not_lt in safe. apply safe.
-    apply exp_increasing. apply Rmult_lt_reg_r with lambda; [assumption|]. field_simplify; lra.
-  - intros enough u v theta uv. rewrite mle_counts, (same u v theta uv), <- Rmult_assoc.
-    apply Rmult_le_compat_r; [left; apply J|]. eapply Rle_trans; [apply (vector_noise_private _ n
-      lambda _ (wins (games v))); auto using laplace_unit_positive|].
-    apply Rmult_le_compat_r; [apply Rmult_le_pos; [apply pow_le; left; apply laplace_unit_positive,
-      lpos|left; apply exp_pos]|].
-    apply exp_le, over_le; [assumption|]. apply over_le in enough; [|assumption].
-    apply Rle_trans with S; auto.
-Qed.
-
 Lemma same_threshold : forall a b, (forall e, a <= e <-> b <= e) -> a = b.
 Proof. intros a b H. apply Rle_antisym; apply H; lra. Qed.
 
@@ -379,15 +301,67 @@ Proof. intros a b H. apply Rle_antisym; apply H; lra. Qed.
 Definition flip (n : nat) (x y : list game) : Prop := edge n x y /\ exists g rest,
   Permutation x (g :: rest) /\ Permutation y (swap g :: rest).
 
+(* The Hessian does not see it, and the noise moves by e_winner - e_loser. *)
+Lemma flip_moves : forall gamma g rest theta i,
+  (forall j, hessian bend gamma (swap g :: rest) theta i j = hessian bend gamma (g :: rest) theta i j)
+  /\ noise_of surprise gamma (swap g :: rest) theta i
+    = noise_of surprise gamma (g :: rest) theta i - arrow g i.
+Proof.
+  intros gamma [a b] rest theta i. unfold hessian, noise_of, total, bend, gap, arrow, swap. simpl.
+  replace (theta b - theta a) with (- (theta a - theta b)) by ring. rewrite surprise_opp.
+  split; intros; ring.
+Qed.
+
+Lemma flip_loss : forall n gamma lambda epsilon g rest theta, 0 < gamma -> 0 < lambda ->
+  mle n gamma lambda (g :: rest) theta <= exp epsilon * mle n gamma lambda (swap g :: rest) theta <->
+  size n (noise_of surprise gamma (swap g :: rest) theta)
+    - size n (noise_of surprise gamma (g :: rest) theta) <= epsilon * lambda.
+Proof.
+  intros n gamma lambda epsilon g rest theta gpos lpos. unfold mle, density.
+  rewrite (det_ext n _ _ (fun i => proj1 (flip_moves gamma g rest theta i))).
+  assert (0 < laplace_unit lambda ^ n) as U by (apply pow_lt, laplace_unit_positive, lpos).
+  assert (0 < det n (hessian bend gamma (g :: rest) theta)) as J
+    by (apply det_hessian_positive; auto; intros; apply bend_bounds).
+  set (sx := size n (noise_of surprise gamma (g :: rest) theta)).
+  set (sy := size n _). set (u := laplace_unit lambda ^ n) in *. set (d := det _ _) in *. replace (exp epsilon * (u * exp (- sy / lambda) * d))
+    with (u * d * exp (epsilon + - sy / lambda)) by (rewrite exp_plus; ring).
+  replace (u * exp (- sx / lambda) * d) with (u * d * exp (- sx / lambda)) by ring.
+  rewrite <- (over_le (sy - sx) lambda epsilon) by assumption. assert (0 < u * d) as P by (apply Rmult_lt_0_compat; assumption).
+  split; intros H.
+  - apply Rmult_le_reg_l in H; [|assumption]. unfold Rdiv in *.
+    destruct (Rle_or_lt ((sy - sx) * / lambda) epsilon) as [|L]; [assumption|].
+    assert (epsilon + - sy * / lambda < - sx * / lambda) as M by lra. apply exp_increasing in M. lra.
+  - apply Rmult_le_compat_l; [lra|]. apply exp_le. unfold Rdiv in *. lra.
+Qed.
+
+(* It is exact where the ridge decides the signs. *)
 Lemma flip_exactly : forall n gamma lambda epsilon, (2 <= n)%nat -> 0 < gamma -> 0 < lambda ->
   private (flip n) epsilon (mle n gamma lambda) <-> 2 / lambda <= epsilon.
 Proof.
-  intros n gamma lambda epsilon H gpos lpos. apply (public_exactly _ (flip n) (fun x => x)); auto.
-  - intros x y phi [_ [g [rest [X Y]]]] E.
-    rewrite (sum_permutation _ _ _ _ X), (sum_permutation _ _ _ _ Y). simpl. rewrite E. reflexivity.
-  - split; [intros x y [close _]; apply (edge_sensitivity n H), close|].
-    exists [(0, 1)%nat], [(1, 0)%nat]. pose proof (moved n 1 H) as M. simpl in M. split; [|lra].
-    split; [apply edge_flip, H|]. exists (0, 1)%nat, []. split; reflexivity.
+  intros n gamma lambda epsilon H gpos lpos. rewrite over_le by assumption. split.
+  - intros safe. set (theta := fun i => match i with O => / gamma | 1%nat => - / gamma | _ => 0 end).
+    specialize (safe [(0, 1)%nat] [(1, 0)%nat] theta). apply (flip_loss n) in safe; auto.
+    + apply Rle_trans with (2 := safe). right. unfold size, range_sum. rewrite <- sum_minus.
+      destruct n as [|[|n]]; try lia. fold (range_sum (S (S n))).
+      change (2 = range_sum (S (S n)) (fun i => Rabs (noise_of surprise gamma [(1, 0)%nat] theta i)
+        - Rabs (noise_of surprise gamma [(0, 1)%nat] theta i))).
+      assert (forall i, noise_of surprise gamma [(1, 0)%nat] theta i = noise_of surprise gamma
+        [(0, 1)%nat] theta i - arrow (0, 1)%nat i) as M
+        by (intros i; apply (flip_moves gamma (0, 1)%nat [] theta i)).
+      rewrite !range_sum_first, (range_sum_ext n _ (fun _ => 0)), range_sum_const.
+      * rewrite !M. clear M. pose proof (surprise_bounds (gap theta (0, 1)%nat)).
+        unfold noise_of, total, arrow, won, swap. simpl. rewrite !Ropp_mult_distr_r_reverse, !Rinv_r by lra.
+        unfold Rabs. repeat destruct (Rcase_abs _); lra.
+      * intros i _. rewrite M. unfold arrow, won, swap. simpl. rewrite !Rminus_0_r. ring.
+    + split; [apply edge_flip, H|]. exists (0, 1)%nat, []. split; reflexivity.
+  - intros enough x y theta [close [g [rest [X Y]]]].
+    unfold mle. rewrite (density_order _ _ _ _ _ _ _ _ X), (density_order _ _ _ _ _ _ _ _ Y).
+    apply flip_loss; auto. apply Rle_trans with (2 := enough).
+    apply Rle_trans with (range_sum n (fun i => Rabs (arrow g i))).
+    + unfold size, range_sum. rewrite <- sum_minus. apply sum_le. intros i.
+      rewrite (proj2 (flip_moves gamma g rest theta i)). unfold Rabs. repeat destruct (Rcase_abs _); lra.
+    + destruct close as [[V _] _]. apply arrow_l1. rewrite Forall_forall in V. apply V.
+      eapply Permutation_in; [apply Permutation_sym, X|]. left. reflexivity.
 Qed.
 
 (* Whatever comparison gives way to whatever other one, u being the surprise of the first. *)
@@ -411,21 +385,161 @@ Proof.
     pose proof (surprise_bounds (gap theta h)). lra.
 Qed.
 
-(* CLAIM BOOK-MLE-TIGHT, in part, with c = 2.  A flip loses c/lambda, exactly, for every n; and an
-   exchange at most the bound below, which is 2c/lambda where the ridge is at least the noise. *)
-Definition mle_tight_says (c : R) : Prop := forall n gamma lambda epsilon,
-  (2 <= n)%nat -> 0 < gamma -> 0 < lambda ->
-  (private (flip n) epsilon (mle n gamma lambda) <-> c / lambda <= epsilon) /\
+(* Data that come near it: (0, 1) gives way to (2, 3), both complete upsets, as -T is far below T; and
+   m other items of the strength of item 0 have beaten it, and m of that of item 1 lost to it, which
+   gives the noise the signs for which both pulls count in full. *)
+Section Worst.
+Variables (m : nat) (gamma lambda T : R).
+Hypothesis gamma_positive : 0 < gamma.
+Hypothesis lambda_positive : 0 < lambda.
+Hypothesis T_positive : 0 < T.
+Hypothesis many : 2 * (gamma * T + 1) <= INR m.
+
+Definition helpers : list game :=
+  map (fun a => (a, 0%nat)) (seq 4 m) ++ map (fun b => (1%nat, b)) (seq (4 + m) m).
+Definition strengths (i : nat) : R :=
+  match i with
+  | 0%nat | 2%nat => - T
+  | 1%nat | 3%nat => T
+  | _ => if Nat.ltb i (4 + m) then - T else T
+  end.
+Let n := (4 + (m + m))%nat.
+Let x := (0, 1)%nat :: helpers.
+Let y := (2, 3)%nat :: helpers.
+
+Lemma worst_edge : edge n x y.
+Proof.
+  assert (map snd (map pair_of helpers) = seq 4 (m + m)) as E.
+  { unfold helpers. rewrite !map_app, !map_map, seq_app. f_equal; rewrite (map_ext_in _ (fun a => a));
+      try apply map_id; intros a H; apply in_seq in H; unfold pair_of; simpl; [lia|]. destruct a; lia. }
+  assert (forall g, (pair_of g = (0, 1) \/ pair_of g = (2, 3))%nat ->
+    NoDup (map pair_of (g :: helpers))) as N.
+  { intros g G. apply (NoDup_map_inv snd). cbn [map]. rewrite E. constructor; [|apply seq_NoDup].
+    rewrite in_seq. destruct G as [-> | ->]; simpl; lia. }
+  assert (Forall (valid n) helpers) as V.
+  { apply Forall_forall. intros g H. apply in_app_or in H. rewrite !in_map_iff in H.
+    destruct H as [[a [<- H]]|[a [<- H]]]; apply in_seq in H; unfold valid, n; simpl; lia. }
+  repeat split; try (constructor; [unfold valid, n; simpl; lia|exact V]); try (apply N; auto).
+  exists (0, 1)%nat, (2, 3)%nat, helpers. repeat split; auto. congruence.
+Qed.
+
+Lemma helper_noise : forall i, (i < 4)%nat -> noise_of surprise gamma helpers strengths i
+  = (if Nat.eqb 1 i then INR m / 2 else 0) - (if Nat.eqb 0 i then INR m / 2 else 0)
+    - gamma * strengths i.
+Proof.
+  intros i I. assert (surprise 0 = / 2) as half by (unfold surprise; rewrite exp_0; f_equal; ring).
+  unfold noise_of, total, helpers. f_equal. rewrite sum_app, !sum_map.
+  rewrite (sum_ext_in _ (fun _ => - if Nat.eqb 0 i then / 2 else 0) (seq 4 m)).
+  2: { intros a A. apply in_seq in A. destruct a as [|[|[|[|a]]]]; try lia. unfold gap, strengths.
+    simpl fst. simpl snd. destruct (Nat.ltb_spec (S (S (S (S a)))) (4 + m)); [|lia].
+    rewrite Rminus_diag_eq, half by ring. unfold arrow, won, swap. cbn [fst snd].
+    destruct (Nat.eqb_spec (S (S (S (S a)))) i); [lia|]. destruct (Nat.eqb 0 i); ring. }
+  rewrite (sum_ext_in _ (fun _ => if Nat.eqb 1 i then / 2 else 0) (seq (4 + m) m)).
+  2: { intros a A. apply in_seq in A. destruct a as [|[|[|[|a]]]]; try lia. unfold gap, strengths.
+    simpl fst. simpl snd. destruct (Nat.ltb_spec (S (S (S (S a)))) (4 + m)); [lia|].
+    rewrite Rminus_diag_eq, half by ring. unfold arrow, won, swap. cbn [fst snd].
+    destruct (Nat.eqb_spec (S (S (S (S a)))) i); [lia|]. destruct (Nat.eqb 1 i); ring. }
+  rewrite !sum_const, !seq_length. destruct (Nat.eqb 1 i), (Nat.eqb 0 i); field.
+Qed.
+
+Lemma worst_loss : forall epsilon, private (edge n) epsilon (mle n gamma lambda) ->
+  exp (4 * surprise (- T - T) / lambda) <= exp epsilon * (1 + 2 * bend (- T - T) / gamma).
+Proof.
+  intros epsilon safe. specialize (safe x y strengths worst_edge). unfold mle, density in safe.
+  assert (forall a, 0 <= bend a) as B by (intros; apply bend_bounds).
+  assert (forall g, valid n g -> _) as one by (intros g V;
+    exact (one_more bend n gamma gamma_positive B g helpers strengths V)).
+  destruct (one (0, 1)%nat) as [low _]; [unfold valid, n; simpl; lia|].
+  destruct (one (2, 3)%nat) as [_ high]; [unfold valid, n; simpl; lia|].
+  change (gap strengths (2, 3)%nat) with (- T - T) in high. fold x in low. fold y in high.
+  pose proof (det_hessian_positive bend n gamma gamma_positive B helpers strengths) as D.
+  assert (size n (noise_of surprise gamma y strengths) = size n (noise_of surprise gamma x strengths)
+    + 4 * surprise (- T - T)) as S.
+  { pose proof (surprise_bounds (- T - T)). pose proof (Rmult_lt_0_compat _ _ gamma_positive T_positive).
+    assert (forall g i, noise_of surprise gamma (g :: helpers) strengths i = noise_of surprise gamma
+      helpers strengths i + surprise (gap strengths g) * arrow g i) as C
+      by (intros; unfold noise_of, total; simpl; ring).
+    unfold size, n. simpl plus. rewrite !range_sum_first.
+    rewrite (range_sum_ext (m + m) (fun i => Rabs (noise_of surprise gamma y _ _))
+      (fun i => Rabs (noise_of surprise gamma x strengths (S (S (S (S i))))))).
+    2: { intros. unfold x, y. rewrite !C. unfold arrow, won, swap. simpl. reflexivity. }
+    unfold x, y. rewrite !C, !helper_noise by lia. unfold arrow, won, swap, gap. simpl.
+    rewrite !(Rabs_left1 (0 - INR m / 2 - _ + _)), !(Rabs_pos_eq (INR m / 2 - 0 - _ + _)) by lra.
+    rewrite !(Rabs_pos_eq (0 - 0 - gamma * - T + _)), !(Rabs_left1 (0 - 0 - gamma * T + _)) by lra.
+    ring. }
+  rewrite S in safe. set (sx := size n _) in *. set (k := 1 + _) in *. set (s := surprise _) in *.
+  assert (0 < laplace_unit lambda ^ n) as U by (apply pow_lt, laplace_unit_positive, lambda_positive).
+  set (d := det n (hessian bend gamma helpers strengths)) in *. set (u := _ ^ n) in *.
+  clearbody u d. pose proof (exp_pos (- sx / lambda)) as P. pose proof (exp_pos epsilon) as Q.
+  pose proof (exp_pos (- (sx + 4 * s) / lambda)) as O.
+  apply Rmult_le_reg_r with (u * exp (- (sx + 4 * s) / lambda) * d);
+    [repeat apply Rmult_lt_0_compat; assumption|].
+  replace (exp (4 * s / lambda) * (u * exp (- (sx + 4 * s) / lambda) * d))
+    with (u * exp (- sx / lambda) * d).
+  - apply Rle_trans with (1 := Rmult_le_compat_l (u * exp (- sx / lambda)) _ _
+      ltac:(left; apply Rmult_lt_0_compat; assumption) low). apply Rle_trans with (1 := safe).
+    replace (exp epsilon * k * (u * exp (- (sx + 4 * s) / lambda) * d))
+      with (exp epsilon * (u * exp (- (sx + 4 * s) / lambda) * (d * k))) by ring.
+    apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_l; [nra|]. exact high.
+  - replace (- sx / lambda) with (4 * s / lambda + - (sx + 4 * s) / lambda) by (field; lra).
+    rewrite exp_plus. ring.
+Qed.
+
+End Worst.
+
+Lemma limit_le : forall a b c, 0 <= c -> (forall d, 0 < d < 1 -> a <= b + c * d) -> a <= b.
+Proof.
+  intros a b c pos H. destruct (Rle_or_lt a b) as [|L]; [assumption|]. exfalso.
+  set (d := Rmin (1 / 2) ((a - b) / (2 * (c + 1)))).
+  assert (d <= (a - b) / (2 * (c + 1))) as E by apply Rmin_r. assert (d <= 1 / 2) by apply Rmin_l.
+  assert (0 < d) by (apply Rmin_pos; [lra|apply Rdiv_lt_0_compat; lra]). specialize (H d ltac:(lra)).
+  apply Rmult_le_compat_r with (r := 2 * (c + 1)) in E; [|lra].
+  unfold Rdiv in E. rewrite Rmult_assoc, Rinv_l in E by lra. nra.
+Qed.
+
+Lemma exchange_needs : forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
+  (forall n, private (edge n) epsilon (mle n gamma lambda)) -> 4 / lambda <= epsilon.
+Proof.
+  intros gamma lambda epsilon gpos lpos safe. pose proof (Rinv_0_lt_compat _ gpos).
+  pose proof (Rinv_0_lt_compat _ lpos).
+  apply limit_le with (4 / lambda + 2 / gamma); [unfold Rdiv; lra|]. intros d D.
+  set (T := - ln d / 2). assert (0 < T) as pos
+    by (pose proof (ln_increasing d 1 ltac:(lra) ltac:(lra)) as L; rewrite ln_1 in L; unfold T; lra).
+  destruct (archimed (2 * (gamma * T + 1))) as [M _].
+  assert (2 * (gamma * T + 1) <= INR (Z.to_nat (Rdefinitions.up (2 * (gamma * T + 1))))) as many.
+  { rewrite INR_IZR_INZ, Z2Nat.id; [lra|]. apply le_IZR. pose proof (Rmult_lt_0_compat _ _ gpos pos). lra. }
+  pose proof (worst_loss _ gamma lambda T gpos lpos pos many epsilon (safe _)) as W.
+  pose proof (surprise_bounds (- T - T)) as B.
+  assert (1 - surprise (- T - T) <= d) as S.
+  { replace d with (exp (- T - T)) by (replace (- T - T) with (ln d) by (unfold T; field);
+      apply exp_ln; lra). unfold surprise in *. pose proof (exp_pos (- T - T)).
+    set (e := exp (- T - T)) in *. replace (1 - / (1 + e)) with (e * / (1 + e)) by (field; lra). nra. }
+  assert (1 + 2 * bend (- T - T) / gamma <= exp (2 * d / gamma)) as C.
+  { apply Rle_trans with (2 := exp_line _). assert (bend (- T - T) <= d) by (unfold bend; nra).
+    unfold Rdiv. nra. }
+  apply Rmult_le_compat_l with (r := exp epsilon) in C; [|left; apply exp_pos].
+  rewrite <- exp_plus in C. destruct (Rle_or_lt (4 * surprise (- T - T) / lambda)
+    (epsilon + 2 * d / gamma)) as [L|L]; [unfold Rdiv in *; nra|apply exp_increasing in L; lra].
+Qed.
+
+(* CLAIM BOOK-MLE-TIGHT, in part, with c = 2.  A flip loses c/lambda, exactly, for every n; an exchange
+   at most the bound below; and where the ridge is at least the noise, 2c/lambda, exactly, as a supremum
+   over n. *)
+Definition mle_tight_says (c : R) : Prop := forall gamma lambda epsilon, 0 < gamma -> 0 < lambda ->
+  (forall n, (2 <= n)%nat ->
+    (private (flip n) epsilon (mle n gamma lambda) <-> c / lambda <= epsilon)) /\
   ((forall u, 0 < u < 1 ->
       exp ((c + 2 * u) / lambda) * (1 + 2 * u * (1 - u) / gamma) <= exp epsilon) ->
-    private (edge n) epsilon (mle n gamma lambda)) /\
-  (lambda <= gamma -> 2 * c / lambda <= epsilon -> private (edge n) epsilon (mle n gamma lambda)).
+    forall n, private (edge n) epsilon (mle n gamma lambda)) /\
+  (lambda <= gamma ->
+    ((forall n, private (edge n) epsilon (mle n gamma lambda)) <-> 2 * c / lambda <= epsilon)).
 
 Theorem mle_tight : mle_tight_says 2.
 Proof.
-  intros n gamma lambda epsilon H gpos lpos. split; [apply flip_exactly; assumption|].
-  split; [apply exchange_enough; assumption|]. intros more enough.
-  apply exchange_enough; auto. intros u U. apply over_le in enough; [|assumption].
+  intros gamma lambda epsilon gpos lpos. split; [intros; apply flip_exactly; assumption|].
+  split; [intros H n; apply exchange_enough; assumption|]. intros more. split; intros enough.
+  { replace (2 * 2) with 4 by ring. apply exchange_needs with gamma; assumption. }
+  intros n. apply exchange_enough; auto. intros u U. apply over_le in enough; [|assumption].
   assert (0 < u * (1 - u)) by nra. pose proof (Rinv_0_lt_compat _ lpos).
   assert (/ gamma <= / lambda) by (apply Rinv_le_contravar; assumption).
   apply Rle_trans with (exp ((2 + 2 * u) / lambda) * exp (2 * (u * (1 - u)) / lambda)).
@@ -438,7 +552,7 @@ Qed.
 Theorem mle_tight_control : forall c, c <> 2 -> ~ mle_tight_says c.
 Proof.
   intros c ne H. apply ne. assert (c / 1 = 2 / 1); [|lra]. apply same_threshold. intros e.
-  rewrite <- (proj1 (H 2%nat 1 1 e ltac:(lia) ltac:(lra) ltac:(lra))).
+  rewrite <- (proj1 (H 1 1 e ltac:(lra) ltac:(lra)) 2%nat ltac:(lia)).
   apply (flip_exactly 2 1 1); lia || lra.
 Qed.
 
