@@ -150,7 +150,7 @@ Proof.
   - intros. rewrite !wins_repeat. unfold won. simpl. rewrite Rminus_diag_eq by ring. apply Rabs_R0.
 Qed.
 
-(* L comparisons of one person, beside those of m others: 2L in all, and L in one count. *)
+(* L comparisons of one person, beside those of m others: 2L in all, at most L in one count. *)
 Theorem pile_sensitivity : forall n L m, (2 <= n)%nat ->
   sensitivity n (replaced m (pile n L)) (total wins) (2 * INR L).
 Proof.
@@ -158,23 +158,13 @@ Proof.
   split; [|split; [|apply moved; assumption]]; apply pile_repeat; lia.
 Qed.
 
-Theorem pile_one_count : forall n L m, (2 <= n)%nat ->
-  (forall x y i, replaced m (pile n L) x y -> Rabs (total wins x i - total wins y i) <= INR L) /\
-  (exists x y i, replaced m (pile n L) x y /\ Rabs (total wins x i - total wins y i) = INR L).
+Lemma pile_one_count : forall n L m x y i, replaced m (pile n L) x y ->
+  Rabs (total wins x i - total wins y i) <= INR L.
 Proof.
-  intros n L m H. split.
-  - intros x y i [p [q [rest [[_ P] [[_ Q] [_ [_ [X Y]]]]]]]].
-    rewrite (total_moves wins p q rest) by assumption.
-    pose proof (wins_bounds p i). pose proof (wins_bounds q i). rewrite P, Q in *.
-    unfold Rabs. destruct (Rcase_abs _); lra.
-  - assert (pile n L (repeat (0, 1)%nat L)) as A by (apply pile_repeat; lia).
-    set (rest := repeat (repeat (0, 1)%nat L) m).
-    exists (repeat (0, 1)%nat L :: rest), (repeat (1, 0)%nat L :: rest), 0%nat. split.
-    + exists (repeat (0, 1)%nat L), (repeat (1, 0)%nat L), rest. split; [exact A|].
-      split; [apply pile_repeat; lia|]. split; [|split; [apply repeat_length|split; reflexivity]].
-      apply Forall_forall. intros a K. apply repeat_spec in K. subst. assumption.
-    + rewrite (total_moves wins (repeat (0, 1)%nat L) (repeat (1, 0)%nat L) rest) by reflexivity.
-      rewrite !wins_repeat. unfold won. simpl. pose proof (pos_INR L). rewrite Rabs_pos_eq; lra.
+  intros n L m x y i [p [q [rest [[_ P] [[_ Q] [_ [_ [X Y]]]]]]]].
+  rewrite (total_moves wins p q rest) by assumption.
+  pose proof (wins_bounds p i). pose proof (wins_bounds q i). rewrite P, Q in *.
+  unfold Rabs. destruct (Rcase_abs _); lra.
 Qed.
 
 (* One comparison, flipped or exchanged: 2. *)
