@@ -1,11 +1,11 @@
 (* Common ground: finite sums, laws, privacy, and the mechanisms that every paper uses.
 
-   A law is a weight function on outcomes: of a finite or a countable set, where the weights sum to 1,
-   or a density.  Privacy compares weights outcome by outcome; [private_events] says what follows for
-   events, and for everything that is computed from an outcome, also at random.
+   A law is a weight function on outcomes: of a finite or a countable set, where the weights sum to
+   1, or a density.  Privacy compares weights outcome by outcome; [private_events] says what follows
+   for events, and for everything that is computed from an outcome, also at random.
 
-   Not in it: measures (an event is weighed by any monotone, homogeneous functional, of which sums,
-   series and integrals are instances), samplers, and floating-point numbers. *)
+   Not in it: measures (an event is weighed by whatever is monotone and homogeneous: that sums and
+   series are is proved, that integrals are is not), samplers, and floating-point numbers. *)
 Require Import Reals Lra Lia List Bool Permutation.
 Import ListNotations.
 Open Scope R_scope.
@@ -149,20 +149,27 @@ Definition finite_law {O} (outcomes : list O) (p : O -> R) : Prop :=
 Definition countable_law {O} (outcome : nat -> O) (p : O -> R) : Prop :=
   (forall o, 0 <= p o) /\ infinite_sum (fun k => p (outcome k)) 1.
 
-(* The mechanism p, which gives a law for every data set, is epsilon-private for these neighbours. *)
+(* The mechanism p, which gives a law for every data set, is epsilon-private for neighbours. *)
 Definition private {D O} (near : D -> D -> Prop) (epsilon : R) (p : D -> O -> R) : Prop :=
   forall x y o, near x y -> p x o <= exp epsilon * p y o.
 
-(* What weighs functions on outcomes: a sum, a series, an integral, an upper integral. *)
-Definition weighing {O} (total : (O -> R) -> R) : Prop :=
-  (forall f g, (forall o, 0 <= f o <= g o) -> total f <= total g) /\
-  (forall c f, 0 <= c -> (forall o, 0 <= f o) -> total (fun o => c * f o) = c * total f).
+(* What weighs functions on outcomes, [total f s] for "f adds up to s": a sum, a series. *)
+Definition weighing {O} (total : (O -> R) -> R -> Prop) : Prop := forall c f g s t, 0 <= c ->
+  (forall o, 0 <= f o <= c * g o) -> total f s -> total g t -> s <= c * t.
 
-Lemma finite_weighing : forall O (l : list O), weighing (fun f => sum f l).
+Lemma finite_weighing : forall O (l : list O), weighing (fun f s => sum f l = s).
+Proof. intros O l c f g s t pos H <- <-. rewrite <- sum_scale. apply sum_le. apply H. Qed.
+
+Lemma countable_weighing : forall O (outcome : nat -> O),
+  weighing (fun f s => infinite_sum (fun k => f (outcome k)) s).
 Proof.
-  intros O l. split; intros.
-  - apply sum_le. intros a. apply H.
-  - apply sum_scale.
+  intros O outcome c f g s t pos H F G. apply Rle_cv_lim with
+    (Un := sum_f_R0 (fun k => f (outcome k)))
+    (Vn := fun n => c * sum_f_R0 (fun k => g (outcome k)) n).
+  - intros n. rewrite scal_sum. apply sum_Rle. intros k _. rewrite Rmult_comm. apply H.
+  - exact F.
+  - apply (CV_mult (fun _ => c)); [|exact G]. intros e more. exists 0%nat. intros.
+    unfold R_dist. rewrite Rminus_eq_0, Rabs_R0. assumption.
 Qed.
 
 Section Privacy.
@@ -172,14 +179,13 @@ Context {D O : Type} (near : D -> D -> Prop).
    an event of outcomes, anything between where the release is worked on at random. *)
 Theorem private_events : forall epsilon (p : D -> O -> R) total, weighing total ->
   (forall x o, 0 <= p x o) -> private near epsilon p ->
-  forall (kernel : O -> R), (forall o, 0 <= kernel o) -> forall x y, near x y ->
-  total (fun o => p x o * kernel o) <= exp epsilon * total (fun o => p y o * kernel o).
+  forall (kernel : O -> R), (forall o, 0 <= kernel o) -> forall x y s t, near x y ->
+  total (fun o => p x o * kernel o) s -> total (fun o => p y o * kernel o) t ->
+  s <= exp epsilon * t.
 Proof.
-  intros epsilon p total [mono scale] positive safe kernel kernel_pos x y close.
-  rewrite <- scale; [|left; apply exp_pos|].
-  - apply mono. intros o. split; [apply Rmult_le_pos; auto|].
-    rewrite <- Rmult_assoc. apply Rmult_le_compat_r; auto.
-  - intros o. apply Rmult_le_pos; auto.
+  intros epsilon p total weighs positive safe kernel kernel_pos x y s t close.
+  apply weighs; [left; apply exp_pos|]. intros o. split; [apply Rmult_le_pos; auto|].
+  rewrite <- Rmult_assoc. apply Rmult_le_compat_r; auto.
 Qed.
 
 (* A larger epsilon promises less. *)
