@@ -105,6 +105,7 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
   need(named && Object.keys(size).every(one => isText(one, /^[a-z]+$/i)), "a name is no name");
   const polynomials = [...bounds, ...laws.flat()];
   const rows = pairs.every(row => row.length === 4) && order.every(row => row.length === 2);
+  need(size instanceof Object && !Array.isArray(size), "is no certificate: of no size");
   need(rows && polynomials.every(Array.isArray), "is no certificate: a list has another length");
   const lists = [Object.values(size), [datasets, outcomes].flat(Infinity), order.flat()];
   const numbers = [power, ...lists, pairs.flat(), polynomials.flat()].flat();
@@ -227,6 +228,8 @@ function checkBall(number, bounds, one) {
   const right = typeof precision === "bigint" && precision >= 20n && precision <= 100n;
   need(right, "the precision is out of bounds");
   need(steps.length <= MOST, "there are too many steps");
+  const earlier = (at, k) => typeof at === "bigint" && at >= 0n && at < k;
+  need(steps.every(([, ...at], k) => at.every(one => earlier(one, k))), "a step is not there");
   const [middle, half] = [centre, radius].map(decimal);
   const [low, high] = [middle - half, middle + half];
   need(half * 10n ** 9n <= abs(middle), "the ball is too wide");
