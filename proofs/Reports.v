@@ -839,25 +839,25 @@ Proof. decide equality; apply Nat.eq_dec. Qed.
 (* CLAIM BOOK-ONE-PAIR. Each of m people sends the sign of one random pair of N = n (n - 1) / 2, by
    randomised response at epsilon.  That is epsilon-private; the share of people who place i before
    j is estimated without bias and with variance (N coth(epsilon/2)^2 - 1) / (4 m). *)
-Definition one_pair (n : nat) (e : R) (r : nat -> nat) : (nat * nat) * bool -> R :=
+Definition pair_report (n : nat) (e : R) (r : nat -> nat) : (nat * nat) * bool -> R :=
   one_bit (fun _ => / INR (length (pairs n))) (before r) e.
 
 Definition one_pair_says (c : R) : Prop := forall n epsilon, (2 <= n)%nat -> 0 < epsilon ->
   let N := INR (length (pairs n)) in
-  (forall r, finite_law (reports (pairs n)) (one_pair n epsilon r)) /\
-  private any epsilon (one_pair n epsilon) /\
+  (forall r, finite_law (reports (pairs n)) (pair_report n epsilon r)) /\
+  private any epsilon (pair_report n epsilon) /\
   forall p rs, In p (pairs n) -> rs <> [] ->
     let m := INR (length rs) in
     let share := sum (fun r => if before r p then 1 else 0) rs / m in
     let guess := estimate (fun q => if pair_dec q p then N else 0) epsilon in
     let shares os := sum (fun o => (guess o + 1) / 2) os / m in
     let over F := mean (tuples (reports (pairs n)) (length rs)) F
-      (joint (map (one_pair n epsilon) rs)) in
+      (joint (map (pair_report n epsilon) rs)) in
     over (fun os => shares os - share) = 0 /\
     over (fun os => (shares os - share) * (shares os - share))
       = (c * N * (coth_half epsilon * coth_half epsilon) - 1) / (4 * m).
 
-Theorem one_pair_holds : one_pair_says 1.
+Theorem one_pair : one_pair_says 1.
 Proof.
   intros n e two pos N. assert (0 < N) as Npos.
   { apply lt_0_INR. pose proof (pairs_length n) as L. destruct (length (pairs n)); [|lia].
@@ -865,29 +865,29 @@ Proof.
   assert (finite_law (pairs n) (fun _ => / N)) as law.
   { split; [intros; left; apply Rinv_0_lt_compat; assumption|]. rewrite sum_const. fold N.
     apply Rinv_r. lra. }
-  assert (forall r, finite_law (reports (pairs n)) (one_pair n e r)) as laws
+  assert (forall r, finite_law (reports (pairs n)) (pair_report n e r)) as laws
     by (intros; apply one_bit_law; assumption).
   split; [assumption|]. split.
   { apply one_bit_private; [lra|]. intros; left. apply Rinv_0_lt_compat. assumption. }
   intros p rs I some m share guess shares over.
-  assert (forall r, mean (reports (pairs n)) guess (one_pair n e r) = sgn (before r p)) as means.
-  { intros r. unfold guess, one_pair. rewrite estimate_mean by assumption. fold N.
+  assert (forall r, mean (reports (pairs n)) guess (pair_report n e r) = sgn (before r p)) as means.
+  { intros r. unfold guess, pair_report. rewrite estimate_mean by assumption. fold N.
     rewrite <- (sum_at _ pair_dec (fun q => sgn (before r q)) (pairs n) p (pairs_NoDup n) I).
     apply sum_ext. intros q. destruct (pair_dec q p); field; lra. }
   pose proof (survey (reports (pairs n)) guess (N * (coth_half e * coth_half e))
-    (map (one_pair n e) rs)) as S. rewrite map_length in S.
+    (map (pair_report n e) rs)) as S. rewrite map_length in S.
   destruct S as [unbiased variance].
   - apply Forall_forall. intros q J. apply in_map_iff in J as [r [<- _]]. apply laws.
   - destruct rs; [congruence|discriminate].
   - apply Forall_forall. intros q J. apply in_map_iff in J as [r [<- _]]. rewrite means.
     destruct (before r p); simpl; lra.
-  - apply Forall_forall. intros q J. apply in_map_iff in J as [r [<- _]]. unfold guess, one_pair.
+  - apply Forall_forall. intros q J. apply in_map_iff in J as [r [<- _]]. unfold guess, pair_report.
     rewrite estimate_square. fold N. rewrite (Rmult_comm N). f_equal.
     transitivity (sum (fun q => if pair_dec q p then N else 0) (pairs n)).
     + apply sum_ext. intros q. destruct (pair_dec q p); field; lra.
     + apply (sum_at _ pair_dec (fun _ => N)); [apply pairs_NoDup|assumption].
   - rewrite sum_map in *. fold m in unbiased, variance.
-    assert (sum (fun r => (mean (reports (pairs n)) guess (one_pair n e r) + 1) / 2) rs / m = share)
+    assert (sum (fun r => (mean (reports (pairs n)) guess (pair_report n e r) + 1) / 2) rs / m = share)
       as E.
     { unfold share. f_equal. apply sum_ext. intros r. rewrite means.
       destruct (before r p); simpl; lra. }
@@ -903,7 +903,7 @@ Qed.
 Theorem one_pair_control : forall c, c <> 1 -> ~ one_pair_says c.
 Proof.
   intros c other H. destruct (H 2%nat 1 ltac:(lia) ltac:(lra)) as [_ [_ K]].
-  destruct (one_pair_holds 2%nat 1 ltac:(lia) ltac:(lra)) as [_ [_ L]].
+  destruct (one_pair 2%nat 1 ltac:(lia) ltac:(lra)) as [_ [_ L]].
   destruct (K (0, 1)%nat [fun i => i] ltac:(simpl; auto) ltac:(discriminate)) as [_ K'].
   destruct (L (0, 1)%nat [fun i => i] ltac:(simpl; auto) ltac:(discriminate)) as [_ L'].
   rewrite K' in L'. simpl length in L'. simpl INR in L'.
