@@ -440,5 +440,216 @@ Definition chance (n : nat) (share : R) (q : asked) : R :=
   | Pair _ _ => share / INR (length (all_pairs n))
   | Triple _ _ _ => (1 - share) / INR (length (all_triples n))
   end.
-Definition pair_or_parity_report (n : nat) (share e : R) (r : nat -> nat) (report : asked * bool) : R :=
+Definition parity_report (n : nat) (share e : R) (r : nat -> nat) (report : asked * bool) : R :=
   chance n share (fst report) * answer e (asked_bit r (fst report)) (snd report).
+
+Lemma asked_in : forall n q, In q (all_asked n) -> different q = true /\
+  match q with Pair a b => (a < n /\ b < n)%nat | Triple a b c => (a < n /\ b < n /\ c < n)%nat end.
+Proof.
+  intros n q K. apply in_app_or in K as [K|K]; apply filter_In in K as [K D]; (split; [exact D|]);
+    repeat (apply in_flat_map in K as [? [? K]]); apply in_map_iff in K as [? [<- ?]];
+    repeat match goal with H : In _ (seq _ _) |- _ => apply in_seq in H end; lia.
+Qed.
+
+Lemma asked_some : forall n, (3 <= n)%nat -> In (Pair 0 1) (all_pairs n) /\
+  0 < INR (length (all_pairs n)) /\ 0 < INR (length (all_triples n)).
+Proof.
+  intros n large. assert (In (Pair 0 1) (all_pairs n)) as P.
+  { apply filter_In. split; [|reflexivity]. apply in_flat_map. exists 0%nat.
+    split; [|apply in_map]; apply in_seq; lia. }
+  assert (In (Triple 0 1 2) (all_triples n)) as T.
+  { apply filter_In. split; [|reflexivity]. apply in_flat_map. exists 0%nat.
+    split; [apply in_seq; lia|]. apply in_flat_map. exists 1%nat.
+    split; [|apply in_map]; apply in_seq; lia. }
+  split; [assumption|]. split; apply lt_0_INR; [destruct (all_pairs n)|destruct (all_triples n)];
+    simpl in *; lia || contradiction.
+Qed.
+
+(* The sum of the signs of a triple in a circle is 1 or -1 for every ranking: its parity. *)
+Lemma parity : forall n r q, ranking n r -> In q (all_asked n) -> look (sign r) q = sgn (asked_bit r q).
+Proof.
+  intros n r q [_ one] K. apply asked_in in K as [D K]. destruct q as [a b|a b c]; simpl in D;
+    unfold sign; simpl.
+  - destruct (a =? b)%nat; [discriminate|reflexivity].
+  - destruct (Nat.eqb_spec a b), (Nat.eqb_spec b c), (Nat.eqb_spec c a); try discriminate.
+    assert (r a <> r b /\ r b <> r c /\ r c <> r a)
+      by (repeat split; intros E; apply one in E; tauto).
+    unfold before. simpl. destruct (Nat.ltb_spec (r a) (r b)), (Nat.ltb_spec (r b) (r c)),
+      (Nat.ltb_spec (r c) (r a)); simpl; unfold sgn; lra || lia.
+Qed.
+
+Section Unbiased.
+Variables (n : nat) (share : R).
+Let S (f : nat -> R) := sum f (seq 0 n).
+Definition at_ (i a : nat) : R := if (a =? i)%nat then 1 else 0.
+
+Lemma pick : forall i f, (i < n)%nat -> S (fun a => at_ i a * f a) = f i.
+Proof.
+  intros i f I. unfold S, at_. transitivity (if (i <? n)%nat then f i else 0).
+  - clear I. induction n as [|m IH]; [reflexivity|]. rewrite seq_S, sum_app, IH. simpl.
+    destruct (Nat.eqb_spec m i), (Nat.ltb_spec i m), (Nat.ltb_spec i (Datatypes.S m)); subst; lra || lia.
+  - destruct (Nat.ltb_spec i n); [reflexivity|lia].
+Qed.
+
+(* What a report adds to the estimate for the entry i, j: [alpha] is the gain for the part of the
+   table that is a difference of scores, [beta] the one for the rest. *)
+Variables alpha beta : R.
+Definition added (i j a b : nat) : R := (alpha - beta) / INR n * (at_ i a - at_ j a - at_ i b + at_ j b)
+  + beta * (at_ i a * at_ j b - at_ j a * at_ i b).
+
+Lemma added_pairs : forall v i j, (forall a b, v b a = - v a b) -> (i < n)%nat -> (j < n)%nat ->
+  S (fun a => S (fun b => v a b * added i j a b))
+  = 2 * ((alpha - beta) / INR n) * (S (v i) - S (v j)) + 2 * beta * v i j.
+Proof.
+  intros v i j V I J. set (k := (alpha - beta) / INR n).
+  assert (forall a, S (fun b => v b a) = - S (v a)) as columns.
+  { intros a. unfold S. rewrite (sum_ext _ (fun b => -1 * v a b)) by (intros; rewrite V; ring).
+    rewrite sum_scale. ring. }
+  transitivity (S (fun a => k * (at_ i a * S (v a)) - k * (at_ j a * S (v a)) + (k * v a j - k * v a i)
+    + (beta * (at_ i a * v a j) - beta * (at_ j a * v a i)))).
+  - apply sum_ext. intros a. rewrite <- (pick i (v a) I), <- (pick j (v a) J). unfold S.
+    rewrite <- !sum_scale, <- ?sum_minus, <- ?sum_plus. apply sum_ext. intros b. unfold added. fold k. ring.
+  - unfold S at 1. rewrite ?sum_plus, ?sum_minus, ?sum_plus, ?sum_minus, !sum_scale.
+    fold (S (fun a => at_ i a * S (v a))). fold (S (fun a => at_ j a * S (v a))).
+    fold (S (fun a => at_ i a * v a j)). fold (S (fun a => at_ j a * v a i)).
+    fold (S (fun a => v a i)). fold (S (fun a => v a j)). rewrite !pick, !columns, (V i j) by assumption.
+    ring.
+Qed.
+
+Lemma circle : forall f : nat -> nat -> nat -> R,
+  S (fun a => S (fun b => S (fun c => f a b c + f b c a + f c a b)))
+  = 3 * S (fun a => S (fun b => S (fun c => f a b c))).
+Proof.
+  intros f. set (T := S (fun a => S (fun b => S (fun c => f a b c)))).
+  assert (S (fun a => S (fun b => S (fun c => f c a b))) = T) as once.
+  { unfold T, S. rewrite sum_swap. transitivity (sum (fun b => sum (fun c => sum (fun a => f c a b)
+      (seq 0 n)) (seq 0 n)) (seq 0 n)); [apply sum_ext; intros; apply sum_swap|].
+    rewrite sum_swap. apply sum_ext. intros. apply sum_swap. }
+  assert (S (fun a => S (fun b => S (fun c => f b c a))) = T) as twice.
+  { unfold T, S. rewrite sum_swap. apply sum_ext. intros. apply sum_swap. }
+  transitivity (T + S (fun a => S (fun b => S (fun c => f b c a)))
+    + S (fun a => S (fun b => S (fun c => f c a b)))); [|rewrite once, twice; ring].
+  unfold T, S. rewrite <- !sum_plus. apply sum_ext. intros. rewrite <- !sum_plus. apply sum_ext.
+  intros. rewrite <- !sum_plus. reflexivity.
+Qed.
+
+(* All questions together show the entry i, j as it is, if the gains are the inverses of how much
+   they show of the two parts of a table. *)
+Lemma unbiased : forall v i j, (forall a b, v b a = - v a b) -> (i < n)%nat -> (j < n)%nat ->
+  let shown := share / INR (length (all_pairs n)) in
+  let around := (1 - share) / INR (length (all_triples n)) in
+  2 * shown * alpha = 1 -> (2 * shown + 6 * INR n * around) * beta = 1 ->
+  sum (fun q => chance n share q * (look v q * look (added i j) q)) (all_asked n) = v i j.
+Proof.
+  intros v i j V I J shown around A B. assert (0 < INR n) by (apply lt_0_INR; lia).
+  set (f q := chance n share q * (look v q * look (added i j) q)).
+  assert (forall l, sum f (filter different l) = sum f l) as all.
+  { assert (forall a, v a a = 0) as diagonal by (intros a; pose proof (V a a); lra).
+    assert (forall q, different q = false -> f q = 0) as none.
+    { intros q D. unfold f. replace (look v q) with 0; [ring|]. destruct q as [a b|a b c]; simpl in *.
+      - destruct (Nat.eqb_spec a b); [subst; rewrite diagonal; reflexivity|discriminate].
+      - destruct (Nat.eqb_spec a b); [subst; rewrite diagonal, (V b c); ring|].
+        destruct (Nat.eqb_spec b c); [subst; rewrite diagonal, (V a c); ring|].
+        destruct (Nat.eqb_spec c a); [subst; rewrite diagonal, (V a b); ring|discriminate]. }
+    intros l. induction l as [|q l IH]; [reflexivity|]. simpl. rewrite <- IH.
+    destruct (different q) eqn:D; [reflexivity|]. rewrite (none q D). ring. }
+  unfold all_asked, all_pairs, all_triples. rewrite sum_app, !all, !sum_flat_map.
+  set (u a b := INR n * v a b - (S (v a) - S (v b))).
+  transitivity (shown * S (fun a => S (fun b => v a b * added i j a b))
+    + around * (3 * S (fun a => S (fun b => u a b * added i j a b)))).
+  - f_equal.
+    + unfold S. rewrite <- sum_scale. apply sum_ext. intros a. rewrite sum_map, <- sum_scale. reflexivity.
+    + transitivity (around * (3 * S (fun a => S (fun b => S (fun c =>
+        added i j a b * (v a b + v b c + v c a)))))).
+      * rewrite <- circle. unfold S. rewrite <- sum_scale. apply sum_ext. intros a.
+        rewrite sum_flat_map, <- sum_scale. apply sum_ext. intros b. rewrite sum_map, <- sum_scale.
+        apply sum_ext. intros c. unfold f. simpl. fold around. ring.
+      * do 2 f_equal. apply sum_ext. intros a. apply sum_ext. intros b. unfold S, u.
+        rewrite sum_scale, !sum_plus, sum_const, seq_length. rewrite Rmult_comm. f_equal.
+        rewrite (sum_ext (fun c => v c a) (fun c => -1 * v a c)) by (intros; rewrite V; ring).
+        rewrite sum_scale. unfold S. ring.
+  - rewrite (added_pairs v), (added_pairs u) by (try assumption; intros; unfold u; rewrite V; ring).
+    assert (S (u i) = S (u j)) as ->.
+    { unfold u, S. rewrite !sum_minus, !sum_scale, !sum_const, seq_length. ring. }
+    transitivity ((2 * shown + 6 * INR n * around) * beta * v i j
+      + (2 * shown * alpha - (2 * shown + 6 * INR n * around) * beta) / INR n * (S (v i) - S (v j)));
+      [unfold u; field; lra|]. rewrite A, B. field. lra.
+Qed.
+
+End Unbiased.
+
+(* CLAIM BOOK-PAIR-OR-PARITY (but for the mean square). Each person of n >= 3 items sends one bit by
+   randomised response: with any probability [share] > 0 (so the one of the book) the sign of a random
+   pair, else the parity of a random triple.  Between a ranking and its reverse this loses exactly
+   epsilon, and between no rankings more.  The sum of signs in a circle is 1 or -1.  With the book's
+   gains, for differences of scores and for the rest, all signs are estimated without bias. *)
+Definition pair_or_parity_says (c : R) : Prop := forall n share epsilon, (3 <= n)%nat ->
+  0 < share <= 1 -> 0 < epsilon -> let p := parity_report n share epsilon in
+  (forall r, finite_law (list_prod (all_asked n) [true; false]) (p r)) /\ private any (c * epsilon) p /\
+  forall r, ranking n r -> loses (p r) (p (reverse n r)) (c * epsilon) /\
+  (forall q, In q (all_asked n) -> look (sign r) q = 1 \/ look (sign r) q = -1) /\
+  let pairs := INR (length (all_pairs n)) in let triples := INR (length (all_triples n)) in
+  let added := added n (pairs / (2 * share)) (1 / (2 * share / pairs
+    + 6 * INR n * (1 - share) / triples)) in
+  forall i j, (i < n)%nat -> (j < n)%nat -> sum (fun report => p r report *
+      ((exp epsilon + 1) / (exp epsilon - 1) * sgn (snd report) * look (added i j) (fst report)))
+    (list_prod (all_asked n) [true; false]) = sign r i j.
+
+Theorem pair_or_parity : pair_or_parity_says 1.
+Proof.
+  intros n share e large range pos. cbv zeta. rewrite Rmult_1_l.
+  destruct (asked_some n large) as [first [P T]]. set (pairs := INR (length (all_pairs n))) in *.
+  set (triples := INR (length (all_triples n))) in *.
+  assert (forall q, 0 <= chance n share q) as nonneg.
+  { intros []; simpl; apply Rmult_le_pos; try lra; left; apply Rinv_0_lt_compat; assumption. }
+  assert (private any e (parity_report n share e)) as safe.
+  { intros r s [q a] _. unfold parity_report. cbn [fst snd]. specialize (nonneg q).
+    pose proof (answer_private e ltac:(lra) (asked_bit r q) (asked_bit s q) a I). nra. }
+  split; [|split; [assumption|]].
+  - intros r. apply (product_law _ _ _ _ (chance n share) (fun q => answer e (asked_bit r q)));
+      [split; [assumption|]|intros; apply answer_law].
+    unfold all_asked. rewrite sum_app, (sum_ext_in _ (fun _ => share / pairs) (all_pairs n)),
+      (sum_ext_in _ (fun _ => (1 - share) / triples) (all_triples n)).
+    + rewrite !sum_const. fold pairs. fold triples. field. lra.
+    + intros q K. apply filter_In in K as [K _]. repeat (apply in_flat_map in K as [? [_ K]]).
+      apply in_map_iff in K as [? [<- _]]. reflexivity.
+    + intros q K. apply filter_In in K as [K _]. apply in_flat_map in K as [? [_ K]].
+      apply in_map_iff in K as [? [<- _]]. reflexivity.
+  - intros r R. split; [split; [intros; apply safe; exact I|]|split].
+    + exists (Pair 0 1, before r (0, 1)%nat). unfold parity_report. simpl.
+      rewrite (before_reverse n r 0 1 R) by lia. fold pairs. split.
+      * apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; lra|apply answer_positive].
+      * rewrite (answer_kept_exactly e (before r (0, 1)%nat)) at 1. ring.
+    + intros q K. rewrite (parity n r q R K). destruct (asked_bit r q); simpl; auto.
+    + intros i j I J. rewrite sum_list_prod. set (v a b := if (a <? n)%nat && (b <? n)%nat
+        then sign r a b else 0).
+      transitivity (v i j); [|unfold v; destruct (Nat.ltb_spec i n), (Nat.ltb_spec j n); simpl; lra || lia].
+      rewrite <- (unbiased n share (pairs / (2 * share)) (1 / (2 * share / pairs
+        + 6 * INR n * (1 - share) / triples)) v i j); try assumption.
+      * apply sum_ext_in. intros q K. replace (look v q) with (sgn (asked_bit r q)).
+        -- pose proof (exp_increasing 0 e pos) as more. rewrite exp_0 in more.
+           unfold parity_report, answer. simpl. destruct (asked_bit r q); simpl; field; lra.
+        -- rewrite <- (parity n r q R K). apply asked_in in K as [_ K]. destruct q; simpl; unfold v;
+             repeat match goal with |- context [(?x <? n)%nat] =>
+               replace (x <? n)%nat with true by (symmetry; apply Nat.ltb_lt; lia) end; reflexivity.
+      * intros a b. unfold v. destruct (Nat.ltb_spec a n), (Nat.ltb_spec b n); simpl; try lra.
+        unfold sign. rewrite (Nat.eqb_sym b a). destruct (Nat.eqb_spec a b); [lra|].
+        assert (r a <> r b) by (intros E; apply (proj2 R) in E; auto). unfold before. simpl.
+        destruct (Nat.ltb_spec (r a) (r b)), (Nat.ltb_spec (r b) (r a)); simpl; lra || lia.
+      * fold pairs. field. lra.
+      * fold pairs. fold triples. set (d := 2 * share / pairs + 6 * INR n * (1 - share) / triples).
+        replace (2 * (share / pairs) + 6 * INR n * ((1 - share) / triples)) with d
+          by (unfold d; field; lra). assert (0 < d); [|field; lra]. pose proof (pos_INR n).
+        assert (0 <= INR n * (1 - share) * / triples).
+        { apply Rmult_le_pos; [nra|left; apply Rinv_0_lt_compat; assumption]. }
+        assert (0 < share * / pairs) by (apply Rmult_lt_0_compat; [|apply Rinv_0_lt_compat]; lra).
+        unfold d, Rdiv. nra.
+Qed.
+
+Theorem pair_or_parity_control : forall c, c <> 1 -> ~ pair_or_parity_says c.
+Proof.
+  intros c other H. assert (ranking 3 (fun i => i)) as R by (split; auto).
+  destruct (H 3%nat 1 1 ltac:(lia) ltac:(lra) ltac:(lra)) as [_ [_ K]].
+  destruct (pair_or_parity 3%nat 1 1 ltac:(lia) ltac:(lra) ltac:(lra)) as [_ [_ L]].
+  pose proof (loses_unique _ _ _ _ _ (proj1 (K _ R)) (proj1 (L _ R))). lra.
+Qed.
