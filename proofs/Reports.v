@@ -51,7 +51,6 @@ Proof.
         auto using finite_weighing. intros o. apply klaw.
   - intros. apply (private_events near e p total); assumption.
 Qed.
-
 Theorem post_processing_control : forall c, c < 1 -> ~ post_processing_says c.
 Proof.
   intros c less H. destruct (H bool bool any 1 (answer 1)
@@ -85,7 +84,6 @@ Proof.
   - exists (a, a). unfold twice. simpl. split; [apply Rmult_lt_0_compat; apply answer_positive|].
     rewrite exp_plus, (answer_kept_exactly e1 a), (answer_kept_exactly e2 a). ring.
 Qed.
-
 Theorem composition_control : forall c, c <> 1 -> ~ composition_says c.
 Proof.
   intros c other [_ H]. destruct (H 1 1 true ltac:(lra) ltac:(lra)) as [_ K].
@@ -134,7 +132,6 @@ Proof.
   - apply apart_opposite.
   - apply answers_opposite. assumption.
 Qed.
-
 Theorem group_control : forall c, c <> 1 -> ~ group_says c.
 Proof.
   intros c other [_ H]. destruct (H 1 [true] ltac:(lra)) as [_ [_ K]].
@@ -143,42 +140,37 @@ Qed.
 
 (* ------------------------------------------------------------------ the exact loss of noise *)
 
-(* CLAIM BOOK-LAPLACE-LOSS. A vector of n entries with independent Laplace or discrete Laplace noise
-   of scale b: the loss between u and v is exactly their l1 distance over b, and all outcomes that
-   lie, in every entry, on the far side of u from v (a whole orthant) lose it. *)
-Definition laplace_loss_says (c : R) : Prop := forall n b, 0 < b ->
-  (forall u v, loses (laplace n b u) (laplace n b v) (c * (l1 n u v / b)) /\
-    forall o, (forall i, (i < n)%nat -> 0 <= (o i - u i) * (u i - v i)) ->
-      laplace n b u o = exp (c * (l1 n u v / b)) * laplace n b v o) /\
-  forall u v : nat -> Z, let whole (x : nat -> Z) i := IZR (x i) in
-    loses (fun o => discrete_laplace n b (whole u) (whole o))
-      (fun o => discrete_laplace n b (whole v) (whole o)) (c * (l1 n (whole u) (whole v) / b)).
+(* CLAIM BOOK-LAPLACE-LOSS (its loss). A vector of n entries with independent Laplace or discrete
+   Laplace noise of scale b: the loss between u and v is exactly their l1 distance over b.  It is
+   lost at u itself (whole if u is) and by all outcomes that lie, in every entry, on the far side of
+   u from v.  What makes weights add up to 1, [laplace_unit b] or [discrete_unit b], is any unit. *)
+Definition laplace_loss_says (c : R) : Prop := forall unit n b u v, 0 < unit -> 0 < b ->
+  let loss := c * (l1 n u v / b) in
+  loses (vector_noise unit n b u) (vector_noise unit n b v) loss /\
+  vector_noise unit n b u u = exp loss * vector_noise unit n b v u /\
+  forall o, (forall i, (i < n)%nat -> 0 <= (o i - u i) * (u i - v i)) ->
+    vector_noise unit n b u o = exp loss * vector_noise unit n b v o.
 
 Lemma vector_noise_positive : forall unit n b u x, 0 < unit -> 0 < vector_noise unit n b u x.
 Proof. intros. apply Rmult_lt_0_compat; [apply pow_lt; assumption|apply exp_pos]. Qed.
 
 Theorem laplace_loss : laplace_loss_says 1.
 Proof.
-  intros n b pos. pose proof (laplace_unit_positive b pos). pose proof (discrete_unit_positive b pos).
-  split; intros u v; [split; [split|]|split]; cbv zeta; rewrite ?Rmult_1_l.
+  intros unit n b u v upos pos. cbv zeta. rewrite Rmult_1_l.
+  pose proof (vector_noise_attained unit n b u v pos) as same. split; [split|split; [assumption|]].
   - intros. apply vector_noise_private; assumption.
-  - exists u. split; [apply vector_noise_positive|apply vector_noise_attained]; assumption.
-  - intros o far. unfold laplace, vector_noise, gauge_noise.
-    rewrite (Rmult_comm (exp _)), Rmult_assoc. f_equal. rewrite <- exp_plus. f_equal.
-    replace (l1 n o v) with (l1 n o u + l1 n u v); [field; lra|].
+  - exists u. split; [apply vector_noise_positive|]; assumption.
+  - intros o far. unfold vector_noise, gauge_noise. rewrite (Rmult_comm (exp _)), Rmult_assoc.
+    rewrite <- exp_plus. do 2 f_equal. replace (l1 n o v) with (l1 n o u + l1 n u v); [field; lra|].
     unfold l1, range_sum. rewrite <- sum_plus. apply sum_ext_in. intros i I. apply in_seq in I.
     specialize (far i ltac:(lia)). unfold Rabs. repeat destruct (Rcase_abs _); nra.
-  - intros. apply vector_noise_private; assumption.
-  - exists u. split; [apply vector_noise_positive|apply vector_noise_attained]; assumption.
 Qed.
-
 Theorem laplace_loss_control : forall c, c <> 1 -> ~ laplace_loss_says c.
 Proof.
-  intros c other H. destruct (H 1%nat 1 ltac:(lra)) as [K _].
-  destruct (laplace_loss 1%nat 1 ltac:(lra)) as [L _]. set (one (_ : nat) := 1).
-  set (zero (_ : nat) := 0).
-  pose proof (loses_unique _ _ _ _ _ (proj1 (K one zero)) (proj1 (L one zero))) as E.
-  unfold l1, range_sum, one, zero in E. simpl in E. rewrite Rminus_0_r, Rabs_R1 in E. lra.
+  intros c other H. destruct (H 1 1%nat 1 (fun _ => 1) (fun _ => 0) ltac:(lra) ltac:(lra)) as [K _].
+  destruct (laplace_loss 1 1%nat 1 (fun _ => 1) (fun _ => 0) ltac:(lra) ltac:(lra)) as [L _].
+  pose proof (loses_unique _ _ _ _ _ K L) as E. unfold l1, range_sum in E. simpl in E.
+  rewrite Rminus_0_r, Rabs_R1 in E. lra.
 Qed.
 
 (* ------------------------------------------------------------------ what an observer believes *)
@@ -222,6 +214,48 @@ Proof.
     destruct (Nat.eqb_spec i 0), (Nat.leb_spec i L); try lia. rewrite Rabs_left; lra.
 Qed.
 
+(* CLAIM BOOK-BUNDLE-ODDS. L answers of one person, each protected by epsilon: the belief in the
+   likelier of two lists of answers that are L turned answers apart is at most
+   e^(L epsilon) / (1 + e^(L epsilon)).  Randomised response attains it between opposite lists, and
+   win counts with noise of scale 2 / epsilon, discrete or continuous, attain it for a person whose
+   L answers are all about one item. *)
+Definition bundle_odds_says (c : R) : Prop := forall L epsilon, 0 < epsilon ->
+  let most := exp (c * (INR L * epsilon)) / (exp (c * (INR L * epsilon)) + 1) in
+  (forall D O (near : D -> D -> Prop) (p : D -> O -> R), (forall x o, 0 <= p x o) ->
+    private near epsilon p -> forall x y o, apart near L x y -> 0 < p x o + p y o ->
+    belief (1 / 2) (p x o) (p y o) <= most) /\
+  (forall x, length x = L -> apart one_flip L x (map negb x) /\
+    belief (1 / 2) (answers epsilon x x) (answers epsilon (map negb x) x) = most) /\
+  forall n unit base, (L < n)%nat -> 0 < unit ->
+    let counts wins := vector_noise unit n (2 / epsilon) (one_against L wins base) in
+    (forall o, belief (1 / 2) (counts true o) (counts false o) <= most) /\
+    belief (1 / 2) (counts true (one_against L true base))
+      (counts false (one_against L true base)) = most.
+
+Theorem bundle_odds : bundle_odds_says 1.
+Proof.
+  intros L e pos. cbv zeta. rewrite Rmult_1_l. split; [|split].
+  - intros D O near p P safe x y o steps some. apply belief_most; auto.
+    apply (private_group near e p L safe x y o steps).
+  - intros x <-. split; [apply apart_opposite|].
+    apply belief_attained; [apply answers_positive; reflexivity|]. rewrite <- differences_negb.
+    apply answers_attained. rewrite map_length. reflexivity.
+  - intros n unit base less upos. assert (0 < 2 / e) by (apply Rdiv_lt_0_compat; lra).
+    replace (INR L * e) with (l1 n (one_against L true base) (one_against L false base) / (2 / e))
+      by (rewrite one_against_distance by assumption; field; lra). split.
+    + intros o. pose proof (fun w => vector_noise_positive unit n (2 / e)
+        (one_against L w base) o upos) as P. pose proof (P true). pose proof (P false).
+      apply belief_most; try lra. apply vector_noise_private; assumption.
+    + apply belief_attained; [apply vector_noise_positive; assumption|].
+      apply vector_noise_attained. assumption.
+Qed.
+Theorem bundle_odds_control : forall c, c <> 1 -> ~ bundle_odds_says c.
+Proof.
+  intros c other H. destruct (H 1%nat 1 ltac:(lra)) as [_ [K _]].
+  destruct (bundle_odds 1%nat 1 ltac:(lra)) as [_ [L _]]. destruct (K [true] eq_refl) as [_ K'].
+  rewrite (proj2 (L [true] eq_refl)) in K'. apply logistic_injective in K'. simpl in K'. lra.
+Qed.
+
 (* CLAIM BOOK-ODDS. One answer is turned, both values are as likely.  After any release of loss at
    most epsilon the belief in the likelier one is at most e^epsilon / (1 + e^epsilon), and the best
    of all guesses is right with probability 1/2 + TV/2.  Randomised response attains the bound with
@@ -259,61 +293,14 @@ Proof.
   - intros r. apply belief_attained; [apply answer_positive|apply answer_kept_exactly].
   - unfold variation, answer. simpl. assert (0 < / (exp e + 1)) by (apply Rinv_0_lt_compat; lra).
     rewrite Rabs_right, Rabs_left by (unfold Rdiv; nra). field. lra.
-  - intros n unit base two upos. assert (0 < 2 / e) by (apply Rdiv_lt_0_compat; lra).
-    apply belief_attained; [apply vector_noise_positive; assumption|].
-    pose proof (one_against_distance n 1 base two) as d. simpl INR in d.
-    replace e with (l1 n (one_against 1 true base) (one_against 1 false base) / (2 / e)) at 2
-      by (rewrite d; field; lra). apply vector_noise_attained. assumption.
+  - intros n unit base two upos. destruct (bundle_odds 1%nat e pos) as [_ [_ counts]].
+    simpl INR in counts. rewrite !Rmult_1_l in counts. apply counts; assumption.
 Qed.
-
 Theorem odds_control : forall c, c <> 1 -> ~ odds_says c.
 Proof.
   intros c other H. destruct (H 1 ltac:(lra)) as [_ [_ [K _]]].
   destruct (odds 1 ltac:(lra)) as [_ [_ [L _]]]. specialize (K true). rewrite (L true) in K.
   apply logistic_injective in K. lra.
-Qed.
-
-(* CLAIM BOOK-BUNDLE-ODDS. L answers of one person, each protected by epsilon: the belief in the
-   likelier of two lists of answers that are L turned answers apart is at most
-   e^(L epsilon) / (1 + e^(L epsilon)).  Randomised response attains it between opposite lists, and
-   win counts with noise of scale 2 / epsilon, discrete or continuous, attain it for a person whose
-   L answers are all about one item. *)
-Definition bundle_odds_says (c : R) : Prop := forall L epsilon, 0 < epsilon ->
-  let most := exp (c * (INR L * epsilon)) / (exp (c * (INR L * epsilon)) + 1) in
-  (forall D O (near : D -> D -> Prop) (p : D -> O -> R), (forall x o, 0 <= p x o) ->
-    private near epsilon p -> forall x y o, apart near L x y -> 0 < p x o + p y o ->
-    belief (1 / 2) (p x o) (p y o) <= most) /\
-  (forall x, length x = L -> apart one_flip L x (map negb x) /\
-    belief (1 / 2) (answers epsilon x x) (answers epsilon (map negb x) x) = most) /\
-  forall n unit base, (L < n)%nat -> 0 < unit ->
-    let counts wins := vector_noise unit n (2 / epsilon) (one_against L wins base) in
-    (forall o, belief (1 / 2) (counts true o) (counts false o) <= most) /\
-    belief (1 / 2) (counts true (one_against L true base))
-      (counts false (one_against L true base)) = most.
-
-Theorem bundle_odds : bundle_odds_says 1.
-Proof.
-  intros L e pos. cbv zeta. rewrite Rmult_1_l. split; [|split].
-  - intros D O near p P safe x y o steps some. apply belief_most; auto.
-    apply (private_group near e p L safe x y o steps).
-  - intros x <-. split; [apply apart_opposite|].
-    apply belief_attained; [apply answers_positive; reflexivity|]. rewrite <- differences_negb.
-    apply answers_attained. rewrite map_length. reflexivity.
-  - intros n unit base less upos. assert (0 < 2 / e) by (apply Rdiv_lt_0_compat; lra).
-    replace (INR L * e) with (l1 n (one_against L true base) (one_against L false base) / (2 / e))
-      by (rewrite one_against_distance by assumption; field; lra). split.
-    + intros o. pose proof (fun w => vector_noise_positive unit n (2 / e)
-        (one_against L w base) o upos) as P. pose proof (P true). pose proof (P false).
-      apply belief_most; try lra. apply vector_noise_private; assumption.
-    + apply belief_attained; [apply vector_noise_positive; assumption|].
-      apply vector_noise_attained. assumption.
-Qed.
-
-Theorem bundle_odds_control : forall c, c <> 1 -> ~ bundle_odds_says c.
-Proof.
-  intros c other H. destruct (H 1%nat 1 ltac:(lra)) as [_ [K _]].
-  destruct (bundle_odds 1%nat 1 ltac:(lra)) as [_ [L _]]. destruct (K [true] eq_refl) as [_ K'].
-  rewrite (proj2 (L [true] eq_refl)) in K'. apply logistic_injective in K'. simpl in K'. lra.
 Qed.
 
 (* ------------------------------------------------------------------ the order of some items *)
@@ -336,19 +323,20 @@ Qed.
 Lemma one_of_law : forall e values x, NoDup values -> In x values ->
   finite_law values (one_of (length values) e x).
 Proof.
-  intros e values x D I. assert (0 < length values)%nat by (destruct values; [contradiction|simpl; lia]).
-  split; [intros; left; apply one_of_positive; assumption|]. pose proof (exp_pos e).
-  assert (1 <= INR (length values)) by (apply (le_INR 1); lia).
-  assert (forall l, NoDup l -> sum (fun o => if list_eq_dec Nat.eq_dec o x then exp e else 1) l
-    = INR (length l) + if in_dec (list_eq_dec Nat.eq_dec) x l then exp e - 1 else 0) as S.
-  { intros l L. induction L as [|y l out L IH]; [simpl; lra|]. change (length (y :: l)) with
-      (S (length l)). rewrite S_INR. simpl sum. rewrite IH.
-    destruct (list_eq_dec Nat.eq_dec y x) as [->|], (in_dec _ x l), (in_dec _ x (_ :: l));
-      simpl in *; try lra; intuition congruence. }
-  transitivity (/ (exp e + (INR (length values) - 1)) *
-    sum (fun o => if list_eq_dec Nat.eq_dec o x then exp e else 1) values).
-  - rewrite <- sum_scale. apply sum_ext. intros. unfold one_of, Rdiv. ring.
-  - rewrite S by assumption. destruct (in_dec _ x values); [field; lra|contradiction].
+  intros e values x D I. pose proof (exp_pos e). set (v := length values).
+  assert (0 < v)%nat as some by (unfold v; destruct values; [contradiction|simpl; lia]).
+  assert (1 <= INR v) by (apply (le_INR 1); lia).
+  split; [intros; left; apply one_of_positive; assumption|].
+  destruct (in_split x values I) as [l [k E]]. rewrite E in D |- *.
+  apply NoDup_remove_2 in D.
+  assert (forall m, incl m (l ++ k) ->
+    sum (one_of v e x) m = INR (length m) * (1 / (exp e + (INR v - 1)))) as S.
+  { intros m M. rewrite <- sum_const. apply sum_ext_in. intros o K. unfold one_of.
+    destruct (list_eq_dec _ o x) as [->|]; [apply M in K; contradiction|reflexivity]. }
+  assert (INR v = INR (length l) + INR (length k) + 1) as count.
+  { unfold v. rewrite E, app_length, plus_INR. simpl length. rewrite S_INR. ring. }
+  rewrite sum_app. simpl. rewrite !S by auto with datatypes. unfold one_of.
+  destruct (list_eq_dec _ x x); [|congruence]. rewrite count in *. field. lra.
 Qed.
 
 Lemma one_of_loses : forall v e x y, (0 < v)%nat -> 0 <= e ->
@@ -392,7 +380,6 @@ Proof.
   split; [apply Rmult_lt_0_compat; [assumption|apply one_of_positive; assumption]|].
   rewrite (proj2 (one_of_loses (fact k) e _ (order s items) some pos)) by assumption. ring.
 Qed.
-
 Theorem triple_order_control : forall c, c <> 1 -> ~ triple_order_says c.
 Proof.
   intros c other H. set (w := fun _ : list nat => 1).
@@ -400,7 +387,7 @@ Proof.
   assert (order (fun i => i) [0; 1] <> order (fun i => 1 - i) [0; 1])%nat as D by discriminate.
   destruct (H 2%nat 1 w ltac:(lra) P) as [_ [_ K]].
   destruct (triple_order 2%nat 1 w ltac:(lra) P) as [_ [_ L]].
-  pose proof (loses_unique _ _ _ _ _ (K _ _ [0; 1]%nat Rlt_0_1 D) (L _ _ [0; 1]%nat Rlt_0_1 D)). lra.
+  pose proof (loses_unique _ _ _ _ _ (K _ _ _ Rlt_0_1 D) (L _ _ _ Rlt_0_1 D)). lra.
 Qed.
 
 (* ------------------------------------------------------------------ pair or parity *)
@@ -466,7 +453,8 @@ Proof.
 Qed.
 
 (* The sum of the signs of a triple in a circle is 1 or -1 for every ranking: its parity. *)
-Lemma parity : forall n r q, ranking n r -> In q (all_asked n) -> look (sign r) q = sgn (asked_bit r q).
+Lemma parity : forall n r q, ranking n r -> In q (all_asked n) ->
+  look (sign r) q = sgn (asked_bit r q).
 Proof.
   intros n r q [_ one] K. apply asked_in in K as [D K]. destruct q as [a b|a b c]; simpl in D;
     unfold sign; simpl.
@@ -478,122 +466,17 @@ Proof.
       (Nat.ltb_spec (r c) (r a)); simpl; unfold sgn; lra || lia.
 Qed.
 
-Section Unbiased.
-Variables (n : nat) (share : R).
-Let S (f : nat -> R) := sum f (seq 0 n).
-Definition at_ (i a : nat) : R := if (a =? i)%nat then 1 else 0.
-
-Lemma pick : forall i f, (i < n)%nat -> S (fun a => at_ i a * f a) = f i.
-Proof.
-  intros i f I. unfold S, at_. transitivity (if (i <? n)%nat then f i else 0).
-  - clear I. induction n as [|m IH]; [reflexivity|]. rewrite seq_S, sum_app, IH. simpl.
-    destruct (Nat.eqb_spec m i), (Nat.ltb_spec i m), (Nat.ltb_spec i (Datatypes.S m)); subst; lra || lia.
-  - destruct (Nat.ltb_spec i n); [reflexivity|lia].
-Qed.
-
-(* What a report adds to the estimate for the entry i, j: [alpha] is the gain for the part of the
-   table that is a difference of scores, [beta] the one for the rest. *)
-Variables alpha beta : R.
-Definition added (i j a b : nat) : R := (alpha - beta) / INR n * (at_ i a - at_ j a - at_ i b + at_ j b)
-  + beta * (at_ i a * at_ j b - at_ j a * at_ i b).
-
-Lemma added_pairs : forall v i j, (forall a b, v b a = - v a b) -> (i < n)%nat -> (j < n)%nat ->
-  S (fun a => S (fun b => v a b * added i j a b))
-  = 2 * ((alpha - beta) / INR n) * (S (v i) - S (v j)) + 2 * beta * v i j.
-Proof.
-  intros v i j V I J. set (k := (alpha - beta) / INR n).
-  assert (forall a, S (fun b => v b a) = - S (v a)) as columns.
-  { intros a. unfold S. rewrite (sum_ext _ (fun b => -1 * v a b)) by (intros; rewrite V; ring).
-    rewrite sum_scale. ring. }
-  transitivity (S (fun a => k * (at_ i a * S (v a)) - k * (at_ j a * S (v a)) + (k * v a j - k * v a i)
-    + (beta * (at_ i a * v a j) - beta * (at_ j a * v a i)))).
-  - apply sum_ext. intros a. rewrite <- (pick i (v a) I), <- (pick j (v a) J). unfold S.
-    rewrite <- !sum_scale, <- ?sum_minus, <- ?sum_plus. apply sum_ext. intros b. unfold added. fold k. ring.
-  - unfold S at 1. rewrite ?sum_plus, ?sum_minus, ?sum_plus, ?sum_minus, !sum_scale.
-    fold (S (fun a => at_ i a * S (v a))). fold (S (fun a => at_ j a * S (v a))).
-    fold (S (fun a => at_ i a * v a j)). fold (S (fun a => at_ j a * v a i)).
-    fold (S (fun a => v a i)). fold (S (fun a => v a j)). rewrite !pick, !columns, (V i j) by assumption.
-    ring.
-Qed.
-
-Lemma circle : forall f : nat -> nat -> nat -> R,
-  S (fun a => S (fun b => S (fun c => f a b c + f b c a + f c a b)))
-  = 3 * S (fun a => S (fun b => S (fun c => f a b c))).
-Proof.
-  intros f. set (T := S (fun a => S (fun b => S (fun c => f a b c)))).
-  assert (S (fun a => S (fun b => S (fun c => f c a b))) = T) as once.
-  { unfold T, S. rewrite sum_swap. transitivity (sum (fun b => sum (fun c => sum (fun a => f c a b)
-      (seq 0 n)) (seq 0 n)) (seq 0 n)); [apply sum_ext; intros; apply sum_swap|].
-    rewrite sum_swap. apply sum_ext. intros. apply sum_swap. }
-  assert (S (fun a => S (fun b => S (fun c => f b c a))) = T) as twice.
-  { unfold T, S. rewrite sum_swap. apply sum_ext. intros. apply sum_swap. }
-  transitivity (T + S (fun a => S (fun b => S (fun c => f b c a)))
-    + S (fun a => S (fun b => S (fun c => f c a b)))); [|rewrite once, twice; ring].
-  unfold T, S. rewrite <- !sum_plus. apply sum_ext. intros. rewrite <- !sum_plus. apply sum_ext.
-  intros. rewrite <- !sum_plus. reflexivity.
-Qed.
-
-(* All questions together show the entry i, j as it is, if the gains are the inverses of how much
-   they show of the two parts of a table. *)
-Lemma unbiased : forall v i j, (forall a b, v b a = - v a b) -> (i < n)%nat -> (j < n)%nat ->
-  let shown := share / INR (length (all_pairs n)) in
-  let around := (1 - share) / INR (length (all_triples n)) in
-  2 * shown * alpha = 1 -> (2 * shown + 6 * INR n * around) * beta = 1 ->
-  sum (fun q => chance n share q * (look v q * look (added i j) q)) (all_asked n) = v i j.
-Proof.
-  intros v i j V I J shown around A B. assert (0 < INR n) by (apply lt_0_INR; lia).
-  set (f q := chance n share q * (look v q * look (added i j) q)).
-  assert (forall l, sum f (filter different l) = sum f l) as all.
-  { assert (forall a, v a a = 0) as diagonal by (intros a; pose proof (V a a); lra).
-    assert (forall q, different q = false -> f q = 0) as none.
-    { intros q D. unfold f. replace (look v q) with 0; [ring|]. destruct q as [a b|a b c]; simpl in *.
-      - destruct (Nat.eqb_spec a b); [subst; rewrite diagonal; reflexivity|discriminate].
-      - destruct (Nat.eqb_spec a b); [subst; rewrite diagonal, (V b c); ring|].
-        destruct (Nat.eqb_spec b c); [subst; rewrite diagonal, (V a c); ring|].
-        destruct (Nat.eqb_spec c a); [subst; rewrite diagonal, (V a b); ring|discriminate]. }
-    intros l. induction l as [|q l IH]; [reflexivity|]. simpl. rewrite <- IH.
-    destruct (different q) eqn:D; [reflexivity|]. rewrite (none q D). ring. }
-  unfold all_asked, all_pairs, all_triples. rewrite sum_app, !all, !sum_flat_map.
-  set (u a b := INR n * v a b - (S (v a) - S (v b))).
-  transitivity (shown * S (fun a => S (fun b => v a b * added i j a b))
-    + around * (3 * S (fun a => S (fun b => u a b * added i j a b)))).
-  - f_equal.
-    + unfold S. rewrite <- sum_scale. apply sum_ext. intros a. rewrite sum_map, <- sum_scale. reflexivity.
-    + transitivity (around * (3 * S (fun a => S (fun b => S (fun c =>
-        added i j a b * (v a b + v b c + v c a)))))).
-      * rewrite <- circle. unfold S. rewrite <- sum_scale. apply sum_ext. intros a.
-        rewrite sum_flat_map, <- sum_scale. apply sum_ext. intros b. rewrite sum_map, <- sum_scale.
-        apply sum_ext. intros c. unfold f. simpl. fold around. ring.
-      * do 2 f_equal. apply sum_ext. intros a. apply sum_ext. intros b. unfold S, u.
-        rewrite sum_scale, !sum_plus, sum_const, seq_length. rewrite Rmult_comm. f_equal.
-        rewrite (sum_ext (fun c => v c a) (fun c => -1 * v a c)) by (intros; rewrite V; ring).
-        rewrite sum_scale. unfold S. ring.
-  - rewrite (added_pairs v), (added_pairs u) by (try assumption; intros; unfold u; rewrite V; ring).
-    assert (S (u i) = S (u j)) as ->.
-    { unfold u, S. rewrite !sum_minus, !sum_scale, !sum_const, seq_length. ring. }
-    transitivity ((2 * shown + 6 * INR n * around) * beta * v i j
-      + (2 * shown * alpha - (2 * shown + 6 * INR n * around) * beta) / INR n * (S (v i) - S (v j)));
-      [unfold u; field; lra|]. rewrite A, B. field. lra.
-Qed.
-
-End Unbiased.
-
-(* CLAIM BOOK-PAIR-OR-PARITY (but for the mean square). Each person of n >= 3 items sends one bit by
-   randomised response: with any probability [share] > 0 (so the one of the book) the sign of a random
-   pair, else the parity of a random triple.  Between a ranking and its reverse this loses exactly
-   epsilon, and between no rankings more.  The sum of signs in a circle is 1 or -1.  With the book's
-   gains, for differences of scores and for the rest, all signs are estimated without bias. *)
+(* CLAIM BOOK-PAIR-OR-PARITY (its privacy and its bit). Each person of n >= 3 items sends one bit by
+   randomised response: with any probability [share] > 0 (so the one of the book) the sign of a
+   random pair, else the parity of a random triple.  This is a law; between a ranking and its
+   reverse it loses exactly epsilon, and between no rankings more; and what is asked, the sign of a
+   pair or the sum of three signs in a circle, is 1 or -1 for every ranking. *)
 Definition pair_or_parity_says (c : R) : Prop := forall n share epsilon, (3 <= n)%nat ->
-  0 < share <= 1 -> 0 < epsilon -> let p := parity_report n share epsilon in
-  (forall r, finite_law (list_prod (all_asked n) [true; false]) (p r)) /\ private any (c * epsilon) p /\
+  0 < share <= 1 -> 0 <= epsilon -> let p := parity_report n share epsilon in
+  (forall r, finite_law (list_prod (all_asked n) [true; false]) (p r)) /\
+  private any (c * epsilon) p /\
   forall r, ranking n r -> loses (p r) (p (reverse n r)) (c * epsilon) /\
-  (forall q, In q (all_asked n) -> look (sign r) q = 1 \/ look (sign r) q = -1) /\
-  let pairs := INR (length (all_pairs n)) in let triples := INR (length (all_triples n)) in
-  let added := added n (pairs / (2 * share)) (1 / (2 * share / pairs
-    + 6 * INR n * (1 - share) / triples)) in
-  forall i j, (i < n)%nat -> (j < n)%nat -> sum (fun report => p r report *
-      ((exp epsilon + 1) / (exp epsilon - 1) * sgn (snd report) * look (added i j) (fst report)))
-    (list_prod (all_asked n) [true; false]) = sign r i j.
+    forall q, In q (all_asked n) -> look (sign r) q = sgn (asked_bit r q).
 
 Theorem pair_or_parity : pair_or_parity_says 1.
 Proof.
@@ -604,7 +487,7 @@ Proof.
   { intros []; simpl; apply Rmult_le_pos; try lra; left; apply Rinv_0_lt_compat; assumption. }
   assert (private any e (parity_report n share e)) as safe.
   { intros r s [q a] _. unfold parity_report. cbn [fst snd]. specialize (nonneg q).
-    pose proof (answer_private e ltac:(lra) (asked_bit r q) (asked_bit s q) a I). nra. }
+    pose proof (answer_private e pos (asked_bit r q) (asked_bit s q) a I). nra. }
   split; [|split; [assumption|]].
   - intros r. apply (product_law _ _ _ _ (chance n share) (fun q => answer e (asked_bit r q)));
       [split; [assumption|]|intros; apply answer_law].
@@ -615,37 +498,13 @@ Proof.
       apply in_map_iff in K as [? [<- _]]. reflexivity.
     + intros q K. apply filter_In in K as [K _]. apply in_flat_map in K as [? [_ K]].
       apply in_map_iff in K as [? [<- _]]. reflexivity.
-  - intros r R. split; [split; [intros; apply safe; exact I|]|split].
+  - intros r R. split; [split; [intros; apply safe; exact I|]|].
     + exists (Pair 0 1, before r (0, 1)%nat). unfold parity_report. simpl.
       rewrite (before_reverse n r 0 1 R) by lia. fold pairs. split.
       * apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; lra|apply answer_positive].
       * rewrite (answer_kept_exactly e (before r (0, 1)%nat)) at 1. ring.
-    + intros q K. rewrite (parity n r q R K). destruct (asked_bit r q); simpl; auto.
-    + intros i j I J. rewrite sum_list_prod. set (v a b := if (a <? n)%nat && (b <? n)%nat
-        then sign r a b else 0).
-      transitivity (v i j); [|unfold v; destruct (Nat.ltb_spec i n), (Nat.ltb_spec j n); simpl; lra || lia].
-      rewrite <- (unbiased n share (pairs / (2 * share)) (1 / (2 * share / pairs
-        + 6 * INR n * (1 - share) / triples)) v i j); try assumption.
-      * apply sum_ext_in. intros q K. replace (look v q) with (sgn (asked_bit r q)).
-        -- pose proof (exp_increasing 0 e pos) as more. rewrite exp_0 in more.
-           unfold parity_report, answer. simpl. destruct (asked_bit r q); simpl; field; lra.
-        -- rewrite <- (parity n r q R K). apply asked_in in K as [_ K]. destruct q; simpl; unfold v;
-             repeat match goal with |- context [(?x <? n)%nat] =>
-               replace (x <? n)%nat with true by (symmetry; apply Nat.ltb_lt; lia) end; reflexivity.
-      * intros a b. unfold v. destruct (Nat.ltb_spec a n), (Nat.ltb_spec b n); simpl; try lra.
-        unfold sign. rewrite (Nat.eqb_sym b a). destruct (Nat.eqb_spec a b); [lra|].
-        assert (r a <> r b) by (intros E; apply (proj2 R) in E; auto). unfold before. simpl.
-        destruct (Nat.ltb_spec (r a) (r b)), (Nat.ltb_spec (r b) (r a)); simpl; lra || lia.
-      * fold pairs. field. lra.
-      * fold pairs. fold triples. set (d := 2 * share / pairs + 6 * INR n * (1 - share) / triples).
-        replace (2 * (share / pairs) + 6 * INR n * ((1 - share) / triples)) with d
-          by (unfold d; field; lra). assert (0 < d); [|field; lra]. pose proof (pos_INR n).
-        assert (0 <= INR n * (1 - share) * / triples).
-        { apply Rmult_le_pos; [nra|left; apply Rinv_0_lt_compat; assumption]. }
-        assert (0 < share * / pairs) by (apply Rmult_lt_0_compat; [|apply Rinv_0_lt_compat]; lra).
-        unfold d, Rdiv. nra.
+    + intros. apply (parity n); assumption.
 Qed.
-
 Theorem pair_or_parity_control : forall c, c <> 1 -> ~ pair_or_parity_says c.
 Proof.
   intros c other H. assert (ranking 3 (fun i => i)) as R by (split; auto).

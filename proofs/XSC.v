@@ -22,7 +22,6 @@ Proof.
   pose proof (exp_pos k). destruct (Rle_or_lt k l) as [|less]; [assumption|].
   apply exp_increasing in less. nra.
 Qed.
-
 Lemma loses_unique : forall O (p q : O -> R) k l, loses p q k -> loses p q l -> k = l.
 Proof.
   intros O p q k l K L. apply Rle_antisym; eapply loses_most; try eassumption; [apply L|apply K].
@@ -44,13 +43,11 @@ Definition any {D} (_ _ : D) : Prop := True.
 
 Lemma answer_kept_exactly : forall e a, answer e a a = exp e * answer e (negb a) a.
 Proof. intros e a. unfold answer. pose proof (exp_pos e). destruct a; simpl; field; lra. Qed.
-
 Lemma answer_private : forall e, 0 <= e -> private any e (answer e).
 Proof.
   intros e pos x y o _. pose proof (answer_kept e pos x o). pose proof (exp_at_least_1 e pos).
   pose proof (answer_positive e y o). destruct x, y; simpl in *; nra.
 Qed.
-
 Lemma answer_loses : forall e a, 0 <= e -> loses (answer e a) (answer e (negb a)) e.
 Proof.
   intros e a pos. split; [intros; apply answer_private; [assumption|exact I]|].
@@ -72,7 +69,6 @@ Proof.
   - apply answer_private; assumption.
   - intros; apply answer_loses; assumption.
 Qed.
-
 Theorem rr_control : forall c, c <> 1 -> ~ rr_says c.
 Proof.
   intros c other H. destruct (H 1 ltac:(lra)) as [_ [_ [_ L]]].
@@ -98,7 +94,6 @@ Proof.
   destruct a; simpl; repeat split; try assumption; try (field; lra);
     intros; field; repeat split; nra.
 Qed.
-
 Theorem risk_control : forall c, c <> 1 -> ~ risk_says c.
 Proof.
   intros c other H. destruct (H 1 true ltac:(lra)) as [_ [K _]].
@@ -107,26 +102,21 @@ Qed.
 
 (* CLAIM XSC-RR-BEST. Randomised response at epsilon is epsilon-private, and every report loses all
    of epsilon, one way or the other; every epsilon-private report on one bit, with any number of
-   outcomes, is made from its report alone, at random (Kairouz, Oh and Viswanath); so that from even
-   odds no private report lets the bit be guessed more often. *)
-Definition best_says (c : R) : Prop := forall epsilon, 0 <= epsilon -> let rr := answer (c * epsilon)
-  in private any epsilon rr /\ (forall r, rr r r = exp epsilon * rr (negb r) r) /\
+   outcomes, is made from its report alone, at random (Kairouz, Oh and Viswanath), so that no use of
+   it is better than one of randomised response.  The report b is turned into o with the chance
+   (e^epsilon p_b(o) - p_(not b)(o)) / (e^epsilon - 1). *)
+Definition best_says (c : R) : Prop := forall epsilon, 0 <= epsilon ->
+  let rr := answer (c * epsilon) in
+  private any epsilon rr /\ (forall r, rr r r = exp epsilon * rr (negb r) r) /\
   forall O (outcomes : list O) (p : bool -> O -> R), (forall a, finite_law outcomes (p a)) ->
     private any epsilon p ->
-    (exists kernel : bool -> O -> R, (forall b, finite_law outcomes (kernel b)) /\
-      forall a o, p a o = rr a true * kernel true o + rr a false * kernel false o) /\
-    forall guess : O -> R, (forall o, 0 <= guess o <= 1) ->
-      sum (fun o => p true o * guess o + p false o * (1 - guess o)) outcomes
-      <= rr true true + rr false false.
+    exists kernel : bool -> O -> R, (forall b, finite_law outcomes (kernel b)) /\
+    forall a o, p a o = rr a true * kernel true o + rr a false * kernel false o.
 
-(* The report b of randomised response is turned into o with the chance
-   (e^epsilon p_b(o) - p_(not b)(o)) / (e^epsilon - 1). *)
-Lemma made_from_answers : forall e O (outcomes : list O) (p : bool -> O -> R), 0 <= e ->
-  (forall a, finite_law outcomes (p a)) -> private any e p ->
-  exists kernel : bool -> O -> R, (forall b, finite_law outcomes (kernel b)) /\
-  forall a o, p a o = answer e a true * kernel true o + answer e a false * kernel false o.
+Theorem best : best_says 1.
 Proof.
-  intros e O outcomes p [pos|<-] law safe.
+  intros e nonneg rr. unfold rr. rewrite Rmult_1_l. split; [apply answer_private; assumption|].
+  split; [apply answer_kept_exactly|]. intros O outcomes p law safe. destruct nonneg as [pos|<-].
   - pose proof (exp_increasing 0 e pos) as more. rewrite exp_0 in more.
     exists (fun b o => / (exp e - 1) * (exp e * p b o - p (negb b) o)). split; [split|].
     + intros o. pose proof (safe (negb b) b o I).
@@ -137,25 +127,12 @@ Proof.
     pose proof (safe false true o I). unfold answer. rewrite exp_0 in *. destruct a; simpl; lra.
 Qed.
 
-Theorem best : best_says 1.
-Proof.
-  intros e pos rr. unfold rr. rewrite Rmult_1_l. split; [apply answer_private; assumption|].
-  split; [apply answer_kept_exactly|]. intros O outcomes p law safe.
-  split; [apply made_from_answers; assumption|]. intros guess range. pose proof (exp_pos e) as E.
-  apply Rle_trans with (sum (fun o => exp e / (exp e + 1) * (p true o + p false o)) outcomes).
-  - apply sum_le. intros o. pose proof (safe true false o I) as A. pose proof (safe false true o I).
-    destruct (range o). apply Rmult_le_reg_r with (exp e + 1); [lra|]. field_simplify; [|lra].
-    assert (0 <= guess o * (exp e * p false o - p true o)) by nra.
-    assert (0 <= (1 - guess o) * (exp e * p true o - p false o)) by nra. nra.
-  - rewrite sum_scale, sum_plus, !(proj2 (law _)). unfold answer. simpl. lra.
-Qed.
-
 (* With less epsilon not every private report can be made, with more the answers are not private. *)
 Theorem best_control : forall c, 0 <= c -> c <> 1 -> ~ best_says c.
 Proof.
   intros c pos other H. destruct (H 1 ltac:(lra)) as [safe [_ make]]. rewrite Rmult_1_r in *.
   pose proof (loses_most _ _ _ _ _ (answer_loses c true pos) (fun o => safe true false o I)).
-  destruct (make bool _ (answer 1) (answer_law 1) (answer_private 1 ltac:(lra))) as [[k [law K]] _].
+  destruct (make bool _ (answer 1) (answer_law 1) (answer_private 1 ltac:(lra))) as [k [law K]].
   assert (1 <= c); [|lra]. apply (loses_most _ _ _ _ _ (answer_loses 1 true ltac:(lra))).
   intros o. rewrite !K. pose proof (answer_private c pos true false true I).
   pose proof (answer_private c pos true false false I). pose proof (proj1 (law true) o).
@@ -172,21 +149,14 @@ Fixpoint own (es : list R) (truth sent : list bool) : R :=
   | _, _, _ => 0
   end.
 
-Lemma own_nonneg : forall es x r, 0 <= own es x r.
+Lemma own_positive : forall es x r, 0 <= own es x r /\ (length x = length es -> 0 < own es x x).
 Proof.
-  induction es; intros [|] [|]; simpl; try lra.
-  apply Rmult_le_pos; [left; apply answer_positive|auto].
+  split; revert x r; induction es; intros [|] [|]; simpl; intros; try discriminate; try lra;
+    (apply Rmult_le_pos || apply Rmult_lt_0_compat); auto using answer_positive, Rlt_le.
 Qed.
-
-Lemma own_positive : forall es x, length x = length es -> 0 < own es x x.
-Proof.
-  induction es; intros [|] L; simpl in *; try discriminate; [lra|].
-  apply Rmult_lt_0_compat; [apply answer_positive|auto].
-Qed.
-
 Lemma own_law : forall es x, length x = length es -> finite_law (all_answers (length x)) (own es x).
 Proof.
-  intros es x L. split; [apply own_nonneg|]. revert x L.
+  intros es x L. split; [apply own_positive|]. revert x L.
   induction es as [|e es IH]; intros [|a x] L; simpl in *; try discriminate; [lra|].
   rewrite sum_flat_map, <- (IH x) by lia. apply sum_ext. intros r.
   transitivity ((answer e a true + answer e a false) * own es x r); [simpl; ring|].
@@ -208,14 +178,13 @@ Proof.
   split; [apply own_law; assumption|]. split.
   - revert es1 L1 H. induction x1 as [|b x1 IH]; intros [|d es1] L1 H [|r o]; simpl in *;
       try discriminate; try lra.
-    + pose proof (answer_private e pos a (negb a) r I). pose proof (own_nonneg es2 x2 o). nra.
+    + pose proof (answer_private e pos a (negb a) r I). destruct (own_positive es2 x2 o). nra.
     + pose proof (answer_positive d b r). specialize (IH es1 ltac:(lia) ltac:(lia) o). nra.
-  - exists (x1 ++ a :: x2). split; [apply own_positive; assumption|]. clear H. revert es1 L1.
-    induction x1 as [|b x1 IH]; intros [|d es1] L1; simpl in *; try discriminate.
+  - exists (x1 ++ a :: x2). split; [apply (own_positive _ _ []); assumption|]. clear H.
+    revert es1 L1. induction x1 as [|b x1 IH]; intros [|d es1] L1; simpl in *; try discriminate.
     + rewrite (answer_kept_exactly e a). ring.
     + rewrite (IH es1) by lia. ring.
 Qed.
-
 Theorem user_control : forall c, c <> 1 -> ~ user_says c.
 Proof.
   intros c other H. destruct (H [] 1 [] [] true [] ltac:(lra) eq_refl eq_refl) as [_ K].
@@ -245,7 +214,6 @@ Proof.
   - apply IH in H. lia.
   - apply in_map_iff in H as [k [E H]]. apply in_seq in H. injection E. lia.
 Qed.
-
 Lemma pairs_length : forall n, (2 * length (pairs n) = n * (n - 1))%nat.
 Proof.
   induction n as [|n IH]; simpl pairs; rewrite ?app_length, ?map_length, ?seq_length; simpl; nia.
@@ -256,7 +224,6 @@ Proof.
   intros n r [small one]. unfold reverse. split; intros; [lia|]. apply one; try assumption.
   pose proof (small i). pose proof (small j). lia.
 Qed.
-
 Lemma before_reverse : forall n r i j, ranking n r -> (i < n)%nat -> (j < n)%nat -> i <> j ->
   before (reverse n r) (i, j) = negb (before r (i, j)).
 Proof.
@@ -268,11 +235,11 @@ Qed.
 Lemma differences_map : forall A (f g : A -> bool) l,
   differences (map f l) (map g l) = length (filter (fun a => xorb (f a) (g a)) l).
 Proof. intros A f g l. induction l; simpl; [|rewrite IHl; destruct (f a), (g a)]; reflexivity. Qed.
-
 Lemma differences_most : forall x r, (differences x r <= length x)%nat.
-Proof. induction x as [|a x IH]; intros [|b r]; simpl; try lia. specialize (IH r).
-  destruct (eqb a b); lia. Qed.
-
+Proof.
+  induction x as [|a x IH]; intros [|b r]; simpl; try lia.
+  specialize (IH r). destruct (eqb a b); lia.
+Qed.
 Lemma differences_negb : forall x, differences x (map negb x) = length x.
 Proof. induction x as [|[] x IH]; simpl; auto. Qed.
 
@@ -306,7 +273,6 @@ Proof.
     + rewrite <- (map_map (before r) negb), differences_negb, map_length. reflexivity.
     + intros [i j] H. apply in_pairs in H. apply before_reverse; auto; lia.
 Qed.
-
 Theorem person_control : forall c, c <> 1 -> ~ person_says c.
 Proof.
   intros c other H. assert (ranking 2 (fun i => i)) as R by (split; auto).

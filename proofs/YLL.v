@@ -99,7 +99,6 @@ Definition mlap_says (p_10 : R -> R) : Prop := forall x, 0 < x -> let h := exp (
 
 Theorem mlap : mlap_says (fun h => h).
 Proof. intros x pos h. split; [intros; apply cut_tail; assumption|]. split; ring. Qed.
-
 Theorem mlap_control : ~ mlap_says (fun h => 1 - h).
 Proof.
   intros H. destruct (H 1 ltac:(lra)) as [_ [K _]].
@@ -137,7 +136,6 @@ Proof.
     replace (2 * ln ((1 + exp e) / 2) / 2) with (ln ((1 + exp e) / 2)) by lra.
     rewrite exp_ln by lra. replace (2 * ((1 + exp e) / 2) - 1) with (exp e) by lra. apply ln_exp.
 Qed.
-
 Theorem laplace_bit_control : forall k, k <> 2 -> ~ laplace_bit_says k.
 Proof.
   intros k other [H _]. destruct (H 1 ltac:(lra)) as [[low _] K]. destruct (K true) as [_ [E _]].
