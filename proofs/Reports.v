@@ -392,78 +392,53 @@ Qed.
 
 (* ------------------------------------------------------------------ pair or parity *)
 
-(* A question about a pair or a triple of items looks at a table of numbers, such as the signs. *)
-Inductive asked := Pair (a b : nat) | Triple (a b c : nat).
-
-Definition look (v : nat -> nat -> R) (q : asked) : R :=
-  match q with Pair a b => v a b | Triple a b c => v a b + v b c + v c a end.
-
+(* The sign of a pair for a ranking; and what is asked: the sign of a pair a < b of items, or the
+   parity of a triple a < b < c, which is the sum of its signs in a circle. *)
 Definition sgn (b : bool) : R := if b then 1 else -1.
-Definition sign (r : nat -> nat) (i j : nat) : R :=
-  if (i =? j)%nat then 0 else sgn (before r (i, j)).
-
-(* The answer, a bit: of a triple the parity, whether two of its three signs in a circle are 1. *)
+Definition sign (r : nat -> nat) (a b : nat) : R := sgn (before r (a, b)).
+Inductive asked := Pair (p : nat * nat) | Triple (p : nat * nat) (c : nat).
+Definition asked_sign (r : nat -> nat) (q : asked) : R :=
+  match q with
+  | Pair (a, b) => sign r a b
+  | Triple (a, b) c => sign r a b + sign r b c - sign r a c
+  end.
 Definition asked_bit (r : nat -> nat) (q : asked) : bool :=
   match q with
-  | Pair a b => before r (a, b)
-  | Triple a b c => let x := before r (a, b) in let y := before r (b, c) in
-                    let z := before r (c, a) in (x && y) || (y && z) || (x && z)
+  | Pair p => before r p
+  | Triple (a, b) c =>
+      if xorb (before r (a, b)) (before r (b, c)) then negb (before r (a, c)) else before r (a, b)
   end.
 
-(* All pairs, and all triples, of different items, in each order; with probability [share] a random
-   pair is asked, else a random triple. *)
-Definition different (q : asked) : bool :=
-  match q with
-  | Pair a b => negb (a =? b)
-  | Triple a b c => negb (a =? b) && negb (b =? c) && negb (c =? a)
-  end.
-Definition all_pairs (n : nat) : list asked := filter different
-  (flat_map (fun a => map (Pair a) (seq 0 n)) (seq 0 n)).
-Definition all_triples (n : nat) : list asked := filter different
-  (flat_map (fun a => flat_map (fun b => map (Triple a b) (seq 0 n)) (seq 0 n)) (seq 0 n)).
-Definition all_asked (n : nat) : list asked := all_pairs n ++ all_triples n.
+(* With probability [share] a random pair is asked, else a random triple. *)
+Fixpoint triples (n : nat) : list asked :=
+  match n with O => [] | S m => triples m ++ map (fun p => Triple p m) (pairs m) end.
+Definition all_asked (n : nat) : list asked := map Pair (pairs n) ++ triples n.
 Definition chance (n : nat) (share : R) (q : asked) : R :=
   match q with
-  | Pair _ _ => share / INR (length (all_pairs n))
-  | Triple _ _ _ => (1 - share) / INR (length (all_triples n))
+  | Pair _ => share / INR (length (pairs n))
+  | Triple _ _ => (1 - share) / INR (length (triples n))
   end.
 Definition parity_report (n : nat) (share e : R) (r : nat -> nat) (report : asked * bool) : R :=
   chance n share (fst report) * answer e (asked_bit r (fst report)) (snd report).
 
-Lemma asked_in : forall n q, In q (all_asked n) -> different q = true /\
-  match q with Pair a b => (a < n /\ b < n)%nat | Triple a b c => (a < n /\ b < n /\ c < n)%nat end.
+Lemma in_triples : forall n q, In q (triples n) ->
+  exists a b c, q = Triple (a, b) c /\ (a < b < c)%nat /\ (c < n)%nat.
 Proof.
-  intros n q K. apply in_app_or in K as [K|K]; apply filter_In in K as [K D]; (split; [exact D|]);
-    repeat (apply in_flat_map in K as [? [? K]]); apply in_map_iff in K as [? [<- ?]];
-    repeat match goal with H : In _ (seq _ _) |- _ => apply in_seq in H end; lia.
+  induction n as [|n IH]; simpl; intros q H; [contradiction|]. apply in_app_or in H as [H|H].
+  - destruct (IH q H) as [a [b [c [E L]]]]. exists a, b, c. split; [assumption|lia].
+  - apply in_map_iff in H as [[a b] [<- H]]. apply in_pairs in H. exists a, b, n.
+    split; [reflexivity|lia].
 Qed.
 
-Lemma asked_some : forall n, (3 <= n)%nat -> In (Pair 0 1) (all_pairs n) /\
-  0 < INR (length (all_pairs n)) /\ 0 < INR (length (all_triples n)).
-Proof.
-  intros n large. assert (In (Pair 0 1) (all_pairs n)) as P.
-  { apply filter_In. split; [|reflexivity]. apply in_flat_map. exists 0%nat.
-    split; [|apply in_map]; apply in_seq; lia. }
-  assert (In (Triple 0 1 2) (all_triples n)) as T.
-  { apply filter_In. split; [|reflexivity]. apply in_flat_map. exists 0%nat.
-    split; [apply in_seq; lia|]. apply in_flat_map. exists 1%nat.
-    split; [|apply in_map]; apply in_seq; lia. }
-  split; [assumption|]. split; apply lt_0_INR; [destruct (all_pairs n)|destruct (all_triples n)];
-    simpl in *; lia || contradiction.
-Qed.
-
-(* The sum of the signs of a triple in a circle is 1 or -1 for every ranking: its parity. *)
 Lemma parity : forall n r q, ranking n r -> In q (all_asked n) ->
-  look (sign r) q = sgn (asked_bit r q).
+  asked_sign r q = sgn (asked_bit r q).
 Proof.
-  intros n r q [_ one] K. apply asked_in in K as [D K]. destruct q as [a b|a b c]; simpl in D;
-    unfold sign; simpl.
-  - destruct (a =? b)%nat; [discriminate|reflexivity].
-  - destruct (Nat.eqb_spec a b), (Nat.eqb_spec b c), (Nat.eqb_spec c a); try discriminate.
-    assert (r a <> r b /\ r b <> r c /\ r c <> r a)
-      by (repeat split; intros E; apply one in E; tauto).
-    unfold before. simpl. destruct (Nat.ltb_spec (r a) (r b)), (Nat.ltb_spec (r b) (r c)),
-      (Nat.ltb_spec (r c) (r a)); simpl; unfold sgn; lra || lia.
+  intros n r q [_ one] K. apply in_app_or in K as [K|K].
+  - apply in_map_iff in K as [[a b] [<- _]]. reflexivity.
+  - apply in_triples in K as [a [b [c [-> [L M]]]]]. assert (r a <> r b /\ r b <> r c /\ r a <> r c)
+      by (repeat split; intros E; apply one in E; lia). unfold asked_sign, asked_bit, sign, before.
+    simpl. destruct (Nat.ltb_spec (r a) (r b)), (Nat.ltb_spec (r b) (r c)),
+      (Nat.ltb_spec (r a) (r c)); simpl; unfold sgn; lra || lia.
 Qed.
 
 (* CLAIM BOOK-PAIR-OR-PARITY (its privacy and its bit). Each person of n >= 3 items sends one bit by
@@ -476,34 +451,33 @@ Definition pair_or_parity_says (c : R) : Prop := forall n share epsilon, (3 <= n
   (forall r, finite_law (list_prod (all_asked n) [true; false]) (p r)) /\
   private any (c * epsilon) p /\
   forall r, ranking n r -> loses (p r) (p (reverse n r)) (c * epsilon) /\
-    forall q, In q (all_asked n) -> look (sign r) q = sgn (asked_bit r q).
+    forall q, In q (all_asked n) -> asked_sign r q = sgn (asked_bit r q).
 
 Theorem pair_or_parity : pair_or_parity_says 1.
 Proof.
   intros n share e large range pos. cbv zeta. rewrite Rmult_1_l.
-  destruct (asked_some n large) as [first [P T]]. set (pairs := INR (length (all_pairs n))) in *.
-  set (triples := INR (length (all_triples n))) in *.
+  pose proof (pairs_length n) as size. assert (0 < INR (length (pairs n))) by (apply lt_0_INR; nia).
+  assert (0 < INR (length (triples n))).
+  { apply lt_0_INR. destruct n as [|m]; [lia|]. simpl. rewrite app_length, map_length.
+    pose proof (pairs_length m). nia. }
   assert (forall q, 0 <= chance n share q) as nonneg.
   { intros []; simpl; apply Rmult_le_pos; try lra; left; apply Rinv_0_lt_compat; assumption. }
   assert (private any e (parity_report n share e)) as safe.
   { intros r s [q a] _. unfold parity_report. cbn [fst snd]. specialize (nonneg q).
     pose proof (answer_private e pos (asked_bit r q) (asked_bit s q) a I). nra. }
-  split; [|split; [assumption|]].
-  - intros r. apply (product_law _ _ _ _ (chance n share) (fun q => answer e (asked_bit r q)));
-      [split; [assumption|]|intros; apply answer_law].
-    unfold all_asked. rewrite sum_app, (sum_ext_in _ (fun _ => share / pairs) (all_pairs n)),
-      (sum_ext_in _ (fun _ => (1 - share) / triples) (all_triples n)).
-    + rewrite !sum_const. fold pairs. fold triples. field. lra.
-    + intros q K. apply filter_In in K as [K _]. repeat (apply in_flat_map in K as [? [_ K]]).
-      apply in_map_iff in K as [? [<- _]]. reflexivity.
-    + intros q K. apply filter_In in K as [K _]. apply in_flat_map in K as [? [_ K]].
-      apply in_map_iff in K as [? [<- _]]. reflexivity.
-  - intros r R. split; [split; [intros; apply safe; exact I|]|].
-    + exists (Pair 0 1, before r (0, 1)%nat). unfold parity_report. simpl.
-      rewrite (before_reverse n r 0 1 R) by lia. fold pairs. split.
-      * apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; lra|apply answer_positive].
-      * rewrite (answer_kept_exactly e (before r (0, 1)%nat)) at 1. ring.
-    + intros. apply (parity n); assumption.
+  split; [|split; [assumption|]]; intros r.
+  - apply (product_law _ _ _ _ (chance n share) (fun q => answer e (asked_bit r q)));
+      [split; [assumption|]|intros; apply answer_law]. unfold all_asked.
+    rewrite sum_app, sum_map, (sum_ext_in _ (fun _ => (1 - share) / INR (length (triples n)))
+      (triples n)) by (intros q K; apply in_triples in K as [a [b [c [-> _]]]]; reflexivity).
+    simpl. rewrite !sum_const. field. lra.
+  - intros R. split; [split; [intros; apply safe; exact I|]|intros; apply (parity n); assumption].
+    destruct (pairs n) as [|[i j] l] eqn:E; [simpl in *; lia|].
+    assert (i < j < n)%nat as K by (apply in_pairs; rewrite E; left; reflexivity).
+    exists (Pair (i, j), before r (i, j)). unfold parity_report. simpl. rewrite E.
+    rewrite (before_reverse n r i j R) by lia. split.
+    + apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; lra|apply answer_positive].
+    + rewrite (answer_kept_exactly e (before r (i, j))) at 1. ring.
 Qed.
 Theorem pair_or_parity_control : forall c, c <> 1 -> ~ pair_or_parity_says c.
 Proof.
