@@ -39,7 +39,6 @@ Definition post_processing_says (c : R) : Prop :=
     (forall x, finite_law after (q x)) /\ private near (c * epsilon) q) /\
   forall total event, weighing total -> (forall o, 0 <= event o) -> forall x y, near x y ->
     total (fun o => p x o * event o) <= exp (c * epsilon) * total (fun o => p y o * event o).
-
 Theorem post_processing : post_processing_says 1.
 Proof.
   intros D O near e p pos safe. rewrite Rmult_1_l. split.
@@ -51,6 +50,7 @@ Proof.
         auto using finite_weighing. intros o. apply klaw.
   - intros. apply (private_events near e p total); assumption.
 Qed.
+
 Theorem post_processing_control : forall c, c < 1 -> ~ post_processing_says c.
 Proof.
   intros c less H. destruct (H bool bool any 1 (answer 1)
@@ -72,7 +72,6 @@ Definition composition_says (c : R) : Prop :=
     let twice a both := answer e1 a (fst both) * answer e2 a (snd both) in
     finite_law (list_prod [true; false] [true; false]) (twice a) /\
     loses (twice a) (twice (negb a)) (c * (e1 + e2)).
-
 Theorem composition : composition_says 1.
 Proof.
   split; [intros; rewrite Rmult_1_l; apply private_composition; assumption|].
@@ -84,6 +83,7 @@ Proof.
   - exists (a, a). unfold twice. simpl. split; [apply Rmult_lt_0_compat; apply answer_positive|].
     rewrite exp_plus, (answer_kept_exactly e1 a), (answer_kept_exactly e2 a). ring.
 Qed.
+
 Theorem composition_control : forall c, c <> 1 -> ~ composition_says c.
 Proof.
   intros c other [_ H]. destruct (H 1 1 true ltac:(lra) ltac:(lra)) as [_ K].
@@ -107,7 +107,6 @@ Proof.
   intros k b u v H. induction H as [|k x y z [L N] H IH]; [constructor|].
   apply apart_more with (b :: y); [|assumption]. split; simpl; [congruence|]. destruct b; exact N.
 Qed.
-
 Lemma apart_opposite : forall x, apart one_flip (length x) x (map negb x).
 Proof.
   induction x as [|a x IH]; [constructor|].
@@ -115,7 +114,6 @@ Proof.
   assert (differences x x = 0%nat) as E by (clear; induction x as [|[] x IH]; simpl; auto).
   simpl. rewrite E. destruct a; reflexivity.
 Qed.
-
 Lemma answers_opposite : forall e x, 0 <= e ->
   loses (answers e x) (answers e (map negb x)) (INR (length x) * e).
 Proof.
@@ -132,6 +130,7 @@ Proof.
   - apply apart_opposite.
   - apply answers_opposite. assumption.
 Qed.
+
 Theorem group_control : forall c, c <> 1 -> ~ group_says c.
 Proof.
   intros c other [_ H]. destruct (H 1 [true] ltac:(lra)) as [_ [_ K]].
@@ -165,6 +164,7 @@ Proof.
     unfold l1, range_sum. rewrite <- sum_plus. apply sum_ext_in. intros i I. apply in_seq in I.
     specialize (far i ltac:(lia)). unfold Rabs. repeat destruct (Rcase_abs _); nra.
 Qed.
+
 Theorem laplace_loss_control : forall c, c <> 1 -> ~ laplace_loss_says c.
 Proof.
   intros c other H. destruct (H 1 1%nat 1 (fun _ => 1) (fun _ => 0) ltac:(lra) ltac:(lra)) as [K _].
@@ -181,7 +181,6 @@ Proof.
   intros p q l P Q some bound. pose proof (exp_pos l). unfold belief.
   apply Rmult_le_reg_r with ((exp l + 1) * (p + q)); [nra|]. field_simplify; nra.
 Qed.
-
 Lemma belief_attained : forall p q l, 0 < p -> p = exp l * q ->
   belief (1 / 2) p q = exp l / (exp l + 1).
 Proof.
@@ -231,7 +230,6 @@ Definition bundle_odds_says (c : R) : Prop := forall L epsilon, 0 < epsilon ->
     (forall o, belief (1 / 2) (counts true o) (counts false o) <= most) /\
     belief (1 / 2) (counts true (one_against L true base))
       (counts false (one_against L true base)) = most.
-
 Theorem bundle_odds : bundle_odds_says 1.
 Proof.
   intros L e pos. cbv zeta. rewrite Rmult_1_l. split; [|split].
@@ -249,6 +247,7 @@ Proof.
     + apply belief_attained; [apply vector_noise_positive; assumption|].
       apply vector_noise_attained. assumption.
 Qed.
+
 Theorem bundle_odds_control : forall c, c <> 1 -> ~ bundle_odds_says c.
 Proof.
   intros c other H. destruct (H 1%nat 1 ltac:(lra)) as [_ [K _]].
@@ -276,7 +275,6 @@ Definition odds_says (c : R) : Prop := forall epsilon, 0 < epsilon ->
     let counts wins := vector_noise unit n (2 / epsilon) (one_against 1 wins base) in
     belief (1 / 2) (counts true (one_against 1 true base))
       (counts false (one_against 1 true base)) = most.
-
 Theorem odds : odds_says 1.
 Proof.
   intros e pos. cbv zeta. rewrite Rmult_1_l. pose proof (exp_increasing 0 e pos) as more.
@@ -296,6 +294,7 @@ Proof.
   - intros n unit base two upos. destruct (bundle_odds 1%nat e pos) as [_ [_ counts]].
     simpl INR in counts. rewrite !Rmult_1_l in counts. apply counts; assumption.
 Qed.
+
 Theorem odds_control : forall c, c <> 1 -> ~ odds_says c.
 Proof.
   intros c other H. destruct (H 1 ltac:(lra)) as [_ [_ [K _]]].
@@ -319,7 +318,6 @@ Proof.
   intros v e x o some. pose proof (exp_pos e). assert (1 <= INR v) by (apply (le_INR 1); lia).
   apply Rdiv_lt_0_compat; [destruct (list_eq_dec _ o x)|]; lra.
 Qed.
-
 Lemma one_of_law : forall e values x, NoDup values -> In x values ->
   finite_law values (one_of (length values) e x).
 Proof.
@@ -338,7 +336,6 @@ Proof.
   rewrite sum_app. simpl. rewrite !S by auto with datatypes. unfold one_of.
   destruct (list_eq_dec _ x x); [|congruence]. rewrite count in *. field. lra.
 Qed.
-
 Lemma one_of_loses : forall v e x y, (0 < v)%nat -> 0 <= e ->
   (forall o, one_of v e x o <= exp e * one_of v e y o) /\
   (x <> y -> one_of v e x x = exp e * one_of v e y x).
@@ -366,7 +363,6 @@ Definition triple_order_says (c : R) : Prop := forall k epsilon (w : list nat ->
   private any (c * epsilon) (some_order k epsilon w) /\
   forall r s items, 0 < w items -> order r items <> order s items ->
     loses (some_order k epsilon w r) (some_order k epsilon w s) (c * epsilon).
-
 Theorem triple_order : triple_order_says 1.
 Proof.
   intros k e w pos P. pose proof (lt_O_fact k) as some. rewrite Rmult_1_l.
@@ -380,6 +376,7 @@ Proof.
   split; [apply Rmult_lt_0_compat; [assumption|apply one_of_positive; assumption]|].
   rewrite (proj2 (one_of_loses (fact k) e _ (order s items) some pos)) by assumption. ring.
 Qed.
+
 Theorem triple_order_control : forall c, c <> 1 -> ~ triple_order_says c.
 Proof.
   intros c other H. set (w := fun _ : list nat => 1).
@@ -429,7 +426,6 @@ Proof.
   - apply in_map_iff in H as [[a b] [<- H]]. apply in_pairs in H. exists a, b, n.
     split; [reflexivity|lia].
 Qed.
-
 Lemma parity : forall n r q, ranking n r -> In q (all_asked n) ->
   asked_sign r q = sgn (asked_bit r q).
 Proof.
@@ -452,7 +448,6 @@ Definition pair_or_parity_says (c : R) : Prop := forall n share epsilon, (3 <= n
   private any (c * epsilon) p /\
   forall r, ranking n r -> loses (p r) (p (reverse n r)) (c * epsilon) /\
     forall q, In q (all_asked n) -> asked_sign r q = sgn (asked_bit r q).
-
 Theorem pair_or_parity : pair_or_parity_says 1.
 Proof.
   intros n share e large range pos. cbv zeta. rewrite Rmult_1_l.
@@ -479,6 +474,7 @@ Proof.
     + apply Rmult_lt_0_compat; [apply Rdiv_lt_0_compat; lra|apply answer_positive].
     + rewrite (answer_kept_exactly e (before r (i, j))) at 1. ring.
 Qed.
+
 Theorem pair_or_parity_control : forall c, c <> 1 -> ~ pair_or_parity_says c.
 Proof.
   intros c other H. assert (ranking 3 (fun i => i)) as R by (split; auto).

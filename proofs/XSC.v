@@ -61,7 +61,6 @@ Definition rr_says (c : R) : Prop := forall epsilon, 0 <= epsilon ->
   (forall a, answer epsilon a (negb a) = 1 / (1 + exp epsilon)) /\
   private any (c * epsilon) (answer epsilon) /\
   forall a, loses (answer epsilon a) (answer epsilon (negb a)) (c * epsilon).
-
 Theorem rr : rr_says 1.
 Proof.
   intros e pos. rewrite Rmult_1_l. split; [intros; apply answer_law|]. split; [|split].
@@ -69,6 +68,7 @@ Proof.
   - apply answer_private; assumption.
   - intros; apply answer_loses; assumption.
 Qed.
+
 Theorem rr_control : forall c, c <> 1 -> ~ rr_says c.
 Proof.
   intros c other H. destruct (H 1 ltac:(lra)) as [_ [_ [_ L]]].
@@ -85,7 +85,6 @@ Definition risk_says (c : R) : Prop := forall epsilon a, 0 < epsilon ->
   forall w, 0 < w < 1 -> let after r := belief w (answer epsilon a r) (answer epsilon (negb a) r) in
   after a / (1 - after a) = exp (c * epsilon) * (w / (1 - w)) /\
   after (negb a) / (1 - after (negb a)) = w / (1 - w) / exp (c * epsilon).
-
 Theorem risk : risk_says 1.
 Proof.
   intros e a pos. rewrite Rmult_1_l. pose proof (exp_increasing 0 e pos) as more.
@@ -94,6 +93,7 @@ Proof.
   destruct a; simpl; repeat split; try assumption; try (field; lra);
     intros; field; repeat split; nra.
 Qed.
+
 Theorem risk_control : forall c, c <> 1 -> ~ risk_says c.
 Proof.
   intros c other H. destruct (H 1 true ltac:(lra)) as [_ [K _]].
@@ -112,7 +112,6 @@ Definition best_says (c : R) : Prop := forall epsilon, 0 <= epsilon ->
     private any epsilon p ->
     exists kernel : bool -> O -> R, (forall b, finite_law outcomes (kernel b)) /\
     forall a o, p a o = rr a true * kernel true o + rr a false * kernel false o.
-
 Theorem best : best_says 1.
 Proof.
   intros e nonneg rr. unfold rr. rewrite Rmult_1_l. split; [apply answer_private; assumption|].
@@ -170,7 +169,6 @@ Definition user_says (c : R) : Prop := forall es1 e es2 x1 a x2, 0 <= e ->
   let reports b := own (es1 ++ e :: es2) (x1 ++ b :: x2) in
   finite_law (all_answers (length (x1 ++ a :: x2))) (reports a) /\
   loses (reports a) (reports (negb a)) (c * e).
-
 Theorem user : user_says 1.
 Proof.
   intros es1 e es2 x1 a x2 pos L1 L2. cbv zeta. rewrite Rmult_1_l.
@@ -185,6 +183,7 @@ Proof.
     + rewrite (answer_kept_exactly e a). ring.
     + rewrite (IH es1) by lia. ring.
 Qed.
+
 Theorem user_control : forall c, c <> 1 -> ~ user_says c.
 Proof.
   intros c other H. destruct (H [] 1 [] [] true [] ltac:(lra) eq_refl eq_refl) as [_ K].
@@ -259,7 +258,6 @@ Definition person_says (c : R) : Prop := forall n epsilon r, 0 <= epsilon -> ran
   (forall s, ranking n s -> loses (p r) (p s) (c * (INR (kendall n r s) * epsilon)) /\
     (2 * kendall n r s <= n * (n - 1))%nat) /\
   ranking n (reverse n r) /\ (2 * kendall n r (reverse n r) = n * (n - 1))%nat.
-
 Theorem person : person_says 1.
 Proof.
   intros n e r pos R p. split; [|split; [|split]].
@@ -273,6 +271,7 @@ Proof.
     + rewrite <- (map_map (before r) negb), differences_negb, map_length. reflexivity.
     + intros [i j] H. apply in_pairs in H. apply before_reverse; auto; lia.
 Qed.
+
 Theorem person_control : forall c, c <> 1 -> ~ person_says c.
 Proof.
   intros c other H. assert (ranking 2 (fun i => i)) as R by (split; auto).

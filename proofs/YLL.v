@@ -23,7 +23,6 @@ Proof.
   intros. unfold noise, laplace, vector_noise, gauge_noise, laplace_unit, l1, range_sum. simpl.
   rewrite Rmult_1_r, Rplus_0_r, Rminus_0_r. f_equal; [|f_equal]; field; lra.
 Qed.
-
 Lemma exponential_primitive : forall c x y,
   derivable_pt_lim (fun z => c * exp (- x * z)) y (- x * c * exp (- x * y)).
 Proof.
@@ -52,8 +51,8 @@ Qed.
 Lemma noise_tail : forall x c sign, 0 < x -> 0 <= c -> sign = 1 \/ sign = -1 ->
   tail (fun y => noise x (sign * y)) c (exp (- x * c) / 2).
 Proof.
-  intros x c sign pos nonneg S e epos. exists (Rmax c (/ (x * e))). intros T large.
-  pose proof (Rmax_l c (/ (x * e))). pose proof (Rmax_r c (/ (x * e))).
+  intros x c sign pos nonneg S e epos. exists (Rmax c (- ln e / x)). intros T large.
+  pose proof (Rmax_l c (- ln e / x)). pose proof (Rmax_r c (- ln e / x)).
   destruct (exponential_integral (- (1 / 2)) x c T ltac:(lra)) as [i I].
   assert (forall y, c <= y -> - x * - (1 / 2) * exp (- x * y) = noise x (sign * y)) as same.
   { intros y far. rewrite noise_density by assumption. replace (Rabs (sign * y)) with y; [lra|].
@@ -64,13 +63,10 @@ Proof.
   exists j. rewrite <- (RiemannInt_P18 i j), I by (lra || (intros y [far _]; apply same; lra)).
   replace (- (1 / 2) * exp (- x * T) - - (1 / 2) * exp (- x * c) - exp (- x * c) / 2)
     with (- (exp (- x * T) / 2)) by lra. pose proof (exp_pos (- x * T)) as P.
-  rewrite Rabs_Ropp, Rabs_right by lra. assert (0 < x * e) as xe by nra.
-  pose proof (Rinv_0_lt_compat _ xe). pose proof (Rinv_l (x * e) ltac:(lra)).
-  assert (0 <= (T - / (x * e)) * (x * e)) by (apply Rmult_le_pos; lra).
-  assert (0 < x * T) by nra. pose proof (exp_ineq1 (x * T) ltac:(lra)).
-  assert (exp (x * T) * exp (- x * T) = 1)
-    by (rewrite <- exp_plus; replace (x * T + - x * T) with 0 by ring; apply exp_0).
-  assert (1 <= e * exp (x * T)) by nra. nra.
+  rewrite Rabs_Ropp, Rabs_right by lra. assert (- ln e / x * x <= T * x) as far by nra.
+  replace (- ln e / x * x) with (- ln e) in far by (field; lra).
+  pose proof (exp_le (- x * T) (ln e) ltac:(lra)) as small.
+  rewrite exp_ln in small by assumption. lra.
 Qed.
 
 (* ------------------------------------------------------------------ a noisy bit, cut at 1/2 *)
@@ -81,28 +77,28 @@ Definition cut (x h : R) (a : bool) : Prop := let towards := if a then -1 else 1
   tail (fun y => noise x (towards * y)) (1 / 2) h /\
   tail (fun y => noise x (1 * y)) 0 (1 / 2) /\ tail (fun y => noise x (-1 * y)) 0 (1 / 2).
 
-Lemma cut_tail : forall x a, 0 < x -> cut x (exp (- x / 2) / 2) a.
+Lemma cut_tail : forall x a, 0 < x -> cut x (exp (- (x / 2)) / 2) a.
 Proof.
   intros x a pos. assert (forall sign, sign = 1 \/ sign = -1 ->
     tail (fun y => noise x (sign * y)) 0 (1 / 2)) as half.
   { intros sign S. pose proof (noise_tail x 0 sign pos (Rle_refl 0) S) as K.
     rewrite Rmult_0_r, exp_0 in K. exact K. }
-  split; [|split; apply half; auto]. replace (- x / 2) with (- x * (1 / 2)) by lra.
+  split; [|split; apply half; auto]. replace (- (x / 2)) with (- x * (1 / 2)) by lra.
   apply noise_tail; try lra. destruct a; auto.
 Qed.
 
 (* CLAIM YLL-MLAP. A Laplace report, cut at one half, keeps the answer with probability 1 - h,
-   h = e^(-x/2) / 2, whatever it is.  Of the paper's list (first index the report, second the truth)
-   p_00 = 1 - h, p_01 = h, p_10 = h, p_11 = 1 - h are this channel, but not p_10 = 1 - h, p_11 = h. *)
-Definition mlap_says (p_10 : R -> R) : Prop := forall x, 0 < x -> let h := exp (- x / 2) / 2 in
-  (forall a, cut x h a) /\ (1 - h) + p_10 h = 1 /\ h + (1 - p_10 h) = 1.
-
+   h = e^(-x/2) / 2, whatever it is.  In the paper's list (first index the report, second the truth)
+   p_00 = 1 - h, and the chances of the truth 0 add up to 1 if p_10 = h, but not as in our copy. *)
+Definition mlap_says (p_10 : R -> R) : Prop := forall x, 0 < x -> let h := exp (- (x / 2)) / 2 in
+  (forall a, cut x h a) /\ (1 - h) + p_10 h = 1.
 Theorem mlap : mlap_says (fun h => h).
-Proof. intros x pos h. split; [intros; apply cut_tail; assumption|]. split; ring. Qed.
+Proof. intros x pos h. split; [intros; apply cut_tail; assumption|ring]. Qed.
+
 Theorem mlap_control : ~ mlap_says (fun h => 1 - h).
 Proof.
-  intros H. destruct (H 1 ltac:(lra)) as [_ [K _]].
-  pose proof (exp_increasing (- (1) / 2) 0 ltac:(lra)). rewrite exp_0 in *. lra.
+  intros H. destruct (H 1 ltac:(lra)) as [_ K].
+  pose proof (exp_increasing (- (1 / 2)) 0 ltac:(lra)). rewrite exp_0 in *. lra.
 Qed.
 
 (* CLAIM BOOK-LAPLACE-BIT. Laplace noise of scale 1/x on a bit, cut at one half, is the channel of
@@ -110,37 +106,31 @@ Qed.
    x = 2 ln((1 + e^epsilon) / 2) it is the one at epsilon, which loses exactly epsilon. *)
 Definition laplace_bit_says (k : R) : Prop :=
   (forall x, 0 < x -> let e := ln (k * exp (x / 2) - 1) in x / 2 < e < x /\ forall a,
-    cut x (exp (- x / 2) / 2) a /\ answer e a (negb a) = exp (- x / 2) / 2 /\
-    answer e a a = 1 - exp (- x / 2) / 2) /\
+    cut x (exp (- (x / 2)) / 2) a /\ answer e a (negb a) = exp (- (x / 2)) / 2 /\
+    answer e a a = 1 - exp (- (x / 2)) / 2) /\
   forall epsilon, 0 < epsilon -> let x := 2 * ln ((1 + exp epsilon) / 2) in
     0 < x /\ ln (k * exp (x / 2) - 1) = epsilon /\
     forall a, loses (answer epsilon a) (answer epsilon (negb a)) epsilon.
-
-Lemma half_exponential : forall x, 0 < x -> 1 < exp (x / 2) /\ exp x = exp (x / 2) * exp (x / 2)
-  /\ exp (- x / 2) = / exp (x / 2).
-Proof.
-  intros x pos. rewrite <- exp_plus, <- exp_Ropp. repeat split; try (f_equal; lra).
-  rewrite <- exp_0. apply exp_increasing. lra.
-Qed.
-
 Theorem laplace_bit : laplace_bit_says 2.
 Proof.
   split.
-  - intros x pos e. destruct (half_exponential x pos) as [more [square half]]. split.
+  - intros x pos e. pose proof (exp_increasing 0 (x / 2) ltac:(lra)) as more. rewrite exp_0 in more.
+    assert (exp x = exp (x / 2) * exp (x / 2)) by (rewrite <- exp_plus; f_equal; lra). split.
     + split; apply exp_lt_inv; unfold e; rewrite exp_ln by lra; nra.
     + intros a. split; [apply cut_tail; assumption|]. unfold answer, e.
-      rewrite half, exp_ln by lra. destruct a; simpl; split; field; lra.
+      rewrite exp_Ropp, exp_ln by lra. destruct a; simpl; split; field; lra.
   - intros e pos. cbv zeta. pose proof (exp_increasing 0 e pos) as more. rewrite exp_0 in more.
     pose proof (ln_increasing 1 ((1 + exp e) / 2) ltac:(lra) ltac:(lra)) as L. rewrite ln_1 in L.
     split; [lra|]. split; [|intros; apply answer_loses; lra].
     replace (2 * ln ((1 + exp e) / 2) / 2) with (ln ((1 + exp e) / 2)) by lra.
     rewrite exp_ln by lra. replace (2 * ((1 + exp e) / 2) - 1) with (exp e) by lra. apply ln_exp.
 Qed.
+
 Theorem laplace_bit_control : forall k, k <> 2 -> ~ laplace_bit_says k.
 Proof.
   intros k other [H _]. destruct (H 1 ltac:(lra)) as [[low _] K]. destruct (K true) as [_ [E _]].
-  destruct (half_exponential 1 ltac:(lra)) as [more [_ half]]. rewrite half in E.
-  unfold answer in E. simpl in E. destruct (Rlt_or_le 0 (k * exp (1 / 2) - 1)) as [pos|neg].
+  pose proof (exp_pos (1 / 2)). rewrite exp_Ropp in E. unfold answer in E. simpl in E.
+  destruct (Rlt_or_le 0 (k * exp (1 / 2) - 1)) as [pos|neg].
   - rewrite exp_ln in E by assumption. apply Rmult_eq_compat_r with
       (r := 2 * exp (1 / 2) * (k * exp (1 / 2) - 1 + 1)) in E. field_simplify in E; nra.
   - unfold ln in low. destruct (Rlt_dec 0 (k * exp (1 / 2) - 1)); lra.
@@ -152,13 +142,11 @@ Qed.
    does not look at the ranking (but may look at earlier reports): w is their chance, given the
    reports.  The answers are sent by a randomiser: randomised response, or Laplace noise on 0/1. *)
 Definition truth (r : nat -> nat) (qs : list (nat * nat)) : list bool := map (before r) qs.
-
 Definition protocol {O} (send : list bool -> O -> R) (w : list (nat * nat) -> O -> R)
   (r : nat -> nat) (report : list (nat * nat) * O) : R :=
   w (fst report) (snd report) * send (truth r (fst report)) (snd report).
 
 Definition number (bs : list bool) (k : nat) : R := if nth k bs false then 1 else 0.
-
 Definition noisy (each : R) (bs : list bool) : (nat -> R) -> R :=
   laplace (length bs) (1 / each) (number bs).
 
@@ -183,66 +171,64 @@ Proof.
     apply Rmult_lt_0_compat; [apply pow_lt; assumption|apply exp_pos].
 Qed.
 
-(* CLAIM YLL-T1. L questions about n items, each answered at c epsilon / L: the whole report is
-   epsilon-private between any two rankings (c = 1), by randomised response and with Laplace noise
-   on the 0/1 answers; for each list of questions a ranking and its reverse lose exactly epsilon. *)
-Definition question (n : nat) (q : nat * nat) : Prop :=
-  (fst q < n /\ snd q < n /\ fst q <> snd q)%nat.
+(* The protocol is epsilon-private between any two rankings, and for each list of L questions a
+   ranking and its reverse lose exactly epsilon. *)
+Definition exactly_safe {O} (n L : nat) (epsilon : R) (send : list bool -> O -> R) : Prop :=
+  (forall w, (forall qs o, 0 <= w qs o) -> (forall qs o, length qs <> L -> w qs o = 0) ->
+    private any epsilon (protocol send w)) /\
+  forall r qs, ranking n r -> length qs = L ->
+    (forall i j, In (i, j) qs -> i < n /\ j < n /\ i <> j)%nat ->
+    loses (send (truth r qs)) (send (truth (reverse n r) qs)) epsilon.
 
-Definition t1_says (c : R) : Prop := forall n L epsilon, (0 < L)%nat -> 0 < epsilon ->
-  let each := c * epsilon / INR L in
-  let safe {O} (send : list bool -> O -> R) :=
-    (forall w, (forall qs o, 0 <= w qs o) -> (forall qs o, length qs <> L -> w qs o = 0) ->
-      private any epsilon (protocol send w)) /\
-    forall r qs, ranking n r -> Forall (question n) qs -> length qs = L ->
-      loses (send (truth r qs)) (send (truth (reverse n r) qs)) epsilon in
-  safe (answers each) /\ safe (noisy each).
-
-Theorem t1 : t1_says 1.
+Lemma shares_add_up : forall O n L each (send : list bool -> O -> R), 0 < each ->
+  (forall u o, 0 <= send u o) ->
+  (forall u v, length u = length v -> loses (send u) (send v) (INR (differences u v) * each)) ->
+  exactly_safe n L (INR L * each) send.
 Proof.
-  intros n L e some pos. cbv zeta. set (each := 1 * e / INR L).
-  pose proof (lt_0_INR L some) as Lpos.
-  assert (0 < each) as epos by (apply Rdiv_lt_0_compat; lra).
-  assert (e = INR L * each) as all by (unfold each; field; lra).
-  assert (forall O (send : list bool -> O -> R), (forall u o, 0 <= send u o) ->
-    (forall u v, length u = length v -> loses (send u) (send v) (INR (differences u v) * each)) ->
-    (forall w, (forall qs o, 0 <= w qs o) -> (forall qs o, length qs <> L -> w qs o = 0) ->
-      private any e (protocol send w)) /\
-    forall r qs, ranking n r -> Forall (question n) qs -> length qs = L ->
-      loses (send (truth r qs)) (send (truth (reverse n r) qs)) e) as safe.
-  { intros O send spos bound. split.
-    - intros w wpos none r s [qs o] _. unfold protocol. simpl. specialize (wpos qs o).
-      destruct (Nat.eq_dec (length qs) L) as [size|size]; [|rewrite none by assumption; lra].
-      assert (length (truth r qs) = length (truth s qs)) as same
-        by (unfold truth; rewrite !map_length; reflexivity).
-      destruct (bound _ _ same) as [B _]. specialize (B o). specialize (spos (truth s qs) o).
-      assert (exp (INR (differences (truth r qs) (truth s qs)) * each) <= exp e).
-      { apply exp_le. rewrite all. apply Rmult_le_compat_r; [lra|]. apply le_INR. rewrite <- size.
-        rewrite <- (map_length (before r) qs). apply differences_most. }
-      assert (send (truth r qs) o <= exp e * send (truth s qs) o) by nra. nra.
-    - intros r qs R Q size.
-      assert (truth (reverse n r) qs = map negb (truth r qs)) as opposite.
-      { unfold truth. rewrite map_map. apply map_ext_in. intros [i j] H.
-        rewrite Forall_forall in Q. destruct (Q _ H) as [? [? ?]]. apply before_reverse; auto. }
-      pose proof (bound (truth r qs) (map negb (truth r qs))) as B.
-      assert (length (truth r qs) = L) as same by (unfold truth; rewrite map_length; assumption).
-      rewrite differences_negb, map_length, same in B. rewrite opposite, all. apply B. reflexivity. }
-  split; apply safe; intros.
-  - apply answers_nonneg.
-  - apply answers_loses; lra || assumption.
-  - apply Rmult_le_pos; [|left; apply exp_pos]. apply pow_le. left. apply laplace_unit_positive.
-    apply Rdiv_lt_0_compat; lra.
-  - apply noisy_loses; assumption.
+  intros O n L each send pos spos bound. set (e := INR L * each).
+  assert (forall r qs, length (truth r qs) = length qs) as size by (intros; apply map_length).
+  split.
+  - intros w wpos none r s [qs o] _. unfold protocol. simpl. specialize (wpos qs o).
+    destruct (Nat.eq_dec (length qs) L) as [Q|Q]; [|rewrite none by assumption; lra].
+    destruct (bound (truth r qs) (truth s qs)) as [B _]; [rewrite !size; reflexivity|].
+    specialize (B o). specialize (spos (truth s qs) o).
+    assert (exp (INR (differences (truth r qs) (truth s qs)) * each) <= exp e).
+    { apply exp_le, Rmult_le_compat_r; [lra|]. apply le_INR. rewrite <- Q, <- (size r).
+      apply differences_most. }
+    assert (send (truth r qs) o <= exp e * send (truth s qs) o) by nra. nra.
+  - intros r qs R Q questions. assert (truth (reverse n r) qs = map negb (truth r qs)) as ->.
+    { unfold truth. rewrite map_map. apply map_ext_in. intros [i j] H.
+      destruct (questions i j H) as [? [? ?]]. apply before_reverse; auto. }
+    unfold e. rewrite <- Q, <- (size r), <- differences_negb. apply bound. rewrite map_length.
+    reflexivity.
 Qed.
 
+(* CLAIM YLL-T1. L questions about n items, each answered at c epsilon / L: with c = 1 the whole
+   report is [exactly_safe], by randomised response and with Laplace noise on the 0/1 answers. *)
+Definition t1_says (c : R) : Prop := forall n L epsilon, (0 < L)%nat -> 0 < epsilon ->
+  let each := c * epsilon / INR L in
+  exactly_safe n L epsilon (answers each) /\ exactly_safe n L epsilon (noisy each).
+Theorem t1 : t1_says 1.
+Proof.
+  intros n L e some pos. cbv zeta. rewrite Rmult_1_l. pose proof (lt_0_INR L some).
+  assert (0 < e / INR L) as each by (apply Rdiv_lt_0_compat; lra).
+  replace e with (INR L * (e / INR L)) at 1 3 by (field; lra). split; apply shares_add_up; auto.
+  - intros; apply answers_nonneg.
+  - intros; apply answers_loses; lra || assumption.
+  - intros. apply Rmult_le_pos; [|left; apply exp_pos]. apply pow_le. left.
+    apply laplace_unit_positive. apply Rdiv_lt_0_compat; lra.
+  - intros; apply noisy_loses; assumption.
+Qed.
 (* With twice the share, or any other, the loss is another one. *)
 Theorem t1_control : forall c, 0 < c -> c <> 1 -> ~ t1_says c.
 Proof.
   intros c pos other H. assert (ranking 2 (fun i => i)) as R by (split; auto).
-  assert (Forall (question 2) [(0, 1)]%nat) as Q by (repeat constructor; simpl; lia).
+  assert (forall i j, In (i, j) [(0, 1)]%nat -> i < 2 /\ j < 2 /\ i <> j)%nat as Q
+    by (intros i j [E|[]]; injection E; lia).
   destruct (H 2%nat 1%nat 1 ltac:(lia) ltac:(lra)) as [[_ K] _].
   destruct (t1 2%nat 1%nat c ltac:(lia) pos) as [[_ M] _].
-  specialize (K _ _ R Q eq_refl). specialize (M _ _ R Q eq_refl).
+  specialize (K _ [(0, 1)]%nat R eq_refl Q).
+  specialize (M _ [(0, 1)]%nat R eq_refl Q).
   simpl INR in K, M. rewrite Rmult_1_l in M. rewrite Rmult_1_r in K.
   pose proof (loses_unique _ _ _ _ _ K M). lra.
 Qed.
