@@ -28,8 +28,9 @@ Qed.
 (* ------------------------------------------------------------------ the three rules *)
 
 (* CLAIM BOOK-POST-PROCESSING. What is computed from the release of an epsilon-private mechanism,
-   also at random, is a law and epsilon-private: for finitely many outcomes, and for events of any
-   outcomes that a sum, series or integral weighs. *)
+   also at random, is a law and epsilon-private, for finitely many outcomes; and the weights of an
+   event under two neighbours have at most the ratio e^epsilon, however events are weighed: by sums,
+   series, or whatever else is monotone and homogeneous. *)
 Definition post_processing_says (c : R) : Prop :=
   forall D O (near : D -> D -> Prop) epsilon (p : D -> O -> R),
   (forall x o, 0 <= p x o) -> private near epsilon p ->
@@ -37,8 +38,9 @@ Definition post_processing_says (c : R) : Prop :=
     (forall x, finite_law outcomes (p x)) -> (forall o, finite_law after (kernel o)) ->
     let q x r := sum (fun o => p x o * kernel o r) outcomes in
     (forall x, finite_law after (q x)) /\ private near (c * epsilon) q) /\
-  forall total event, weighing total -> (forall o, 0 <= event o) -> forall x y, near x y ->
-    total (fun o => p x o * event o) <= exp (c * epsilon) * total (fun o => p y o * event o).
+  forall total event, weighing total -> (forall o, 0 <= event o) -> forall x y s t, near x y ->
+    total (fun o => p x o * event o) s -> total (fun o => p y o * event o) t ->
+    s <= exp (c * epsilon) * t.
 Theorem post_processing : post_processing_says 1.
 Proof.
   intros D O near e p pos safe. rewrite Rmult_1_l. split.
@@ -46,9 +48,9 @@ Proof.
     + intros r. apply sum_nonneg. intros o _. apply Rmult_le_pos; [apply pos|apply klaw].
     + unfold q. rewrite sum_swap, <- (proj2 (law x)). apply sum_ext. intros o.
       rewrite sum_scale, (proj2 (klaw o)). ring.
-    + intros x y r close. apply (private_events near e p (fun f => sum f outcomes));
-        auto using finite_weighing. intros o. apply klaw.
-  - intros. apply (private_events near e p total); assumption.
+    + intros x y r close. apply (private_events near e p _ (finite_weighing _ outcomes) pos safe
+        (fun o => kernel o r) (fun o => proj1 (klaw o) r) x y); auto.
+  - intros total event W epos x y s t. apply (private_events near e p total W pos safe event epos).
 Qed.
 
 Theorem post_processing_control : forall c, c < 1 -> ~ post_processing_says c.
@@ -56,7 +58,7 @@ Proof.
   intros c less H. destruct (H bool bool any 1 (answer 1)
     (fun a o => Rlt_le _ _ (answer_positive 1 a o)) (answer_private 1 ltac:(lra))) as [_ K].
   specialize (K _ (fun o => if o then 1 else 0) (finite_weighing _ [true; false])
-    ltac:(intros []; lra) true false I). simpl in K.
+    ltac:(intros []; lra) true false _ _ I eq_refl eq_refl). simpl in K.
   rewrite !Rmult_0_r, !Rmult_1_r, !Rplus_0_r, (answer_kept_exactly 1 true) in K.
   apply Rmult_le_reg_r in K; [|apply answer_positive]. pose proof (exp_increasing c 1 less). lra.
 Qed.
