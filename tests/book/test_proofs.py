@@ -28,7 +28,7 @@ Proof.
   destruct c; [inversion K | red in L; repeat apply le_S_n in L; inversion L].
 Qed.
 """
-AXIOM = "pose proof (PropExtensionality.propositional_extensionality True True). repeat intro"
+AXIOM = "pose proof (Eqdep.Eq_rect_eq.eq_rect_eq nat 0). repeat intro"
 LOOP = "Unset Guard Checking.\nFixpoint a (n : nat) : False := a n.\nSet Guard Checking.\nSection"
 REFUSED = [
     ("n <= m -> n <= c", "n <> 0 -> n <= m -> n <= c", "other digest, definitions;"),
@@ -39,7 +39,7 @@ REFUSED = [
     ("repeat intro; assumption. Qed", "admit. Admitted", "without a proof: admit, Admitted"),
     ("Section", "Axiom a : False.\nSection", "without a proof: Axiom"),
     ("Section", "Hypothesis a : False.\nSection", "without a proof: Hypothesis"),
-    ("repeat intro", AXIOM, "small rests on PropExtensionality.propositional_extensionality"),
+    ("repeat intro", AXIOM, "small rests on Eqdep.Eq_rect_eq.eq_rect_eq"),
     ("Section", LOOP, "assumed without a proof: Ranking.Toy.a"),
 ]
 
@@ -93,7 +93,7 @@ def test_what_is_on_record_is_what_a_reader_sees(toy, capsys):
 def test_a_theorem_that_says_less_is_refused(toy, capsys, before, after, words):
     assert before in TOY
     text = TOY.replace(before, after, 1)
-    text = "Require PropExtensionality.\n" * ("PropExt" in after) + text
+    text = "Require Eqdep.\n" * (after == AXIOM) + text
     (toy / "proofs" / "Toy.v").write_text(text)
     assert proofs.main(toy) == 1
     assert words in " ".join(capsys.readouterr().err.split())
