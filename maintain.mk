@@ -47,11 +47,11 @@ bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targ
 certificate: book  ## what this build found, where and when, to publish with it
 	$(BIN)/dpbook certificate
 
-release-files: book  ## the files of a version: package, notebooks, claims, certificate, PDF if made
+release-files: book  ## the files of a version: package, notebooks, claims, proofs, certificate, PDF if made
 	rm -rf _build/release
 	mkdir -p _build/release
 	$(BIN)/dpbook certificate
-	cp _build/html/downloads/* _build/claims.json _build/certificate.json _build/release
+	cp _build/html/downloads/*.zip _build/claims.json _build/certificate.json _build/release
 	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
 	$(BIN)/python tools/crate.py _build/release
 	ls -l _build/release

@@ -197,12 +197,13 @@ def card_html(
     classes = f"claim-card claim-{outcome}" + " claim-privacy" * claim.breaks_privacy
     name = escape(claim.id)
     linked = f'<a href="{escape(href)}">{name}</a>' if href else name
+    certified = f' data-certificate="{name}"' * ("certificate" in record)
     first, *more = findings(record, claim, problems)
     tried = [one for one in more if one.startswith("Tried for ")]
     more = [one for one in more if one not in tried]
     said = escape(" ".join([first, *tried, *controls_words(record)]))
     html = [
-        f'<div class="{classes}" id="claim-{name}">',
+        f'<div class="{classes}" id="claim-{name}"{certified}>',
         f'<p><strong>{linked}</strong>: <span class="claim-state">{escape(state)}</span></p>',
         f"<p>{said}</p>",
         *[proof] * bool(proof),

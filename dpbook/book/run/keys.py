@@ -33,6 +33,8 @@ _PINS = ("requirements.txt", "requirements.lock")
 _FOLDERS = ("book", "dpbook", "notebooks", "LICENSES", "proofs")
 _FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "pyproject.toml", *_PINS)
 _RESULTS = ("_build/live.json",)
+#: What lies beside the certificates in the HTML to check them again.
+CHECKERS = ("tools/verify_certificate.*", "tools/derive_laws.py", "tools/export_certificates.py")
 
 
 def page_keys(
@@ -68,6 +70,7 @@ def html_key(root: Path, out: Path, edition: str = EDITIONS[0]) -> str:
     below = [*(root / name for name in _FOLDERS), out / "executed", out / "certificates"]
     paths = [path for folder in (*below, out / "proofs") for path in _kept(folder)]
     paths += [root / name for name in (*_FILES, *_RESULTS)] + [*root.glob("LICENSE*")]
+    paths += [path for name in CHECKERS for path in root.glob(name)]
     paths.append(out / "claims.json")
     text = f"{edition} {words(about(root, out))} {environment(root)} {digest(root, paths)}"
     return hashlib.sha256(text.encode()).hexdigest()
