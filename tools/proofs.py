@@ -84,10 +84,12 @@ def printed(where: Path, compiles: list[str], asked: dict[str, str]) -> dict[str
 
 def statements(where: Path, compiles: list[str], theorems: list[str]) -> dict[str, Any]:
     """Of each theorem its statement, its control and its axioms; and the definitions in them."""
-    # T of T_says and T_control; where T is a definition, its theorem is T_private
-    stems = {name: name.removesuffix("_private") for name in theorems}
-    asked = {}
-    for name, stem in stems.items():
+    asked, stems = {}, {}
+    for name, text in printed(where, compiles, {one: f"Check {one}." for one in theorems}).items():
+        stem, says_so, _ = text.split()[2].partition("_says")
+        if not says_so:
+            raise Refused(f"{name} does not say T_says: {text}")
+        stems[name] = stem
         says, control = f"constr:(@{stem}_says)", f"{stem}_control"
         asked[name] = f"Goal True. let P := type of {name} in says {says} P. Abort. Check {name}."
         asked[control] = f"Goal True. falsified {name} {says} {control}. Abort. Check {control}."
@@ -110,9 +112,8 @@ def statements(where: Path, compiles: list[str], theorems: list[str]) -> dict[st
         axioms = {*re.findall(r"(?m)^(?!Axioms:|Closed under)(\S+)", said[f"@{name}"])}
         if axioms - AXIOMS:
             raise Refused(f"{name} rests on {', '.join(sorted(axioms - AXIOMS))}")
-        told[name] = {"axioms": sorted(axioms), "uses": uses}
-        for key, one in (("type", name), ("control", f"{stem}_control")):
-            told[name][key] = " ".join(said[one].split()).partition(" : ")[2]
+        shown = [" ".join(said[one].split()) for one in (name, f"{stem}_control")]
+        told[name] = {"shown": shown, "axioms": sorted(axioms), "uses": uses}
     return {"theorems": told, "definitions": dict(sorted(definitions.items()))}
 
 
