@@ -73,8 +73,8 @@ Proof.
   rewrite (proj1 (proj2 (alg3 n L m H) epsilon _ pos Q)). unfold Rdiv in *. lra. Qed.
 
 (* CLAIM CCW25-SENS-IND.  L comparisons of a person move each count by at most L, but all counts
-   together by c L, with c = 2, and this sets the noise.  If each person answers each
-   pair once, it is floor(n^2/2) instead, and n(n-1)/2 + floor(n^2/4) if pairs may be skipped. *)
+   together by c L, with c = 2, and this sets the noise.  If each person answers each pair once, it
+   is floor(n^2/2) instead, and n(n-1)/2 + floor(n^2/4) if pairs may be skipped. *)
 Definition sens_ind_says (c : R) : Prop := forall n L m, (2 <= n)%nat ->
   (forall x y i, replaced m (pile n L) x y -> Rabs (total wins x i - total wins y i) <= INR L) /\
   calibrated n (replaced m (pile n L)) (total wins) (c * INR L) /\
@@ -94,8 +94,7 @@ Proof.
 
 (* ------------------------------------------------------------------ Part 2: the perturbed MLE *)
 
-(* e_winner - e_loser. *)
-Definition arrow (g : game) (i : nat) : R := won g i - won (swap g) i.
+Definition arrow (g : game) (i : nat) : R := won g i - won (swap g) i. (* e_winner - e_loser *)
 
 Lemma arrow_l1 : forall n g, valid n g -> range_sum n (fun i => Rabs (arrow g i)) <= 2.
 Proof.
