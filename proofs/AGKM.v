@@ -1,0 +1,471 @@
+(* Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models (2022).
+
+   Proved, for all numbers n of items and m of people: the Kemeny score as a sum of fractions (its
+   diagonal must be 0); Fact 2 with each pair counted once, and Theorem 1 (Reduction I) with it; the
+   l1 sensitivity of all fractions, which says exactly which Laplace noise keeps epsilon
+   (Corollary 3); the exponential mechanism over all rankings, its privacy and its error; the
+   hypercube mechanism of Duchi, Jordan and Wainwright behind Theorem 8: with ties split it is
+   epsilon-private in every dimension, with closed halves it loses log(1 + e^epsilon) in every
+   even one.
+
+   Not in it: polynomial time, Gaussian noise, the ratio of an approximation scheme, how random
+   numbers are drawn. *)
+Require Import Reals Lra Lia List Bool Permutation.
+From Ranking Require Import Privacy Selection.
+Import ListNotations.
+Open Scope R_scope.
+
+(* ------------------------------------------------------------------ rankings, pairs, tables *)
+
+(* The place of each item; items and places are 0, ..., n - 1. *)
+Definition places := nat -> nat.
+Definition ranking (n : nat) (r : places) : Prop :=
+  (forall i, (i < n)%nat -> (r i < n)%nat) /\
+  (forall i j, (i < n)%nat -> (j < n)%nat -> r i = r j -> i = j).
+
+(* All (i, j) with i < j < n. *)
+Fixpoint pairs (n : nat) : list (nat * nat) :=
+  match n with 0%nat => [] | S m => pairs m ++ map (fun i => (i, m)) (seq 0 m) end.
+Definition choose2 (n : nat) : R := INR n * (INR n - 1) / 2.
+
+Definition bit (b : bool) : R := if b then 1 else 0.
+Definition before (r : places) (i j : nat) : bool := Nat.ltb (r i) (r j).
+Definition kendall (n : nat) (r s : places) : R :=
+  sum (fun '(i, j) => if eqb (before r i j) (before s i j) then 0 else 1) (pairs n).
+
+(* w i j is the share for i before j; a ranking pays w j i for putting i before j. *)
+Definition table := nat -> nat -> R.
+Definition shares (n : nat) (w : table) : Prop := forall i j, (i < n)%nat -> (j < n)%nat ->
+  i <> j -> 0 <= w i j <= 1 /\ w i j + w j i = 1.
+Definition score (n : nat) (w : table) (r : places) : R :=
+  sum (fun '(i, j) => if before r i j then w j i else w i j) (pairs n).
+
+(* The share of the people who put i before j, and the mean distance to their rankings. *)
+Definition fraction (people : list places) : table := fun i j =>
+  sum (fun r => bit (before r i j)) people / INR (length people).
+Definition mean_kendall (n : nat) (people : list places) (r : places) : R :=
+  sum (kendall n r) people / INR (length people).
+
+(* One of m rankings is replaced. *)
+Definition replaced (n m : nat) (x y : list places) : Prop := exists a b r s,
+  x = a ++ r :: b /\ y = a ++ s :: b /\ length x = m /\ Forall (ranking n) x /\ Forall (ranking n) y.
+
+Lemma pairs_in : forall n i j, In (i, j) (pairs n) <-> (i < j < n)%nat.
+Proof.
+  induction n as [|n IH]; intros i j; simpl; [lia|]. rewrite in_app_iff, IH, in_map_iff. split.
+  - intros [H|[k [E K]]]; [lia|]. injection E as -> ->. apply in_seq in K. lia.
+  - intros H. destruct (Nat.eq_dec j n) as [->|]; [|left; lia].
+    right. exists i. split; [reflexivity|apply in_seq; lia].
+Qed.
+
+Lemma pairs_length : forall n, INR (length (pairs n)) = choose2 n.
+Proof.
+  unfold choose2. induction n as [|n IH]; [simpl; lra|].
+  simpl pairs. rewrite app_length, map_length, seq_length, plus_INR, IH, S_INR. lra.
+Qed.
+
+Lemma choose2_nonneg : forall n, 0 <= choose2 n.
+Proof. intros. rewrite <- pairs_length. apply pos_INR. Qed.
+
+Lemma pairs_le : forall n f g, (forall i j, (i < j < n)%nat -> f (i, j) <= g (i, j)) ->
+  sum f (pairs n) <= sum g (pairs n).
+Proof. intros n f g H. apply sum_le_in. intros [i j] K. apply pairs_in in K. auto. Qed.
+
+Lemma pairs_ext : forall n f g, (forall i j, (i < j < n)%nat -> f (i, j) = g (i, j)) ->
+  sum f (pairs n) = sum g (pairs n).
+Proof. intros n f g H. apply sum_ext_in. intros [i j] K. apply pairs_in in K. auto. Qed.
+
+(* A square of numbers: both sides of its diagonal, and the diagonal. *)
+Lemma square_sum : forall n (f : nat -> nat -> R), range_sum n (fun i => range_sum n (f i))
+  = sum (fun '(i, j) => f i j + f j i) (pairs n) + range_sum n (fun i => f i i).
+Proof.
+  unfold range_sum. induction n as [|n IH]; intros f; [simpl; lra|].
+  rewrite seq_S. simpl pairs. rewrite !sum_app, sum_map. simpl.
+  rewrite (sum_ext _ (fun i => sum (f i) (seq 0 n) + f i n)) by (intros; rewrite sum_app; simpl; lra).
+  rewrite sum_plus, IH, sum_app. simpl. rewrite sum_plus. lra.
+Qed.
+
+Lemma before_other : forall n r i j, ranking n r -> (i < n)%nat -> (j < n)%nat -> i <> j ->
+  before r j i = negb (before r i j).
+Proof.
+  intros n r i j [_ once] I J D. unfold before.
+  assert (r i <> r j) by (intros E; apply D, once; assumption).
+  destruct (Nat.ltb_spec (r i) (r j)), (Nat.ltb_spec (r j) (r i)); simpl; lia.
+Qed.
+
+Section People.
+Variables (n : nat) (people : list places).
+Hypothesis rank : Forall (ranking n) people.
+Hypothesis some : people <> [].
+
+Lemma people_positive : 0 < INR (length people).
+Proof. apply lt_0_INR. destruct people; [congruence|simpl; lia]. Qed.
+
+Lemma fraction_shares : shares n (fraction people).
+Proof.
+  intros i j I J D. pose proof people_positive as P. unfold fraction.
+  assert (sum (fun r => bit (before r i j)) people + sum (fun r => bit (before r j i)) people
+    = INR (length people)) as E.
+  { rewrite <- sum_plus, <- (Rmult_1_r (INR _)), <- sum_const. apply sum_ext_in. intros r H.
+    rewrite (before_other n r i j); [destruct (before r i j); simpl; lra| |assumption..].
+    rewrite Forall_forall in rank. auto. }
+  assert (forall k l, 0 <= sum (fun r => bit (before r k l)) people) as N.
+  { intros. apply sum_nonneg. intros r _. destruct (before r k l); simpl; lra. }
+  pose proof (N i j). pose proof (N j i). pose proof (Rinv_0_lt_compat _ P).
+  assert (sum (fun r => bit (before r i j)) people / INR (length people)
+    + sum (fun r => bit (before r j i)) people / INR (length people) = 1) as T.
+  { unfold Rdiv. rewrite <- Rmult_plus_distr_r, E. apply Rinv_r. lra. }
+  split; [|assumption]. split; [apply Rmult_le_pos; lra|].
+  enough (0 <= sum (fun r => bit (before r j i)) people / INR (length people)) by lra.
+  apply Rmult_le_pos; lra.
+Qed.
+
+Theorem score_mean : forall s, ranking n s -> score n (fraction people) s = mean_kendall n people s.
+Proof.
+  intros s S. unfold score, mean_kendall, kendall, fraction. rewrite sum_swap. unfold Rdiv.
+  rewrite Rmult_comm, <- sum_scale. apply pairs_ext. intros i j H.
+  rewrite (Rmult_comm (/ _)). destruct (before s i j) eqn:B; f_equal; apply sum_ext_in;
+    intros r K; rewrite Forall_forall in rank.
+  - rewrite (before_other n r i j) by (auto; lia). destruct (before r i j); reflexivity.
+  - destruct (before r i j); reflexivity.
+Qed.
+
+End People.
+
+(* CLAIM AGKM-DEF.  The Kemeny score, the mean Kendall distance to the rankings of the people, is the
+   sum of w_ji over all i, j with s(i) <= s(j), if the undefined w_ii are taken for c = 0, and for no
+   other c. *)
+Definition kemeny_says (c : R) : Prop := forall n people s, people <> [] ->
+  Forall (ranking n) people -> ranking n s ->
+  range_sum n (fun i => range_sum n (fun j => if Nat.leb (s i) (s j)
+    then (if Nat.eqb i j then c else fraction people j i) else 0)) = mean_kendall n people s.
+
+Lemma kemeny_diagonal : forall c n people s, people <> [] -> Forall (ranking n) people ->
+  ranking n s ->
+  range_sum n (fun i => range_sum n (fun j => if Nat.leb (s i) (s j)
+    then (if Nat.eqb i j then c else fraction people j i) else 0))
+  = mean_kendall n people s + INR n * c.
+Proof.
+  intros c n people s some rank S. rewrite square_sum, <- score_mean by assumption. f_equal.
+  - apply pairs_ext. intros i j H. unfold before.
+    destruct (Nat.eqb_spec i j); [lia|]. destruct (Nat.eqb_spec j i); [lia|].
+    assert (s i <> s j) by (intros E; apply n0, S; [lia..|assumption]).
+    destruct (Nat.leb_spec (s i) (s j)), (Nat.leb_spec (s j) (s i)),
+      (Nat.ltb_spec (s i) (s j)); try lia; lra.
+  - unfold range_sum. rewrite (sum_ext _ (fun _ => c)), sum_const, seq_length; [reflexivity|].
+    intros i. rewrite Nat.leb_refl, Nat.eqb_refl. reflexivity.
+Qed.
+
+Theorem kemeny : kemeny_says 0.
+Proof. intros n people s some rank S. rewrite kemeny_diagonal by assumption. lra. Qed.
+
+Theorem kemeny_control : forall c, c <> 0 -> ~ kemeny_says c.
+Proof.
+  intros c H says. assert (ranking 1 (fun i => i)) as one by (split; intros; lia).
+  assert (Forall (ranking 1) [fun i => i]) as all by (constructor; [assumption|constructor]).
+  specialize (says 1%nat [fun i => i] (fun i => i) ltac:(discriminate) all one).
+  rewrite kemeny_diagonal in says by (assumption || discriminate). simpl in says. lra.
+Qed.
+
+(* ------------------------------------------------------------------ Fact 2 *)
+
+(* CLAIM AGKM-F2, the fact.  The error of a score is at most k times the sum of the errors of the
+   pairs i < j, for all tables with w_ij + w_ji = 1: with k = 1, where the paper has k = 2; for some
+   tables it is that sum, with errors of any size, for each n and each ranking.  For tables without
+   w_ij + w_ji = 1 the sum over all ordered pairs is a bound. *)
+Definition fact_two_says (k : R) : Prop := forall n r,
+  (forall w v, shares n w -> shares n v -> Rabs (score n w r - score n v r)
+    <= k * sum (fun '(i, j) => Rabs (w i j - v i j)) (pairs n)) /\
+  (forall w v, Rabs (score n w r - score n v r)
+    <= sum (fun '(i, j) => Rabs (w i j - v i j) + Rabs (w j i - v j i)) (pairs n)) /\
+  (forall e, ranking n r -> 0 <= e <= 1 -> exists w v, shares n w /\ shares n v /\
+    (forall i j, (i < j < n)%nat -> Rabs (w i j - v i j) = e) /\
+    Rabs (score n w r - score n v r) = choose2 n * e).
+
+Lemma score_moves : forall n r w v, shares n w -> shares n v ->
+  Rabs (score n w r - score n v r) <= sum (fun '(i, j) => Rabs (w i j - v i j)) (pairs n).
+Proof.
+  intros n r w v W V. unfold score. rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|].
+  apply pairs_le. intros i j H. destruct (W i j), (V i j); try lia. destruct (before r i j); [|lra].
+  replace (w j i - v j i) with (- (w i j - v i j)) by lra. rewrite Rabs_Ropp. lra.
+Qed.
+
+Theorem fact_two : fact_two_says 1.
+Proof.
+  intros n r. split; [|split].
+  - intros w v W V. rewrite Rmult_1_l. apply score_moves; assumption.
+  - intros w v. unfold score. rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|].
+    apply pairs_le. intros i j H. pose proof (Rabs_pos (w i j - v i j)).
+    pose proof (Rabs_pos (w j i - v j i)). destruct (before r i j); lra.
+  - intros e rank He. exists (fun i j => bit (before r i j)).
+    exists (fun i j => if before r i j then 1 - e else e).
+    assert (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j ->
+      before r j i = negb (before r i j)) as other by (intros; apply (before_other n); assumption).
+    repeat split; intros.
+    1-6: try rewrite (other i j) by assumption; destruct (before r i j); simpl; lra.
+    + destruct (before r i j); simpl.
+      * rewrite Rabs_pos_eq; lra.
+      * rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
+    + unfold score. rewrite <- sum_minus, <- pairs_length, <- sum_const, <- (Rabs_Ropp (sum _ _)).
+      rewrite (pairs_ext n _ (fun _ => - e)).
+      2: { intros i j H. rewrite (other i j) by lia. destruct (before r i j); simpl; lra. }
+      rewrite !sum_const, Rabs_pos_eq; pose proof (pos_INR (length (pairs n))); nra.
+Qed.
+
+Lemma two_items : ranking 2 (fun i => i) /\ ranking 2 (fun i => 1 - i)%nat.
+Proof. split; split; intros; lia. Qed.
+
+Theorem fact_two_control : forall k, k < 1 -> ~ fact_two_says k.
+Proof.
+  intros k H says. destruct (says 2%nat (fun i => i)) as [bound [_ attained]].
+  destruct (attained 1 (proj1 two_items) ltac:(lra)) as [w [v [W [V [E F]]]]].
+  specialize (bound w v W V). rewrite F in bound. simpl in bound. rewrite E in bound by lia.
+  unfold choose2 in bound. simpl in bound. lra.
+Qed.
+
+(* ------------------------------------------------------------------ Reduction I *)
+
+(* What a mean is used for here.  [fine] are the functions that have one: all, for a finite law; those
+   of finite upper integral, for any law. *)
+Definition mean {W} (fine : (W -> R) -> Prop) (E : (W -> R) -> R) : Prop :=
+  (forall f g, fine g -> (forall a, 0 <= f a <= g a) -> fine f /\ E f <= E g) /\
+  (forall f g, fine f -> fine g -> fine (fun a => f a + g a) /\ E (fun a => f a + g a) <= E f + E g) /\
+  (forall c f, 0 <= c -> fine f -> fine (fun a => c * f a) /\ E (fun a => c * f a) <= c * E f) /\
+  (fine (fun _ => 1) /\ E (fun _ => 1) <= 1).
+
+Lemma finite_mean : forall W (l : list W) p, finite_law l p ->
+  mean (fun _ => True) (fun f => sum (fun a => p a * f a) l).
+Proof.
+  intros W l p [pos one]. repeat split.
+  - apply sum_le. intros a. apply Rmult_le_compat_l; [apply pos|apply H0].
+  - rewrite <- sum_plus. right. apply sum_ext. intros. ring.
+  - rewrite <- sum_scale. right. apply sum_ext. intros. ring.
+  - rewrite (sum_ext _ p) by (intros; ring). lra.
+Qed.
+
+Lemma mean_sum : forall W fine E A (f : A -> W -> R) l e, mean fine E ->
+  (forall a, In a l -> fine (f a) /\ E (f a) <= e) ->
+  fine (fun w => sum (fun a => f a w) l) /\ E (fun w => sum (fun a => f a w) l)
+    <= INR (length l) * e.
+Proof.
+  intros W fine E A f l e [mono [add [scale one]]]. induction l as [|a l IH]; intros H.
+  - destruct one as [F _]. destruct (scale 0 _ (Rle_refl 0) F) as [G K].
+    destruct (mono (fun _ => 0) _ G ltac:(intros; lra)). simpl. split; [assumption|lra].
+  - destruct (IH ltac:(intros; apply H; right; assumption)) as [F G].
+    destruct (H a ltac:(left; reflexivity)) as [P Q]. destruct (add _ _ P F).
+    change (length (a :: l)) with (S (length l)). rewrite S_INR. simpl. split; [assumption|lra].
+Qed.
+
+(* An algorithm draws a ranking for a table.  Its mean score is at most alpha times the best one. *)
+Definition approximation (n : nat) (alpha : R) (rankings : list places) (A : table -> places -> R) :=
+  forall w, shares n w -> finite_law rankings (A w) /\ forall best, ranking n best ->
+  sum (fun s => A w s * score n w s) rankings <= alpha * score n w best.
+
+(* CLAIM AGKM-F2, Theorem 1 (Reduction I).  An algorithm of ratio alpha that runs on noisy entries of
+   mean error e each has ratio alpha and additive error k (alpha + 1) n(n-1)/2 e for every n and every
+   noise: with k = 1.  What it draws is as private as the noisy entries. *)
+Definition reduction_one_says (k : R) : Prop := forall n alpha e rankings A, 0 <= alpha ->
+  approximation n alpha rankings A ->
+  (forall W fine E (noisy : W -> table) w, mean fine E -> shares n w ->
+    (forall a, shares n (noisy a)) ->
+    (forall i j, (i < j < n)%nat -> fine (fun a => Rabs (noisy a i j - w i j)) /\
+      E (fun a => Rabs (noisy a i j - w i j)) <= e) ->
+    forall best, ranking n best -> E (fun a => sum (fun s => A (noisy a) s * score n w s) rankings)
+      <= alpha * score n w best + k * ((alpha + 1) * choose2 n * e)) /\
+  (forall D W near epsilon (p : D -> W -> R) total (noisy : W -> table), weighing total ->
+    (forall a, shares n (noisy a)) -> (forall x a, 0 <= p x a) -> private near epsilon p ->
+    private near epsilon (fun x s => total (fun a => p x a * A (noisy a) s))).
+
+Lemma score_nonneg : forall n w r, shares n w -> 0 <= score n w r.
+Proof.
+  intros n w r W. rewrite <- (sum_zero (pairs n)). apply pairs_le. intros i j H.
+  destruct (W i j), (W j i); try lia. destruct (before r i j); lra.
+Qed.
+
+Theorem reduction_one : reduction_one_says 1.
+Proof.
+  intros n alpha e rankings A apos approx. split.
+  - intros W fine E noisy w M ws ns err best rank. rewrite Rmult_1_l.
+    set (f := fun (ij : nat * nat) (a : W) => let '(i, j) := ij in Rabs (noisy a i j - w i j)).
+    destruct (mean_sum W fine E _ f (pairs n) e M) as [F B].
+    { intros [i j] H. apply err, pairs_in, H. }
+    rewrite pairs_length in B. set (errors := fun a => sum (fun ij => f ij a) (pairs n)) in *.
+    destruct M as [mono [add [scale [one_fine one]]]].
+    pose proof (score_nonneg n w best ws) as pos.
+    destruct (scale _ _ (Rmult_le_pos _ _ apos pos) one_fine) as [F1 B1].
+    destruct (scale (alpha + 1) _ ltac:(lra) F) as [F2 B2]. destruct (add _ _ F1 F2) as [F3 B3].
+    eapply Rle_trans; [apply (mono _ _ F3)|].
+    + intros a. destruct (approx (noisy a) (ns a)) as [[Apos Aone] ratio]. split.
+      { apply sum_nonneg. intros s _. apply Rmult_le_pos; [apply Apos|apply score_nonneg, ws]. }
+      assert (forall s, Rabs (score n (noisy a) s - score n w s) <= errors a) as fact
+        by (intros; apply score_moves; auto).
+      specialize (ratio best rank).
+      apply Rle_trans with (sum (fun s => A (noisy a) s * score n (noisy a) s
+        + errors a * A (noisy a) s) rankings).
+      * apply sum_le. intros s. specialize (fact s). specialize (Apos s).
+        rewrite Rabs_minus_sym in fact. pose proof (Rle_abs (score n w s - score n (noisy a) s)).
+        replace (A (noisy a) s * score n (noisy a) s + errors a * A (noisy a) s)
+          with (A (noisy a) s * (score n (noisy a) s + errors a)) by ring.
+        apply Rmult_le_compat_l; lra.
+      * rewrite sum_plus, sum_scale, Aone.
+        pose proof (Rle_abs (score n (noisy a) best - score n w best)). specialize (fact best).
+        assert (alpha * score n (noisy a) best <= alpha * (score n w best + errors a))
+          by (apply Rmult_le_compat_l; lra). lra.
+    + assert ((alpha + 1) * E errors <= (alpha + 1) * (choose2 n * e))
+        by (apply Rmult_le_compat_l; lra).
+      assert (alpha * score n w best * E (fun _ => 1) <= alpha * score n w best * 1)
+        by (apply Rmult_le_compat_l; [apply Rmult_le_pos; assumption|assumption]). lra.
+  - intros D W near epsilon p total noisy weigh ns pos safe x y s close.
+    apply (private_events near epsilon p total weigh pos safe (fun a => A (noisy a) s)); [|assumption].
+    intros a. destruct (approx (noisy a) (ns a)) as [[Apos _] _]. apply Apos.
+Qed.
+
+(* Two items that all put in one order, and entries of 1/2: the other order may be drawn. *)
+Theorem reduction_one_control : forall k, k < 1 -> ~ reduction_one_says k.
+Proof.
+  intros k H says. destruct two_items as [up down].
+  set (A := fun (w : table) (s : places) => if Rlt_dec (1 / 2) (w 0%nat 1%nat)
+    then bit (before s 0 1) else bit (negb (before s 0 1))).
+  destruct (says 2%nat 1 (1 / 2) [(fun i => i); (fun i => 1 - i)%nat] A ltac:(lra)) as [bound _].
+  - intros w ws. destruct (ws 0%nat 1%nat) as [W T]; [lia..|].
+    assert (A w (fun i => i) + A w (fun i => 1 - i)%nat = 1) as one
+      by (unfold A; destruct (Rlt_dec _ _); simpl; lra).
+    split; [split|].
+    + intros s. unfold A. destruct (Rlt_dec _ _), (before s 0 1); simpl; lra.
+    + cbn [sum]. lra.
+    + intros best _. unfold A, score. simpl.
+      destruct (Rlt_dec _ _), (before best 0 1); simpl; lra.
+  - specialize (bound unit (fun _ => True) (fun f => sum (fun a => 1 * f a) [tt]) (fun _ _ _ => 1 / 2)
+      (fun i j => bit (Nat.ltb i j)) (finite_mean unit [tt] (fun _ => 1) ltac:(split;
+      [intros; lra|simpl; lra]))).
+    assert (forall x, x <= 1 * (score 2 (fun i j => bit (Nat.ltb i j)) (fun i => i)) + k *
+      ((1 + 1) * choose2 2 * (1 / 2)) -> x <= k) as E
+      by (intros x; unfold score, choose2, before; simpl; lra).
+    apply (Rlt_not_le 1 k H). apply E. eapply Rle_trans; [|apply bound; [| | |apply up]].
+    + unfold score, before. simpl. unfold A. destruct (Rlt_dec _ _); simpl; lra.
+    + intros i j I J D. destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; try lia; lra.
+    + intros i j I J D. lra.
+    + intros i j I. split; [exact Logic.I|]. simpl. destruct (Nat.ltb_spec i j); [|lia].
+      simpl. rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
+Qed.
+
+(* ------------------------------------------------------------------ all fractions at once *)
+
+Lemma Rabs_bits : forall a b, Rabs (bit a - bit b) <= 1.
+Proof. intros [|] [|]; simpl; unfold Rabs; destruct (Rcase_abs _); lra. Qed.
+
+Lemma fraction_moves : forall n m x y i j, replaced n m x y ->
+  Rabs (fraction x i j - fraction y i j) <= / INR m.
+Proof.
+  intros n m x y i j [a [b [r [s [-> [-> [L _]]]]]]]. unfold fraction.
+  replace (length (a ++ s :: b)) with m by (rewrite <- L, !app_length; reflexivity). rewrite L.
+  rewrite !sum_app. simpl. unfold Rdiv.
+  assert (0 < / INR m) as P.
+  { apply Rinv_0_lt_compat, lt_0_INR. rewrite <- L, app_length. simpl. lia. }
+  match goal with |- Rabs ?e <= _ =>
+    replace e with ((bit (before r i j) - bit (before s i j)) * / INR m) by ring end.
+  rewrite Rabs_mult, (Rabs_pos_eq (/ INR m)) by lra. pose proof (Rabs_bits (before r i j)
+    (before s i j)) as B. apply Rmult_le_compat_r with (r := / INR m) in B; lra.
+Qed.
+
+Lemma replaced_some : forall n m x y, replaced n m x y ->
+  0 < INR m /\ x <> [] /\ y <> [] /\ Forall (ranking n) x /\ Forall (ranking n) y.
+Proof.
+  intros n m x y [a [b [r [s [-> [-> [L [X Y]]]]]]]]. split; [|split; [|split; [|auto]]].
+  - apply lt_0_INR. rewrite <- L, app_length. simpl. lia.
+  - destruct a; discriminate.
+  - destruct a; discriminate.
+Qed.
+
+(* All entries above the diagonal, in a row. *)
+Definition fractions (n : nat) (people : list places) (k : nat) : R :=
+  let '(i, j) := nth k (pairs n) (0%nat, 0%nat) in fraction people i j.
+Definition number_of_pairs (n : nat) : nat := length (pairs n).
+
+Lemma sum_nth : forall A (f : A -> R) l d, sum f l = range_sum (length l) (fun k => f (nth k l d)).
+Proof.
+  intros A f l d. unfold range_sum. induction l as [|a l IH]; [reflexivity|].
+  simpl. rewrite IH, <- seq_shift, sum_map. reflexivity.
+Qed.
+
+Lemma fractions_l1 : forall n x y, l1 (number_of_pairs n) (fractions n x) (fractions n y)
+  = sum (fun '(i, j) => Rabs (fraction x i j - fraction y i j)) (pairs n).
+Proof.
+  intros. rewrite (sum_nth _ _ _ (0%nat, 0%nat)). apply sum_ext. intros k. unfold fractions.
+  destruct (nth k (pairs n) (0%nat, 0%nat)). reflexivity.
+Qed.
+
+Lemma ranking_up : forall n, ranking n (fun i => i).
+Proof. intros n. split; intros; lia. Qed.
+
+Lemma ranking_down : forall n, ranking n (fun i => n - 1 - i)%nat.
+Proof. intros n. split; intros; lia. Qed.
+
+(* The l1 sensitivity of the fractions, attained by opposite rankings. *)
+Theorem fractions_sensitivity : forall n m, (1 <= m)%nat ->
+  (forall x y, replaced n m x y ->
+    l1 (number_of_pairs n) (fractions n x) (fractions n y) <= choose2 n / INR m) /\
+  (exists x y, replaced n m x y /\
+    l1 (number_of_pairs n) (fractions n x) (fractions n y) = choose2 n / INR m).
+Proof.
+  intros n m M. split.
+  - intros x y close. rewrite fractions_l1.
+    apply Rle_trans with (sum (fun _ => / INR m) (pairs n)).
+    + apply pairs_le. intros. apply (fraction_moves n). assumption.
+    + rewrite sum_const, pairs_length. unfold Rdiv. lra.
+  - pose (up := (fun i => i) : places). pose (down := (fun i => n - 1 - i)%nat : places).
+    pose (others := repeat up (m - 1)).
+    assert (Forall (ranking n) others) as O
+      by (apply Forall_forall; intros r R; apply repeat_spec in R; subst; apply ranking_up).
+    assert (length others = m - 1)%nat as Lo by apply repeat_length. clearbody others.
+    assert (replaced n m (up :: others) (down :: others)) as close.
+    { exists [], others, up, down. simpl. rewrite Lo. repeat split; [lia| |];
+        constructor; try exact O; [apply ranking_up|apply ranking_down]. }
+    exists (up :: others), (down :: others). split; [assumption|]. rewrite fractions_l1.
+    destruct (replaced_some _ _ _ _ close) as [P _]. pose proof (Rinv_0_lt_compat _ P) as Q.
+    rewrite (pairs_ext n _ (fun _ => / INR m)).
+    + rewrite sum_const, pairs_length. reflexivity.
+    + intros i j H. unfold fraction, before, up, down.
+      simpl length. replace (S (length others)) with m by lia. simpl sum. destruct (Nat.ltb_spec i j), (Nat.ltb_spec (n - 1 - i) (n - 1 - j)); try lia.
+      unfold Rdiv. simpl. match goal with |- Rabs ?e = _ => replace e with (/ INR m) by ring end.
+      apply Rabs_pos_eq. lra.
+Qed.
+
+(* CLAIM AGKM-C3C4, the Laplace noise.  Laplace noise of scale b on all fractions above the diagonal
+   is epsilon-private, when one of m rankings of n items is replaced, exactly if k n(n-1)/2 is at most
+   epsilon b m: with k = 1.  The scale n^2 / (epsilon m) of the paper is more than enough. *)
+Definition noisy_pairs_says (k : R) : Prop := forall n m epsilon b, (1 <= m)%nat -> 0 < b ->
+  (private (replaced n m) epsilon (fun x => laplace (number_of_pairs n) b (fractions n x))
+    <-> k * choose2 n <= epsilon * b * INR m).
+
+Theorem noisy_pairs : noisy_pairs_says 1.
+Proof.
+  intros n m epsilon b M bpos. destruct (fractions_sensitivity n m M) as [most [x [y [close E]]]].
+  assert (0 < INR m) as mpos by (apply lt_0_INR; lia). rewrite Rmult_1_l. split.
+  - intros safe. unfold laplace in safe.
+    pose proof (vector_noise_least _ _ _ _ _ b epsilon x y (laplace_unit_positive b bpos) bpos close
+      safe) as L. rewrite E in L. apply Rmult_le_compat_r with (r := INR m) in L; [|lra].
+    replace (choose2 n / INR m * INR m) with (choose2 n) in L by (field; lra). assumption.
+  - intros enough u v o near. pose proof (laplace_unit_positive b bpos) as U.
+    eapply Rle_trans; [apply vector_noise_private; assumption|].
+    apply Rmult_le_compat_r.
+    { unfold vector_noise, gauge_noise. apply Rmult_le_pos; [apply pow_le; lra|].
+      left. apply exp_pos. }
+    apply exp_le. apply Rmult_le_reg_r with (b * INR m); [apply Rmult_lt_0_compat; assumption|].
+    specialize (most u v near). apply Rmult_le_compat_r with (r := INR m) in most; [|lra].
+    replace (choose2 n / INR m * INR m) with (choose2 n) in most by (field; lra).
+    replace (l1 (number_of_pairs n) (fractions n u) (fractions n v) / b * (b * INR m))
+      with (l1 (number_of_pairs n) (fractions n u) (fractions n v) * INR m) by (field; lra). lra.
+Qed.
+
+Theorem noisy_pairs_control : forall k, k <> 1 -> ~ noisy_pairs_says k.
+Proof.
+  intros k H says. set (b := if Rlt_dec 1 k then 1 else Rmax k (1 / 2)).
+  assert (0 < b) as B by (unfold b; destruct (Rlt_dec 1 k); [lra|pose proof (Rmax_r k (1 / 2)); lra]).
+  destruct (says 2%nat 1%nat 1 b ltac:(lia) B) as [A C].
+  destruct (noisy_pairs 2%nat 1%nat 1 b ltac:(lia) B) as [A' C'].
+  unfold choose2 in *. simpl in *. unfold b in *. destruct (Rlt_dec 1 k).
+  - pose proof (A (C' ltac:(lra))). lra.
+  - assert (Rmax k (1 / 2) < 1) by (apply Rmax_lub_lt; lra). pose proof (Rmax_l k (1 / 2)).
+    pose proof (A' (C ltac:(lra))). lra.
+Qed.
