@@ -469,3 +469,230 @@ Proof.
   - assert (Rmax k (1 / 2) < 1) by (apply Rmax_lub_lt; lra). pose proof (Rmax_l k (1 / 2)).
     pose proof (A' (C ltac:(lra))). lra.
 Qed.
+
+(* ------------------------------------------------------------------ the exponential mechanism *)
+
+(* All orders of a list. *)
+Fixpoint inserts {A} (a : A) (l : list A) : list (list A) :=
+  match l with
+  | [] => [[a]]
+  | b :: l' => (a :: l) :: map (cons b) (inserts a l')
+  end.
+Fixpoint orders {A} (l : list A) : list (list A) :=
+  match l with [] => [[]] | a :: l' => flat_map (inserts a) (orders l') end.
+
+(* All rankings of n items, each once, as lists of places. *)
+Definition dec_places : equality_decided (list nat) := list_eq_dec Nat.eq_dec.
+Definition rankings (n : nat) : list (list nat) := nodup dec_places (orders (seq 0 n)).
+Definition place (l : list nat) : places := fun i => nth i l 0%nat.
+
+Lemma inserts_in : forall A (a : A) l k, In (l ++ a :: k) (inserts a (l ++ k)).
+Proof.
+  intros A a l k. induction l as [|b l IH]; simpl.
+  - destruct k; left; reflexivity.
+  - right. apply in_map, IH.
+Qed.
+
+Lemma orders_complete : forall A (l k : list A), Permutation l k -> In l (orders k).
+Proof.
+  intros A l k. revert l. induction k as [|a k IH]; intros l H.
+  - apply Permutation_sym, Permutation_nil in H. subst. left. reflexivity.
+  - destruct (in_split a l) as [u [v ->]].
+    { eapply Permutation_in; [apply Permutation_sym, H|left; reflexivity]. }
+    apply in_flat_map. exists (u ++ v). split; [|apply inserts_in]. apply IH.
+    apply (Permutation_app_inv u v [] k a). assumption.
+Qed.
+
+Lemma inserts_order : forall A (a : A) l k, In k (inserts a l) ->
+  Permutation k (a :: l) /\ length (inserts a l) = S (length l).
+Proof.
+  intros A a l. induction l as [|b l IH]; simpl; intros k H.
+  - destruct H as [<-|[]]. auto.
+  - rewrite map_length. split.
+    + destruct H as [<-|H]; [reflexivity|]. apply in_map_iff in H. destruct H as [k' [<- H]].
+      destruct (IH k' H) as [P _]. rewrite P. apply perm_swap.
+    + destruct (inserts a l) as [|k' r] eqn:E; [destruct l; discriminate|].
+      destruct (IH k' ltac:(left; reflexivity)) as [_ ->]. reflexivity.
+Qed.
+
+Lemma inserts_length : forall A (a : A) l, length (inserts a l) = S (length l).
+Proof.
+  intros A a l. destruct (inserts a l) as [|k r] eqn:E; [destruct l; discriminate|].
+  rewrite <- E. apply (inserts_order A a l k). rewrite E. left. reflexivity.
+Qed.
+
+Lemma orders_sound : forall A (k l : list A), In l (orders k) -> Permutation l k.
+Proof.
+  intros A k. induction k as [|a k IH]; simpl; intros l H.
+  - destruct H as [<-|[]]. constructor.
+  - apply in_flat_map in H. destruct H as [u [U H]]. destruct (inserts_order _ _ _ _ H) as [P _].
+    rewrite P. constructor. auto.
+Qed.
+
+Lemma orders_length : forall A (l : list A), length (orders l) = fact (length l).
+Proof.
+  intros A l. induction l as [|a l IH]; [reflexivity|]. simpl orders.
+  assert (forall L, (forall u, In u L -> length u = length l) ->
+    length (flat_map (inserts a) L) = (S (length l) * length L)%nat) as F.
+  { induction L as [|u L IHL]; intros H; simpl; [lia|].
+    rewrite app_length, inserts_length, IHL by (intros; apply H; right; assumption).
+    rewrite (H u) by (left; reflexivity). lia. }
+  rewrite F, IH; [reflexivity|]. intros u U. apply Permutation_length, orders_sound, U.
+Qed.
+
+Lemma rankings_all : forall n r, ranking n r ->
+  exists l, In l (rankings n) /\ forall i, (i < n)%nat -> place l i = r i.
+Proof.
+  intros n r [bound once]. exists (map r (seq 0 n)). split.
+  - apply nodup_In, orders_complete, NoDup_Permutation_bis.
+    + assert (forall k m, (k + m <= n)%nat -> NoDup (map r (seq k m))) as N.
+      { intros k m. revert k. induction m as [|m IH]; intros k H; constructor; [|apply IH; lia].
+        intros I. apply in_map_iff in I. destruct I as [j [E J]]. apply in_seq in J.
+        assert (j = k) by (apply once; [lia..|assumption]). lia. }
+      apply N. lia.
+    + rewrite map_length. lia.
+    + intros p P. apply in_map_iff in P. destruct P as [i [<- I]]. apply in_seq in I.
+      apply in_seq. specialize (bound i ltac:(lia)). lia.
+  - intros i I. unfold place. rewrite (nth_indep _ 0%nat (r 0%nat)) by (rewrite map_length,
+      seq_length; assumption). rewrite map_nth, seq_nth; [reflexivity|assumption].
+Qed.
+
+Lemma rankings_sound : forall n l, In l (rankings n) -> ranking n (place l).
+Proof.
+  intros n l H. apply nodup_In, orders_sound in H. pose proof (Permutation_length H) as L.
+  rewrite seq_length in L. split.
+  - intros i I. assert (In (place l i) (seq 0 n)) as K.
+    { eapply Permutation_in; [apply H|]. apply nth_In. lia. }
+    apply in_seq in K. lia.
+  - intros i j I J E. apply (proj1 (NoDup_nth l 0%nat)); try lia; [|exact E].
+    eapply Permutation_NoDup; [apply Permutation_sym, H|apply seq_NoDup].
+Qed.
+
+Lemma rankings_count : forall n, (1 <= length (rankings n) <= fact n)%nat.
+Proof.
+  intros n. destruct (rankings_all n (fun i => i) (ranking_up n)) as [l [L _]]. split.
+  - destruct (rankings n); [contradiction|simpl; lia].
+  - replace (fact n) with (length (orders (seq 0 n))) by (rewrite orders_length, seq_length; auto).
+    apply NoDup_incl_length; [apply NoDup_nodup|]. intros x X. apply nodup_In in X. assumption.
+Qed.
+
+Lemma fact_le : forall n, INR (fact n) <= INR n ^ n.
+Proof.
+  intros n. assert (forall k m, (k <= m)%nat -> INR (fact k) <= INR m ^ k) as F; [|apply F; lia].
+  induction k as [|k IH]; intros m H; [simpl; lra|].
+  change (fact (S k)) with (S k * fact k)%nat. rewrite mult_INR. simpl pow.
+  apply Rmult_le_compat; try apply pos_INR; [apply le_INR; lia|apply IH; lia].
+Qed.
+
+(* Weights exp(-rate S(s)), S the Kemeny score of the people's fractions. *)
+Definition drawn (n : nat) (rate : R) (people : list places) : list nat -> R :=
+  exponential_mechanism _ dec_places rate (rankings n)
+    (fun l => - score n (fraction people) (place l)).
+
+(* CLAIM AGKM-EM.  The exponential mechanism over all n! rankings, at the rate epsilon / (k D), D =
+   n(n-1)/(2 m), is for k = 2 a law, epsilon-private if one of m rankings is replaced, and has a mean
+   score of at most that of any ranking plus n^3 log(n) / (epsilon m), for all n, m and epsilon > 0.
+   With a number k below 2 it is not private for all of them. *)
+Definition drawn_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
+  0 < epsilon -> let p := drawn n (epsilon / (k * (choose2 n / INR m))) in
+  private (replaced n m) epsilon p /\
+  forall people, Forall (ranking n) people -> length people = m ->
+  finite_law (rankings n) (p people) /\ forall best, ranking n best ->
+  sum (fun l => p people l * mean_kendall n people (place l)) (rankings n)
+    <= mean_kendall n people best + INR n ^ 3 * ln (INR n) / (epsilon * INR m).
+
+Lemma people_some : forall m (people : list places), (1 <= m)%nat -> length people = m ->
+  people <> [].
+Proof. intros m people M L ->. simpl in L. lia. Qed.
+
+Theorem drawn_private : drawn_says 2.
+Proof.
+  intros n m epsilon N M pos p.
+  assert (0 < INR m) as mpos by (apply lt_0_INR; lia).
+  assert (2 <= INR n) as n2 by (apply (le_INR 2) in N; simpl in N; lra).
+  assert (0 < choose2 n) as cpos.
+  { unfold choose2. apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; lra|lra]. }
+  assert (0 < choose2 n / INR m) as Dpos by (apply Rdiv_lt_0_compat; assumption).
+  destruct (rate_enough epsilon (choose2 n / INR m) ltac:(lra) Dpos) as [_ enough].
+  assert (rankings n <> []) as some
+    by (intros E; pose proof (rankings_count n) as C; rewrite E in C; simpl in C; lia).
+  assert (0 < epsilon / (2 * (choose2 n / INR m))) as rpos
+    by (apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat]; lra).
+  unfold p, drawn. split.
+  - apply (exponential_private dec_places (replaced n m)
+      (fun x l => - score n (fraction x) (place l)) (rankings n) (2 * (choose2 n / INR m)));
+      [assumption| |lra|assumption].
+    apply sensitivity_gain. intros x y l close.
+    destruct (replaced_some _ _ _ _ close) as [_ [X [Y [RX RY]]]].
+    replace (- score n (fraction x) (place l) - - score n (fraction y) (place l))
+      with (- (score n (fraction x) (place l) - score n (fraction y) (place l))) by ring.
+    rewrite Rabs_Ropp. eapply Rle_trans; [apply score_moves; apply fraction_shares; assumption|].
+    apply Rle_trans with (sum (fun _ => / INR m) (pairs n)).
+    + apply pairs_le. intros. apply (fraction_moves n). assumption.
+    + rewrite sum_const, pairs_length. unfold Rdiv. lra.
+  - intros people rank L. split; [apply exponential_law; assumption|]. intros best B.
+    pose proof (people_some m people M L) as P. destruct (rankings_all n best B) as [l [I E]].
+    pose proof (exponential_error _ dec_places _ (rankings n)
+      (fun l => - score n (fraction people) (place l)) l rpos I) as err.
+    set (q := exponential_mechanism _ _ _ _ _) in *. cbv beta in err.
+    rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale in err.
+    2: { intros s S. rewrite score_mean by (auto using rankings_sound). ring. }
+    replace (score n (fraction people) (place l)) with (mean_kendall n people best) in err.
+    2: { rewrite <- score_mean by assumption. apply pairs_ext. intros i j H. unfold before.
+      rewrite !E by lia. reflexivity. }
+    enough (ln (INR (length (rankings n))) / (epsilon / (2 * (choose2 n / INR m)))
+      <= INR n ^ 3 * ln (INR n) / (epsilon * INR m)) by lra.
+    assert (ln (INR (length (rankings n))) <= INR n * ln (INR n)) as count.
+    { destruct (rankings_count n) as [one most]. rewrite <- ln_pow by lra.
+      assert (0 < INR (length (rankings n))) by (apply lt_0_INR; lia).
+      assert (INR (length (rankings n)) <= INR n ^ n) as [K|K]
+        by (eapply Rle_trans; [apply le_INR, most|apply fact_le]).
+      - left. apply ln_increasing; assumption.
+      - rewrite K. lra. }
+    replace (ln (INR (length (rankings n))) / (epsilon / (2 * (choose2 n / INR m))))
+      with (2 * choose2 n * ln (INR (length (rankings n))) / (epsilon * INR m)) by (field; lra).
+    assert (0 < epsilon * INR m) as K by (apply Rmult_lt_0_compat; assumption).
+    apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, K|].
+    assert (0 <= ln (INR n)) by (rewrite <- ln_1; left; apply ln_increasing; lra).
+    apply Rle_trans with (2 * choose2 n * (INR n * ln (INR n))); [apply Rmult_le_compat_l; lra|].
+    unfold choose2. replace (2 * (INR n * (INR n - 1) / 2) * (INR n * ln (INR n)))
+      with (INR n ^ 2 * ln (INR n) * (INR n - 1)) by field.
+    replace (INR n ^ 3 * ln (INR n)) with (INR n ^ 2 * ln (INR n) * INR n) by ring.
+    apply Rmult_le_compat_l; [apply Rmult_le_pos; [apply pow_le; lra|assumption]|lra].
+Qed.
+
+(* Two items and two people, who are of two minds or of one; where 2 epsilon / k is epsilon + log 2. *)
+Theorem drawn_control : forall k, 0 < k < 2 -> ~ drawn_says k.
+Proof.
+  intros k Hk says. set (epsilon := ln 2 / (2 / k - 1)).
+  assert (0 < 2 / k - 1) as below by (apply Rmult_lt_reg_r with k; [lra|]; field_simplify; lra).
+  assert (0 < ln 2) as l2 by (rewrite <- ln_1; apply ln_increasing; lra).
+  assert (0 < epsilon) as pos by (apply Rdiv_lt_0_compat; assumption).
+  destruct (says 2%nat 2%nat epsilon ltac:(lia) ltac:(lia) pos) as [safe _].
+  pose (up := (fun i => i) : places). pose (down := (fun i => 1 - i)%nat : places).
+  destruct two_items as [U V]. fold up in U. fold down in V.
+  specialize (safe [down; up] [up; up] [1; 0]%nat).
+  assert (replaced 2 2 [down; up] [up; up]) as close.
+  { exists [], [up], down, up. do 3 (split; [reflexivity|]).
+    split; constructor; try assumption; constructor; assumption || constructor. }
+  specialize (safe close). unfold drawn, exponential_mechanism in safe.
+  replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe.
+  2: { unfold epsilon, choose2. simpl. field. lra. }
+  replace (rankings 2) with [[0; 1]; [1; 0]]%nat in safe by reflexivity.
+  unfold score, fraction, before, up, down, place in safe. simpl in safe.
+  replace ((epsilon + ln 2) * - ((1 + (0 + 0)) / (1 + 1) + 0))
+    with ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0)) in safe by field.
+  replace ((epsilon + ln 2) * - ((0 + (0 + 0)) / (1 + 1) + 0)) with 0 in safe by field.
+  replace ((epsilon + ln 2) * - ((1 + (1 + 0)) / (1 + 1) + 0)) with (- (epsilon + ln 2)) in safe
+    by field.
+  rewrite exp_0, exp_Ropp, exp_plus, exp_ln in safe by lra.
+  pose proof (exp_pos ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0))) as H.
+  pose proof (exp_pos epsilon) as E.
+  set (h := exp ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0))) in *.
+  replace (h / (h + (h + 0))) with (1 / 2) in safe by (field; lra).
+  replace (exp epsilon * (/ (exp epsilon * 2) / (1 + (/ (exp epsilon * 2) + 0))))
+    with (exp epsilon / (2 * exp epsilon + 1)) in safe by (field; lra).
+  apply Rmult_le_compat_r with (r := 2 * exp epsilon + 1) in safe; [|lra].
+  replace (exp epsilon / (2 * exp epsilon + 1) * (2 * exp epsilon + 1)) with (exp epsilon) in safe
+    by (field; lra). lra.
+Qed.
