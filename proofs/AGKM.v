@@ -696,3 +696,194 @@ Proof.
   replace (exp epsilon / (2 * exp epsilon + 1) * (2 * exp epsilon + 1)) with (exp epsilon) in safe
     by (field; lra). lra.
 Qed.
+
+(* ------------------------------------------------------------------ the hypercube *)
+
+(* A corner is a list of d signs.  How much of the corner r lies in the half around the corner v: all
+   of it, if they agree in more than half of the signs; the share [tie], if in exactly half of them. *)
+Definition half (tie : R) (v r : list bool) : R :=
+  if Nat.eqb (length r) (length v) then
+    match Nat.compare (2 * differences v r) (length v) with Lt => 1 | Eq => tie | Gt => 0 end
+  else 0.
+Definition half_size (tie : R) (d : nat) : R := sum (half tie (repeat true d)) (all_answers d).
+
+(* A uniform corner of the half around v with chance e^epsilon / (1 + e^epsilon), else of the half
+   around the opposite corner. *)
+Definition hypercube (tie epsilon : R) (v r : list bool) : R :=
+  exp epsilon / (1 + exp epsilon) * (half tie v r / half_size tie (length v))
+  + 1 / (1 + exp epsilon) * (half tie (map negb v) r / half_size tie (length v)).
+
+Lemma all_answers_length : forall d r, In r (all_answers d) -> length r = d.
+Proof.
+  induction d as [|d IH]; simpl; intros r H; [destruct H as [<-|[]]; reflexivity|].
+  apply in_flat_map in H. destruct H as [s [S [<-|[<-|[]]]]]; simpl; rewrite (IH s S); reflexivity.
+Qed.
+
+(* The corners look the same from all of them. *)
+Lemma differences_sum : forall v w (f : nat -> R), length v = length w ->
+  sum (fun r => f (differences v r)) (all_answers (length v))
+  = sum (fun r => f (differences w r)) (all_answers (length w)).
+Proof.
+  induction v as [|a v IH]; intros [|b w] f L; try discriminate; [reflexivity|].
+  injection L as L. simpl. rewrite !sum_flat_map. simpl.
+  pose proof (IH w f L) as E. pose proof (IH w (fun k => f (S k)) L) as F.
+  assert (forall c u, sum (fun r => f ((if eqb c true then 0 else 1) + differences u r)%nat +
+    (f ((if eqb c false then 0 else 1) + differences u r)%nat + 0)) (all_answers (length u))
+    = sum (fun r => f (differences u r)) (all_answers (length u))
+      + sum (fun r => f (S (differences u r))) (all_answers (length u))) as G.
+  { intros c u. rewrite <- sum_plus. apply sum_ext. intros r. destruct c; simpl; lra. }
+  rewrite !G, E, F. reflexivity.
+Qed.
+
+Lemma half_sum : forall tie v d, length v = d -> sum (half tie v) (all_answers d) = half_size tie d.
+Proof.
+  intros tie v d <-. unfold half_size. set (ones := repeat true (length v)).
+  assert (length ones = length v) as L by apply repeat_length.
+  assert (forall u, length u = length v -> sum (half tie u) (all_answers (length v)) = sum (fun r =>
+    match Nat.compare (2 * differences u r) (length v) with Lt => 1 | Eq => tie | Gt => 0 end)
+    (all_answers (length v))) as U.
+  { intros u E. apply sum_ext_in. intros r H. apply all_answers_length in H. unfold half.
+    rewrite E, H, Nat.eqb_refl. reflexivity. }
+  pose proof (differences_sum v ones (fun k => match Nat.compare (2 * k) (length v) with
+    Lt => 1 | Eq => tie | Gt => 0 end) (eq_sym L)) as D.
+  rewrite L in D. rewrite !U by auto. exact D.
+Qed.
+
+Lemma differences_self : forall v, differences v v = 0%nat.
+Proof. induction v as [|[] v IH]; simpl; rewrite ?IH; reflexivity. Qed.
+
+Lemma differences_negb : forall v r, length r = length v ->
+  (differences (map negb v) r + differences v r = length v)%nat.
+Proof.
+  induction v as [|a v IH]; intros [|b r] L; simpl in *; try discriminate; [reflexivity|].
+  specialize (IH r ltac:(lia)). destruct a, b; simpl; lia.
+Qed.
+
+Lemma half_bounds : forall tie v r, 0 <= tie <= 1 -> 0 <= half tie v r <= 1.
+Proof.
+  intros. unfold half. destruct (Nat.eqb _ _); [|lra]. destruct (Nat.compare _ _); lra.
+Qed.
+
+Lemma half_size_positive : forall tie d, 0 < tie <= 1 -> 0 < half_size tie d.
+Proof.
+  intros tie d T. set (ones := repeat true d).
+  assert (length ones = d) as L by apply repeat_length.
+  assert (In ones (all_answers d)) as I.
+  { unfold ones. clear. induction d as [|d IH]; [left; reflexivity|]. simpl. apply in_flat_map.
+    exists (repeat true d). split; [assumption|left; reflexivity]. }
+  pose proof (sum_term (half tie ones) (all_answers d) ones ltac:(intros; apply half_bounds; lra) I)
+    as S. fold ones in S. unfold half_size. fold ones.
+  enough (0 < half tie ones ones) by lra. unfold half.
+  rewrite Nat.eqb_refl, differences_self, L. destruct d; simpl; lra.
+Qed.
+
+Lemma hypercube_law : forall tie epsilon v, 0 < tie <= 1 ->
+  finite_law (all_answers (length v)) (hypercube tie epsilon v).
+Proof.
+  intros tie epsilon v T. pose proof (exp_pos epsilon) as E.
+  pose proof (half_size_positive tie (length v) T) as Z.
+  assert (forall u r, 0 <= half tie u r / half_size tie (length v)) as P.
+  { intros. apply Rmult_le_pos; [apply half_bounds; lra|left; apply Rinv_0_lt_compat, Z]. }
+  split.
+  - intros r. unfold hypercube. apply Rplus_le_le_0_compat; apply Rmult_le_pos; try apply P;
+      (apply Rmult_le_pos; [lra|left; apply Rinv_0_lt_compat; lra]).
+  - unfold hypercube, Rdiv. rewrite sum_plus.
+    rewrite (sum_ext _ (fun r => exp epsilon * / (1 + exp epsilon) * / half_size tie (length v)
+      * half tie v r)), (sum_ext (fun r => 1 * / (1 + exp epsilon) * _) (fun r =>
+      1 * / (1 + exp epsilon) * / half_size tie (length v) * half tie (map negb v) r))
+      by (intros; ring).
+    rewrite !sum_scale, !half_sum by (rewrite ?map_length; reflexivity). field. lra.
+Qed.
+
+(* The weight of a corner, up to what all have in common. *)
+Lemma hypercube_weight : forall tie epsilon v r, length r = length v ->
+  hypercube tie epsilon v r = / ((1 + exp epsilon) * half_size tie (length v)) *
+    match Nat.compare (2 * differences v r) (length v) with
+    | Lt => exp epsilon | Eq => tie * (exp epsilon + 1) | Gt => 1 end.
+Proof.
+  intros tie epsilon v r L. unfold hypercube, half. rewrite map_length, L, Nat.eqb_refl.
+  pose proof (differences_negb v r L) as N.
+  rewrite Rinv_mult. destruct (Nat.compare_spec (2 * differences v r) (length v)),
+    (Nat.compare_spec (2 * differences (map negb v) r) (length v)); try lia; unfold Rdiv; ring.
+Qed.
+
+Definition corners (d : nat) (v w : list bool) : Prop := length v = d /\ length w = d.
+
+Lemma hypercube_outside : forall tie epsilon v r, length r <> length v ->
+  hypercube tie epsilon v r = 0.
+Proof.
+  intros tie epsilon v r H. unfold hypercube, half. rewrite map_length.
+  destruct (Nat.eqb_spec (length r) (length v)); [contradiction|]. unfold Rdiv. ring.
+Qed.
+
+(* The weights are between 1 and e^loss. *)
+Lemma hypercube_loss : forall tie epsilon loss d, 0 < tie <= 1 -> 0 <= epsilon <= loss ->
+  1 <= tie * (exp epsilon + 1) <= exp loss -> private (corners d) loss (hypercube tie epsilon).
+Proof.
+  intros tie epsilon loss d T [pos more] between v w r [V W].
+  destruct (Nat.eq_dec (length r) d) as [L|L]; [|rewrite !hypercube_outside by lia; lra].
+  rewrite !hypercube_weight, V, W by lia. pose proof (half_size_positive tie d T) as Z.
+  pose proof (exp_at_least_1 epsilon pos) as E. pose proof (exp_le _ _ more) as F.
+  set (c := / ((1 + exp epsilon) * half_size tie d)).
+  assert (0 < c) by (apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra).
+  rewrite <- Rmult_assoc, (Rmult_comm _ c), Rmult_assoc. apply Rmult_le_compat_l; [lra|].
+  apply Rle_trans with (exp loss * 1); [destruct (Nat.compare _ d); lra|].
+  apply Rmult_le_compat_l; [lra|]. destruct (Nat.compare _ d); lra.
+Qed.
+
+(* Two corners that agree in half of their signs. *)
+Lemma differences_repeat : forall b k u v, (differences (repeat b k ++ u) (repeat b k ++ v)
+  = differences u v /\ differences (repeat b k ++ u) (repeat (negb b) k ++ v)
+  = k + differences u v)%nat.
+Proof. intros b k u v. induction k as [|k [IH JH]]; destruct b; simpl in *; lia. Qed.
+
+(* CLAIM AGKM-T8C9, the privacy.  In every dimension d the mechanism is a law on the 2^d corners and
+   epsilon-private for any two corners, if ties count for 1/2 in each half; for no other share of the
+   ties.  With closed halves, where they count for 1, it loses log(1 + e^epsilon) exactly in every
+   even dimension. *)
+Definition hypercube_says (tie : R) : Prop := forall epsilon, 0 <= epsilon ->
+  (forall d, (forall v, length v = d -> finite_law (all_answers d) (hypercube tie epsilon v)) /\
+    private (corners d) epsilon (hypercube tie epsilon)) /\
+  (forall k loss, (1 <= k)%nat -> (private (corners (2 * k)) loss (hypercube 1 epsilon)
+    <-> ln (1 + exp epsilon) <= loss)).
+
+Theorem hypercube_private : hypercube_says (1 / 2).
+Proof.
+  intros epsilon pos. pose proof (exp_at_least_1 epsilon pos) as E. split.
+  - intros d. split; [intros v <-; apply hypercube_law; lra|]. apply hypercube_loss; lra.
+  - intros k loss K. split; intros H.
+    + set (v := repeat true k ++ repeat true k). set (r := repeat true k ++ repeat false k).
+      set (w := repeat false k ++ repeat true k).
+      assert (length v = 2 * k /\ length w = 2 * k /\ length r = 2 * k)%nat as [V [W L]]
+        by (unfold v, w, r; rewrite !app_length, !repeat_length; lia).
+      specialize (H v w r (conj V W)). rewrite !hypercube_weight, V, W in H by lia.
+      pose proof (half_size_positive 1 (2 * k) ltac:(lra)) as Z.
+      set (c := / ((1 + exp epsilon) * half_size 1 (2 * k))) in *.
+      assert (0 < c) by (apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra).
+      assert (differences v r = k /\ differences w r = 2 * k)%nat as [A B].
+      { destruct (differences_repeat true k (repeat true k ++ []) (repeat false k ++ [])) as [D1 _].
+        destruct (differences_repeat true k [] []) as [_ D2].
+        destruct (differences_repeat false k (repeat true k ++ []) (repeat false k ++ []))
+          as [_ D3]. simpl in D2, D3. rewrite !app_nil_r in *. fold v r in D1. fold w r in D3.
+        simpl in D1. lia. }
+      rewrite A, B in H. destruct (Nat.compare_spec (2 * k) (2 * k)); try lia.
+      destruct (Nat.compare_spec (2 * (2 * k)) (2 * k)); try lia.
+      assert (1 + exp epsilon <= exp loss) as M.
+      { apply Rmult_le_reg_l with c; [assumption|]. lra. }
+      rewrite <- (ln_exp loss). destruct M as [M| ->]; [|lra].
+      left. apply ln_increasing; lra.
+    + apply exp_le in H. rewrite exp_ln in H by lra. apply hypercube_loss; try lra.
+      split; [assumption|]. destruct (Rle_or_lt epsilon loss) as [|C]; [assumption|].
+      apply exp_increasing in C. lra.
+Qed.
+
+Theorem hypercube_control : forall tie, 0 < tie <= 1 -> tie <> 1 / 2 -> ~ hypercube_says tie.
+Proof.
+  intros tie T D says. destruct (says 0 (Rle_refl 0)) as [all _]. destruct (all 2%nat) as [_ safe].
+  pose proof (safe [true; true] [true; false] [true; false] ltac:(split; reflexivity)) as A.
+  pose proof (safe [true; false] [true; true] [true; false] ltac:(split; reflexivity)) as B.
+  rewrite !hypercube_weight in A, B by reflexivity. simpl in A, B. rewrite exp_0 in A, B.
+  pose proof (half_size_positive tie 2 T) as Z.
+  assert (0 < / ((1 + 1) * half_size tie 2)) by (apply Rinv_0_lt_compat; lra).
+  apply D. apply Rmult_eq_reg_l with (/ ((1 + 1) * half_size tie 2)); lra.
+Qed.
