@@ -278,3 +278,116 @@ Proof.
   replace (Rabs c / (2 - c) * (2 - c)) with (Rabs c) in big by (field; lra).
   pose proof (Rle_abs c). pose proof (Rabs_pos c). assert (0 < INR k) by nra. nra.
 Qed.
+
+(* ------------------------------------------------------------------ one ranking is replaced *)
+
+(* A mean rank is the mean of the ranks. *)
+Lemma mean_rank_people : forall n people i, Forall (ranking n) people -> (i < n)%nat ->
+  mean_rank n (fraction people) i = sum (fun r => INR (r i)) people / INR (length people).
+Proof.
+  intros n people i rank I. unfold mean_rank, fraction, range_sum, Rdiv.
+  rewrite (sum_ext _ (fun j => / INR (length people) * sum (fun r => bit (before r j i)) people)).
+  - rewrite sum_scale, sum_swap, Rmult_comm. f_equal. apply sum_ext_in. intros r R.
+    rewrite Forall_forall in rank. apply place_sum; auto.
+  - intros j. destruct (Nat.eqb_spec j i) as [->|]; [|ring].
+    rewrite (sum_ext _ (fun _ => 0)), sum_zero; [ring|]. intros r. unfold before.
+    rewrite Nat.ltb_irrefl. reflexivity.
+Qed.
+
+(* One ranking moves the mean ranks by at most floor(n^2 / 2) / m, opposite ones by that. *)
+Lemma mean_rank_moves : forall n m x y, replaced n m x y ->
+  l1 n (mean_rank n (fraction x)) (mean_rank n (fraction y)) <= INR (n * n / 2) / INR m.
+Proof.
+  intros n m x y close. destruct (replaced_some _ _ _ _ close) as [M [_ [_ [X Y]]]].
+  destruct close as [a [b [r [s [E [F [L _]]]]]]].
+  assert (length y = m) as K by (rewrite F, <- L, E, !app_length; reflexivity).
+  assert (ranking n r /\ ranking n s) as [Rr Rs].
+  { rewrite Forall_forall in X, Y.
+    split; [apply X; rewrite E|apply Y; rewrite F]; apply in_elt. }
+  unfold Rdiv. rewrite Rmult_comm. set (c := (INR n - 1) / 2).
+  apply Rle_trans with (range_sum n (fun i => / INR m *
+    (Rabs (INR (r i) - c) + Rabs (INR (s i) - c)))).
+  - apply range_le. intros i I. rewrite !mean_rank_people, L, K by assumption.
+    subst x y. rewrite !sum_app. simpl.
+    match goal with |- Rabs ?e <= _ =>
+      replace e with (/ INR m * ((INR (r i) - c) - (INR (s i) - c))) by (field; lra) end.
+    rewrite Rabs_mult, Rabs_pos_eq by (left; apply Rinv_0_lt_compat, M).
+    apply Rmult_le_compat_l; [left; apply Rinv_0_lt_compat, M|].
+    unfold Rminus at 1. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. lra.
+  - unfold range_sum. rewrite sum_scale, sum_plus. fold (range_sum n (fun i => Rabs (INR (r i) - c))).
+    fold (range_sum n (fun i => Rabs (INR (s i) - c))).
+    rewrite (places_sum n r (fun k => Rabs (INR k - c)) Rr),
+      (places_sum n s (fun k => Rabs (INR k - c)) Rs), <- (middle_sum n). unfold c. lra.
+Qed.
+
+(* CLAIM BOOK-NOISY-BORDA, one ranking replaced.  Independent Laplace noise of scale k floor(n^2/2) /
+   (epsilon m) on the mean ranks is epsilon-private, and if the mean of each |noise| is that scale,
+   sorting has a mean score of at most 5 times the best one plus k n^3 / (epsilon m), for all n, m
+   and epsilon: with k = 1, and with no smaller one. *)
+Definition borda_laplace_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
+  0 < epsilon -> let b := k * (INR (n * n / 2) / INR m / epsilon) in
+  private (replaced n m) epsilon (fun x => laplace n b (mean_rank n (fraction x))) /\
+  forall people W fine E (eta : W -> nat -> R) s, Forall (ranking n) people -> length people = m ->
+  mean fine E ->
+  (forall i, fine (fun a => Rabs (eta a i)) /\ E (fun a => Rabs (eta a i)) <= b) ->
+  (forall a, sorts n (fun i => mean_rank n (fraction people) i + eta a i) (s a)) ->
+  forall best, ranking n best -> E (fun a => mean_kendall n people (s a))
+    <= 5 * mean_kendall n people best + k * (INR n ^ 3 / (epsilon * INR m)).
+
+Lemma half_square : forall n, (2 <= n)%nat -> 0 < INR (n * n / 2) <= INR n * INR n / 2.
+Proof.
+  intros n N. assert (2 <= n * n / 2)%nat by (apply Nat.div_le_lower_bound; nia).
+  split; [apply lt_0_INR; lia|]. pose proof (Nat.mul_div_le (n * n) 2 ltac:(lia)) as U.
+  apply le_INR in U. rewrite !mult_INR in U. change (INR 2) with (1 + 1) in U. lra.
+Qed.
+
+Theorem borda_laplace : borda_laplace_says 1.
+Proof.
+  intros n m epsilon N M pos b. destruct (half_square n N) as [Hpos Hle].
+  assert (0 < INR m) as mpos by (apply lt_0_INR; lia).
+  assert (0 < INR (n * n / 2) / INR m) as Spos by (apply Rdiv_lt_0_compat; assumption).
+  unfold b. rewrite Rmult_1_l. split.
+  - apply vector_noise_enough; auto using mean_rank_moves.
+    apply laplace_unit_positive, Rdiv_lt_0_compat; assumption.
+  - intros people W fine E eta s rank L Mean noise order best B.
+    pose proof (people_some m people M L) as some.
+    pose proof (fraction_shares n people rank some) as ws.
+    destruct (mean_sum W fine E _ (fun i a => Rabs (eta a i)) (seq 0 n) _ Mean ltac:(intros; apply
+      noise)) as [F G]. rewrite seq_length in G.
+    destruct Mean as [mono [add [scale [one_fine one]]]].
+    pose proof (score_nonneg n (fraction people) best ws) as score_pos.
+    rewrite score_mean in score_pos by assumption.
+    destruct (scale (5 * mean_kendall n people best) _ ltac:(lra) one_fine) as [F1 B1].
+    destruct (scale 2 _ ltac:(lra) F) as [F2 B2]. destruct (add _ _ F1 F2) as [F3 B3].
+    eapply Rle_trans; [apply (mono _ _ F3)|].
+    + intros a. rewrite <- (score_mean n people rank (s a)) by apply order.
+      split; [apply score_nonneg, ws|]. rewrite <- score_mean, Rmult_1_r by assumption.
+      eapply Rle_trans; [apply (borda n (fraction people) (eta a) 0 (s a) best); auto|].
+      apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|]. right. apply sum_ext. intros i.
+      f_equal. ring.
+    + assert (5 * mean_kendall n people best * E (fun _ => 1) <= 5 * mean_kendall n people best * 1)
+        by (apply Rmult_le_compat_l; lra).
+      enough (2 * (INR n * (INR (n * n / 2) / INR m / epsilon)) <= INR n ^ 3 / (epsilon * INR m))
+        by lra.
+      replace (2 * (INR n * (INR (n * n / 2) / INR m / epsilon)))
+        with (2 * INR n * INR (n * n / 2) * / (epsilon * INR m)) by (field; lra).
+      apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, Rmult_lt_0_compat; assumption|].
+      pose proof (pos_INR n). apply Rle_trans with (2 * INR n * (INR n * INR n / 2));
+        [apply Rmult_le_compat_l; lra|simpl; lra].
+Qed.
+
+Theorem borda_laplace_control : forall k, 0 < k < 1 -> ~ borda_laplace_says k.
+Proof.
+  intros k K says. destruct (says 2%nat 1%nat 1 ltac:(lia) ltac:(lia) Rlt_0_1) as [safe _].
+  destruct two_items as [up down]. simpl in safe.
+  assert (replaced 2 1 [fun i => i] [fun i => 1 - i]%nat) as close.
+  { exists [], [], (fun i => i), (fun i => 1 - i)%nat. do 3 (split; [reflexivity|]).
+    split; constructor; assumption || constructor. }
+  assert (0 < k * ((1 + 1) / 1 / 1)) as B by lra.
+  pose proof (vector_noise_least _ _ _ _ _ _ _ _ _ (laplace_unit_positive _ B) B close safe) as L.
+  unfold l1, range_sum in L. simpl in L.
+  rewrite !mean_rank_people in L by (lia || (constructor; [assumption|constructor])). simpl in L.
+  replace ((0 + 0) / 1 - (1 + 0) / 1) with (- (1)) in L by field.
+  replace ((1 + 0) / 1 - (0 + 0) / 1) with 1 in L by field.
+  rewrite Rabs_Ropp, Rabs_R1 in L. lra.
+Qed.
