@@ -10,7 +10,7 @@
 
    Not in it: polynomial time, Gaussian noise, the ratio of an approximation scheme, how random
    numbers are drawn. *)
-Require Import Reals Lra Lia List Bool Permutation.
+Require Import Reals Lra Lia List Bool.
 From Ranking Require Import Privacy Selection.
 Import ListNotations.
 Open Scope R_scope.
@@ -48,7 +48,8 @@ Definition mean_kendall (n : nat) (people : list places) (r : places) : R :=
 
 (* One of m rankings is replaced. *)
 Definition replaced (n m : nat) (x y : list places) : Prop := exists a b r s,
-  x = a ++ r :: b /\ y = a ++ s :: b /\ length x = m /\ Forall (ranking n) x /\ Forall (ranking n) y.
+  x = a ++ r :: b /\ y = a ++ s :: b /\ length x = m /\
+  Forall (ranking n) x /\ Forall (ranking n) y.
 
 Lemma pairs_in : forall n i j, In (i, j) (pairs n) <-> (i < j < n)%nat.
 Proof.
@@ -81,7 +82,8 @@ Lemma square_sum : forall n (f : nat -> nat -> R), range_sum n (fun i => range_s
 Proof.
   unfold range_sum. induction n as [|n IH]; intros f; [simpl; lra|].
   rewrite seq_S. simpl pairs. rewrite !sum_app, sum_map. simpl.
-  rewrite (sum_ext _ (fun i => sum (f i) (seq 0 n) + f i n)) by (intros; rewrite sum_app; simpl; lra).
+  rewrite (sum_ext _ (fun i => sum (f i) (seq 0 n) + f i n))
+    by (intros; rewrite sum_app; simpl; lra).
   rewrite sum_plus, IH, sum_app. simpl. rewrite sum_plus. lra.
 Qed.
 
@@ -132,9 +134,9 @@ Qed.
 
 End People.
 
-(* CLAIM AGKM-DEF.  The Kemeny score, the mean Kendall distance to the rankings of the people, is the
-   sum of w_ji over all i, j with s(i) <= s(j), if the undefined w_ii are taken for c = 0, and for no
-   other c. *)
+(* CLAIM AGKM-DEF. The Kemeny score, the mean Kendall distance to the rankings of the people, is
+   the sum of w_ji over all i, j with s(i) <= s(j), if the undefined w_ii are taken for c = 0,
+   and for no other c. *)
 Definition kemeny_says (c : R) : Prop := forall n people s, people <> [] ->
   Forall (ranking n) people -> ranking n s ->
   range_sum n (fun i => range_sum n (fun j => if Nat.leb (s i) (s j)
@@ -225,11 +227,12 @@ Qed.
 
 (* ------------------------------------------------------------------ Reduction I *)
 
-(* What a mean is used for here.  [fine] are the functions that have one: all, for a finite law; those
-   of finite upper integral, for any law. *)
+(* What a mean is used for here. [fine] are the functions that have one: all, for a finite law;
+   those of finite upper integral, for any law. *)
 Definition mean {W} (fine : (W -> R) -> Prop) (E : (W -> R) -> R) : Prop :=
   (forall f g, fine g -> (forall a, 0 <= f a <= g a) -> fine f /\ E f <= E g) /\
-  (forall f g, fine f -> fine g -> fine (fun a => f a + g a) /\ E (fun a => f a + g a) <= E f + E g) /\
+  (forall f g, fine f -> fine g ->
+    fine (fun a => f a + g a) /\ E (fun a => f a + g a) <= E f + E g) /\
   (forall c f, 0 <= c -> fine f -> fine (fun a => c * f a) /\ E (fun a => c * f a) <= c * E f) /\
   (fine (fun _ => 1) /\ E (fun _ => 1) <= 1).
 
@@ -257,13 +260,14 @@ Proof.
 Qed.
 
 (* An algorithm draws a ranking for a table.  Its mean score is at most alpha times the best one. *)
-Definition approximation (n : nat) (alpha : R) (rankings : list places) (A : table -> places -> R) :=
+Definition approximation (n : nat) (alpha : R) (rankings : list places)
+  (A : table -> places -> R) : Prop :=
   forall w, shares n w -> finite_law rankings (A w) /\ forall best, ranking n best ->
   sum (fun s => A w s * score n w s) rankings <= alpha * score n w best.
 
-(* CLAIM AGKM-F2, Theorem 1 (Reduction I).  An algorithm of ratio alpha that runs on noisy entries of
-   mean error e each has ratio alpha and additive error k (alpha + 1) n(n-1)/2 e for every n and every
-   noise: with k = 1.  What it draws is as private as the noisy entries. *)
+(* CLAIM AGKM-F2, Theorem 1 (Reduction I). An algorithm of ratio alpha that runs on noisy
+   entries of mean error e each has ratio alpha and additive error k (alpha + 1) n(n-1)/2 e for
+   every n and every noise: with k = 1. What it draws is as private as the noisy entries. *)
 Definition reduction_one_says (k : R) : Prop := forall n alpha e rankings A, 0 <= alpha ->
   approximation n alpha rankings A ->
   (forall W fine E (noisy : W -> table) w, mean fine E -> shares n w ->
@@ -316,7 +320,8 @@ Proof.
       assert (alpha * score n w best * E (fun _ => 1) <= alpha * score n w best * 1)
         by (apply Rmult_le_compat_l; [apply Rmult_le_pos; assumption|assumption]). lra.
   - intros D W near epsilon p total noisy weigh ns pos safe x y s close.
-    apply (private_events near epsilon p total weigh pos safe (fun a => A (noisy a) s)); [|assumption].
+    apply (private_events near epsilon p total weigh pos safe (fun a => A (noisy a) s));
+      [|assumption].
     intros a. destruct (approx (noisy a) (ns a)) as [[Apos _] _]. apply Apos.
 Qed.
 
@@ -335,8 +340,8 @@ Proof.
     + cbn [sum]. lra.
     + intros best _. unfold A, score. simpl.
       destruct (Rlt_dec _ _), (before best 0 1); simpl; lra.
-  - specialize (bound unit (fun _ => True) (fun f => sum (fun a => 1 * f a) [tt]) (fun _ _ _ => 1 / 2)
-      (fun i j => bit (Nat.ltb i j)) (finite_mean unit [tt] (fun _ => 1) ltac:(split;
+  - specialize (bound unit (fun _ => True) (fun f => sum (fun a => 1 * f a) [tt])
+      (fun _ _ _ => 1 / 2) (fun i j => bit (Nat.ltb i j)) (finite_mean unit [tt] (fun _ => 1) ltac:(split;
       [intros; lra|simpl; lra]))).
     assert (forall x, x <= 1 * (score 2 (fun i j => bit (Nat.ltb i j)) (fun i => i)) + k *
       ((1 + 1) * choose2 2 * (1 / 2)) -> x <= k) as E
@@ -426,14 +431,16 @@ Proof.
     rewrite (pairs_ext n _ (fun _ => / INR m)).
     + rewrite sum_const, pairs_length. reflexivity.
     + intros i j H. unfold fraction, before, up, down.
-      simpl length. replace (S (length others)) with m by lia. simpl sum. destruct (Nat.ltb_spec i j), (Nat.ltb_spec (n - 1 - i) (n - 1 - j)); try lia.
+      simpl length. replace (S (length others)) with m by lia. simpl sum.
+      destruct (Nat.ltb_spec i j), (Nat.ltb_spec (n - 1 - i) (n - 1 - j)); try lia.
       unfold Rdiv. simpl. match goal with |- Rabs ?e = _ => replace e with (/ INR m) by ring end.
       apply Rabs_pos_eq. lra.
 Qed.
 
-(* CLAIM AGKM-C3C4, the Laplace noise.  Laplace noise of scale b on all fractions above the diagonal
-   is epsilon-private, when one of m rankings of n items is replaced, exactly if k n(n-1)/2 is at most
-   epsilon b m: with k = 1.  The scale n^2 / (epsilon m) of the paper is more than enough. *)
+(* CLAIM AGKM-C3C4, the Laplace noise. Laplace noise of scale b on all fractions above the
+   diagonal is epsilon-private, when one of m rankings of n items is replaced, exactly if k
+   n(n-1)/2 is at most epsilon b m: with k = 1. The scale n^2 / (epsilon m) of the paper is more
+   than enough. *)
 Definition noisy_pairs_says (k : R) : Prop := forall n m epsilon b, (1 <= m)%nat -> 0 < b ->
   (private (replaced n m) epsilon (fun x => laplace (number_of_pairs n) b (fractions n x))
     <-> k * choose2 n <= epsilon * b * INR m).
@@ -461,7 +468,7 @@ Qed.
 Theorem noisy_pairs_control : forall k, k <> 1 -> ~ noisy_pairs_says k.
 Proof.
   intros k H says. set (b := if Rlt_dec 1 k then 1 else Rmax k (1 / 2)).
-  assert (0 < b) as B by (unfold b; destruct (Rlt_dec 1 k); [lra|pose proof (Rmax_r k (1 / 2)); lra]).
+  pose proof (Rmax_r k (1 / 2)). assert (0 < b) as B by (unfold b; destruct (Rlt_dec 1 k); lra).
   destruct (says 2%nat 1%nat 1 b ltac:(lia) B) as [A C].
   destruct (noisy_pairs 2%nat 1%nat 1 b ltac:(lia) B) as [A' C'].
   unfold choose2 in *. simpl in *. unfold b in *. destruct (Rlt_dec 1 k).
@@ -472,116 +479,74 @@ Qed.
 
 (* ------------------------------------------------------------------ the exponential mechanism *)
 
-(* All orders of a list. *)
-Fixpoint inserts {A} (a : A) (l : list A) : list (list A) :=
-  match l with
-  | [] => [[a]]
-  | b :: l' => (a :: l) :: map (cons b) (inserts a l')
-  end.
-Fixpoint orders {A} (l : list A) : list (list A) :=
-  match l with [] => [[]] | a :: l' => flat_map (inserts a) (orders l') end.
-
 (* All rankings of n items, each once, as lists of places. *)
+Fixpoint words (n k : nat) : list (list nat) :=
+  match k with
+  | 0%nat => [[]]
+  | S k' => flat_map (fun l => map (fun a => a :: l) (seq 0 n)) (words n k')
+  end.
 Definition dec_places : equality_decided (list nat) := list_eq_dec Nat.eq_dec.
-Definition rankings (n : nat) : list (list nat) := nodup dec_places (orders (seq 0 n)).
+Definition rankings (n : nat) : list (list nat) :=
+  filter (fun l => if dec_places (nodup Nat.eq_dec l) l then true else false)
+    (nodup dec_places (words n n)).
 Definition place (l : list nat) : places := fun i => nth i l 0%nat.
 
-Lemma inserts_in : forall A (a : A) l k, In (l ++ a :: k) (inserts a (l ++ k)).
+Lemma words_in : forall n k l, In l (words n k) <->
+  length l = k /\ forall a, In a l -> (a < n)%nat.
 Proof.
-  intros A a l k. induction l as [|b l IH]; simpl.
-  - destruct k; left; reflexivity.
-  - right. apply in_map, IH.
+  intros n k. induction k as [|k IH]; intros l; simpl.
+  - split; [intros [<-|[]]; split; [reflexivity|contradiction]|].
+    intros [L _]. destruct l; [left; reflexivity|discriminate].
+  - rewrite in_flat_map. split.
+    + intros [r [R H]]. apply in_map_iff in H. destruct H as [a [<- A]]. apply in_seq in A.
+      apply IH in R. destruct R as [L R]. simpl. split; [lia|]. intros b [<-|B]; [lia|auto].
+    + intros [L H]. destruct l as [|a l]; [discriminate|]. exists l. split.
+      * apply IH. split; [simpl in L; lia|]. intros b B. apply H. right. assumption.
+      * apply in_map_iff. exists a. split; [reflexivity|]. apply in_seq.
+        specialize (H a ltac:(left; reflexivity)). lia.
 Qed.
 
-Lemma orders_complete : forall A (l k : list A), Permutation l k -> In l (orders k).
+Lemma rankings_in : forall n l, In l (rankings n) <->
+  NoDup l /\ length l = n /\ forall a, In a l -> (a < n)%nat.
 Proof.
-  intros A l k. revert l. induction k as [|a k IH]; intros l H.
-  - apply Permutation_sym, Permutation_nil in H. subst. left. reflexivity.
-  - destruct (in_split a l) as [u [v ->]].
-    { eapply Permutation_in; [apply Permutation_sym, H|left; reflexivity]. }
-    apply in_flat_map. exists (u ++ v). split; [|apply inserts_in]. apply IH.
-    apply (Permutation_app_inv u v [] k a). assumption.
-Qed.
-
-Lemma inserts_order : forall A (a : A) l k, In k (inserts a l) ->
-  Permutation k (a :: l) /\ length (inserts a l) = S (length l).
-Proof.
-  intros A a l. induction l as [|b l IH]; simpl; intros k H.
-  - destruct H as [<-|[]]. auto.
-  - rewrite map_length. split.
-    + destruct H as [<-|H]; [reflexivity|]. apply in_map_iff in H. destruct H as [k' [<- H]].
-      destruct (IH k' H) as [P _]. rewrite P. apply perm_swap.
-    + destruct (inserts a l) as [|k' r] eqn:E; [destruct l; discriminate|].
-      destruct (IH k' ltac:(left; reflexivity)) as [_ ->]. reflexivity.
-Qed.
-
-Lemma inserts_length : forall A (a : A) l, length (inserts a l) = S (length l).
-Proof.
-  intros A a l. destruct (inserts a l) as [|k r] eqn:E; [destruct l; discriminate|].
-  rewrite <- E. apply (inserts_order A a l k). rewrite E. left. reflexivity.
-Qed.
-
-Lemma orders_sound : forall A (k l : list A), In l (orders k) -> Permutation l k.
-Proof.
-  intros A k. induction k as [|a k IH]; simpl; intros l H.
-  - destruct H as [<-|[]]. constructor.
-  - apply in_flat_map in H. destruct H as [u [U H]]. destruct (inserts_order _ _ _ _ H) as [P _].
-    rewrite P. constructor. auto.
-Qed.
-
-Lemma orders_length : forall A (l : list A), length (orders l) = fact (length l).
-Proof.
-  intros A l. induction l as [|a l IH]; [reflexivity|]. simpl orders.
-  assert (forall L, (forall u, In u L -> length u = length l) ->
-    length (flat_map (inserts a) L) = (S (length l) * length L)%nat) as F.
-  { induction L as [|u L IHL]; intros H; simpl; [lia|].
-    rewrite app_length, inserts_length, IHL by (intros; apply H; right; assumption).
-    rewrite (H u) by (left; reflexivity). lia. }
-  rewrite F, IH; [reflexivity|]. intros u U. apply Permutation_length, orders_sound, U.
+  intros n l. unfold rankings. rewrite filter_In, nodup_In, words_in.
+  destruct (dec_places (nodup Nat.eq_dec l) l) as [E|E].
+  - pose proof (NoDup_nodup Nat.eq_dec l) as N. rewrite E in N. tauto.
+  - split; [intros [_ H]; discriminate|]. intros [N _]. destruct E. apply nodup_fixed_point, N.
 Qed.
 
 Lemma rankings_all : forall n r, ranking n r ->
   exists l, In l (rankings n) /\ forall i, (i < n)%nat -> place l i = r i.
 Proof.
   intros n r [bound once]. exists (map r (seq 0 n)). split.
-  - apply nodup_In, orders_complete, NoDup_Permutation_bis.
-    + assert (forall k m, (k + m <= n)%nat -> NoDup (map r (seq k m))) as N.
-      { intros k m. revert k. induction m as [|m IH]; intros k H; constructor; [|apply IH; lia].
-        intros I. apply in_map_iff in I. destruct I as [j [E J]]. apply in_seq in J.
-        assert (j = k) by (apply once; [lia..|assumption]). lia. }
-      apply N. lia.
-    + rewrite map_length. lia.
-    + intros p P. apply in_map_iff in P. destruct P as [i [<- I]]. apply in_seq in I.
-      apply in_seq. specialize (bound i ltac:(lia)). lia.
+  - apply rankings_in. rewrite map_length, seq_length. split; [|split; [reflexivity|]].
+    + apply (NoDup_nth _ (r 0%nat)). intros i j. rewrite map_length, seq_length. intros I J.
+      rewrite !map_nth, !seq_nth by assumption. intros E. apply once in E; lia.
+    + intros a A. apply in_map_iff in A. destruct A as [i [<- I]]. apply in_seq in I.
+      apply bound. lia.
   - intros i I. unfold place. rewrite (nth_indep _ 0%nat (r 0%nat)) by (rewrite map_length,
       seq_length; assumption). rewrite map_nth, seq_nth; [reflexivity|assumption].
 Qed.
 
 Lemma rankings_sound : forall n l, In l (rankings n) -> ranking n (place l).
 Proof.
-  intros n l H. apply nodup_In, orders_sound in H. pose proof (Permutation_length H) as L.
-  rewrite seq_length in L. split.
-  - intros i I. assert (In (place l i) (seq 0 n)) as K.
-    { eapply Permutation_in; [apply H|]. apply nth_In. lia. }
-    apply in_seq in K. lia.
-  - intros i j I J E. apply (proj1 (NoDup_nth l 0%nat)); try lia; [|exact E].
-    eapply Permutation_NoDup; [apply Permutation_sym, H|apply seq_NoDup].
+  intros n l H. apply rankings_in in H. destruct H as [once [L bound]]. split.
+  - intros i I. apply bound, nth_In. lia.
+  - intros i j I J E. apply (proj1 (NoDup_nth l 0%nat)); try lia; assumption.
 Qed.
 
-Lemma rankings_count : forall n, (1 <= length (rankings n) <= fact n)%nat.
+(* There are n! of them; here n^n is enough. *)
+Lemma rankings_count : forall n, 1 <= INR (length (rankings n)) <= INR n ^ n.
 Proof.
-  intros n. destruct (rankings_all n (fun i => i) (ranking_up n)) as [l [L _]]. split.
-  - destruct (rankings n); [contradiction|simpl; lia].
-  - replace (fact n) with (length (orders (seq 0 n))) by (rewrite orders_length, seq_length; auto).
-    apply NoDup_incl_length; [apply NoDup_nodup|]. intros x X. apply nodup_In in X. assumption.
-Qed.
-
-Lemma fact_le : forall n, INR (fact n) <= INR n ^ n.
-Proof.
-  intros n. assert (forall k m, (k <= m)%nat -> INR (fact k) <= INR m ^ k) as F; [|apply F; lia].
-  induction k as [|k IH]; intros m H; [simpl; lra|].
-  change (fact (S k)) with (S k * fact k)%nat. rewrite mult_INR. simpl pow.
-  apply Rmult_le_compat; try apply pos_INR; [apply le_INR; lia|apply IH; lia].
+  intros n. split.
+  - destruct (rankings_all n (fun i => i) (ranking_up n)) as [l [L _]]. apply (le_INR 1).
+    destruct (rankings n); [contradiction|simpl; lia].
+  - assert (forall k, length (words n k) = n ^ k)%nat as W.
+    { induction k as [|k IH]; [reflexivity|]. simpl. rewrite <- IH. generalize (words n k) as L.
+      induction L as [|l L IHL]; simpl; [lia|]. rewrite app_length, map_length, seq_length. lia. }
+    rewrite <- pow_INR, <- W. apply le_INR, NoDup_incl_length.
+    + apply NoDup_filter, NoDup_nodup.
+    + intros l H. apply filter_In in H. apply (nodup_In dec_places), H.
 Qed.
 
 (* Weights exp(-rate S(s)), S the Kemeny score of the people's fractions. *)
@@ -589,10 +554,10 @@ Definition drawn (n : nat) (rate : R) (people : list places) : list nat -> R :=
   exponential_mechanism _ dec_places rate (rankings n)
     (fun l => - score n (fraction people) (place l)).
 
-(* CLAIM AGKM-EM.  The exponential mechanism over all n! rankings, at the rate epsilon / (k D), D =
-   n(n-1)/(2 m), is for k = 2 a law, epsilon-private if one of m rankings is replaced, and has a mean
-   score of at most that of any ranking plus n^3 log(n) / (epsilon m), for all n, m and epsilon > 0.
-   With a number k below 2 it is not private for all of them. *)
+(* CLAIM AGKM-EM. The exponential mechanism over all rankings, at the rate epsilon / (k D), D =
+   n(n-1)/(2 m), is for k = 2 a law, epsilon-private if one of m rankings is replaced, and has a
+   mean score of at most that of any ranking plus n^3 log(n) / (epsilon m), for all n, m and
+   epsilon > 0. With a number k below 2 it is not private for all of them. *)
 Definition drawn_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
   0 < epsilon -> let p := drawn n (epsilon / (k * (choose2 n / INR m))) in
   private (replaced n m) epsilon p /\
@@ -615,7 +580,7 @@ Proof.
   assert (0 < choose2 n / INR m) as Dpos by (apply Rdiv_lt_0_compat; assumption).
   destruct (rate_enough epsilon (choose2 n / INR m) ltac:(lra) Dpos) as [_ enough].
   assert (rankings n <> []) as some
-    by (intros E; pose proof (rankings_count n) as C; rewrite E in C; simpl in C; lia).
+    by (intros E; pose proof (rankings_count n) as C; rewrite E in C; simpl in C; lra).
   assert (0 < epsilon / (2 * (choose2 n / INR m))) as rpos
     by (apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat]; lra).
   unfold p, drawn. split.
@@ -635,7 +600,8 @@ Proof.
     pose proof (exponential_error _ dec_places _ (rankings n)
       (fun l => - score n (fraction people) (place l)) l rpos I) as err.
     set (q := exponential_mechanism _ _ _ _ _) in *. cbv beta in err.
-    rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale in err.
+    rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale
+      in err.
     2: { intros s S. rewrite score_mean by (auto using rankings_sound). ring. }
     replace (score n (fraction people) (place l)) with (mean_kendall n people best) in err.
     2: { rewrite <- score_mean by assumption. apply pairs_ext. intros i j H. unfold before.
@@ -643,12 +609,8 @@ Proof.
     enough (ln (INR (length (rankings n))) / (epsilon / (2 * (choose2 n / INR m)))
       <= INR n ^ 3 * ln (INR n) / (epsilon * INR m)) by lra.
     assert (ln (INR (length (rankings n))) <= INR n * ln (INR n)) as count.
-    { destruct (rankings_count n) as [one most]. rewrite <- ln_pow by lra.
-      assert (0 < INR (length (rankings n))) by (apply lt_0_INR; lia).
-      assert (INR (length (rankings n)) <= INR n ^ n) as [K|K]
-        by (eapply Rle_trans; [apply le_INR, most|apply fact_le]).
-      - left. apply ln_increasing; assumption.
-      - rewrite K. lra. }
+    { destruct (rankings_count n) as [one [K|K]]; rewrite <- ln_pow by lra;
+        [left; apply ln_increasing; lra|rewrite K; lra]. }
     replace (ln (INR (length (rankings n))) / (epsilon / (2 * (choose2 n / INR m))))
       with (2 * choose2 n * ln (INR (length (rankings n))) / (epsilon * INR m)) by (field; lra).
     assert (0 < epsilon * INR m) as K by (apply Rmult_lt_0_compat; assumption).
@@ -661,7 +623,8 @@ Proof.
     apply Rmult_le_compat_l; [apply Rmult_le_pos; [apply pow_le; lra|assumption]|lra].
 Qed.
 
-(* Two items and two people, who are of two minds or of one; where 2 epsilon / k is epsilon + log 2. *)
+(* Two items and two people, who are of two minds or of one; where 2 epsilon / k is epsilon +
+   log 2. *)
 Theorem drawn_control : forall k, 0 < k < 2 -> ~ drawn_says k.
 Proof.
   intros k Hk says. set (epsilon := ln 2 / (2 / k - 1)).
@@ -678,7 +641,7 @@ Proof.
   specialize (safe close). unfold drawn, exponential_mechanism in safe.
   replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe.
   2: { unfold epsilon, choose2. simpl. field. lra. }
-  replace (rankings 2) with [[0; 1]; [1; 0]]%nat in safe by reflexivity.
+  replace (rankings 2) with [[1; 0]; [0; 1]]%nat in safe by reflexivity.
   unfold score, fraction, before, up, down, place in safe. simpl in safe.
   replace ((epsilon + ln 2) * - ((1 + (0 + 0)) / (1 + 1) + 0))
     with ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0)) in safe by field.
@@ -690,7 +653,7 @@ Proof.
   pose proof (exp_pos epsilon) as E.
   set (h := exp ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0))) in *.
   replace (h / (h + (h + 0))) with (1 / 2) in safe by (field; lra).
-  replace (exp epsilon * (/ (exp epsilon * 2) / (1 + (/ (exp epsilon * 2) + 0))))
+  replace (exp epsilon * (/ (exp epsilon * 2) / (/ (exp epsilon * 2) + (1 + 0))))
     with (exp epsilon / (2 * exp epsilon + 1)) in safe by (field; lra).
   apply Rmult_le_compat_r with (r := 2 * exp epsilon + 1) in safe; [|lra].
   replace (exp epsilon / (2 * exp epsilon + 1) * (2 * exp epsilon + 1)) with (exp epsilon) in safe
@@ -699,8 +662,9 @@ Qed.
 
 (* ------------------------------------------------------------------ the hypercube *)
 
-(* A corner is a list of d signs.  How much of the corner r lies in the half around the corner v: all
-   of it, if they agree in more than half of the signs; the share [tie], if in exactly half of them. *)
+(* A corner is a list of d signs. How much of the corner r lies in the half around the corner v:
+   all of it, if they agree in more than half of the signs; the share [tie], if in exactly half
+   of them. *)
 Definition half (tie : R) (v r : list bool) : R :=
   if Nat.eqb (length r) (length v) then
     match Nat.compare (2 * differences v r) (length v) with Lt => 1 | Eq => tie | Gt => 0 end
@@ -837,10 +801,10 @@ Lemma differences_repeat : forall b k u v, (differences (repeat b k ++ u) (repea
   = k + differences u v)%nat.
 Proof. intros b k u v. induction k as [|k [IH JH]]; destruct b; simpl in *; lia. Qed.
 
-(* CLAIM AGKM-T8C9, the privacy.  In every dimension d the mechanism is a law on the 2^d corners and
-   epsilon-private for any two corners, if ties count for 1/2 in each half; for no other share of the
-   ties.  With closed halves, where they count for 1, it loses log(1 + e^epsilon) exactly in every
-   even dimension. *)
+(* CLAIM AGKM-T8C9, the privacy. In every dimension d the mechanism is a law on the 2^d corners
+   and epsilon-private for any two corners, if ties count for 1/2 in each half; for no other
+   share of the ties. With closed halves, where they count for 1, it loses log(1 + e^epsilon)
+   exactly in every even dimension. *)
 Definition hypercube_says (tie : R) : Prop := forall epsilon, 0 <= epsilon ->
   (forall d, (forall v, length v = d -> finite_law (all_answers d) (hypercube tie epsilon v)) /\
     private (corners d) epsilon (hypercube tie epsilon)) /\

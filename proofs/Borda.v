@@ -1,16 +1,16 @@
 (* Sorting noisy mean ranks (Borda's method), against the best Kemeny score.
 
-   Proved, for every n, every table of shares and every noise: the score is at most 5 times the best
-   one plus twice the sum of the noise (the ratio 5 is due to Coppersmith, Fleischer and Rudra 2006);
-   the number 2 cannot be smaller.  One replaced ranking moves the mean ranks by at most
-   floor(n^2 / 2) / m in l1; with Laplace noise of that over epsilon, sorting is epsilon-private and
-   its mean score at most 5 times the best one plus n^3 / (epsilon m).
+   Proved, for every n, every table of shares and every noise: the score is at most 5 times the
+   best one plus twice the sum of the noise (the ratio 5 is due to Coppersmith, Fleischer and
+   Rudra 2006); the number 2 cannot be smaller. One replaced ranking moves the mean ranks by at
+   most floor(n^2 / 2) / m in l1; with Laplace noise of that over epsilon, sorting is
+   epsilon-private and its mean score at most 5 times the best one plus n^3 / (epsilon m).
 
-   The proof is shorter than by way of the footrule: if s sorts numbers x, each pair that s reverses
-   against a ranking p is paid for by the distance of x from p at one of its items.
+   The proof is shorter than by way of the footrule: if s sorts numbers x, each pair that s
+   reverses against a ranking p is paid for by the distance of x from p at one of its items.
 
-   Not in it: that no ratio below 5 will do, missing answers, Gaussian noise, randomised answers, how
-   the noise is drawn, and that the mean of |noise| is its scale. *)
+   Not in it: that no ratio below 5 will do, missing answers, Gaussian noise, randomised
+   answers, how the noise is drawn, and that the mean of |noise| is its scale. *)
 Require Import Reals Lra Lia List Bool Permutation.
 From Ranking Require Import Privacy Selection AGKM.
 Import ListNotations.
@@ -24,11 +24,11 @@ Definition mean_rank (n : nat) (w : table) (i : nat) : R :=
 Definition sorts (n : nat) (x : nat -> R) (s : places) : Prop := ranking n s /\
   forall i j, (i < n)%nat -> (j < n)%nat -> (s i < s j)%nat -> x i <= x j.
 
-Lemma range_le : forall n f g, (forall i, (i < n)%nat -> f i <= g i) ->
+Lemma range_sum_le : forall n f g, (forall i, (i < n)%nat -> f i <= g i) ->
   range_sum n f <= range_sum n g.
 Proof. intros n f g H. apply sum_le_in. intros i I. apply in_seq in I. apply H. lia. Qed.
 
-Lemma range_ext : forall n f g, (forall i, (i < n)%nat -> f i = g i) ->
+Lemma range_sum_ext : forall n f g, (forall i, (i < n)%nat -> f i = g i) ->
   range_sum n f = range_sum n g.
 Proof. intros n f g H. apply sum_ext_in. intros i I. apply in_seq in I. apply H. lia. Qed.
 
@@ -55,7 +55,7 @@ Lemma places_count : forall n p (f : nat -> bool) c k, ranking n p ->
 Proof.
   intros n p f c k rank H. rewrite <- (seq_length k c), <- (map_length p).
   assert (forall i, In i (filter f (seq 0 n)) -> (i < n)%nat /\ f i = true) as F
-    by (intros i I; apply filter_In in I; destruct I as [I J]; apply in_seq in I; lia || (split; [lia|assumption])).
+    by (intros i I; apply filter_In in I; destruct I as [I J]; apply in_seq in I; split; auto; lia).
   apply NoDup_incl_length.
   - apply (places_once n); [assumption|apply NoDup_filter, seq_NoDup|intros; apply F; assumption].
   - intros q Q. apply in_map_iff in Q. destruct Q as [i [<- I]]. destruct (F i I) as [I1 I2].
@@ -166,14 +166,15 @@ Proof.
   intros n w p W P.
   set (cost := fun i j => if Nat.eqb j i then 0 else if before p j i then 1 - w j i else w j i).
   apply Rle_trans with (range_sum n (fun i => range_sum n (cost i))).
-  - apply range_le. intros i I. rewrite <- (place_sum n p i P I). unfold mean_rank, range_sum.
-    rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|]. apply range_le. intros j J.
+  - apply range_sum_le. intros i I. rewrite <- (place_sum n p i P I). unfold mean_rank, range_sum.
+    rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|]. apply range_sum_le. intros j J.
     unfold cost. destruct (Nat.eqb_spec j i) as [->|D].
     + unfold before. rewrite Nat.ltb_irrefl. simpl. rewrite Rminus_0_r, Rabs_R0. lra.
     + destruct (W j i J I D). destruct (before p j i); simpl.
       * rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
       * rewrite Rminus_0_r, Rabs_pos_eq; lra.
-  - rewrite square_sum. unfold range_sum. rewrite (sum_ext (fun i => cost i i) (fun _ => 0)), sum_zero.
+  - rewrite square_sum. unfold range_sum.
+    rewrite (sum_ext (fun i => cost i i) (fun _ => 0)), sum_zero.
     2: { intros i. unfold cost. rewrite Nat.eqb_refl. reflexivity. }
     unfold score. rewrite <- sum_scale, Rplus_0_r. apply pairs_le. intros i j H. unfold cost.
     destruct (Nat.eqb_spec j i), (Nat.eqb_spec i j); try lia.
@@ -188,10 +189,10 @@ Proof.
   destruct (W i j), (W j i); try lia. destruct (before s i j), (before p i j); simpl; lra.
 Qed.
 
-(* CLAIM BOOK-NOISY-BORDA, the bound.  For every n, every table with 0 <= w_ij <= 1 and w_ij + w_ji =
-   1, all numbers eta and t, and every ranking s that sorts mean ranks plus eta, the score of s is at
-   most 5 times that of any ranking plus c times the sum of |eta_i - t|: with c = 2, and with no
-   smaller number, whatever stands in the place of 5. *)
+(* CLAIM BOOK-NOISY-BORDA, the bound. For every n, every table with 0 <= w_ij <= 1 and w_ij +
+   w_ji = 1, all numbers eta and t, and every ranking s that sorts mean ranks plus eta, the
+   score of s is at most 5 times that of any ranking plus c times the sum of |eta_i - t|: with c
+   = 2, and with no smaller number, whatever stands in the place of 5. *)
 Definition borda_says (ratio c : R) : Prop := forall n w eta t s p, shares n w -> ranking n p ->
   sorts n (fun i => mean_rank n w i + eta i) s ->
   score n w s <= ratio * score n w p + c * range_sum n (fun i => Rabs (eta i - t)).
@@ -231,7 +232,7 @@ Proof.
   - split; [assumption|]. rewrite range_sum_S, range_sum_first.
     replace (range_sum n (fun i => Rabs (INR (S i) - (INR (S (S n)) - 1) / 2)))
       with (range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2))).
-    2: { apply range_ext. intros i _. f_equal. rewrite !S_INR. lra. }
+    2: { apply range_sum_ext. intros i _. f_equal. rewrite !S_INR. lra. }
     replace (S (S n) * S (S n))%nat with (n * n + (2 * n + 2) * 2)%nat by lia.
     rewrite Nat.div_add by lia. rewrite plus_INR, <- IH, !plus_INR, mult_INR, !S_INR. simpl.
     pose proof (pos_INR n).
@@ -246,9 +247,10 @@ Proof.
   intros ratio c H says. destruct (nat_above (Rabs c / (2 - c))) as [k big].
   set (n := S (2 * k)). set (w := fun i j => bit (Nat.ltb i j)).
   assert (shares n w) as W.
-  { intros i j I J D. unfold w. destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; lia || lra. }
+  { intros i j I J D. unfold w.
+    destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; lia || lra. }
   assert (forall i, (i < n)%nat -> mean_rank n w i = INR i) as b.
-  { intros i I. rewrite <- (place_sum n (fun i => i) i (ranking_up n) I). apply range_ext.
+  { intros i I. rewrite <- (place_sum n (fun i => i) i (ranking_up n) I). apply range_sum_ext.
     intros j J. unfold w, before. destruct (Nat.eqb_spec j i) as [->|]; [|reflexivity].
     rewrite Nat.ltb_irrefl. reflexivity. }
   set (down := fun i => (n - 1 - i)%nat).
@@ -263,7 +265,7 @@ Proof.
   2: { rewrite <- pairs_length, <- (Rmult_1_r (INR _)), <- sum_const. apply pairs_ext.
     intros i j K. unfold before, w, down.
     destruct (Nat.ltb_spec (n - 1 - i) (n - 1 - j)), (Nat.ltb_spec i j); simpl; lia || lra. }
-  rewrite (range_ext n _ (fun i => Rabs (INR i - (INR n - 1) / 2))) in says.
+  rewrite (range_sum_ext n _ (fun i => Rabs (INR i - (INR n - 1) / 2))) in says.
   2: { intros i _. rewrite <- Rabs_Ropp. f_equal. ring. }
   pose proof (middle_sum n) as M.
   set (d := range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2))) in *. clearbody d.
@@ -307,23 +309,24 @@ Proof.
   unfold Rdiv. rewrite Rmult_comm. set (c := (INR n - 1) / 2).
   apply Rle_trans with (range_sum n (fun i => / INR m *
     (Rabs (INR (r i) - c) + Rabs (INR (s i) - c)))).
-  - apply range_le. intros i I. rewrite !mean_rank_people, L, K by assumption.
+  - apply range_sum_le. intros i I. rewrite !mean_rank_people, L, K by assumption.
     subst x y. rewrite !sum_app. simpl.
     match goal with |- Rabs ?e <= _ =>
       replace e with (/ INR m * ((INR (r i) - c) - (INR (s i) - c))) by (field; lra) end.
     rewrite Rabs_mult, Rabs_pos_eq by (left; apply Rinv_0_lt_compat, M).
     apply Rmult_le_compat_l; [left; apply Rinv_0_lt_compat, M|].
     unfold Rminus at 1. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. lra.
-  - unfold range_sum. rewrite sum_scale, sum_plus. fold (range_sum n (fun i => Rabs (INR (r i) - c))).
+  - unfold range_sum. rewrite sum_scale, sum_plus.
+    fold (range_sum n (fun i => Rabs (INR (r i) - c))).
     fold (range_sum n (fun i => Rabs (INR (s i) - c))).
     rewrite (places_sum n r (fun k => Rabs (INR k - c)) Rr),
       (places_sum n s (fun k => Rabs (INR k - c)) Rs), <- (middle_sum n). unfold c. lra.
 Qed.
 
-(* CLAIM BOOK-NOISY-BORDA, one ranking replaced.  Independent Laplace noise of scale k floor(n^2/2) /
-   (epsilon m) on the mean ranks is epsilon-private, and if the mean of each |noise| is that scale,
-   sorting has a mean score of at most 5 times the best one plus k n^3 / (epsilon m), for all n, m
-   and epsilon: with k = 1, and with no smaller one. *)
+(* CLAIM BOOK-NOISY-BORDA, one ranking replaced. Independent Laplace noise of scale k
+   floor(n^2/2) / (epsilon m) on the mean ranks is epsilon-private, and if the mean of each
+   |noise| is that scale, sorting has a mean score of at most 5 times the best one plus k n^3 /
+   (epsilon m), for all n, m and epsilon: with k = 1, and with no smaller one. *)
 Definition borda_laplace_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
   0 < epsilon -> let b := k * (INR (n * n / 2) / INR m / epsilon) in
   private (replaced n m) epsilon (fun x => laplace n b (mean_rank n (fraction x))) /\
