@@ -1,0 +1,325 @@
+(* The hypercube mechanism of Duchi, Jordan and Wainwright (2014, 2018) for vectors of signs, and with
+   it Theorem 8 of Alabi, Ghazi, Kumar and Manurangsi (2022).
+
+   Proved, in every dimension d: with ties split between both halves the mechanism is a law and
+   epsilon-private, with another share of the ties it is not; with closed halves, where a tie counts
+   in both, it loses log(1 + e^epsilon) exactly in every even dimension (noted by Nguyen et al. 2016).
+   The report is unbiased after division by t C(2h, h) / 4^h, t = (e^epsilon - 1) / (e^epsilon + 1),
+   h = floor(d / 2), and the share of m people is estimated with a mean error of at most
+   n / (2 t sqrt m) for each pair of n items.  With Reduction I this is Theorem 8.
+
+   Not in it: polynomial time, the order for an epsilon that grows (t stays below 1), how random
+   numbers are drawn. *)
+Require Import Reals Lra Lia List Bool.
+From Ranking Require Import Privacy AGKM.
+Import ListNotations.
+Open Scope R_scope.
+
+(* ------------------------------------------------------------------ sums over the corners *)
+
+(* A corner is a list of d signs.  The sum of F(differences from one corner) over all of them ... *)
+Definition cube_sum (d : nat) (F : nat -> R) : R :=
+  sum (fun r => F (differences (repeat true d) r)) (all_answers d).
+
+Lemma cube_sum_S : forall d F, cube_sum (S d) F = cube_sum d F + cube_sum d (fun k => F (S k)).
+Proof.
+  intros. unfold cube_sum. simpl. rewrite sum_flat_map, <- sum_plus. apply sum_ext.
+  intros r. simpl. lra.
+Qed.
+
+Lemma cube_sum_ext : forall d F G, (forall k, F k = G k) -> cube_sum d F = cube_sum d G.
+Proof. intros d F G H. apply sum_ext. intros. apply H. Qed.
+
+Lemma cube_sum_plus : forall d F G, cube_sum d (fun k => F k + G k) = cube_sum d F + cube_sum d G.
+Proof. intros. apply sum_plus. Qed.
+
+Lemma cube_sum_scale : forall d c F, cube_sum d (fun k => c * F k) = c * cube_sum d F.
+Proof. intros. apply sum_scale. Qed.
+
+(* ... is the same for every corner, also if the sign at place k is weighed with g. *)
+Lemma cube_sum_from : forall v F,
+  sum (fun r => F (differences v r)) (all_answers (length v)) = cube_sum (length v) F.
+Proof.
+  induction v as [|a v IH]; intros F; [reflexivity|]. simpl length. rewrite cube_sum_S, <- !IH.
+  simpl. rewrite sum_flat_map, <- sum_plus. apply sum_ext. intros r. destruct a; simpl; lra.
+Qed.
+
+Lemma cube_sum_sign : forall k v F (g : bool -> R), (k < length v)%nat ->
+  sum (fun r => g (nth k r true) * F (differences v r)) (all_answers (length v))
+  = cube_sum (pred (length v)) (fun j => g (nth k v true) * F j + g (negb (nth k v true)) * F (S j)).
+Proof.
+  induction k as [|k IH]; intros [|a v] F g L; simpl in L; try lia; simpl length; simpl pred.
+  - rewrite <- cube_sum_from. simpl. rewrite sum_flat_map. apply sum_ext. intros r.
+    destruct a; simpl; lra.
+  - simpl. rewrite sum_flat_map. destruct (length v) as [|d] eqn:D; [lia|].
+    rewrite cube_sum_S, <- !D. change d with (pred (S d)). rewrite <- !D.
+    rewrite <- (IH v F g), <- (IH v (fun j => F (S j)) g), <- sum_plus by lia.
+    apply sum_ext. intros r. destruct a; simpl; lra.
+Qed.
+
+Lemma cube_sum_1 : forall d c, cube_sum d (fun _ => c) = 2 ^ d * c.
+Proof.
+  induction d as [|d IH]; intros c; [unfold cube_sum; simpl; lra|].
+  rewrite cube_sum_S, !IH. simpl. lra.
+Qed.
+
+(* How many corners differ in j signs. *)
+Fixpoint binomial (n k : nat) : R :=
+  match n, k with
+  | _, 0%nat => 1
+  | 0%nat, S _ => 0
+  | S n', S k' => binomial n' k' + binomial n' k
+  end.
+Definition at_ (j k : nat) : R := if Nat.eqb k j then 1 else 0.
+
+Lemma cube_sum_at : forall d j, cube_sum d (at_ j) = binomial d j.
+Proof.
+  induction d as [|d IH]; intros j.
+  - unfold cube_sum, at_. destruct j; simpl; lra.
+  - rewrite cube_sum_S, IH. destruct j as [|j].
+    + rewrite (cube_sum_ext _ _ (fun _ => 0)) by reflexivity. rewrite cube_sum_1.
+      destruct d; simpl; lra.
+    + rewrite (cube_sum_ext _ _ (at_ j)) by reflexivity. rewrite IH. simpl. lra.
+Qed.
+
+Lemma binomial_up : forall n k, INR (S k) * binomial (S n) (S k) = INR (S n) * binomial n k.
+Proof.
+  induction n as [|n IH]; intros k.
+  - destruct k; simpl; lra.
+  - assert (binomial (S (S n)) (S k) = binomial (S n) k + binomial (S n) (S k)) as -> by reflexivity.
+    rewrite Rmult_plus_distr_l, IH. destruct k as [|k].
+    + destruct n; rewrite ?S_INR; simpl; lra.
+    + pose proof (IH k) as A.
+      assert (binomial (S n) (S k) = binomial n k + binomial n (S k)) as E by reflexivity.
+      rewrite E in *. rewrite !S_INR in *. lra.
+Qed.
+
+Lemma binomial_right : forall n k,
+  (INR (S n) - INR k) * binomial (S n) k = INR (S n) * binomial n k.
+Proof.
+  induction n as [|n IH]; intros [|k].
+  - simpl. lra.
+  - destruct k; simpl; lra.
+  - destruct n; simpl; lra.
+  - assert (binomial (S (S n)) (S k) = binomial (S n) k + binomial (S n) (S k)) as -> by reflexivity.
+    pose proof (IH k) as A. pose proof (IH (S k)) as B.
+    assert (binomial (S n) (S k) = binomial n k + binomial n (S k)) as E by reflexivity.
+    rewrite E in *. rewrite !S_INR in *. lra.
+Qed.
+
+Definition central (h : nat) : R := binomial (2 * h) h / 4 ^ h.
+
+Lemma central_S : forall h, central (S h) = central h * (2 * INR h + 1) / (2 * INR h + 2).
+Proof.
+  intros h. pose proof (binomial_up (2 * h + 1) h) as A. pose proof (binomial_right (2 * h) h) as B.
+  replace (S (2 * h)) with (2 * h + 1)%nat in B by lia.
+  replace (S (2 * h + 1)) with (2 * S h)%nat in A by lia.
+  replace (INR (2 * S h)) with (2 * (INR h + 1)) in A by (rewrite mult_INR, (S_INR h); simpl; lra).
+  replace (INR (2 * h + 1)) with (2 * INR h + 1) in B by (rewrite plus_INR, mult_INR; simpl; lra).
+  rewrite (S_INR h) in A. pose proof (pos_INR h). pose proof (pow_lt 4 h ltac:(lra)).
+  unfold central. simpl pow.
+  assert (binomial (2 * h + 1) h = (2 * INR h + 1) * binomial (2 * h) h / (INR h + 1)) as E
+    by (apply Rmult_eq_reg_l with (INR h + 1); [|lra]; field_simplify; lra).
+  assert (binomial (2 * S h) (S h) = 2 * binomial (2 * h + 1) h) as ->
+    by (apply Rmult_eq_reg_l with (INR h + 1); lra).
+  rewrite E. field. lra.
+Qed.
+
+(* Its square is at least 1 / (4 h). *)
+Lemma central_bound : forall h, 0 < central h /\ 1 <= 4 * INR (S h) * central (S h) ^ 2.
+Proof.
+  induction h as [|h [P IH]].
+  - unfold central. simpl. lra.
+  - pose proof (pos_INR h). rewrite central_S in *.
+    assert (0 < central h * (2 * INR h + 1) / (2 * INR h + 2)) as Q
+      by (apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat|]; lra).
+    split; [exact Q|]. rewrite (central_S (S h)), central_S.
+    set (c := central h * (2 * INR h + 1) / (2 * INR h + 2)) in *. rewrite !S_INR in *.
+    set (x := INR h + 1) in *. assert (1 <= x) by (unfold x; lra).
+    replace (4 * (x + 1) * (c * (2 * x + 1) / (2 * x + 2)) ^ 2)
+      with (4 * x * c ^ 2 * ((2 * x + 1) * (2 * x + 1) / (4 * x * (x + 1)))) by (field; lra).
+    apply Rle_trans with (4 * x * c ^ 2 * 1); [lra|]. apply Rmult_le_compat_l; [lra|].
+    apply Rmult_le_reg_r with (4 * x * (x + 1)); [nra|].
+    replace ((2 * x + 1) * (2 * x + 1) / (4 * x * (x + 1)) * (4 * x * (x + 1)))
+      with ((2 * x + 1) * (2 * x + 1)) by (field; lra). nra.
+Qed.
+
+(* ------------------------------------------------------------------ the mechanism *)
+
+(* How much of a corner lies in the half around another one, from which it differs in k of d signs:
+   all of it, if they agree in most signs; the share [tie], if they agree in exactly half of them. *)
+Definition share (tie : R) (d k : nat) : R :=
+  match Nat.compare (2 * k) d with Lt => 1 | Eq => tie | Gt => 0 end.
+Definition half (tie : R) (v r : list bool) : R :=
+  if Nat.eqb (length r) (length v) then share tie (length v) (differences v r) else 0.
+Definition half_size (tie : R) (d : nat) : R := cube_sum d (share tie d).
+
+(* A uniform corner of the half around v with chance e^epsilon / (1 + e^epsilon), else of the half
+   around the opposite corner. *)
+Definition hypercube (tie epsilon : R) (v r : list bool) : R :=
+  exp epsilon / (1 + exp epsilon) * (half tie v r / half_size tie (length v))
+  + 1 / (1 + exp epsilon) * (half tie (map negb v) r / half_size tie (length v)).
+
+Lemma all_answers_length : forall d r, In r (all_answers d) -> length r = d.
+Proof.
+  induction d as [|d IH]; simpl; intros r H; [destruct H as [<-|[]]; reflexivity|].
+  apply in_flat_map in H. destruct H as [s [S [<-|[<-|[]]]]]; simpl; rewrite (IH s S); reflexivity.
+Qed.
+
+Lemma half_sum : forall tie v d, length v = d -> sum (half tie v) (all_answers d) = half_size tie d.
+Proof.
+  intros tie v d <-. unfold half_size. rewrite <- cube_sum_from. apply sum_ext_in. intros r H.
+  apply all_answers_length in H. unfold half. rewrite H, Nat.eqb_refl. reflexivity.
+Qed.
+
+Lemma differences_negb : forall v r, length r = length v ->
+  (differences (map negb v) r + differences v r = length v)%nat.
+Proof.
+  induction v as [|a v IH]; intros [|b r] L; simpl in *; try discriminate; [reflexivity|].
+  specialize (IH r ltac:(lia)). destruct a, b; simpl; lia.
+Qed.
+
+Lemma half_nonneg : forall tie v r, 0 <= tie -> 0 <= half tie v r.
+Proof.
+  intros. unfold half, share. destruct (Nat.eqb _ _); [|lra]. destruct (Nat.compare _ _); lra.
+Qed.
+
+Lemma half_size_positive : forall tie d, 0 < tie -> 0 < half_size tie d.
+Proof.
+  intros tie d T. apply Rlt_le_trans with (share tie d 0); [unfold share; destruct d; simpl; lra|].
+  unfold half_size. assert (forall k, 0 <= share tie d k) as P
+    by (intros; unfold share; destruct (Nat.compare _ _); lra).
+  revert P. generalize (share tie d). clear. induction d as [|d IH]; intros F P.
+  - unfold cube_sum. simpl. lra.
+  - rewrite cube_sum_S. pose proof (IH F P).
+    pose proof (sum_nonneg (fun r => F (S (differences (repeat true d) r))) (all_answers d)
+      ltac:(intros; apply P)). unfold cube_sum in *. lra.
+Qed.
+
+(* Each corner is shared between the two halves. *)
+Lemma half_size_split : forall d, half_size (1 / 2) d = 2 ^ d / 2.
+Proof.
+  intros d. set (v := repeat true d). assert (length v = d) as L by apply repeat_length.
+  pose proof (half_sum (1 / 2) v d L) as A.
+  pose proof (half_sum (1 / 2) (map negb v) d ltac:(rewrite map_length; exact L)) as B.
+  assert (sum (fun r => half (1 / 2) v r + half (1 / 2) (map negb v) r) (all_answers d)
+    = cube_sum d (fun _ => 1)) as E.
+  { apply sum_ext_in. intros r H. apply all_answers_length in H.
+    pose proof (differences_negb v r ltac:(lia)). unfold half, share. rewrite map_length, L, H,
+      Nat.eqb_refl. destruct (Nat.compare_spec (2 * differences v r) d),
+      (Nat.compare_spec (2 * differences (map negb v) r) d); try lia; lra. }
+  rewrite sum_plus, cube_sum_1 in E. lra.
+Qed.
+
+Lemma hypercube_law : forall tie epsilon v, 0 < tie ->
+  finite_law (all_answers (length v)) (hypercube tie epsilon v).
+Proof.
+  intros tie epsilon v T. pose proof (exp_pos epsilon) as E.
+  pose proof (half_size_positive tie (length v) T) as Z.
+  assert (forall u r, 0 <= half tie u r / half_size tie (length v)) as P.
+  { intros. apply Rmult_le_pos; [apply half_nonneg; lra|left; apply Rinv_0_lt_compat, Z]. }
+  split.
+  - intros r. unfold hypercube. apply Rplus_le_le_0_compat; apply Rmult_le_pos; try apply P;
+      (apply Rmult_le_pos; [lra|left; apply Rinv_0_lt_compat; lra]).
+  - unfold hypercube, Rdiv. rewrite sum_plus.
+    rewrite (sum_ext _ (fun r => exp epsilon * / (1 + exp epsilon) * / half_size tie (length v)
+      * half tie v r)), (sum_ext (fun r => 1 * / (1 + exp epsilon) * _) (fun r =>
+      1 * / (1 + exp epsilon) * / half_size tie (length v) * half tie (map negb v) r))
+      by (intros; ring).
+    rewrite !sum_scale, !half_sum by (rewrite ?map_length; reflexivity). field. lra.
+Qed.
+
+(* The weight of a corner, up to what all have in common. *)
+Definition weight (tie epsilon : R) (d k : nat) : R := match Nat.compare (2 * k) d with
+  Lt => exp epsilon | Eq => tie * (exp epsilon + 1) | Gt => 1 end.
+
+Lemma hypercube_weight : forall tie epsilon v r, length r = length v -> hypercube tie epsilon v r
+  = / ((1 + exp epsilon) * half_size tie (length v)) * weight tie epsilon (length v)
+    (differences v r).
+Proof.
+  intros tie epsilon v r L. unfold hypercube, half, share, weight.
+  rewrite map_length, L, Nat.eqb_refl. pose proof (differences_negb v r L) as N.
+  rewrite Rinv_mult. destruct (Nat.compare_spec (2 * differences v r) (length v)),
+    (Nat.compare_spec (2 * differences (map negb v) r) (length v)); try lia; unfold Rdiv; ring.
+Qed.
+
+Definition corners (d : nat) (v w : list bool) : Prop := length v = d /\ length w = d.
+
+Lemma hypercube_outside : forall tie epsilon v r, length r <> length v ->
+  hypercube tie epsilon v r = 0.
+Proof.
+  intros tie epsilon v r H. unfold hypercube, half. rewrite map_length.
+  destruct (Nat.eqb_spec (length r) (length v)); [contradiction|]. unfold Rdiv. ring.
+Qed.
+
+(* The weights are between 1 and e^loss. *)
+Lemma hypercube_loss : forall tie epsilon loss d, 0 < tie -> 0 <= epsilon <= loss ->
+  1 <= tie * (exp epsilon + 1) <= exp loss -> private (corners d) loss (hypercube tie epsilon).
+Proof.
+  intros tie epsilon loss d T [pos more] between v w r [V W].
+  destruct (Nat.eq_dec (length r) d) as [L|L]; [|rewrite !hypercube_outside by lia; lra].
+  rewrite !hypercube_weight, V, W by lia. pose proof (half_size_positive tie d T) as Z.
+  pose proof (exp_at_least_1 epsilon pos) as E. pose proof (exp_le _ _ more) as F.
+  set (c := / ((1 + exp epsilon) * half_size tie d)).
+  assert (0 < c) by (apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra).
+  rewrite <- Rmult_assoc, (Rmult_comm _ c), Rmult_assoc. apply Rmult_le_compat_l; [lra|].
+  apply Rle_trans with (exp loss * 1); [unfold weight; destruct (Nat.compare _ d); lra|].
+  apply Rmult_le_compat_l; [lra|]. unfold weight. destruct (Nat.compare _ d); lra.
+Qed.
+
+(* Two corners that agree in half of their signs. *)
+Lemma differences_repeat : forall b k u v, (differences (repeat b k ++ u) (repeat b k ++ v)
+  = differences u v /\ differences (repeat b k ++ u) (repeat (negb b) k ++ v)
+  = k + differences u v)%nat.
+Proof. intros b k u v. induction k as [|k [IH JH]]; destruct b; simpl in *; lia. Qed.
+
+(* CLAIM AGKM-T8C9, the privacy. In every dimension d the mechanism is a law on the 2^d corners
+   and epsilon-private for any two corners, if ties count for 1/2 in each half; for no other
+   share of the ties. With closed halves, where they count for 1, it loses log(1 + e^epsilon)
+   exactly in every even dimension. *)
+Definition hypercube_says (tie : R) : Prop := forall epsilon, 0 <= epsilon ->
+  (forall d, (forall v, length v = d -> finite_law (all_answers d) (hypercube tie epsilon v)) /\
+    private (corners d) epsilon (hypercube tie epsilon)) /\
+  (forall k loss, (1 <= k)%nat -> (private (corners (2 * k)) loss (hypercube 1 epsilon)
+    <-> ln (1 + exp epsilon) <= loss)).
+
+Theorem hypercube_private : hypercube_says (1 / 2).
+Proof.
+  intros epsilon pos. pose proof (exp_at_least_1 epsilon pos) as E. split.
+  - intros d. split; [intros v <-; apply hypercube_law; lra|]. apply hypercube_loss; lra.
+  - intros k loss K. split; intros H.
+    + set (v := repeat true k ++ repeat true k). set (r := repeat true k ++ repeat false k).
+      set (w := repeat false k ++ repeat true k).
+      assert (length v = 2 * k /\ length w = 2 * k /\ length r = 2 * k)%nat as [V [W L]]
+        by (unfold v, w, r; rewrite !app_length, !repeat_length; lia).
+      specialize (H v w r (conj V W)). rewrite !hypercube_weight, V, W in H by lia. unfold weight in H.
+      pose proof (half_size_positive 1 (2 * k) ltac:(lra)) as Z.
+      set (c := / ((1 + exp epsilon) * half_size 1 (2 * k))) in *.
+      assert (0 < c) by (apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra).
+      assert (differences v r = k /\ differences w r = 2 * k)%nat as [A B].
+      { destruct (differences_repeat true k (repeat true k ++ []) (repeat false k ++ [])) as [D1 _].
+        destruct (differences_repeat true k [] []) as [_ D2].
+        destruct (differences_repeat false k (repeat true k ++ []) (repeat false k ++ []))
+          as [_ D3]. simpl in D2, D3. rewrite !app_nil_r in *. fold v r in D1. fold w r in D3.
+        simpl in D1. lia. }
+      rewrite A, B in H. destruct (Nat.compare_spec (2 * k) (2 * k)); try lia.
+      destruct (Nat.compare_spec (2 * (2 * k)) (2 * k)); try lia.
+      assert (1 + exp epsilon <= exp loss) as M.
+      { apply Rmult_le_reg_l with c; [assumption|]. lra. }
+      rewrite <- (ln_exp loss). destruct M as [M| ->]; [|lra].
+      left. apply ln_increasing; lra.
+    + apply exp_le in H. rewrite exp_ln in H by lra. apply hypercube_loss; try lra.
+      split; [assumption|]. destruct (Rle_or_lt epsilon loss) as [|C]; [assumption|].
+      apply exp_increasing in C. lra.
+Qed.
+
+Theorem hypercube_control : forall tie, 0 < tie -> tie <> 1 / 2 -> ~ hypercube_says tie.
+Proof.
+  intros tie T D says. destruct (says 0 (Rle_refl 0)) as [all _]. destruct (all 2%nat) as [_ safe].
+  pose proof (safe [true; true] [true; false] [true; false] ltac:(split; reflexivity)) as A.
+  pose proof (safe [true; false] [true; true] [true; false] ltac:(split; reflexivity)) as B.
+  rewrite !hypercube_weight in A, B by reflexivity. unfold weight in A, B. simpl in A, B. rewrite exp_0 in A, B.
+  pose proof (half_size_positive tie 2 T) as Z.
+  assert (0 < / ((1 + 1) * half_size tie 2)) by (apply Rinv_0_lt_compat; lra).
+  apply D. apply Rmult_eq_reg_l with (/ ((1 + 1) * half_size tie 2)); lra.
+Qed.
