@@ -323,3 +323,159 @@ Proof.
   assert (0 < / ((1 + 1) * half_size tie 2)) by (apply Rinv_0_lt_compat; lra).
   apply D. apply Rmult_eq_reg_l with (/ ((1 + 1) * half_size tie 2)); lra.
 Qed.
+
+(* ------------------------------------------------------------------ what a report tells *)
+
+Definition sign (b : bool) : R := if b then 1 else -1.
+(* The length of a report's coordinates, which makes it unbiased. *)
+Definition stretch (d : nat) (epsilon : R) : R :=
+  (exp epsilon + 1) / (exp epsilon - 1) / central (Nat.div2 d).
+
+Lemma sign_square : forall b, sign b * sign b = 1.
+Proof. intros [|]; simpl; lra. Qed.
+
+Lemma weight_steps : forall d epsilon, cube_sum (pred (S d)) (fun k =>
+    weight (1 / 2) epsilon (S d) k - weight (1 / 2) epsilon (S d) (S k))
+  = (exp epsilon - 1) / 2 * 2 ^ S d * central (Nat.div2 (S d)).
+Proof.
+  intros d epsilon. simpl pred. unfold central.
+  destruct (Nat.Even_or_Odd d) as [[h ->]|[h ->]].
+  - rewrite (cube_sum_ext _ _ (fun k => (exp epsilon - 1) * at_ h k)).
+    + rewrite cube_sum_scale, cube_sum_at, Nat.div2_succ_double.
+      replace (2 ^ S (2 * h)) with (2 * 4 ^ h); [field; apply pow_nonzero; lra|].
+      replace 4 with (2 ^ 2) by ring. rewrite <- pow_mult. reflexivity.
+    + intros k. unfold weight, at_.
+      destruct (Nat.compare_spec (2 * k) (S (2 * h))), (Nat.compare_spec (2 * S k) (S (2 * h))),
+        (Nat.eqb_spec k h); try lia; lra.
+  - replace (2 * h + 1)%nat with (S (2 * h)) by lia.
+    rewrite (cube_sum_ext _ _ (fun k => (exp epsilon - 1) / 2 * (at_ h k + at_ (S h) k))).
+    + rewrite cube_sum_scale, cube_sum_plus, !cube_sum_at.
+      replace (Nat.div2 (S (S (2 * h)))) with (S h) by (cbn [Nat.div2]; rewrite Nat.div2_double; reflexivity).
+      replace (2 * S h)%nat with (S (S (2 * h))) by lia.
+      assert (binomial (S (S (2 * h))) (S h)
+        = binomial (S (2 * h)) h + binomial (S (2 * h)) (S h)) as -> by reflexivity.
+      replace (2 ^ S (S (2 * h))) with (4 ^ S h).
+      * field. apply pow_nonzero. lra.
+      * replace 4 with (2 ^ 2) by ring. rewrite <- pow_mult. f_equal. lia.
+    + intros k. unfold weight, at_. destruct (Nat.compare_spec (2 * k) (S (S (2 * h)))),
+        (Nat.compare_spec (2 * S k) (S (S (2 * h)))), (Nat.eqb_spec k h), (Nat.eqb_spec k (S h));
+        try lia; lra.
+Qed.
+
+(* A sign of the report, times the stretch, has the mean of the person's sign. *)
+Lemma report_mean : forall epsilon v k, 0 < epsilon -> (k < length v)%nat ->
+  sum (fun r => hypercube (1 / 2) epsilon v r * (stretch (length v) epsilon * sign (nth k r true)))
+    (all_answers (length v)) = sign (nth k v true).
+Proof.
+  intros epsilon v k pos K. set (d := length v). set (E := exp epsilon).
+  assert (1 < E) by (unfold E; rewrite <- exp_0; apply exp_increasing, pos).
+  set (B := stretch d epsilon). set (c := / ((1 + E) * half_size (1 / 2) d)).
+  rewrite (sum_ext_in _ (fun r => B * c * (sign (nth k r true) *
+    weight (1 / 2) epsilon d (differences v r)))).
+  2: { intros r R. apply all_answers_length in R. rewrite hypercube_weight by exact R.
+    fold d E c. ring. }
+  rewrite sum_scale. unfold d.
+  rewrite (cube_sum_sign k v (weight (1 / 2) epsilon (length v)) sign K). fold d.
+  rewrite (cube_sum_ext _ _ (fun j => sign (nth k v true) *
+    (weight (1 / 2) epsilon d j - weight (1 / 2) epsilon d (S j))))
+    by (intros; destruct (nth k v true); simpl; lra).
+  rewrite cube_sum_scale. destruct d as [|d'] eqn:D; [unfold d in D; lia|].
+  rewrite weight_steps. unfold B, c, stretch. rewrite half_size_split. fold E.
+  destruct (central_bound (Nat.div2 (S d'))) as [P _]. field. repeat split; try lra.
+  apply pow_nonzero. lra.
+Qed.
+
+(* The reports of several people, each with randomness of its own: the mean of f at their list. *)
+Fixpoint expect (epsilon : R) (people : list (list bool)) (f : list (list bool) -> R) : R :=
+  match people with
+  | [] => f []
+  | v :: rest => sum (fun r => hypercube (1 / 2) epsilon v r *
+      expect epsilon rest (fun reports => f (r :: reports))) (all_answers (length v))
+  end.
+
+Lemma expect_mean : forall epsilon people, mean (fun _ => True) (expect epsilon people).
+Proof.
+  intros epsilon people. induction people as [|v rest [mono [add [scale [_ one]]]]].
+  - repeat split; simpl; intros; try lra. apply H0.
+  - assert (0 < 1 / 2) as T by lra.
+    destruct (hypercube_law (1 / 2) epsilon v T) as [P total]. repeat split; simpl.
+    + apply sum_le. intros r. apply Rmult_le_compat_l; [apply P|]. apply mono; auto.
+    + rewrite <- sum_plus. apply sum_le. intros r. rewrite <- Rmult_plus_distr_l.
+      apply Rmult_le_compat_l; [apply P|]. apply add; auto.
+    + rewrite <- sum_scale. apply sum_le. intros r.
+      rewrite <- Rmult_assoc, (Rmult_comm c), Rmult_assoc.
+      apply Rmult_le_compat_l; [apply P|]. apply scale; auto.
+    + apply Rle_trans with (sum (hypercube (1 / 2) epsilon v) (all_answers (length v))); [|lra].
+      apply sum_le. intros r. specialize (P r).
+      apply Rle_trans with (hypercube (1 / 2) epsilon v r * 1); [|lra].
+      apply Rmult_le_compat_l; assumption.
+Qed.
+
+(* How far the sum of the stretched signs at place k is from that of the people's signs. *)
+Definition deviation (B : R) (k : nat) (people reports : list (list bool)) : R :=
+  sum (fun r => B * sign (nth k r true)) reports - sum (fun v => sign (nth k v true)) people.
+
+Lemma expect_ext : forall epsilon people f g, (forall reports, f reports = g reports) ->
+  expect epsilon people f = expect epsilon people g.
+Proof.
+  intros epsilon people. induction people as [|v rest IH]; intros f g H; simpl; [apply H|].
+  apply sum_ext. intros r. f_equal. apply IH. intros. apply H.
+Qed.
+
+Lemma deviation_square : forall epsilon d k people c, 0 < epsilon -> (k < d)%nat ->
+  Forall (fun v => length v = d) people -> let B := stretch d epsilon in
+  expect epsilon people (fun reports => (c + deviation B k people reports) ^ 2)
+  = c ^ 2 + INR (length people) * (B ^ 2 - 1).
+Proof.
+  intros epsilon d k people c pos K F B. revert c. induction F as [|v rest V F IH]; intros c.
+  - unfold deviation. simpl. ring.
+  - change (length (v :: rest)) with (S (length rest)). rewrite S_INR. cbn [expect].
+    set (s := sign (nth k v true)). set (m := INR (length rest)) in *.
+    rewrite (sum_ext _ (fun r => (c ^ 2 - 2 * c * s + B ^ 2 + 1 + m * (B ^ 2 - 1)) *
+      hypercube (1 / 2) epsilon v r + (2 * c - 2 * s) *
+      (hypercube (1 / 2) epsilon v r * (B * sign (nth k r true))))).
+    + destruct (hypercube_law (1 / 2) epsilon v ltac:(lra)) as [_ total].
+      rewrite sum_plus, !sum_scale, total. unfold B. rewrite <- V, report_mean by (auto; lia).
+      fold s. rewrite V. fold B. pose proof (sign_square (nth k v true)) as S. fold s in S.
+      replace ((2 * c - 2 * s) * s) with (2 * c * s - 2 * (s * s)) by ring. rewrite S. ring.
+    + intros r. rewrite (expect_ext _ _ _ (fun reports =>
+        ((c + B * sign (nth k r true) - s) + deviation B k rest reports) ^ 2))
+        by (intros; unfold deviation; simpl; fold s; ring).
+      rewrite IH. pose proof (sign_square (nth k r true)) as S.
+      replace ((c + B * sign (nth k r true) - s) ^ 2) with (c ^ 2 - 2 * c * s + s * s
+        + B ^ 2 * (sign (nth k r true) * sign (nth k r true))
+        + (2 * c - 2 * s) * (B * sign (nth k r true))) by ring.
+      pose proof (sign_square (nth k v true)) as S'. fold s in S'. rewrite S, S'. ring.
+Qed.
+
+Lemma deviation_mean : forall epsilon d k people, 0 < epsilon -> (k < d)%nat -> people <> [] ->
+  Forall (fun v => length v = d) people -> 0 < stretch d epsilon -> let B := stretch d epsilon in
+  expect epsilon people (fun reports => Rabs (deviation B k people reports))
+  <= B * sqrt (INR (length people)).
+Proof.
+  intros epsilon d k people pos K some F Bpos B. fold B in Bpos. set (m := INR (length people)).
+  assert (0 < m) as M by (apply lt_0_INR; destruct people; [congruence|simpl; lia]).
+  pose proof (sqrt_lt_R0 m M) as R. pose proof (sqrt_sqrt m ltac:(lra)) as Q.
+  set (L := B * sqrt m). assert (0 < L) as Lpos by (apply Rmult_lt_0_compat; assumption).
+  destruct (expect_mean epsilon people) as [mono [add [scale [_ one]]]].
+  pose proof (deviation_square epsilon d k people 0 pos K F) as V. cbv zeta in V. fold B m in V.
+  eapply Rle_trans; [apply (mono _ (fun reports => / (2 * L) *
+    (0 + deviation B k people reports) ^ 2 + L / 2 * 1)); [exact I|]|].
+  - intros reports. split; [apply Rabs_pos|]. set (x := deviation B k people reports).
+    apply Rmult_le_reg_l with (2 * L); [lra|].
+    replace (2 * L * (/ (2 * L) * (0 + x) ^ 2 + L / 2 * 1)) with (x ^ 2 + L * L) by (field; lra).
+    rewrite <- (pow2_abs x). pose proof (Rle_0_sqr (Rabs x - L)) as S. unfold Rsqr in S. simpl. lra.
+  - eapply Rle_trans; [apply (add (fun reports => / (2 * L) *
+      (0 + deviation B k people reports) ^ 2) (fun _ => L / 2 * 1)); exact I|].
+    assert (0 <= / (2 * L)) by (left; apply Rinv_0_lt_compat; lra).
+    destruct (scale (/ (2 * L)) (fun reports => (0 + deviation B k people reports) ^ 2)
+      ltac:(assumption) I) as [_ S1]. rewrite V in S1.
+    destruct (scale (L / 2) (fun _ => 1) ltac:(lra) I) as [_ S2].
+    assert (/ (2 * L) * (0 ^ 2 + m * (B ^ 2 - 1)) <= / (2 * L) * (L * L)).
+    { apply Rmult_le_compat_l; [assumption|]. unfold L.
+      replace (B * sqrt m * (B * sqrt m)) with (B ^ 2 * (sqrt m * sqrt m)) by ring.
+      rewrite Q. simpl. lra. }
+    replace (/ (2 * L) * (L * L)) with (L / 2) in * by (field; lra).
+    assert (L / 2 * expect epsilon people (fun _ => 1) <= L / 2 * 1)
+      by (apply Rmult_le_compat_l; lra). lra.
+Qed.
