@@ -95,17 +95,17 @@ Proof.
   destruct (Nat.ltb_spec (r i) (r j)), (Nat.ltb_spec (r j) (r i)); simpl; lia.
 Qed.
 
+Lemma people_positive : forall people : list places, people <> [] -> 0 < INR (length people).
+Proof. intros [|r people] H; [congruence|apply lt_0_INR; simpl; lia]. Qed.
+
 Section People.
 Variables (n : nat) (people : list places).
 Hypothesis rank : Forall (ranking n) people.
 Hypothesis some : people <> [].
 
-Lemma people_positive : 0 < INR (length people).
-Proof. apply lt_0_INR. destruct people; [congruence|simpl; lia]. Qed.
-
 Lemma fraction_shares : shares n (fraction people).
 Proof.
-  intros i j I J D. pose proof people_positive as P. unfold fraction.
+  intros i j I J D. pose proof (people_positive people some) as P. unfold fraction.
   assert (sum (fun r => bit (before r i j)) people + sum (fun r => bit (before r j i)) people
     = INR (length people)) as E.
   { rewrite <- sum_plus, <- (Rmult_1_r (INR _)), <- sum_const. apply sum_ext_in. intros r H.

@@ -479,3 +479,170 @@ Proof.
     assert (L / 2 * expect epsilon people (fun _ => 1) <= L / 2 * 1)
       by (apply Rmult_le_compat_l; lra). lra.
 Qed.
+
+(* ------------------------------------------------------------------ Theorem 8 *)
+
+(* What a person holds: the signs of all pairs; the place of a pair among them. *)
+Definition signs (n : nat) (r : places) : list bool :=
+  map (fun '(i, j) => before r i j) (pairs n).
+Definition position (i j : nat) : nat := (number_of_pairs j + i)%nat.
+
+Lemma position_nth : forall n i j r d, (i < j < n)%nat ->
+  (position i j < number_of_pairs n)%nat /\ nth (position i j) (signs n r) d = before r i j.
+Proof.
+  unfold position, number_of_pairs, signs.
+  induction n as [|n IH]; intros i j r d H; [lia|]. simpl pairs.
+  rewrite map_app, map_map, !app_length, map_length, seq_length.
+  destruct (Nat.eq_dec j n) as [->|D].
+  - split; [lia|]. rewrite app_nth2; rewrite map_length; [|lia].
+    replace (length (pairs n) + i - length (pairs n))%nat with i by lia.
+    rewrite (nth_indep _ d (before r 0 n)) by (rewrite map_length, seq_length; lia).
+    rewrite (map_nth (fun a => before r a n)), seq_nth by lia. reflexivity.
+  - destruct (IH i j r d ltac:(lia)) as [A B]. split; [lia|].
+    rewrite app_nth1 by (rewrite map_length; exact A). exact B.
+Qed.
+
+(* The table from m reports that are stretched to B, with entries that are cut off at 0 and 1. *)
+Definition cut (x : R) : R := Rmax 0 (Rmin 1 x).
+Definition entry (B : R) (m k : nat) (reports : list (list bool)) : R :=
+  (1 + sum (fun r => B * sign (nth k r true)) reports / INR m) / 2.
+Definition estimate (B : R) (m : nat) (reports : list (list bool)) : table := fun i j =>
+  if Nat.ltb i j then cut (entry B m (position i j) reports)
+  else 1 - cut (entry B m (position j i) reports).
+
+Lemma cut_bounds : forall x, 0 <= cut x <= 1.
+Proof.
+  intros. unfold cut, Rmax, Rmin. destruct (Rle_dec 1 x); destruct (Rle_dec 0 _); lra.
+Qed.
+
+Lemma cut_near : forall x w, 0 <= w <= 1 -> Rabs (cut x - w) <= Rabs (x - w).
+Proof.
+  intros x w W. unfold cut, Rmax, Rmin, Rabs.
+  destruct (Rle_dec 1 x); destruct (Rle_dec 0 _); repeat destruct (Rcase_abs _); lra.
+Qed.
+
+Lemma estimate_shares : forall n B m reports, shares n (estimate B m reports).
+Proof.
+  intros n B m reports i j I J D. unfold estimate.
+  pose proof (cut_bounds (entry B m (position i j) reports)).
+  pose proof (cut_bounds (entry B m (position j i) reports)).
+  destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); lia || lra.
+Qed.
+
+Lemma entry_deviation : forall n B people reports i j, (i < j < n)%nat -> people <> [] ->
+  entry B (length people) (position i j) reports - fraction people i j
+  = deviation B (position i j) (map (signs n) people) reports / (2 * INR (length people)).
+Proof.
+  intros n B people reports i j H some. pose proof (people_positive people some) as M.
+  unfold entry, fraction, deviation. rewrite sum_map.
+  assert (sum (fun r => sign (nth (position i j) (signs n r) true)) people
+    = 2 * sum (fun r => bit (before r i j)) people - INR (length people)) as ->.
+  { rewrite <- (Rmult_1_r (INR _)), <- sum_const, <- sum_scale, <- sum_minus. apply sum_ext.
+    intros r. destruct (position_nth n i j r true H) as [_ ->].
+    destruct (before r i j); simpl; lra. }
+  field. lra.
+Qed.
+
+Lemma stretch_bound : forall n epsilon, (2 <= n)%nat -> 0 < epsilon ->
+  0 < stretch (number_of_pairs n) epsilon
+    <= (exp epsilon + 1) / (exp epsilon - 1) * INR n.
+Proof.
+  intros n epsilon N pos. unfold stretch. set (d := number_of_pairs n). set (h := Nat.div2 d).
+  assert (1 < exp epsilon) as E by (rewrite <- exp_0; apply exp_increasing, pos).
+  assert (0 < (exp epsilon + 1) / (exp epsilon - 1)) as T by (apply Rdiv_lt_0_compat; lra).
+  destruct (central_bound h) as [P _]. split; [apply Rdiv_lt_0_compat; assumption|].
+  apply Rmult_le_compat_l; [lra|]. apply (le_INR 2) in N. simpl in N.
+  apply Rmult_le_reg_r with (central h); [assumption|]. rewrite Rinv_l by lra.
+  destruct h as [|h'] eqn:H; [unfold central; simpl; lra|].
+  destruct (central_bound h') as [_ Q].
+  assert (4 * INR (S h') <= INR n ^ 2) as L.
+  { assert (2 * S h' <= d)%nat as L by (pose proof (Nat.div2_odd d) as O; fold h in O; lia).
+    apply le_INR in L. rewrite mult_INR in L. change (INR 2) with (1 + 1) in L.
+    unfold d, number_of_pairs in L. rewrite pairs_length in L. unfold choose2 in L.
+    replace (INR n ^ 2) with (INR n * INR n) by ring. lra. }
+  assert (1 <= (INR n * central (S h')) ^ 2) as C.
+  { rewrite Rpow_mult_distr. eapply Rle_trans; [exact Q|]. apply Rmult_le_compat_r; [|exact L].
+    apply pow2_ge_0. }
+  assert (0 < INR n * central (S h')) by (apply Rmult_lt_0_compat; lra). nra.
+Qed.
+
+(* CLAIM AGKM-T8C9, the error (Theorem 8).  m people with rankings of n items each send one corner, by
+   the hypercube mechanism with split ties, at any epsilon > 0.  Stretched by c times [stretch], with
+   c = 1 and no other number, a report is unbiased in each sign; each fraction is estimated with a
+   mean error of at most n / (2 t sqrt m), t = (e^epsilon - 1) / (e^epsilon + 1); and an algorithm of
+   ratio alpha on the estimates has ratio alpha and additive error (alpha + 1) n^3 / (4 t sqrt m). *)
+Definition theorem_eight_says (c : R) : Prop := forall epsilon, 0 < epsilon ->
+  (forall v k, (k < length v)%nat -> sum (fun r => hypercube (1 / 2) epsilon v r *
+    (c * stretch (length v) epsilon * sign (nth k r true))) (all_answers (length v))
+    = sign (nth k v true)) /\
+  (forall n people, (2 <= n)%nat -> people <> [] -> Forall (ranking n) people ->
+    let m := length people in
+    let noisy := estimate (c * stretch (number_of_pairs n) epsilon) m in
+    let e := INR n / (2 * ((exp epsilon - 1) / (exp epsilon + 1)) * sqrt (INR m)) in
+    (forall i j, (i < j < n)%nat -> expect epsilon (map (signs n) people)
+      (fun reports => Rabs (noisy reports i j - fraction people i j)) <= e) /\
+    forall alpha rankings A best, 0 <= alpha -> approximation n alpha rankings A ->
+    ranking n best -> expect epsilon (map (signs n) people)
+      (fun reports => sum (fun s => A (noisy reports) s * score n (fraction people) s) rankings)
+      <= alpha * mean_kendall n people best + (alpha + 1) * (INR n ^ 2 / 2) * e).
+
+Theorem theorem_eight : theorem_eight_says 1.
+Proof.
+  intros epsilon pos. split.
+  - intros v k K. rewrite <- (report_mean epsilon v k pos K). apply sum_ext. intros r. ring.
+  - intros n people N some rank m noisy e.
+    assert (1 < exp epsilon) as E by (rewrite <- exp_0; apply exp_increasing, pos).
+    pose proof (people_positive people some) as M. fold m in M.
+    pose proof (sqrt_lt_R0 _ M) as R. pose proof (sqrt_sqrt (INR m) ltac:(lra)) as Q.
+    destruct (stretch_bound n epsilon N pos) as [Bpos Bound].
+    unfold noisy. rewrite Rmult_1_l. set (B := stretch (number_of_pairs n) epsilon) in *.
+    pose proof (expect_mean epsilon (map (signs n) people)) as Mean.
+    assert (forall i j, (i < j < n)%nat -> expect epsilon (map (signs n) people)
+      (fun reports => Rabs (estimate B m reports i j - fraction people i j)) <= e) as err.
+    { intros i j H. destruct Mean as [mono [_ [scale _]]].
+      destruct (position_nth n i j (fun a => a) true H) as [K _].
+      assert (0 <= / (2 * INR m)) as P by (left; apply Rinv_0_lt_compat; lra).
+      eapply Rle_trans; [apply (mono _ (fun reports => / (2 * INR m) *
+        Rabs (deviation B (position i j) (map (signs n) people) reports)) I)|].
+      - intros reports. split; [apply Rabs_pos|]. unfold estimate.
+        destruct (Nat.ltb_spec i j); [|lia]. eapply Rle_trans; [apply cut_near|].
+        + apply (fraction_shares n people rank some i j); lia.
+        + unfold m. rewrite (entry_deviation n) by assumption. unfold Rdiv.
+          rewrite Rabs_mult, (Rabs_pos_eq (/ _)) by exact P. fold m. lra.
+      - eapply Rle_trans; [apply (scale _ _ P I)|].
+        apply Rle_trans with (/ (2 * INR m) * (B * sqrt (INR m))).
+        + apply Rmult_le_compat_l; [exact P|]. unfold m. rewrite <- (map_length (signs n) people).
+          apply (deviation_mean epsilon (number_of_pairs n)); auto.
+          * destruct people; [congruence|discriminate].
+          * apply Forall_forall. intros v V. apply in_map_iff in V. destruct V as [r [<- _]].
+            apply map_length.
+        + unfold e. replace (/ (2 * INR m) * (B * sqrt (INR m))) with (B / (2 * sqrt (INR m))).
+          2: { rewrite <- Q at 2. field. lra. }
+          replace (INR n / (2 * ((exp epsilon - 1) / (exp epsilon + 1)) * sqrt (INR m)))
+            with ((exp epsilon + 1) / (exp epsilon - 1) * INR n / (2 * sqrt (INR m)))
+            by (field; lra).
+          apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra|assumption]. }
+    split; [exact err|]. intros alpha rankings A best apos approx rb.
+    pose proof (fraction_shares n people rank some) as W.
+    destruct (reduction_one n alpha e rankings A apos approx) as [bound _].
+    specialize (bound _ _ _ (estimate B m) (fraction people) Mean W (fun a => estimate_shares n B m a)
+      (fun i j H => conj I (err i j H)) best rb).
+    rewrite score_mean in bound by assumption. rewrite Rmult_1_l in bound.
+    eapply Rle_trans; [exact bound|]. apply Rplus_le_compat_l.
+    rewrite !Rmult_assoc. apply Rmult_le_compat_l; [lra|].
+    apply Rmult_le_compat_r.
+    + unfold e. pose proof (pos_INR n). apply Rmult_le_pos; [assumption|].
+      left. apply Rinv_0_lt_compat. apply Rmult_lt_0_compat; [|assumption].
+      apply Rmult_lt_0_compat; [lra|apply Rdiv_lt_0_compat; lra].
+    + unfold choose2. pose proof (pos_INR n). simpl. lra.
+Qed.
+
+Theorem theorem_eight_control : forall c, c <> 1 -> ~ theorem_eight_says c.
+Proof.
+  intros c H says. destruct (says 1 Rlt_0_1) as [mean _].
+  specialize (mean [true] 0%nat ltac:(simpl; lia)).
+  pose proof (report_mean 1 [true] 0 Rlt_0_1 ltac:(simpl; lia)) as one.
+  rewrite (sum_ext _ (fun r => c * (hypercube (1 / 2) 1 [true] r * (stretch (length [true]) 1 *
+    sign (nth 0 r true))))) in mean by (intros; ring).
+  rewrite sum_scale, one in mean. simpl in mean. lra.
+Qed.
