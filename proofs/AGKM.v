@@ -639,9 +639,10 @@ Proof.
   { exists [], [up], down, up. do 3 (split; [reflexivity|]).
     split; constructor; try assumption; constructor; assumption || constructor. }
   specialize (safe close). unfold drawn, exponential_mechanism in safe.
+  replace (rankings 2) with [[1; 0]; [0; 1]]%nat in safe by reflexivity.
+  destruct (in_dec _ _ _) as [_|out]; [|apply out; left; reflexivity].
   replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe.
   2: { unfold epsilon, choose2. simpl. field. lra. }
-  replace (rankings 2) with [[1; 0]; [0; 1]]%nat in safe by reflexivity.
   unfold score, fraction, before, up, down, place in safe. simpl in safe.
   replace ((epsilon + ln 2) * - ((1 + (0 + 0)) / (1 + 1) + 0))
     with ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0)) in safe by field.

@@ -394,3 +394,137 @@ Proof.
   replace ((1 + 0) / 1 - (0 + 0) / 1) with 1 in L by field.
   rewrite Rabs_Ropp, Rabs_R1 in L. lra.
 Qed.
+
+(* ------------------------------------------------------------------ sets of k items *)
+
+(* A set of k of n items, as n answers; its wins: how many people put each of its items before how
+   many others. *)
+Definition dec_set : equality_decided (list bool) := list_eq_dec Bool.bool_dec.
+Definition sets (n k : nat) : list (list bool) :=
+  nodup dec_set (filter (fun S => Nat.eqb (count_occ Bool.bool_dec S true) k) (all_answers n)).
+Definition member (S : list bool) (i : nat) : R := bit (nth i S false).
+Definition set_wins (n : nat) (people : list places) (S : list bool) : R :=
+  range_sum n (fun i => member S i * sum (fun r => INR n - 1 - INR (r i)) people).
+
+Lemma all_answers_in : forall n S, In S (all_answers n) <-> length S = n.
+Proof.
+  induction n as [|n IH]; intros S; simpl.
+  - split; [intros [<-|[]]; reflexivity|]. destruct S; [left; reflexivity|discriminate].
+  - rewrite in_flat_map. split.
+    + intros [T [I [<-|[<-|[]]]]]; apply IH in I; simpl; congruence.
+    + destruct S as [|b S]; intros L; [discriminate|]. injection L as L. exists S.
+      split; [apply IH, L|]. destruct b; simpl; auto.
+Qed.
+
+Lemma sets_in : forall n k S, In S (sets n k) <->
+  length S = n /\ count_occ Bool.bool_dec S true = k.
+Proof.
+  intros. unfold sets. rewrite nodup_In, filter_In, all_answers_in, Nat.eqb_eq. reflexivity.
+Qed.
+
+Lemma member_sum : forall S, range_sum (length S) (member S)
+  = INR (count_occ Bool.bool_dec S true).
+Proof.
+  induction S as [|b S IH]; [reflexivity|]. simpl length. rewrite range_sum_first.
+  change (range_sum (length S) (fun i => member (b :: S) (Datatypes.S i)))
+    with (range_sum (length S) (member S)). rewrite IH. unfold member.
+  destruct b; cbn [nth bit count_occ]; destruct (Bool.bool_dec _ _); try congruence;
+    rewrite ?S_INR; lra.
+Qed.
+
+(* k (n - k) pairs have one item in the set. *)
+Lemma set_spread : forall S, let n := length S in let k := count_occ Bool.bool_dec S true in
+  sum (fun '(i, j) => Rabs (member S i - member S j)) (pairs n) = INR k * (INR n - INR k).
+Proof.
+  intros S n k. pose proof (member_sum S) as E. fold n k in E.
+  pose proof (square_sum n (fun i j => Rabs (member S i - member S j))) as Q. unfold range_sum in *.
+  rewrite (sum_ext (fun i => Rabs (member S i - member S i)) (fun _ => 0)) in Q
+    by (intros; rewrite Rminus_diag_eq, Rabs_R0; reflexivity).
+  rewrite sum_zero, (sum_ext (fun i => sum _ (seq 0 n)) (fun i => INR n * member S i + INR k *
+    (1 - 2 * member S i))) in Q.
+  - rewrite sum_plus, !sum_scale, sum_minus, sum_const, sum_scale, E, seq_length in Q.
+    rewrite (pairs_ext n _ (fun ij => 2 * (let '(i, j) := ij in
+      Rabs (member S i - member S j)))) in Q by (intros; simpl; rewrite (Rabs_minus_sym (_ j)); lra).
+    rewrite sum_scale in Q. lra.
+  - intros i. rewrite (sum_ext _ (fun j => member S i + (1 - 2 * member S i) * member S j)).
+    + rewrite sum_plus, sum_const, sum_scale, seq_length, E. lra.
+    + intros j. unfold member. destruct (nth i S false), (nth j S false); simpl;
+        unfold Rabs; destruct (Rcase_abs _); lra.
+Qed.
+
+Lemma set_gain : forall n m k, gain_at_most (replaced n m) (set_wins n) (sets n k)
+  (2 * (INR k * (INR n - INR k))).
+Proof.
+  intros n m k x y S T close IS IT. apply sets_in in IS. apply sets_in in IT.
+  pose proof (set_spread S) as A. pose proof (set_spread T) as B. cbv zeta in A, B.
+  destruct IS as [LS CS], IT as [LT CT]. rewrite LS, CS in A. rewrite LT, CT in B.
+  destruct (replaced_some _ _ _ _ close) as [_ [_ [_ [X Y]]]].
+  destruct close as [a [b [r [s [E [F _]]]]]].
+  assert (ranking n r /\ ranking n s) as [Rr Rs].
+  { rewrite Forall_forall in X, Y.
+    split; [apply X; rewrite E|apply Y; rewrite F]; apply in_elt. }
+  set (d := fun i => member S i - member T i).
+  set (g := fun i j => bit (before s j i) - bit (before r j i)).
+  apply Rle_trans with (range_sum n (fun i => range_sum n (fun j => d i * g i j))).
+  - right. rewrite (range_sum_ext n (fun i => range_sum n (fun j => d i * g i j))
+      (fun i => d i * (INR (s i) - INR (r i)))).
+    + unfold set_wins, range_sum. rewrite <- !sum_minus. apply sum_ext. intros i.
+      rewrite E, F, !sum_app. simpl. unfold d. ring.
+    + intros i I. unfold range_sum. rewrite sum_scale. f_equal. unfold g. rewrite sum_minus.
+      f_equal; apply place_sum; assumption.
+  - rewrite square_sum. unfold range_sum.
+    rewrite (sum_ext (fun i => d i * g i i) (fun _ => 0)), sum_zero, Rplus_0_r.
+    2: { intros i. unfold g, before. rewrite !Nat.ltb_irrefl. simpl. ring. }
+    replace (2 * (INR k * (INR n - INR k))) with (INR k * (INR n - INR k)
+      + INR k * (INR n - INR k)) by ring.
+    rewrite <- A at 1. rewrite <- B, <- sum_plus. apply pairs_le. intros i j H. unfold g.
+    rewrite (before_other n r i j Rr), (before_other n s i j Rs) by lia. unfold d, member.
+    destruct (nth i S false), (nth j S false), (nth i T false), (nth j T false), (before r i j),
+      (before s i j); simpl; unfold Rabs; repeat destruct (Rcase_abs _); lra.
+Qed.
+
+(* CLAIM BOOK-HALF-RANGE, whole rankings.  One set of k of n items, 0 < k < n, chosen by its wins in m
+   rankings of which one may be replaced: with c = 1 and H = k (n - k), both mechanisms are laws and
+   epsilon-private at the rate epsilon / (2 c H); with no c below 1. *)
+Definition set_says (c : R) : Prop := forall n m k epsilon, (0 < k < n)%nat -> 0 <= epsilon ->
+  let rate := epsilon / (2 * (c * (INR k * (INR n - INR k)))) in
+  forall mechanism, mechanism = permute_and_flip \/ mechanism = exponential_mechanism ->
+  (forall x, finite_law (sets n k) (mechanism _ dec_set rate (sets n k) (set_wins n x))) /\
+  private (replaced n m) epsilon (fun x => mechanism _ dec_set rate (sets n k) (set_wins n x)).
+
+Theorem set_private : set_says 1.
+Proof.
+  intros n m k epsilon [K N] pos rate mechanism which. unfold rate. rewrite Rmult_1_l.
+  apply lt_INR in K as K'. apply lt_INR in N as N'. simpl in K'.
+  assert (0 < INR k * (INR n - INR k)) as H by (apply Rmult_lt_0_compat; lra).
+  assert (sets n k <> []) as some.
+  { assert (In (repeat true k ++ repeat false (n - k)) (sets n k)) as I.
+    { apply sets_in. rewrite app_length, count_occ_app, !repeat_length. split; [lia|].
+      rewrite count_occ_repeat_eq, count_occ_repeat_neq by congruence. lia. }
+    intros E. rewrite E in I. contradiction. }
+  destruct (half_range epsilon pos) as [flip exponential].
+  destruct which as [->| ->]; [apply flip|apply exponential]; auto using set_gain;
+    apply NoDup_nodup.
+Qed.
+
+(* Two people are of two minds, or both against the set. *)
+Theorem set_control : forall c, 0 < c < 1 -> ~ set_says c.
+Proof.
+  intros c C says. destruct (says 2%nat 2%nat 1%nat 1 ltac:(lia) ltac:(lra) _ (or_introl eq_refl))
+    as [_ safe].
+  destruct two_items as [U V]. pose (up := (fun i => i) : places).
+  pose (down := (fun i => 1 - i)%nat : places). fold up in U. fold down in V.
+  assert (replaced 2 2 [up; down] [down; down]) as close.
+  { exists [], [down], up, down. do 3 (split; [reflexivity|]).
+    split; constructor; try assumption; constructor; assumption || constructor. }
+  specialize (safe _ _ [true; false] close). cbv beta in safe.
+  replace (sets 2 1) with [[false; true]; [true; false]] in safe by reflexivity.
+  rewrite !flip_two in safe by (discriminate || (unfold set_wins, member, range_sum, up, down;
+    simpl; lra)).
+  unfold set_wins, member, range_sum, up, down in safe. simpl in safe.
+  match type of safe with exp ?a / 2 <= _ * (exp ?b / 2) =>
+    replace a with 0 in safe by (field; lra); replace b with (- / c) in safe by (field; lra) end.
+  rewrite exp_0 in safe. assert (exp (1 + - / c) < exp 0) as less.
+  { apply exp_increasing. assert (1 < / c) by (rewrite <- Rinv_1; apply Rinv_lt_contravar; lra). lra. }
+  rewrite exp_plus, exp_0 in less. lra.
+Qed.

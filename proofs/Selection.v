@@ -19,8 +19,9 @@ Open Scope R_scope.
 Definition equality_decided (O : Type) := forall a b : O, {a = b} + {a <> b}.
 Definition selection := forall O, equality_decided O -> R -> list O -> (O -> R) -> O -> R.
 
-Definition exponential_mechanism : selection := fun O _ rate outcomes score o =>
-  exp (rate * score o) / sum (fun s => exp (rate * score s)) outcomes.
+Definition exponential_mechanism : selection := fun O dec rate outcomes score o =>
+  if in_dec dec o outcomes
+  then exp (rate * score o) / sum (fun s => exp (rate * score s)) outcomes else 0.
 
 (* Each entry of a list, with the list of all others. *)
 Fixpoint picks {O} (l : list O) : list (O * list O) :=
@@ -49,8 +50,9 @@ Definition permute_and_flip : selection := fun O dec rate outcomes score o =>
     (fun r => if dec r o then 1 else 0) (length outcomes) outcomes.
 
 (* Between neighbours no outcome gains more than this on another. *)
-Definition gain_at_most {D O} (near : D -> D -> Prop) (score : D -> O -> R) (most : R) : Prop :=
-  forall x y a b, near x y -> (score x a - score x b) - (score y a - score y b) <= most.
+Definition gain_at_most {D O} (near : D -> D -> Prop) (score : D -> O -> R) (outcomes : list O)
+  (most : R) : Prop := forall x y a b, near x y -> In a outcomes -> In b outcomes ->
+  (score x a - score x b) - (score y a - score y b) <= most.
 
 (* ------------------------------------------------------------------ integrals of products *)
 
@@ -356,23 +358,24 @@ Context {D O : Type} (dec : equality_decided O) (near : D -> D -> Prop) (score :
 Variables (outcomes : list O) (most epsilon : R).
 Hypothesis some : outcomes <> [].
 Hypothesis epsilon_nonneg : 0 <= epsilon.
-Hypothesis gain : gain_at_most near score most.
+Hypothesis gain : gain_at_most near score outcomes most.
 
 Lemma exponential_law : forall rate q,
   finite_law outcomes (exponential_mechanism O dec rate outcomes q).
 Proof.
-  intros rate q. unfold exponential_mechanism.
-  pose proof (sum_positive (fun s => exp (rate * q s)) outcomes some ltac:(intros; apply exp_pos)).
-  split.
-  - intros o. left. apply Rdiv_lt_0_compat; [apply exp_pos|assumption].
-  - unfold Rdiv. rewrite (sum_ext _ (fun o => / sum (fun s => exp (rate * q s)) outcomes *
-      exp (rate * q o))) by (intros; ring). rewrite sum_scale. field. lra.
+  intros rate q. unfold exponential_mechanism. set (Z := sum (fun s => exp (rate * q s)) outcomes).
+  assert (0 < Z) by (apply sum_positive; [assumption|intros; apply exp_pos]). split.
+  - intros o. destruct (in_dec dec o outcomes); [|lra].
+    left. apply Rdiv_lt_0_compat; [apply exp_pos|assumption].
+  - rewrite (sum_ext_in _ (fun o => / Z * exp (rate * q o))), sum_scale; [apply Rinv_l, Rgt_not_eq; assumption|].
+    intros o I. destruct (in_dec dec o outcomes); [apply Rmult_comm|contradiction].
 Qed.
 
 Theorem exponential_private : forall rate, 0 <= rate -> rate * most <= epsilon ->
   private near epsilon (fun x => exponential_mechanism O dec rate outcomes (score x)).
 Proof.
   intros rate pos enough x y o close. unfold exponential_mechanism.
+  destruct (in_dec dec o outcomes) as [I|]; [|lra].
   assert (forall z, 0 < sum (fun s => exp (rate * score z s)) outcomes) as Z
     by (intros; apply sum_positive; [assumption|intros; apply exp_pos]).
   pose proof (Z x) as Zx. pose proof (Z y) as Zy.
@@ -383,8 +386,8 @@ Proof.
   replace (exp epsilon * (exp (rate * score y o) / Y) * (X * Y))
     with (exp (epsilon + rate * score y o) * X) by (rewrite exp_plus; field; lra).
   unfold X, Y.
-  rewrite <- !sum_scale. apply sum_le. intros s. rewrite <- !exp_plus. apply exp_le.
-  pose proof (Rmult_le_compat_l rate _ _ pos (gain x y o s close)). lra.
+  rewrite <- !sum_scale. apply sum_le_in. intros s S. rewrite <- !exp_plus. apply exp_le.
+  pose proof (Rmult_le_compat_l rate _ _ pos (gain x y o s close I S)). lra.
 Qed.
 
 Lemma flip_chance : forall rate q o, permute_and_flip O dec rate outcomes q o
@@ -430,11 +433,11 @@ Proof.
   - rewrite <- exp_plus. apply exp_le.
     destruct (best_attained (score y) outcomes some) as [t [T ->]].
     pose proof (best_above (score x) outcomes t T).
-    pose proof (Rmult_le_compat_l rate _ _ pos (gain x y r t close)).
+    pose proof (Rmult_le_compat_l rate _ _ pos (gain x y r t close R T)).
     pose proof (Rmult_le_pos rate (best (score x) outcomes - score x t) pos ltac:(lra)). lra.
   - intros s I. repeat split; try (left; apply exp_pos);
       [rewrite <- exp_plus; apply exp_le|apply flip_bounds; auto|apply flip_bounds; auto].
-    pose proof (Rmult_le_compat_l rate _ _ pos (gain x y r s close)). lra.
+    pose proof (Rmult_le_compat_l rate _ _ pos (gain x y r s close R (S s I))). lra.
 Qed.
 
 Lemma flip_law : forall rate q, NoDup outcomes -> 0 <= rate ->
@@ -471,7 +474,7 @@ End Private.
    below 2 neither is private for all of them. *)
 Definition chosen (m : selection) (k epsilon : R) : Prop :=
   forall D O (dec : equality_decided O) near (score : D -> O -> R) outcomes H,
-  outcomes <> [] -> NoDup outcomes -> 0 < H -> gain_at_most near score (2 * H) ->
+  outcomes <> [] -> NoDup outcomes -> 0 < H -> gain_at_most near score outcomes (2 * H) ->
   (forall x, finite_law outcomes (m O dec (epsilon / (k * H)) outcomes (score x))) /\
   private near epsilon (fun x => m O dec (epsilon / (k * H)) outcomes (score x)).
 Definition half_range_says (k : R) : Prop := forall epsilon, 0 <= epsilon ->
@@ -498,26 +501,33 @@ Qed.
 Definition ahead (x : nat) (o : bool) : R := if o then INR x else - INR x.
 Definition next (x y : nat) : Prop := y = S x \/ x = S y.
 
-Lemma ahead_gain : gain_at_most next ahead (2 * 1).
-Proof. intros x y [|] [|] [->| ->]; unfold ahead; rewrite ?S_INR; lra. Qed.
+Lemma ahead_gain : gain_at_most next ahead [true; false] (2 * 1).
+Proof. intros x y [|] [|] [->| ->] _ _; unfold ahead; rewrite ?S_INR; lra. Qed.
 
 Lemma some_bools : [true; false] <> [] /\ NoDup [true; false].
 Proof. split; [discriminate|]. repeat constructor; simpl; intuition discriminate. Qed.
 
-Lemma flip_ahead : forall rate x, 0 <= rate ->
-  permute_and_flip bool Bool.bool_dec rate [true; false] (ahead x) false
-  = exp (- (2 * rate * INR x)) / 2.
+Lemma flip_two : forall O (dec : equality_decided O) rate q (a b : O), a <> b -> q b <= q a ->
+  permute_and_flip O dec rate [a; b] q b = exp (rate * (q b - q a)) / 2.
 Proof.
-  intros rate x pos. unfold permute_and_flip, ahead. simpl. pose proof (pos_INR x).
-  rewrite Rmax_left by lra. rewrite Rminus_diag_eq, (Rmult_0_r rate), exp_0 by reflexivity.
-  replace (rate * (- INR x - INR x)) with (- (2 * rate * INR x)) by ring. field.
+  intros O dec rate q a b D L. unfold permute_and_flip. simpl. rewrite Rmax_left by exact L.
+  destruct (dec a b); [contradiction|]. destruct (dec b b); [|congruence].
+  rewrite Rminus_diag_eq, (Rmult_0_r rate), exp_0 by reflexivity. field.
+Qed.
+
+Lemma flip_ahead : forall rate x, permute_and_flip bool Bool.bool_dec rate [true; false] (ahead x)
+  false = exp (- (2 * rate * INR x)) / 2.
+Proof.
+  intros rate x. pose proof (pos_INR x). rewrite flip_two; [|discriminate|unfold ahead; lra].
+  unfold ahead. f_equal. f_equal. ring.
 Qed.
 
 Lemma exponential_ahead : forall rate x,
   exponential_mechanism bool Bool.bool_dec rate [true; false] (ahead x) false
   = / (exp (2 * rate * INR x) + 1).
 Proof.
-  intros rate x. unfold exponential_mechanism, ahead. simpl.
+  intros rate x. unfold exponential_mechanism, ahead.
+  destruct (in_dec Bool.bool_dec false [true; false]) as [_|N]; [|simpl in N; tauto]. simpl.
   replace (rate * INR x) with (2 * rate * INR x + rate * - INR x) by ring. rewrite exp_plus.
   pose proof (exp_pos (2 * rate * INR x)). pose proof (exp_pos (rate * - INR x)).
   rewrite Rplus_0_r. field. split; [lra|].
@@ -543,7 +553,7 @@ Proof.
     destruct (says nat bool Bool.bool_dec next ahead _ 1 some once Rlt_0_1 ahead_gain)
       as [law safe].
   - specialize (safe 0%nat 1%nat false ltac:(left; reflexivity)). cbv beta in safe.
-    fold rate in safe. rewrite !flip_ahead in safe by lra. simpl in safe.
+    fold rate in safe. rewrite !flip_ahead in safe. simpl in safe.
     rewrite Rmult_0_r, Ropp_0, exp_0, Rmult_1_r, exp_Ropp in safe.
     pose proof (exp_pos (2 * rate)). apply Rmult_le_compat_r with (r := 2 * exp (2 * rate)) in safe;
       [|lra]. field_simplify in safe; lra.
@@ -578,11 +588,11 @@ Proof.
 Qed.
 
 (* A sensitivity will do for H: scores that move by H at most gain 2 H on each other at most. *)
-Lemma sensitivity_gain : forall D O (near : D -> D -> Prop) (score : D -> O -> R) H,
+Lemma sensitivity_gain : forall D O (near : D -> D -> Prop) (score : D -> O -> R) outcomes H,
   (forall x y o, near x y -> Rabs (score x o - score y o) <= H) ->
-  gain_at_most near score (2 * H).
+  gain_at_most near score outcomes (2 * H).
 Proof.
-  intros D O near score H moves x y a b close.
+  intros D O near score outcomes H moves x y a b close _ _.
   pose proof (moves x y a close) as A. pose proof (moves x y b close) as B.
   rewrite Rabs_minus_sym in B. pose proof (Rle_abs (score x a - score y a)).
   pose proof (Rle_abs (score y b - score x b)). lra.
@@ -608,9 +618,11 @@ Proof.
   (* p (log 1/p - log N) <= 1/N - p, and the sum of the right sides is 0 *)
   assert (sum (fun s => p s * (ln Z - rate * q s - ln N)) outcomes
     <= sum (fun s => / N - p s) outcomes) as E.
-  { apply sum_le. intros s. assert (0 < p s) as P by (apply Rdiv_lt_0_compat; [apply exp_pos|auto]).
+  { apply sum_le_in. intros s S. assert (p s = exp (rate * q s) / Z) as form
+      by (unfold p, exponential_mechanism; destruct (in_dec dec s outcomes); tauto).
+    assert (0 < p s) as P by (rewrite form; apply Rdiv_lt_0_compat; [apply exp_pos|auto]).
     assert (ln (p s) = rate * q s - ln Z) as L.
-    { unfold p, exponential_mechanism, Rdiv. fold Z.
+    { rewrite form. unfold Rdiv.
       rewrite ln_mult, ln_Rinv, ln_exp; auto using exp_pos, Rinv_0_lt_compat. }
     replace (/ N - p s) with (p s * (/ (p s * N) - 1)) by (field; lra).
     apply Rmult_le_compat_l; [lra|].
