@@ -1,15 +1,14 @@
-(* Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models (2022).
+(* Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models
+   (2022).
 
-   Proved, for all numbers n of items and m of people: the Kemeny score as a sum of fractions (its
-   diagonal must be 0); Fact 2 with each pair counted once, and Theorem 1 (Reduction I) with it; the
-   l1 sensitivity of all fractions, which says exactly which Laplace noise keeps epsilon
-   (Corollary 3); the exponential mechanism over all rankings, its privacy and its error; the
-   hypercube mechanism of Duchi, Jordan and Wainwright behind Theorem 8: with ties split it is
-   epsilon-private in every dimension, with closed halves it loses log(1 + e^epsilon) in every
-   even one.
+   Proved, for all numbers n of items and m of people: the Kemeny score as a sum of fractions
+   (its diagonal must be 0); Fact 2 with each pair counted once, and Theorem 1 (Reduction I)
+   with it; the l1 sensitivity of all fractions, which says exactly which Laplace noise keeps
+   epsilon (Corollary 3); the exponential mechanism over all rankings, its privacy and its
+   error. Theorem 8 is in Hypercube.v.
 
-   Not in it: polynomial time, Gaussian noise, the ratio of an approximation scheme, how random
-   numbers are drawn. *)
+   Not in it: polynomial time, Gaussian noise, approximation schemes, how random numbers are
+   drawn. *)
 Require Import Reals Lra Lia List Bool.
 From Ranking Require Import Privacy Selection.
 Import ListNotations.
@@ -171,7 +170,7 @@ Qed.
 
 (* ------------------------------------------------------------------ Fact 2 *)
 
-(* CLAIM AGKM-F2, the fact.  The error of a score is at most k times the sum of the errors of the
+(* Fact 2.  The error of a score is at most k times the sum of the errors of the
    pairs i < j, for all tables with w_ij + w_ji = 1: with k = 1, where the paper has k = 2; for some
    tables it is that sum, with errors of any size, for each n and each ranking.  For tables without
    w_ij + w_ji = 1 the sum over all ordered pairs is a bound. *)
@@ -265,7 +264,7 @@ Definition approximation (n : nat) (alpha : R) (rankings : list places)
   forall w, shares n w -> finite_law rankings (A w) /\ forall best, ranking n best ->
   sum (fun s => A w s * score n w s) rankings <= alpha * score n w best.
 
-(* CLAIM AGKM-F2, Theorem 1 (Reduction I). An algorithm of ratio alpha that runs on noisy
+(* Theorem 1 (Reduction I). An algorithm of ratio alpha that runs on noisy
    entries of mean error e each has ratio alpha and additive error k (alpha + 1) n(n-1)/2 e for
    every n and every noise: with k = 1. What it draws is as private as the noisy entries. *)
 Definition reduction_one_says (k : R) : Prop := forall n alpha e rankings A, 0 <= alpha ->
@@ -353,6 +352,16 @@ Proof.
     + intros i j I. split; [exact Logic.I|]. simpl. destruct (Nat.ltb_spec i j); [|lia].
       simpl. rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
 Qed.
+
+(* CLAIM AGKM-F2. Fact 2 and Theorem 1 with each pair counted once (k = 1, where the paper has 2
+   and more); with a smaller number neither is true. *)
+Definition noisy_scores_says (k : R) : Prop := fact_two_says k /\ reduction_one_says k.
+
+Theorem noisy_scores : noisy_scores_says 1.
+Proof. split; [apply fact_two|apply reduction_one]. Qed.
+
+Theorem noisy_scores_control : forall k, k < 1 -> ~ noisy_scores_says k.
+Proof. intros k H [says _]. exact (fact_two_control k H says). Qed.
 
 (* ------------------------------------------------------------------ all fractions at once *)
 
@@ -558,7 +567,7 @@ Definition drawn (n : nat) (rate : R) (people : list places) : list nat -> R :=
    n(n-1)/(2 m), is for k = 2 a law, epsilon-private if one of m rankings is replaced, and has a
    mean score of at most that of any ranking plus n^3 log(n) / (epsilon m), for all n, m and
    epsilon > 0. With a number k below 2 it is not private for all of them. *)
-Definition drawn_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
+Definition exponential_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
   0 < epsilon -> let p := drawn n (epsilon / (k * (choose2 n / INR m))) in
   private (replaced n m) epsilon p /\
   forall people, Forall (ranking n) people -> length people = m ->
@@ -570,7 +579,7 @@ Lemma people_some : forall m (people : list places), (1 <= m)%nat -> length peop
   people <> [].
 Proof. intros m people M L ->. simpl in L. lia. Qed.
 
-Theorem drawn_private : drawn_says 2.
+Theorem exponential : exponential_says 2.
 Proof.
   intros n m epsilon N M pos p.
   assert (0 < INR m) as mpos by (apply lt_0_INR; lia).
@@ -625,7 +634,7 @@ Qed.
 
 (* Two items and two people, who are of two minds or of one; where 2 epsilon / k is epsilon +
    log 2. *)
-Theorem drawn_control : forall k, 0 < k < 2 -> ~ drawn_says k.
+Theorem exponential_control : forall k, 0 < k < 2 -> ~ exponential_says k.
 Proof.
   intros k Hk says. set (epsilon := ln 2 / (2 / k - 1)).
   assert (0 < 2 / k - 1) as below by (apply Rmult_lt_reg_r with k; [lra|]; field_simplify; lra).

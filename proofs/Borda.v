@@ -1,16 +1,19 @@
-(* Sorting noisy mean ranks (Borda's method), against the best Kemeny score.
+(* Sorting noisy mean ranks (Borda's method), against the best Kemeny score; and choosing one set of
+   items by its wins.
 
-   Proved, for every n, every table of shares and every noise: the score is at most 5 times the
-   best one plus twice the sum of the noise (the ratio 5 is due to Coppersmith, Fleischer and
-   Rudra 2006); the number 2 cannot be smaller. One replaced ranking moves the mean ranks by at
-   most floor(n^2 / 2) / m in l1; with Laplace noise of that over epsilon, sorting is
-   epsilon-private and its mean score at most 5 times the best one plus n^3 / (epsilon m).
+   Proved, for every n, every table of shares and every noise: the score of the sorted ranking is at
+   most 5 times the best one plus twice the sum of the noise (the ratio 5 is due to Coppersmith,
+   Fleischer and Rudra 2006); the number 2 cannot be smaller.  One replaced ranking moves the mean
+   ranks by at most floor(n^2 / 2) / m in l1; with Laplace noise of that over epsilon, sorting is
+   epsilon-private and its mean score at most 5 times the best one plus n^3 / (epsilon m).  One set
+   of k items may gain 2 k (n - k) wins on another, and not more.
 
-   The proof is shorter than by way of the footrule: if s sorts numbers x, each pair that s
-   reverses against a ranking p is paid for by the distance of x from p at one of its items.
+   The proof needs no footrule: if s sorts numbers x, each pair that s reverses against a ranking p
+   is paid for by the distance of x from p at one of its items.
 
-   Not in it: that no ratio below 5 will do, missing answers, Gaussian noise, randomised
-   answers, how the noise is drawn, and that the mean of |noise| is its scale. *)
+   Not in it: that no ratio below 5 will do, missing answers, Gaussian noise, randomised answers,
+   other relations than one replaced ranking, how the noise is drawn, and that the mean of |noise|
+   is its scale. *)
 Require Import Reals Lra Lia List Bool Permutation.
 From Ranking Require Import Privacy Selection AGKM.
 Import ListNotations.
@@ -189,7 +192,7 @@ Proof.
   destruct (W i j), (W j i); try lia. destruct (before s i j), (before p i j); simpl; lra.
 Qed.
 
-(* CLAIM BOOK-NOISY-BORDA, the bound. For every n, every table with 0 <= w_ij <= 1 and w_ij +
+(* For every n, every table with 0 <= w_ij <= 1 and w_ij +
    w_ji = 1, all numbers eta and t, and every ranking s that sorts mean ranks plus eta, the
    score of s is at most 5 times that of any ranking plus c times the sum of |eta_i - t|: with c
    = 2, and with no smaller number, whatever stands in the place of 5. *)
@@ -323,7 +326,7 @@ Proof.
       (places_sum n s (fun k => Rabs (INR k - c)) Rs), <- (middle_sum n). unfold c. lra.
 Qed.
 
-(* CLAIM BOOK-NOISY-BORDA, one ranking replaced. Independent Laplace noise of scale k
+(* One ranking replaced. Independent Laplace noise of scale k
    floor(n^2/2) / (epsilon m) on the mean ranks is epsilon-private, and if the mean of each
    |noise| is that scale, sorting has a mean score of at most 5 times the best one plus k n^3 /
    (epsilon m), for all n, m and epsilon: with k = 1, and with no smaller one. *)
@@ -395,6 +398,16 @@ Proof.
   rewrite Rabs_Ropp, Rabs_R1 in L. lra.
 Qed.
 
+(* CLAIM BOOK-NOISY-BORDA.  The bound with 5 and c = 2, where no smaller c will do, and the Laplace
+   noise for one replaced ranking. *)
+Definition noisy_borda_says (c : R) : Prop := borda_says 5 c /\ borda_laplace_says 1.
+
+Theorem noisy_borda : noisy_borda_says 2.
+Proof. split; [apply borda|apply borda_laplace]. Qed.
+
+Theorem noisy_borda_control : forall c, c < 2 -> ~ noisy_borda_says c.
+Proof. intros c C [says _]. exact (borda_control 5 c C says). Qed.
+
 (* ------------------------------------------------------------------ sets of k items *)
 
 (* A set of k of n items, as n answers; its wins: how many people put each of its items before how
@@ -444,7 +457,8 @@ Proof.
     (1 - 2 * member S i))) in Q.
   - rewrite sum_plus, !sum_scale, sum_minus, sum_const, sum_scale, E, seq_length in Q.
     rewrite (pairs_ext n _ (fun ij => 2 * (let '(i, j) := ij in
-      Rabs (member S i - member S j)))) in Q by (intros; simpl; rewrite (Rabs_minus_sym (_ j)); lra).
+      Rabs (member S i - member S j)))) in Q
+      by (intros; simpl; rewrite (Rabs_minus_sym (_ j)); lra).
     rewrite sum_scale in Q. lra.
   - intros i. rewrite (sum_ext _ (fun j => member S i + (1 - 2 * member S i) * member S j)).
     + rewrite sum_plus, sum_const, sum_scale, seq_length, E. lra.
@@ -483,18 +497,18 @@ Proof.
       (before s i j); simpl; unfold Rabs; repeat destruct (Rcase_abs _); lra.
 Qed.
 
-(* CLAIM BOOK-HALF-RANGE, whole rankings.  One set of k of n items, 0 < k < n, chosen by its wins in m
-   rankings of which one may be replaced: with c = 1 and H = k (n - k), both mechanisms are laws and
-   epsilon-private at the rate epsilon / (2 c H); with no c below 1. *)
+(* One set of k of n items, 0 < k < n, by its wins in m rankings, of which one may be replaced: with
+   H = k (n - k) both mechanisms are laws and epsilon-private at the rate epsilon / (c H), with c =
+   2; with no smaller number. *)
 Definition set_says (c : R) : Prop := forall n m k epsilon, (0 < k < n)%nat -> 0 <= epsilon ->
-  let rate := epsilon / (2 * (c * (INR k * (INR n - INR k)))) in
+  let rate := epsilon / (c * (INR k * (INR n - INR k))) in
   forall mechanism, mechanism = permute_and_flip \/ mechanism = exponential_mechanism ->
   (forall x, finite_law (sets n k) (mechanism _ dec_set rate (sets n k) (set_wins n x))) /\
   private (replaced n m) epsilon (fun x => mechanism _ dec_set rate (sets n k) (set_wins n x)).
 
-Theorem set_private : set_says 1.
+Theorem set_private : set_says 2.
 Proof.
-  intros n m k epsilon [K N] pos rate mechanism which. unfold rate. rewrite Rmult_1_l.
+  intros n m k epsilon [K N] pos rate mechanism which.
   apply lt_INR in K as K'. apply lt_INR in N as N'. simpl in K'.
   assert (0 < INR k * (INR n - INR k)) as H by (apply Rmult_lt_0_compat; lra).
   assert (sets n k <> []) as some.
@@ -508,7 +522,7 @@ Proof.
 Qed.
 
 (* Two people are of two minds, or both against the set. *)
-Theorem set_control : forall c, 0 < c < 1 -> ~ set_says c.
+Theorem set_control : forall c, 0 < c < 2 -> ~ set_says c.
 Proof.
   intros c C says. destruct (says 2%nat 2%nat 1%nat 1 ltac:(lia) ltac:(lra) _ (or_introl eq_refl))
     as [_ safe].
@@ -523,8 +537,21 @@ Proof.
     simpl; lra)).
   unfold set_wins, member, range_sum, up, down in safe. simpl in safe.
   match type of safe with exp ?a / 2 <= _ * (exp ?b / 2) =>
-    replace a with 0 in safe by (field; lra); replace b with (- / c) in safe by (field; lra) end.
-  rewrite exp_0 in safe. assert (exp (1 + - / c) < exp 0) as less.
-  { apply exp_increasing. assert (1 < / c) by (rewrite <- Rinv_1; apply Rinv_lt_contravar; lra). lra. }
+    replace a with 0 in safe by (field; lra);
+    replace b with (- (2 / c)) in safe by (field; lra) end.
+  rewrite exp_0 in safe. assert (exp (1 + - (2 / c)) < exp 0) as less.
+  { apply exp_increasing. assert (1 < 2 / c); [|lra]. apply Rmult_lt_reg_r with c; [lra|].
+    unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
   rewrite exp_plus, exp_0 in less. lra.
 Qed.
+
+(* CLAIM BOOK-HALF-RANGE.  Both mechanisms at the rate epsilon / (2 H), for any scores and outcomes
+   with the half range H, and for sets of k items by their wins, where H = k (n - k) if a whole
+   ranking is replaced; with a number below 2 neither is private. *)
+Definition chosen_set_says (c : R) : Prop := half_range_says c /\ set_says c.
+
+Theorem chosen_set : chosen_set_says 2.
+Proof. split; [apply half_range|apply set_private]. Qed.
+
+Theorem chosen_set_control : forall c, 0 < c < 2 -> ~ chosen_set_says c.
+Proof. intros c C [_ says]. exact (set_control c C says). Qed.

@@ -367,7 +367,8 @@ Proof.
   assert (0 < Z) by (apply sum_positive; [assumption|intros; apply exp_pos]). split.
   - intros o. destruct (in_dec dec o outcomes); [|lra].
     left. apply Rdiv_lt_0_compat; [apply exp_pos|assumption].
-  - rewrite (sum_ext_in _ (fun o => / Z * exp (rate * q o))), sum_scale; [apply Rinv_l, Rgt_not_eq; assumption|].
+  - rewrite (sum_ext_in _ (fun o => / Z * exp (rate * q o))), sum_scale;
+      [apply Rinv_l, Rgt_not_eq; assumption|].
     intros o I. destruct (in_dec dec o outcomes); [apply Rmult_comm|contradiction].
 Qed.
 
@@ -468,7 +469,7 @@ Qed.
 
 End Private.
 
-(* CLAIM BOOK-HALF-RANGE, the two mechanisms.  If no outcome gains more than 2 H on another between
+(* If no outcome gains more than 2 H on another between
    neighbours, permute-and-flip and the exponential mechanism at the rate epsilon / (2 H) are laws
    and epsilon-private, for every finite list of outcomes, relation and scores.  With a number k
    below 2 neither is private for all of them. *)
