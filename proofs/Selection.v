@@ -105,11 +105,6 @@ Proof.
   specialize (P c ltac:(lra)). pose proof (Rmult_le_pos (f' c) (b - a) P ltac:(lra)). lra.
 Qed.
 
-Lemma constant : forall f, (forall c, derivable_pt_lim f c 0) -> f 0 = f 1.
-Proof.
-  intros f D. destruct (MVT_cor2 f (fun _ => 0) 0 1 ltac:(lra) ltac:(auto)) as [c [E C]]. lra.
-Qed.
-
 Lemma passed_le : forall w v l u, 0 <= u -> (forall s, In s l -> v s <= w s /\ u * w s <= 1) ->
   0 <= passed w l u <= passed v l u.
 Proof.
@@ -186,71 +181,38 @@ Proof.
   rewrite (E g), (E (fun r o => g o r)), (IH (fun r o rest => g r o (a :: rest))). lra.
 Qed.
 
-Lemma passed_derivative : forall p l u, derivable_pt_lim (passed p l) u
-  (- sum (fun '(r, rest) => p r * passed p rest u) (picks l)).
+(* The integrals of all but one, weighed with its chance, and counted. *)
+Lemma area_weighed : forall p x l k, sum (fun '(o, rest) => p o * area p k rest x) (picks l)
+  = match k with 0%nat => 1 | S k' => INR k * area p k' l x end - x ^ k * passed p l x.
 Proof.
-  intros p l u. induction l as [|a l IH].
-  - simpl. replace (- 0) with 0 by ring. apply derivable_pt_lim_const.
-  - rewrite picks_sum. simpl. rewrite (sum_ext _ (fun x => (1 - u * p a) *
-      (let '(r, rest) := x in p r * passed p rest u))) by (intros [r rest]; ring).
-    rewrite sum_scale. set (d := sum _ _) in *.
-    replace (- (p a * passed p l u + (1 - u * p a) * d))
-      with (- p a * passed p l u + (1 - u * p a) * (- d)) by ring.
-    apply (derivable_pt_lim_mult (fun y => 1 - y * p a) (passed p l)); [|assumption].
-    replace (- p a) with (0 - 1 * p a) by ring. apply (derivable_pt_lim_minus (fun _ => 1));
-      [apply derivable_pt_lim_const|]. apply (derivable_pt_lim_ext (fun y => p a * y));
-      [intros; ring|]. replace (1 * p a) with (p a * 1) by ring.
-    apply derivable_pt_lim_scal, derivable_pt_lim_id.
+  intros p x. induction l as [|a l IH]; intros k.
+  - destruct k; cbn [picks sum passed area]; [simpl; ring|field; apply not_0_INR; lia].
+  - rewrite picks_sum. cbn [area].
+    rewrite (sum_ext _ (fun d => (let '(o, rest) := d in p o * area p k rest x) - p a *
+      (let '(o, rest) := d in p o * area p (S k) rest x))) by (intros [o rest]; ring).
+    rewrite sum_minus, sum_scale, !IH. cbn [passed].
+    destruct k; cbn [area pow]; rewrite !S_INR; [change (INR 0) with 0|]; ring.
 Qed.
 
-Lemma sum_derivative : forall A (f f' : A -> R -> R) k x,
-  (forall a, derivable_pt_lim (f a) x (f' a x)) ->
-  derivable_pt_lim (fun y => sum (fun a => f a y) k) x (sum (fun a => f' a x) k).
+Lemma area_counted : forall p x l k, sum (fun '(o, rest) => area p k rest x) (picks l)
+  = (INR (length l) + INR (S k)) * area p k l x - x ^ S k * passed p l x.
 Proof.
-  intros A f f' k x H. induction k as [|a k IH]; simpl; [apply derivable_pt_lim_const|].
-  apply (derivable_pt_lim_plus (f a)); auto.
+  intros p x. induction l as [|a l IH]; intros k.
+  - cbn [picks sum passed area length]. simpl (INR 0). field. apply not_0_INR. lia.
+  - rewrite picks_sum. cbn [area].
+    rewrite (sum_ext _ (fun d => (let '(o, rest) := d in area p k rest x) - p a *
+      (let '(o, rest) := d in area p (S k) rest x))) by (intros [o rest]; ring).
+    rewrite sum_minus, sum_scale, !IH. cbn [passed length pow]. rewrite !S_INR. ring.
 Qed.
 
 (* The chances of going on with one less, and of passing one more: k integrals less one. *)
 Lemma area_step : forall p l, 1 + sum (fun '(r, rest) => (1 - p r) * area p 0 rest 1) (picks l)
   = INR (S (length l)) * area p 0 l 1.
 Proof.
-  intros p l. set (n := INR (S (length l))). pose (f := fun y => sum (fun a : O * list O =>
-    (1 - p (fst a)) * area p 0 (snd a) y) (picks l) - n * area p 0 l y - (1 - y) * passed p l y).
-  assert (f 0 = f 1) as E.
-  2: { unfold f in E. rewrite (sum_ext _ (fun _ => 0)) in E by (intros; rewrite area_0; ring).
-    rewrite sum_zero, area_0 in E. rewrite (sum_ext _ (fun a : O * list O => (1 - p (fst a)) *
-      area p 0 (snd a) 1)) by (intros [r rest]; reflexivity).
-    assert (passed p l 0 = 1) as P by (clear; induction l; simpl; lra). rewrite P in E. lra. }
-  apply constant. intros y.
-  replace 0 with (sum (fun a : O * list O => (1 - p (fst a)) * (y ^ 0 * passed p (snd a) y))
-    (picks l) - n * (y ^ 0 * passed p l y) - (- 1 * passed p l y + (1 - y) *
-    - sum (fun '(r, rest) => p r * passed p rest y) (picks l))).
-  - apply (derivable_pt_lim_minus (fun y => sum (fun a : O * list O => (1 - p (fst a)) *
-      area p 0 (snd a) y) (picks l) - n * area p 0 l y));
-      [apply (derivable_pt_lim_minus (fun y => sum (fun a : O * list O => (1 - p (fst a)) *
-      area p 0 (snd a) y) (picks l)))|].
-    + apply (sum_derivative _ (fun a y => (1 - p (fst a)) * area p 0 (snd a) y) (fun a y =>
-        (1 - p (fst a)) * (y ^ 0 * passed p (snd a) y))).
-      intros a. apply (derivable_pt_lim_scal (area p 0 (snd a))), area_derivative.
-    + apply (derivable_pt_lim_scal (area p 0 l)), area_derivative.
-    + apply (derivable_pt_lim_mult (fun y => 1 - y)); [|apply passed_derivative].
-      replace (- 1) with (0 - 1) by ring.
-      apply derivable_pt_lim_minus; [apply derivable_pt_lim_const|apply derivable_pt_lim_id].
-  - simpl. unfold n. rewrite S_INR, Rmult_1_l.
-    rewrite <- Ropp_mult_distr_r, <- sum_scale.
-    assert (sum (fun a : O * list O => (1 - p (fst a)) * (1 * passed p (snd a) y)) (picks l)
-      + - sum (fun a => (1 - y) * (let '(r, rest) := a in p r * passed p rest y)) (picks l) * - 1
-      = sum (fun _ => passed p l y) (picks l)) as E.
-    + replace (- sum (fun a => (1 - y) * (let '(r, rest) := a in p r * passed p rest y))
-        (picks l) * - 1) with (sum (fun a => (1 - y) * (let '(r, rest) := a in
-        p r * passed p rest y)) (picks l)) by ring.
-      rewrite <- sum_plus. apply sum_ext_in. intros [r rest] H. simpl.
-      assert (forall l l', Permutation l l' -> passed p l y = passed p l' y) as S
-        by (clear; induction 1; simpl; try rewrite IHPermutation; try lra; congruence).
-      rewrite (S _ _ (picks_in _ _ _ H)). simpl. ring.
-    + rewrite sum_const in E. replace (length (picks l)) with (length l) in E
-        by (clear; induction l; simpl; rewrite ?map_length; congruence). lra.
+  intros p l. pose proof (area_weighed p 1 l 0) as A. pose proof (area_counted p 1 l 0) as B.
+  rewrite (sum_ext _ (fun d => (let '(r, rest) := d in area p 0 rest 1) -
+    (let '(r, rest) := d in p r * area p 0 rest 1))) by (intros [r rest]; ring).
+  rewrite sum_minus, A, B, (S_INR (length l)). simpl. ring.
 Qed.
 
 (* The law: o comes out with the chance p_o times the integral of the chance that all pass. *)
@@ -283,27 +245,9 @@ Qed.
 Lemma flips_total : forall p l, (exists o, In o l /\ p o = 1) ->
   sum (fun '(o, rest) => p o * area p 0 rest 1) (picks l) = 1.
 Proof.
-  intros p l [o [H K]].
-  pose (f := fun y => passed p l y + sum (fun a : O * list O => p (fst a) * area p 0 (snd a) y)
-    (picks l)).
-  assert (f 0 = f 1) as E.
-  { apply constant. intros y. replace 0 with (- sum (fun '(r, rest) => p r * passed p rest y)
-      (picks l) + sum (fun a : O * list O => p (fst a) * (y ^ 0 * passed p (snd a) y)) (picks l)).
-    - apply (derivable_pt_lim_plus (passed p l)); [apply passed_derivative|].
-      apply (sum_derivative _ (fun a y => p (fst a) * area p 0 (snd a) y) (fun a y => p (fst a) *
-        (y ^ 0 * passed p (snd a) y))).
-      intros a. apply (derivable_pt_lim_scal (area p 0 (snd a))), area_derivative.
-    - rewrite (sum_ext (fun a : O * list O => p (fst a) * (y ^ 0 * passed p (snd a) y))
-        (fun '(r, rest) => p r * passed p rest y)) by (intros [r rest]; simpl; ring). ring. }
-  unfold f in E. rewrite (sum_ext (fun a : O * list O => p (fst a) * area p 0 (snd a) 0)
-    (fun _ => 0)) in E by (intros; rewrite area_0; ring). rewrite sum_zero in E.
-  rewrite (sum_ext _ (fun a : O * list O => p (fst a) * area p 0 (snd a) 1))
-    by (intros [r rest]; reflexivity).
-  assert (passed p l 0 = 1) as P by (clear; induction l; simpl; lra).
-  assert (passed p l 1 = 0) as Q.
-  { clear - H K. induction l as [|a l IH]; simpl in *; [contradiction|].
-    destruct H as [-> |H]; [rewrite K; ring|rewrite IH by assumption; ring]. }
-  lra.
+  intros p l [o [H K]]. rewrite area_weighed. enough (passed p l 1 = 0) as -> by ring.
+  induction l as [|a l IH]; simpl in *; [contradiction|].
+  destruct H as [-> |H]; [rewrite K|rewrite IH by assumption]; ring.
 Qed.
 
 End Area.
@@ -469,10 +413,9 @@ Qed.
 
 End Private.
 
-(* If no outcome gains more than 2 H on another between
-   neighbours, permute-and-flip and the exponential mechanism at the rate epsilon / (2 H) are laws
-   and epsilon-private, for every finite list of outcomes, relation and scores.  With a number k
-   below 2 neither is private for all of them. *)
+(* If no outcome gains more than 2 H on another between neighbours, permute-and-flip and the
+   exponential mechanism at the rate epsilon / (2 H) are laws and epsilon-private, for every finite
+   list of outcomes, relation and scores.  With a number k below 2 neither is private for all. *)
 Definition chosen (m : selection) (k epsilon : R) : Prop :=
   forall D O (dec : equality_decided O) near (score : D -> O -> R) outcomes H,
   outcomes <> [] -> NoDup outcomes -> 0 < H -> gain_at_most near score outcomes (2 * H) ->
