@@ -5,7 +5,7 @@
    (its diagonal must be 0); Fact 2 with each pair counted once, and Theorem 1 (Reduction I)
    with it; the l1 sensitivity of all fractions, which says exactly which Laplace noise keeps
    epsilon (Corollary 3); the exponential mechanism over all rankings, its privacy and its
-   error. Theorem 8 is in Hypercube.v.
+   error.  Theorem 8 is in Hypercube.v.
 
    Not in it: polynomial time, Gaussian noise, approximation schemes, how random numbers are
    drawn. *)
@@ -133,9 +133,9 @@ Qed.
 
 End People.
 
-(* CLAIM AGKM-DEF. The Kemeny score, the mean Kendall distance to the rankings of the people, is
-   the sum of w_ji over all i, j with s(i) <= s(j), if the undefined w_ii are taken for c = 0,
-   and for no other c. *)
+(* CLAIM AGKM-DEF.  The Kemeny score, the mean Kendall distance to the rankings of the people,
+   is the sum of w_ji over all i, j with s(i) <= s(j), if the undefined w_ii are taken for c =
+   0, and for no other c. *)
 Definition kemeny_says (c : R) : Prop := forall n people s, people <> [] ->
   Forall (ranking n) people -> ranking n s ->
   range_sum n (fun i => range_sum n (fun j => if Nat.leb (s i) (s j)
@@ -170,9 +170,9 @@ Qed.
 
 (* ------------------------------------------------------------------ Fact 2 *)
 
-(* Fact 2.  The error of a score is at most k times the sum of the errors of the
-   pairs i < j, for all tables with w_ij + w_ji = 1: with k = 1, where the paper has k = 2; for some
-   tables it is that sum, with errors of any size, for each n and each ranking.  For tables without
+(* Fact 2.  The error of a score is at most k times the sum of the errors of the pairs i < j,
+   for all tables with w_ij + w_ji = 1: with k = 1, where the paper has k = 2; for some tables
+   it is that sum, with errors of any size, for each n and each ranking.  For tables without
    w_ij + w_ji = 1 the sum over all ordered pairs is a bound. *)
 Definition fact_two_says (k : R) : Prop := forall n r,
   (forall w v, shares n w -> shares n v -> Rabs (score n w r - score n v r)
@@ -226,7 +226,7 @@ Qed.
 
 (* ------------------------------------------------------------------ Reduction I *)
 
-(* What a mean is used for here. [fine] are the functions that have one: all, for a finite law;
+(* What a mean is used for here.  [fine] are the functions that have one: all, for a finite law;
    those of finite upper integral, for any law. *)
 Definition mean {W} (fine : (W -> R) -> Prop) (E : (W -> R) -> R) : Prop :=
   (forall f g, fine g -> (forall a, 0 <= f a <= g a) -> fine f /\ E f <= E g) /\
@@ -258,15 +258,26 @@ Proof.
     change (length (a :: l)) with (S (length l)). rewrite S_INR. simpl. split; [assumption|lra].
 Qed.
 
+Lemma mean_affine : forall W fine E (f g : W -> R) c d most, mean fine E -> 0 <= c -> 0 <= d ->
+  fine g -> E g <= most -> (forall a, 0 <= f a <= c + d * g a) -> fine f /\ E f <= c + d * most.
+Proof.
+  intros W fine E f g c d most [mono [add [scale [F1 one]]]] C D F B H.
+  destruct (scale c _ C F1) as [Fc Bc]. destruct (scale d _ D F) as [Fd Bd].
+  destruct (add _ _ Fc Fd) as [Fs Bs]. destruct (mono f _ Fs) as [Ff Bf].
+  - intros a. specialize (H a). lra.
+  - split; [assumption|]. pose proof (Rmult_le_compat_l c _ _ C one).
+    pose proof (Rmult_le_compat_l d _ _ D B). lra.
+Qed.
+
 (* An algorithm draws a ranking for a table.  Its mean score is at most alpha times the best one. *)
 Definition approximation (n : nat) (alpha : R) (rankings : list places)
   (A : table -> places -> R) : Prop :=
   forall w, shares n w -> finite_law rankings (A w) /\ forall best, ranking n best ->
   sum (fun s => A w s * score n w s) rankings <= alpha * score n w best.
 
-(* Theorem 1 (Reduction I). An algorithm of ratio alpha that runs on noisy
-   entries of mean error e each has ratio alpha and additive error k (alpha + 1) n(n-1)/2 e for
-   every n and every noise: with k = 1. What it draws is as private as the noisy entries. *)
+(* Theorem 1 (Reduction I).  An algorithm of ratio alpha that runs on noisy entries of mean
+   error e each has ratio alpha and additive error k (alpha + 1) n(n-1)/2 e for every n and
+   every noise: with k = 1.  What it draws is as private as the noisy entries. *)
 Definition reduction_one_says (k : R) : Prop := forall n alpha e rankings A, 0 <= alpha ->
   approximation n alpha rankings A ->
   (forall W fine E (noisy : W -> table) w, mean fine E -> shares n w ->
@@ -293,14 +304,12 @@ Proof.
     destruct (mean_sum W fine E _ f (pairs n) e M) as [F B].
     { intros [i j] H. apply err, pairs_in, H. }
     rewrite pairs_length in B. set (errors := fun a => sum (fun ij => f ij a) (pairs n)) in *.
-    destruct M as [mono [add [scale [one_fine one]]]].
-    pose proof (score_nonneg n w best ws) as pos.
-    destruct (scale _ _ (Rmult_le_pos _ _ apos pos) one_fine) as [F1 B1].
-    destruct (scale (alpha + 1) _ ltac:(lra) F) as [F2 B2]. destruct (add _ _ F1 F2) as [F3 B3].
-    eapply Rle_trans; [apply (mono _ _ F3)|].
-    + intros a. destruct (approx (noisy a) (ns a)) as [[Apos Aone] ratio]. split.
-      { apply sum_nonneg. intros s _. apply Rmult_le_pos; [apply Apos|apply score_nonneg, ws]. }
-      assert (forall s, Rabs (score n (noisy a) s - score n w s) <= errors a) as fact
+    pose proof (Rmult_le_pos _ _ apos (score_nonneg n w best ws)) as pos.
+    replace ((alpha + 1) * choose2 n * e) with ((alpha + 1) * (choose2 n * e)) by ring.
+    apply (mean_affine W fine E _ errors _ (alpha + 1) _ M pos ltac:(lra) F B).
+    intros a. destruct (approx (noisy a) (ns a)) as [[Apos Aone] ratio]. split.
+    + apply sum_nonneg. intros s _. apply Rmult_le_pos; [apply Apos|apply score_nonneg, ws].
+    + assert (forall s, Rabs (score n (noisy a) s - score n w s) <= errors a) as fact
         by (intros; apply score_moves; auto).
       specialize (ratio best rank).
       apply Rle_trans with (sum (fun s => A (noisy a) s * score n (noisy a) s
@@ -314,10 +323,6 @@ Proof.
         pose proof (Rle_abs (score n (noisy a) best - score n w best)). specialize (fact best).
         assert (alpha * score n (noisy a) best <= alpha * (score n w best + errors a))
           by (apply Rmult_le_compat_l; lra). lra.
-    + assert ((alpha + 1) * E errors <= (alpha + 1) * (choose2 n * e))
-        by (apply Rmult_le_compat_l; lra).
-      assert (alpha * score n w best * E (fun _ => 1) <= alpha * score n w best * 1)
-        by (apply Rmult_le_compat_l; [apply Rmult_le_pos; assumption|assumption]). lra.
   - intros D W near epsilon p total noisy weigh ns pos safe x y s close.
     apply (private_events near epsilon p total weigh pos safe (fun a => A (noisy a) s));
       [|assumption].
@@ -353,8 +358,8 @@ Proof.
       simpl. rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
 Qed.
 
-(* CLAIM AGKM-F2. Fact 2 and Theorem 1 with each pair counted once (k = 1, where the paper has 2
-   and more); with a smaller number neither is true. *)
+(* CLAIM AGKM-F2.  Fact 2 and Theorem 1 with each pair counted once (k = 1, where the paper has
+   2 and more); with a smaller number neither is true. *)
 Definition noisy_scores_says (k : R) : Prop := fact_two_says k /\ reduction_one_says k.
 
 Theorem noisy_scores : noisy_scores_says 1.
@@ -446,10 +451,10 @@ Proof.
       apply Rabs_pos_eq. lra.
 Qed.
 
-(* CLAIM AGKM-C3C4, the Laplace noise. Laplace noise of scale b on all fractions above the
+(* CLAIM AGKM-C3C4, the Laplace noise.  Laplace noise of scale b on all fractions above the
    diagonal is epsilon-private, when one of m rankings of n items is replaced, exactly if k
-   n(n-1)/2 is at most epsilon b m: with k = 1. The scale n^2 / (epsilon m) of the paper is more
-   than enough. *)
+   n(n-1)/2 is at most epsilon b m: with k = 1.  The scale n^2 / (epsilon m) of the paper is
+   more than enough. *)
 Definition noisy_pairs_says (k : R) : Prop := forall n m epsilon b, (1 <= m)%nat -> 0 < b ->
   (private (replaced n m) epsilon (fun x => laplace (number_of_pairs n) b (fractions n x))
     <-> k * choose2 n <= epsilon * b * INR m).
@@ -563,10 +568,10 @@ Definition drawn (n : nat) (rate : R) (people : list places) : list nat -> R :=
   exponential_mechanism _ dec_places rate (rankings n)
     (fun l => - score n (fraction people) (place l)).
 
-(* CLAIM AGKM-EM. The exponential mechanism over all rankings, at the rate epsilon / (k D), D =
+(* CLAIM AGKM-EM.  The exponential mechanism over all rankings, at the rate epsilon / (k D), D =
    n(n-1)/(2 m), is for k = 2 a law, epsilon-private if one of m rankings is replaced, and has a
    mean score of at most that of any ranking plus n^3 log(n) / (epsilon m), for all n, m and
-   epsilon > 0. With a number k below 2 it is not private for all of them. *)
+   epsilon > 0.  With a number k below 2 it is not private for all of them. *)
 Definition exponential_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
   0 < epsilon -> let p := drawn n (epsilon / (k * (choose2 n / INR m))) in
   private (replaced n m) epsilon p /\

@@ -1,19 +1,19 @@
-(* Sorting noisy mean ranks (Borda's method), against the best Kemeny score; and choosing one set of
-   items by its wins.
+(* Sorting noisy mean ranks (Borda's method), against the best Kemeny score; and choosing one
+   set of items by its wins.
 
-   Proved, for every n, every table of shares and every noise: the score of the sorted ranking is at
-   most 5 times the best one plus twice the sum of the noise (the ratio 5 is due to Coppersmith,
-   Fleischer and Rudra 2006); the number 2 cannot be smaller.  One replaced ranking moves the mean
-   ranks by at most floor(n^2 / 2) / m in l1; with Laplace noise of that over epsilon, sorting is
-   epsilon-private and its mean score at most 5 times the best one plus n^3 / (epsilon m).  One set
-   of k items may gain 2 k (n - k) wins on another, and not more.
+   Proved, for every n, every table of shares and every noise: the score of the sorted ranking
+   is at most 5 times the best one plus twice the sum of the noise (the ratio 5 is due to
+   Coppersmith, Fleischer and Rudra 2006); the number 2 cannot be smaller.  One replaced ranking
+   moves the mean ranks by at most floor(n^2 / 2) / m in l1; with Laplace noise of that over
+   epsilon, sorting is epsilon-private and its mean score at most 5 times the best one plus n^3
+   / (epsilon m).  One set of k items may gain 2 k (n - k) wins on another, and not more.
 
-   The proof needs no footrule: if s sorts numbers x, each pair that s reverses against a ranking p
-   is paid for by the distance of x from p at one of its items.
+   The proof needs no footrule: if s sorts numbers x, each pair that s reverses against a
+   ranking p is paid for by the distance of x from p at one of its items.
 
-   Not in it: that no ratio below 5 will do, missing answers, Gaussian noise, randomised answers,
-   other relations than one replaced ranking, how the noise is drawn, and that the mean of |noise|
-   is its scale. *)
+   Not in it: that no ratio below 5 will do, missing answers, Gaussian noise, randomised
+   answers, other relations than one replaced ranking, how the noise is drawn, and that the mean
+   of |noise| is its scale. *)
 Require Import Reals Lra Lia List Bool Permutation.
 From Ranking Require Import Privacy Selection AGKM.
 Import ListNotations.
@@ -192,10 +192,10 @@ Proof.
   destruct (W i j), (W j i); try lia. destruct (before s i j), (before p i j); simpl; lra.
 Qed.
 
-(* For every n, every table with 0 <= w_ij <= 1 and w_ij +
-   w_ji = 1, all numbers eta and t, and every ranking s that sorts mean ranks plus eta, the
-   score of s is at most 5 times that of any ranking plus c times the sum of |eta_i - t|: with c
-   = 2, and with no smaller number, whatever stands in the place of 5. *)
+(* For every n, every table with 0 <= w_ij <= 1 and w_ij + w_ji = 1, all numbers eta and t, and
+   every ranking s that sorts mean ranks plus eta, the score of s is at most 5 times that of any
+   ranking plus c times the sum of |eta_i - t|: with c = 2, and with no smaller number, whatever
+   stands in the place of 5. *)
 Definition borda_says (ratio c : R) : Prop := forall n w eta t s p, shares n w -> ranking n p ->
   sorts n (fun i => mean_rank n w i + eta i) s ->
   score n w s <= ratio * score n w p + c * range_sum n (fun i => Rabs (eta i - t)).
@@ -326,10 +326,10 @@ Proof.
       (places_sum n s (fun k => Rabs (INR k - c)) Rs), <- (middle_sum n). unfold c. lra.
 Qed.
 
-(* One ranking replaced. Independent Laplace noise of scale k
-   floor(n^2/2) / (epsilon m) on the mean ranks is epsilon-private, and if the mean of each
-   |noise| is that scale, sorting has a mean score of at most 5 times the best one plus k n^3 /
-   (epsilon m), for all n, m and epsilon: with k = 1, and with no smaller one. *)
+(* One ranking replaced.  Independent Laplace noise of scale k floor(n^2/2) / (epsilon m) on the
+   mean ranks is epsilon-private, and if the mean of each |noise| is that scale, sorting has a
+   mean score of at most 5 times the best one plus k n^3 / (epsilon m), for all n, m and
+   epsilon: with k = 1, and with no smaller one. *)
 Definition borda_laplace_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
   0 < epsilon -> let b := k * (INR (n * n / 2) / INR m / epsilon) in
   private (replaced n m) epsilon (fun x => laplace n b (mean_rank n (fraction x))) /\
@@ -360,23 +360,18 @@ Proof.
     pose proof (fraction_shares n people rank some) as ws.
     destruct (mean_sum W fine E _ (fun i a => Rabs (eta a i)) (seq 0 n) _ Mean ltac:(intros; apply
       noise)) as [F G]. rewrite seq_length in G.
-    destruct Mean as [mono [add [scale [one_fine one]]]].
     pose proof (score_nonneg n (fraction people) best ws) as score_pos.
     rewrite score_mean in score_pos by assumption.
-    destruct (scale (5 * mean_kendall n people best) _ ltac:(lra) one_fine) as [F1 B1].
-    destruct (scale 2 _ ltac:(lra) F) as [F2 B2]. destruct (add _ _ F1 F2) as [F3 B3].
-    eapply Rle_trans; [apply (mono _ _ F3)|].
+    eapply Rle_trans; [apply (mean_affine W fine E _ _ (5 * mean_kendall n people best) 2 _ Mean
+      ltac:(lra) ltac:(lra) F G)|].
     + intros a. rewrite <- (score_mean n people rank (s a)) by apply order.
-      split; [apply score_nonneg, ws|]. rewrite <- score_mean, Rmult_1_r by assumption.
+      split; [apply score_nonneg, ws|]. rewrite <- score_mean by assumption.
       eapply Rle_trans; [apply (borda n (fraction people) (eta a) 0 (s a) best); auto|].
-      apply Rplus_le_compat_l, Rmult_le_compat_l; [lra|]. right. apply sum_ext. intros i.
-      f_equal. ring.
-    + assert (5 * mean_kendall n people best * E (fun _ => 1) <= 5 * mean_kendall n people best * 1)
-        by (apply Rmult_le_compat_l; lra).
-      enough (2 * (INR n * (INR (n * n / 2) / INR m / epsilon)) <= INR n ^ 3 / (epsilon * INR m))
-        by lra.
+      right. do 2 f_equal. apply sum_ext. intros i. f_equal. ring.
+    + apply Rplus_le_compat_l.
       replace (2 * (INR n * (INR (n * n / 2) / INR m / epsilon)))
         with (2 * INR n * INR (n * n / 2) * / (epsilon * INR m)) by (field; lra).
+      rewrite Rmult_1_l.
       apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, Rmult_lt_0_compat; assumption|].
       pose proof (pos_INR n). apply Rle_trans with (2 * INR n * (INR n * INR n / 2));
         [apply Rmult_le_compat_l; lra|simpl; lra].
@@ -398,8 +393,8 @@ Proof.
   rewrite Rabs_Ropp, Rabs_R1 in L. lra.
 Qed.
 
-(* CLAIM BOOK-NOISY-BORDA.  The bound with 5 and c = 2, where no smaller c will do, and the Laplace
-   noise for one replaced ranking. *)
+(* CLAIM BOOK-NOISY-BORDA.  The bound with 5 and c = 2, where no smaller c will do, and the
+   Laplace noise for one replaced ranking. *)
 Definition noisy_borda_says (c : R) : Prop := borda_says 5 c /\ borda_laplace_says 1.
 
 Theorem noisy_borda : noisy_borda_says 2.
@@ -410,8 +405,8 @@ Proof. intros c C [says _]. exact (borda_control 5 c C says). Qed.
 
 (* ------------------------------------------------------------------ sets of k items *)
 
-(* A set of k of n items, as n answers; its wins: how many people put each of its items before how
-   many others. *)
+(* A set of k of n items, as n answers; its wins: how many people put each of its items before
+   how many others. *)
 Definition dec_set : equality_decided (list bool) := list_eq_dec Bool.bool_dec.
 Definition sets (n k : nat) : list (list bool) :=
   nodup dec_set (filter (fun S => Nat.eqb (count_occ Bool.bool_dec S true) k) (all_answers n)).
@@ -497,9 +492,9 @@ Proof.
       (before s i j); simpl; unfold Rabs; repeat destruct (Rcase_abs _); lra.
 Qed.
 
-(* One set of k of n items, 0 < k < n, by its wins in m rankings, of which one may be replaced: with
-   H = k (n - k) both mechanisms are laws and epsilon-private at the rate epsilon / (c H), with c =
-   2; with no smaller number. *)
+(* One set of k of n items, 0 < k < n, by its wins in m rankings, of which one may be replaced:
+   with H = k (n - k) both mechanisms are laws and epsilon-private at the rate epsilon / (c H),
+   with c = 2; with no smaller number. *)
 Definition set_says (c : R) : Prop := forall n m k epsilon, (0 < k < n)%nat -> 0 <= epsilon ->
   let rate := epsilon / (c * (INR k * (INR n - INR k))) in
   forall mechanism, mechanism = permute_and_flip \/ mechanism = exponential_mechanism ->
@@ -545,9 +540,9 @@ Proof.
   rewrite exp_plus, exp_0 in less. lra.
 Qed.
 
-(* CLAIM BOOK-HALF-RANGE.  Both mechanisms at the rate epsilon / (2 H), for any scores and outcomes
-   with the half range H, and for sets of k items by their wins, where H = k (n - k) if a whole
-   ranking is replaced; with a number below 2 neither is private. *)
+(* CLAIM BOOK-HALF-RANGE.  Both mechanisms at the rate epsilon / (2 H), for any scores and
+   outcomes with the half range H, and for sets of k items by their wins, where H = k (n - k) if
+   a whole ranking is replaced; with a number below 2 neither is private. *)
 Definition chosen_set_says (c : R) : Prop := half_range_says c /\ set_says c.
 
 Theorem chosen_set : chosen_set_says 2.

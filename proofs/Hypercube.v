@@ -4,9 +4,9 @@
    Proved, in every dimension d: with ties split between both halves the mechanism is a law and
    epsilon-private, with another share of the ties it is not; with closed halves, where a tie
    counts in both, it loses log(1 + e^epsilon) exactly in every even dimension (noted by Nguyen
-   et al. 2016). The report is unbiased after division by t C(2h, h) / 4^h, t = (e^epsilon - 1)
+   et al. 2016).  The report is unbiased after division by t C(2h, h) / 4^h, t = (e^epsilon - 1)
    / (e^epsilon + 1), h = floor(d / 2), and the share of m people is estimated with a mean error
-   of at most n / (2 t sqrt m) for each pair of n items. With Reduction I this is Theorem 8.
+   of at most n / (2 t sqrt m) for each pair of n items.  With Reduction I this is Theorem 8.
 
    Not in it: polynomial time, the order for an epsilon that grows (t stays below 1), how random
    numbers are drawn. *)
@@ -158,8 +158,8 @@ Definition half (tie : R) (v r : list bool) : R :=
   if Nat.eqb (length r) (length v) then share tie (length v) (differences v r) else 0.
 Definition half_size (tie : R) (d : nat) : R := cube_sum d (share tie d).
 
-(* A uniform corner of the half around v with chance e^epsilon / (1 + e^epsilon), else of the half
-   around the opposite corner. *)
+(* A uniform corner of the half around v with chance e^epsilon / (1 + e^epsilon), else of the
+   half around the opposite corner. *)
 Definition hypercube (tie epsilon : R) (v r : list bool) : R :=
   exp epsilon / (1 + exp epsilon) * (half tie v r / half_size tie (length v))
   + 1 / (1 + exp epsilon) * (half tie (map negb v) r / half_size tie (length v)).
@@ -277,10 +277,9 @@ Lemma differences_repeat : forall b k u v, (differences (repeat b k ++ u) (repea
   = k + differences u v)%nat.
 Proof. intros b k u v. induction k as [|k [IH JH]]; destruct b; simpl in *; lia. Qed.
 
-(* In every dimension d the mechanism is a law on the 2^d corners
-   and epsilon-private for any two corners, if ties count for 1/2 in each half; for no other
-   share of the ties. With closed halves, where they count for 1, it loses log(1 + e^epsilon)
-   exactly in every even dimension. *)
+(* In every dimension d the mechanism is a law on the 2^d corners and epsilon-private for any
+   two corners, if ties count for 1/2 in each half; for no other share of the ties.  With closed
+   halves, where they count for 1, it loses log(1 + e^epsilon) exactly in every even dimension. *)
 Definition hypercube_private_says (tie : R) : Prop := forall epsilon, 0 <= epsilon ->
   (forall d, (forall v, length v = d -> finite_law (all_answers d) (hypercube tie epsilon v)) /\
     private (corners d) epsilon (hypercube tie epsilon)) /\
@@ -465,27 +464,18 @@ Proof.
   assert (0 < m) as M by (apply lt_0_INR; destruct people; [congruence|simpl; lia]).
   pose proof (sqrt_lt_R0 m M) as R. pose proof (sqrt_sqrt m ltac:(lra)) as Q.
   set (L := B * sqrt m). assert (0 < L) as Lpos by (apply Rmult_lt_0_compat; assumption).
-  destruct (expect_mean epsilon people) as [mono [add [scale [_ one]]]].
   pose proof (deviation_square epsilon d k people 0 pos K F) as V. cbv zeta in V. fold B m in V.
-  eapply Rle_trans; [apply (mono _ (fun reports => / (2 * L) *
-    (0 + deviation B k people reports) ^ 2 + L / 2 * 1)); [exact I|]|].
+  assert (0 <= / (2 * L)) by (left; apply Rinv_0_lt_compat; lra).
+  eapply Rle_trans; [apply (mean_affine _ _ _ _ (fun reports =>
+    (0 + deviation B k people reports) ^ 2) (L / 2) (/ (2 * L)) (L * L)
+    (expect_mean epsilon people)); auto; [lra| |]|right; field; lra].
+  - rewrite V. unfold L.
+    replace (B * sqrt m * (B * sqrt m)) with (B ^ 2 * (sqrt m * sqrt m)) by ring.
+    rewrite Q. simpl. lra.
   - intros reports. split; [apply Rabs_pos|]. set (x := deviation B k people reports).
     apply Rmult_le_reg_l with (2 * L); [lra|].
-    replace (2 * L * (/ (2 * L) * (0 + x) ^ 2 + L / 2 * 1)) with (x ^ 2 + L * L) by (field; lra).
+    replace (2 * L * (L / 2 + / (2 * L) * (0 + x) ^ 2)) with (x ^ 2 + L * L) by (field; lra).
     rewrite <- (pow2_abs x). pose proof (Rle_0_sqr (Rabs x - L)) as S. unfold Rsqr in S. simpl. lra.
-  - eapply Rle_trans; [apply (add (fun reports => / (2 * L) *
-      (0 + deviation B k people reports) ^ 2) (fun _ => L / 2 * 1)); exact I|].
-    assert (0 <= / (2 * L)) by (left; apply Rinv_0_lt_compat; lra).
-    destruct (scale (/ (2 * L)) (fun reports => (0 + deviation B k people reports) ^ 2)
-      ltac:(assumption) I) as [_ S1]. rewrite V in S1.
-    destruct (scale (L / 2) (fun _ => 1) ltac:(lra) I) as [_ S2].
-    assert (/ (2 * L) * (0 ^ 2 + m * (B ^ 2 - 1)) <= / (2 * L) * (L * L)).
-    { apply Rmult_le_compat_l; [assumption|]. unfold L.
-      replace (B * sqrt m * (B * sqrt m)) with (B ^ 2 * (sqrt m * sqrt m)) by ring.
-      rewrite Q. simpl. lra. }
-    replace (/ (2 * L) * (L * L)) with (L / 2) in * by (field; lra).
-    assert (L / 2 * expect epsilon people (fun _ => 1) <= L / 2 * 1)
-      by (apply Rmult_le_compat_l; lra). lra.
 Qed.
 
 (* ------------------------------------------------------------------ Theorem 8 *)
@@ -574,12 +564,11 @@ Proof.
   assert (0 < INR n * central (S h')) by (apply Rmult_lt_0_compat; lra). nra.
 Qed.
 
-(* The error.  m people with rankings of n items each send one
-   corner, by the hypercube mechanism with split ties, at any epsilon > 0. Stretched by c times
-   [stretch], with c = 1 and no other number, a report is unbiased in each sign; each fraction
-   is estimated with a mean error of at most n / (2 t sqrt m), t = (e^epsilon - 1) / (e^epsilon
-   + 1); and an algorithm of ratio alpha on the estimates has ratio alpha and additive error
-   (alpha + 1) n^3 / (4 t sqrt m). *)
+(* The error. m people with rankings of n items each send one corner, by the hypercube mechanism
+   with split ties, at any epsilon > 0.  Stretched by c times [stretch], with c = 1 and no other
+   number, a report is unbiased in each sign; each fraction is estimated with a mean error of at
+   most n / (2 t sqrt m), t = (e^epsilon - 1) / (e^epsilon + 1); and an algorithm of ratio alpha
+   on the estimates has ratio alpha and additive error (alpha + 1) n^3 / (4 t sqrt m). *)
 Definition reports_says (c : R) : Prop := forall epsilon, 0 < epsilon ->
   (forall v k, (k < length v)%nat -> sum (fun r => hypercube (1 / 2) epsilon v r *
     (c * stretch (length v) epsilon * sign (nth k r true))) (all_answers (length v))
@@ -657,8 +646,8 @@ Proof.
 Qed.
 
 (* CLAIM AGKM-T8C9.  Theorem 8: with the hypercube mechanism and ties split, each report is
-   epsilon-private in every dimension, and the estimates have the error of the paper for epsilon up
-   to a bound.  With another share of the ties it is not private. *)
+   epsilon-private in every dimension, and the estimates have the error of the paper for epsilon
+   up to a bound.  With another share of the ties it is not private. *)
 Definition theorem_eight_says (tie : R) : Prop := hypercube_private_says tie /\ reports_says 1.
 
 Theorem theorem_eight : theorem_eight_says (1 / 2).

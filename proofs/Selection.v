@@ -1,13 +1,14 @@
-(* One outcome out of finitely many, chosen by its score: the exponential mechanism (McSherry and
-   Talwar 2007) and permute-and-flip (McKenna and Sheldon 2020), on any finite list of outcomes.
+(* One outcome out of finitely many, chosen by its score: the exponential mechanism (McSherry
+   and Talwar 2007) and permute-and-flip (McKenna and Sheldon 2020), on any finite list of
+   outcomes.
 
    Proved: both are laws; both are epsilon-private at the rate epsilon / (2 H), where 2 H is the
    most that one outcome gains on another between neighbours (Dong, Durfee and Rogers 2020; the
    sensitivity of the scores will do for H); at a larger rate neither is.  The mean score of the
    exponential mechanism is short of the best by at most (log of the number of outcomes) / rate.
 
-   Not in it: how the random numbers are drawn; that permute-and-flip is the largest of scores with
-   exponential noise (Ding et al. 2021). *)
+   Not in it: how the random numbers are drawn; that permute-and-flip is the largest of scores
+   with exponential noise (Ding et al. 2021). *)
 Require Import Reals Lra Lia ZArith List Permutation.
 From Ranking Require Import Privacy.
 Import ListNotations.
@@ -414,8 +415,9 @@ Qed.
 End Private.
 
 (* If no outcome gains more than 2 H on another between neighbours, permute-and-flip and the
-   exponential mechanism at the rate epsilon / (2 H) are laws and epsilon-private, for every finite
-   list of outcomes, relation and scores.  With a number k below 2 neither is private for all. *)
+   exponential mechanism at the rate epsilon / (2 H) are laws and epsilon-private, for every
+   finite list of outcomes, relation and scores.  With a number k below 2 neither is private for
+   all. *)
 Definition chosen (m : selection) (k epsilon : R) : Prop :=
   forall D O (dec : equality_decided O) near (score : D -> O -> R) outcomes H,
   outcomes <> [] -> NoDup outcomes -> 0 < H -> gain_at_most near score outcomes (2 * H) ->
