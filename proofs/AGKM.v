@@ -226,6 +226,10 @@ Qed.
 
 (* ------------------------------------------------------------------ Reduction I *)
 
+(* What is used of an integral, a series or a sum. *)
+Definition integral {W} (fine : (W -> R) -> Prop) (total : (W -> R) -> R) : Prop := forall c f g,
+  0 <= c -> fine g -> (forall a, 0 <= f a <= c * g a) -> total f <= c * total g.
+
 (* What a mean is used for here.  [fine] are the functions that have one: all, for a finite law;
    those of finite upper integral, for any law. *)
 Definition mean {W} (fine : (W -> R) -> Prop) (E : (W -> R) -> R) : Prop :=
@@ -286,8 +290,9 @@ Definition reduction_one_says (k : R) : Prop := forall n alpha e rankings A, 0 <
       E (fun a => Rabs (noisy a i j - w i j)) <= e) ->
     forall best, ranking n best -> E (fun a => sum (fun s => A (noisy a) s * score n w s) rankings)
       <= alpha * score n w best + k * ((alpha + 1) * choose2 n * e)) /\
-  (forall D W near epsilon (p : D -> W -> R) total (noisy : W -> table), weighing total ->
-    (forall a, shares n (noisy a)) -> (forall x a, 0 <= p x a) -> private near epsilon p ->
+  (forall D W near epsilon (p : D -> W -> R) fine total (noisy : W -> table),
+    integral fine total -> (forall a, shares n (noisy a)) -> (forall x a, 0 <= p x a) ->
+    (forall x s, fine (fun a => p x a * A (noisy a) s)) -> private near epsilon p ->
     private near epsilon (fun x s => total (fun a => p x a * A (noisy a) s))).
 
 Lemma score_nonneg : forall n w r, shares n w -> 0 <= score n w r.
@@ -323,10 +328,11 @@ Proof.
         pose proof (Rle_abs (score n (noisy a) best - score n w best)). specialize (fact best).
         assert (alpha * score n (noisy a) best <= alpha * (score n w best + errors a))
           by (apply Rmult_le_compat_l; lra). lra.
-  - intros D W near epsilon p total noisy weigh ns pos safe x y s close.
-    apply (private_events near epsilon p total weigh pos safe (fun a => A (noisy a) s));
-      [|assumption].
-    intros a. destruct (approx (noisy a) (ns a)) as [[Apos _] _]. apply Apos.
+  - intros D W near epsilon p fine total noisy weighs ns pos ok safe x y s close.
+    apply weighs; [left; apply exp_pos|apply ok|]. intros a.
+    destruct (approx (noisy a) (ns a)) as [[Apos _] _]. specialize (Apos s).
+    split; [apply Rmult_le_pos; auto|]. rewrite <- Rmult_assoc.
+    apply Rmult_le_compat_r; [assumption|apply safe, close].
 Qed.
 
 (* Two items that all put in one order, and entries of 1/2: the other order may be drawn. *)
