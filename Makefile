@@ -50,6 +50,7 @@ test: lint  ## everything: style, types, unit tests, each notebook at the smoke 
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 	DPBOOK_DATA= $(BIN)/dpbook build --profile smoke --edition all --output _build/smoke
 	$(BIN)/python tools/verify_certificate.py _build/smoke/claims.json _build/smoke/certificates
+	! command -v node > /dev/null || node tools/verify_certificate.mjs _build/smoke/claims.json _build/smoke/certificates
 	$(BIN)/python tools/links.py _build/smoke/html
 	$(BIN)/python tools/check_editions.py _build/smoke
 	@echo "make test: all passed"

@@ -2,7 +2,7 @@
 
 CODE := dpbook tests notebooks noxfile.py $(wildcard tools benchmarks)
 
-.PHONY: lint check-pages live-check mutants grid twice matrix bench certificate release-files
+.PHONY: lint proofs check-pages live-check mutants grid twice matrix bench certificate release-files
 
 lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/ruff check $(CODE)
@@ -11,6 +11,9 @@ lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 	$(BIN)/python tools/prose.py notebooks/*.ipynb book/*.md README.md
+
+proofs: $(VENV)/.made  ## the theorems of proofs/, by Rocq, and by its checker again (five minutes)
+	$(BIN)/python tools/proofs.py $(ARGS)
 
 check-pages: $(VENV)/.dev  ## what needs a browser: formulas, figures, accessibility (axe), no other host
 	test -f _build/html/index.html || $(MAKE) book
@@ -44,11 +47,11 @@ bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targ
 certificate: book  ## what this build found, where and when, to publish with it
 	$(BIN)/dpbook certificate
 
-release-files: book  ## the files of a version: package, notebooks, claims, certificate, PDF if made
+release-files: book  ## the files of a version: package, notebooks, claims, proofs, certificate, PDF if made
 	rm -rf _build/release
 	mkdir -p _build/release
 	$(BIN)/dpbook certificate
-	cp _build/html/downloads/* _build/claims.json _build/certificate.json _build/release
+	cp _build/html/downloads/*.zip _build/claims.json _build/certificate.json _build/release
 	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
 	$(BIN)/python tools/crate.py _build/release
 	ls -l _build/release

@@ -1,12 +1,12 @@
 (* Common ground: finite sums, laws, privacy, and the mechanisms that every paper uses.
 
-   A law is a weight function on outcomes: of a finite or a countable set, where the weights sum to 1,
-   or a density.  Privacy compares weights outcome by outcome; [private_events] says what follows for
-   events, and for everything that is computed from an outcome, also at random.
+   A law is a weight function on outcomes: of a finite or a countable set, where the weights sum to
+   1, or a density.  Privacy compares weights outcome by outcome; [private_events] says what follows
+   for events, and for everything that is computed from an outcome, also at random.
 
-   Not in it: measures (an event is weighed by any monotone, homogeneous functional, of which sums,
-   series and integrals are instances), samplers, and floating-point numbers. *)
-Require Import Reals Lra Lia List Bool.
+   Not in it: measures (an event is weighed by whatever is monotone and homogeneous: that sums and
+   series are is proved, that integrals are is not), samplers, and floating-point numbers. *)
+Require Import Reals Lra Lia List Bool Permutation.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -106,6 +106,39 @@ Proof.
   - rewrite IH, <- sum_plus. reflexivity.
 Qed.
 
+(* Sums over ranges; and one term picked by its number. *)
+Lemma range_in : forall n i, In i (seq 0 n) <-> (i < n)%nat.
+Proof. intros. rewrite in_seq. lia. Qed.
+
+Lemma range_sum_S : forall n f, range_sum (S n) f = range_sum n f + f n.
+Proof. intros. unfold range_sum. rewrite seq_S, sum_app. simpl. lra. Qed.
+
+Lemma range_sum_first : forall n f, range_sum (S n) f = f 0%nat + range_sum n (fun i => f (S i)).
+Proof. intros. unfold range_sum. simpl. rewrite <- seq_shift, sum_map. reflexivity. Qed.
+
+Lemma range_sum_const : forall n c, range_sum n (fun _ => c) = INR n * c.
+Proof. intros. unfold range_sum. rewrite sum_const, seq_length. reflexivity. Qed.
+
+Lemma range_sum_ext : forall n f g, (forall i, (i < n)%nat -> f i = g i) ->
+  range_sum n f = range_sum n g.
+Proof. intros n f g H. apply sum_ext_in. intros. apply H, range_in. assumption. Qed.
+
+Lemma range_sum_le : forall n f g, (forall i, (i < n)%nat -> f i <= g i) ->
+  range_sum n f <= range_sum n g.
+Proof. intros n f g H. apply sum_le_in. intros. apply H, range_in. assumption. Qed.
+
+Lemma range_sum_pick : forall n f a, (a < n)%nat ->
+  range_sum n (fun i => if Nat.eqb a i then f i else 0) = f a.
+Proof.
+  induction n as [|n IH]; intros f a H; [lia|]. rewrite range_sum_S.
+  destruct (Nat.eqb_spec a n) as [->|ne]; [|rewrite IH by lia; lra].
+  rewrite (range_sum_ext n _ (fun _ => 0)), range_sum_const; [lra|].
+  intros i I. destruct (Nat.eqb_spec n i); [lia|reflexivity].
+Qed.
+
+Lemma sum_permutation : forall A (f : A -> R) l k, Permutation l k -> sum f l = sum f k.
+Proof. intros A f l k H. induction H; simpl; lra. Qed.
+
 (* ------------------------------------------------------------------ laws and privacy *)
 
 (* A law on the finite list of all outcomes. *)
@@ -116,20 +149,27 @@ Definition finite_law {O} (outcomes : list O) (p : O -> R) : Prop :=
 Definition countable_law {O} (outcome : nat -> O) (p : O -> R) : Prop :=
   (forall o, 0 <= p o) /\ infinite_sum (fun k => p (outcome k)) 1.
 
-(* The mechanism p, which gives a law for every data set, is epsilon-private for these neighbours. *)
+(* The mechanism p, which gives a law for every data set, is epsilon-private for neighbours. *)
 Definition private {D O} (near : D -> D -> Prop) (epsilon : R) (p : D -> O -> R) : Prop :=
   forall x y o, near x y -> p x o <= exp epsilon * p y o.
 
-(* What weighs functions on outcomes: a sum, a series, an integral, an upper integral. *)
-Definition weighing {O} (total : (O -> R) -> R) : Prop :=
-  (forall f g, (forall o, 0 <= f o <= g o) -> total f <= total g) /\
-  (forall c f, 0 <= c -> (forall o, 0 <= f o) -> total (fun o => c * f o) = c * total f).
+(* What weighs functions on outcomes, [total f s] for "f adds up to s": a sum, a series. *)
+Definition weighing {O} (total : (O -> R) -> R -> Prop) : Prop := forall c f g s t, 0 <= c ->
+  (forall o, 0 <= f o <= c * g o) -> total f s -> total g t -> s <= c * t.
 
-Lemma finite_weighing : forall O (l : list O), weighing (fun f => sum f l).
+Lemma finite_weighing : forall O (l : list O), weighing (fun f s => sum f l = s).
+Proof. intros O l c f g s t pos H <- <-. rewrite <- sum_scale. apply sum_le. apply H. Qed.
+
+Lemma countable_weighing : forall O (outcome : nat -> O),
+  weighing (fun f s => infinite_sum (fun k => f (outcome k)) s).
 Proof.
-  intros O l. split; intros.
-  - apply sum_le. intros a. apply H.
-  - apply sum_scale.
+  intros O outcome c f g s t pos H F G. apply Rle_cv_lim with
+    (Un := sum_f_R0 (fun k => f (outcome k)))
+    (Vn := fun n => c * sum_f_R0 (fun k => g (outcome k)) n).
+  - intros n. rewrite scal_sum. apply sum_Rle. intros k _. rewrite Rmult_comm. apply H.
+  - exact F.
+  - apply (CV_mult (fun _ => c)); [|exact G]. intros e more. exists 0%nat. intros.
+    unfold R_dist. rewrite Rminus_eq_0, Rabs_R0. assumption.
 Qed.
 
 Section Privacy.
@@ -139,14 +179,13 @@ Context {D O : Type} (near : D -> D -> Prop).
    an event of outcomes, anything between where the release is worked on at random. *)
 Theorem private_events : forall epsilon (p : D -> O -> R) total, weighing total ->
   (forall x o, 0 <= p x o) -> private near epsilon p ->
-  forall (kernel : O -> R), (forall o, 0 <= kernel o) -> forall x y, near x y ->
-  total (fun o => p x o * kernel o) <= exp epsilon * total (fun o => p y o * kernel o).
+  forall (kernel : O -> R), (forall o, 0 <= kernel o) -> forall x y s t, near x y ->
+  total (fun o => p x o * kernel o) s -> total (fun o => p y o * kernel o) t ->
+  s <= exp epsilon * t.
 Proof.
-  intros epsilon p total [mono scale] positive safe kernel kernel_pos x y close.
-  rewrite <- scale; [|left; apply exp_pos|].
-  - apply mono. intros o. split; [apply Rmult_le_pos; auto|].
-    rewrite <- Rmult_assoc. apply Rmult_le_compat_r; auto.
-  - intros o. apply Rmult_le_pos; auto.
+  intros epsilon p total weighs positive safe kernel kernel_pos x y s t close.
+  apply weighs; [left; apply exp_pos|]. intros o. split; [apply Rmult_le_pos; auto|].
+  rewrite <- Rmult_assoc. apply Rmult_le_compat_r; auto.
 Qed.
 
 (* A larger epsilon promises less. *)

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, permutations, product
-from math import exp, inf, log
+from itertools import combinations, pairwise, permutations, product
+from math import exp, log
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpbook.book import proved
 from dpbook.book.ledger.check import digest
 from dpbook.mechanisms import randomized_response_pmf
-from dpbook.privacy import ExactDistribution, as_fraction, certify_mechanism, check_mechanism, exact
-from dpbook.privacy.exact import Polynomial, _shifted, _signs, discrete_laplace_distribution, one, t
+from dpbook.privacy import ExactDistribution, as_fraction, certify_mechanism, exact
+from dpbook.privacy.exact import Polynomial, _shifted, _sign, discrete_laplace_distribution, one, t
 from dpbook.privacy.exact import exponential_mechanism_distribution as exponential
 from dpbook.privacy.loss import discrete_laplace_profile
 
@@ -60,7 +61,7 @@ def test_polynomials_compute_like_their_values(a, b, x):
     assert value(p - q) == value(p) - value(q)
     assert value(p * q) == value(p) * value(q)
     assert value(p**3) == value(p) ** 3
-    assert value(Polynomial(tuple(_shifted(p.coefficients, -x)))) == sum(a[:1])
+    assert sum(c * (x - 1) ** k for k, c in enumerate(_shifted(a))) == value(p)
 
 
 @given(coefficients)
@@ -69,19 +70,10 @@ def test_signs_on_the_half_line_are_those_of_another_library(a):
     p = flint.fmpz_poly(a)
     if p == 0 or any(m > 1 for root, m in p.complex_roots() if root != 0):
         return
-    pieces = _signs(Polynomial(tuple(a)).coefficients)
-    roots = [root for root, _ in p.complex_roots()]
-    crossings = sorted(float(x.real) for x in roots if x.imag == 0 and x.real > 0)
-    found = [
-        float(low)
-        for (low, _, one), (_, _, other) in zip(pieces[1:], pieces, strict=False)
-        if {one, other} != {1} and {one, other} != {-1}
-    ]
-    assert all(min(abs(x - y) for y in found) < 1e-9 * (1 + x) for x in crossings)
-    for low, high, sign in pieces:
-        if sign:
-            at = low + 1 if high is None else (low + high) / 2
-            assert sign * p(flint.fmpq(at.numerator, at.denominator)) > 0
+    roots = [float(root.real) for root, _ in p.complex_roots() if root.imag == 0 and root.real > 0]
+    ends = [0.0, *sorted(roots), max(roots, default=0.0) + 2]
+    between = [flint.fmpq(*((x + y) / 2).as_integer_ratio()) for x, y in pairwise(ends)]
+    assert _sign(a) == (-1 if any(p(x) < 0 for x in between) else 1)
 
 
 @pytest.mark.parametrize("epsilon", [0, 0.3, 1, 5, 700])
@@ -114,39 +106,19 @@ def test_the_exponential_mechanism_is_private_at_every_epsilon():
     found = certify_mechanism(ranking, FLIPS)
     assert found.proved and found.cases == 2 * len(FLIPS) * 24
     half = certify_mechanism(lambda y: ranking(y, 1), FLIPS)
-    assert not half.proved and half.where == (0, inf) and half.certificate is None
+    assert not half.proved and tuple(sorted(half.pair)) in FLIPS and half.certificate is None
 
 
-def test_where_it_fails_is_found_exactly():
-    """Ties in both half-spaces: against a report on one side they fail below the golden ratio."""
+def test_every_failure_is_counted():
+    """Ties in both half-spaces, against a report on one side."""
     distributions = {v: hypercube(v) for v in ((1, 1, 1, 1), (1, 1, 1, -1))}
     found = certify_mechanism(distributions.get, [((1, 1, 1, 1), (1, 1, 1, -1))])
-    assert found.where == (0, inf)
-    sides = {0: t + one, 1: t + one + t}, {0: t, 1: t + one + t + one}
-    golden = [ExactDistribution(weights) for weights in sides]
-    narrow = certify_mechanism(dict(enumerate(golden)).get, [(0, 1)])
-    low, high = narrow.where
-    at = [high - 1e-6, high + 1e-6]
-    gaps = [log(golden[0].at(x)[0] / golden[1].at(x)[0]) - x for x in at]
-    assert low == 0 and gaps[0] > 0 > gaps[1]
     assert found.violations == sum(
         log(distributions[x].at(0.3)[o]) - log(distributions[y].at(0.3)[o]) > 0.3 + 1e-12
         for x in distributions
         for y in distributions
         for o in distributions[x].weights
     )
-
-
-def test_the_worst_is_named_by_its_loss_at_epsilon_one():
-    """By hand: a loses 2 epsilon, b epsilon + log 4, c less than b at 1; at 2 a loses most."""
-    four, both = Polynomial((0, 4)), t * t + Polynomial((0, 4))
-    sides = {"x": {"a": t * t, "b": four, "c": one + one}, "y": {"a": one, "b": one, "c": both}}
-    distributions = {name: ExactDistribution(weights) for name, weights in sides.items()}
-    found = certify_mechanism(distributions.get, [("x", "y")])
-    assert found.violations == 3 and (found.pair, found.outcome) == (("x", "y"), "b")
-    for x, outcome in ((1, "b"), (2, "a")):
-        report = check_mechanism(lambda side, x=x: distributions[side].at(x), [("x", "y")])
-        assert report.outcome == outcome
 
 
 @pytest.mark.parametrize("steps", [1, 2])
@@ -159,16 +131,11 @@ def test_a_noisy_count_loses_what_the_profile_says(steps):
         assert found.proved == (profile[0] <= 1e-15)
 
 
-def test_positive_where_a_coefficient_is_negative_is_proved_by_pieces():
-    """s^2 - s + 1 has no root; s^2 - 3 s + 2 is negative between 1 and 2."""
-    assert all(sign == 1 for _, _, sign in _signs((1, -1, 1))) and len(_signs((1, -1, 1))) > 1
-    assert {sign for _, _, sign in _signs((2, -3, 1))} == {1, -1}
-
-
 def test_sides_that_meet_without_crossing_are_refused():
-    # the first difference is s (3 s - 1)^2, whose root no cut hits; the others are positive
-    p, q = Polynomial((16, 40)), Polynomial((80, -33, 9))
-    total = Polynomial((200, 0, 200))
+    # the first difference is s (s^2 - 2)^2, whose root no cut hits; the others are positive
+    s = t - one
+    q, total = Polynomial((10, 0, 0, 0, 10)), Polynomial((200, 0, 0, 0, 0, 0, 200))
+    p = t * q - s * (s * s - one - one) ** 2
     sides = [ExactDistribution({0: side, 1: total - side}) for side in (p, q)]
     with pytest.raises(ValueError, match="meet without crossing"):
         certify_mechanism(sides.__getitem__, [(0, 1)])
@@ -176,7 +143,8 @@ def test_sides_that_meet_without_crossing_are_refused():
 
 def verified(folder, found):
     """What the program says of a certificate that a record names."""
-    one = {"claim": "ONE", **found.certificate}
+    named = proved("cases", found, mechanism="anything", relation="anything", n=4)
+    one = {"claim": "ONE", **named.certificate}
     (folder / "certificates").mkdir()
     (folder / "certificates/ONE.json").write_text(json.dumps(one))
     record = {"id": "ONE", "evidence": "all-epsilon", "applies": True, "certificate": digest(one)}
@@ -190,6 +158,61 @@ def test_a_certificate_is_checked_again(tmp_path):
     assert verified(tmp_path, found) == "1 certificates checked again"
 
 
+def test_labels_are_the_data_sets_and_the_outcomes():
+    """Whatever numbers they were made of; what has no chance, or is compared with none, is left."""
+    sides = {True: {(np.int64(3), False): t, ((), 1): one, "none": Polynomial(())}}
+    sides[False] = {(3, False): one, ((), 1): t}
+    data = [(np.array([[1, 0]]), 7), (np.array([[0, 1]]), 7), (np.array([[1, 0]]), 8)]
+    found = certify_mechanism(
+        lambda x: ExactDistribution(sides[bool(x[0][0, 0])]), [data[:2], (data[0], data[2])]
+    )
+    one_of_it = json.loads(json.dumps(found.certificate))
+    assert one_of_it["datasets"] == [[[[1, 0]], 7], [[[0, 1]], 7]]
+    assert one_of_it["outcomes"] == [[3, 0], [[], 1]]
+    assert one_of_it["laws"] == [[[0, 1], [1]], [[1], [0, 1]]]
+    assert one_of_it["bounds"] == [[0, 1]] and one_of_it["order"] == []
+    assert one_of_it["pairs"] == [[0, 1, 0, 1], [1, 0, 0, 1]]
+
+
+def test_a_bound_may_be_any_polynomial_and_it_is_said_where_it_is_attained(tmp_path):
+    """Two answers; a distance of 1 loses t of the t^2 that is claimed for both."""
+    answers = list(product((0, 1), repeat=2))
+    pairs = list(combinations(answers, 2))
+    both = certify_mechanism(exact.randomized_response_distribution, pairs, lambda x, y: t * t)
+    sharp = {(x, y): flag for x, y, _, flag in both.certificate["pairs"]}
+    assert both.certificate["bounds"] == [(0, 0, 1)] and len(sharp) == 12
+    assert [xy for xy, flag in sharp.items() if flag] == [(0, 3), (3, 0), (1, 2), (2, 1)]
+
+    def apart(x, y):
+        return t ** sum(a != b for a, b in zip(x, y, strict=True))
+
+    each = certify_mechanism(exact.randomized_response_distribution, pairs, apart)
+    assert {flag for *_, flag in each.certificate["pairs"]} == {1}
+    assert verified(tmp_path, each) == "1 certificates checked again"
+    short = certify_mechanism(exact.randomized_response_distribution, pairs, lambda x, y: t)
+    assert short.violations == 4 and short.certificate is None
+
+
+@pytest.mark.parametrize(("upper", "wrong"), [(t * t, 0), (t + one, 0), (t, 1), (one, 1)])
+def test_bounds_may_be_put_in_order(upper, wrong):
+    coins = [exponential({0: way, 1: 1 - way}) for way in (0, 1)]
+    found = certify_mechanism(coins.__getitem__, [(0, 1)], order=[(t, upper)])
+    assert (found.violations, found.proved) == (wrong, not wrong)
+    if not wrong:
+        assert found.certificate["order"] == [[0, 1]]
+        assert found.certificate["bounds"] == [(0, 1), upper.coefficients]
+
+
+def test_laws_that_are_the_same_are_not_compared(tmp_path):
+    """And a pair that comes twice is listed once; the program would refuse both."""
+    coins = [exponential({0: way, 1: 1 - way}) for way in (0, 1, 1)]
+    pairs = [(0, 1), (1, 2), (1, 0)]
+    found = certify_mechanism(dict(enumerate(coins)).get, pairs)
+    assert found.cases == 12 and found.certificate["pairs"] == [(0, 1, 0, 1), (1, 0, 0, 1)]
+    assert found.certificate["datasets"] == [0, 1]
+    assert verified(tmp_path, found) == "1 certificates checked again"
+
+
 @pytest.mark.parametrize("steps", [Fraction(9, 5), 2, Fraction(11, 5)])
 def test_steps_may_be_fractions(steps):
     distributions = {v: discrete_laplace_distribution(v, 0, 3, steps) for v in range(4)}
@@ -197,16 +220,6 @@ def test_steps_may_be_fractions(steps):
     assert distributions[1].at(0.7)[0] == pytest.approx(z / (1 + z))
     pairs = [(v, v + 2) for v in range(2)]
     assert certify_mechanism(distributions.get, pairs).proved is (steps >= 2)
-
-
-def test_laws_that_are_the_same_are_not_compared(tmp_path):
-    """And a pair that comes twice is listed once; the program would refuse both."""
-    coins = [exponential({0: way, 1: 1 - way}) for way in (0, 1, 1)]
-    pairs = [(0, 1), (1, 2), (0, 2), (1, 0)]
-    found = certify_mechanism(dict(enumerate(coins)).get, pairs)
-    assert found.cases == 16 and found.certificate["pairs"] == [[0, 1], [1, 0]]
-    assert len(found.certificate["laws"]) == len(found.certificate["which"]) == 2
-    assert verified(tmp_path, found) == "1 certificates checked again"
 
 
 @pytest.mark.parametrize("value", [2.0, 0.9 * (2 / 0.3) * 0.3, 1 / 0.55, 9 / 43])
@@ -221,10 +234,15 @@ def test_a_number_is_not_made_a_fraction(value):
         as_fraction(value)
 
 
-def test_an_outcome_of_one_side_only_is_a_violation() -> None:
-    """Its chance on the other side is 0: the loss is infinite, for every epsilon above 0."""
+def test_an_outcome_of_one_side_only_is_a_violation():
+    """Its chance on the other side is 0: no bound holds; the other outcome needs 1 + 1/t."""
     distributions = {0: ExactDistribution({"a": t, "b": one}), 1: ExactDistribution({"a": one})}
-    for pair in ((0, 1), (1, 0)):
-        report = certify_mechanism(distributions.__getitem__, [pair])
-        assert not report.proved and (report.pair, report.outcome) == ((0, 1), "b")
-        assert report.where == (0.0, inf)
+    report = certify_mechanism(distributions.__getitem__, [(0, 1)], lambda x, y: one + one)
+    assert (report.violations, report.pair, report.outcome) == (1, (0, 1), "b")
+
+
+def test_an_outcome_of_neither_side_is_not_sharp():
+    sides = [{0: t, 1: one}, {0: one, 1: t}, {2: t, 3: one}, {2: one, 3: t}]
+    distributions = [ExactDistribution(weights, 2) for weights in sides]
+    found = certify_mechanism(distributions.__getitem__, [(0, 1), (2, 3)])
+    assert {flag for *_, flag in found.certificate["pairs"]} == {0}

@@ -12,6 +12,7 @@ import json
 import re
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,6 @@ COUNTED = "runs planned claims contradictions not_applicable failed not_finite l
 _SHOWN = ("text/", "application/papermill.record/text/plain")
 # \inf is a formula, "information" a word
 _WORD = re.compile(r"(?<![\w\\])(nan|inf|infinity)(?!\w)", re.IGNORECASE)
-_ALARMS = [(0, "none stated"), *((most, f"at most {most:g}") for most in (1e-5, 1e-3, 0.01))]
 _NAN = re.compile(r"(?i)\bnan\b")
 
 
@@ -102,51 +102,32 @@ def judge(page: str, results: list[Any]) -> tuple[dict[str, int], list[str], lis
             if record["applies"] and record["evidence"] == "statistical":
                 mine = [words for words in wrong if words.startswith(f"{record['id']} ")]
                 controls = all("control" in words or "no control" in words for words in mine)
-                checks.append(
-                    (record["id"], ("twins_passed" if controls else "seen") if mine else "")
-                )
+                checks.append((record["id"], bool(mine) and not controls))
     return {key: row[key] for key in COUNTED}, lines, checks
 
 
-def runs_table(pages: dict[str, dict[str, int]]) -> dict[str, Any]:
-    """What the book shows of the runs: a sentence, and a row for each page."""
+def runs_told(pages: Iterable[dict[str, int]]) -> str:
+    """What the book says of the runs."""
     total: Counter[str] = Counter()
-    for row in pages.values():
+    for row in pages:
         total.update(row)
     n = {name: grouped(count) for name, count in total.items()}
-    shown = ("runs", "claims", "contradictions", "not_applicable", "longest")
-    return {
-        "sentence": f"{n['runs']} of {n['planned']} planned runs were made; of their {n['claims']} "
-        f"checks of a claim {n['contradictions']} contradicted the ledger, {n['failed']} runs "
-        f"failed, and {n['not_finite']} numbers were not finite.",
-        "head": ["page", "runs", "checks", "contradictions", "not applicable", "longest cell (s)"],
-        "rows": [[name, *(grouped(row[one]) for one in shown)] for name, row in pages.items()],
-        "commit": commit(ROOT),
-    }
+    return (
+        f"{n['runs']} of {n['planned']} planned runs were made; of their {n['claims']} checks of "
+        f"a claim {n['contradictions']} contradicted the ledger, {n['failed']} runs failed, and "
+        f"{n['not_finite']} numbers were not finite."
+    )
 
 
-def alarms_table(checks: list[tuple[str, str]]) -> dict[str, Any]:
-    """Statistical checks by their stated probability of a false alarm, and the alarms seen."""
+def alarms_told(checks: list[tuple[str, bool]]) -> str:
+    """How many statistical checks, and the alarms stated and seen."""
     stated = yaml.safe_load((ROOT / "book" / "trust" / "alarms.yml").read_text(encoding="utf-8"))
-    alarm = {claim: float(stated[claim][0]) for claim, _ in checks}
-    groups: dict[str, list[tuple[str, str]]] = {name: [] for _, name in _ALARMS}
-    for claim, outcome in checks:
-        name = next(name for most, name in _ALARMS if alarm[claim] <= most)
-        groups[name].append((claim, outcome))
-    rows, expected, seen = [], 0.0, 0
-    for name, group in groups.items():
-        due = sum(alarm[claim] for claim, _ in group)
-        outcomes = Counter(outcome for _, outcome in group)
-        counts = len({claim for claim, _ in group}), len(group), f"{due:.2g}"
-        rows.append([name, *map(str, (*counts, outcomes["seen"], outcomes["twins_passed"]))])
-        expected, seen = expected + due, seen + outcomes["seen"]
-    return {
-        "sentence": f"In {grouped(len(checks))} statistical checks at most {expected:.2g} false "
-        f"alarms were to be expected from the stated probabilities; the grid saw {seen}.",
-        "head": ["stated alarm", "claims", "checks", "expected", "seen", "controls that passed"],
-        "rows": rows,
-        "commit": commit(ROOT),
-    }
+    expected = sum(float(stated[claim][0]) for claim, _ in checks)
+    seen = sum(alarm for _, alarm in checks)
+    return (
+        f"In {grouped(len(checks))} statistical checks at most {expected:.2g} false alarms were "
+        f"to be expected from the stated probabilities; the grid saw {seen}."
+    )
 
 
 def main() -> int:
@@ -168,9 +149,10 @@ def main() -> int:
             results[task.page.name].append((task.given, kept_result(task, out)))
     found = {name: judge(name, mine) for name, mine in results.items()}
     checks = [one for _, _, mine in found.values() for one in mine]
-    rows = {name: row for name, (row, _, _) in found.items()}
-    for name, told in (("grid", runs_table(rows)), ("alarms", alarms_table(checks))):
-        write_whole(ROOT / "book" / "trust" / f"{name}.json", json.dumps(told, indent=1) + "\n")
+    runs = runs_told(row for row, _, _ in found.values())
+    for name, sentence in (("grid", runs), ("alarms", alarms_told(checks))):
+        told = json.dumps({"sentence": sentence, "commit": commit(ROOT)}, indent=1)
+        write_whole(ROOT / "book" / "trust" / f"{name}.json", told + "\n")
     lines = [line for _, mine, _ in found.values() for line in mine]
     missing = sum(row["planned"] - row["runs"] for row, _, _ in found.values())
     print(*lines, f"{missing} runs are not there yet; {len(lines)} findings", sep="\n")

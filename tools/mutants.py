@@ -36,7 +36,6 @@ LIST = "tests/mutants.yml"
 FIELDS = {"id", "file", "kind", "old", "new", "why", "by"}
 GOOD = ("caught", "equivalent")
 BAD = ("survived", "not equivalent", "stale", "nothing to catch with")
-WINGS = ("science", "machinery", "pages")
 APART = (LIST, "tools/mutants.py", "book/trust/")  # no result depends on them
 
 
@@ -60,14 +59,6 @@ def stale(root: Path, mutant: Mutant) -> str:
         return ""
     words = "there is no such file" if times is None else f"{mutant['old']!r} occurs {times} times"
     return f"{mutant['id']}: {mutant['file']}: {words}"
-
-
-def wing(file: str) -> str:
-    """Science, machinery or pages."""
-    if file.startswith(("dpbook/pages/", "notebooks/")):
-        return "pages"
-    ours = ("dpbook/book/", "dpbook/book/live/browser.py", "tools/")
-    return "machinery" if file.startswith(ours) else "science"
 
 
 class Copy:
@@ -201,28 +192,15 @@ def run_all(root: Path, mutants: list[Mutant], output: Path, jobs: int) -> dict[
 
 
 def summary(root: Path, mutants: list[Mutant], found: dict[str, Any]) -> dict[str, Any]:
-    """What the book shows: a sentence, and how many of each kind were caught, by wing."""
+    """What the book says: how many came out in each way."""
     wanted = keys(root, tracked(root), mutants)
     states: Counter[str] = Counter()
-    listed: Counter[tuple[str, str]] = Counter()
-    caught: Counter[tuple[str, str]] = Counter()
     for mutant in mutants:
         kept = found.get(mutant["id"], {})
         state = kept["state"] if kept.get("key") == wanted[mutant["id"]] else "not run"
         states[state] += 1
-        for place in ((kind, wing(mutant["file"])) for kind in (mutant["kind"], "all")):
-            listed[place] += 1
-            caught[place] += state == "caught"
-    kinds = [*sorted({mutant["kind"] for mutant in mutants}), "all"]
-    places = [[(kind, of) for of in WINGS] for kind in kinds]
-    rows = [[f"{caught[one]} of {listed[one]}" if listed[one] else "" for one in r] for r in places]
     told = ", ".join(f"{states[one]} {one}" for one in (*GOOD, *BAD, "not run") if states[one])
-    return {
-        "sentence": f"Of {len(mutants)} seeded defects: {told}.",
-        "head": ["defect", *WINGS],
-        "rows": [[kind, *row] for kind, row in zip(kinds, rows, strict=True)],
-        "commit": commit(root),
-    }
+    return {"sentence": f"Of {len(mutants)} seeded defects: {told}.", "commit": commit(root)}
 
 
 def main(arguments: list[str] | None = None) -> int:

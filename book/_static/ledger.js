@@ -58,7 +58,8 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const [facet, words] of Object.entries(FACETS)) {
     const labels = new Map();
     for (const { facts } of items)
-      if (facts[facet]) labels.set(facts[facet], facts[`${facet}Words`] || facts[facet]);
+      for (const fact of (facts[facet] || "").split("|"))
+        if (fact) labels.set(fact, facts[`${facet}Words`] || fact);
     if (labels.size < 2) continue;
     const options = [...labels].map(([value, text]) => make("option", { value, textContent: text }));
     fields[facet] = make("select", { name: facet },
@@ -84,7 +85,7 @@ document.addEventListener("DOMContentLoaded", () => {
     let shown = 0;
     for (const { facts, text, box } of items) {
       const fits = Object.keys(FACETS).every((facet) =>
-        !fields[facet]?.value || fields[facet].value === facts[facet])
+        !fields[facet]?.value || facts[facet]?.split("|").includes(fields[facet].value))
         && words.every((word) => text.includes(word));
       box.hidden = !fits;
       shown += fits;

@@ -217,12 +217,16 @@ def _claims(given: argparse.Namespace, root: Path) -> int:
     ledger = load_ledger(root / "book" / "claims.yml")
     for field in _FILTERS:
         if (wanted := getattr(given, field)) is not None:
-            known = sorted({str(getattr(claim, field)) for claim in ledger.values()} - {"None"})
+            own = {
+                key: claim.levels if field == "evidence" else (getattr(claim, field),)
+                for key, claim in ledger.items()
+            }
+            known = sorted({str(word) for words in own.values() for word in words} - {"None"})
             if field == "notebook" and wanted not in known:
                 wanted = find_page(root, wanted).name
             if wanted not in known:
                 raise PageError(f"no claim with {field} {wanted!r}; there are {', '.join(known)}")
-            ledger = {key: c for key, c in ledger.items() if getattr(c, field) == wanted}
+            ledger = {key: c for key, c in ledger.items() if wanted in own[key]}
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 10_000
     last = root / "_build" / "claims.json"
     print(ledger_text(ledger, compare.load(last) if last.is_file() else [], width))

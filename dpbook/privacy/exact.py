@@ -3,28 +3,24 @@
 With discrete noise, randomised answers and exponential weights the chance of every outcome is a
 quotient of polynomials with whole coefficients.  Then "P_x(o) <= e^epsilon P_y(o) for all epsilon"
 says that one such polynomial, D(t) = t^steps N_y Z_x - N_x Z_y, is nowhere negative for t >= 1.  If
-no coefficient of D(1 + s) is negative, that is a proof, and the integers are its certificate.
+no coefficient of D(1 + s) is negative, that is a proof.  Certificates: ``proofs/FORMAT.md``.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
-from itertools import groupby, product
-from math import exp, inf, log, prod
+from functools import cache
+from itertools import product
+from math import exp, prod
 from typing import Any
 
 import numpy as np
 
 from dpbook import _validation as check
 
-# A sign change is enclosed in an interval of this width, relative to 1 + s.
-_WIDTH = Fraction(1, 2**44)
 Steps = int | Fraction
-Piece = tuple[Fraction, Fraction | None, int]
 
 
 @dataclass(frozen=True)
@@ -63,14 +59,6 @@ class Polynomial:
     def __pow__(self, times: int) -> Polynomial:
         half = self ** (times // 2) if times > 1 else one
         return half * half * self if times % 2 else half * half
-
-    def at(self, value: float) -> float:
-        """Its value, by Horner's rule."""
-        return reduce(lambda total, c: total * value + c, reversed(self.coefficients), 0.0)
-
-    def shifted(self) -> Polynomial:
-        """The polynomial in s that this one is at t = 1 + s."""
-        return Polynomial(tuple(_shifted(self.coefficients, 1)))
 
 
 one, t = Polynomial((1,)), Polynomial((0, 1))
@@ -114,20 +102,12 @@ class ExactDistribution:
 
 @dataclass(frozen=True)
 class AllEpsilonReport:
-    """What `certify_mechanism` found, over the listed pairs.
+    """What `certify_mechanism` found, over the listed pairs; the first that fails is named."""
 
-    Where it is not ``proved``, the inequality fails for the epsilon in ``where`` (nats, the upper
-    end may be infinite; the longest interval, if there are several), at this pair and outcome, and
-    there exactly where ``difference``, in t, is negative. Of all that fail it is the one with the
-    largest loss at epsilon 1.
-    """
-
-    violations: int  # ordered pairs and outcomes for which it fails at some epsilon
+    violations: int  # ordered pairs and outcomes, and orders, that fail at some epsilon
     cases: int  # of so many
     pair: tuple[Any, Any] | None = None
     outcome: Hashable = None
-    where: tuple[float, float] | None = None
-    difference: Polynomial | None = None
     certificate: Mapping[str, Any] | None = None  # for a program that knows nothing of ours
 
     @property
@@ -218,167 +198,109 @@ def _unit(steps: Steps) -> tuple[Polynomial, int]:
     return t**steps.denominator, steps.numerator
 
 
-def remembered(mechanism: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The mechanism, asked only once for the distribution of a data set that can be a key."""
-    memory: dict[Hashable, Any] = {}
-
-    def distribution_of(dataset: Any) -> Any:
-        array = isinstance(dataset, np.ndarray)
-        key = (dataset.shape, dataset.dtype.str, dataset.tobytes()) if array else dataset
-        try:
-            known = key in memory
-        except TypeError:  # it cannot be a key
-            return mechanism(dataset)
-        if not known:
-            memory[key] = mechanism(dataset)
-        return memory[key]
-
-    return distribution_of
-
-
 def certify_mechanism(
-    mechanism: Callable[[Any], ExactDistribution], pairs: Iterable[tuple[Any, Any]]
+    mechanism: Callable[[Any], ExactDistribution],
+    pairs: Iterable[tuple[Any, Any]],
+    bound: Callable[[Any, Any], Polynomial] | None = None,
+    order: Iterable[tuple[Polynomial, Polynomial]] = (),
 ) -> AllEpsilonReport:
     """Whether a finite mechanism is epsilon-private for every epsilon at once, with a certificate.
 
-    As `check_mechanism`, for exact distributions: P_x(o) <= t^steps P_y(o), both ways, all pairs?
+    As `check_mechanism`, for exact distributions: P_x(o) <= bound P_y(o), both ways, all pairs?
+
+    Parameters
+    ----------
+    mechanism, pairs
+        Data sets and outcomes are whole numbers, or tuples or arrays of them; they are the labels.
+    bound : callable, optional
+        A polynomial in t for two data sets; by default t^steps, which is e^epsilon.
+    order : pairs of polynomials
+        The first is below the second for every t > 1; where it is not, that is one violation more.
     """
-    distribution_of = remembered(mechanism)
     both = [way for x, y in pairs for way in ((x, y), (y, x))]
     if not both:
         raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
-    distributions: dict[int, ExactDistribution] = {}  # one that is handed out twice is listed once
-    listed = []
-    for way in both:
-        two = [distribution_of(side) for side in way]
-        distributions |= {id(each): each for each in two}
-        listed.append([id(each) for each in two])
+    named = {_label(side): side for way in both for side in way}
+    distributions = {label: mechanism(side) for label, side in named.items()}
     outcomes = list(dict.fromkeys(o for each in distributions.values() for o in each.weights))
     if len(steps := {each.steps for each in distributions.values()}) > 1:
         raise ValueError(f"steps = {sorted(steps)}: allowed is one value for all distributions")
     power, empty = steps.pop(), Polynomial(())
-    factor, at_one = t**power, exp(1 / power)  # t at epsilon 1
-    # Polynomials are compared once, and are small numbers from then on.
-    kind: dict[Polynomial, int] = {}
-    weights, totals = {}, {}
-    for k, each in distributions.items():
-        weights_of = (each.weights.get(outcome, empty) for outcome in outcomes)
-        weights[k] = [kind.setdefault(weight, len(kind)) for weight in weights_of]
-        totals[k] = kind.setdefault(each.total, len(kind))
-    polynomials = list(kind)
-    memory: dict[tuple[int, ...], tuple[int, Polynomial, set[int], float]] = {}
-    signs: dict[Polynomial, list[Piece]] = {}
-    number: dict[Polynomial, int] = {}
+    laws = {x: [law.weights.get(o, empty) for o in outcomes] for x, law in distributions.items()}
 
-    def decide(key: tuple[int, ...]) -> tuple[int, Polynomial, set[int], float]:
-        """Number and value of a difference, its signs, the loss at epsilon 1 where one is -1."""
-        p, p_total, q, q_total = (polynomials[at] for at in key)
-        moved = (factor * q * p_total - p * q_total).shifted()
-        if moved not in signs:
-            signs[moved], number[moved] = _signs(moved.coefficients, stop=True), len(number)
-        present, loss = {sign for _, _, sign in signs[moved]}, inf
-        if -1 in present and q != empty:
-            loss = log(p.at(at_one) / q.at(at_one)) - log(p_total.at(at_one) / q_total.at(at_one))
-        return number[moved], moved, present, loss
+    @cache
+    def decided(factor: Polynomial, *of: Polynomial) -> tuple[int, bool]:
+        """The sign of the difference of the two sides, and whether they are the same."""
+        p, p_total, q, q_total = of
+        difference = factor * q * p_total - p * q_total
+        return _sign(_shifted(difference.coefficients)), difference == empty
 
-    worst, violations = None, 0
-    place: dict[tuple[int, ...], int] = {}  # equal distributions are listed once, and a pair too
-    which: dict[tuple[int, int], list[int]] = {}
-    for way, (x, y) in zip(both, listed, strict=True):
-        if weights[x] == weights[y]:
+    failed: list[tuple[Any, Hashable]] = []
+    place: dict[Any, int] = {}  # of a data set that is compared
+    bounds: dict[Polynomial, int] = {}
+    listed: dict[tuple[int, int], tuple[int, int]] = {}
+    for way in both:
+        x, y = map(_label, way)
+        if laws[x] == laws[y]:
             continue  # nothing is lost
-        row: list[int] = []
-        for outcome, p, q in zip(outcomes, weights[x], weights[y], strict=True):
-            key = (p, totals[x], q, totals[y])
-            if key not in memory:
-                memory[key] = decide(key)
-            at, moved, present, loss = memory[key]
-            row.append(at)
-            if -1 in present:
-                violations += 1
-                if worst is None or loss > worst[0]:
-                    worst = (loss, way, outcome, moved)
-            elif 0 in present:
+        factor, sharp = bound(*way) if bound else t**power, False
+        totals = distributions[x].total, distributions[y].total
+        for outcome, p, q in zip(outcomes, laws[x], laws[y], strict=True):
+            sign, same = decided(factor, p, totals[0], q, totals[1])
+            sharp |= same and p != empty
+            if sign == 0:
                 case = f"outcome = {outcome!r} of {way!r}: the two sides meet without crossing"
                 raise ValueError(f"{case}, which is not decided: allowed are strict inequalities")
-        first, second = (place.setdefault(tuple(weights[k]), len(place)) for k in (x, y))
-        which[first, second] = row
+            failed += [(way, outcome)] * (sign < 0)
+        first, second = (place.setdefault(label, len(place)) for label in (x, y))
+        listed[first, second] = bounds.setdefault(factor, len(bounds)), int(sharp)
+    rising = []
+    for lower, upper in order:
+        rising.append([bounds.setdefault(each, len(bounds)) for each in (lower, upper)])
+        above = (upper - lower).coefficients
+        failed += [((lower, upper), None)] * (not above or _sign(_shifted(above)) < 1)
     cases = len(both) * len(outcomes)
-    if worst is not None:
-        _, way, outcome, moved = worst
-        longest = _longest(_signs(moved.coefficients), -1)
-        nats = [inf if s is None else power * log(1 + s) for s in longest]
-        back = Polynomial(tuple(_shifted(moved.coefficients, -1)))
-        return AllEpsilonReport(violations, cases, way, outcome, (nats[0], nats[1]), back)
+    if failed:
+        return AllEpsilonReport(len(failed), cases, *failed[0])
+    there = [k for k in range(len(outcomes)) if any(laws[x][k] != empty for x in place)]
     certificate = {
-        "kind": "polynomials",
+        "kind": "laws",
         "power": power,
-        "laws": [[[*polynomials[at].coefficients] for at in weights_of] for weights_of in place],
-        "pairs": [[*pair] for pair in which],
-        "differences": [[*moved.coefficients] for moved in number],
-        "cuts": {
-            str(number[moved]): [str(low) for low, _, _ in pieces[1:]]
-            for moved, pieces in signs.items()
-            if len(pieces) > 1
-        },
-        "which": [*which.values()],
+        "bounds": [factor.coefficients for factor in bounds],
+        "order": rising,
+        "datasets": [*place],
+        "outcomes": [_label(outcomes[k]) for k in there],
+        "laws": [[laws[x][k].coefficients for k in there] for x in place],
+        "pairs": [pair + found for pair, found in listed.items()],
     }
     return AllEpsilonReport(0, cases, certificate=certificate)
 
 
-# ------------------------------------------------------------------ signs on a half-line
+def _label(x: Any) -> Any:
+    """A data set or outcome as JSON has it: whole numbers, and tuples of labels."""
+    x = x.tolist() if isinstance(x, np.ndarray | np.generic) else x
+    if isinstance(x, list | tuple):
+        return tuple(map(_label, x))
+    return int(x) if isinstance(x, bool) else x
 
 
-def _shifted(coefficients: Sequence[int], by: int) -> list[int]:
-    """Coefficients of f(x + by), by repeated synthetic division."""
-    moved = list(coefficients)
+def _shifted(f: Sequence[int]) -> list[int]:
+    """Coefficients of f(1 + s), by repeated synthetic division."""
+    moved = list(f)
     for start in range(len(moved)):
         for k in range(len(moved) - 2, start - 1, -1):
-            moved[k] += by * moved[k + 1]
+            moved[k] += moved[k + 1]
     return moved
 
 
-def _on(coefficients: Sequence[int], low: Fraction, high: Fraction | None) -> list[int]:
-    """Whole numbers whose signs bound those of f between two cuts: all alike, and so is f."""
-    # with a common denominator of the cuts, whole numbers are shifted and scaled
-    unit = low.denominator if high is None else max(low.denominator, high.denominator)
-    degree = len(coefficients) - 1
-    scaled = [c * unit ** (degree - k) for k, c in enumerate(coefficients)]
-    moved = _shifted(scaled, int(low * unit))
-    if high is None:
-        return moved
-    width = int((high - low) * unit)
-    return _shifted([c * width**k for k, c in enumerate(moved)][::-1], 1)
+def _sign(f: Sequence[int], cuts: int = 30) -> int:
+    """Of f on s >= 0: 1 nowhere negative, -1 negative somewhere, 0 not decided.
 
-
-def _signs(coefficients: Sequence[int], *, stop: bool = False) -> list[Piece]:
-    """Pieces of s >= 0, in order, with the sign of f: 1, -1, or 0 where it crosses zero.
-
-    The last ones are shorter than `_WIDTH`; cuts are halves of halves. ``stop``: at the first -1.
+    Coefficients of one sign decide; else s is beyond 1, or 1 / (1 + u), and that again.
     """
-    pieces: list[Piece] = []
-    queue: deque[tuple[Fraction, Fraction | None]] = deque([(Fraction(0), None)])
-    while queue:
-        low, high = queue.popleft()  # the widest
-        values = _on(coefficients, low, high)
-        sign = 1 if min(values, default=0) >= 0 else -1 if max(values) <= 0 else 0
-        if sign or (high is not None and high - low <= _WIDTH * (1 + low)):
-            pieces.append((low, high, sign))
-            if stop and sign < 0:
-                break
-        else:
-            middle = 2 * low + 1 if high is None else (low + high) / 2
-            queue += [(low, middle), (middle, high)]
-    return sorted(pieces, key=lambda piece: piece[0])
-
-
-def _longest(pieces: Sequence[Piece], wanted: int) -> tuple[Fraction, Fraction | None]:
-    """The longest interval of one sign, in the logarithm of 1 + s; pieces that touch are joined."""
-    by_sign = groupby(pieces, key=lambda piece: piece[2])
-    runs = [list(run) for sign, run in by_sign if sign == wanted]
-    return max(((run[0][0], run[-1][1]) for run in runs), key=_length)
-
-
-def _length(interval: tuple[Fraction, Fraction | None]) -> float:
-    low, high = interval
-    return inf if high is None else log((1 + high) / (1 + low))
+    if min(f, default=0) >= 0:
+        return 1
+    if max(f) <= 0 or not cuts:
+        return -1 if max(f) <= 0 else 0
+    beyond = _sign(_shifted(f), cuts - 1)
+    return beyond if beyond < 0 else min(beyond, _sign(_shifted(f[::-1]), cuts - 1))

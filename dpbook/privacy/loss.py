@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from dpbook import _validation as check
 from dpbook._typing import Array
-from dpbook.privacy.exact import remembered
 
 Distribution = ArrayLike | Mapping[Hashable, float]
 
@@ -57,6 +56,24 @@ def hockey_stick(p: ArrayLike, q: ArrayLike, epsilons: ArrayLike) -> Array:
         # Where y is 0 the product is 0, also when the factor has overflowed to infinity.
         excess = [x - np.where(y > 0, np.exp(eps) * y, 0) for x, y in ((p, q), (q, p))]
     return np.asarray(np.maximum(*(np.maximum(e, 0).sum(axis=-1) for e in excess)))
+
+
+def remembered(mechanism: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The mechanism, asked only once for the distribution of a data set that can be a key."""
+    memory: dict[Hashable, Any] = {}
+
+    def distribution_of(dataset: Any) -> Any:
+        array = isinstance(dataset, np.ndarray)
+        key = (dataset.shape, dataset.dtype.str, dataset.tobytes()) if array else dataset
+        try:
+            known = key in memory
+        except TypeError:  # it cannot be a key
+            return mechanism(dataset)
+        if not known:
+            memory[key] = mechanism(dataset)
+        return memory[key]
+
+    return distribution_of
 
 
 def check_mechanism(

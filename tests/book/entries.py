@@ -4,6 +4,7 @@ import yaml
 
 ERRATUM = {"heading": "h", "printed": "p", "wrong": "w", "repair": "r", "reproducer": "print(1)"}
 ERRATUM |= {"failed": "statement", "severity": "constant", "quote": "q", "reconsider": "c"}
+FORMAL = {"theorem": "Toy.small", "scope": "every n", "says": "It is small.", "without": ["time"]}
 GONE = {"date": "2026-01-02", "said": "s", "reason": "r"}
 
 

@@ -336,11 +336,11 @@ class Report:
 
     def __init__(self, scale):
         self.violations = 0 if scale >= 1 else 7
-        self.certificate = {"kind": "polynomials", "scale": scale} if scale >= 1 else None
+        self.certificate = {"kind": "laws", "pairs": [[0, 1, 0, 1]]} if scale >= 1 else None
 
 
 def for_all(scale):
-    return proved("cases", Report(scale))
+    return proved("cases", Report(scale), mechanism="a coin", relation="its side", n=scale)
 
 
 def test_a_proof_for_every_epsilon_leaves_its_certificate(project, shown):
@@ -351,9 +351,10 @@ def test_a_proof_for_every_epsilon_leaves_its_certificate(project, shown):
     check("MENDED", for_all, printed=0.5, repaired=4, control={"half": 0.5}, evidence="all-epsilon")
     records = [bundle[claims.RECORD_MIME] for bundle in shown]
     kept = [bundle[claims.CERTIFICATE_MIME] for bundle in shown]
+    about = {"kind": "laws", "pairs": [[0, 1, 0, 1]], "mechanism": "a coin", "relation": "its side"}
     assert kept == [
-        {"claim": "ALL", "kind": "polynomials", "scale": 2},
-        {"claim": "MENDED", "kind": "polynomials", "scale": 4},
+        {"claim": "ALL", **about, "size": {"n": 2}},
+        {"claim": "MENDED", **about, "size": {"n": 4}},
     ]
     assert [r["certificate"] for r in records] == [claims.digest(one) for one in kept]
     assert "proved for every ε" in shown[0]["text/html"]
@@ -423,4 +424,4 @@ def test_balls_need_a_number_and_the_only_certificate(project, shown):
 
 def test_one_test_has_one_certificate():
     with pytest.raises(ValueError, match="two certificates"):
-        for_all(1) & proved("other cases", Report(1))
+        for_all(1) & proved("other cases", Report(1), mechanism="a coin", relation="its side")

@@ -14,7 +14,8 @@ from tests.book.conftest import elsewhere
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,
-   rests_on: [], status: checked, verdict: definition, evidence: exact}
+   rests_on: [], status: checked, verdict: definition, evidence: exact,
+   formal: {theorem: T.a, scope: all, says: So, without: [time]}}
 - {id: B-2, paper: Q, where: there, kind: privacy, says: second thing, notebook: 02-two,
    rests_on: [], status: pending}
 """
@@ -106,6 +107,7 @@ def test_claims(tiny_book, capsys):
     assert all(word in shown() for word in ("A-1", "B-2", "pending"))
     part = shown("--paper", "Q")
     assert "A-1" not in part and "B-2" in part and shown("--notebook", "2") == part
+    assert shown("--evidence", "formal") == shown("--evidence", "exact") == shown("--paper", "P")
     (tiny_book / "book/claims.yml").write_text("- {id: A-1}")
     assert main(["claims"], tiny_book) == 2
     assert "A-1: needs paper" in capsys.readouterr().err

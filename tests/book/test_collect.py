@@ -1,4 +1,4 @@
-"""What is collected is checked again: certificates by a program of its own, parts by numbers."""
+"""What is collected is checked again: certificates by programs of their own, parts by numbers."""
 
 import copy
 import json
@@ -11,22 +11,21 @@ from dpbook.book import proved
 from dpbook.book.ledger import check as claims
 from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.run import build, collect, numbers
-from dpbook.privacy import certify_mechanism, exponential_mechanism_distribution
+from dpbook.privacy import certify_mechanism, randomized_response_distribution
 
 CLAIM = {
-    **{"id": "ALL", "paper": "BOOK", "where": "here", "kind": "privacy", "rests_on": []},
+    **{"id": "XSC-RR", "paper": "BOOK", "where": "here", "kind": "privacy", "rests_on": []},
     **{"says": "A coin", "notebook": "01-one", "status": "checked", "verdict": "holds"},
-    **{"evidence": "all-epsilon", "scope": "one bit", "beyond": "Nothing."},
+    **{"evidence": "all-epsilon", "scope": "L = 1, one bit, attained", "beyond": "Nothing."},
 }
 MIMES = claims.RECORD_MIME, claims.CERTIFICATE_MIME
 
 
 def private(steps):
-    distributions = [
-        exponential_mechanism_distribution({0: way, 1: 1 - way}, steps) for way in (0, 1)
-    ]
-    found = certify_mechanism(distributions.__getitem__, [(0, 1)])
-    return proved("reports that tell more", found)
+    one, other = (0,), (1,)
+    found = certify_mechanism(lambda x: randomized_response_distribution(x, steps), [(one, other)])
+    named = {"mechanism": "randomized response", "relation": "any answers"}
+    return proved("reports that tell more", found, **named, L=1)
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def shown(tiny_book, monkeypatch):
     bundles = []
     monkeypatch.setattr(claims, "display", lambda bundle, raw: bundles.append(bundle))
     control = {"half the noise": Fraction(1, 2)}
-    claims.check("ALL", private, printed=1, control=control, evidence="all-epsilon")
+    claims.check("XSC-RR", private, printed=1, control=control, evidence="all-epsilon")
     return bundles[0]
 
 
@@ -71,10 +70,17 @@ DAMAGES = {
     ),
     "one way only, with a digest": (
         lambda record, certificate: (
-            *(certificate["pairs"].pop(), certificate["which"].pop()),
+            certificate["pairs"].pop(),
             named_anew(record, certificate),
         ),
         "a pair is compared one way only",
+    ),
+    "another law, as private": (
+        lambda record, certificate: (
+            certificate["laws"].reverse(),
+            named_anew(record, certificate),
+        ),
+        "the law of (0,) is another",
     ),
     "no certificate": (
         lambda record, certificate: record.pop("certificate") and certificate.clear(),
@@ -104,8 +110,28 @@ def test_a_damaged_certificate_is_found_by_the_build(tiny_book, shown, what):
     bundle = copy.deepcopy(shown)
     damage(*(bundle[kind] for kind in MIMES))
     (line,) = collected(tiny_book, {kind: one for kind, one in bundle.items() if one})
-    assert line.startswith(f"ALL: {words}")
+    assert line.startswith(f"XSC-RR: {words}")
     assert collect.collect(tiny_book / "_build", tiny_book, pages=["02-two"]) == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "missing"),
+    [
+        ("L = 2, attained", ["L = 1"]),
+        ("L = 11, attained", ["L = 1"]),
+        ("L = 1, upper bound", ["attained"]),
+        ("one bit", ["L = 1", "attained"]),
+    ],
+)
+def test_the_scope_says_what_the_certificate_is_of(tiny_book, shown, scope, missing):
+    (tiny_book / "book/claims.yml").write_text(yaml.safe_dump([CLAIM | {"scope": scope}]))
+    told = collected(tiny_book, shown)
+    assert told == [f"XSC-RR: the scope does not say {words!r}" for words in missing]
+    path, ledger = (tiny_book / name for name in ("_build/certificates", "book/claims.yml"))
+    below = shown[claims.CERTIFICATE_MIME] | {"pairs": [[0, 1, 0, 0], [1, 0, 0, 0]]}
+    (path / "XSC-RR.json").write_text(json.dumps(below))
+    said = "\n".join(collect.unsaid(path, load_ledger(ledger)))
+    assert ("'upper bound'" in said) is ("upper bound" not in scope)
 
 
 def altered(record, *path, to):
@@ -136,7 +162,7 @@ AGAINST = "the part 'reports that tell more' of {} passes or fails against its o
 )
 def test_what_a_record_says_of_itself_follows_from_its_numbers(tiny_book, shown, path, to, words):
     record = altered(shown[claims.RECORD_MIME], *path, to=to)
-    claim = load_ledger(tiny_book / "book/claims.yml")["ALL"]
+    claim = load_ledger(tiny_book / "book/claims.yml")["XSC-RR"]
     assert words in claims.record_problems(record, claim)
 
 
@@ -168,10 +194,8 @@ def test_the_certificate_of_another_claim_is_not_as_kept(tiny_book, shown):
     assert collected(tiny_book, shown) == []
     before = numbers.gathered([path])
     other = shown | {kind: copy.deepcopy(shown[kind]) for kind in MIMES}
-    other[claims.CERTIFICATE_MIME]["laws"] = [[[2], [0, 2]], [[0, 2], [2]]]
-    differences = [[4 * c for c in d] for d in other[claims.CERTIFICATE_MIME]["differences"]]
-    other[claims.CERTIFICATE_MIME]["differences"] = differences
+    other[claims.CERTIFICATE_MIME]["laws"] = [[[0, 2], [2]], [[2], [0, 2]]]
     named_anew(*(other[kind] for kind in MIMES))
     assert collected(tiny_book, other) == []
-    after, name = numbers.gathered([path]), ("01-one", "claim ALL")
+    after, name = numbers.gathered([path]), ("01-one", "claim XSC-RR")
     assert [at for at in before if numbers.difference(before[at], after[at])] == [name]

@@ -15,7 +15,7 @@ from dpbook.book.cli import main
 from dpbook.book.files import about, commit, note, write_whole
 from dpbook.book.pages import PageError
 from dpbook.book.run import build, compare, numbers
-from dpbook.book.run.keys import html_key
+from dpbook.book.run.keys import digest, html_key
 from dpbook.book.sphinx import publishing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,6 +148,13 @@ def test_a_certificate_says_what_ran_where_and_how_it_came_out(built, capsys):
     assert says["machine"]["python"] == "CPython 3.0.1" and not says["contradictions"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", says["date"])
     assert "claims: 1, contradictions: 0" in capsys.readouterr().out
+    assert says["proofs"] == "not run"
+    ran = {"version": "Rocq 9.1", "theorems": ["A.a"], "seconds": 3, "digest": digest(built, ())}
+    write_whole(built / "_build/rocq/proofs.json", json.dumps(ran))
+    assert build.theorems(built) == "Rocq 9.1 checked 1 theorems in 3 s"
+    write_whole(built / "proofs/A.v", "Definition other := 1.")
+    assert build.theorems(built) == "not run", "on the proofs as they are now"
+    (built / "proofs/A.v").unlink()
     good = copy_of_two.read_text()
     for path, text, status, words in (
         (claims, json.dumps([record(holds=False)]), 1, "contradictions: 1"),

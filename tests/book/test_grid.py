@@ -112,19 +112,18 @@ def test_what_goes_wrong_is_told_with_its_setting():
         f"{PAGE} k=2: failed: ValueError: no",
     ], "an infinity in cell a is the page's own"
     assert (row["runs"], row["planned"], row["failed"], row["longest"]) == (3, 4, 1, 130)
-    told = grid.runs_table({PAGE: row})
-    assert told["sentence"].startswith("3 of 4 planned runs") and told["rows"][0][0] == PAGE
+    assert grid.runs_told([row, row]).startswith("6 of 8 planned runs")
 
 
 def test_alarms_are_counted_beside_what_was_to_be_expected():
     control = result()
     control["records"][0]["control"] = False
-    for one, seen, controls in ((result(), 0, 0), (result(True), 1, 0), (control, 0, 1)):
+    for one, wrong, seen in ((result(), False, 0), (result(True), True, 1), (control, True, 0)):
         _, lines, checks = grid.judge(PAGE, [({"seed": 1}, one)])
-        assert any("has no record" not in line for line in lines) == bool(seen + controls)
-        rows = {row[0]: row[1:] for row in grid.alarms_table(checks)["rows"]}
-        assert rows["at most 1e-05"] == ["1", "1", "1e-06", str(seen), str(controls)]
-        assert rows["at most 0.01"] == ["0", "0", "0", "0", "0"]
+        assert any("has no record" not in line for line in lines) == wrong
+        told = "In 2 statistical checks at most 2e-06 false alarms were to be expected from the "
+        told += f"stated probabilities; the grid saw {2 * seen}."
+        assert grid.alarms_told([*checks, *checks]) == told
 
 
 def test_every_statistical_claim_states_its_false_alarms():

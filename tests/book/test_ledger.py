@@ -9,7 +9,7 @@ import yaml
 from dpbook.book.ledger.claims import FIVE, SINCE, LedgerError, entries_of, find_ledger, load_ledger
 from dpbook.book.ledger.words import ledger_text
 from dpbook.book.run.collect import collect
-from tests.book.entries import GONE, LEDGER, entry, erratum, same, write_ledger
+from tests.book.entries import FORMAL, GONE, LEDGER, entry, erratum, same, write_ledger
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,6 +52,10 @@ def test_the_ledger_is_read_in_order(project):
         (erratum("proof-repaired", failed="luck"), "failed is 'luck', must be one of statement,"),
         (erratum("shape-only"), "must be absent: such a verdict leaves no erratum"),
         (entry("X", beyond=...), "needs beyond, a text"),
+        (entry("X", formal="Toy.small"), "must be a mapping of theorem, scope, says, without"),
+        (entry("X", formal=FORMAL | {"theorem": "small"}), "must be a file of proofs/ and its"),
+        (entry("X", formal=FORMAL | {"without": []}), "must be a list of what the theorem leaves"),
+        (same("X", "LOOSE", formal=FORMAL), "must be absent: the entry has no check and no err"),
         (entry("X", rebuilt="yes"), "rebuilt is 'yes', must be true, or absent"),
         (entry("X", status="not-judged", verdict=..., evidence=...), "needs remark, a text"),
         (erratum("empty", quote=" "), "quote is ' ', must be"),

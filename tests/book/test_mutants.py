@@ -57,7 +57,6 @@ def test_a_defect_that_nothing_notices_is_called_survived(project):
     found = json.loads((root / "told.json").read_text())
     words = "2 caught, 1 equivalent, 2 survived, 1 not equivalent, 1 nothing to catch with"
     assert found["sentence"] == f"Of 7 seeded defects: {words}."
-    assert found["rows"][-1] == ["all", "2 of 7", "", ""]
     assert (root / "code_of.py").read_text() == CODE
 
 
@@ -102,4 +101,3 @@ def test_the_list_of_the_book_fits_its_files():
     listed = mutants.load(ROOT)
     assert not [words for mutant in listed if (words := mutants.stale(ROOT, mutant))]
     assert len(listed) >= 150
-    assert {mutants.wing(mutant["file"]) for mutant in listed} == {"science", "machinery", "pages"}

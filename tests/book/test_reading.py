@@ -6,6 +6,7 @@ import json
 import math
 import re
 import zipfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -133,8 +134,12 @@ def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path):
     (source / "dpbook").mkdir()
     for name in ("pyproject.toml", "dpbook/__init__.py", "notes.txt"):
         (source / name).touch()
-    (source / "_build").mkdir()
+    (source / "_build/certificates").mkdir(parents=True)
     (source / "_build" / ABOUT).touch()  # a build of the whole book
+    there = ("tools/verify_certificate.py", "proofs/A.v", "_build/proofs/B.v", "_build/claims.json")
+    for name in (*there, "proofs/A.vo", "_build/certificates/C.json"):
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(name)
     builder = SimpleNamespace(format="html")
     app = SimpleNamespace(builder=builder, outdir=str(out), srcdir=str(source))
     downloads.serve(app, None)
@@ -149,6 +154,12 @@ def test_downloads_hold_the_pages_with_advice_and_the_ledger(tmp_path):
     (check,) = [one for one in first if "exercise-check" in one["metadata"].get("tags", ())]
     assert check["cell_type"] == "code" and check["source"].startswith("x = 1\n")
     assert check["source"].endswith("\ngrade(x)")
+    wanted = {Path(name).name: name for name in there}
+    wanted["certificates/C.json"] = "_build/certificates/C.json"
+    with zipfile.ZipFile(out / "downloads/proofs.zip") as zipped:
+        assert {name: zipped.read(name).decode() for name in zipped.namelist()} == wanted
+    for name, content in wanted.items():
+        assert (out / "downloads/proofs" / name).read_text() == content
     again = (out / "downloads/notebooks.zip").read_bytes()
     downloads.serve(app, None)
     assert (out / "downloads/notebooks.zip").read_bytes() == again  # no dates inside

@@ -8,6 +8,7 @@ import pytest
 
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import FAILING_VERDICTS, Claim, LedgerError, _validator, load_ledger
+from tests.book.entries import FORMAL
 from tests.oracles import luminance
 
 SCHEMA = _validator().schema["properties"]
@@ -57,6 +58,13 @@ def test_a_proof_for_every_epsilon_says_its_sizes(tmp_path):
         path.write_text(json.dumps([entry | evidence]))
         with pytest.raises(LedgerError, match=message):
             load_ledger(path)
+
+
+def test_a_theorem_is_the_strongest_evidence_and_says_its_scope():
+    proof = claim(evidence="all-epsilon", scope="n = 3", formal=FORMAL)
+    assert report.state_words(proof) == "holds (proved by a kernel: every n)"
+    assert report.state_words(proof, sizes=False) == "holds (proved by a kernel)"
+    assert proof.levels == ("formal", "all-epsilon") and PENDING.levels == ()
 
 
 def test_no_two_states_look_alike():

@@ -27,7 +27,7 @@ SINCE = "Since the five papers"
 #: The verdicts under which the printed statement is expected to fail its check.
 FAILING_VERDICTS = ("slip", "unproved", "undecided", "false-repaired", "refuted")
 #: What an entry with `same_as` takes over.
-_INHERITED = ("status", "notebook", "verdict", "evidence", "scope", "rests_on", "rebuilt")
+_INHERITED = ("status", "notebook", "verdict", "evidence", "scope", "rests_on", "rebuilt", "formal")
 
 
 class LedgerError(ValueError):
@@ -62,6 +62,7 @@ class Claim:
     reconsider: str | None = None  # what would decide it, or change our mind
     consequence_of: str | None = None  # the claim whose mistake this one only carries on
     scope: str | None = None  # the sizes that a certificate speaks of
+    formal: Mapping[str, Any] | None = None  # the theorem that a kernel checks, see `make proofs`
     spares: str | None = None  # why its test passes some statements near the true one
     beyond: str | None = None  # what was found outside the settings of the check
     rebuilt: str | None = None  # whether our copy has lost the formula, so that it was rebuilt
@@ -82,6 +83,11 @@ class Claim:
     def checked(self) -> bool:
         """Whether the claim has been checked; any other has no verdict."""
         return self.status == "checked"
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels of evidence that it has, the strongest first."""
+        return (*["formal"] * bool(self.formal), *filter(None, [self.evidence]))
 
     @property
     def needs_control(self) -> bool:

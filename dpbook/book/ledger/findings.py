@@ -86,13 +86,16 @@ def equal(what: str, value: Any, expected: Any, **options: float | None) -> Find
     return _compared(what, value, expected, "=", **options)
 
 
-def proved(what: str, report: Any) -> Finding:
+def proved(what: str, report: Any, *, mechanism: str, relation: str, **size: int) -> Finding:
     """Whether an inequality was proved for every epsilon; the finding carries the certificate.
 
     `what` counts the cases in which it fails; `report` has ``violations``, their number, and the
-    ``certificate``, as `certify_mechanism` hands out.
+    ``certificate``, as `certify_mechanism` hands out. The names of the mechanism and the relation
+    are those of ``proofs/FORMAT.md``, and the size is what they need, in whole numbers.
     """
-    return Finding(equal(what, report.violations, 0).parts, report.certificate)
+    named = {"mechanism": mechanism, "relation": relation, "size": size}
+    certificate = report.certificate and {**report.certificate, **named}
+    return Finding(equal(what, report.violations, 0).parts, certificate)
 
 
 def follows(part: Part) -> bool:

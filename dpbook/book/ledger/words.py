@@ -31,6 +31,7 @@ STATES = {
 }
 #: Levels of evidence whose name in the ledger is not the one that a reader sees.
 EVIDENCE = {"all-epsilon": "proved for every ε", "consistency": "consistency of formulas"}
+EVIDENCE["formal"] = "proved by a kernel"
 #: What a badge adds where a privacy guarantee is broken.
 PRIVACY_MARK = "⚠ privacy guarantee broken"
 #: Headings of the errata, by what hangs on what failed.
@@ -82,10 +83,11 @@ _FINDINGS = {
 def state_words(claim: Claim, sizes: bool = True) -> str:
     """The state in words, ``holds (exact)`` or ``pending``, and whether privacy is broken.
 
-    Of a proof for every ε with the `sizes` that it speaks of.
+    Of a theorem, or a proof for every ε, with the `sizes` that it speaks of.
     """
-    evidence = EVIDENCE.get(claim.evidence or "", claim.evidence)
-    evidence = f"{evidence}: {claim.scope}" if sizes and claim.scope else evidence
+    evidence = EVIDENCE.get(level := next(iter(claim.levels), ""), level)
+    scope = claim.formal["scope"] if claim.formal else claim.scope
+    evidence = f"{evidence}: {scope}" if sizes and scope else evidence
     words, privacy = f" ({evidence})" * claim.checked, f" {PRIVACY_MARK}" * claim.breaks_privacy
     rebuilt = " as rebuilt here" if claim.rebuilt and claim.checked else ""
     return STATES[claim.state][1] + rebuilt + words + privacy
@@ -181,10 +183,12 @@ def card_html(
     problems: Sequence[str] = (),
     href: str | None = None,
     around: str = "",
+    proof: str = "",
 ) -> str:
     """The card below a check, with the id ``claim-<ID>``; `href` leads to its row in the ledger.
 
-    `around` is HTML for its end: what the claim rests on, where the whole ledger is at hand.
+    `around` is HTML for its end: what the claim rests on, where the whole ledger is at hand;
+    `proof`, before what was measured, is about its theorem.
     """
     state, outcome = badge_words(claim), claim.state
     if problems or not record["applies"]:
@@ -193,14 +197,16 @@ def card_html(
     classes = f"claim-card claim-{outcome}" + " claim-privacy" * claim.breaks_privacy
     name = escape(claim.id)
     linked = f'<a href="{escape(href)}">{name}</a>' if href else name
+    certified = f' data-certificate="{name}"' * ("certificate" in record)
     first, *more = findings(record, claim, problems)
     tried = [one for one in more if one.startswith("Tried for ")]
     more = [one for one in more if one not in tried]
     said = escape(" ".join([first, *tried, *controls_words(record)]))
     html = [
-        f'<div class="{classes}" id="claim-{name}">',
+        f'<div class="{classes}" id="claim-{name}"{certified}>',
         f'<p><strong>{linked}</strong>: <span class="claim-state">{escape(state)}</span></p>',
         f"<p>{said}</p>",
+        *[proof] * bool(proof),
         "<details><summary>What was measured</summary>",
         *[f"<p>{escape(' '.join(more))}</p>"] * bool(more),
     ]

@@ -24,8 +24,11 @@ from dpbook.book.ledger.claims import Claim, load_ledger
 from dpbook.book.ledger.texts import charges, unbound_numbers
 from dpbook.book.pages import executed_pages, named_parameters, outputs, read_notebook
 
-#: Checks certificates again; it imports nothing of ours.
-VERIFIER = Path(__file__).resolve().parents[3] / "tools" / "verify_certificate.py"
+#: Check certificates again, derive what they list, and write them for Rocq; none imports ours.
+VERIFIER, DERIVER, EXPORTER = (
+    Path(__file__).resolve().parents[3] / "tools" / f"{name}.py"
+    for name in ("verify_certificate", "derive_laws", "export_certificates")
+)
 #: What only some records have.
 _OPTIONAL = ("bounds", "certificate", "tried", "score")
 
@@ -33,7 +36,8 @@ _OPTIONAL = ("bounds", "certificate", "tried", "score")
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
     """Write all records, sorted, to ``<out>/claims.json``; one line for every disagreement.
 
-    And the certificates to ``<out>/certificates/``, a file for each claim that has one.
+    And the certificates to ``<out>/certificates/``, a file for each claim that has one, and to
+    ``<out>/proofs/Exported.v`` for Rocq.
 
     Only the named `pages` are held to account; all, and the completeness of the ledger, when None.
     """
@@ -51,7 +55,8 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     mine = [record for record in records if pages is None or record["notebook"] in pages]
     found = sorted(ledger_problems(ledger, records, pages))
     others = {record["id"] for record in records if record not in mine}
-    found += [line for line in refused(out) if line.partition(":")[0] not in others]
+    doubts = [*refused(out), *unsaid(out / "certificates", ledger)]
+    found += [line for line in doubts if line.partition(":")[0] not in others]
     # only a reader's parameters may leave the hypotheses of a claim, not the book's own
     own = named_parameters(root) if mine else {}
     for record in mine:
@@ -98,14 +103,37 @@ def write_certificates(folder: Path, executed: Sequence[Path]) -> None:
 
 
 def refused(out: Path) -> list[str]:
-    """What a program that knows nothing of this package does not accept of the certificates."""
-    claims, folder = out / "claims.json", out / "certificates"
+    """What programs that know nothing of this package do not accept of the certificates."""
+    claims, folder, rocq = out / "claims.json", out / "certificates", out / "proofs"
     if not re.search(rf'"(certificate|{CERTIFIED_FOR_ALL})"', claims.read_text(encoding="utf-8")):
         return []
-    command = [sys.executable, "-I", str(VERIFIER), str(claims), str(folder)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    told = run.stdout.splitlines() or [f"{VERIFIER.name} failed: {run.stderr[-300:]}"]
-    return told if run.returncode else []
+    rocq.mkdir(exist_ok=True)
+    programs = (
+        [VERIFIER, claims, folder],
+        [DERIVER, folder],
+        [EXPORTER, folder, rocq / "Exported.v"],
+    )
+    found: dict[str, str] = {}  # of each claim what the first says that refuses it
+    for program, *given in programs:
+        if program != EXPORTER or not found:
+            command = [sys.executable, "-I", str(program), *map(str, given)]
+            run = subprocess.run(command, capture_output=True, text=True, check=False)
+            if run.returncode:
+                failed = [f"{program.name}: failed: {run.stderr[-300:]}"]
+                told = run.stdout.splitlines() or failed
+                found = {line.partition(":")[0]: line for line in told} | found
+    return [*found.values()]
+
+
+def unsaid(folder: Path, ledger: Mapping[str, Claim]) -> Iterator[str]:
+    """What a certificate for every epsilon says, and not the scope, which is on the badge."""
+    for path in sorted(folder.glob("*.json")):
+        one = json.loads(path.read_text(encoding="utf-8"))
+        if one["kind"] == "laws" and (claim := ledger.get(path.stem)):
+            said = [f"{name} = {value}" for name, value in one["size"].items()]
+            said.append("attained" if any(pair[-1] for pair in one["pairs"]) else "upper bound")
+            missing = [words for words in said if not re.search(rf"\b{words}\b", claim.scope or "")]
+            yield from (f"{path.stem}: the scope does not say {words!r}" for words in missing)
 
 
 def ledger_problems(

@@ -30,9 +30,11 @@ _CLAIM_FIELDS = tuple("id kind status verdict evidence scope report severity reb
 _ONLY_IMPORTS = ("import ", "from ", "__all__ = ", '"', "'")
 _PINS = ("requirements.txt", "requirements.lock")
 #: What the HTML is made from, and the package in its downloads; last what may lie in `_build`.
-_FOLDERS = ("book", "dpbook", "notebooks", "LICENSES")
+_FOLDERS = ("book", "dpbook", "notebooks", "LICENSES", "proofs")
 _FILES = ("_config.yml", "_toc.yml", "CITATION.cff", "README.md", "pyproject.toml", *_PINS)
 _RESULTS = ("_build/live.json",)
+#: What lies beside the certificates in the HTML to check them again.
+CHECKERS = ("tools/verify_certificate.*", "tools/derive_laws.py", "tools/export_certificates.py")
 
 
 def page_keys(
@@ -46,11 +48,12 @@ def page_keys(
     modules = reached(page.code_cells if sources is None else sources, root)
     folders = {module.parent for module in modules}
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
-    below = _digest(root, [*modules, *data, *(root / name for name in _PINS)])
+    below = digest(root, [*modules, *data, *(root / name for name in _PINS)])
     ledger = root / "book" / "claims.yml"
     entries = raw_entries(ledger) if ledger.is_file() else []  # the check of the ledger reports it
     mine = entries_of(page.name, "\n".join(page.code_cells), entries)
     claims = [[str(entry.get(field)) for field in _CLAIM_FIELDS] for entry in mine]
+    claims += [[entry["id"], entry["formal"]["scope"]] for entry in mine if "formal" in entry]
     here = environment(root)
     parts = ([cells, dict(parameters), claims, below, here] for parameters in settings)
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
@@ -65,10 +68,11 @@ def _kept(folder: Path) -> list[Path]:
 def html_key(root: Path, out: Path, edition: str = EDITIONS[0]) -> str:
     """Hash of all that the HTML of an edition depends on, what lies in `out` included."""
     below = [*(root / name for name in _FOLDERS), out / "executed", out / "certificates"]
-    paths = [path for folder in below for path in _kept(folder)]
+    paths = [path for folder in (*below, out / "proofs") for path in _kept(folder)]
     paths += [root / name for name in (*_FILES, *_RESULTS)] + [*root.glob("LICENSE*")]
+    paths += [path for name in CHECKERS for path in root.glob(name)]
     paths.append(out / "claims.json")
-    text = f"{edition} {words(about(root, out))} {environment(root)} {_digest(root, paths)}"
+    text = f"{edition} {words(about(root, out))} {environment(root)} {digest(root, paths)}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -124,12 +128,13 @@ def stamp_of(executed: Path) -> dict[str, Any]:
     return {}
 
 
-def _digest(root: Path, paths: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
+def digest(root: Path, paths: Iterable[Path]) -> str:
+    """A hash of the names and contents of files."""
+    found = hashlib.sha256()
     for path in sorted(filter(Path.is_file, set(paths))):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{os.path.relpath(path, root)}\0{content}\n".encode())
-    return digest.hexdigest()
+        found.update(f"{os.path.relpath(path, root)}\0{content}\n".encode())
+    return found.hexdigest()
 
 
 def reached(sources: Iterable[str], root: Path) -> set[Path]:

@@ -293,6 +293,7 @@ def texts(root: Path) -> Lines:
     ledger = root / "book" / "claims.yml"
     for entry in raw_entries(ledger) if ledger.is_file() else []:
         words = [entry.get(field) for field in _FIELDS]
+        words += [entry["formal"]] if "formal" in entry else []
         found["ledger", entry["id"]] = _hash(json.dumps(words, ensure_ascii=False))
     return found
 

@@ -31,7 +31,7 @@ from dpbook.book.run.runner import plain, python_path
 
 #: What the book is made from besides its notebooks, and what a build or a tool found.
 _SOURCES = ("_config.yml", "CITATION.cff", "book")
-_FOUND = ("claims.json", ABOUT, "certificates", f"executed/{errata.NAME}.ipynb")
+_FOUND = ("claims.json", ABOUT, "certificates", "proofs", f"executed/{errata.NAME}.ipynb")
 _RESULTS = ("live.json",)
 _POINTER = "sources"
 _TELLING = re.compile(r"WARNING|ERROR|CRITICAL")

@@ -40,12 +40,12 @@ DIRECTIVES = {
     "reading-plan": plans.PlanDirective,
     "remember": boxes.PageBox,
     "session": plans.SessionDirective,
-    "trust": claims.TrustDirective,
+    "theorem": claims.TheoremDirective,
     "try": panel.TryDirective,
 }
 ROLES = {"page": front.PageRole(), "recorded": front.RecordedRole()}
 ROLES |= {"badge": domain.ClaimRole("badge"), "verdict": domain.ClaimRole("verdict")}
-ROLES |= {"claim-ref": domain.ClaimRole("ref")}
+ROLES |= {"claim-ref": domain.ClaimRole("ref"), "trust": claims.TrustRole()}
 #: What is called when: the event, the function, and its place among others; 500 is usual.
 HANDLERS = (
     ("config-inited", publishing.fill_in, 900),

@@ -162,6 +162,6 @@ class ClaimCard:
         env = renderer.renderer.sphinx_env
         claim = own.ledger_of(env)[record["id"]]
         env.get_domain("claim").note("cards", claim.id)
-        beside = own.row_uri(env, claim.id), own.around(env, claim)
+        beside = own.row_uri(env, claim.id), own.around(env, claim), own.theorem(env, claim)
         html = card_html(record, claim, record_problems(record, claim), *beside)
         return [nodes.raw("", html, format="html", classes=["output", "text_html"])]

@@ -8,15 +8,12 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxRole
 
 from dpbook.book.ledger import words as report
-from dpbook.book.ledger.check import CERTIFIED_FOR_ALL
 from dpbook.book.ledger.claims import SINCE, Claim
 from dpbook.book.run import errata
 from dpbook.book.sphinx import nodes as own
-
-Shown = tuple[str, Sequence[str], Sequence[own.Row]]
-_NOT_RUN = "This copy of the book was built before this was run, so there is no table."
 
 #: The page of the errata of each group of claims.
 PAGES = {"CCW25": "ccw", "CCW23": "ccw", "XSC": "xsc", "AGKM": "agkm", "YLL": "yll", SINCE: "since"}
@@ -164,71 +161,33 @@ class WithdrawnDirective(own.ClaimsDirective):
         return [own.table_of(head, rows, "claims-withdrawn", "What was withdrawn")]
 
 
-class TrustDirective(own.ClaimsDirective):
-    """``{trust} NAME``: what a run found out about the book itself, as a sentence and a table.
+class TrustRole(SphinxRole):
+    """``{trust}`NAME```: what a run found out about the book itself, a sentence of its JSON file.
 
-    A tool leaves ``book/trust/NAME.json``: a sentence, the head and the rows of a table, as texts,
-    and the commit.  A list of records is a table, too.  Drawn from this build are ``proved`` and
-    ``balls``.
+    Or how many claims have the named levels of evidence; of ``bounds``, how many numbers have them.
     """
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        path = Path(self.env.srcdir, "book", "trust", f"{self.text}.json")
+        if found := own.read_json(self.env, path):
+            commit = f" (Commit {found['commit']}.)" if found.get("commit") else ""
+            return [nodes.Text(found["sentence"] + commit)], []
+        names = {*self.text.split()}
+        if names == {"bounds"}:
+            records = own.read_json(self.env, own.output_dir(self.env.srcdir) / "claims.json") or ()
+            return [nodes.Text(str(sum(len(one.get("bounds", ())) for one in records)))], []
+        claims = [claim for claim in own.ledger_of(self.env).values() if not claim.same_as]
+        return [nodes.Text(str(sum(bool(names.intersection(c.levels)) for c in claims)))], []
+
+
+class TheoremDirective(own.ClaimsDirective):
+    """``{theorem} CCW25-ALG2``: the theorem of a claim, as in its result box, if it has one."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        name = self.arguments[0]
-        drawn = {"proved": self.proved, "balls": self.balls}
-        path = Path(self.env.srcdir, "book", "trust", f"{name}.json")
-        shown = drawn[name]() if name in drawn else of_run(own.read_json(self.env, path))
-        sentence, head, rows = shown or (_NOT_RUN, (), ())
-        words = [nodes.paragraph(text=sentence)] * bool(sentence)
-        return [*words, *[own.table_of(head, rows)] * bool(rows)]
-
-    def proved(self) -> Shown | None:
-        """The certificates of this build: what they prove, and by how many inequalities."""
-        ledger, records = self.load()
-        rows: list[own.Row] = []
-        inequalities = 0
-        for claim in ledger.values():
-            if claim.evidence != CERTIFIED_FOR_ALL or claim.id not in records:
-                continue
-            path = own.output_dir(self.env.srcdir) / "certificates" / f"{claim.id}.json"
-            if (certificate := own.read_json(self.env, path)) is None:
-                return None
-            count = sum(map(len, certificate["which"]))
-            inequalities += count
-            link = self.check_of(claim, str(claim.notebook))
-            rows.append([[own.badge_ref(claim)], [link], claim.scope or "", own.grouped(count)])
-        words = f"{len(rows)} claims have a certificate; together they decide "
-        words += f"{own.grouped(inequalities)} inequalities for every ε at once."
-        return words, ("claim", "page", "what is proved", "inequalities"), rows
-
-    def balls(self) -> Shown:
-        """How many numbers have proved bounds, with the first of them as an example."""
-        ledger, records = self.load()
-        listed = [claim for claim in map(ledger.get, records) if claim]
-        found = [(c, name) for c in listed for name in records[c.id].get("bounds", ())]
-        claims = len({claim.id for claim, _ in found})
-        words = f"{len(found)} numbers of {claims} claims have proved bounds."
-        for claim, name in found[:1]:
-            value, (low, high) = (records[claim.id][key][name] for key in ("report", "bounds"))
-            words += f" For example, {claim.id} reports for “{claim.label(name)}” the number "
-            words += f"{value:.6g}, and the exact value lies between {low} and {high}."
-        return words, (), ()
-
-    def check_of(self, claim: Claim, words: str) -> nodes.reference:
-        uri = own.place_uri(self.env, f"notebooks/{claim.notebook}", f"claim-{claim.id}")
-        return own.link_to(words, uri)
-
-
-def of_run(results: Any) -> Shown | None:
-    """What a run left, with the commit at which it was made, where that is known."""
-    if isinstance(results, list):
-        rows = [list(record.values()) for record in results]
-        return f"{len(rows)} in all.", list(results[0]), rows
-    if results is None:
-        return None
-    commit = f" (Commit {results['commit']}.)" if results.get("commit") else ""
-    return results["sentence"] + commit, results["head"], results["rows"]
+        html = own.theorem(self.env, own.ledger_of(self.env)[self.arguments[0]])
+        return [nodes.raw("", html, format="html")]
 
 
 def second_machine(env: BuildEnvironment) -> list[dict[str, Any]] | None:

@@ -1,6 +1,7 @@
 """Sphinx extension: what a reader takes along: each notebook, all of them with the package.
 
-A notebook in the built book begins with a cell that says how to install what it needs.
+A notebook in the built book begins with a cell that says how to install what it needs.  All that
+is needed to check the proofs again lies in a folder, where the pages find it too, and in a zip.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from sphinx.application import Sphinx
 from dpbook.book.files import ABOUT, plain_entry
 from dpbook.book.live.bundle import package_files
 from dpbook.book.run.editions import notebook_of, this_edition
+from dpbook.book.run.keys import CHECKERS
 from dpbook.book.run.render import sources
 from dpbook.book.sphinx import nodes as own
 from dpbook.book.sphinx.exercises import checks
 
 ARCHIVE = Path("downloads", "notebooks.zip")
+PROOFS = Path("downloads", "proofs")
 #: What pip needs of the project besides the package.
 _PROJECT = ("pyproject.toml", "README.md", "LICENSE", "LICENSES/*")
 
@@ -77,10 +80,12 @@ def parts(cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def serve(app: Sphinx, exception: Exception | None) -> None:
     """On ``build-finished``: advice in the sources; they, the ledger and the package as a zip."""
-    whole = (own.output_dir(app.srcdir) / ABOUT).is_file()
-    if exception or app.builder.format != "html" or not whole:
+    if exception or app.builder.format != "html":
         return
-    out, root = Path(app.outdir), sources(app.srcdir)
+    out, root, found = Path(app.outdir), sources(app.srcdir), own.output_dir(app.srcdir)
+    serve_proofs(root, found, out / PROOFS)
+    if not (found / ABOUT).is_file():
+        return
     files: dict[str, str | bytes] = {}
     for path in sorted((out / "_sources" / "notebooks").glob("*.ipynb")):
         committed = (root / "notebooks" / path.name).read_text(encoding="utf-8")
@@ -91,7 +96,25 @@ def serve(app: Sphinx, exception: Exception | None) -> None:
     project = (path for name in _PROJECT for path in sorted(root.glob(name)))
     ours = [*((path.relative_to(root).as_posix(), path) for path in project), *package_files(root)]
     files |= {name: path.read_bytes() for name, path in ours}
-    (out / ARCHIVE).parent.mkdir(exist_ok=True)
-    with zipfile.ZipFile(out / ARCHIVE, "w") as target:
+    write_zip(out / ARCHIVE, files)
+
+
+def serve_proofs(root: Path, found: Path, there: Path) -> None:
+    """A folder with all that a proof in whole numbers needs to be checked again, and as a zip."""
+    names = (*CHECKERS, "proofs/*.md", "proofs/*.v")
+    paths = [path for name in names for path in sorted(root.glob(name))]
+    paths += [found / "claims.json", *sorted(found.glob("proofs/*.v"))]
+    files = {path.name: path.read_bytes() for path in paths if path.is_file()}
+    for path in sorted(found.glob("certificates/*.json")):
+        files[f"certificates/{path.name}"] = path.read_bytes()
+    for name, content in files.items():
+        (there / name).parent.mkdir(parents=True, exist_ok=True)
+        (there / name).write_bytes(content)
+    write_zip(there.with_suffix(".zip"), files)
+
+
+def write_zip(path: Path, files: Mapping[str, str | bytes]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(path, "w") as target:
         for name, content in files.items():
             target.writestr(plain_entry(name), content)

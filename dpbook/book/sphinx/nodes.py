@@ -88,6 +88,16 @@ def around(env: BuildEnvironment, claim: Claim) -> str:
     return around_html(claim, ledger, mine, lambda name: row_uri(env, name), map_uri(env, claim))
 
 
+def theorem(env: BuildEnvironment, claim: Claim) -> str:
+    """What ``make proofs`` recorded of the theorem of a claim, folded; empty if there is none."""
+    record = read_json(env, Path(env.srcdir, "book", "trust", "proofs.json"))
+    if not claim.formal or not record:
+        return ""
+    name = claim.formal["theorem"]
+    uri = "../" * env.docname.count("/") + f"downloads/proofs/{name.partition('.')[0]}.v"
+    return rendered("proof.html", told=record["theorems"][name], uri=uri, **record, **claim.formal)
+
+
 def read_json(env: BuildEnvironment, path: Path) -> Any:
     """The JSON in a file that the page being read depends on; None if there is no file."""
     if path.is_file():  # a missing file would make the page out of date for ever
@@ -150,7 +160,7 @@ def chapter(name: str, heading: Sequence[nodes.Node] | str, *inside: nodes.Node)
 def facts_of(claim: Claim, anchor: str = "") -> nodes.raw:
     """What the filters of book/_static/ledger.js read of a claim, and a place to link to."""
     facts = {"claim": claim.id, "paper": claim.group, "kind": claim.kind, "verdict": claim.state}
-    facts |= {"verdict-words": report.STATES[claim.state][1], "evidence": claim.evidence or ""}
+    facts |= {"verdict-words": report.STATES[claim.state][1], "evidence": "|".join(claim.levels)}
     if claim.severity:
         heading = report.SEVERITY_HEADINGS[claim.severity]
         facts |= {"severity": claim.severity, "severity-words": heading}

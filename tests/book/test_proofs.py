@@ -1,0 +1,99 @@
+"""Theorems of the ledger: each is on record, and one that says less than it seems is refused."""
+
+import importlib
+import json
+import shutil
+from html import escape
+from types import SimpleNamespace
+
+import pytest
+
+from dpbook.book.ledger.claims import load_ledger
+from dpbook.book.run.keys import digest
+from dpbook.book.sphinx import nodes
+from tests.book.browsing import ROOT
+from tests.book.entries import FORMAL, entry, write_ledger
+
+proofs = importlib.import_module("proofs")
+TOY = """(* Not Admitted: a Parameter of a comment. *)
+Section All.
+Variable m : nat.
+Definition small_says (c : nat) : Prop := forall n, n <= m -> n <= c.
+End All.
+Theorem small : small_says 1 1.
+Proof. repeat intro; assumption. Qed.
+Theorem small_control : forall c, c < 1 -> ~ small_says 1 c.
+Proof.
+  intros c L H. assert (K : 1 <= c) by (apply H; (discriminate || auto)).
+  destruct c; [inversion K | red in L; repeat apply le_S_n in L; inversion L].
+Qed.
+"""
+AXIOM = "pose proof (PropExtensionality.propositional_extensionality True True). repeat intro"
+LOOP = "Unset Guard Checking.\nFixpoint a (n : nat) : False := a n.\nSet Guard Checking.\nSection"
+REFUSED = [
+    ("n <= m -> n <= c", "n <> 0 -> n <= m -> n <= c", "other digest, definitions;"),
+    ("small : small_says 1 1", "small : 0 = 0 -> small_says 1 1", "does not say"),
+    ("small : small_says 1 1", "small : forall n, n <= 1 -> n <= 1", "does not say"),
+    ("small_control", "small_twin", "small_control was not found"),
+    ("c < 1 -> ~ small_says 1 c", "c < 0 -> ~ small_says 1 c", "No applicable tactic"),
+    ("repeat intro; assumption. Qed", "admit. Admitted", "without a proof: admit, Admitted"),
+    ("Section", "Axiom a : False.\nSection", "without a proof: Axiom"),
+    ("Section", "Hypothesis a : False.\nSection", "without a proof: Hypothesis"),
+    ("repeat intro", AXIOM, "small rests on PropExtensionality.propositional_extensionality"),
+    ("Section", LOOP, "assumed without a proof: Ranking.Toy.a"),
+]
+
+
+def test_every_theorem_of_the_ledger_is_on_record():
+    record = json.loads((ROOT / proofs.RECORD).read_text(encoding="utf-8"))
+    assert record["digest"] == digest(ROOT, (ROOT / "proofs").glob("*.v")), "make proofs"
+    ledger = load_ledger(ROOT / "book" / "claims.yml").values()
+    assert {*record["theorems"]} == {claim.formal["theorem"] for claim in ledger if claim.formal}
+
+
+def test_without_rocq_a_sentence_says_how_to_get_it(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(shutil, "which", lambda program: None)
+    assert proofs.main(tmp_path) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "apt-get install coq" in said
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """A folder with one theorem, on record."""
+    if not shutil.which("coqc") and not shutil.which("rocq"):
+        pytest.skip("no Rocq")
+    root = tmp_path_factory.mktemp("toy")
+    for name in ("proofs", "book"):
+        (root / name).mkdir()
+    (root / "proofs" / "Toy.v").write_text(TOY)
+    write_ledger(root, [entry("SMALL", formal=FORMAL)])
+    assert proofs.main(root, update=True) == 0
+    return root
+
+
+def test_what_is_on_record_is_what_a_reader_sees(toy, capsys):
+    assert proofs.main(toy) == 0
+    assert "1 theorems in 1 files" in capsys.readouterr().out
+    record = json.loads((toy / proofs.RECORD).read_text())
+    said = {"type": "Toy.small_says 1 1", "uses": ["Toy.small_says"], "axioms": []}
+    said["control"] = "forall c : nat, (c < 1)%nat -> ~ Toy.small_says 1 c"
+    assert record["theorems"] == {"Toy.small": said}
+    assert "forall n : nat, (n <= m)%nat -> (n <= c)%nat" in record["definitions"]["Toy.small_says"]
+    assert {path.name for path in (toy / "proofs").iterdir()} == {"Toy.v"}
+    env = SimpleNamespace(srcdir=toy, docname="notebooks/01-one", note_dependency=print)
+    html = nodes.theorem(env, load_ledger(toy / "book" / "claims.yml")["SMALL"])
+    shown = f"Toy.small : {said['type']}\nToy.small_control : {escape(said['control'])}\n\n"
+    assert shown + escape(record["definitions"]["Toy.small_says"]) in html
+    for words in ("It is small.", '"../downloads/proofs/Toy.v"', "not in it: time.", "no axiom"):
+        assert words in html
+
+
+@pytest.mark.parametrize(("before", "after", "words"), REFUSED)
+def test_a_theorem_that_says_less_is_refused(toy, capsys, before, after, words):
+    assert before in TOY
+    text = TOY.replace(before, after, 1)
+    text = "Require PropExtensionality.\n" * ("PropExt" in after) + text
+    (toy / "proofs" / "Toy.v").write_text(text)
+    assert proofs.main(toy) == 1
+    assert words in " ".join(capsys.readouterr().err.split())
