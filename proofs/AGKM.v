@@ -1,11 +1,10 @@
 (* Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models
    (2022).
 
-   Proved, for all numbers n of items and m of people: the Kemeny score as a sum of fractions
-   (its diagonal must be 0); Fact 2 with each pair counted once, and Theorem 1 (Reduction I)
-   with it; the l1 sensitivity of all fractions, which says exactly which Laplace noise keeps
-   epsilon (Corollary 3); the exponential mechanism over all rankings, its privacy and its
-   error.  Theorem 8 is in Hypercube.v.
+   Proved, for all numbers n of items and m of people: Fact 2 with each pair counted once, and
+   Theorem 1 (Reduction I) with it; the l1 sensitivity of all fractions, which says exactly which
+   Laplace noise keeps epsilon (Corollary 3); the exponential mechanism over all rankings, its
+   privacy and its error.  Theorem 8 is in Hypercube.v.
 
    Not in it: polynomial time, Gaussian noise, approximation schemes, how random numbers are
    drawn. *)
@@ -54,14 +53,14 @@ Lemma pairs_in : forall n i j, In (i, j) (pairs n) <-> (i < j < n)%nat.
 Proof.
   induction n as [|n IH]; intros i j; simpl; [lia|]. rewrite in_app_iff, IH, in_map_iff. split.
   - intros [H|[k [E K]]]; [lia|]. injection E as -> ->. apply in_seq in K. lia.
-  - intros H. destruct (Nat.eq_dec j n) as [->|]; [|left; lia].
-    right. exists i. split; [reflexivity|apply in_seq; lia].
+  - intros H. destruct (Nat.eq_dec j n) as [->|]; [|left; lia]. right. exists i.
+    split; [reflexivity|apply in_seq; lia].
 Qed.
 
 Lemma pairs_length : forall n, INR (length (pairs n)) = choose2 n.
 Proof.
-  unfold choose2. induction n as [|n IH]; [simpl; lra|].
-  simpl pairs. rewrite app_length, map_length, seq_length, plus_INR, IH, S_INR. lra.
+  unfold choose2. induction n as [|n IH]; [simpl; lra|]. simpl pairs.
+  rewrite app_length, map_length, seq_length, plus_INR, IH, S_INR. lra.
 Qed.
 
 Lemma choose2_nonneg : forall n, 0 <= choose2 n.
@@ -79,19 +78,17 @@ Proof. intros n f g H. apply sum_ext_in. intros [i j] K. apply pairs_in in K. au
 Lemma square_sum : forall n (f : nat -> nat -> R), range_sum n (fun i => range_sum n (f i))
   = sum (fun '(i, j) => f i j + f j i) (pairs n) + range_sum n (fun i => f i i).
 Proof.
-  unfold range_sum. induction n as [|n IH]; intros f; [simpl; lra|].
-  rewrite seq_S. simpl pairs. rewrite !sum_app, sum_map. simpl.
-  rewrite (sum_ext _ (fun i => sum (f i) (seq 0 n) + f i n))
-    by (intros; rewrite sum_app; simpl; lra).
-  rewrite sum_plus, IH, sum_app. simpl. rewrite sum_plus. lra.
+  unfold range_sum. induction n as [|n IH]; intros f; [simpl; lra|]. rewrite seq_S. simpl pairs.
+  rewrite !sum_app, sum_map. simpl. rewrite (sum_ext _ (fun i => sum (f i) (seq 0 n) + f i n)) by
+    (intros; rewrite sum_app; simpl; lra). rewrite sum_plus, IH, sum_app. simpl. rewrite sum_plus.
+  lra.
 Qed.
 
 Lemma before_other : forall n r i j, ranking n r -> (i < n)%nat -> (j < n)%nat -> i <> j ->
   before r j i = negb (before r i j).
 Proof.
-  intros n r i j [_ once] I J D. unfold before.
-  assert (r i <> r j) by (intros E; apply D, once; assumption).
-  destruct (Nat.ltb_spec (r i) (r j)), (Nat.ltb_spec (r j) (r i)); simpl; lia.
+  intros n r i j [_ once] I J D. unfold before. assert (r i <> r j) by (intros E; apply D, once;
+    assumption). destruct (Nat.ltb_spec (r i) (r j)), (Nat.ltb_spec (r j) (r i)); simpl; lia.
 Qed.
 
 Lemma people_positive : forall people : list places, people <> [] -> 0 < INR (length people).
@@ -105,68 +102,27 @@ Hypothesis some : people <> [].
 Lemma fraction_shares : shares n (fraction people).
 Proof.
   intros i j I J D. pose proof (people_positive people some) as P. unfold fraction.
-  assert (sum (fun r => bit (before r i j)) people + sum (fun r => bit (before r j i)) people
-    = INR (length people)) as E.
-  { rewrite <- sum_plus, <- (Rmult_1_r (INR _)), <- sum_const. apply sum_ext_in. intros r H.
-    rewrite (before_other n r i j); [destruct (before r i j); simpl; lra| |assumption..].
-    rewrite Forall_forall in rank. auto. }
-  assert (forall k l, 0 <= sum (fun r => bit (before r k l)) people) as N.
-  { intros. apply sum_nonneg. intros r _. destruct (before r k l); simpl; lra. }
-  pose proof (N i j). pose proof (N j i). pose proof (Rinv_0_lt_compat _ P).
-  assert (sum (fun r => bit (before r i j)) people / INR (length people)
-    + sum (fun r => bit (before r j i)) people / INR (length people) = 1) as T.
-  { unfold Rdiv. rewrite <- Rmult_plus_distr_r, E. apply Rinv_r. lra. }
-  split; [|assumption]. split; [apply Rmult_le_pos; lra|].
-  enough (0 <= sum (fun r => bit (before r j i)) people / INR (length people)) by lra.
-  apply Rmult_le_pos; lra.
+  assert (forall k l, 0 <= sum (fun r => bit (before r k l)) people / INR (length people)) as N. {
+    intros. apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat, P]. apply sum_nonneg. intros r _.
+    destruct (before r k l); simpl; lra. } pose proof (N i j). pose proof (N j i).
+  rewrite Forall_forall in rank. unfold Rdiv in *. enough (sum (fun r => bit (before r i j)) people
+    + sum (fun r => bit (before r j i)) people = INR (length people)) as E by (apply (f_equal (Rmult
+    (/ INR (length people)))) in E; rewrite Rinv_l in E; lra). rewrite <- sum_plus, <- (Rmult_1_r
+    (INR _)), <- sum_const. apply sum_ext_in. intros r K. rewrite (before_other n r i j) by auto.
+  destruct (before r i j); simpl; lra.
 Qed.
 
 Theorem score_mean : forall s, ranking n s -> score n (fraction people) s = mean_kendall n people s.
 Proof.
   intros s S. unfold score, mean_kendall, kendall, fraction. rewrite sum_swap. unfold Rdiv.
-  rewrite Rmult_comm, <- sum_scale. apply pairs_ext. intros i j H.
-  rewrite (Rmult_comm (/ _)). destruct (before s i j) eqn:B; f_equal; apply sum_ext_in;
-    intros r K; rewrite Forall_forall in rank.
+  rewrite Rmult_comm, <- sum_scale. apply pairs_ext. intros i j H. rewrite (Rmult_comm (/ _)).
+    destruct (before s i j) eqn:B; f_equal; apply sum_ext_in; intros r K; rewrite Forall_forall in
+    rank.
   - rewrite (before_other n r i j) by (auto; lia). destruct (before r i j); reflexivity.
   - destruct (before r i j); reflexivity.
 Qed.
 
 End People.
-
-(* CLAIM AGKM-DEF.  The Kemeny score, the mean Kendall distance to the rankings of the people,
-   is the sum of w_ji over all i, j with s(i) <= s(j), if the undefined w_ii are taken for c =
-   0, and for no other c. *)
-Definition kemeny_says (c : R) : Prop := forall n people s, people <> [] ->
-  Forall (ranking n) people -> ranking n s ->
-  range_sum n (fun i => range_sum n (fun j => if Nat.leb (s i) (s j)
-    then (if Nat.eqb i j then c else fraction people j i) else 0)) = mean_kendall n people s.
-
-Lemma kemeny_diagonal : forall c n people s, people <> [] -> Forall (ranking n) people ->
-  ranking n s ->
-  range_sum n (fun i => range_sum n (fun j => if Nat.leb (s i) (s j)
-    then (if Nat.eqb i j then c else fraction people j i) else 0))
-  = mean_kendall n people s + INR n * c.
-Proof.
-  intros c n people s some rank S. rewrite square_sum, <- score_mean by assumption. f_equal.
-  - apply pairs_ext. intros i j H. unfold before.
-    destruct (Nat.eqb_spec i j); [lia|]. destruct (Nat.eqb_spec j i); [lia|].
-    assert (s i <> s j) by (intros E; apply n0, S; [lia..|assumption]).
-    destruct (Nat.leb_spec (s i) (s j)), (Nat.leb_spec (s j) (s i)),
-      (Nat.ltb_spec (s i) (s j)); try lia; lra.
-  - unfold range_sum. rewrite (sum_ext _ (fun _ => c)), sum_const, seq_length; [reflexivity|].
-    intros i. rewrite Nat.leb_refl, Nat.eqb_refl. reflexivity.
-Qed.
-
-Theorem kemeny : kemeny_says 0.
-Proof. intros n people s some rank S. rewrite kemeny_diagonal by assumption. lra. Qed.
-
-Theorem kemeny_control : forall c, c <> 0 -> ~ kemeny_says c.
-Proof.
-  intros c H says. assert (ranking 1 (fun i => i)) as one by (split; intros; lia).
-  assert (Forall (ranking 1) [fun i => i]) as all by (constructor; [assumption|constructor]).
-  specialize (says 1%nat [fun i => i] (fun i => i) ltac:(discriminate) all one).
-  rewrite kemeny_diagonal in says by (assumption || discriminate). simpl in says. lra.
-Qed.
 
 (* ------------------------------------------------------------------ Fact 2 *)
 
@@ -198,19 +154,17 @@ Proof.
   - intros w v. unfold score. rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|].
     apply pairs_le. intros i j H. pose proof (Rabs_pos (w i j - v i j)).
     pose proof (Rabs_pos (w j i - v j i)). destruct (before r i j); lra.
-  - intros e rank He. exists (fun i j => bit (before r i j)).
-    exists (fun i j => if before r i j then 1 - e else e).
-    assert (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j ->
-      before r j i = negb (before r i j)) as other by (intros; apply (before_other n); assumption).
-    repeat split; intros.
-    1-6: try rewrite (other i j) by assumption; destruct (before r i j); simpl; lra.
+  - intros e rank He. exists (fun i j => bit (before r i j)). exists (fun i j => if before r i j
+      then 1 - e else e). assert (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j -> before r j i =
+      negb (before r i j)) as other by (intros; apply (before_other n); assumption).
+    repeat split; intros. 1-6: try rewrite (other i j) by assumption; destruct (before r i j);
+      simpl; lra.
     + destruct (before r i j); simpl.
-      * rewrite Rabs_pos_eq; lra.
-      * rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
+      * rewrite Rabs_pos_eq; lra. * rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
     + unfold score. rewrite <- sum_minus, <- pairs_length, <- sum_const, <- (Rabs_Ropp (sum _ _)).
-      rewrite (pairs_ext n _ (fun _ => - e)).
-      2: { intros i j H. rewrite (other i j) by lia. destruct (before r i j); simpl; lra. }
-      rewrite !sum_const, Rabs_pos_eq; pose proof (pos_INR (length (pairs n))); nra.
+      rewrite (pairs_ext n _ (fun _ => - e)). 2: { intros i j H. rewrite (other i j) by lia.
+        destruct (before r i j); simpl; lra. } rewrite !sum_const, Rabs_pos_eq; pose proof (pos_INR
+        (length (pairs n))); nra.
 Qed.
 
 Lemma two_items : ranking 2 (fun i => i) /\ ranking 2 (fun i => 1 - i)%nat.
@@ -225,10 +179,6 @@ Proof.
 Qed.
 
 (* ------------------------------------------------------------------ Reduction I *)
-
-(* What is used of an integral, a series or a sum. *)
-Definition integral {W} (fine : (W -> R) -> Prop) (total : (W -> R) -> R) : Prop := forall c f g,
-  0 <= c -> fine g -> (forall a, 0 <= f a <= c * g a) -> total f <= c * total g.
 
 (* What a mean is used for here.  [fine] are the functions that have one: all, for a finite law;
    those of finite upper integral, for any law. *)
@@ -290,10 +240,10 @@ Definition reduction_one_says (k : R) : Prop := forall n alpha e rankings A, 0 <
       E (fun a => Rabs (noisy a i j - w i j)) <= e) ->
     forall best, ranking n best -> E (fun a => sum (fun s => A (noisy a) s * score n w s) rankings)
       <= alpha * score n w best + k * ((alpha + 1) * choose2 n * e)) /\
-  (forall D W near epsilon (p : D -> W -> R) fine total (noisy : W -> table),
-    integral fine total -> (forall a, shares n (noisy a)) -> (forall x a, 0 <= p x a) ->
-    (forall x s, fine (fun a => p x a * A (noisy a) s)) -> private near epsilon p ->
-    private near epsilon (fun x s => total (fun a => p x a * A (noisy a) s))).
+  (forall D W near epsilon (p : D -> W -> R) total (noisy : W -> table) (draw : D -> places -> R),
+    weighing total -> (forall a, shares n (noisy a)) -> (forall x a, 0 <= p x a) ->
+    (forall x s, total (fun a => p x a * A (noisy a) s) (draw x s)) -> private near epsilon p ->
+    private near epsilon draw).
 
 Lemma score_nonneg : forall n w r, shares n w -> 0 <= score n w r.
 Proof.
@@ -306,62 +256,49 @@ Proof.
   intros n alpha e rankings A apos approx. split.
   - intros W fine E noisy w M ws ns err best rank. rewrite Rmult_1_l.
     set (f := fun (ij : nat * nat) (a : W) => let '(i, j) := ij in Rabs (noisy a i j - w i j)).
-    destruct (mean_sum W fine E _ f (pairs n) e M) as [F B].
-    { intros [i j] H. apply err, pairs_in, H. }
-    rewrite pairs_length in B. set (errors := fun a => sum (fun ij => f ij a) (pairs n)) in *.
-    pose proof (Rmult_le_pos _ _ apos (score_nonneg n w best ws)) as pos.
+    destruct (mean_sum W fine E _ f (pairs n) e M) as [F B]. { intros [i j] H.
+      apply err, pairs_in, H. } rewrite pairs_length in B. set (errors := fun a => sum (fun ij => f
+      ij a) (pairs n)) in *. pose proof (Rmult_le_pos _ _ apos (score_nonneg n w best ws)) as pos.
     replace ((alpha + 1) * choose2 n * e) with ((alpha + 1) * (choose2 n * e)) by ring.
-    apply (mean_affine W fine E _ errors _ (alpha + 1) _ M pos ltac:(lra) F B).
-    intros a. destruct (approx (noisy a) (ns a)) as [[Apos Aone] ratio]. split.
+    apply (mean_affine W fine E _ errors _ (alpha + 1) _ M pos ltac:(lra) F B). intros a.
+    destruct (approx (noisy a) (ns a)) as [[Apos Aone] ratio]. split.
     + apply sum_nonneg. intros s _. apply Rmult_le_pos; [apply Apos|apply score_nonneg, ws].
-    + assert (forall s, Rabs (score n (noisy a) s - score n w s) <= errors a) as fact
-        by (intros; apply score_moves; auto).
-      specialize (ratio best rank).
-      apply Rle_trans with (sum (fun s => A (noisy a) s * score n (noisy a) s
-        + errors a * A (noisy a) s) rankings).
+    + assert (forall s, Rabs (score n (noisy a) s - score n w s) <= errors a) as fact by (intros;
+        apply score_moves; auto). specialize (ratio best rank). apply Rle_trans with (sum (fun s =>
+        A (noisy a) s * score n (noisy a) s + errors a * A (noisy a) s) rankings).
       * apply sum_le. intros s. specialize (fact s). specialize (Apos s).
         rewrite Rabs_minus_sym in fact. pose proof (Rle_abs (score n w s - score n (noisy a) s)).
-        replace (A (noisy a) s * score n (noisy a) s + errors a * A (noisy a) s)
-          with (A (noisy a) s * (score n (noisy a) s + errors a)) by ring.
-        apply Rmult_le_compat_l; lra.
-      * rewrite sum_plus, sum_scale, Aone.
-        pose proof (Rle_abs (score n (noisy a) best - score n w best)). specialize (fact best).
-        assert (alpha * score n (noisy a) best <= alpha * (score n w best + errors a))
-          by (apply Rmult_le_compat_l; lra). lra.
-  - intros D W near epsilon p fine total noisy weighs ns pos ok safe x y s close.
-    apply weighs; [left; apply exp_pos|apply ok|]. intros a.
-    destruct (approx (noisy a) (ns a)) as [[Apos _] _]. specialize (Apos s).
-    split; [apply Rmult_le_pos; auto|]. rewrite <- Rmult_assoc.
-    apply Rmult_le_compat_r; [assumption|apply safe, close].
+          replace (A (noisy a) s * score n (noisy a) s + errors a * A (noisy a) s) with (A (noisy a)
+          s * (score n (noisy a) s + errors a)) by ring. apply Rmult_le_compat_l; lra.
+      * rewrite sum_plus, sum_scale, Aone. pose proof (Rle_abs (score n (noisy a) best - score n w
+          best)). specialize (fact best). assert (alpha * score n (noisy a) best <= alpha * (score n
+          w best + errors a)) by (apply Rmult_le_compat_l; lra). lra.
+  - intros D W near epsilon p total noisy draw weighs ns pos adds safe x y s close.
+    eapply (private_events near epsilon p total weighs pos safe (fun a => A (noisy a) s)); eauto.
+    intros a. apply (approx (noisy a) (ns a)).
 Qed.
 
 (* Two items that all put in one order, and entries of 1/2: the other order may be drawn. *)
 Theorem reduction_one_control : forall k, k < 1 -> ~ reduction_one_says k.
 Proof.
-  intros k H says. destruct two_items as [up down].
-  set (A := fun (w : table) (s : places) => if Rlt_dec (1 / 2) (w 0%nat 1%nat)
-    then bit (before s 0 1) else bit (negb (before s 0 1))).
+  intros k H says. destruct two_items as [up down]. set (A := fun (w : table) (s : places) => if
+    Rlt_dec (1 / 2) (w 0%nat 1%nat) then bit (before s 0 1) else bit (negb (before s 0 1))).
   destruct (says 2%nat 1 (1 / 2) [(fun i => i); (fun i => 1 - i)%nat] A ltac:(lra)) as [bound _].
-  - intros w ws. destruct (ws 0%nat 1%nat) as [W T]; [lia..|].
-    assert (A w (fun i => i) + A w (fun i => 1 - i)%nat = 1) as one
-      by (unfold A; destruct (Rlt_dec _ _); simpl; lra).
-    split; [split|].
-    + intros s. unfold A. destruct (Rlt_dec _ _), (before s 0 1); simpl; lra.
-    + cbn [sum]. lra.
-    + intros best _. unfold A, score. simpl.
-      destruct (Rlt_dec _ _), (before best 0 1); simpl; lra.
-  - specialize (bound unit (fun _ => True) (fun f => sum (fun a => 1 * f a) [tt])
-      (fun _ _ _ => 1 / 2) (fun i j => bit (Nat.ltb i j)) (finite_mean unit [tt] (fun _ => 1)
-      ltac:(split; [intros; lra|simpl; lra]))).
-    assert (forall x, x <= 1 * (score 2 (fun i j => bit (Nat.ltb i j)) (fun i => i)) + k *
-      ((1 + 1) * choose2 2 * (1 / 2)) -> x <= k) as E
-      by (intros x; unfold score, choose2, before; simpl; lra).
-    apply (Rlt_not_le 1 k H). apply E. eapply Rle_trans; [|apply bound; [| | |apply up]].
+  - intros w ws. destruct (ws 0%nat 1%nat) as [W T]; [lia..|]. assert (A w (fun i => i) + A w (fun i
+      => 1 - i)%nat = 1) as one by (unfold A; destruct (Rlt_dec _ _); simpl; lra). split; [split|].
+    + intros s. unfold A. destruct (Rlt_dec _ _), (before s 0 1); simpl; lra. + cbn [sum]. lra.
+    + intros best _. unfold A, score. simpl. destruct (Rlt_dec _ _), (before best 0 1); simpl; lra.
+  - specialize (bound unit (fun _ => True) (fun f => sum (fun a => 1 * f a) [tt]) (fun _ _ _ => 1 /
+      2) (fun i j => bit (Nat.ltb i j)) (finite_mean unit [tt] (fun _ => 1) ltac:(split; [intros;
+      lra|simpl; lra]))). assert (forall x, x <= 1 * (score 2 (fun i j => bit (Nat.ltb i j)) (fun i
+      => i)) + k * ((1 + 1) * choose2 2 * (1 / 2)) -> x <= k) as E by (intros x; unfold score,
+      choose2, before; simpl; lra). apply (Rlt_not_le 1 k H). apply E.
+    eapply Rle_trans; [|apply bound; [| | |apply up]].
     + unfold score, before. simpl. unfold A. destruct (Rlt_dec _ _); simpl; lra.
     + intros i j I J D. destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; try lia; lra.
     + intros i j I J D. lra.
-    + intros i j I. split; [exact Logic.I|]. simpl. destruct (Nat.ltb_spec i j); [|lia].
-      simpl. rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
+    + intros i j I. split; [exact Logic.I|]. simpl. destruct (Nat.ltb_spec i j); [|lia]. simpl.
+      rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
 Qed.
 
 (* CLAIM AGKM-F2.  Fact 2 and Theorem 1 with each pair counted once (k = 1, where the paper has
@@ -384,12 +321,10 @@ Lemma fraction_moves : forall n m x y i j, replaced n m x y ->
 Proof.
   intros n m x y i j [a [b [r [s [-> [-> [L _]]]]]]]. unfold fraction.
   replace (length (a ++ s :: b)) with m by (rewrite <- L, !app_length; reflexivity). rewrite L.
-  rewrite !sum_app. simpl. unfold Rdiv.
-  assert (0 < / INR m) as P.
-  { apply Rinv_0_lt_compat, lt_0_INR. rewrite <- L, app_length. simpl. lia. }
-  match goal with |- Rabs ?e <= _ =>
-    replace e with ((bit (before r i j) - bit (before s i j)) * / INR m) by ring end.
-  rewrite Rabs_mult, (Rabs_pos_eq (/ INR m)) by lra. pose proof (Rabs_bits (before r i j)
+  rewrite !sum_app. simpl. unfold Rdiv. assert (0 < / INR m) as P. {
+    apply Rinv_0_lt_compat, lt_0_INR. rewrite <- L, app_length. simpl. lia. } match goal with |-
+    Rabs ?e <= _ => replace e with ((bit (before r i j) - bit (before s i j)) * / INR m) by ring
+    end. rewrite Rabs_mult, (Rabs_pos_eq (/ INR m)) by lra. pose proof (Rabs_bits (before r i j)
     (before s i j)) as B. apply Rmult_le_compat_r with (r := / INR m) in B; lra.
 Qed.
 
@@ -397,8 +332,7 @@ Lemma replaced_some : forall n m x y, replaced n m x y ->
   0 < INR m /\ x <> [] /\ y <> [] /\ Forall (ranking n) x /\ Forall (ranking n) y.
 Proof.
   intros n m x y [a [b [r [s [-> [-> [L [X Y]]]]]]]]. split; [|split; [|split; [|auto]]].
-  - apply lt_0_INR. rewrite <- L, app_length. simpl. lia.
-  - destruct a; discriminate.
+  - apply lt_0_INR. rewrite <- L, app_length. simpl. lia. - destruct a; discriminate.
   - destruct a; discriminate.
 Qed.
 
@@ -409,8 +343,8 @@ Definition number_of_pairs (n : nat) : nat := length (pairs n).
 
 Lemma sum_nth : forall A (f : A -> R) l d, sum f l = range_sum (length l) (fun k => f (nth k l d)).
 Proof.
-  intros A f l d. unfold range_sum. induction l as [|a l IH]; [reflexivity|].
-  simpl. rewrite IH, <- seq_shift, sum_map. reflexivity.
+  intros A f l d. unfold range_sum. induction l as [|a l IH]; [reflexivity|]. simpl.
+  rewrite IH, <- seq_shift, sum_map. reflexivity.
 Qed.
 
 Lemma fractions_l1 : forall n x y, l1 (number_of_pairs n) (fractions n x) (fractions n y)
@@ -434,27 +368,24 @@ Theorem fractions_sensitivity : forall n m, (1 <= m)%nat ->
     l1 (number_of_pairs n) (fractions n x) (fractions n y) = choose2 n / INR m).
 Proof.
   intros n m M. split.
-  - intros x y close. rewrite fractions_l1.
-    apply Rle_trans with (sum (fun _ => / INR m) (pairs n)).
+  - intros x y close. rewrite fractions_l1. apply Rle_trans with (sum (fun _ => / INR m) (pairs n)).
     + apply pairs_le. intros. apply (fraction_moves n). assumption.
     + rewrite sum_const, pairs_length. unfold Rdiv. lra.
   - pose (up := (fun i => i) : places). pose (down := (fun i => n - 1 - i)%nat : places).
-    pose (others := repeat up (m - 1)).
-    assert (Forall (ranking n) others) as O
-      by (apply Forall_forall; intros r R; apply repeat_spec in R; subst; apply ranking_up).
+    pose (others := repeat up (m - 1)). assert (Forall (ranking n) others) as O by (apply
+      Forall_forall; intros r R; apply repeat_spec in R; subst; apply ranking_up).
     assert (length others = m - 1)%nat as Lo by apply repeat_length. clearbody others.
-    assert (replaced n m (up :: others) (down :: others)) as close.
-    { exists [], others, up, down. simpl. rewrite Lo. repeat split; [lia| |];
-        constructor; try exact O; [apply ranking_up|apply ranking_down]. }
-    exists (up :: others), (down :: others). split; [assumption|]. rewrite fractions_l1.
-    destruct (replaced_some _ _ _ _ close) as [P _]. pose proof (Rinv_0_lt_compat _ P) as Q.
-    rewrite (pairs_ext n _ (fun _ => / INR m)).
+    assert (replaced n m (up :: others) (down :: others)) as close. { exists [], others, up, down.
+      simpl. rewrite Lo. repeat split; [lia| |]; constructor; try exact O; [apply ranking_up|apply
+        ranking_down]. } exists (up :: others), (down :: others). split; [assumption|].
+    rewrite fractions_l1. destruct (replaced_some _ _ _ _ close) as [P _].
+    pose proof (Rinv_0_lt_compat _ P) as Q. rewrite (pairs_ext n _ (fun _ => / INR m)).
     + rewrite sum_const, pairs_length. reflexivity.
-    + intros i j H. unfold fraction, before, up, down.
-      simpl length. replace (S (length others)) with m by lia. simpl sum.
-      destruct (Nat.ltb_spec i j), (Nat.ltb_spec (n - 1 - i) (n - 1 - j)); try lia.
-      unfold Rdiv. simpl. match goal with |- Rabs ?e = _ => replace e with (/ INR m) by ring end.
-      apply Rabs_pos_eq. lra.
+    + intros i j H. unfold fraction, before, up, down. simpl length.
+      replace (S (length others)) with m by lia. simpl sum. destruct (Nat.ltb_spec i j),
+        (Nat.ltb_spec (n - 1 - i) (n - 1 - j)); try lia. unfold Rdiv. simpl.
+      match goal with |- Rabs ?e = _ => replace e with (/ INR m) by ring end. apply Rabs_pos_eq.
+      lra.
 Qed.
 
 (* CLAIM AGKM-C3C4, the Laplace noise.  Laplace noise of scale b on all fractions above the
@@ -469,29 +400,25 @@ Theorem noisy_pairs : noisy_pairs_says 1.
 Proof.
   intros n m epsilon b M bpos. destruct (fractions_sensitivity n m M) as [most [x [y [close E]]]].
   assert (0 < INR m) as mpos by (apply lt_0_INR; lia). rewrite Rmult_1_l. split.
-  - intros safe. unfold laplace in safe.
-    pose proof (vector_noise_least _ _ _ _ _ b epsilon x y (laplace_unit_positive b bpos) bpos close
-      safe) as L. rewrite E in L. apply Rmult_le_compat_r with (r := INR m) in L; [|lra].
-    replace (choose2 n / INR m * INR m) with (choose2 n) in L by (field; lra). assumption.
-  - intros enough u v o near. pose proof (laplace_unit_positive b bpos) as U.
-    eapply Rle_trans; [apply vector_noise_private; assumption|].
-    apply Rmult_le_compat_r.
-    { unfold vector_noise, gauge_noise. apply Rmult_le_pos; [apply pow_le; lra|].
-      left. apply exp_pos. }
-    apply exp_le. apply Rmult_le_reg_r with (b * INR m); [apply Rmult_lt_0_compat; assumption|].
-    specialize (most u v near). apply Rmult_le_compat_r with (r := INR m) in most; [|lra].
-    replace (choose2 n / INR m * INR m) with (choose2 n) in most by (field; lra).
-    replace (l1 (number_of_pairs n) (fractions n u) (fractions n v) / b * (b * INR m))
-      with (l1 (number_of_pairs n) (fractions n u) (fractions n v) * INR m) by (field; lra). lra.
+  - intros safe. unfold laplace in safe. pose proof (vector_noise_least _ _ _ _ _ b epsilon x y
+      (laplace_unit_positive b bpos) bpos close safe) as L. rewrite E in L.
+    apply Rmult_le_compat_r with (r := INR m) in L; [|lra]. replace (choose2 n / INR m * INR m) with
+      (choose2 n) in L by (field; lra). assumption.
+  - intros enough u v o near. eapply Rle_trans; [apply vector_noise_private; auto using
+      laplace_unit_positive|]. apply Rmult_le_compat_r. { apply Rmult_le_pos; [apply pow_le; left;
+        apply laplace_unit_positive; assumption|]. left. apply exp_pos. } apply exp_le.
+    replace epsilon with (epsilon / 1) by field. apply quotients_le; [assumption|lra|].
+    rewrite Rmult_1_r. eapply Rle_trans; [apply most, near|]. apply Rmult_le_reg_r with (INR m);
+      [assumption|]. field_simplify; lra.
 Qed.
 
 Theorem noisy_pairs_control : forall k, k <> 1 -> ~ noisy_pairs_says k.
 Proof.
   intros k H says. set (b := if Rlt_dec 1 k then 1 else Rmax k (1 / 2)).
   pose proof (Rmax_r k (1 / 2)). assert (0 < b) as B by (unfold b; destruct (Rlt_dec 1 k); lra).
-  destruct (says 2%nat 1%nat 1 b ltac:(lia) B) as [A C].
-  destruct (noisy_pairs 2%nat 1%nat 1 b ltac:(lia) B) as [A' C'].
-  unfold choose2 in *. simpl in *. unfold b in *. destruct (Rlt_dec 1 k).
+  destruct (says 2%nat 1%nat 1 b ltac:(lia) B) as [A C]. destruct (noisy_pairs 2%nat 1%nat 1 b
+    ltac:(lia) B) as [A' C']. unfold choose2 in *. simpl in *. unfold b in *.
+  destruct (Rlt_dec 1 k).
   - pose proof (A (C' ltac:(lra))). lra.
   - assert (Rmax k (1 / 2) < 1) by (apply Rmax_lub_lt; lra). pose proof (Rmax_l k (1 / 2)).
     pose proof (A' (C ltac:(lra))). lra.
@@ -515,8 +442,8 @@ Lemma words_in : forall n k l, In l (words n k) <->
   length l = k /\ forall a, In a l -> (a < n)%nat.
 Proof.
   intros n k. induction k as [|k IH]; intros l; simpl.
-  - split; [intros [<-|[]]; split; [reflexivity|contradiction]|].
-    intros [L _]. destruct l; [left; reflexivity|discriminate].
+  - split; [intros [<-|[]]; split; [reflexivity|contradiction]|]. intros [L _].
+    destruct l; [left; reflexivity|discriminate].
   - rewrite in_flat_map. split.
     + intros [r [R H]]. apply in_map_iff in H. destruct H as [a [<- A]]. apply in_seq in A.
       apply IH in R. destruct R as [L R]. simpl. split; [lia|]. intros b [<-|B]; [lia|auto].
@@ -542,8 +469,8 @@ Proof.
   - apply rankings_in. rewrite map_length, seq_length. split; [|split; [reflexivity|]].
     + apply (NoDup_nth _ (r 0%nat)). intros i j. rewrite map_length, seq_length. intros I J.
       rewrite !map_nth, !seq_nth by assumption. intros E. apply once in E; lia.
-    + intros a A. apply in_map_iff in A. destruct A as [i [<- I]]. apply in_seq in I.
-      apply bound. lia.
+    + intros a A. apply in_map_iff in A. destruct A as [i [<- I]]. apply in_seq in I. apply bound.
+      lia.
   - intros i I. unfold place. rewrite (nth_indep _ 0%nat (r 0%nat)) by (rewrite map_length,
       seq_length; assumption). rewrite map_nth, seq_nth; [reflexivity|assumption].
 Qed.
@@ -561,8 +488,8 @@ Proof.
   intros n. split.
   - destruct (rankings_all n (fun i => i) (ranking_up n)) as [l [L _]]. apply (le_INR 1).
     destruct (rankings n); [contradiction|simpl; lia].
-  - assert (forall k, length (words n k) = n ^ k)%nat as W.
-    { induction k as [|k IH]; [reflexivity|]. simpl. rewrite <- IH. generalize (words n k) as L.
+  - assert (forall k, length (words n k) = n ^ k)%nat as W. { induction k as [|k IH];
+        [reflexivity|]. simpl. rewrite <- IH. generalize (words n k) as L.
       induction L as [|l L IHL]; simpl; [lia|]. rewrite app_length, map_length, seq_length. lia. }
     rewrite <- pow_INR, <- W. apply le_INR, NoDup_incl_length.
     + apply NoDup_filter, NoDup_nodup.
@@ -592,53 +519,42 @@ Proof. intros m people M L ->. simpl in L. lia. Qed.
 
 Theorem exponential : exponential_says 2.
 Proof.
-  intros n m epsilon N M pos p.
-  assert (0 < INR m) as mpos by (apply lt_0_INR; lia).
+  intros n m epsilon N M pos p. assert (0 < INR m) as mpos by (apply lt_0_INR; lia).
   assert (2 <= INR n) as n2 by (apply (le_INR 2) in N; simpl in N; lra).
-  assert (0 < choose2 n) as cpos.
-  { unfold choose2. apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; lra|lra]. }
-  assert (0 < choose2 n / INR m) as Dpos by (apply Rdiv_lt_0_compat; assumption).
-  destruct (rate_enough epsilon (choose2 n / INR m) ltac:(lra) Dpos) as [_ enough].
-  assert (rankings n <> []) as some
-    by (intros E; pose proof (rankings_count n) as C; rewrite E in C; simpl in C; lra).
-  assert (0 < epsilon / (2 * (choose2 n / INR m))) as rpos
-    by (apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat]; lra).
-  unfold p, drawn. split.
-  - apply (exponential_private dec_places (replaced n m)
-      (fun x l => - score n (fraction x) (place l)) (rankings n) (2 * (choose2 n / INR m)));
-      [assumption| |lra|assumption].
-    apply sensitivity_gain. intros x y l close.
-    destruct (replaced_some _ _ _ _ close) as [_ [X [Y [RX RY]]]].
-    replace (- score n (fraction x) (place l) - - score n (fraction y) (place l))
-      with (- (score n (fraction x) (place l) - score n (fraction y) (place l))) by ring.
+  assert (0 < choose2 n) as cpos. { unfold choose2. apply Rdiv_lt_0_compat; [apply
+      Rmult_lt_0_compat; lra|lra]. } assert (0 < choose2 n / INR m) as Dpos by (apply
+    Rdiv_lt_0_compat; assumption). destruct (rate_enough epsilon (choose2 n / INR m) ltac:(lra)
+    Dpos) as [_ enough]. assert (rankings n <> []) as some by (intros E; pose proof (rankings_count
+    n) as C; rewrite E in C; simpl in C; lra). assert (0 < epsilon / (2 * (choose2 n / INR m))) as
+    rpos by (apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat]; lra). unfold p, drawn. split.
+  - apply (exponential_private dec_places (replaced n m) (fun x l => - score n (fraction x) (place
+      l)) (rankings n) (2 * (choose2 n / INR m))); [assumption| |lra|assumption].
+    apply sensitivity_gain. intros x y l close. destruct (replaced_some _ _ _ _ close) as [_ [X [Y
+      [RX RY]]]]. replace (- score n (fraction x) (place l) - - score n (fraction y) (place l)) with
+      (- (score n (fraction x) (place l) - score n (fraction y) (place l))) by ring.
     rewrite Rabs_Ropp. eapply Rle_trans; [apply score_moves; apply fraction_shares; assumption|].
     apply Rle_trans with (sum (fun _ => / INR m) (pairs n)).
     + apply pairs_le. intros. apply (fraction_moves n). assumption.
     + rewrite sum_const, pairs_length. unfold Rdiv. lra.
   - intros people rank L. split; [apply exponential_law; assumption|]. intros best B.
-    pose proof (people_some m people M L) as P. destruct (rankings_all n best B) as [l [I E]].
-    pose proof (exponential_error _ dec_places _ (rankings n)
-      (fun l => - score n (fraction people) (place l)) l rpos I) as err.
-    set (q := exponential_mechanism _ _ _ _ _) in *. cbv beta in err.
-    rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale
-      in err.
-    2: { intros s S. rewrite score_mean by (auto using rankings_sound). ring. }
-    replace (score n (fraction people) (place l)) with (mean_kendall n people best) in err.
-    2: { rewrite <- score_mean by assumption. apply pairs_ext. intros i j H. unfold before.
-      rewrite !E by lia. reflexivity. }
-    enough (ln (INR (length (rankings n))) / (epsilon / (2 * (choose2 n / INR m)))
-      <= INR n ^ 3 * ln (INR n) / (epsilon * INR m)) by lra.
-    assert (ln (INR (length (rankings n))) <= INR n * ln (INR n)) as count.
-    { destruct (rankings_count n) as [one [K|K]]; rewrite <- ln_pow by lra;
-        [left; apply ln_increasing; lra|rewrite K; lra]. }
-    replace (ln (INR (length (rankings n))) / (epsilon / (2 * (choose2 n / INR m))))
-      with (2 * choose2 n * ln (INR (length (rankings n))) / (epsilon * INR m)) by (field; lra).
-    assert (0 < epsilon * INR m) as K by (apply Rmult_lt_0_compat; assumption).
-    apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, K|].
-    assert (0 <= ln (INR n)) by (rewrite <- ln_1; left; apply ln_increasing; lra).
-    apply Rle_trans with (2 * choose2 n * (INR n * ln (INR n))); [apply Rmult_le_compat_l; lra|].
-    unfold choose2. replace (2 * (INR n * (INR n - 1) / 2) * (INR n * ln (INR n)))
-      with (INR n ^ 2 * ln (INR n) * (INR n - 1)) by field.
+    pose proof (people_some m people M L) as P. destruct (rankings_all n best B) as [l [I E]]. pose
+      proof (exponential_error _ dec_places _ (rankings n) (fun l => - score n (fraction people)
+      (place l)) l rpos I) as err. set (q := exponential_mechanism _ _ _ _ _) in *. cbv beta in err.
+      rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale in
+      err. 2: { intros s S. rewrite score_mean by (auto using rankings_sound). ring. }
+    replace (score n (fraction people) (place l)) with (mean_kendall n people best) in err. 2: {
+      rewrite <- score_mean by assumption. apply pairs_ext. intros i j H. unfold before.
+      rewrite !E by lia. reflexivity. } enough (ln (INR (length (rankings n))) / (epsilon / (2 *
+      (choose2 n / INR m))) <= INR n ^ 3 * ln (INR n) / (epsilon * INR m)) by lra.
+    assert (ln (INR (length (rankings n))) <= INR n * ln (INR n)) as count. { destruct
+        (rankings_count n) as [one [K|K]]; rewrite <- ln_pow by lra; [left; apply ln_increasing;
+        lra|rewrite K; lra]. } replace (ln (INR (length (rankings n))) / (epsilon / (2 * (choose2 n
+      / INR m)))) with (2 * choose2 n * ln (INR (length (rankings n))) / (epsilon * INR m)) by
+      (field; lra). assert (0 < epsilon * INR m) as K by (apply Rmult_lt_0_compat; assumption).
+    apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, K|]. assert (0 <= ln (INR n)) by
+      (rewrite <- ln_1; left; apply ln_increasing; lra). apply Rle_trans with (2 * choose2 n * (INR
+      n * ln (INR n))); [apply Rmult_le_compat_l; lra|]. unfold choose2. replace (2 * (INR n * (INR
+      n - 1) / 2) * (INR n * ln (INR n))) with (INR n ^ 2 * ln (INR n) * (INR n - 1)) by field.
     replace (INR n ^ 3 * ln (INR n)) with (INR n ^ 2 * ln (INR n) * INR n) by ring.
     apply Rmult_le_compat_l; [apply Rmult_le_pos; [apply pow_le; lra|assumption]|lra].
 Qed.
@@ -647,36 +563,28 @@ Qed.
    log 2. *)
 Theorem exponential_control : forall k, 0 < k < 2 -> ~ exponential_says k.
 Proof.
-  intros k Hk says. set (epsilon := ln 2 / (2 / k - 1)).
-  assert (0 < 2 / k - 1) as below by (apply Rmult_lt_reg_r with k; [lra|]; field_simplify; lra).
-  assert (0 < ln 2) as l2 by (rewrite <- ln_1; apply ln_increasing; lra).
-  assert (0 < epsilon) as pos by (apply Rdiv_lt_0_compat; assumption).
-  destruct (says 2%nat 2%nat epsilon ltac:(lia) ltac:(lia) pos) as [safe _].
+  intros k Hk says. set (epsilon := ln 2 / (2 / k - 1)). assert (0 < 2 / k - 1) as below by (apply
+    Rmult_lt_reg_r with k; [lra|]; field_simplify; lra). assert (0 < ln 2) as l2 by (rewrite <-
+    ln_1; apply ln_increasing; lra). assert (0 < epsilon) as pos by (apply Rdiv_lt_0_compat;
+    assumption). destruct (says 2%nat 2%nat epsilon ltac:(lia) ltac:(lia) pos) as [safe _].
   pose (up := (fun i => i) : places). pose (down := (fun i => 1 - i)%nat : places).
-  destruct two_items as [U V]. fold up in U. fold down in V.
-  specialize (safe [down; up] [up; up] [1; 0]%nat).
-  assert (replaced 2 2 [down; up] [up; up]) as close.
-  { exists [], [up], down, up. do 3 (split; [reflexivity|]).
-    split; constructor; try assumption; constructor; assumption || constructor. }
-  specialize (safe close). unfold drawn, exponential_mechanism in safe.
+  destruct two_items as [U V]. fold up in U. fold down in V. specialize (safe [down; up] [up; up]
+    [1; 0]%nat). assert (replaced 2 2 [down; up] [up; up]) as close. { exists [], [up], down, up.
+    do 3 (split; [reflexivity|]). split; constructor; try assumption; constructor; assumption ||
+      constructor. } specialize (safe close). unfold drawn, exponential_mechanism in safe.
   replace (rankings 2) with [[1; 0]; [0; 1]]%nat in safe by reflexivity.
   destruct (in_dec _ _ _) as [_|out]; [|apply out; left; reflexivity].
-  replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe.
-  2: { unfold epsilon, choose2. simpl. field. lra. }
-  unfold score, fraction, before, up, down, place in safe. simpl in safe.
-  replace ((epsilon + ln 2) * - ((1 + (0 + 0)) / (1 + 1) + 0))
-    with ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0)) in safe by field.
-  replace ((epsilon + ln 2) * - ((0 + (0 + 0)) / (1 + 1) + 0)) with 0 in safe by field.
-  replace ((epsilon + ln 2) * - ((1 + (1 + 0)) / (1 + 1) + 0)) with (- (epsilon + ln 2)) in safe
-    by field.
-  rewrite exp_0, exp_Ropp, exp_plus, exp_ln in safe by lra.
-  pose proof (exp_pos ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0))) as H.
-  pose proof (exp_pos epsilon) as E.
-  set (h := exp ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0))) in *.
-  replace (h / (h + (h + 0))) with (1 / 2) in safe by (field; lra).
-  replace (exp epsilon * (/ (exp epsilon * 2) / (/ (exp epsilon * 2) + (1 + 0))))
-    with (exp epsilon / (2 * exp epsilon + 1)) in safe by (field; lra).
-  apply Rmult_le_compat_r with (r := 2 * exp epsilon + 1) in safe; [|lra].
-  replace (exp epsilon / (2 * exp epsilon + 1) * (2 * exp epsilon + 1)) with (exp epsilon) in safe
-    by (field; lra). lra.
+  replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe. 2: {
+    unfold epsilon, choose2. simpl. field. lra. } unfold score, fraction, before, up, down, place in
+    safe. simpl in safe. replace ((epsilon + ln 2) * - ((1 + (0 + 0)) / (1 + 1) + 0)) with ((epsilon
+    + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0)) in safe by field. replace ((epsilon + ln 2) * - ((0 +
+    (0 + 0)) / (1 + 1) + 0)) with 0 in safe by field. replace ((epsilon + ln 2) * - ((1 + (1 + 0)) /
+    (1 + 1) + 0)) with (- (epsilon + ln 2)) in safe by field. rewrite exp_0, exp_Ropp, exp_plus,
+    exp_ln in safe by lra. pose proof (exp_pos ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0)))
+    as H. pose proof (exp_pos epsilon) as E. set (h := exp ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1
+    + 1) + 0))) in *. replace (h / (h + (h + 0))) with (1 / 2) in safe by (field; lra). replace (exp
+    epsilon * (/ (exp epsilon * 2) / (/ (exp epsilon * 2) + (1 + 0)))) with (exp epsilon / (2 * exp
+    epsilon + 1)) in safe by (field; lra). apply Rmult_le_compat_r with (r := 2 * exp epsilon + 1)
+    in safe; [|lra]. replace (exp epsilon / (2 * exp epsilon + 1) * (2 * exp epsilon + 1)) with (exp
+    epsilon) in safe by (field; lra). lra.
 Qed.

@@ -1,12 +1,11 @@
-(* Sorting noisy mean ranks (Borda's method), against the best Kemeny score; and choosing one
-   set of items by its wins.
+(* Sorting noisy mean ranks (Borda's method), against the best Kemeny score.
 
    Proved, for every n, every table of shares and every noise: the score of the sorted ranking
    is at most 5 times the best one plus twice the sum of the noise (the ratio 5 is due to
    Coppersmith, Fleischer and Rudra 2006); the number 2 cannot be smaller.  One replaced ranking
    moves the mean ranks by at most floor(n^2 / 2) / m in l1; with Laplace noise of that over
    epsilon, sorting is epsilon-private and its mean score at most 5 times the best one plus n^3
-   / (epsilon m).  One set of k items may gain 2 k (n - k) wins on another, and not more.
+   / (epsilon m).
 
    The proof needs no footrule: if s sorts numbers x, each pair that s reverses against a
    ranking p is paid for by the distance of x from p at one of its items.
@@ -27,19 +26,10 @@ Definition mean_rank (n : nat) (w : table) (i : nat) : R :=
 Definition sorts (n : nat) (x : nat -> R) (s : places) : Prop := ranking n s /\
   forall i j, (i < n)%nat -> (j < n)%nat -> (s i < s j)%nat -> x i <= x j.
 
-Lemma range_sum_le : forall n f g, (forall i, (i < n)%nat -> f i <= g i) ->
-  range_sum n f <= range_sum n g.
-Proof. intros n f g H. apply sum_le_in. intros i I. apply in_seq in I. apply H. lia. Qed.
-
-Lemma range_sum_ext : forall n f g, (forall i, (i < n)%nat -> f i = g i) ->
-  range_sum n f = range_sum n g.
-Proof. intros n f g H. apply sum_ext_in. intros i I. apply in_seq in I. apply H. lia. Qed.
-
 Lemma sum_bits : forall A (f : A -> bool) l, sum (fun a => bit (f a)) l = INR (length (filter f l)).
 Proof.
-  intros A f l. induction l as [|a l IH]; [reflexivity|]. simpl.
-  destruct (f a); simpl bit; [|lra]. change (length (a :: filter f l)) with
-    (S (length (filter f l))). rewrite S_INR. lra.
+  intros A f l. induction l as [|a l IH]; [reflexivity|]. simpl. destruct (f a); simpl bit; [|lra].
+  change (length (a :: filter f l)) with (S (length (filter f l))). rewrite S_INR. lra.
 Qed.
 
 Lemma places_once : forall n p l, ranking n p -> NoDup l -> (forall i, In i l -> (i < n)%nat) ->
@@ -56,10 +46,9 @@ Lemma places_count : forall n p (f : nat -> bool) c k, ranking n p ->
   (forall i, (i < n)%nat -> f i = true -> (c <= p i < c + k)%nat) ->
   (length (filter f (seq 0 n)) <= k)%nat.
 Proof.
-  intros n p f c k rank H. rewrite <- (seq_length k c), <- (map_length p).
-  assert (forall i, In i (filter f (seq 0 n)) -> (i < n)%nat /\ f i = true) as F
-    by (intros i I; apply filter_In in I; destruct I as [I J]; apply in_seq in I; split; auto; lia).
-  apply NoDup_incl_length.
+  intros n p f c k rank H. rewrite <- (seq_length k c), <- (map_length p). assert (forall i, In i
+    (filter f (seq 0 n)) -> (i < n)%nat /\ f i = true) as F by (intros i I; apply filter_In in I;
+    destruct I as [I J]; apply in_seq in I; split; auto; lia). apply NoDup_incl_length.
   - apply (places_once n); [assumption|apply NoDup_filter, seq_NoDup|intros; apply F; assumption].
   - intros q Q. apply in_map_iff in Q. destruct Q as [i [<- I]]. destruct (F i I) as [I1 I2].
     apply in_seq. apply H; assumption.
@@ -74,8 +63,7 @@ Proof.
   intros n p f q y rank pos H. unfold range_sum. rewrite sum_bits.
   destruct (Rle_or_lt (INR (length (filter f (seq 0 n)))) y) as [|B]; [assumption|].
   destruct (length (filter f (seq 0 n))) as [|k] eqn:K; [simpl in B; lra|]. exfalso.
-  enough (length (filter f (seq 0 n)) <= k)%nat by lia.
-  destruct H as [H|H].
+  enough (length (filter f (seq 0 n)) <= k)%nat by lia. destruct H as [H|H].
   - apply (places_count n p f (S q)); [assumption|]. intros i I J. destruct (H i I J) as [L M].
     assert (INR (p i) < INR (q + S k)) as U by (rewrite plus_INR; lra). apply INR_lt in U. lia.
   - apply (places_count n p f (q - k)); [assumption|]. intros i I J. destruct (H i I J) as [L M].
@@ -86,40 +74,33 @@ Qed.
 Theorem sorted_distance : forall n x s p, sorts n x s -> ranking n p ->
   kendall n s p <= 2 * range_sum n (fun i => Rabs (x i - INR (p i))).
 Proof.
-  intros n x s p [rank order] P.
-  set (e := fun i => x i - INR (p i)).
-  set (up := fun i j => andb (Nat.ltb (p i) (p j))
-    (if Rle_dec (INR (p j) - INR (p i)) (2 * Rmax 0 (e i)) then true else false)).
-  set (down := fun i j => andb (Nat.ltb (p i) (p j))
-    (if Rle_dec (INR (p j) - INR (p i)) (2 * Rmax 0 (- e j)) then true else false)).
-  set (both := fun i j => bit (up i j) + bit (down i j)).
+  intros n x s p [rank order] P. set (e := fun i => x i - INR (p i)). set (up := fun i j => andb
+    (Nat.ltb (p i) (p j)) (if Rle_dec (INR (p j) - INR (p i)) (2 * Rmax 0 (e i)) then true else
+    false)). set (down := fun i j => andb (Nat.ltb (p i) (p j)) (if Rle_dec (INR (p j) - INR (p i))
+    (2 * Rmax 0 (- e j)) then true else false)). set (both := fun i j => bit (up i j) + bit (down i
+    j)).
   (* each reversed pair is counted *)
-  assert (forall i j, (i < n)%nat -> (j < n)%nat -> (p i < p j)%nat -> (s j < s i)%nat ->
-    1 <= both i j) as counted.
-  { intros i j I J PP SS. pose proof (order j i J I SS) as X. apply lt_INR in PP as Q.
-    unfold both, up, down. destruct (Nat.ltb_spec (p i) (p j)); [|lia]. simpl.
-    pose proof (Rmax_r 0 (e i)). pose proof (Rmax_r 0 (- e j)).
-    destruct (Rle_dec _ _), (Rle_dec _ _); simpl; try lra. unfold e in *. lra. }
-  assert (forall i j, 0 <= both i j) as nonneg
-    by (intros; unfold both; destruct (up i j), (down i j); simpl; lra).
+  assert (forall i j, (i < n)%nat -> (j < n)%nat -> (p i < p j)%nat -> (s j < s i)%nat -> 1 <= both
+    i j) as counted. { intros i j I J PP SS. pose proof (order j i J I SS) as X.
+    apply lt_INR in PP as Q. unfold both, up, down. destruct (Nat.ltb_spec (p i) (p j)); [|lia].
+    simpl. pose proof (Rmax_r 0 (e i)). pose proof (Rmax_r 0 (- e j)).
+    destruct (Rle_dec _ _), (Rle_dec _ _); simpl; try lra. unfold e in *. lra. } assert (forall i j,
+    0 <= both i j) as nonneg by (intros; unfold both; destruct (up i j), (down i j); simpl; lra).
   apply Rle_trans with (range_sum n (fun i => range_sum n (both i))).
   - rewrite square_sum. apply Rle_trans with (sum (fun '(i, j) => both i j + both j i) (pairs n)).
-    + apply pairs_le. intros i j H. pose proof (nonneg i j). pose proof (nonneg j i).
-      unfold before. destruct rank as [_ once]. destruct P as [_ once'].
-      assert (s i <> s j) by (intros E; apply once in E; lia).
-      assert (p i <> p j) by (intros E; apply once' in E; lia).
+    + apply pairs_le. intros i j H. pose proof (nonneg i j). pose proof (nonneg j i). unfold before.
+      destruct rank as [_ once]. destruct P as [_ once']. assert (s i <> s j) by (intros E; apply
+        once in E; lia). assert (p i <> p j) by (intros E; apply once' in E; lia).
       destruct (Nat.ltb_spec (s i) (s j)), (Nat.ltb_spec (p i) (p j)); simpl; try lra.
       * pose proof (counted j i ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)). lra.
       * pose proof (counted i j ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)). lra.
     + pose proof (sum_nonneg (fun i => both i i) (seq 0 n) ltac:(intros; apply nonneg)).
       unfold range_sum. lra.
-  - unfold both, range_sum.
-    rewrite (sum_ext _ (fun i => sum (fun j => bit (up i j)) (seq 0 n) +
-      sum (fun j => bit (down i j)) (seq 0 n))) by (intros; apply sum_plus).
+  - unfold both, range_sum. rewrite (sum_ext _ (fun i => sum (fun j => bit (up i j)) (seq 0 n) + sum
+      (fun j => bit (down i j)) (seq 0 n))) by (intros; apply sum_plus).
     rewrite sum_plus, (sum_swap _ _ (fun i j => bit (down i j))), <- sum_plus, <- sum_scale.
-    apply sum_le. intros i.
-    assert (0 <= 2 * Rmax 0 (e i)) as A by (pose proof (Rmax_l 0 (e i)); lra).
-    assert (0 <= 2 * Rmax 0 (- e i)) as B by (pose proof (Rmax_l 0 (- e i)); lra).
+    apply sum_le. intros i. assert (0 <= 2 * Rmax 0 (e i)) as A by (pose proof (Rmax_l 0 (e i));
+      lra). assert (0 <= 2 * Rmax 0 (- e i)) as B by (pose proof (Rmax_l 0 (- e i)); lra).
     apply Rle_trans with (2 * Rmax 0 (e i) + 2 * Rmax 0 (- e i)).
     + apply Rplus_le_compat.
       * apply (places_within n p _ (p i)); [assumption..|]. left. intros j J U. unfold up in U.
@@ -128,12 +109,9 @@ Proof.
       * apply (places_within n p _ (p i)); [assumption..|]. right. intros j J U. unfold down in U.
         apply andb_prop in U. destruct U as [U V]. apply Nat.ltb_lt in U.
         destruct (Rle_dec _ _); [auto|discriminate].
-    + fold (e i). unfold Rmax, Rabs. destruct (Rle_dec 0 (e i)), (Rle_dec 0 (- e i)),
-        (Rcase_abs (e i)); lra.
+    + fold (e i). unfold Rmax, Rabs. destruct (Rle_dec 0 (e i)), (Rle_dec 0 (- e i)), (Rcase_abs (e
+        i)); lra.
 Qed.
-
-Lemma sum_permutation : forall A (f : A -> R) l k, Permutation l k -> sum f l = sum f k.
-Proof. intros A f l k H. induction H; simpl; lra. Qed.
 
 (* The places are 0, ..., n - 1. *)
 Lemma places_sum : forall n p f, ranking n p ->
@@ -143,20 +121,19 @@ Proof.
   apply NoDup_Permutation_bis.
   - apply (places_once n); [assumption|apply seq_NoDup|]. intros j J. apply in_seq in J. lia.
   - rewrite map_length. lia.
-  - intros q Q. apply in_map_iff in Q. destruct Q as [j [<- J]]. apply in_seq in J.
-    apply in_seq. destruct rank as [bound _]. specialize (bound j ltac:(lia)). lia.
+  - intros q Q. apply in_map_iff in Q. destruct Q as [j [<- J]]. apply in_seq in J. apply in_seq.
+    destruct rank as [bound _]. specialize (bound j ltac:(lia)). lia.
 Qed.
 
 (* A place is the number of items before it. *)
 Lemma place_sum : forall n p i, ranking n p -> (i < n)%nat ->
   range_sum n (fun j => bit (before p j i)) = INR (p i).
 Proof.
-  intros n p i rank I. unfold before.
-  rewrite (places_sum n p (fun q => bit (Nat.ltb q (p i))) rank).
-  destruct rank as [bound _]. specialize (bound i I). revert bound. generalize (p i) as c. clear.
-  intros c C. replace n with (c + (n - c))%nat by lia. unfold range_sum.
-  rewrite seq_app, sum_app.
-  rewrite (sum_ext_in _ (fun _ => 1)), (sum_ext_in (fun q => bit (Nat.ltb q c)) (fun _ => 0)).
+  intros n p i rank I. unfold before. rewrite (places_sum n p (fun q => bit (Nat.ltb q (p i)))
+    rank). destruct rank as [bound _]. specialize (bound i I). revert bound. generalize (p i) as c.
+  clear. intros c C. replace n with (c + (n - c))%nat by lia. unfold range_sum.
+  rewrite seq_app, sum_app. rewrite (sum_ext_in _ (fun _ => 1)), (sum_ext_in (fun q => bit (Nat.ltb
+    q c)) (fun _ => 0)).
   - rewrite sum_zero, sum_const, seq_length. lra.
   - intros q Q. apply in_seq in Q. destruct (Nat.ltb_spec q c); [lia|reflexivity].
   - intros q Q. apply in_seq in Q. destruct (Nat.ltb_spec q c); [reflexivity|lia].
@@ -166,22 +143,18 @@ Qed.
 Theorem mean_rank_distance : forall n w p, shares n w -> ranking n p ->
   range_sum n (fun i => Rabs (mean_rank n w i - INR (p i))) <= 2 * score n w p.
 Proof.
-  intros n w p W P.
-  set (cost := fun i j => if Nat.eqb j i then 0 else if before p j i then 1 - w j i else w j i).
-  apply Rle_trans with (range_sum n (fun i => range_sum n (cost i))).
+  intros n w p W P. set (cost := fun i j => if Nat.eqb j i then 0 else if before p j i then 1 - w j
+    i else w j i). apply Rle_trans with (range_sum n (fun i => range_sum n (cost i))).
   - apply range_sum_le. intros i I. rewrite <- (place_sum n p i P I). unfold mean_rank, range_sum.
     rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|]. apply range_sum_le. intros j J.
     unfold cost. destruct (Nat.eqb_spec j i) as [->|D].
     + unfold before. rewrite Nat.ltb_irrefl. simpl. rewrite Rminus_0_r, Rabs_R0. lra.
     + destruct (W j i J I D). destruct (before p j i); simpl.
-      * rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
-      * rewrite Rminus_0_r, Rabs_pos_eq; lra.
-  - rewrite square_sum. unfold range_sum.
-    rewrite (sum_ext (fun i => cost i i) (fun _ => 0)), sum_zero.
-    2: { intros i. unfold cost. rewrite Nat.eqb_refl. reflexivity. }
-    unfold score. rewrite <- sum_scale, Rplus_0_r. apply pairs_le. intros i j H. unfold cost.
-    destruct (Nat.eqb_spec j i), (Nat.eqb_spec i j); try lia.
-    destruct (W i j), (W j i); try lia.
+      * rewrite Rabs_minus_sym, Rabs_pos_eq; lra. * rewrite Rminus_0_r, Rabs_pos_eq; lra.
+  - rewrite square_sum. unfold range_sum. rewrite (sum_ext (fun i => cost i i) (fun _ => 0)),
+      sum_zero. 2: { intros i. unfold cost. rewrite Nat.eqb_refl. reflexivity. } unfold score.
+    rewrite <- sum_scale, Rplus_0_r. apply pairs_le. intros i j H. unfold cost.
+    destruct (Nat.eqb_spec j i), (Nat.eqb_spec i j); try lia. destruct (W i j), (W j i); try lia.
     rewrite (before_other n p i j P) by lia. destruct (before p i j); simpl; lra.
 Qed.
 
@@ -202,86 +175,64 @@ Definition borda_says (ratio c : R) : Prop := forall n w eta t s p, shares n w -
 
 Theorem borda : borda_says 5 2.
 Proof.
-  intros n w eta t s p W P [S order].
-  pose proof (score_distance n w s p W) as A.
-  pose proof (mean_rank_distance n w p W P) as B.
-  assert (sorts n (fun i => mean_rank n w i + eta i - t) s) as T.
-  { split; [assumption|]. intros i j I J L. specialize (order i j I J L). simpl in order. lra. }
-  pose proof (sorted_distance n _ s p T P) as C.
-  enough (range_sum n (fun i => Rabs (mean_rank n w i + eta i - t - INR (p i)))
-    <= range_sum n (fun i => Rabs (mean_rank n w i - INR (p i)))
-      + range_sum n (fun i => Rabs (eta i - t))) by lra.
-  unfold range_sum. rewrite <- sum_plus. apply sum_le. intros i.
-  replace (mean_rank n w i + eta i - t - INR (p i))
+  intros n w eta t s p W P [S order]. pose proof (score_distance n w s p W) as A.
+  pose proof (mean_rank_distance n w p W P) as B. assert (sorts n (fun i => mean_rank n w i + eta i
+    - t) s) as T. { split; [assumption|]. intros i j I J L. specialize (order i j I J L).
+    simpl in order. lra. } pose proof (sorted_distance n _ s p T P) as C. enough (range_sum n (fun i
+    => Rabs (mean_rank n w i + eta i - t - INR (p i))) <= range_sum n (fun i => Rabs (mean_rank n w
+    i - INR (p i))) + range_sum n (fun i => Rabs (eta i - t))) by lra. unfold range_sum.
+  rewrite <- sum_plus. apply sum_le. intros i. replace (mean_rank n w i + eta i - t - INR (p i))
     with ((mean_rank n w i - INR (p i)) + (eta i - t)) by ring. apply Rabs_triang.
 Qed.
-
-Lemma range_sum_S : forall n f, range_sum (S n) f = range_sum n f + f n.
-Proof. intros. unfold range_sum. rewrite seq_S, sum_app. simpl. lra. Qed.
-
-Lemma range_sum_first : forall n f, range_sum (S n) f = f 0%nat + range_sum n (fun i => f (S i)).
-Proof. intros. unfold range_sum. simpl. rewrite <- seq_shift, sum_map. reflexivity. Qed.
 
 (* The distances of 0, ..., n - 1 from their middle. *)
 Lemma middle_sum : forall n, 2 * range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2))
   = INR (n * n / 2).
 Proof.
-  enough (forall n, 2 * range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2)) = INR (n * n / 2) /\
-    2 * range_sum (S n) (fun i => Rabs (INR i - (INR (S n) - 1) / 2)) = INR (S n * S n / 2)) as H
-    by (intros n; apply H).
-  induction n as [|n [IH JH]].
+  enough (forall n, 2 * range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2)) = INR (n * n / 2) /\ 2
+    * range_sum (S n) (fun i => Rabs (INR i - (INR (S n) - 1) / 2)) = INR (S n * S n / 2)) as H by
+    (intros n; apply H). induction n as [|n [IH JH]].
   - split; unfold range_sum; simpl; [lra|]. replace (0 - (1 - 1) / 2) with 0 by field.
     rewrite Rabs_R0. lra.
-  - split; [assumption|]. rewrite range_sum_S, range_sum_first.
-    replace (range_sum n (fun i => Rabs (INR (S i) - (INR (S (S n)) - 1) / 2)))
-      with (range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2))).
-    2: { apply range_sum_ext. intros i _. f_equal. rewrite !S_INR. lra. }
+  - split; [assumption|]. rewrite range_sum_S, range_sum_first. replace (range_sum n (fun i => Rabs
+      (INR (S i) - (INR (S (S n)) - 1) / 2))) with (range_sum n (fun i => Rabs (INR i - (INR n - 1)
+      / 2))). 2: { apply range_sum_ext. intros i _. f_equal. rewrite !S_INR. lra. }
     replace (S (S n) * S (S n))%nat with (n * n + (2 * n + 2) * 2)%nat by lia.
     rewrite Nat.div_add by lia. rewrite plus_INR, <- IH, !plus_INR, mult_INR, !S_INR. simpl.
-    pose proof (pos_INR n).
-    replace (0 - (INR n + 1 + 1 - 1) / 2) with (- ((INR n + 1) / 2)) by field.
-    replace (INR n + 1 - (INR n + 1 + 1 - 1) / 2) with ((INR n + 1) / 2) by field.
+    pose proof (pos_INR n). replace (0 - (INR n + 1 + 1 - 1) / 2) with (- ((INR n + 1) / 2)) by
+      field. replace (INR n + 1 - (INR n + 1 + 1 - 1) / 2) with ((INR n + 1) / 2) by field.
     rewrite Rabs_Ropp, Rabs_pos_eq by lra. lra.
 Qed.
 
 (* All agree, and the noise ties all mean ranks. *)
 Theorem borda_control : forall ratio c, c < 2 -> ~ borda_says ratio c.
 Proof.
-  intros ratio c H says. destruct (nat_above (Rabs c / (2 - c))) as [k big].
-  set (n := S (2 * k)). set (w := fun i j => bit (Nat.ltb i j)).
-  assert (shares n w) as W.
-  { intros i j I J D. unfold w.
+  intros ratio c H says. destruct (nat_above (Rabs c / (2 - c))) as [k big]. set (n := S (2 * k)).
+  set (w := fun i j => bit (Nat.ltb i j)). assert (shares n w) as W. { intros i j I J D. unfold w.
     destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; lia || lra. }
-  assert (forall i, (i < n)%nat -> mean_rank n w i = INR i) as b.
-  { intros i I. rewrite <- (place_sum n (fun i => i) i (ranking_up n) I). apply range_sum_ext.
-    intros j J. unfold w, before. destruct (Nat.eqb_spec j i) as [->|]; [|reflexivity].
-    rewrite Nat.ltb_irrefl. reflexivity. }
-  set (down := fun i => (n - 1 - i)%nat).
-  assert (sorts n (fun i => mean_rank n w i + - INR i) down) as S.
-  { split; [apply ranking_down|]. intros i j I J _. rewrite !b by assumption. lra. }
-  specialize (says n w _ (- ((INR n - 1) / 2)) down (fun i => i) W (ranking_up n) S).
-  replace (score n w (fun i => i)) with 0 in says.
-  2: { symmetry. unfold score. rewrite (pairs_ext n _ (fun _ => 0)); [apply sum_zero|].
-    intros i j K. unfold before, w.
-    destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; lia || lra. }
-  replace (score n w down) with (choose2 n) in says.
-  2: { rewrite <- pairs_length, <- (Rmult_1_r (INR _)), <- sum_const. apply pairs_ext.
-    intros i j K. unfold before, w, down.
+  assert (forall i, (i < n)%nat -> mean_rank n w i = INR i) as b. { intros i I.
+    rewrite <- (place_sum n (fun i => i) i (ranking_up n) I). apply range_sum_ext. intros j J.
+    unfold w, before. destruct (Nat.eqb_spec j i) as [->|]; [|reflexivity]. rewrite Nat.ltb_irrefl.
+    reflexivity. } set (down := fun i => (n - 1 - i)%nat). assert (sorts n (fun i => mean_rank n w i
+    + - INR i) down) as S. { split; [apply ranking_down|]. intros i j I J _.
+    rewrite !b by assumption. lra. } specialize (says n w _ (- ((INR n - 1) / 2)) down (fun i => i)
+    W (ranking_up n) S). replace (score n w (fun i => i)) with 0 in says. 2: { symmetry.
+    unfold score. rewrite (pairs_ext n _ (fun _ => 0)); [apply sum_zero|]. intros i j K.
+    unfold before, w. destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; lia || lra. }
+  replace (score n w down) with (choose2 n) in says. 2: { rewrite <- pairs_length, <- (Rmult_1_r
+      (INR _)), <- sum_const. apply pairs_ext. intros i j K. unfold before, w, down.
     destruct (Nat.ltb_spec (n - 1 - i) (n - 1 - j)), (Nat.ltb_spec i j); simpl; lia || lra. }
-  rewrite (range_sum_ext n _ (fun i => Rabs (INR i - (INR n - 1) / 2))) in says.
-  2: { intros i _. rewrite <- Rabs_Ropp. f_equal. ring. }
-  pose proof (middle_sum n) as M.
+  rewrite (range_sum_ext n _ (fun i => Rabs (INR i - (INR n - 1) / 2))) in says. 2: { intros i _.
+    rewrite <- Rabs_Ropp. f_equal. ring. } pose proof (middle_sum n) as M.
   set (d := range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2))) in *. clearbody d.
-  replace (n * n / 2)%nat with (2 * (k * (k + 1)))%nat in M.
-  2: { unfold n. apply (Nat.div_unique _ _ _ 1); lia. }
-  rewrite !mult_INR, plus_INR in M. simpl in M.
-  replace (choose2 n) with ((2 * INR k + 1) * INR k) in says.
-  2: { unfold choose2, n. rewrite S_INR, mult_INR. simpl. field. }
-  replace d with (INR k * (INR k + 1)) in says by lra.
+  replace (n * n / 2)%nat with (2 * (k * (k + 1)))%nat in M. 2: { unfold n.
+    apply (Nat.div_unique _ _ _ 1); lia. } rewrite !mult_INR, plus_INR in M. simpl in M.
+  replace (choose2 n) with ((2 * INR k + 1) * INR k) in says. 2: { unfold choose2, n.
+    rewrite S_INR, mult_INR. simpl. field. } replace d with (INR k * (INR k + 1)) in says by lra.
   (* k (2 - c) > |c| *)
-  apply Rmult_lt_compat_r with (r := 2 - c) in big; [|lra].
-  replace (Rabs c / (2 - c) * (2 - c)) with (Rabs c) in big by (field; lra).
-  pose proof (Rle_abs c). pose proof (Rabs_pos c). assert (0 < INR k) by nra. nra.
+  apply Rmult_lt_compat_r with (r := 2 - c) in big; [|lra]. replace (Rabs c / (2 - c) * (2 - c))
+    with (Rabs c) in big by (field; lra). pose proof (Rle_abs c). pose proof (Rabs_pos c).
+  assert (0 < INR k) by nra. nra.
 Qed.
 
 (* ------------------------------------------------------------------ one ranking is replaced *)
@@ -294,9 +245,8 @@ Proof.
   rewrite (sum_ext _ (fun j => / INR (length people) * sum (fun r => bit (before r j i)) people)).
   - rewrite sum_scale, sum_swap, Rmult_comm. f_equal. apply sum_ext_in. intros r R.
     rewrite Forall_forall in rank. apply place_sum; auto.
-  - intros j. destruct (Nat.eqb_spec j i) as [->|]; [|ring].
-    rewrite (sum_ext _ (fun _ => 0)), sum_zero; [ring|]. intros r. unfold before.
-    rewrite Nat.ltb_irrefl. reflexivity.
+  - intros j. destruct (Nat.eqb_spec j i) as [->|]; [|ring]. rewrite (sum_ext _ (fun _ => 0)),
+      sum_zero; [ring|]. intros r. unfold before. rewrite Nat.ltb_irrefl. reflexivity.
 Qed.
 
 (* One ranking moves the mean ranks by at most floor(n^2 / 2) / m, opposite ones by that. *)
@@ -304,26 +254,20 @@ Lemma mean_rank_moves : forall n m x y, replaced n m x y ->
   l1 n (mean_rank n (fraction x)) (mean_rank n (fraction y)) <= INR (n * n / 2) / INR m.
 Proof.
   intros n m x y close. destruct (replaced_some _ _ _ _ close) as [M [_ [_ [X Y]]]].
-  destruct close as [a [b [r [s [E [F [L _]]]]]]].
-  assert (length y = m) as K by (rewrite F, <- L, E, !app_length; reflexivity).
-  assert (ranking n r /\ ranking n s) as [Rr Rs].
-  { rewrite Forall_forall in X, Y.
-    split; [apply X; rewrite E|apply Y; rewrite F]; apply in_elt. }
-  unfold Rdiv. rewrite Rmult_comm. set (c := (INR n - 1) / 2).
-  apply Rle_trans with (range_sum n (fun i => / INR m *
-    (Rabs (INR (r i) - c) + Rabs (INR (s i) - c)))).
-  - apply range_sum_le. intros i I. rewrite !mean_rank_people, L, K by assumption.
-    subst x y. rewrite !sum_app. simpl.
-    match goal with |- Rabs ?e <= _ =>
-      replace e with (/ INR m * ((INR (r i) - c) - (INR (s i) - c))) by (field; lra) end.
-    rewrite Rabs_mult, Rabs_pos_eq by (left; apply Rinv_0_lt_compat, M).
-    apply Rmult_le_compat_l; [left; apply Rinv_0_lt_compat, M|].
+  destruct close as [a [b [r [s [E [F [L _]]]]]]]. assert (length y = m) as K by (rewrite F, <- L,
+    E, !app_length; reflexivity). assert (ranking n r /\ ranking n s) as [Rr Rs]. {
+    rewrite Forall_forall in X, Y. split; [apply X; rewrite E|apply Y; rewrite F]; apply in_elt. }
+  unfold Rdiv. rewrite Rmult_comm. set (c := (INR n - 1) / 2). apply Rle_trans with (range_sum n
+    (fun i => / INR m * (Rabs (INR (r i) - c) + Rabs (INR (s i) - c)))).
+  - apply range_sum_le. intros i I. rewrite !mean_rank_people, L, K by assumption. subst x y.
+    rewrite !sum_app. simpl. match goal with |- Rabs ?e <= _ => replace e with (/ INR m * ((INR (r
+      i) - c) - (INR (s i) - c))) by (field; lra) end. rewrite Rabs_mult, Rabs_pos_eq by (left;
+      apply Rinv_0_lt_compat, M). apply Rmult_le_compat_l; [left; apply Rinv_0_lt_compat, M|].
     unfold Rminus at 1. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. lra.
-  - unfold range_sum. rewrite sum_scale, sum_plus.
-    fold (range_sum n (fun i => Rabs (INR (r i) - c))).
-    fold (range_sum n (fun i => Rabs (INR (s i) - c))).
-    rewrite (places_sum n r (fun k => Rabs (INR k - c)) Rr),
-      (places_sum n s (fun k => Rabs (INR k - c)) Rs), <- (middle_sum n). unfold c. lra.
+  - unfold range_sum. rewrite sum_scale, sum_plus. fold (range_sum n (fun i => Rabs (INR (r i) -
+      c))). fold (range_sum n (fun i => Rabs (INR (s i) - c))). rewrite (places_sum n r (fun k =>
+      Rabs (INR k - c)) Rr), (places_sum n s (fun k => Rabs (INR k - c)) Rs), <- (middle_sum n).
+    unfold c. lra.
 Qed.
 
 (* One ranking replaced.  Independent Laplace noise of scale k floor(n^2/2) / (epsilon m) on the
@@ -350,47 +294,38 @@ Qed.
 Theorem borda_laplace : borda_laplace_says 1.
 Proof.
   intros n m epsilon N M pos b. destruct (half_square n N) as [Hpos Hle].
-  assert (0 < INR m) as mpos by (apply lt_0_INR; lia).
-  assert (0 < INR (n * n / 2) / INR m) as Spos by (apply Rdiv_lt_0_compat; assumption).
-  unfold b. rewrite Rmult_1_l. split.
-  - apply vector_noise_enough; auto using mean_rank_moves.
-    apply laplace_unit_positive, Rdiv_lt_0_compat; assumption.
-  - intros people W fine E eta s rank L Mean noise order best B.
-    pose proof (people_some m people M L) as some.
-    pose proof (fraction_shares n people rank some) as ws.
-    destruct (mean_sum W fine E _ (fun i a => Rabs (eta a i)) (seq 0 n) _ Mean ltac:(intros; apply
-      noise)) as [F G]. rewrite seq_length in G.
-    pose proof (score_nonneg n (fraction people) best ws) as score_pos.
-    rewrite score_mean in score_pos by assumption.
-    eapply Rle_trans; [apply (mean_affine W fine E _ _ (5 * mean_kendall n people best) 2 _ Mean
-      ltac:(lra) ltac:(lra) F G)|].
+  assert (0 < INR m) as mpos by (apply lt_0_INR; lia). assert (0 < INR (n * n / 2) / INR m) as Spos
+    by (apply Rdiv_lt_0_compat; assumption). unfold b. rewrite Rmult_1_l. split.
+  - apply vector_noise_enough; auto using mean_rank_moves. apply laplace_unit_positive,
+      Rdiv_lt_0_compat; assumption.
+  - intros people W fine E eta s rank L Mean noise order best B. pose proof (people_some m people M
+      L) as some. pose proof (fraction_shares n people rank some) as ws. destruct (mean_sum W fine E
+      _ (fun i a => Rabs (eta a i)) (seq 0 n) _ Mean ltac:(intros; apply noise)) as [F G].
+    rewrite seq_length in G. pose proof (score_nonneg n (fraction people) best ws) as score_pos.
+    rewrite score_mean in score_pos by assumption. eapply Rle_trans; [apply (mean_affine W fine E _
+      _ (5 * mean_kendall n people best) 2 _ Mean ltac:(lra) ltac:(lra) F G)|].
     + intros a. rewrite <- (score_mean n people rank (s a)) by apply order.
       split; [apply score_nonneg, ws|]. rewrite <- score_mean by assumption.
-      eapply Rle_trans; [apply (borda n (fraction people) (eta a) 0 (s a) best); auto|].
-      right. do 2 f_equal. apply sum_ext. intros i. f_equal. ring.
-    + apply Rplus_le_compat_l.
-      replace (2 * (INR n * (INR (n * n / 2) / INR m / epsilon)))
-        with (2 * INR n * INR (n * n / 2) * / (epsilon * INR m)) by (field; lra).
-      rewrite Rmult_1_l.
+      eapply Rle_trans; [apply (borda n (fraction people) (eta a) 0 (s a) best); auto|]. right.
+      do 2 f_equal. apply sum_ext. intros i. f_equal. ring.
+    + apply Rplus_le_compat_l. replace (2 * (INR n * (INR (n * n / 2) / INR m / epsilon))) with (2 *
+        INR n * INR (n * n / 2) * / (epsilon * INR m)) by (field; lra). rewrite Rmult_1_l.
       apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, Rmult_lt_0_compat; assumption|].
-      pose proof (pos_INR n). apply Rle_trans with (2 * INR n * (INR n * INR n / 2));
-        [apply Rmult_le_compat_l; lra|simpl; lra].
+      pose proof (pos_INR n). apply Rle_trans with (2 * INR n * (INR n * INR n / 2)); [apply
+        Rmult_le_compat_l; lra|simpl; lra].
 Qed.
 
 Theorem borda_laplace_control : forall k, 0 < k < 1 -> ~ borda_laplace_says k.
 Proof.
   intros k K says. destruct (says 2%nat 1%nat 1 ltac:(lia) ltac:(lia) Rlt_0_1) as [safe _].
-  destruct two_items as [up down]. simpl in safe.
-  assert (replaced 2 1 [fun i => i] [fun i => 1 - i]%nat) as close.
-  { exists [], [], (fun i => i), (fun i => 1 - i)%nat. do 3 (split; [reflexivity|]).
-    split; constructor; assumption || constructor. }
-  assert (0 < k * ((1 + 1) / 1 / 1)) as B by lra.
-  pose proof (vector_noise_least _ _ _ _ _ _ _ _ _ (laplace_unit_positive _ B) B close safe) as L.
-  unfold l1, range_sum in L. simpl in L.
+  destruct two_items as [up down]. simpl in safe. assert (replaced 2 1 [fun i => i] [fun i => 1 -
+    i]%nat) as close. { exists [], [], (fun i => i), (fun i => 1 - i)%nat.
+    do 3 (split; [reflexivity|]). split; constructor; assumption || constructor. }
+  assert (0 < k * ((1 + 1) / 1 / 1)) as B by lra. pose proof (vector_noise_least _ _ _ _ _ _ _ _ _
+    (laplace_unit_positive _ B) B close safe) as L. unfold l1, range_sum in L. simpl in L.
   rewrite !mean_rank_people in L by (lia || (constructor; [assumption|constructor])). simpl in L.
-  replace ((0 + 0) / 1 - (1 + 0) / 1) with (- (1)) in L by field.
-  replace ((1 + 0) / 1 - (0 + 0) / 1) with 1 in L by field.
-  rewrite Rabs_Ropp, Rabs_R1 in L. lra.
+  replace ((0 + 0) / 1 - (1 + 0) / 1) with (- (1)) in L by field. replace ((1 + 0) / 1 - (0 + 0) /
+    1) with 1 in L by field. rewrite Rabs_Ropp, Rabs_R1 in L. lra.
 Qed.
 
 (* CLAIM BOOK-NOISY-BORDA.  The bound with 5 and c = 2, where no smaller c will do, and the
@@ -402,151 +337,3 @@ Proof. split; [apply borda|apply borda_laplace]. Qed.
 
 Theorem noisy_borda_control : forall c, c < 2 -> ~ noisy_borda_says c.
 Proof. intros c C [says _]. exact (borda_control 5 c C says). Qed.
-
-(* ------------------------------------------------------------------ sets of k items *)
-
-(* A set of k of n items, as n answers; its wins: how many people put each of its items before
-   how many others. *)
-Definition dec_set : equality_decided (list bool) := list_eq_dec Bool.bool_dec.
-Definition sets (n k : nat) : list (list bool) :=
-  nodup dec_set (filter (fun S => Nat.eqb (count_occ Bool.bool_dec S true) k) (all_answers n)).
-Definition member (S : list bool) (i : nat) : R := bit (nth i S false).
-Definition set_wins (n : nat) (people : list places) (S : list bool) : R :=
-  range_sum n (fun i => member S i * sum (fun r => INR n - 1 - INR (r i)) people).
-
-Lemma all_answers_in : forall n S, In S (all_answers n) <-> length S = n.
-Proof.
-  induction n as [|n IH]; intros S; simpl.
-  - split; [intros [<-|[]]; reflexivity|]. destruct S; [left; reflexivity|discriminate].
-  - rewrite in_flat_map. split.
-    + intros [T [I [<-|[<-|[]]]]]; apply IH in I; simpl; congruence.
-    + destruct S as [|b S]; intros L; [discriminate|]. injection L as L. exists S.
-      split; [apply IH, L|]. destruct b; simpl; auto.
-Qed.
-
-Lemma sets_in : forall n k S, In S (sets n k) <->
-  length S = n /\ count_occ Bool.bool_dec S true = k.
-Proof.
-  intros. unfold sets. rewrite nodup_In, filter_In, all_answers_in, Nat.eqb_eq. reflexivity.
-Qed.
-
-Lemma member_sum : forall S, range_sum (length S) (member S)
-  = INR (count_occ Bool.bool_dec S true).
-Proof.
-  induction S as [|b S IH]; [reflexivity|]. simpl length. rewrite range_sum_first.
-  change (range_sum (length S) (fun i => member (b :: S) (Datatypes.S i)))
-    with (range_sum (length S) (member S)). rewrite IH. unfold member.
-  destruct b; cbn [nth bit count_occ]; destruct (Bool.bool_dec _ _); try congruence;
-    rewrite ?S_INR; lra.
-Qed.
-
-(* k (n - k) pairs have one item in the set. *)
-Lemma set_spread : forall S, let n := length S in let k := count_occ Bool.bool_dec S true in
-  sum (fun '(i, j) => Rabs (member S i - member S j)) (pairs n) = INR k * (INR n - INR k).
-Proof.
-  intros S n k. pose proof (member_sum S) as E. fold n k in E.
-  pose proof (square_sum n (fun i j => Rabs (member S i - member S j))) as Q. unfold range_sum in *.
-  rewrite (sum_ext (fun i => Rabs (member S i - member S i)) (fun _ => 0)) in Q
-    by (intros; rewrite Rminus_diag_eq, Rabs_R0; reflexivity).
-  rewrite sum_zero, (sum_ext (fun i => sum _ (seq 0 n)) (fun i => INR n * member S i + INR k *
-    (1 - 2 * member S i))) in Q.
-  - rewrite sum_plus, !sum_scale, sum_minus, sum_const, sum_scale, E, seq_length in Q.
-    rewrite (pairs_ext n _ (fun ij => 2 * (let '(i, j) := ij in
-      Rabs (member S i - member S j)))) in Q
-      by (intros; simpl; rewrite (Rabs_minus_sym (_ j)); lra).
-    rewrite sum_scale in Q. lra.
-  - intros i. rewrite (sum_ext _ (fun j => member S i + (1 - 2 * member S i) * member S j)).
-    + rewrite sum_plus, sum_const, sum_scale, seq_length, E. lra.
-    + intros j. unfold member. destruct (nth i S false), (nth j S false); simpl;
-        unfold Rabs; destruct (Rcase_abs _); lra.
-Qed.
-
-Lemma set_gain : forall n m k, gain_at_most (replaced n m) (set_wins n) (sets n k)
-  (2 * (INR k * (INR n - INR k))).
-Proof.
-  intros n m k x y S T close IS IT. apply sets_in in IS. apply sets_in in IT.
-  pose proof (set_spread S) as A. pose proof (set_spread T) as B. cbv zeta in A, B.
-  destruct IS as [LS CS], IT as [LT CT]. rewrite LS, CS in A. rewrite LT, CT in B.
-  destruct (replaced_some _ _ _ _ close) as [_ [_ [_ [X Y]]]].
-  destruct close as [a [b [r [s [E [F _]]]]]].
-  assert (ranking n r /\ ranking n s) as [Rr Rs].
-  { rewrite Forall_forall in X, Y.
-    split; [apply X; rewrite E|apply Y; rewrite F]; apply in_elt. }
-  set (d := fun i => member S i - member T i).
-  set (g := fun i j => bit (before s j i) - bit (before r j i)).
-  apply Rle_trans with (range_sum n (fun i => range_sum n (fun j => d i * g i j))).
-  - right. rewrite (range_sum_ext n (fun i => range_sum n (fun j => d i * g i j))
-      (fun i => d i * (INR (s i) - INR (r i)))).
-    + unfold set_wins, range_sum. rewrite <- !sum_minus. apply sum_ext. intros i.
-      rewrite E, F, !sum_app. simpl. unfold d. ring.
-    + intros i I. unfold range_sum. rewrite sum_scale. f_equal. unfold g. rewrite sum_minus.
-      f_equal; apply place_sum; assumption.
-  - rewrite square_sum. unfold range_sum.
-    rewrite (sum_ext (fun i => d i * g i i) (fun _ => 0)), sum_zero, Rplus_0_r.
-    2: { intros i. unfold g, before. rewrite !Nat.ltb_irrefl. simpl. ring. }
-    replace (2 * (INR k * (INR n - INR k))) with (INR k * (INR n - INR k)
-      + INR k * (INR n - INR k)) by ring.
-    rewrite <- A at 1. rewrite <- B, <- sum_plus. apply pairs_le. intros i j H. unfold g.
-    rewrite (before_other n r i j Rr), (before_other n s i j Rs) by lia. unfold d, member.
-    destruct (nth i S false), (nth j S false), (nth i T false), (nth j T false), (before r i j),
-      (before s i j); simpl; unfold Rabs; repeat destruct (Rcase_abs _); lra.
-Qed.
-
-(* One set of k of n items, 0 < k < n, by its wins in m rankings, of which one may be replaced:
-   with H = k (n - k) both mechanisms are laws and epsilon-private at the rate epsilon / (c H),
-   with c = 2; with no smaller number. *)
-Definition set_says (c : R) : Prop := forall n m k epsilon, (0 < k < n)%nat -> 0 <= epsilon ->
-  let rate := epsilon / (c * (INR k * (INR n - INR k))) in
-  forall mechanism, mechanism = permute_and_flip \/ mechanism = exponential_mechanism ->
-  (forall x, finite_law (sets n k) (mechanism _ dec_set rate (sets n k) (set_wins n x))) /\
-  private (replaced n m) epsilon (fun x => mechanism _ dec_set rate (sets n k) (set_wins n x)).
-
-Theorem set_private : set_says 2.
-Proof.
-  intros n m k epsilon [K N] pos rate mechanism which.
-  apply lt_INR in K as K'. apply lt_INR in N as N'. simpl in K'.
-  assert (0 < INR k * (INR n - INR k)) as H by (apply Rmult_lt_0_compat; lra).
-  assert (sets n k <> []) as some.
-  { assert (In (repeat true k ++ repeat false (n - k)) (sets n k)) as I.
-    { apply sets_in. rewrite app_length, count_occ_app, !repeat_length. split; [lia|].
-      rewrite count_occ_repeat_eq, count_occ_repeat_neq by congruence. lia. }
-    intros E. rewrite E in I. contradiction. }
-  destruct (half_range epsilon pos) as [flip exponential].
-  destruct which as [->| ->]; [apply flip|apply exponential]; auto using set_gain;
-    apply NoDup_nodup.
-Qed.
-
-(* Two people are of two minds, or both against the set. *)
-Theorem set_control : forall c, 0 < c < 2 -> ~ set_says c.
-Proof.
-  intros c C says. destruct (says 2%nat 2%nat 1%nat 1 ltac:(lia) ltac:(lra) _ (or_introl eq_refl))
-    as [_ safe].
-  destruct two_items as [U V]. pose (up := (fun i => i) : places).
-  pose (down := (fun i => 1 - i)%nat : places). fold up in U. fold down in V.
-  assert (replaced 2 2 [up; down] [down; down]) as close.
-  { exists [], [down], up, down. do 3 (split; [reflexivity|]).
-    split; constructor; try assumption; constructor; assumption || constructor. }
-  specialize (safe _ _ [true; false] close). cbv beta in safe.
-  replace (sets 2 1) with [[false; true]; [true; false]] in safe by reflexivity.
-  rewrite !flip_two in safe by (discriminate || (unfold set_wins, member, range_sum, up, down;
-    simpl; lra)).
-  unfold set_wins, member, range_sum, up, down in safe. simpl in safe.
-  match type of safe with exp ?a / 2 <= _ * (exp ?b / 2) =>
-    replace a with 0 in safe by (field; lra);
-    replace b with (- (2 / c)) in safe by (field; lra) end.
-  rewrite exp_0 in safe. assert (exp (1 + - (2 / c)) < exp 0) as less.
-  { apply exp_increasing. assert (1 < 2 / c); [|lra]. apply Rmult_lt_reg_r with c; [lra|].
-    unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
-  rewrite exp_plus, exp_0 in less. lra.
-Qed.
-
-(* CLAIM BOOK-HALF-RANGE.  Both mechanisms at the rate epsilon / (2 H), for any scores and
-   outcomes with the half range H, and for sets of k items by their wins, where H = k (n - k) if
-   a whole ranking is replaced; with a number below 2 neither is private. *)
-Definition chosen_set_says (c : R) : Prop := half_range_says c /\ set_says c.
-
-Theorem chosen_set : chosen_set_says 2.
-Proof. split; [apply half_range|apply set_private]. Qed.
-
-Theorem chosen_set_control : forall c, 0 < c < 2 -> ~ chosen_set_says c.
-Proof. intros c C [_ says]. exact (set_control c C says). Qed.
