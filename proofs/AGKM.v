@@ -91,6 +91,10 @@ Proof.
     assumption). destruct (Nat.ltb_spec (r i) (r j)), (Nat.ltb_spec (r j) (r i)); simpl; lia.
 Qed.
 
+(* Which of two places comes first, in each comparison of the goal. *)
+Ltac compare_places := unfold before; repeat match goal with
+  |- context [Nat.ltb ?a ?b] => destruct (Nat.ltb_spec a b) end; simpl; try lia; try lra.
+
 Lemma people_positive : forall people : list places, people <> [] -> 0 < INR (length people).
 Proof. intros [|r people] H; [congruence|apply lt_0_INR; simpl; lia]. Qed.
 

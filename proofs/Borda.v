@@ -26,12 +26,6 @@ Definition mean_rank (n : nat) (w : table) (i : nat) : R :=
 Definition sorts (n : nat) (x : nat -> R) (s : places) : Prop := ranking n s /\
   forall i j, (i < n)%nat -> (j < n)%nat -> (s i < s j)%nat -> x i <= x j.
 
-Lemma sum_bits : forall A (f : A -> bool) l, sum (fun a => bit (f a)) l = INR (length (filter f l)).
-Proof.
-  intros A f l. induction l as [|a l IH]; [reflexivity|]. simpl. destruct (f a); simpl bit; [|lra].
-  change (length (a :: filter f l)) with (S (length (filter f l))). rewrite S_INR. lra.
-Qed.
-
 Lemma places_once : forall n p l, ranking n p -> NoDup l -> (forall i, In i l -> (i < n)%nat) ->
   NoDup (map p l).
 Proof.
@@ -39,78 +33,6 @@ Proof.
   - intros I. apply in_map_iff in I. destruct I as [b [E B]]. apply A.
     rewrite <- (once b a); auto; apply H; [right; assumption|left; reflexivity].
   - apply IH. intros i I. apply H. right. assumption.
-Qed.
-
-(* So many items have their place within so many places from c on. *)
-Lemma places_count : forall n p (f : nat -> bool) c k, ranking n p ->
-  (forall i, (i < n)%nat -> f i = true -> (c <= p i < c + k)%nat) ->
-  (length (filter f (seq 0 n)) <= k)%nat.
-Proof.
-  intros n p f c k rank H. rewrite <- (seq_length k c), <- (map_length p). assert (forall i, In i
-    (filter f (seq 0 n)) -> (i < n)%nat /\ f i = true) as F by (intros i I; apply filter_In in I;
-    destruct I as [I J]; apply in_seq in I; split; auto; lia). apply NoDup_incl_length.
-  - apply (places_once n); [assumption|apply NoDup_filter, seq_NoDup|intros; apply F; assumption].
-  - intros q Q. apply in_map_iff in Q. destruct Q as [i [<- I]]. destruct (F i I) as [I1 I2].
-    apply in_seq. apply H; assumption.
-Qed.
-
-(* Items whose place is up to y above, or up to y below, the place q: at most y of them. *)
-Lemma places_within : forall n p (f : nat -> bool) q y, ranking n p -> 0 <= y ->
-  (forall i, (i < n)%nat -> f i = true -> (q < p i)%nat /\ INR (p i) - INR q <= y) \/
-  (forall i, (i < n)%nat -> f i = true -> (p i < q)%nat /\ INR q - INR (p i) <= y) ->
-  range_sum n (fun i => bit (f i)) <= y.
-Proof.
-  intros n p f q y rank pos H. unfold range_sum. rewrite sum_bits.
-  destruct (Rle_or_lt (INR (length (filter f (seq 0 n)))) y) as [|B]; [assumption|].
-  destruct (length (filter f (seq 0 n))) as [|k] eqn:K; [simpl in B; lra|]. exfalso.
-  enough (length (filter f (seq 0 n)) <= k)%nat by lia. destruct H as [H|H].
-  - apply (places_count n p f (S q)); [assumption|]. intros i I J. destruct (H i I J) as [L M].
-    assert (INR (p i) < INR (q + S k)) as U by (rewrite plus_INR; lra). apply INR_lt in U. lia.
-  - apply (places_count n p f (q - k)); [assumption|]. intros i I J. destruct (H i I J) as [L M].
-    assert (INR q < INR (p i + S k)) as U by (rewrite plus_INR; lra). apply INR_lt in U. lia.
-Qed.
-
-(* The distance between the order s of numbers x and a ranking p. *)
-Theorem sorted_distance : forall n x s p, sorts n x s -> ranking n p ->
-  kendall n s p <= 2 * range_sum n (fun i => Rabs (x i - INR (p i))).
-Proof.
-  intros n x s p [rank order] P. set (e := fun i => x i - INR (p i)). set (up := fun i j => andb
-    (Nat.ltb (p i) (p j)) (if Rle_dec (INR (p j) - INR (p i)) (2 * Rmax 0 (e i)) then true else
-    false)). set (down := fun i j => andb (Nat.ltb (p i) (p j)) (if Rle_dec (INR (p j) - INR (p i))
-    (2 * Rmax 0 (- e j)) then true else false)). set (both := fun i j => bit (up i j) + bit (down i
-    j)).
-  (* each reversed pair is counted *)
-  assert (forall i j, (i < n)%nat -> (j < n)%nat -> (p i < p j)%nat -> (s j < s i)%nat -> 1 <= both
-    i j) as counted. { intros i j I J PP SS. pose proof (order j i J I SS) as X.
-    apply lt_INR in PP as Q. unfold both, up, down. destruct (Nat.ltb_spec (p i) (p j)); [|lia].
-    simpl. pose proof (Rmax_r 0 (e i)). pose proof (Rmax_r 0 (- e j)).
-    destruct (Rle_dec _ _), (Rle_dec _ _); simpl; try lra. unfold e in *. lra. } assert (forall i j,
-    0 <= both i j) as nonneg by (intros; unfold both; destruct (up i j), (down i j); simpl; lra).
-  apply Rle_trans with (range_sum n (fun i => range_sum n (both i))).
-  - rewrite square_sum. apply Rle_trans with (sum (fun '(i, j) => both i j + both j i) (pairs n)).
-    + apply pairs_le. intros i j H. pose proof (nonneg i j). pose proof (nonneg j i). unfold before.
-      destruct rank as [_ once]. destruct P as [_ once']. assert (s i <> s j) by (intros E; apply
-        once in E; lia). assert (p i <> p j) by (intros E; apply once' in E; lia).
-      destruct (Nat.ltb_spec (s i) (s j)), (Nat.ltb_spec (p i) (p j)); simpl; try lra.
-      * pose proof (counted j i ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)). lra.
-      * pose proof (counted i j ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia)). lra.
-    + pose proof (sum_nonneg (fun i => both i i) (seq 0 n) ltac:(intros; apply nonneg)).
-      unfold range_sum. lra.
-  - unfold both, range_sum. rewrite (sum_ext _ (fun i => sum (fun j => bit (up i j)) (seq 0 n) + sum
-      (fun j => bit (down i j)) (seq 0 n))) by (intros; apply sum_plus).
-    rewrite sum_plus, (sum_swap _ _ (fun i j => bit (down i j))), <- sum_plus, <- sum_scale.
-    apply sum_le. intros i. assert (0 <= 2 * Rmax 0 (e i)) as A by (pose proof (Rmax_l 0 (e i));
-      lra). assert (0 <= 2 * Rmax 0 (- e i)) as B by (pose proof (Rmax_l 0 (- e i)); lra).
-    apply Rle_trans with (2 * Rmax 0 (e i) + 2 * Rmax 0 (- e i)).
-    + apply Rplus_le_compat.
-      * apply (places_within n p _ (p i)); [assumption..|]. left. intros j J U. unfold up in U.
-        apply andb_prop in U. destruct U as [U V]. apply Nat.ltb_lt in U.
-        destruct (Rle_dec _ _); [auto|discriminate].
-      * apply (places_within n p _ (p i)); [assumption..|]. right. intros j J U. unfold down in U.
-        apply andb_prop in U. destruct U as [U V]. apply Nat.ltb_lt in U.
-        destruct (Rle_dec _ _); [auto|discriminate].
-    + fold (e i). unfold Rmax, Rabs. destruct (Rle_dec 0 (e i)), (Rle_dec 0 (- e i)), (Rcase_abs (e
-        i)); lra.
 Qed.
 
 (* The places are 0, ..., n - 1. *)
@@ -129,14 +51,61 @@ Qed.
 Lemma place_sum : forall n p i, ranking n p -> (i < n)%nat ->
   range_sum n (fun j => bit (before p j i)) = INR (p i).
 Proof.
-  intros n p i rank I. unfold before. rewrite (places_sum n p (fun q => bit (Nat.ltb q (p i)))
-    rank). destruct rank as [bound _]. specialize (bound i I). revert bound. generalize (p i) as c.
-  clear. intros c C. replace n with (c + (n - c))%nat by lia. unfold range_sum.
-  rewrite seq_app, sum_app. rewrite (sum_ext_in _ (fun _ => 1)), (sum_ext_in (fun q => bit (Nat.ltb
-    q c)) (fun _ => 0)).
-  - rewrite sum_zero, sum_const, seq_length. lra.
-  - intros q Q. apply in_seq in Q. destruct (Nat.ltb_spec q c); [lia|reflexivity].
-  - intros q Q. apply in_seq in Q. destruct (Nat.ltb_spec q c); [reflexivity|lia].
+  intros n p i rank I. unfold before. rewrite (places_sum n p (fun q => bit (q <? p i)%nat) rank).
+  destruct rank as [bound _]. specialize (bound i I). transitivity (INR (Nat.min n (p i)));
+    [|f_equal; lia]. generalize (p i) as c. clear. intros c. induction n as [|n IH]; [reflexivity|].
+  rewrite range_sum_S, IH. destruct (Nat.ltb_spec n c).
+  - rewrite !Nat.min_l, S_INR by lia. reflexivity. - rewrite !Nat.min_r by lia. simpl. lra.
+Qed.
+
+(* Whether the place q is up to y above, or up to y below, the place c: at most y of them are. *)
+Definition above (c : nat) (y : R) (q : nat) : R :=
+  if Nat.ltb c q then if Rle_dec (INR q - INR c) y then 1 else 0 else 0.
+Definition below (c : nat) (y : R) (q : nat) : R :=
+  if Nat.ltb q c then if Rle_dec (INR c - INR q) y then 1 else 0 else 0.
+
+Lemma near_sum : forall n c y, 0 <= y ->
+  range_sum n (above c y) <= y /\ range_sum n (below c y) <= y.
+Proof.
+  intros n c y Y. enough (range_sum n (above c y) <= Rmax 0 (Rmin y (INR n - 1 - INR c)) /\
+    range_sum n (below c y) <= Rmax 0 (Rmin y (INR n - INR c + y))) as H by (unfold Rmax, Rmin in H;
+    repeat destruct (Rle_dec _ _) in H; lra). induction n as [|n [IH JH]]; [unfold range_sum; simpl;
+    split; apply Rmax_l|]. rewrite !range_sum_S, S_INR. unfold above at 2, below at 2.
+  unfold Rmax, Rmin in *. destruct (Nat.ltb_spec c n) as [L|L], (Nat.ltb_spec n c) as [K|K]; try
+    lia; try (apply le_INR in L; rewrite ?S_INR in L); try (apply le_INR in K; rewrite ?S_INR in K);
+    split; repeat destruct (Rle_dec _ _); lra.
+Qed.
+
+(* The distance between the order s of numbers x and a ranking p. *)
+Theorem sorted_distance : forall n x s p, sorts n x s -> ranking n p ->
+  kendall n s p <= 2 * range_sum n (fun i => Rabs (x i - INR (p i))).
+Proof.
+  intros n x s p [[_ once] order] P. set (e := fun i => x i - INR (p i)).
+  set (up := fun i j => above (p i) (2 * Rmax 0 (e i)) (p j)). set (down := fun i j => below (p j)
+    (2 * Rmax 0 (- e j)) (p i)). assert (forall i j, 0 <= up i j + down i j /\ ((i < n)%nat -> (j <
+    n)%nat -> (p i < p j)%nat -> (s j < s i)%nat -> 1 <= up i j + down i j)) as counted. {
+    intros i j. unfold up, down, above, below. pose proof (Rmax_r 0 (e i)).
+    pose proof (Rmax_r 0 (- e j)). destruct (Nat.ltb_spec (p i) (p j)); [|split; [lra|lia]]. split;
+      [|intros I J _ K; pose proof (order j i J I K); unfold e in *]; repeat destruct (Rle_dec _ _);
+      lra. } apply Rle_trans with (range_sum n (fun i => range_sum n (fun j => up i j + down i j))).
+  - rewrite square_sum. apply Rle_trans with (sum (fun '(i, j) => (up i j + down i j) + (up j i +
+      down j i)) (pairs n)).
+    + apply pairs_le. intros i j H. destruct (counted i j) as [A A'], (counted j i) as [B B'].
+      assert (s i <> s j) by (intros E; apply once in E; lia). assert (p i <> p j) by (intros E;
+        apply P in E; lia). unfold before. destruct (Nat.ltb_spec (s i) (s j)), (Nat.ltb_spec (p i)
+        (p j)); simpl; try lra; [specialize (B' ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia))|
+        specialize (A' ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lia))]; lra.
+    + pose proof (sum_nonneg (fun i => up i i + down i i) (seq 0 n) ltac:(intros; apply counted)).
+      unfold range_sum. lra.
+  - rewrite (range_sum_ext n _ (fun i => range_sum n (up i) + range_sum n (down i))) by (intros;
+      apply sum_plus). unfold range_sum. rewrite sum_plus. rewrite (sum_swap _ _ down), <- sum_plus,
+      <- sum_scale. apply sum_le. intros i. pose proof (places_sum n p (above (p i) (2 * Rmax 0 (e
+      i))) P) as A. pose proof (places_sum n p (below (p i) (2 * Rmax 0 (- e i))) P) as B.
+    pose proof (Rmax_l 0 (e i)). pose proof (Rmax_l 0 (- e i)). destruct (near_sum n (p i) (2 * Rmax
+      0 (e i)) ltac:(lra)) as [A' _]. destruct (near_sum n (p i) (2 * Rmax 0 (- e i)) ltac:(lra)) as
+      [_ B']. rewrite <- A in A'. rewrite <- B in B'. unfold range_sum, up, down, e in *.
+    eapply Rle_trans; [apply Rplus_le_compat; eassumption|]. unfold Rmax, Rabs.
+    repeat destruct (Rle_dec _ _); destruct (Rcase_abs _); lra.
 Qed.
 
 (* The mean ranks are no farther from a ranking than twice its score. *)
@@ -207,32 +176,31 @@ Qed.
 (* All agree, and the noise ties all mean ranks. *)
 Theorem borda_control : forall ratio c, c < 2 -> ~ borda_says ratio c.
 Proof.
-  intros ratio c H says. destruct (nat_above (Rabs c / (2 - c))) as [k big]. set (n := S (2 * k)).
-  set (w := fun i j => bit (Nat.ltb i j)). assert (shares n w) as W. { intros i j I J D. unfold w.
-    destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; lia || lra. }
-  assert (forall i, (i < n)%nat -> mean_rank n w i = INR i) as b. { intros i I.
-    rewrite <- (place_sum n (fun i => i) i (ranking_up n) I). apply range_sum_ext. intros j J.
-    unfold w, before. destruct (Nat.eqb_spec j i) as [->|]; [|reflexivity]. rewrite Nat.ltb_irrefl.
-    reflexivity. } set (down := fun i => (n - 1 - i)%nat). assert (sorts n (fun i => mean_rank n w i
-    + - INR i) down) as S. { split; [apply ranking_down|]. intros i j I J _.
-    rewrite !b by assumption. lra. } specialize (says n w _ (- ((INR n - 1) / 2)) down (fun i => i)
-    W (ranking_up n) S). replace (score n w (fun i => i)) with 0 in says. 2: { symmetry.
-    unfold score. rewrite (pairs_ext n _ (fun _ => 0)); [apply sum_zero|]. intros i j K.
-    unfold before, w. destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; lia || lra. }
-  replace (score n w down) with (choose2 n) in says. 2: { rewrite <- pairs_length, <- (Rmult_1_r
-      (INR _)), <- sum_const. apply pairs_ext. intros i j K. unfold before, w, down.
-    destruct (Nat.ltb_spec (n - 1 - i) (n - 1 - j)), (Nat.ltb_spec i j); simpl; lia || lra. }
-  rewrite (range_sum_ext n _ (fun i => Rabs (INR i - (INR n - 1) / 2))) in says. 2: { intros i _.
-    rewrite <- Rabs_Ropp. f_equal. ring. } pose proof (middle_sum n) as M.
+  intros ratio c H says. pose proof (Rabs_pos c). pose proof (Rle_abs c).
+  destruct (archimed_cor1 ((2 - c) / (1 + Rabs c)) ltac:(apply Rdiv_lt_0_compat; lra))
+    as [k [big kpos]].
+  set (n := S (2 * k)). set (w := fun i j => bit (Nat.ltb i j)). set (down := fun i => (n - 1 - i)%nat).
+  specialize (says n w (fun i => - INR i) (- ((INR n - 1) / 2)) down (fun i => i)).
+  assert (score n w (fun i => i) = 0) as A.
+  { unfold score. rewrite <- (sum_zero (pairs n)). apply pairs_ext. intros. unfold w. compare_places. }
+  assert (score n w down = choose2 n) as B.
+  { rewrite <- pairs_length, <- (Rmult_1_r (INR _)), <- sum_const. apply pairs_ext. intros.
+    unfold w, down. compare_places. }
+  rewrite A, B, (range_sum_ext n _ (fun i => Rabs (INR i - (INR n - 1) / 2))) in says
+    by (intros; rewrite <- Rabs_Ropp; f_equal; ring).
+  pose proof (middle_sum n) as M. replace (n * n / 2)%nat with (2 * (k * (k + 1)))%nat in M
+    by (apply (Nat.div_unique _ _ _ 1); lia).
   set (d := range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2))) in *. clearbody d.
-  replace (n * n / 2)%nat with (2 * (k * (k + 1)))%nat in M. 2: { unfold n.
-    apply (Nat.div_unique _ _ _ 1); lia. } rewrite !mult_INR, plus_INR in M. simpl in M.
-  replace (choose2 n) with ((2 * INR k + 1) * INR k) in says. 2: { unfold choose2, n.
-    rewrite S_INR, mult_INR. simpl. field. } replace d with (INR k * (INR k + 1)) in says by lra.
-  (* k (2 - c) > |c| *)
-  apply Rmult_lt_compat_r with (r := 2 - c) in big; [|lra]. replace (Rabs c / (2 - c) * (2 - c))
-    with (Rabs c) in big by (field; lra). pose proof (Rle_abs c). pose proof (Rabs_pos c).
-  assert (0 < INR k) by nra. nra.
+  rewrite !mult_INR, plus_INR in M. simpl in M. apply lt_INR in kpos. simpl in kpos.
+  apply Rmult_lt_compat_r with (r := INR k * (1 + Rabs c)) in big; [|apply Rmult_lt_0_compat; lra].
+  field_simplify in big; [|lra..].
+  assert (choose2 n <= ratio * 0 + c * d) as L.
+  { apply says; [intros i j I J D; unfold w; compare_places|apply ranking_up|].
+    split; [apply ranking_down|]. intros i j I J _.
+    enough (forall l, (l < n)%nat -> mean_rank n w l = INR l) as E by (rewrite !E; lra || assumption).
+    intros l L. rewrite <- (place_sum n (fun i => i) l (ranking_up n) L). apply range_sum_ext.
+    intros h _. unfold w. destruct (Nat.eqb_spec h l) as [->|]; compare_places. }
+  unfold choose2, n in L. rewrite S_INR, mult_INR in L. simpl in L. nra.
 Qed.
 
 (* ------------------------------------------------------------------ one ranking is replaced *)
@@ -270,19 +238,18 @@ Proof.
     unfold c. lra.
 Qed.
 
-(* One ranking replaced.  Independent Laplace noise of scale k floor(n^2/2) / (epsilon m) on the
+(* One ranking replaced.  Independent Laplace noise of scale floor(n^2/2) / (epsilon m) on the
    mean ranks is epsilon-private, and if the mean of each |noise| is that scale, sorting has a
-   mean score of at most 5 times the best one plus k n^3 / (epsilon m), for all n, m and
-   epsilon: with k = 1, and with no smaller one. *)
-Definition borda_laplace_says (k : R) : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
-  0 < epsilon -> let b := k * (INR (n * n / 2) / INR m / epsilon) in
+   mean score of at most 5 times the best one plus n^3 / (epsilon m), for all n, m and epsilon. *)
+Definition borda_laplace_says : Prop := forall n m epsilon, (2 <= n)%nat -> (1 <= m)%nat ->
+  0 < epsilon -> let b := INR (n * n / 2) / INR m / epsilon in
   private (replaced n m) epsilon (fun x => laplace n b (mean_rank n (fraction x))) /\
   forall people W fine E (eta : W -> nat -> R) s, Forall (ranking n) people -> length people = m ->
   mean fine E ->
   (forall i, fine (fun a => Rabs (eta a i)) /\ E (fun a => Rabs (eta a i)) <= b) ->
   (forall a, sorts n (fun i => mean_rank n (fraction people) i + eta a i) (s a)) ->
   forall best, ranking n best -> E (fun a => mean_kendall n people (s a))
-    <= 5 * mean_kendall n people best + k * (INR n ^ 3 / (epsilon * INR m)).
+    <= 5 * mean_kendall n people best + INR n ^ 3 / (epsilon * INR m).
 
 Lemma half_square : forall n, (2 <= n)%nat -> 0 < INR (n * n / 2) <= INR n * INR n / 2.
 Proof.
@@ -291,11 +258,11 @@ Proof.
   apply le_INR in U. rewrite !mult_INR in U. change (INR 2) with (1 + 1) in U. lra.
 Qed.
 
-Theorem borda_laplace : borda_laplace_says 1.
+Theorem borda_laplace : borda_laplace_says.
 Proof.
   intros n m epsilon N M pos b. destruct (half_square n N) as [Hpos Hle].
   assert (0 < INR m) as mpos by (apply lt_0_INR; lia). assert (0 < INR (n * n / 2) / INR m) as Spos
-    by (apply Rdiv_lt_0_compat; assumption). unfold b. rewrite Rmult_1_l. split.
+    by (apply Rdiv_lt_0_compat; assumption). unfold b. split.
   - apply vector_noise_enough; auto using mean_rank_moves. apply laplace_unit_positive,
       Rdiv_lt_0_compat; assumption.
   - intros people W fine E eta s rank L Mean noise order best B. pose proof (people_some m people M
@@ -309,28 +276,15 @@ Proof.
       eapply Rle_trans; [apply (borda n (fraction people) (eta a) 0 (s a) best); auto|]. right.
       do 2 f_equal. apply sum_ext. intros i. f_equal. ring.
     + apply Rplus_le_compat_l. replace (2 * (INR n * (INR (n * n / 2) / INR m / epsilon))) with (2 *
-        INR n * INR (n * n / 2) * / (epsilon * INR m)) by (field; lra). rewrite Rmult_1_l.
+        INR n * INR (n * n / 2) * / (epsilon * INR m)) by (field; lra).
       apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, Rmult_lt_0_compat; assumption|].
       pose proof (pos_INR n). apply Rle_trans with (2 * INR n * (INR n * INR n / 2)); [apply
         Rmult_le_compat_l; lra|simpl; lra].
 Qed.
 
-Theorem borda_laplace_control : forall k, 0 < k < 1 -> ~ borda_laplace_says k.
-Proof.
-  intros k K says. destruct (says 2%nat 1%nat 1 ltac:(lia) ltac:(lia) Rlt_0_1) as [safe _].
-  destruct two_items as [up down]. simpl in safe. assert (replaced 2 1 [fun i => i] [fun i => 1 -
-    i]%nat) as close. { exists [], [], (fun i => i), (fun i => 1 - i)%nat.
-    do 3 (split; [reflexivity|]). split; constructor; assumption || constructor. }
-  assert (0 < k * ((1 + 1) / 1 / 1)) as B by lra. pose proof (vector_noise_least _ _ _ _ _ _ _ _ _
-    (laplace_unit_positive _ B) B close safe) as L. unfold l1, range_sum in L. simpl in L.
-  rewrite !mean_rank_people in L by (lia || (constructor; [assumption|constructor])). simpl in L.
-  replace ((0 + 0) / 1 - (1 + 0) / 1) with (- (1)) in L by field. replace ((1 + 0) / 1 - (0 + 0) /
-    1) with 1 in L by field. rewrite Rabs_Ropp, Rabs_R1 in L. lra.
-Qed.
-
 (* CLAIM BOOK-NOISY-BORDA.  The bound with 5 and c = 2, where no smaller c will do, and the
    Laplace noise for one replaced ranking. *)
-Definition noisy_borda_says (c : R) : Prop := borda_says 5 c /\ borda_laplace_says 1.
+Definition noisy_borda_says (c : R) : Prop := borda_says 5 c /\ borda_laplace_says.
 
 Theorem noisy_borda : noisy_borda_says 2.
 Proof. split; [apply borda|apply borda_laplace]. Qed.
