@@ -193,16 +193,6 @@ Definition mean {W} (fine : (W -> R) -> Prop) (E : (W -> R) -> R) : Prop :=
   (forall c f, 0 <= c -> fine f -> fine (fun a => c * f a) /\ E (fun a => c * f a) <= c * E f) /\
   (fine (fun _ => 1) /\ E (fun _ => 1) <= 1).
 
-Lemma finite_mean : forall W (l : list W) p, finite_law l p ->
-  mean (fun _ => True) (fun f => sum (fun a => p a * f a) l).
-Proof.
-  intros W l p [pos one]. repeat split.
-  - apply sum_le. intros a. apply Rmult_le_compat_l; [apply pos|apply H0].
-  - rewrite <- sum_plus. right. apply sum_ext. intros. ring.
-  - rewrite <- sum_scale. right. apply sum_ext. intros. ring.
-  - rewrite (sum_ext _ p) by (intros; ring). lra.
-Qed.
-
 Lemma mean_sum : forall W fine E A (f : A -> W -> R) l e, mean fine E ->
   (forall a, In a l -> fine (f a) /\ E (f a) <= e) ->
   fine (fun w => sum (fun a => f a w) l) /\ E (fun w => sum (fun a => f a w) l)
@@ -267,46 +257,21 @@ Proof.
     apply (mean_affine W fine E _ errors _ (alpha + 1) _ M pos ltac:(lra) F B). intros a.
     destruct (approx (noisy a) (ns a)) as [[Apos Aone] ratio]. split.
     + apply sum_nonneg. intros s _. apply Rmult_le_pos; [apply Apos|apply score_nonneg, ws].
-    + assert (forall s, Rabs (score n (noisy a) s - score n w s) <= errors a) as fact by (intros;
-        apply score_moves; auto). specialize (ratio best rank). apply Rle_trans with (sum (fun s =>
-        A (noisy a) s * score n (noisy a) s + errors a * A (noisy a) s) rankings).
-      * apply sum_le. intros s. specialize (fact s). specialize (Apos s).
-        rewrite Rabs_minus_sym in fact. pose proof (Rle_abs (score n w s - score n (noisy a) s)).
-          replace (A (noisy a) s * score n (noisy a) s + errors a * A (noisy a) s) with (A (noisy a)
-          s * (score n (noisy a) s + errors a)) by ring. apply Rmult_le_compat_l; lra.
-      * rewrite sum_plus, sum_scale, Aone. pose proof (Rle_abs (score n (noisy a) best - score n w
-          best)). specialize (fact best). assert (alpha * score n (noisy a) best <= alpha * (score n
-          w best + errors a)) by (apply Rmult_le_compat_l; lra). lra.
+    + assert (forall s, - errors a <= score n (noisy a) s - score n w s <= errors a) as fact
+        by (intros; assert (Rabs (score n (noisy a) s - score n w s) <= errors a) as G
+          by (apply score_moves; auto); unfold Rabs in G; destruct (Rcase_abs _); lra).
+      specialize (ratio best rank). destruct (fact best) as [_ above].
+      apply Rle_trans with (sum (fun s => A (noisy a) s * score n (noisy a) s
+        + errors a * A (noisy a) s) rankings).
+      * apply sum_le. intros s. specialize (fact s). specialize (Apos s). nra.
+      * rewrite sum_plus, sum_scale, Aone. nra.
   - intros D W near epsilon p total noisy draw weighs ns pos adds safe x y s close.
     eapply (private_events near epsilon p total weighs pos safe (fun a => A (noisy a) s)); eauto.
     intros a. apply (approx (noisy a) (ns a)).
 Qed.
 
-(* Two items that all put in one order, and entries of 1/2: the other order may be drawn. *)
-Theorem reduction_one_control : forall k, k < 1 -> ~ reduction_one_says k.
-Proof.
-  intros k H says. destruct two_items as [up down]. set (A := fun (w : table) (s : places) => if
-    Rlt_dec (1 / 2) (w 0%nat 1%nat) then bit (before s 0 1) else bit (negb (before s 0 1))).
-  destruct (says 2%nat 1 (1 / 2) [(fun i => i); (fun i => 1 - i)%nat] A ltac:(lra)) as [bound _].
-  - intros w ws. destruct (ws 0%nat 1%nat) as [W T]; [lia..|]. assert (A w (fun i => i) + A w (fun i
-      => 1 - i)%nat = 1) as one by (unfold A; destruct (Rlt_dec _ _); simpl; lra). split; [split|].
-    + intros s. unfold A. destruct (Rlt_dec _ _), (before s 0 1); simpl; lra. + cbn [sum]. lra.
-    + intros best _. unfold A, score. simpl. destruct (Rlt_dec _ _), (before best 0 1); simpl; lra.
-  - specialize (bound unit (fun _ => True) (fun f => sum (fun a => 1 * f a) [tt]) (fun _ _ _ => 1 /
-      2) (fun i j => bit (Nat.ltb i j)) (finite_mean unit [tt] (fun _ => 1) ltac:(split; [intros;
-      lra|simpl; lra]))). assert (forall x, x <= 1 * (score 2 (fun i j => bit (Nat.ltb i j)) (fun i
-      => i)) + k * ((1 + 1) * choose2 2 * (1 / 2)) -> x <= k) as E by (intros x; unfold score,
-      choose2, before; simpl; lra). apply (Rlt_not_le 1 k H). apply E.
-    eapply Rle_trans; [|apply bound; [| | |apply up]].
-    + unfold score, before. simpl. unfold A. destruct (Rlt_dec _ _); simpl; lra.
-    + intros i j I J D. destruct (Nat.ltb_spec i j), (Nat.ltb_spec j i); simpl; try lia; lra.
-    + intros i j I J D. lra.
-    + intros i j I. split; [exact Logic.I|]. simpl. destruct (Nat.ltb_spec i j); [|lia]. simpl.
-      rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
-Qed.
-
 (* CLAIM AGKM-F2.  Fact 2 and Theorem 1 with each pair counted once (k = 1, where the paper has
-   2 and more); with a smaller number neither is true. *)
+   2 and more); a smaller number fails for Fact 2. *)
 Definition noisy_scores_says (k : R) : Prop := fact_two_says k /\ reduction_one_says k.
 
 Theorem noisy_scores : noisy_scores_says 1.
@@ -320,24 +285,25 @@ Proof. intros k H [says _]. exact (fact_two_control k H says). Qed.
 Lemma Rabs_bits : forall a b, Rabs (bit a - bit b) <= 1.
 Proof. intros [|] [|]; simpl; unfold Rabs; destruct (Rcase_abs _); lra. Qed.
 
-Lemma fraction_moves : forall n m x y i j, replaced n m x y ->
-  Rabs (fraction x i j - fraction y i j) <= / INR m.
+Lemma fractions_move : forall n m x y, replaced n m x y ->
+  sum (fun '(i, j) => Rabs (fraction x i j - fraction y i j)) (pairs n) <= choose2 n / INR m.
 Proof.
-  intros n m x y i j [a [b [r [s [-> [-> [L _]]]]]]]. unfold fraction.
-  replace (length (a ++ s :: b)) with m by (rewrite <- L, !app_length; reflexivity). rewrite L.
-  rewrite !sum_app. simpl. unfold Rdiv. assert (0 < / INR m) as P. {
-    apply Rinv_0_lt_compat, lt_0_INR. rewrite <- L, app_length. simpl. lia. } match goal with |-
-    Rabs ?e <= _ => replace e with ((bit (before r i j) - bit (before s i j)) * / INR m) by ring
-    end. rewrite Rabs_mult, (Rabs_pos_eq (/ INR m)) by lra. pose proof (Rabs_bits (before r i j)
-    (before s i j)) as B. apply Rmult_le_compat_r with (r := / INR m) in B; lra.
+  intros n m x y [a [b [r [s [-> [-> [L _]]]]]]]. unfold Rdiv. rewrite <- pairs_length, <- sum_const.
+  apply pairs_le. intros i j _. unfold fraction.
+  replace (length (a ++ s :: b)) with m by (rewrite <- L, !app_length; reflexivity).
+  assert (0 < / INR m) as P
+    by (apply Rinv_0_lt_compat, lt_0_INR; rewrite <- L, app_length; simpl; lia).
+  rewrite L, !sum_app. unfold Rdiv. simpl.
+  match goal with |- Rabs ?e <= _ =>
+    replace e with ((bit (before r i j) - bit (before s i j)) * / INR m) by ring end.
+  destruct (before r i j), (before s i j); simpl; apply Rabs_le; lra.
 Qed.
 
 Lemma replaced_some : forall n m x y, replaced n m x y ->
   0 < INR m /\ x <> [] /\ y <> [] /\ Forall (ranking n) x /\ Forall (ranking n) y.
 Proof.
-  intros n m x y [a [b [r [s [-> [-> [L [X Y]]]]]]]]. split; [|split; [|split; [|auto]]].
-  - apply lt_0_INR. rewrite <- L, app_length. simpl. lia. - destruct a; discriminate.
-  - destruct a; discriminate.
+  intros n m x y [a [b [r [s [-> [-> [L [X Y]]]]]]]]. repeat split; auto; try (destruct a; discriminate).
+  apply lt_0_INR. rewrite <- L, app_length. simpl. lia.
 Qed.
 
 (* All entries above the diagonal, in a row. *)
@@ -372,9 +338,7 @@ Theorem fractions_sensitivity : forall n m, (1 <= m)%nat ->
     l1 (number_of_pairs n) (fractions n x) (fractions n y) = choose2 n / INR m).
 Proof.
   intros n m M. split.
-  - intros x y close. rewrite fractions_l1. apply Rle_trans with (sum (fun _ => / INR m) (pairs n)).
-    + apply pairs_le. intros. apply (fraction_moves n). assumption.
-    + rewrite sum_const, pairs_length. unfold Rdiv. lra.
+  - intros x y close. rewrite fractions_l1. apply fractions_move, close.
   - pose (up := (fun i => i) : places). pose (down := (fun i => n - 1 - i)%nat : places).
     pose (others := repeat up (m - 1)). assert (Forall (ranking n) others) as O by (apply
       Forall_forall; intros r R; apply repeat_spec in R; subst; apply ranking_up).
@@ -385,11 +349,9 @@ Proof.
     rewrite fractions_l1. destruct (replaced_some _ _ _ _ close) as [P _].
     pose proof (Rinv_0_lt_compat _ P) as Q. rewrite (pairs_ext n _ (fun _ => / INR m)).
     + rewrite sum_const, pairs_length. reflexivity.
-    + intros i j H. unfold fraction, before, up, down. simpl length.
-      replace (S (length others)) with m by lia. simpl sum. destruct (Nat.ltb_spec i j),
-        (Nat.ltb_spec (n - 1 - i) (n - 1 - j)); try lia. unfold Rdiv. simpl.
-      match goal with |- Rabs ?e = _ => replace e with (/ INR m) by ring end. apply Rabs_pos_eq.
-      lra.
+    + intros i j H. unfold fraction, up, down. cbn [length sum].
+      replace (S (length others)) with m by lia. compare_places. unfold Rdiv.
+      match goal with |- Rabs ?e = _ => replace e with (/ INR m) by ring end. apply Rabs_pos_eq. lra.
 Qed.
 
 (* CLAIM AGKM-C3C4, the Laplace noise.  Laplace noise of scale b on all fractions above the
@@ -446,15 +408,13 @@ Lemma words_in : forall n k l, In l (words n k) <->
   length l = k /\ forall a, In a l -> (a < n)%nat.
 Proof.
   intros n k. induction k as [|k IH]; intros l; simpl.
-  - split; [intros [<-|[]]; split; [reflexivity|contradiction]|]. intros [L _].
-    destruct l; [left; reflexivity|discriminate].
+  - split; [intros [<-|[]]; simpl; intuition|]. intros [L _]. destruct l; [auto|discriminate].
   - rewrite in_flat_map. split.
-    + intros [r [R H]]. apply in_map_iff in H. destruct H as [a [<- A]]. apply in_seq in A.
-      apply IH in R. destruct R as [L R]. simpl. split; [lia|]. intros b [<-|B]; [lia|auto].
-    + intros [L H]. destruct l as [|a l]; [discriminate|]. exists l. split.
-      * apply IH. split; [simpl in L; lia|]. intros b B. apply H. right. assumption.
-      * apply in_map_iff. exists a. split; [reflexivity|]. apply in_seq.
-        specialize (H a ltac:(left; reflexivity)). lia.
+    + intros [r [R H]]. apply in_map_iff in H as [a [<- A]]. apply in_seq in A.
+      apply IH in R as [L R]. simpl. split; [lia|]. intros b [<-|B]; [lia|auto].
+    + intros [L H]. destruct l as [|a l]; [discriminate|]. simpl in L, H. exists l.
+      rewrite IH, in_map_iff. split; [split; [lia|auto]|]. exists a. rewrite in_seq.
+      specialize (H a ltac:(auto)). split; [reflexivity|lia].
 Qed.
 
 Lemma rankings_in : forall n l, In l (rankings n) <->
@@ -525,42 +485,39 @@ Theorem exponential : exponential_says 2.
 Proof.
   intros n m epsilon N M pos p. assert (0 < INR m) as mpos by (apply lt_0_INR; lia).
   assert (2 <= INR n) as n2 by (apply (le_INR 2) in N; simpl in N; lra).
-  assert (0 < choose2 n) as cpos. { unfold choose2. apply Rdiv_lt_0_compat; [apply
-      Rmult_lt_0_compat; lra|lra]. } assert (0 < choose2 n / INR m) as Dpos by (apply
-    Rdiv_lt_0_compat; assumption). destruct (rate_enough epsilon (choose2 n / INR m) ltac:(lra)
-    Dpos) as [_ enough]. assert (rankings n <> []) as some by (intros E; pose proof (rankings_count
-    n) as C; rewrite E in C; simpl in C; lra). assert (0 < epsilon / (2 * (choose2 n / INR m))) as
-    rpos by (apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat]; lra). unfold p, drawn. split.
-  - apply (exponential_private dec_places (replaced n m) (fun x l => - score n (fraction x) (place
-      l)) (rankings n) (2 * (choose2 n / INR m))); [assumption| |lra|assumption].
-    apply sensitivity_gain. intros x y l close. destruct (replaced_some _ _ _ _ close) as [_ [X [Y
-      [RX RY]]]]. replace (- score n (fraction x) (place l) - - score n (fraction y) (place l)) with
-      (- (score n (fraction x) (place l) - score n (fraction y) (place l))) by ring.
-    rewrite Rabs_Ropp. eapply Rle_trans; [apply score_moves; apply fraction_shares; assumption|].
-    apply Rle_trans with (sum (fun _ => / INR m) (pairs n)).
-    + apply pairs_le. intros. apply (fraction_moves n). assumption.
-    + rewrite sum_const, pairs_length. unfold Rdiv. lra.
+  assert (0 < choose2 n / INR m) as Dpos by (apply Rdiv_lt_0_compat; [unfold choose2; nra|lra]).
+  set (D := choose2 n / INR m) in *. destruct (rate_enough epsilon D ltac:(lra) Dpos) as [_ enough].
+  destruct (rankings_count n) as [one most].
+  assert (rankings n <> []) as some by (intros E; rewrite E in one; simpl in one; lra).
+  assert (0 < epsilon / (2 * D)) as rpos by (apply Rdiv_lt_0_compat; lra). unfold p, drawn. split.
+  - apply (exponential_private dec_places (replaced n m)
+      (fun x l => - score n (fraction x) (place l)) (rankings n) (2 * D)); [exact some| |lra|exact enough].
+    apply sensitivity_gain. intros x y l close.
+    destruct (replaced_some _ _ _ _ close) as [_ [X [Y [RX RY]]]].
+    apply Rle_trans with (2 := fractions_move _ _ _ _ close).
+    rewrite <- Rabs_Ropp. rewrite Ropp_minus_distr. unfold Rminus. rewrite Ropp_involutive, Rplus_comm.
+    apply score_moves; apply fraction_shares; assumption.
   - intros people rank L. split; [apply exponential_law; assumption|]. intros best B.
-    pose proof (people_some m people M L) as P. destruct (rankings_all n best B) as [l [I E]]. pose
-      proof (exponential_error _ dec_places _ (rankings n) (fun l => - score n (fraction people)
-      (place l)) l rpos I) as err. set (q := exponential_mechanism _ _ _ _ _) in *. cbv beta in err.
-      rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale in
-      err. 2: { intros s S. rewrite score_mean by (auto using rankings_sound). ring. }
-    replace (score n (fraction people) (place l)) with (mean_kendall n people best) in err. 2: {
-      rewrite <- score_mean by assumption. apply pairs_ext. intros i j H. unfold before.
-      rewrite !E by lia. reflexivity. } enough (ln (INR (length (rankings n))) / (epsilon / (2 *
-      (choose2 n / INR m))) <= INR n ^ 3 * ln (INR n) / (epsilon * INR m)) by lra.
-    assert (ln (INR (length (rankings n))) <= INR n * ln (INR n)) as count. { destruct
-        (rankings_count n) as [one [K|K]]; rewrite <- ln_pow by lra; [left; apply ln_increasing;
-        lra|rewrite K; lra]. } replace (ln (INR (length (rankings n))) / (epsilon / (2 * (choose2 n
-      / INR m)))) with (2 * choose2 n * ln (INR (length (rankings n))) / (epsilon * INR m)) by
-      (field; lra). assert (0 < epsilon * INR m) as K by (apply Rmult_lt_0_compat; assumption).
-    apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, K|]. assert (0 <= ln (INR n)) by
-      (rewrite <- ln_1; left; apply ln_increasing; lra). apply Rle_trans with (2 * choose2 n * (INR
-      n * ln (INR n))); [apply Rmult_le_compat_l; lra|]. unfold choose2. replace (2 * (INR n * (INR
-      n - 1) / 2) * (INR n * ln (INR n))) with (INR n ^ 2 * ln (INR n) * (INR n - 1)) by field.
-    replace (INR n ^ 3 * ln (INR n)) with (INR n ^ 2 * ln (INR n) * INR n) by ring.
-    apply Rmult_le_compat_l; [apply Rmult_le_pos; [apply pow_le; lra|assumption]|lra].
+    pose proof (people_some m people M L) as P. destruct (rankings_all n best B) as [l [I E]].
+    pose proof (exponential_error _ dec_places _ (rankings n)
+      (fun l => - score n (fraction people) (place l)) l rpos I) as err.
+    set (q := exponential_mechanism _ _ _ _ _) in *. cbv beta in err.
+    rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale
+      in err by (intros s S; rewrite score_mean by auto using rankings_sound; ring).
+    replace (score n (fraction people) (place l)) with (mean_kendall n people best) in err
+      by (rewrite <- score_mean by assumption; apply pairs_ext; intros i j H; unfold before;
+        rewrite !E by lia; reflexivity).
+    enough (ln (INR (length (rankings n))) / (epsilon / (2 * D))
+      <= INR n ^ 3 * ln (INR n) / (epsilon * INR m)) by lra.
+    assert (ln (INR (length (rankings n))) <= INR n * ln (INR n)) as count.
+    { rewrite <- ln_pow by lra. destruct most as [K|K]; [left; apply ln_increasing; lra|rewrite K; lra]. }
+    assert (0 <= ln (INR n)) by (rewrite <- ln_1; left; apply ln_increasing; lra).
+    assert (0 < epsilon * INR m) by (apply Rmult_lt_0_compat; lra). apply quotients_le; [lra..|].
+    replace (INR n ^ 3 * ln (INR n) * (epsilon / (2 * D))) with (INR n * ln (INR n) *
+      (epsilon * INR m) * (INR n / (INR n - 1))) by (unfold D, choose2; field; lra).
+    assert (1 / 1 <= INR n / (INR n - 1)) by (apply quotients_le; lra).
+    apply Rle_trans with (INR n * ln (INR n) * (epsilon * INR m) * (1 / 1)); [nra|].
+    apply Rmult_le_compat_l; [|assumption]. repeat apply Rmult_le_pos; lra.
 Qed.
 
 (* Two items and two people, who are of two minds or of one; where 2 epsilon / k is epsilon +
@@ -577,18 +534,22 @@ Proof.
     do 3 (split; [reflexivity|]). split; constructor; try assumption; constructor; assumption ||
       constructor. } specialize (safe close). unfold drawn, exponential_mechanism in safe.
   replace (rankings 2) with [[1; 0]; [0; 1]]%nat in safe by reflexivity.
-  destruct (in_dec _ _ _) as [_|out]; [|apply out; left; reflexivity].
-  replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe. 2: {
-    unfold epsilon, choose2. simpl. field. lra. } unfold score, fraction, before, up, down, place in
-    safe. simpl in safe. replace ((epsilon + ln 2) * - ((1 + (0 + 0)) / (1 + 1) + 0)) with ((epsilon
-    + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0)) in safe by field. replace ((epsilon + ln 2) * - ((0 +
-    (0 + 0)) / (1 + 1) + 0)) with 0 in safe by field. replace ((epsilon + ln 2) * - ((1 + (1 + 0)) /
-    (1 + 1) + 0)) with (- (epsilon + ln 2)) in safe by field. rewrite exp_0, exp_Ropp, exp_plus,
-    exp_ln in safe by lra. pose proof (exp_pos ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1 + 1) + 0)))
-    as H. pose proof (exp_pos epsilon) as E. set (h := exp ((epsilon + ln 2) * - ((0 + (1 + 0)) / (1
-    + 1) + 0))) in *. replace (h / (h + (h + 0))) with (1 / 2) in safe by (field; lra). replace (exp
-    epsilon * (/ (exp epsilon * 2) / (/ (exp epsilon * 2) + (1 + 0)))) with (exp epsilon / (2 * exp
-    epsilon + 1)) in safe by (field; lra). apply Rmult_le_compat_r with (r := 2 * exp epsilon + 1)
-    in safe; [|lra]. replace (exp epsilon / (2 * exp epsilon + 1) * (2 * exp epsilon + 1)) with (exp
-    epsilon) in safe by (field; lra). lra.
+  destruct (in_dec _ _ _) as [_|out]; [|apply out; left; reflexivity]. cbn [sum] in safe.
+  replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe
+    by (unfold epsilon, choose2; simpl; field; lra).
+  assert (forall x, score 2 (fraction x) (place [1; 0]%nat) = fraction x 0%nat 1%nat /\
+    score 2 (fraction x) (place [0; 1]%nat) = fraction x 1%nat 0%nat) as S
+    by (intros; unfold score; simpl; lra).
+  rewrite !(proj1 (S _)), !(proj2 (S _)) in safe. clear S. unfold fraction, before, up, down in safe.
+  simpl in safe.
+  replace ((1 + (0 + 0)) / (1 + 1)) with (1 / 2) in safe by field.
+  replace ((0 + (1 + 0)) / (1 + 1)) with (1 / 2) in safe by field.
+  replace ((epsilon + ln 2) * - ((0 + (0 + 0)) / (1 + 1))) with 0 in safe by field.
+  replace ((epsilon + ln 2) * - ((1 + (1 + 0)) / (1 + 1))) with (- (epsilon + ln 2)) in safe by field.
+  rewrite exp_0, exp_Ropp, exp_plus, exp_ln in safe by lra. pose proof (exp_pos epsilon).
+  pose proof (exp_pos ((epsilon + ln 2) * - (1 / 2))). set (h := exp (_ * _)) in *.
+  match type of safe with ?a <= ?b => replace a with (1 / 2) in safe by (field; lra);
+    replace b with (exp epsilon / (2 * exp epsilon + 1)) in safe by (field; lra) end.
+  apply Rmult_le_compat_r with (r := 2 * exp epsilon + 1) in safe; [|lra].
+  unfold Rdiv in safe. rewrite (Rmult_assoc (exp epsilon)), Rinv_l in safe; lra.
 Qed.
