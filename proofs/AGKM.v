@@ -79,16 +79,17 @@ Lemma square_sum : forall n (f : nat -> nat -> R), range_sum n (fun i => range_s
   = sum (fun '(i, j) => f i j + f j i) (pairs n) + range_sum n (fun i => f i i).
 Proof.
   unfold range_sum. induction n as [|n IH]; intros f; [simpl; lra|]. rewrite seq_S. simpl pairs.
-  rewrite !sum_app, sum_map. simpl. rewrite (sum_ext _ (fun i => sum (f i) (seq 0 n) + f i n)) by
-    (intros; rewrite sum_app; simpl; lra). rewrite sum_plus, IH, sum_app. simpl. rewrite sum_plus.
-  lra.
+  rewrite !sum_app, sum_map. simpl. rewrite (sum_ext _ (fun i => sum (f i) (seq 0 n) + f i n))
+    by (intros; rewrite sum_app; simpl; lra). rewrite sum_plus, IH, sum_app. simpl.
+  rewrite sum_plus. lra.
 Qed.
 
 Lemma before_other : forall n r i j, ranking n r -> (i < n)%nat -> (j < n)%nat -> i <> j ->
   before r j i = negb (before r i j).
 Proof.
-  intros n r i j [_ once] I J D. unfold before. assert (r i <> r j) by (intros E; apply D, once;
-    assumption). destruct (Nat.ltb_spec (r i) (r j)), (Nat.ltb_spec (r j) (r i)); simpl; lia.
+  intros n r i j [_ once] I J D. unfold before.
+  assert (r i <> r j) by (intros E; apply D, once; assumption).
+  destruct (Nat.ltb_spec (r i) (r j)), (Nat.ltb_spec (r j) (r i)); simpl; lia.
 Qed.
 
 (* Which of two places comes first, in each comparison of the goal. *)
@@ -106,22 +107,22 @@ Hypothesis some : people <> [].
 Lemma fraction_shares : shares n (fraction people).
 Proof.
   intros i j I J D. pose proof (people_positive people some) as P. unfold fraction.
-  assert (forall k l, 0 <= sum (fun r => bit (before r k l)) people / INR (length people)) as N. {
-    intros. apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat, P]. apply sum_nonneg. intros r _.
+  assert (forall k l, 0 <= sum (fun r => bit (before r k l)) people / INR (length people)) as N.
+  { intros. apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat, P]. apply sum_nonneg. intros r _.
     destruct (before r k l); simpl; lra. } pose proof (N i j). pose proof (N j i).
   rewrite Forall_forall in rank. unfold Rdiv in *. enough (sum (fun r => bit (before r i j)) people
-    + sum (fun r => bit (before r j i)) people = INR (length people)) as E by (apply (f_equal (Rmult
-    (/ INR (length people)))) in E; rewrite Rinv_l in E; lra). rewrite <- sum_plus, <- (Rmult_1_r
-    (INR _)), <- sum_const. apply sum_ext_in. intros r K. rewrite (before_other n r i j) by auto.
-  destruct (before r i j); simpl; lra.
+    + sum (fun r => bit (before r j i)) people = INR (length people)) as E
+    by (apply (f_equal (Rmult (/ INR (length people)))) in E; rewrite Rinv_l in E; lra).
+  rewrite <- sum_plus, <- (Rmult_1_r (INR _)), <- sum_const. apply sum_ext_in. intros r K.
+  rewrite (before_other n r i j) by auto. destruct (before r i j); simpl; lra.
 Qed.
 
 Theorem score_mean : forall s, ranking n s -> score n (fraction people) s = mean_kendall n people s.
 Proof.
   intros s S. unfold score, mean_kendall, kendall, fraction. rewrite sum_swap. unfold Rdiv.
   rewrite Rmult_comm, <- sum_scale. apply pairs_ext. intros i j H. rewrite (Rmult_comm (/ _)).
-    destruct (before s i j) eqn:B; f_equal; apply sum_ext_in; intros r K; rewrite Forall_forall in
-    rank.
+  destruct (before s i j) eqn:B; f_equal; apply sum_ext_in; intros r K; rewrite Forall_forall
+    in rank.
   - rewrite (before_other n r i j) by (auto; lia). destruct (before r i j); reflexivity.
   - destruct (before r i j); reflexivity.
 Qed.
@@ -158,17 +159,17 @@ Proof.
   - intros w v. unfold score. rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|].
     apply pairs_le. intros i j H. pose proof (Rabs_pos (w i j - v i j)).
     pose proof (Rabs_pos (w j i - v j i)). destruct (before r i j); lra.
-  - intros e rank He. exists (fun i j => bit (before r i j)). exists (fun i j => if before r i j
-      then 1 - e else e). assert (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j -> before r j i =
-      negb (before r i j)) as other by (intros; apply (before_other n); assumption).
-    repeat split; intros. 1-6: try rewrite (other i j) by assumption; destruct (before r i j);
-      simpl; lra.
+  - intros e rank He. exists (fun i j => bit (before r i j)).
+    exists (fun i j => if before r i j then 1 - e else e). assert (forall i j, (i < n)%nat
+      -> (j < n)%nat -> i <> j -> before r j i = negb (before r i j)) as other
+      by (intros; apply (before_other n); assumption). repeat split; intros.
+    1-6: try rewrite (other i j) by assumption; destruct (before r i j); simpl; lra.
     + destruct (before r i j); simpl.
       * rewrite Rabs_pos_eq; lra. * rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
     + unfold score. rewrite <- sum_minus, <- pairs_length, <- sum_const, <- (Rabs_Ropp (sum _ _)).
-      rewrite (pairs_ext n _ (fun _ => - e)). 2: { intros i j H. rewrite (other i j) by lia.
-        destruct (before r i j); simpl; lra. } rewrite !sum_const, Rabs_pos_eq; pose proof (pos_INR
-        (length (pairs n))); nra.
+      rewrite (pairs_ext n _ (fun _ => - e)).
+      2: { intros i j H. rewrite (other i j) by lia. destruct (before r i j); simpl; lra. }
+      rewrite !sum_const, Rabs_pos_eq; pose proof (pos_INR (length (pairs n))); nra.
 Qed.
 
 Lemma two_items : ranking 2 (fun i => i) /\ ranking 2 (fun i => 1 - i)%nat.
@@ -250,19 +251,20 @@ Proof.
   intros n alpha e rankings A apos approx. split.
   - intros W fine E noisy w M ws ns err best rank. rewrite Rmult_1_l.
     set (f := fun (ij : nat * nat) (a : W) => let '(i, j) := ij in Rabs (noisy a i j - w i j)).
-    destruct (mean_sum W fine E _ f (pairs n) e M) as [F B]. { intros [i j] H.
-      apply err, pairs_in, H. } rewrite pairs_length in B. set (errors := fun a => sum (fun ij => f
-      ij a) (pairs n)) in *. pose proof (Rmult_le_pos _ _ apos (score_nonneg n w best ws)) as pos.
+    destruct (mean_sum W fine E _ f (pairs n) e M) as [F B].
+    { intros [i j] H. apply err, pairs_in, H. } rewrite pairs_length in B.
+    set (errors := fun a => sum (fun ij => f ij a) (pairs n)) in *.
+    pose proof (Rmult_le_pos _ _ apos (score_nonneg n w best ws)) as pos.
     replace ((alpha + 1) * choose2 n * e) with ((alpha + 1) * (choose2 n * e)) by ring.
     apply (mean_affine W fine E _ errors _ (alpha + 1) _ M pos ltac:(lra) F B). intros a.
     destruct (approx (noisy a) (ns a)) as [[Apos Aone] ratio]. split.
     + apply sum_nonneg. intros s _. apply Rmult_le_pos; [apply Apos|apply score_nonneg, ws].
     + assert (forall s, - errors a <= score n (noisy a) s - score n w s <= errors a) as fact
         by (intros; assert (Rabs (score n (noisy a) s - score n w s) <= errors a) as G
-          by (apply score_moves; auto); unfold Rabs in G; destruct (Rcase_abs _); lra).
+        by (apply score_moves; auto); unfold Rabs in G; destruct (Rcase_abs _); lra).
       specialize (ratio best rank). destruct (fact best) as [_ above].
-      apply Rle_trans with (sum (fun s => A (noisy a) s * score n (noisy a) s
-        + errors a * A (noisy a) s) rankings).
+      apply Rle_trans with (sum (fun s => A (noisy a) s * score n (noisy a) s + errors a
+        * A (noisy a) s) rankings).
       * apply sum_le. intros s. specialize (fact s). specialize (Apos s). nra.
       * rewrite sum_plus, sum_scale, Aone. nra.
   - intros D W near epsilon p total noisy draw weighs ns pos adds safe x y s close.
@@ -288,22 +290,21 @@ Proof. intros [|] [|]; simpl; unfold Rabs; destruct (Rcase_abs _); lra. Qed.
 Lemma fractions_move : forall n m x y, replaced n m x y ->
   sum (fun '(i, j) => Rabs (fraction x i j - fraction y i j)) (pairs n) <= choose2 n / INR m.
 Proof.
-  intros n m x y [a [b [r [s [-> [-> [L _]]]]]]]. unfold Rdiv. rewrite <- pairs_length, <- sum_const.
-  apply pairs_le. intros i j _. unfold fraction.
+  intros n m x y [a [b [r [s [-> [-> [L _]]]]]]]. unfold Rdiv.
+  rewrite <- pairs_length, <- sum_const. apply pairs_le. intros i j _. unfold fraction.
   replace (length (a ++ s :: b)) with m by (rewrite <- L, !app_length; reflexivity).
-  assert (0 < / INR m) as P
-    by (apply Rinv_0_lt_compat, lt_0_INR; rewrite <- L, app_length; simpl; lia).
-  rewrite L, !sum_app. unfold Rdiv. simpl.
-  match goal with |- Rabs ?e <= _ =>
-    replace e with ((bit (before r i j) - bit (before s i j)) * / INR m) by ring end.
+  assert (0 < / INR m) as P by (apply Rinv_0_lt_compat, lt_0_INR; rewrite <- L, app_length; simpl;
+    lia). rewrite L, !sum_app. unfold Rdiv. simpl. match goal with |- Rabs ?e <= _ => replace e
+    with ((bit (before r i j) - bit (before s i j)) * / INR m) by ring end.
   destruct (before r i j), (before s i j); simpl; apply Rabs_le; lra.
 Qed.
 
 Lemma replaced_some : forall n m x y, replaced n m x y ->
   0 < INR m /\ x <> [] /\ y <> [] /\ Forall (ranking n) x /\ Forall (ranking n) y.
 Proof.
-  intros n m x y [a [b [r [s [-> [-> [L [X Y]]]]]]]]. repeat split; auto; try (destruct a; discriminate).
-  apply lt_0_INR. rewrite <- L, app_length. simpl. lia.
+  intros n m x y [a [b [r [s [-> [-> [L [X Y]]]]]]]].
+  repeat split; auto; try (destruct a; discriminate). apply lt_0_INR. rewrite <- L, app_length.
+  simpl. lia.
 Qed.
 
 (* All entries above the diagonal, in a row. *)
@@ -340,18 +341,20 @@ Proof.
   intros n m M. split.
   - intros x y close. rewrite fractions_l1. apply fractions_move, close.
   - pose (up := (fun i => i) : places). pose (down := (fun i => n - 1 - i)%nat : places).
-    pose (others := repeat up (m - 1)). assert (Forall (ranking n) others) as O by (apply
-      Forall_forall; intros r R; apply repeat_spec in R; subst; apply ranking_up).
+    pose (others := repeat up (m - 1)). assert (Forall (ranking n) others) as O
+      by (apply Forall_forall; intros r R; apply repeat_spec in R; subst; apply ranking_up).
     assert (length others = m - 1)%nat as Lo by apply repeat_length. clearbody others.
-    assert (replaced n m (up :: others) (down :: others)) as close. { exists [], others, up, down.
-      simpl. rewrite Lo. repeat split; [lia| |]; constructor; try exact O; [apply ranking_up|apply
-        ranking_down]. } exists (up :: others), (down :: others). split; [assumption|].
-    rewrite fractions_l1. destruct (replaced_some _ _ _ _ close) as [P _].
-    pose proof (Rinv_0_lt_compat _ P) as Q. rewrite (pairs_ext n _ (fun _ => / INR m)).
+    assert (replaced n m (up :: others) (down :: others)) as close.
+    { exists [], others, up, down. simpl. rewrite Lo.
+      repeat split; [lia| |]; constructor; try exact O; [apply ranking_up|apply ranking_down]. }
+    exists (up :: others), (down :: others). split; [assumption|]. rewrite fractions_l1.
+    destruct (replaced_some _ _ _ _ close) as [P _]. pose proof (Rinv_0_lt_compat _ P) as Q.
+    rewrite (pairs_ext n _ (fun _ => / INR m)).
     + rewrite sum_const, pairs_length. reflexivity.
     + intros i j H. unfold fraction, up, down. cbn [length sum].
       replace (S (length others)) with m by lia. compare_places. unfold Rdiv.
-      match goal with |- Rabs ?e = _ => replace e with (/ INR m) by ring end. apply Rabs_pos_eq. lra.
+      match goal with |- Rabs ?e = _ => replace e with (/ INR m) by ring end. apply Rabs_pos_eq.
+      lra.
 Qed.
 
 (* CLAIM AGKM-C3C4, the Laplace noise.  Laplace noise of scale b on all fractions above the
@@ -366,25 +369,26 @@ Theorem noisy_pairs : noisy_pairs_says 1.
 Proof.
   intros n m epsilon b M bpos. destruct (fractions_sensitivity n m M) as [most [x [y [close E]]]].
   assert (0 < INR m) as mpos by (apply lt_0_INR; lia). rewrite Rmult_1_l. split.
-  - intros safe. unfold laplace in safe. pose proof (vector_noise_least _ _ _ _ _ b epsilon x y
-      (laplace_unit_positive b bpos) bpos close safe) as L. rewrite E in L.
-    apply Rmult_le_compat_r with (r := INR m) in L; [|lra]. replace (choose2 n / INR m * INR m) with
-      (choose2 n) in L by (field; lra). assumption.
-  - intros enough u v o near. eapply Rle_trans; [apply vector_noise_private; auto using
-      laplace_unit_positive|]. apply Rmult_le_compat_r. { apply Rmult_le_pos; [apply pow_le; left;
-        apply laplace_unit_positive; assumption|]. left. apply exp_pos. } apply exp_le.
-    replace epsilon with (epsilon / 1) by field. apply quotients_le; [assumption|lra|].
-    rewrite Rmult_1_r. eapply Rle_trans; [apply most, near|]. apply Rmult_le_reg_r with (INR m);
-      [assumption|]. field_simplify; lra.
+  - intros safe. unfold laplace in safe. pose proof (vector_noise_least _ _ _ _ _ b epsilon x
+      y (laplace_unit_positive b bpos) bpos close safe) as L. rewrite E in L.
+    apply Rmult_le_compat_r with (r := INR m) in L; [|lra].
+    replace (choose2 n / INR m * INR m) with (choose2 n) in L by (field; lra). assumption.
+  - intros enough u v o near.
+    eapply Rle_trans; [apply vector_noise_private; auto using laplace_unit_positive|].
+    apply Rmult_le_compat_r.
+    { apply Rmult_le_pos; [apply pow_le; left; apply laplace_unit_positive; assumption|]. left.
+      apply exp_pos. } apply exp_le. replace epsilon with (epsilon / 1) by field.
+    apply quotients_le; [assumption|lra|]. rewrite Rmult_1_r. eapply Rle_trans; [apply most, near|].
+    apply Rmult_le_reg_r with (INR m); [assumption|]. field_simplify; lra.
 Qed.
 
 Theorem noisy_pairs_control : forall k, k <> 1 -> ~ noisy_pairs_says k.
 Proof.
   intros k H says. set (b := if Rlt_dec 1 k then 1 else Rmax k (1 / 2)).
   pose proof (Rmax_r k (1 / 2)). assert (0 < b) as B by (unfold b; destruct (Rlt_dec 1 k); lra).
-  destruct (says 2%nat 1%nat 1 b ltac:(lia) B) as [A C]. destruct (noisy_pairs 2%nat 1%nat 1 b
-    ltac:(lia) B) as [A' C']. unfold choose2 in *. simpl in *. unfold b in *.
-  destruct (Rlt_dec 1 k).
+  destruct (says 2%nat 1%nat 1 b ltac:(lia) B) as [A C].
+  destruct (noisy_pairs 2%nat 1%nat 1 b ltac:(lia) B) as [A' C']. unfold choose2 in *. simpl in *.
+  unfold b in *. destruct (Rlt_dec 1 k).
   - pose proof (A (C' ltac:(lra))). lra.
   - assert (Rmax k (1 / 2) < 1) by (apply Rmax_lub_lt; lra). pose proof (Rmax_l k (1 / 2)).
     pose proof (A' (C ltac:(lra))). lra.
@@ -435,8 +439,9 @@ Proof.
       rewrite !map_nth, !seq_nth by assumption. intros E. apply once in E; lia.
     + intros a A. apply in_map_iff in A. destruct A as [i [<- I]]. apply in_seq in I. apply bound.
       lia.
-  - intros i I. unfold place. rewrite (nth_indep _ 0%nat (r 0%nat)) by (rewrite map_length,
-      seq_length; assumption). rewrite map_nth, seq_nth; [reflexivity|assumption].
+  - intros i I. unfold place.
+    rewrite (nth_indep _ 0%nat (r 0%nat)) by (rewrite map_length, seq_length; assumption).
+    rewrite map_nth, seq_nth; [reflexivity|assumption].
 Qed.
 
 Lemma rankings_sound : forall n l, In l (rankings n) -> ranking n (place l).
@@ -452,8 +457,8 @@ Proof.
   intros n. split.
   - destruct (rankings_all n (fun i => i) (ranking_up n)) as [l [L _]]. apply (le_INR 1).
     destruct (rankings n); [contradiction|simpl; lia].
-  - assert (forall k, length (words n k) = n ^ k)%nat as W. { induction k as [|k IH];
-        [reflexivity|]. simpl. rewrite <- IH. generalize (words n k) as L.
+  - assert (forall k, length (words n k) = n ^ k)%nat as W.
+    { induction k as [|k IH]; [reflexivity|]. simpl. rewrite <- IH. generalize (words n k) as L.
       induction L as [|l L IHL]; simpl; [lia|]. rewrite app_length, map_length, seq_length. lia. }
     rewrite <- pow_INR, <- W. apply le_INR, NoDup_incl_length.
     + apply NoDup_filter, NoDup_nodup.
@@ -491,30 +496,31 @@ Proof.
   assert (rankings n <> []) as some by (intros E; rewrite E in one; simpl in one; lra).
   assert (0 < epsilon / (2 * D)) as rpos by (apply Rdiv_lt_0_compat; lra). unfold p, drawn. split.
   - apply (exponential_private dec_places (replaced n m)
-      (fun x l => - score n (fraction x) (place l)) (rankings n) (2 * D)); [exact some| |lra|exact enough].
-    apply sensitivity_gain. intros x y l close.
+      (fun x l => - score n (fraction x) (place l)) (rankings n) (2 * D));
+      [exact some| |lra|exact enough]. apply sensitivity_gain. intros x y l close.
     destruct (replaced_some _ _ _ _ close) as [_ [X [Y [RX RY]]]].
-    apply Rle_trans with (2 := fractions_move _ _ _ _ close).
-    rewrite <- Rabs_Ropp. rewrite Ropp_minus_distr. unfold Rminus. rewrite Ropp_involutive, Rplus_comm.
+    apply Rle_trans with (2 := fractions_move _ _ _ _ close). rewrite <- Rabs_Ropp.
+    rewrite Ropp_minus_distr. unfold Rminus. rewrite Ropp_involutive, Rplus_comm.
     apply score_moves; apply fraction_shares; assumption.
   - intros people rank L. split; [apply exponential_law; assumption|]. intros best B.
     pose proof (people_some m people M L) as P. destruct (rankings_all n best B) as [l [I E]].
     pose proof (exponential_error _ dec_places _ (rankings n)
       (fun l => - score n (fraction people) (place l)) l rpos I) as err.
     set (q := exponential_mechanism _ _ _ _ _) in *. cbv beta in err.
-    rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale
-      in err by (intros s S; rewrite score_mean by auto using rankings_sound; ring).
+    rewrite (sum_ext_in _ (fun s => -1 * (q s * mean_kendall n people (place s)))), sum_scale in err
+      by (intros s S; rewrite score_mean by auto using rankings_sound; ring).
     replace (score n (fraction people) (place l)) with (mean_kendall n people best) in err
       by (rewrite <- score_mean by assumption; apply pairs_ext; intros i j H; unfold before;
-        rewrite !E by lia; reflexivity).
-    enough (ln (INR (length (rankings n))) / (epsilon / (2 * D))
+      rewrite !E by lia; reflexivity). enough (ln (INR (length (rankings n))) / (epsilon / (2 * D))
       <= INR n ^ 3 * ln (INR n) / (epsilon * INR m)) by lra.
     assert (ln (INR (length (rankings n))) <= INR n * ln (INR n)) as count.
-    { rewrite <- ln_pow by lra. destruct most as [K|K]; [left; apply ln_increasing; lra|rewrite K; lra]. }
+    { rewrite <- ln_pow by lra.
+      destruct most as [K|K]; [left; apply ln_increasing; lra|rewrite K; lra]. }
     assert (0 <= ln (INR n)) by (rewrite <- ln_1; left; apply ln_increasing; lra).
     assert (0 < epsilon * INR m) by (apply Rmult_lt_0_compat; lra). apply quotients_le; [lra..|].
-    replace (INR n ^ 3 * ln (INR n) * (epsilon / (2 * D))) with (INR n * ln (INR n) *
-      (epsilon * INR m) * (INR n / (INR n - 1))) by (unfold D, choose2; field; lra).
+    replace (INR n ^ 3 * ln (INR n) * (epsilon / (2 * D)))
+      with (INR n * ln (INR n) * (epsilon * INR m) * (INR n / (INR n - 1)))
+      by (unfold D, choose2; field; lra).
     assert (1 / 1 <= INR n / (INR n - 1)) by (apply quotients_le; lra).
     apply Rle_trans with (INR n * ln (INR n) * (epsilon * INR m) * (1 / 1)); [nra|].
     apply Rmult_le_compat_l; [|assumption]. repeat apply Rmult_le_pos; lra.
@@ -524,32 +530,34 @@ Qed.
    log 2. *)
 Theorem exponential_control : forall k, 0 < k < 2 -> ~ exponential_says k.
 Proof.
-  intros k Hk says. set (epsilon := ln 2 / (2 / k - 1)). assert (0 < 2 / k - 1) as below by (apply
-    Rmult_lt_reg_r with k; [lra|]; field_simplify; lra). assert (0 < ln 2) as l2 by (rewrite <-
-    ln_1; apply ln_increasing; lra). assert (0 < epsilon) as pos by (apply Rdiv_lt_0_compat;
-    assumption). destruct (says 2%nat 2%nat epsilon ltac:(lia) ltac:(lia) pos) as [safe _].
+  intros k Hk says. set (epsilon := ln 2 / (2 / k - 1)).
+  assert (0 < 2 / k - 1) as below by (apply Rmult_lt_reg_r with k; [lra|]; field_simplify; lra).
+  assert (0 < ln 2) as l2 by (rewrite <- ln_1; apply ln_increasing; lra).
+  assert (0 < epsilon) as pos by (apply Rdiv_lt_0_compat; assumption).
+  destruct (says 2%nat 2%nat epsilon ltac:(lia) ltac:(lia) pos) as [safe _].
   pose (up := (fun i => i) : places). pose (down := (fun i => 1 - i)%nat : places).
-  destruct two_items as [U V]. fold up in U. fold down in V. specialize (safe [down; up] [up; up]
-    [1; 0]%nat). assert (replaced 2 2 [down; up] [up; up]) as close. { exists [], [up], down, up.
-    do 3 (split; [reflexivity|]). split; constructor; try assumption; constructor; assumption ||
-      constructor. } specialize (safe close). unfold drawn, exponential_mechanism in safe.
+  destruct two_items as [U V]. fold up in U. fold down in V.
+  specialize (safe [down; up] [up; up] [1; 0]%nat).
+  assert (replaced 2 2 [down; up] [up; up]) as close.
+  { exists [], [up], down, up. do 3 (split; [reflexivity|]).
+    split; constructor; try assumption; constructor; assumption || constructor. }
+  specialize (safe close). unfold drawn, exponential_mechanism in safe.
   replace (rankings 2) with [[1; 0]; [0; 1]]%nat in safe by reflexivity.
   destruct (in_dec _ _ _) as [_|out]; [|apply out; left; reflexivity]. cbn [sum] in safe.
   replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe
-    by (unfold epsilon, choose2; simpl; field; lra).
-  assert (forall x, score 2 (fraction x) (place [1; 0]%nat) = fraction x 0%nat 1%nat /\
-    score 2 (fraction x) (place [0; 1]%nat) = fraction x 1%nat 0%nat) as S
-    by (intros; unfold score; simpl; lra).
-  rewrite !(proj1 (S _)), !(proj2 (S _)) in safe. clear S. unfold fraction, before, up, down in safe.
-  simpl in safe.
+    by (unfold epsilon, choose2; simpl; field; lra). assert (forall x,
+    score 2 (fraction x) (place [1; 0]%nat) = fraction x 0%nat 1%nat /\ score 2 (fraction x)
+    (place [0; 1]%nat) = fraction x 1%nat 0%nat) as S by (intros; unfold score; simpl; lra).
+  rewrite !(proj1 (S _)), !(proj2 (S _)) in safe. clear S.
+  unfold fraction, before, up, down in safe. simpl in safe.
   replace ((1 + (0 + 0)) / (1 + 1)) with (1 / 2) in safe by field.
   replace ((0 + (1 + 0)) / (1 + 1)) with (1 / 2) in safe by field.
   replace ((epsilon + ln 2) * - ((0 + (0 + 0)) / (1 + 1))) with 0 in safe by field.
-  replace ((epsilon + ln 2) * - ((1 + (1 + 0)) / (1 + 1))) with (- (epsilon + ln 2)) in safe by field.
-  rewrite exp_0, exp_Ropp, exp_plus, exp_ln in safe by lra. pose proof (exp_pos epsilon).
-  pose proof (exp_pos ((epsilon + ln 2) * - (1 / 2))). set (h := exp (_ * _)) in *.
-  match type of safe with ?a <= ?b => replace a with (1 / 2) in safe by (field; lra);
-    replace b with (exp epsilon / (2 * exp epsilon + 1)) in safe by (field; lra) end.
-  apply Rmult_le_compat_r with (r := 2 * exp epsilon + 1) in safe; [|lra].
+  replace ((epsilon + ln 2) * - ((1 + (1 + 0)) / (1 + 1))) with (- (epsilon + ln 2)) in safe
+    by field. rewrite exp_0, exp_Ropp, exp_plus, exp_ln in safe by lra.
+  pose proof (exp_pos epsilon). pose proof (exp_pos ((epsilon + ln 2) * - (1 / 2))).
+  set (h := exp (_ * _)) in *. match type of safe with ?a <= ?b => replace a with (1 / 2) in safe
+    by (field; lra); replace b with (exp epsilon / (2 * exp epsilon + 1)) in safe
+    by (field; lra) end. apply Rmult_le_compat_r with (r := 2 * exp epsilon + 1) in safe; [|lra].
   unfold Rdiv in safe. rewrite (Rmult_assoc (exp epsilon)), Rinv_l in safe; lra.
 Qed.

@@ -39,20 +39,22 @@ Qed.
 Lemma corners_alike : forall v F, sum (fun r => F (differences v r)) (all_answers (length v))
   = sum (fun r => F (differences (repeat true (length v)) r)) (all_answers (length v)).
 Proof.
-  induction v as [|a v IH]; intros F; [reflexivity|]. simpl. rewrite !sum_flat_map. rewrite (sum_ext
-    _ (fun r => F (differences v r) + F (S (differences v r)))) by (intros r; destruct a; simpl;
-    lra). rewrite (sum_ext (fun r => sum _ _) (fun r => F (differences (repeat true (length v)) r) +
-    F (S (differences (repeat true (length v)) r)))) by (intros r; simpl; lra).
+  induction v as [|a v IH]; intros F; [reflexivity|]. simpl. rewrite !sum_flat_map.
+  rewrite (sum_ext _ (fun r => F (differences v r) + F (S (differences v r))))
+    by (intros r; destruct a; simpl; lra). rewrite (sum_ext (fun r => sum _ _)
+    (fun r => F (differences (repeat true (length v)) r)
+    + F (S (differences (repeat true (length v)) r)))) by (intros r; simpl; lra).
   rewrite !sum_plus, IH, (IH (fun k => F (S k))). reflexivity.
 Qed.
 
 Lemma half_sum : forall tie v d, length v = d -> sum (half tie v) (all_answers d) = half_size tie d.
 Proof.
-  assert (forall tie v, sum (half tie v) (all_answers (length v)) = sum (fun r => share tie (length
-    v) (differences v r)) (all_answers (length v))) as E. { intros. apply sum_ext_in. intros r H.
-    apply all_answers_length in H. unfold half. rewrite H, Nat.eqb_refl. reflexivity. }
-  intros tie v d <-. unfold half_size. rewrite E, corners_alike. symmetry.
-  pose proof (E tie (repeat true (length v))) as T. rewrite repeat_length in T. exact T.
+  assert (forall tie v, sum (half tie v) (all_answers (length v))
+    = sum (fun r => share tie (length v) (differences v r)) (all_answers (length v))) as E.
+  { intros. apply sum_ext_in. intros r H. apply all_answers_length in H. unfold half.
+    rewrite H, Nat.eqb_refl. reflexivity. } intros tie v d <-. unfold half_size.
+  rewrite E, corners_alike. symmetry. pose proof (E tie (repeat true (length v))) as T.
+  rewrite repeat_length in T. exact T.
 Qed.
 
 Lemma differences_negb : forall v r, length r = length v ->
@@ -76,9 +78,9 @@ Proof. intros b k u v. induction k as [|k [IH JH]]; destruct b; simpl in *; lia.
 Lemma half_size_positive : forall tie d, 0 < tie -> 0 < half_size tie d.
 Proof.
   intros tie d T. apply Rlt_le_trans with (half tie (repeat true d) (repeat true d)).
-  - unfold half, share. rewrite Nat.eqb_refl, repeat_length. destruct (Nat.compare_spec (2 *
-      differences (repeat true d) (repeat true d)) d); [lra..|]. pose proof (differences_repeat true
-      d [] []) as [D _]. rewrite !app_nil_r in D. simpl in D. lia.
+  - unfold half, share. rewrite Nat.eqb_refl, repeat_length.
+    destruct (Nat.compare_spec (2 * differences (repeat true d) (repeat true d)) d); [lra..|].
+    pose proof (differences_repeat true d [] []) as [D _]. rewrite !app_nil_r in D. simpl in D. lia.
   - apply (sum_term (half tie (repeat true d))); [intros; apply half_nonneg; lra|].
     induction d as [|d IH]; simpl; [auto|]. apply in_flat_map. exists (repeat true d). simpl. auto.
 Qed.
@@ -86,16 +88,17 @@ Qed.
 Lemma hypercube_law : forall tie epsilon v, 0 < tie ->
   finite_law (all_answers (length v)) (hypercube tie epsilon v).
 Proof.
-  intros tie epsilon v T. pose proof (exp_pos epsilon) as E. pose proof (half_size_positive tie
-    (length v) T) as Z. assert (forall u r, 0 <= half tie u r / half_size tie (length v)) as P. {
-    intros. apply Rmult_le_pos; [apply half_nonneg; lra|left; apply Rinv_0_lt_compat, Z]. } split.
-  - intros r. unfold hypercube. apply Rplus_le_le_0_compat; apply Rmult_le_pos; try apply P; (apply
-      Rmult_le_pos; [lra|left; apply Rinv_0_lt_compat; lra]).
-  - unfold hypercube, Rdiv. rewrite sum_plus. rewrite (sum_ext _ (fun r => exp epsilon * / (1 + exp
-      epsilon) * / half_size tie (length v) * half tie v r)), (sum_ext (fun r => 1 * / (1 + exp
-      epsilon) * _) (fun r => 1 * / (1 + exp epsilon) * / half_size tie (length v) * half tie (map
-      negb v) r)) by (intros; ring). rewrite !sum_scale, !half_sum by (rewrite ?map_length;
-      reflexivity). field. lra.
+  intros tie epsilon v T. pose proof (exp_pos epsilon) as E.
+  pose proof (half_size_positive tie (length v) T) as Z.
+  assert (forall u r, 0 <= half tie u r / half_size tie (length v)) as P.
+  { intros. apply Rmult_le_pos; [apply half_nonneg; lra|left; apply Rinv_0_lt_compat, Z]. } split.
+  - intros r. unfold hypercube. apply Rplus_le_le_0_compat; apply Rmult_le_pos; try apply P;
+      (apply Rmult_le_pos; [lra|left; apply Rinv_0_lt_compat; lra]).
+  - unfold hypercube, Rdiv. rewrite sum_plus. rewrite (sum_ext _
+      (fun r => exp epsilon * / (1 + exp epsilon) * / half_size tie (length v) * half tie v r)),
+      (sum_ext (fun r => 1 * / (1 + exp epsilon) * _) (fun r => 1 * / (1 + exp epsilon)
+      * / half_size tie (length v) * half tie (map negb v) r)) by (intros; ring).
+    rewrite !sum_scale, !half_sum by (rewrite ?map_length; reflexivity). field. lra.
 Qed.
 
 (* The weight of a corner, up to what all have in common. *)
@@ -108,8 +111,8 @@ Lemma hypercube_weight : forall tie epsilon v r, length r = length v -> hypercub
 Proof.
   intros tie epsilon v r L. unfold hypercube, half, share, weight.
   rewrite map_length, L, Nat.eqb_refl. pose proof (differences_negb v r L) as N. rewrite Rinv_mult.
-    destruct (Nat.compare_spec (2 * differences v r) (length v)), (Nat.compare_spec (2 * differences
-    (map negb v) r) (length v)); try lia; unfold Rdiv; ring.
+  destruct (Nat.compare_spec (2 * differences v r) (length v)),
+    (Nat.compare_spec (2 * differences (map negb v) r) (length v)); try lia; unfold Rdiv; ring.
 Qed.
 
 Definition corners (d : nat) (v w : list bool) : Prop := length v = d /\ length w = d.
@@ -125,10 +128,11 @@ Qed.
 Lemma hypercube_loss : forall tie epsilon loss d, 0 < tie -> 0 <= epsilon <= loss ->
   1 <= tie * (exp epsilon + 1) <= exp loss -> private (corners d) loss (hypercube tie epsilon).
 Proof.
-  intros tie epsilon loss d T [pos more] between v w r [V W]. destruct (Nat.eq_dec (length r) d) as
-    [L|L]; [|rewrite !hypercube_outside by lia; lra]. rewrite !hypercube_weight, V, W by lia.
-  pose proof (half_size_positive tie d T) as Z. pose proof (exp_at_least_1 epsilon pos) as E.
-  pose proof (exp_le _ _ more) as F. set (c := / ((1 + exp epsilon) * half_size tie d)).
+  intros tie epsilon loss d T [pos more] between v w r [V W].
+  destruct (Nat.eq_dec (length r) d) as [L|L]; [|rewrite !hypercube_outside by lia; lra].
+  rewrite !hypercube_weight, V, W by lia. pose proof (half_size_positive tie d T) as Z.
+  pose proof (exp_at_least_1 epsilon pos) as E. pose proof (exp_le _ _ more) as F.
+  set (c := / ((1 + exp epsilon) * half_size tie d)).
   assert (0 < c) by (apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra).
   rewrite <- Rmult_assoc, (Rmult_comm _ c), Rmult_assoc. apply Rmult_le_compat_l; [lra|].
   apply Rle_trans with (exp loss * 1); [unfold weight; destruct (Nat.compare _ d); lra|].
@@ -151,20 +155,22 @@ Proof.
   - intros d. split; [intros v <-; apply hypercube_law; lra|]. apply hypercube_loss; lra.
   - intros k loss K. split; intros H.
     + set (v := repeat true k ++ repeat true k). set (r := repeat true k ++ repeat false k).
-      set (w := repeat false k ++ repeat true k). assert (length v = 2 * k /\ length w = 2 * k /\
-        length r = 2 * k)%nat as [V [W L]] by (unfold v, w, r; rewrite !app_length, !repeat_length;
-        lia). specialize (H v w r (conj V W)). rewrite !hypercube_weight, V, W in H by lia.
-      unfold weight in H. pose proof (half_size_positive 1 (2 * k) ltac:(lra)) as Z.
+      set (w := repeat false k ++ repeat true k). assert (length v = 2 * k /\ length w = 2
+        * k /\ length r = 2 * k)%nat as [V [W L]] by (unfold v, w, r; rewrite !app_length,
+        !repeat_length; lia). specialize (H v w r (conj V W)).
+      rewrite !hypercube_weight, V, W in H by lia. unfold weight in H.
+      pose proof (half_size_positive 1 (2 * k) ltac:(lra)) as Z.
       set (c := / ((1 + exp epsilon) * half_size 1 (2 * k))) in *.
       assert (0 < c) by (apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra).
-      assert (differences v r = k /\ differences w r = 2 * k)%nat as [A B]. {
-        destruct (differences_repeat true k (repeat true k ++ []) (repeat false k ++ [])) as [D1 _].
-        destruct (differences_repeat true k [] []) as [_ D2]. destruct (differences_repeat false k
-          (repeat true k ++ []) (repeat false k ++ [])) as [_ D3]. simpl in D2, D3.
-        rewrite !app_nil_r in *. fold v r in D1. fold w r in D3. simpl in D1. lia. }
-      rewrite A, B in H. destruct (Nat.compare_spec (2 * k) (2 * k)); try lia.
-      destruct (Nat.compare_spec (2 * (2 * k)) (2 * k)); try lia. assert (1 + exp epsilon <= exp
-        loss) as M. { apply Rmult_le_reg_l with c; [assumption|]. lra. } rewrite <- (ln_exp loss).
+      assert (differences v r = k /\ differences w r = 2 * k)%nat as [A B].
+      { destruct (differences_repeat true k (repeat true k ++ []) (repeat false k ++ [])) as [D1 _].
+        destruct (differences_repeat true k [] []) as [_ D2].
+        destruct (differences_repeat false k (repeat true k ++ []) (repeat false k ++ []))
+          as [_ D3]. simpl in D2, D3. rewrite !app_nil_r in *. fold v r in D1. fold w r in D3.
+        simpl in D1. lia. } rewrite A, B in H. destruct (Nat.compare_spec (2 * k) (2 * k)); try lia.
+      destruct (Nat.compare_spec (2 * (2 * k)) (2 * k)); try lia.
+      assert (1 + exp epsilon <= exp loss) as M.
+      { apply Rmult_le_reg_l with c; [assumption|]. lra. } rewrite <- (ln_exp loss).
       destruct M as [M| ->]; [|lra]. left. apply ln_increasing; lra.
     + apply exp_le in H. rewrite exp_ln in H by lra. apply hypercube_loss; try lra.
       split; [assumption|]. destruct (Rle_or_lt epsilon loss) as [|C]; [assumption|].

@@ -80,12 +80,14 @@ Fixpoint area w (k : nat) l (x : R) : R :=
 Lemma area_derivative : forall w l k x, derivable_pt_lim (area w k l) x (x ^ k * passed w l x).
 Proof.
   intros w l. induction l as [|s l IH]; intros k x; simpl passed.
-  - replace (x ^ k * 1) with (/ INR (S k) * (INR (S k) * x ^ pred (S k))) by (simpl pred; field;
-      apply not_0_INR; lia). apply (derivable_pt_lim_ext (fun y => / INR (S k) * y ^ S k)); [intros;
-      apply Rmult_comm|]. apply (derivable_pt_lim_scal (fun y => y ^ S k)), derivable_pt_lim_pow.
-  - replace (x ^ k * ((1 - x * w s) * passed w l x)) with (x ^ k * passed w l x - w s * (x ^ S k *
-      passed w l x)) by (simpl; ring). apply (derivable_pt_lim_minus (area w k l) (fun y => w s *
-      area w (S k) l y)); [apply IH|]. apply (derivable_pt_lim_scal (area w (S k) l)), IH.
+  - replace (x ^ k * 1) with (/ INR (S k) * (INR (S k) * x ^ pred (S k)))
+      by (simpl pred; field; apply not_0_INR; lia).
+    apply (derivable_pt_lim_ext (fun y => / INR (S k) * y ^ S k)); [intros; apply Rmult_comm|].
+    apply (derivable_pt_lim_scal (fun y => y ^ S k)), derivable_pt_lim_pow.
+  - replace (x ^ k * ((1 - x * w s) * passed w l x)) with (x ^ k * passed w l x - w s
+      * (x ^ S k * passed w l x)) by (simpl; ring).
+    apply (derivable_pt_lim_minus (area w k l) (fun y => w s * area w (S k) l y)); [apply IH|].
+    apply (derivable_pt_lim_scal (area w (S k) l)), IH.
 Qed.
 
 Lemma area_0 : forall w l k, area w k l 0 = 0.
@@ -113,8 +115,9 @@ Lemma passed_le : forall w v l u, 0 <= u -> (forall s, In s l -> v s <= w s /\ u
   0 <= passed w l u <= passed v l u.
 Proof.
   intros w v l u H. induction l as [|s l IH]; intros K; simpl; [lra|].
-  destruct (K s ltac:(left; reflexivity)) as [K1 K2]. specialize (IH ltac:(intros; apply K; right;
-    assumption)). assert (u * v s <= u * w s) by (apply Rmult_le_compat_l; assumption).
+  destruct (K s ltac:(left; reflexivity)) as [K1 K2].
+  specialize (IH ltac:(intros; apply K; right; assumption)).
+  assert (u * v s <= u * w s) by (apply Rmult_le_compat_l; assumption).
   split; [apply Rmult_le_pos; lra|apply Rmult_le_compat; lra].
 Qed.
 
@@ -122,9 +125,9 @@ Qed.
 Lemma area_le : forall w v l x, 0 <= x ->
   (forall s, In s l -> 0 <= v s <= w s /\ x * w s <= 1) -> area w 0 l x <= area v 0 l x.
 Proof.
-  intros w v l x H K. pose proof (grows (fun y => area v 0 l y - area w 0 l y) (fun y => y ^ 0 *
-    passed v l y - y ^ 0 * passed w l y) 0 x H) as G. cbv beta in G. rewrite !area_0 in G.
-  enough (0 - 0 <= area v 0 l x - area w 0 l x) by lra. apply G; intros c C.
+  intros w v l x H K. pose proof (grows (fun y => area v 0 l y - area w 0 l y)
+    (fun y => y ^ 0 * passed v l y - y ^ 0 * passed w l y) 0 x H) as G. cbv beta in G.
+  rewrite !area_0 in G. enough (0 - 0 <= area v 0 l x - area w 0 l x) by lra. apply G; intros c C.
   - apply (derivable_pt_lim_minus (area v 0 l)); apply area_derivative.
   - enough (0 <= passed w l c <= passed v l c) by (simpl; lra). apply passed_le; [lra|]. intros s S.
     destruct (K s S). split; [lra|nra].
@@ -180,11 +183,12 @@ Lemma picks_swap : forall l (g : O -> O -> list O -> R),
   sum (fun '(r, rest) => sum (fun '(o, rest') => g r o rest') (picks rest)) (picks l)
   = sum (fun '(r, rest) => sum (fun '(o, rest') => g o r rest') (picks rest)) (picks l).
 Proof.
-  induction l as [|a l IH]; intros g; [reflexivity|]. rewrite !picks_sum. assert (forall h : O -> O
-    -> list O -> R, sum (fun '(r, rest) => sum (fun '(o, rest') => h r o rest') (picks (a :: rest)))
-    (picks l) = sum (fun '(r, rest) => h r a rest) (picks l) + sum (fun '(r, rest) => sum (fun '(o,
-    rest') => h r o (a :: rest')) (picks rest)) (picks l)) as E. { intros h. rewrite <- sum_plus.
-    apply sum_ext. intros [r rest]. rewrite picks_sum. reflexivity. }
+  induction l as [|a l IH]; intros g; [reflexivity|]. rewrite !picks_sum.
+  assert (forall h : O -> O -> list O -> R, sum (fun '(r,
+    rest) => sum (fun '(o, rest') => h r o rest') (picks (a :: rest))) (picks l)
+    = sum (fun '(r, rest) => h r a rest) (picks l) + sum
+    (fun '(r, rest) => sum (fun '(o, rest') => h r o (a :: rest')) (picks rest)) (picks l)) as E.
+  { intros h. rewrite <- sum_plus. apply sum_ext. intros [r rest]. rewrite picks_sum. reflexivity. }
   rewrite (E g), (E (fun r o => g o r)), (IH (fun r o rest => g r o (a :: rest))). lra.
 Qed.
 
@@ -194,10 +198,10 @@ Lemma area_weighed : forall p x l k, sum (fun '(o, rest) => p o * area p k rest 
 Proof.
   intros p x. induction l as [|a l IH]; intros k.
   - destruct k; cbn [picks sum passed area]; [simpl; ring|field; apply not_0_INR; lia].
-  - rewrite picks_sum. cbn [area]. rewrite (sum_ext _ (fun d => (let '(o, rest) := d in p o * area p
-      k rest x) - p a * (let '(o, rest) := d in p o * area p (S k) rest x))) by (intros [o rest];
-      ring). rewrite sum_minus, sum_scale, !IH. cbn [passed]. destruct k; cbn [area pow]; rewrite
-      !S_INR; [change (INR 0) with 0|]; ring.
+  - rewrite picks_sum. cbn [area]. rewrite (sum_ext _ (fun d => (let '(o, rest) := d in p o
+      * area p k rest x) - p a * (let '(o, rest) := d in p o * area p (S k) rest x)))
+      by (intros [o rest]; ring). rewrite sum_minus, sum_scale, !IH. cbn [passed].
+    destruct k; cbn [area pow]; rewrite !S_INR; [change (INR 0) with 0|]; ring.
 Qed.
 
 Lemma area_counted : forall p x l k, sum (fun '(o, rest) => area p k rest x) (picks l)
@@ -205,9 +209,10 @@ Lemma area_counted : forall p x l k, sum (fun '(o, rest) => area p k rest x) (pi
 Proof.
   intros p x. induction l as [|a l IH]; intros k.
   - cbn [picks sum passed area length]. simpl (INR 0). field. apply not_0_INR. lia.
-  - rewrite picks_sum. cbn [area]. rewrite (sum_ext _ (fun d => (let '(o, rest) := d in area p k
-      rest x) - p a * (let '(o, rest) := d in area p (S k) rest x))) by (intros [o rest]; ring).
-    rewrite sum_minus, sum_scale, !IH. cbn [passed length pow]. rewrite !S_INR. ring.
+  - rewrite picks_sum. cbn [area]. rewrite (sum_ext _ (fun d => (let '(o, rest) := d
+      in area p k rest x) - p a * (let '(o, rest) := d in area p (S k) rest x)))
+      by (intros [o rest]; ring). rewrite sum_minus, sum_scale, !IH. cbn [passed length pow].
+    rewrite !S_INR. ring.
 Qed.
 
 (* The chances of going on with one less, and of passing one more: k integrals less one. *)
@@ -215,9 +220,9 @@ Lemma area_step : forall p l, 1 + sum (fun '(r, rest) => (1 - p r) * area p 0 re
   = INR (S (length l)) * area p 0 l 1.
 Proof.
   intros p l. pose proof (area_weighed p 1 l 0) as A. pose proof (area_counted p 1 l 0) as B.
-    rewrite (sum_ext _ (fun d => (let '(r, rest) := d in area p 0 rest 1) - (let '(r, rest) := d in
-    p r * area p 0 rest 1))) by (intros [r rest]; ring). rewrite sum_minus, A, B, (S_INR (length
-    l)). simpl. ring.
+  rewrite (sum_ext _ (fun d => (let '(r, rest) := d in area p 0 rest 1)
+    - (let '(r, rest) := d in p r * area p 0 rest 1))) by (intros [r rest]; ring).
+  rewrite sum_minus, A, B, (S_INR (length l)). simpl. ring.
 Qed.
 
 (* The law: o comes out with the chance p_o times the integral of the chance that all pass. *)
@@ -226,19 +231,21 @@ Theorem flips_closed : forall p f k l, length l = k ->
 Proof.
   intros p f. induction k as [|k IH]; intros l L.
   - destruct l; [reflexivity|discriminate].
-  - assert (flips p f (S k) l = / INR (S k) * sum (fun '(r, rest) => p r * f r + (1 - p r) * flips p
-      f k rest) (picks l)) as -> by reflexivity. rewrite (sum_ext_in _ (fun a : O * list O => (let
-      '(r, rest) := a in p r * f r) + (let '(r, rest) := a in sum (fun '(o, rest') => (1 - p r) * (p
-      o * f o * area p 0 rest' 1)) (picks rest)))). 2: { intros [r rest] H. apply picks_length in H.
-      rewrite IH by lia. rewrite <- sum_scale. f_equal. apply sum_ext. intros [o rest']. ring. }
-      rewrite sum_plus, (picks_swap l (fun r o rest' => (1 - p r) * (p o * f o * area p 0 rest'
-      1))), <- sum_plus, <- sum_scale. apply sum_ext_in. intros [o rest] H. apply picks_length in H.
-      rewrite (sum_ext _ (fun a : O * list O => p o * f o * (let '(r, rest') := a in (1 - p r) *
-      area p 0 rest' 1))) by (intros [r rest']; ring). rewrite sum_scale.
-    pose proof (area_step p rest) as E. replace (S (length rest)) with (S k) in E by lia. replace (p
-      o * f o + p o * f o * sum (fun '(r, rest') => (1 - p r) * area p 0 rest' 1) (picks rest)) with
-      (p o * f o * (1 + sum (fun '(r, rest') => (1 - p r) * area p 0 rest' 1) (picks rest))) by
-      ring. rewrite E. field. apply not_0_INR. lia.
+  - assert (flips p f (S k) l = / INR (S k) * sum (fun '(r, rest) => p r * f r + (1 - p r)
+      * flips p f k rest) (picks l)) as -> by reflexivity. rewrite (sum_ext_in _
+      (fun a : O * list O => (let '(r, rest) := a in p r * f r)
+      + (let '(r, rest) := a in sum (fun '(o, rest') => (1 - p r) * (p o * f o * area p 0 rest' 1))
+      (picks rest)))).
+    2: { intros [r rest] H. apply picks_length in H. rewrite IH by lia. rewrite <- sum_scale.
+      f_equal. apply sum_ext. intros [o rest']. ring. } rewrite sum_plus,
+      (picks_swap l (fun r o rest' => (1 - p r) * (p o * f o * area p 0 rest' 1))), <- sum_plus,
+      <- sum_scale. apply sum_ext_in. intros [o rest] H. apply picks_length in H.
+    rewrite (sum_ext _ (fun a : O * list O => p o * f o * (let '(r, rest') := a in (1 - p r)
+      * area p 0 rest' 1))) by (intros [r rest']; ring). rewrite sum_scale.
+    pose proof (area_step p rest) as E. replace (S (length rest)) with (S k) in E by lia.
+    replace (p o * f o + p o * f o * sum (fun '(r, rest') => (1 - p r) * area p 0 rest' 1)
+      (picks rest)) with (p o * f o * (1 + sum (fun '(r, rest') => (1 - p r) * area p 0 rest' 1)
+      (picks rest))) by ring. rewrite E. field. apply not_0_INR. lia.
 Qed.
 
 (* Someone is taken, if someone is taken for sure when drawn. *)
@@ -246,8 +253,8 @@ Lemma flips_total : forall p l, (exists o, In o l /\ p o = 1) ->
   sum (fun '(o, rest) => p o * area p 0 rest 1) (picks l) = 1.
 Proof.
   intros p l [o [H K]]. rewrite area_weighed. enough (passed p l 1 = 0) as -> by ring.
-  induction l as [|a l IH]; simpl in *; [contradiction|]. destruct H as [-> |H]; [rewrite K|rewrite
-    IH by assumption]; ring.
+  induction l as [|a l IH]; simpl in *; [contradiction|].
+  destruct H as [-> |H]; [rewrite K|rewrite IH by assumption]; ring.
 Qed.
 
 End Area.
@@ -268,8 +275,8 @@ Lemma best_attained : forall l, l <> [] -> exists o, In o l /\ best score l = sc
 Proof.
   induction l as [|a [|b l] IH]; intros H; [congruence|exists a; simpl; auto|].
   change (best score (a :: b :: l)) with (Rmax (score a) (best score (b :: l))).
-  destruct (IH ltac:(discriminate)) as [o [I E]]. unfold Rmax. destruct (Rle_dec _ _); [exists o;
-    split; [right|]; assumption|exists a; simpl; auto].
+  destruct (IH ltac:(discriminate)) as [o [I E]]. unfold Rmax.
+  destruct (Rle_dec _ _); [exists o; split; [right|]; assumption|exists a; simpl; auto].
 Qed.
 
 End Best.
@@ -287,8 +294,8 @@ Lemma exponential_law : forall rate q,
   finite_law outcomes (exponential_mechanism O dec rate outcomes q).
 Proof.
   intros rate q. pose proof (weights_positive rate q). unfold exponential_mechanism. split.
-  - intros o. destruct (in_dec dec o outcomes); [|lra]. left. apply Rdiv_lt_0_compat; [apply
-      exp_pos|assumption].
+  - intros o. destruct (in_dec dec o outcomes); [|lra]. left.
+    apply Rdiv_lt_0_compat; [apply exp_pos|assumption].
   - rewrite (sum_ext_in _ (fun o => / sum (fun s => exp (rate * q s)) outcomes * exp (rate * q o))),
       sum_scale; [apply Rinv_l, Rgt_not_eq; assumption|]. intros o I.
     destruct (in_dec dec o outcomes); [apply Rmult_comm|contradiction].
@@ -300,8 +307,8 @@ Proof.
   intros rate pos enough x y o close. unfold exponential_mechanism.
   destruct (in_dec dec o outcomes) as [I|]; [|lra]. unfold Rdiv at 2. rewrite <- Rmult_assoc.
   apply quotients_le; try apply weights_positive. rewrite <- !sum_scale. apply sum_le_in.
-  intros s S. rewrite <- !exp_plus. apply exp_le. pose proof (Rmult_le_compat_l rate _ _ pos (gain x
-    y o s close I S)). lra.
+  intros s S. rewrite <- !exp_plus. apply exp_le.
+  pose proof (Rmult_le_compat_l rate _ _ pos (gain x y o s close I S)). lra.
 Qed.
 
 (* The chance of an outcome, when it is drawn. *)
@@ -316,18 +323,19 @@ Qed.
 Lemma picks_both : forall (l : list O) r rest, In (r, rest) (picks l) ->
   In r l /\ forall s, In s rest -> In s l.
 Proof.
-  intros l r rest H. apply picks_in, Permutation_sym in H. split; [|intros s S]; (eapply
-    Permutation_in; [apply H|simpl; auto]).
+  intros l r rest H. apply picks_in, Permutation_sym in H.
+  split; [|intros s S]; (eapply Permutation_in; [apply H|simpl; auto]).
 Qed.
 
 Theorem flip_private : forall rate, 0 <= rate -> rate * most <= epsilon ->
   private near epsilon (fun x => permute_and_flip O dec rate outcomes (score x)).
 Proof.
-  intros rate pos enough x y o close. unfold permute_and_flip. rewrite !flips_closed, <- sum_scale
-    by reflexivity. apply sum_le_in. intros [r rest] H. destruct (picks_both _ _ _ H) as [R S].
-  destruct (dec r o); [|lra]. rewrite !Rmult_1_r, <- Rmult_assoc. destruct (best_attained (score y)
-    outcomes some) as [t [T E]]. pose proof (Rmult_le_compat_l rate _ _ pos (gain x y r t close R
-    T)). pose proof (best_above (score x) outcomes t T). apply area_private.
+  intros rate pos enough x y o close. unfold permute_and_flip.
+  rewrite !flips_closed, <- sum_scale by reflexivity. apply sum_le_in. intros [r rest] H.
+  destruct (picks_both _ _ _ H) as [R S]. destruct (dec r o); [|lra].
+  rewrite !Rmult_1_r, <- Rmult_assoc. destruct (best_attained (score y) outcomes some) as [t [T E]].
+  pose proof (Rmult_le_compat_l rate _ _ pos (gain x y r t close R T)).
+  pose proof (best_above (score x) outcomes t T). apply area_private.
   - split; [left; apply exp_pos|]. rewrite <- exp_plus. apply exp_le. rewrite E. nra.
   - apply Rmult_lt_0_compat; apply exp_pos.
   - intros s I. split; [|split]; try apply chance_bounds; auto. rewrite <- !exp_plus. apply exp_le.
@@ -343,13 +351,15 @@ Proof.
     + apply Rmult_le_pos; [left; apply exp_pos|destruct (dec r o); lra].
     + apply area_nonneg; [lra|]. intros s I. destruct (chance_bounds rate q s pos (S s I)). lra.
   - rewrite (sum_ext _ _ _ (fun o => flips_closed _ _ _ _ eq_refl)), sum_swap.
-    destruct (best_attained q outcomes some) as [t [T E]]. eapply eq_trans; [|apply (flips_total
-      (chance rate q) outcomes)]. 2: { exists t. split; [assumption|]. unfold chance.
+    destruct (best_attained q outcomes some) as [t [T E]].
+    eapply eq_trans; [|apply (flips_total (chance rate q) outcomes)].
+    2: { exists t. split; [assumption|]. unfold chance.
       rewrite E, Rminus_diag_eq, Rmult_0_r by reflexivity. apply exp_0. } apply sum_ext_in.
-    intros [r rest] H. apply picks_both in H. destruct H as [R _]. rewrite (sum_ext _ (fun o =>
-      chance rate q r * area (chance rate q) 0 rest 1 * (if dec r o then 1 else 0))) by (intros;
-      ring). rewrite sum_scale. enough (sum (fun o => if dec r o then 1 else 0) outcomes = 1) as ->
-      by ring. clear - once R. induction once as [|a l A N IH]; [contradiction|]. simpl.
+    intros [r rest] H. apply picks_both in H. destruct H as [R _].
+    rewrite (sum_ext _ (fun o => chance rate q r * area (chance rate q) 0 rest 1
+      * (if dec r o then 1 else 0))) by (intros; ring). rewrite sum_scale.
+    enough (sum (fun o => if dec r o then 1 else 0) outcomes = 1) as -> by ring. clear - once R.
+    induction once as [|a l A N IH]; [contradiction|]. simpl.
     destruct R as [->|R]; [|destruct (dec r a); [congruence|rewrite IH by assumption; lra]].
     destruct (dec r r); [|congruence]. rewrite (sum_ext_in _ (fun _ => 0)), sum_zero; [lra|].
     intros b B. destruct (dec r b); congruence.
@@ -373,14 +383,14 @@ Definition half_range_says (k : R) : Prop := forall epsilon, 0 <= epsilon ->
 Lemma rate_enough : forall epsilon H, 0 <= epsilon -> 0 < H ->
   0 <= epsilon / (2 * H) /\ epsilon / (2 * H) * (2 * H) <= epsilon.
 Proof.
-  intros. split; [|right; field; lra]. apply Rmult_le_pos; [assumption|left; apply Rinv_0_lt_compat;
-    lra].
+  intros. split; [|right; field; lra].
+  apply Rmult_le_pos; [assumption|left; apply Rinv_0_lt_compat; lra].
 Qed.
 
 Theorem half_range : half_range_says 2.
 Proof.
-  intros epsilon pos. split; intros D O dec near score outcomes H some once Hpos gain; destruct
-    (rate_enough epsilon H pos Hpos) as [rate enough]; split.
+  intros epsilon pos. split; intros D O dec near score outcomes H some once Hpos gain;
+    destruct (rate_enough epsilon H pos Hpos) as [rate enough]; split.
   - intros. apply flip_law; assumption. - apply (flip_private _ _ _ _ (2 * H)); assumption.
   - intros. apply exponential_law; assumption.
   - apply (exponential_private _ _ _ _ (2 * H)); assumption.
@@ -389,17 +399,19 @@ Qed.
 (* Two outcomes that are level, or of which one is ahead by 2. *)
 Theorem half_range_control : forall k, 0 < k < 2 -> ~ half_range_says k.
 Proof.
-  intros k K says. destruct (says 1 ltac:(lra)) as [flip _]. destruct (flip bool bool Bool.bool_dec
-    (fun x y => x = false /\ y = true) (fun x o => if x then if o then 1 else -1 else 0) [true;
-    false] 1) as [_ safe].
+  intros k K says. destruct (says 1 ltac:(lra)) as [flip _].
+  destruct (flip bool bool Bool.bool_dec (fun x y => x = false /\ y = true)
+    (fun x o => if x then if o then 1 else -1 else 0) [true; false] 1) as [_ safe].
   - discriminate. - repeat constructor; simpl; intuition discriminate. - lra.
   - intros x y [|] [|] [-> ->] _ _; lra.
   - specialize (safe false true false (conj eq_refl eq_refl)). unfold permute_and_flip in safe.
     cbn -[INR] in safe. rewrite Rmax_left in safe by lra. rewrite Rmax_left in safe by lra.
     set (b := 1 / (k * 1)) in safe. replace (b * (0 - 0)) with 0 in safe by ring.
-    replace (b * (1 - 1)) with 0 in safe by ring. replace (b * (-1 - 1)) with (- (2 * b)) in safe by
-      ring. rewrite exp_0 in safe. assert (1 < 2 * b) as more. { apply Rmult_lt_reg_r with k;
-        [lra|]. unfold b. replace (2 * (1 / (k * 1)) * k) with 2 by (field; lra). lra. }
+    replace (b * (1 - 1)) with 0 in safe by ring.
+    replace (b * (-1 - 1)) with (- (2 * b)) in safe by ring. rewrite exp_0 in safe.
+    assert (1 < 2 * b) as more.
+    { apply Rmult_lt_reg_r with k; [lra|]. unfold b.
+      replace (2 * (1 / (k * 1)) * k) with 2 by (field; lra). lra. }
     assert (exp (1 + - (2 * b)) < exp 0) as less by (apply exp_increasing; lra).
     rewrite exp_plus, exp_0 in less. simpl in safe. lra.
 Qed.
@@ -420,28 +432,30 @@ Theorem exponential_error : forall O dec rate (outcomes : list O) q o, 0 < rate 
     <= ln (INR (length outcomes)) / rate.
 Proof.
   intros O dec rate outcomes q o pos I. set (p := exponential_mechanism O dec rate outcomes q).
-  assert (outcomes <> []) as some by (intros ->; contradiction). destruct (exponential_law dec
-    outcomes some rate q) as [_ total]. fold p in total. pose proof (weights_positive outcomes some
-    rate q) as Zpos. set (Z := sum (fun s => exp (rate * q s)) outcomes) in *.
-  set (N := INR (length outcomes)). assert (0 < N) as Npos by (apply lt_0_INR; destruct outcomes;
-    [congruence|simpl; lia]). assert (exp (rate * q o) <= Z) as top by (apply (sum_term (fun s =>
-    exp (rate * q s))); [intros; left; apply exp_pos|assumption]).
+  assert (outcomes <> []) as some by (intros ->; contradiction).
+  destruct (exponential_law dec outcomes some rate q) as [_ total]. fold p in total.
+  pose proof (weights_positive outcomes some rate q) as Zpos.
+  set (Z := sum (fun s => exp (rate * q s)) outcomes) in *. set (N := INR (length outcomes)).
+  assert (0 < N) as Npos by (apply lt_0_INR; destruct outcomes; [congruence|simpl; lia]).
+  assert (exp (rate * q o) <= Z) as top by (apply (sum_term (fun s => exp (rate * q s)));
+    [intros; left; apply exp_pos|assumption]).
   (* p (x - log N) <= p e^x / N - p, where p e^x is the same for all, and at most 1 *)
-  assert (sum (fun s => p s * (rate * q o - rate * q s - ln N)) outcomes <= sum (fun s => / N - p s)
-    outcomes) as E. { apply sum_le_in. intros s S. assert (p s = exp (rate * q s) / Z) as form by
-      (unfold p, exponential_mechanism; destruct (in_dec dec s outcomes); tauto).
+  assert (sum (fun s => p s * (rate * q o - rate * q s - ln N)) outcomes
+    <= sum (fun s => / N - p s) outcomes) as E.
+  { apply sum_le_in. intros s S. assert (p s = exp (rate * q s) / Z) as form
+      by (unfold p, exponential_mechanism; destruct (in_dec dec s outcomes); tauto).
     pose proof (exp_ineq1_le (rate * q o - rate * q s - ln N)) as G.
-    pose proof (exp_pos (rate * q s)) as P. rewrite form. apply Rle_trans with (exp (rate * q s) / Z
-      * (exp (rate * q o - rate * q s - ln N) - 1)).
+    pose proof (exp_pos (rate * q s)) as P. rewrite form.
+    apply Rle_trans with (exp (rate * q s) / Z * (exp (rate * q o - rate * q s - ln N) - 1)).
     - apply Rmult_le_compat_l; [left; apply Rdiv_lt_0_compat; assumption|lra].
     - unfold Rminus at 2 3. rewrite !exp_plus, !exp_Ropp, exp_ln by assumption.
-      match goal with |- ?e <= _ => replace e with (exp (rate * q o) / Z * / N - exp (rate * q s) / Z)
-        by (field; repeat split; lra) end.
+      match goal with |- ?e <= _ => replace e with (exp (rate * q o) / Z * / N
+        - exp (rate * q s) / Z) by (field; repeat split; lra) end.
       enough (exp (rate * q o) / Z * / N <= 1 * / N) by lra.
       apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat, Npos|].
       apply Rmult_le_reg_r with Z; [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
-  rewrite sum_minus, sum_const, total in E. fold N in E. rewrite Rinv_r in E by lra. rewrite
-    (sum_ext _ (fun s => (rate * q o - ln N) * p s - rate * (p s * q s))) in E by (intros; ring).
-  rewrite sum_minus, !sum_scale, total in E. apply Rmult_le_reg_r with rate; [assumption|].
-  unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
+  rewrite sum_minus, sum_const, total in E. fold N in E. rewrite Rinv_r in E by lra.
+  rewrite (sum_ext _ (fun s => (rate * q o - ln N) * p s - rate * (p s * q s))) in E
+    by (intros; ring). rewrite sum_minus, !sum_scale, total in E.
+  apply Rmult_le_reg_r with rate; [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
 Qed.
