@@ -63,9 +63,6 @@ Proof.
   rewrite app_length, map_length, seq_length, plus_INR, IH, S_INR. lra.
 Qed.
 
-Lemma choose2_nonneg : forall n, 0 <= choose2 n.
-Proof. intros. rewrite <- pairs_length. apply pos_INR. Qed.
-
 Lemma pairs_le : forall n f g, (forall i j, (i < j < n)%nat -> f (i, j) <= g (i, j)) ->
   sum f (pairs n) <= sum g (pairs n).
 Proof. intros n f g H. apply sum_le_in. intros [i j] K. apply pairs_in in K. auto. Qed.
@@ -109,12 +106,13 @@ Proof.
   intros i j I J D. pose proof (people_positive people some) as P. unfold fraction.
   assert (forall k l, 0 <= sum (fun r => bit (before r k l)) people / INR (length people)) as N.
   { intros. apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat, P]. apply sum_nonneg. intros r _.
-    destruct (before r k l); simpl; lra. } pose proof (N i j). pose proof (N j i).
-  rewrite Forall_forall in rank. unfold Rdiv in *. enough (sum (fun r => bit (before r i j)) people
-    + sum (fun r => bit (before r j i)) people = INR (length people)) as E
-    by (apply (f_equal (Rmult (/ INR (length people)))) in E; rewrite Rinv_l in E; lra).
-  rewrite <- sum_plus, <- (Rmult_1_r (INR _)), <- sum_const. apply sum_ext_in. intros r K.
-  rewrite (before_other n r i j) by auto. destruct (before r i j); simpl; lra.
+    destruct (before r k l); simpl; lra. }
+  pose proof (N i j). pose proof (N j i). rewrite Forall_forall in rank. unfold Rdiv in *.
+  enough (sum (fun r => bit (before r i j)) people + sum (fun r => bit (before r j i)) people
+    = INR (length people)) as E by (apply (f_equal (Rmult (/ INR (length people)))) in E;
+    rewrite Rinv_l in E; lra). rewrite <- sum_plus, <- (Rmult_1_r (INR _)), <- sum_const.
+  apply sum_ext_in. intros r K. rewrite (before_other n r i j) by auto.
+  destruct (before r i j); simpl; lra.
 Qed.
 
 Theorem score_mean : forall s, ranking n s -> score n (fraction people) s = mean_kendall n people s.
@@ -284,9 +282,6 @@ Proof. intros k H [says _]. exact (fact_two_control k H says). Qed.
 
 (* ------------------------------------------------------------------ all fractions at once *)
 
-Lemma Rabs_bits : forall a b, Rabs (bit a - bit b) <= 1.
-Proof. intros [|] [|]; simpl; unfold Rabs; destruct (Rcase_abs _); lra. Qed.
-
 Lemma fractions_move : forall n m x y, replaced n m x y ->
   sum (fun '(i, j) => Rabs (fraction x i j - fraction y i j)) (pairs n) <= choose2 n / INR m.
 Proof.
@@ -377,21 +372,22 @@ Proof.
     eapply Rle_trans; [apply vector_noise_private; auto using laplace_unit_positive|].
     apply Rmult_le_compat_r.
     { apply Rmult_le_pos; [apply pow_le; left; apply laplace_unit_positive; assumption|]. left.
-      apply exp_pos. } apply exp_le. replace epsilon with (epsilon / 1) by field.
+      apply exp_pos. }
+    apply exp_le. replace epsilon with (epsilon / 1) by field.
     apply quotients_le; [assumption|lra|]. rewrite Rmult_1_r. eapply Rle_trans; [apply most, near|].
     apply Rmult_le_reg_r with (INR m); [assumption|]. field_simplify; lra.
 Qed.
 
 Theorem noisy_pairs_control : forall k, k <> 1 -> ~ noisy_pairs_says k.
 Proof.
-  intros k H says. set (b := if Rlt_dec 1 k then 1 else Rmax k (1 / 2)).
-  pose proof (Rmax_r k (1 / 2)). assert (0 < b) as B by (unfold b; destruct (Rlt_dec 1 k); lra).
-  destruct (says 2%nat 1%nat 1 b ltac:(lia) B) as [A C].
-  destruct (noisy_pairs 2%nat 1%nat 1 b ltac:(lia) B) as [A' C']. unfold choose2 in *. simpl in *.
-  unfold b in *. destruct (Rlt_dec 1 k).
-  - pose proof (A (C' ltac:(lra))). lra.
-  - assert (Rmax k (1 / 2) < 1) by (apply Rmax_lub_lt; lra). pose proof (Rmax_l k (1 / 2)).
-    pose proof (A' (C ltac:(lra))). lra.
+  intros k H says. assert (forall b, 0 < b -> k <= b <-> 1 <= b) as same.
+  { intros b B. pose proof (says 2%nat 1%nat 1 b ltac:(lia) B) as S.
+    rewrite (noisy_pairs 2%nat 1%nat 1 b ltac:(lia) B) in S. unfold choose2 in S. simpl in S.
+    destruct S as [S T].
+    split; intros L; [pose proof (T ltac:(lra))|pose proof (S ltac:(lra))]; lra. }
+  pose proof (Rmax_l k (1 / 2)) as L. pose proof (Rmax_r k (1 / 2)).
+  apply H, Rle_antisym; [apply (same 1); lra|]. apply (same (Rmax k (1 / 2))) in L; [|lra].
+  unfold Rmax in L. destruct (Rle_dec k (1 / 2)); lra.
 Qed.
 
 (* ------------------------------------------------------------------ the exponential mechanism *)

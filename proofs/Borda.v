@@ -195,11 +195,13 @@ Proof.
   specialize (says n w (fun i => - INR i) (- ((INR n - 1) / 2)) down (fun i => i)).
   assert (score n w (fun i => i) = 0) as A.
   { unfold score. rewrite <- (sum_zero (pairs n)). apply pairs_ext. intros. unfold w.
-    compare_places. } assert (score n w down = choose2 n) as B.
+    compare_places. }
+  assert (score n w down = choose2 n) as B.
   { rewrite <- pairs_length, <- (Rmult_1_r (INR _)), <- sum_const. apply pairs_ext. intros.
-    unfold w, down. compare_places. } rewrite A, B, (range_sum_ext n _
-    (fun i => Rabs (INR i - (INR n - 1) / 2))) in says by (intros; rewrite <- Rabs_Ropp; f_equal;
-    ring). pose proof (middle_sum n) as M. replace (n * n / 2)%nat with (2 * (k * (k + 1)))%nat in M
+    unfold w, down. compare_places. }
+  rewrite A, B, (range_sum_ext n _ (fun i => Rabs (INR i - (INR n - 1) / 2))) in says
+    by (intros; rewrite <- Rabs_Ropp; f_equal; ring). pose proof (middle_sum n) as M.
+  replace (n * n / 2)%nat with (2 * (k * (k + 1)))%nat in M
     by (apply (Nat.div_unique _ _ _ 1); lia).
   set (d := range_sum n (fun i => Rabs (INR i - (INR n - 1) / 2))) in *. clearbody d.
   rewrite !mult_INR, plus_INR in M. simpl in M. apply lt_INR in kpos. simpl in kpos.
@@ -209,8 +211,8 @@ Proof.
     split; [apply ranking_down|]. intros i j I J _. enough (forall l, (l < n)%nat -> mean_rank n w l
       = INR l) as E by (rewrite !E; lra || assumption). intros l L.
     rewrite <- (place_sum n (fun i => i) l (ranking_up n) L). apply range_sum_ext. intros h _.
-    unfold w. destruct (Nat.eqb_spec h l) as [->|]; compare_places. } unfold choose2, n in L.
-  rewrite S_INR, mult_INR in L. simpl in L. nra.
+    unfold w. destruct (Nat.eqb_spec h l) as [->|]; compare_places. }
+  unfold choose2, n in L. rewrite S_INR, mult_INR in L. simpl in L. nra.
 Qed.
 
 (* ------------------------------------------------------------------ one ranking is replaced *)

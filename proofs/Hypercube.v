@@ -52,9 +52,9 @@ Proof.
   assert (forall tie v, sum (half tie v) (all_answers (length v))
     = sum (fun r => share tie (length v) (differences v r)) (all_answers (length v))) as E.
   { intros. apply sum_ext_in. intros r H. apply all_answers_length in H. unfold half.
-    rewrite H, Nat.eqb_refl. reflexivity. } intros tie v d <-. unfold half_size.
-  rewrite E, corners_alike. symmetry. pose proof (E tie (repeat true (length v))) as T.
-  rewrite repeat_length in T. exact T.
+    rewrite H, Nat.eqb_refl. reflexivity. }
+  intros tie v d <-. unfold half_size. rewrite E, corners_alike. symmetry.
+  pose proof (E tie (repeat true (length v))) as T. rewrite repeat_length in T. exact T.
 Qed.
 
 Lemma differences_negb : forall v r, length r = length v ->
@@ -167,7 +167,8 @@ Proof.
         destruct (differences_repeat true k [] []) as [_ D2].
         destruct (differences_repeat false k (repeat true k ++ []) (repeat false k ++ []))
           as [_ D3]. simpl in D2, D3. rewrite !app_nil_r in *. fold v r in D1. fold w r in D3.
-        simpl in D1. lia. } rewrite A, B in H. destruct (Nat.compare_spec (2 * k) (2 * k)); try lia.
+        simpl in D1. lia. }
+      rewrite A, B in H. destruct (Nat.compare_spec (2 * k) (2 * k)); try lia.
       destruct (Nat.compare_spec (2 * (2 * k)) (2 * k)); try lia.
       assert (1 + exp epsilon <= exp loss) as M.
       { apply Rmult_le_reg_l with c; [assumption|]. lra. } rewrite <- (ln_exp loss).

@@ -192,7 +192,7 @@ Proof.
   rewrite (E g), (E (fun r o => g o r)), (IH (fun r o rest => g r o (a :: rest))). lra.
 Qed.
 
-(* The integrals of all but one, weighed with its chance, and counted. *)
+(* The integrals of all but one, weighed with its chance. *)
 Lemma area_weighed : forall p x l k, sum (fun '(o, rest) => p o * area p k rest x) (picks l)
   = match k with 0%nat => 1 | S k' => INR k * area p k' l x end - x ^ k * passed p l x.
 Proof.
@@ -204,48 +204,37 @@ Proof.
     destruct k; cbn [area pow]; rewrite !S_INR; [change (INR 0) with 0|]; ring.
 Qed.
 
-Lemma area_counted : forall p x l k, sum (fun '(o, rest) => area p k rest x) (picks l)
-  = (INR (length l) + INR (S k)) * area p k l x - x ^ S k * passed p l x.
+(* The chances of going on with one less: so many integrals, less what they have for one more. *)
+Lemma area_step : forall p l k, sum (fun '(r, rest) => (1 - p r) * area p k rest 1) (picks l)
+  = INR (length l + S k) * area p k l 1
+    - match k with 0%nat => 1 | S k' => INR k * area p k' l 1 end.
 Proof.
-  intros p x. induction l as [|a l IH]; intros k.
-  - cbn [picks sum passed area length]. simpl (INR 0). field. apply not_0_INR. lia.
-  - rewrite picks_sum. cbn [area]. rewrite (sum_ext _ (fun d => (let '(o, rest) := d
-      in area p k rest x) - p a * (let '(o, rest) := d in area p (S k) rest x)))
-      by (intros [o rest]; ring). rewrite sum_minus, sum_scale, !IH. cbn [passed length pow].
-    rewrite !S_INR. ring.
-Qed.
-
-(* The chances of going on with one less, and of passing one more: k integrals less one. *)
-Lemma area_step : forall p l, 1 + sum (fun '(r, rest) => (1 - p r) * area p 0 rest 1) (picks l)
-  = INR (S (length l)) * area p 0 l 1.
-Proof.
-  intros p l. pose proof (area_weighed p 1 l 0) as A. pose proof (area_counted p 1 l 0) as B.
-  rewrite (sum_ext _ (fun d => (let '(r, rest) := d in area p 0 rest 1)
-    - (let '(r, rest) := d in p r * area p 0 rest 1))) by (intros [r rest]; ring).
-  rewrite sum_minus, A, B, (S_INR (length l)). simpl. ring.
+  intros p. induction l as [|a l IH]; intros k.
+  - destruct k; cbn [picks sum area length Nat.add]; rewrite ?pow1; field; repeat split;
+      apply not_0_INR; lia.
+  - rewrite picks_sum. cbn [area]. rewrite (sum_ext _ (fun d => (let '(r, rest) := d in (1 - p r)
+      * area p k rest 1) - p a * (let '(r, rest) := d in (1 - p r) * area p (S k) rest 1)))
+      by (intros [r rest]; ring). rewrite sum_minus, sum_scale, !IH. cbn [length].
+    destruct k; cbn [area]; rewrite !plus_INR, !S_INR; simpl (INR 0); ring.
 Qed.
 
 (* The law: o comes out with the chance p_o times the integral of the chance that all pass. *)
 Theorem flips_closed : forall p f k l, length l = k ->
   flips p f k l = sum (fun '(o, rest) => p o * f o * area p 0 rest 1) (picks l).
 Proof.
-  intros p f. induction k as [|k IH]; intros l L.
-  - destruct l; [reflexivity|discriminate].
-  - assert (flips p f (S k) l = / INR (S k) * sum (fun '(r, rest) => p r * f r + (1 - p r)
-      * flips p f k rest) (picks l)) as -> by reflexivity. rewrite (sum_ext_in _
-      (fun a : O * list O => (let '(r, rest) := a in p r * f r)
-      + (let '(r, rest) := a in sum (fun '(o, rest') => (1 - p r) * (p o * f o * area p 0 rest' 1))
-      (picks rest)))).
-    2: { intros [r rest] H. apply picks_length in H. rewrite IH by lia. rewrite <- sum_scale.
-      f_equal. apply sum_ext. intros [o rest']. ring. } rewrite sum_plus,
-      (picks_swap l (fun r o rest' => (1 - p r) * (p o * f o * area p 0 rest' 1))), <- sum_plus,
-      <- sum_scale. apply sum_ext_in. intros [o rest] H. apply picks_length in H.
-    rewrite (sum_ext _ (fun a : O * list O => p o * f o * (let '(r, rest') := a in (1 - p r)
-      * area p 0 rest' 1))) by (intros [r rest']; ring). rewrite sum_scale.
-    pose proof (area_step p rest) as E. replace (S (length rest)) with (S k) in E by lia.
-    replace (p o * f o + p o * f o * sum (fun '(r, rest') => (1 - p r) * area p 0 rest' 1)
-      (picks rest)) with (p o * f o * (1 + sum (fun '(r, rest') => (1 - p r) * area p 0 rest' 1)
-      (picks rest))) by ring. rewrite E. field. apply not_0_INR. lia.
+  intros p f. induction k as [|k IH]; intros l L; [destruct l; [reflexivity|discriminate]|].
+  change (flips p f (S k) l) with (/ INR (S k) * sum (fun '(r, rest) => p r * f r + (1 - p r)
+    * flips p f k rest) (picks l)). rewrite (sum_ext_in _
+    (fun a : O * list O => (let '(r, rest) := a in p r * f r)
+    + (let '(r, rest) := a in sum (fun '(o, rest') => (1 - p r) * (p o * f o * area p 0 rest' 1))
+    (picks rest)))).
+  2: { intros [r rest] H. apply picks_length in H. rewrite IH, <- sum_scale by lia. f_equal.
+    apply sum_ext. intros [o rest']. ring. }
+  rewrite sum_plus, (picks_swap l (fun r o rest' => (1 - p r) * (p o * f o * area p 0 rest' 1))),
+    <- sum_plus, <- sum_scale. apply sum_ext_in. intros [o rest] H. apply picks_length in H.
+  rewrite (sum_ext _ (fun a : O * list O => p o * f o * (let '(r, rest') := a in (1 - p r)
+    * area p 0 rest' 1))) by (intros [r rest']; ring). rewrite sum_scale, area_step.
+  replace (length rest + 1)%nat with (S k) by lia. field. apply not_0_INR. lia.
 Qed.
 
 (* Someone is taken, if someone is taken for sure when drawn. *)
@@ -354,8 +343,8 @@ Proof.
     destruct (best_attained q outcomes some) as [t [T E]].
     eapply eq_trans; [|apply (flips_total (chance rate q) outcomes)].
     2: { exists t. split; [assumption|]. unfold chance.
-      rewrite E, Rminus_diag_eq, Rmult_0_r by reflexivity. apply exp_0. } apply sum_ext_in.
-    intros [r rest] H. apply picks_both in H. destruct H as [R _].
+      rewrite E, Rminus_diag_eq, Rmult_0_r by reflexivity. apply exp_0. }
+    apply sum_ext_in. intros [r rest] H. apply picks_both in H. destruct H as [R _].
     rewrite (sum_ext _ (fun o => chance rate q r * area (chance rate q) 0 rest 1
       * (if dec r o then 1 else 0))) by (intros; ring). rewrite sum_scale.
     enough (sum (fun o => if dec r o then 1 else 0) outcomes = 1) as -> by ring. clear - once R.
@@ -422,8 +411,8 @@ Lemma sensitivity_gain : forall D O (near : D -> D -> Prop) (score : D -> O -> R
   gain_at_most near score outcomes (2 * H).
 Proof.
   intros D O near score outcomes H moves x y a b close _ _. pose proof (moves x y a close).
-  pose proof (moves x y b close). pose proof (Rle_abs (score x a - score y a)).
-  pose proof (Rle_abs (score y b - score x b)). rewrite Rabs_minus_sym in H3. lra.
+  pose proof (moves x y b close) as B. rewrite Rabs_minus_sym in B.
+  pose proof (Rle_abs (score x a - score y a)). pose proof (Rle_abs (score y b - score x b)). lra.
 Qed.
 
 (* The mean score is short of the best by at most (log of the number of outcomes) / rate. *)
