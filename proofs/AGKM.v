@@ -426,18 +426,21 @@ Proof.
   - split; [intros [_ H]; discriminate|]. intros [N _]. destruct E. apply nodup_fixed_point, N.
 Qed.
 
+Lemma places_once : forall n r, ranking n r -> NoDup (map r (seq 0 n)).
+Proof.
+  intros n r [_ once]. apply (NoDup_nth _ (r 0%nat)). intros i j. rewrite map_length, seq_length.
+  intros I J. rewrite !map_nth, !seq_nth by assumption. intros E. apply once in E; lia.
+Qed.
+
 Lemma rankings_all : forall n r, ranking n r ->
   exists l, In l (rankings n) /\ forall i, (i < n)%nat -> place l i = r i.
 Proof.
-  intros n r [bound once]. exists (map r (seq 0 n)). split.
-  - apply rankings_in. rewrite map_length, seq_length. split; [|split; [reflexivity|]].
-    + apply (NoDup_nth _ (r 0%nat)). intros i j. rewrite map_length, seq_length. intros I J.
-      rewrite !map_nth, !seq_nth by assumption. intros E. apply once in E; lia.
-    + intros a A. apply in_map_iff in A. destruct A as [i [<- I]]. apply in_seq in I. apply bound.
-      lia.
+  intros n r rank. exists (map r (seq 0 n)). split.
+  - apply rankings_in. rewrite map_length, seq_length.
+    split; [apply places_once, rank|split; [reflexivity|]]. intros a A.
+    apply in_map_iff in A as [i [<- I]]. apply in_seq in I. apply rank. lia.
   - intros i I. unfold place.
-    rewrite (nth_indep _ 0%nat (r 0%nat)) by (rewrite map_length, seq_length; assumption).
-    rewrite map_nth, seq_nth; [reflexivity|assumption].
+    rewrite (nth_indep _ 0%nat (r 0%nat)), map_nth, seq_nth; rewrite ?map_length, ?seq_length; auto.
 Qed.
 
 Lemma rankings_sound : forall n l, In l (rankings n) -> ranking n (place l).

@@ -26,25 +26,14 @@ Definition mean_rank (n : nat) (w : table) (i : nat) : R :=
 Definition sorts (n : nat) (x : nat -> R) (s : places) : Prop := ranking n s /\
   forall i j, (i < n)%nat -> (j < n)%nat -> (s i < s j)%nat -> x i <= x j.
 
-Lemma places_once : forall n p l, ranking n p -> NoDup l -> (forall i, In i l -> (i < n)%nat) ->
-  NoDup (map p l).
-Proof.
-  intros n p l [_ once] N. induction N as [|a l A N IH]; intros H; simpl; constructor.
-  - intros I. apply in_map_iff in I. destruct I as [b [E B]]. apply A.
-    rewrite <- (once b a); auto; apply H; [right; assumption|left; reflexivity].
-  - apply IH. intros i I. apply H. right. assumption.
-Qed.
-
 (* The places are 0, ..., n - 1. *)
 Lemma places_sum : forall n p f, ranking n p ->
   range_sum n (fun i => f (p i)) = range_sum n f.
 Proof.
   intros n p f rank. unfold range_sum. rewrite <- (sum_map _ _ f p). apply sum_permutation.
-  apply NoDup_Permutation_bis.
-  - apply (places_once n); [assumption|apply seq_NoDup|]. intros j J. apply in_seq in J. lia.
-  - rewrite map_length. lia.
-  - intros q Q. apply in_map_iff in Q. destruct Q as [j [<- J]]. apply in_seq in J. apply in_seq.
-    destruct rank as [bound _]. specialize (bound j ltac:(lia)). lia.
+  apply NoDup_Permutation_bis; [apply places_once, rank|rewrite map_length; lia|]. intros q Q.
+  apply in_map_iff in Q as [j [<- J]]. rewrite in_seq in *. destruct rank as [bound _].
+  specialize (bound j ltac:(lia)). lia.
 Qed.
 
 (* A place is the number of items before it. *)
@@ -230,7 +219,7 @@ Proof.
     rewrite Nat.ltb_irrefl. reflexivity.
 Qed.
 
-(* One ranking moves the mean ranks by at most floor(n^2 / 2) / m, opposite ones by that. *)
+(* One ranking moves the mean ranks by at most floor(n^2 / 2) / m. *)
 Lemma mean_rank_moves : forall n m x y, replaced n m x y ->
   l1 n (mean_rank n (fraction x)) (mean_rank n (fraction y)) <= INR (n * n / 2) / INR m.
 Proof.
@@ -239,20 +228,17 @@ Proof.
   assert (length y = m) as K by (rewrite F, <- L, E, !app_length; reflexivity).
   assert (ranking n r /\ ranking n s) as [Rr Rs].
   { rewrite Forall_forall in X, Y. split; [apply X; rewrite E|apply Y; rewrite F]; apply in_elt. }
-  unfold Rdiv. rewrite Rmult_comm. set (c := (INR n - 1) / 2).
-  apply Rle_trans with (range_sum n (fun i => / INR m * (Rabs (INR (r i) - c)
-    + Rabs (INR (s i) - c)))).
-  - apply range_sum_le. intros i I. rewrite !mean_rank_people, L, K by assumption. subst x y.
-    rewrite !sum_app. simpl. match goal with |- Rabs ?e <= _ => replace e
-      with (/ INR m * ((INR (r i) - c) - (INR (s i) - c))) by (field; lra) end.
-    rewrite Rabs_mult, Rabs_pos_eq by (left; apply Rinv_0_lt_compat, M).
-    apply Rmult_le_compat_l; [left; apply Rinv_0_lt_compat, M|]. unfold Rminus at 1.
-    eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp. lra.
-  - unfold range_sum. rewrite sum_scale, sum_plus.
-    fold (range_sum n (fun i => Rabs (INR (r i) - c))).
-    fold (range_sum n (fun i => Rabs (INR (s i) - c))). rewrite (places_sum n
-      r (fun k => Rabs (INR k - c)) Rr), (places_sum n s (fun k => Rabs (INR k - c)) Rs),
-      <- (middle_sum n). unfold c. lra.
+  unfold Rdiv. rewrite Rmult_comm. set (far := fun k => Rabs (INR k - (INR n - 1) / 2)).
+  apply Rle_trans with (/ INR m * (range_sum n (fun i => far (r i))
+    + range_sum n (fun i => far (s i)))).
+  - unfold range_sum. rewrite <- sum_plus, <- sum_scale. apply range_sum_le. intros i I.
+    rewrite !mean_rank_people, L, K by assumption. subst x y. rewrite !sum_app. simpl.
+    match goal with |- Rabs ?e <= _ => replace e with (/ INR m
+      * ((INR (r i) - (INR n - 1) / 2) + - (INR (s i) - (INR n - 1) / 2))) by (field; lra) end.
+    assert (0 < / INR m) by (apply Rinv_0_lt_compat, M). rewrite Rabs_mult, Rabs_pos_eq by lra.
+    apply Rmult_le_compat_l; [lra|]. unfold far. rewrite <- (Rabs_Ropp (INR (s i) - _)).
+    apply Rabs_triang.
+  - rewrite (places_sum n r far Rr), (places_sum n s far Rs), <- middle_sum. right. unfold far. ring.
 Qed.
 
 (* One ranking replaced.  Independent Laplace noise of scale floor(n^2/2) / (epsilon m) on the

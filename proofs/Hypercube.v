@@ -69,18 +69,17 @@ Proof.
   intros. unfold half, share. destruct (Nat.eqb _ _); [|lra]. destruct (Nat.compare _ _); lra.
 Qed.
 
-(* Two corners that agree in half of their signs. *)
-Lemma differences_repeat : forall b k u v, (differences (repeat b k ++ u) (repeat b k ++ v)
-  = differences u v /\ differences (repeat b k ++ u) (repeat (negb b) k ++ v)
-  = k + differences u v)%nat.
-Proof. intros b k u v. induction k as [|k [IH JH]]; destruct b; simpl in *; lia. Qed.
+Lemma differences_repeat : forall a b k u v, (differences (repeat a k ++ u) (repeat b k ++ v)
+  = (if eqb a b then 0 else k) + differences u v)%nat.
+Proof. intros a b k u v. induction k; destruct a, b; simpl in *; lia. Qed.
 
 Lemma half_size_positive : forall tie d, 0 < tie -> 0 < half_size tie d.
 Proof.
   intros tie d T. apply Rlt_le_trans with (half tie (repeat true d) (repeat true d)).
   - unfold half, share. rewrite Nat.eqb_refl, repeat_length.
     destruct (Nat.compare_spec (2 * differences (repeat true d) (repeat true d)) d); [lra..|].
-    pose proof (differences_repeat true d [] []) as [D _]. rewrite !app_nil_r in D. simpl in D. lia.
+    pose proof (differences_repeat true true d [] []) as D. rewrite !app_nil_r in D. simpl in D.
+    lia.
   - apply (sum_term (half tie (repeat true d))); [intros; apply half_nonneg; lra|].
     induction d as [|d IH]; simpl; [auto|]. apply in_flat_map. exists (repeat true d). simpl. auto.
 Qed.
@@ -154,21 +153,20 @@ Proof.
   intros epsilon pos. pose proof (exp_at_least_1 epsilon pos) as E. split.
   - intros d. split; [intros v <-; apply hypercube_law; lra|]. apply hypercube_loss; lra.
   - intros k loss K. split; intros H.
-    + set (v := repeat true k ++ repeat true k). set (r := repeat true k ++ repeat false k).
-      set (w := repeat false k ++ repeat true k). assert (length v = 2 * k /\ length w = 2
+    +
+      (* a report that agrees with one corner in half of its signs, with the other in none *)
+      set (v := repeat true k ++ repeat true k ++ []).
+      set (w := repeat false k ++ repeat true k ++ []).
+      set (r := repeat true k ++ repeat false k ++ []). assert (length v = 2 * k /\ length w = 2
         * k /\ length r = 2 * k)%nat as [V [W L]] by (unfold v, w, r; rewrite !app_length,
-        !repeat_length; lia). specialize (H v w r (conj V W)).
+        !repeat_length; simpl; lia). specialize (H v w r (conj V W)).
       rewrite !hypercube_weight, V, W in H by lia. unfold weight in H.
       pose proof (half_size_positive 1 (2 * k) ltac:(lra)) as Z.
       set (c := / ((1 + exp epsilon) * half_size 1 (2 * k))) in *.
       assert (0 < c) by (apply Rinv_0_lt_compat, Rmult_lt_0_compat; lra).
-      assert (differences v r = k /\ differences w r = 2 * k)%nat as [A B].
-      { destruct (differences_repeat true k (repeat true k ++ []) (repeat false k ++ [])) as [D1 _].
-        destruct (differences_repeat true k [] []) as [_ D2].
-        destruct (differences_repeat false k (repeat true k ++ []) (repeat false k ++ []))
-          as [_ D3]. simpl in D2, D3. rewrite !app_nil_r in *. fold v r in D1. fold w r in D3.
-        simpl in D1. lia. }
-      rewrite A, B in H. destruct (Nat.compare_spec (2 * k) (2 * k)); try lia.
+      assert (differences v r = k /\ differences w r = 2 * k)%nat as [A B]
+        by (unfold v, w, r; rewrite !differences_repeat; simpl; lia). rewrite A, B in H.
+      destruct (Nat.compare_spec (2 * k) (2 * k)); try lia.
       destruct (Nat.compare_spec (2 * (2 * k)) (2 * k)); try lia.
       assert (1 + exp epsilon <= exp loss) as M.
       { apply Rmult_le_reg_l with c; [assumption|]. lra. } rewrite <- (ln_exp loss).
