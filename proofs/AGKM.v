@@ -4,7 +4,7 @@
    Proved, for all numbers n of items and m of people: Fact 2 with each pair counted once, and
    Theorem 1 (Reduction I) with it; the l1 sensitivity of all fractions, which says exactly which
    Laplace noise keeps epsilon (Corollary 3); the exponential mechanism over all rankings, its
-   privacy and its error.  Theorem 8 is in Hypercube.v.
+   privacy and its error.
 
    Not in it: polynomial time, Gaussian noise, approximation schemes, how random numbers are
    drawn. *)
@@ -119,10 +119,8 @@ Theorem score_mean : forall s, ranking n s -> score n (fraction people) s = mean
 Proof.
   intros s S. unfold score, mean_kendall, kendall, fraction. rewrite sum_swap. unfold Rdiv.
   rewrite Rmult_comm, <- sum_scale. apply pairs_ext. intros i j H. rewrite (Rmult_comm (/ _)).
-  destruct (before s i j) eqn:B; f_equal; apply sum_ext_in; intros r K; rewrite Forall_forall
-    in rank.
-  - rewrite (before_other n r i j) by (auto; lia). destruct (before r i j); reflexivity.
-  - destruct (before r i j); reflexivity.
+  rewrite Forall_forall in rank. destruct (before s i j); f_equal; apply sum_ext_in; intros r K;
+    rewrite ?(before_other n r i j) by (auto; lia); destruct (before r i j); reflexivity.
 Qed.
 
 End People.
@@ -158,15 +156,13 @@ Proof.
     apply pairs_le. intros i j H. pose proof (Rabs_pos (w i j - v i j)).
     pose proof (Rabs_pos (w j i - v j i)). destruct (before r i j); lra.
   - intros e rank He. exists (fun i j => bit (before r i j)).
-    exists (fun i j => if before r i j then 1 - e else e). assert (forall i j, (i < n)%nat
-      -> (j < n)%nat -> i <> j -> before r j i = negb (before r i j)) as other
-      by (intros; apply (before_other n); assumption). repeat split; intros.
-    1-6: try rewrite (other i j) by assumption; destruct (before r i j); simpl; lra.
-    + destruct (before r i j); simpl.
-      * rewrite Rabs_pos_eq; lra. * rewrite Rabs_minus_sym, Rabs_pos_eq; lra.
+    exists (fun i j => if before r i j then 1 - e else e). repeat split; intros;
+      try (rewrite (before_other n r i j) by assumption); try (destruct (before r i j); simpl; lra).
+    + destruct (before r i j); simpl; [|rewrite Rabs_minus_sym]; rewrite Rabs_pos_eq; lra.
     + unfold score. rewrite <- sum_minus, <- pairs_length, <- sum_const, <- (Rabs_Ropp (sum _ _)).
       rewrite (pairs_ext n _ (fun _ => - e)).
-      2: { intros i j H. rewrite (other i j) by lia. destruct (before r i j); simpl; lra. }
+      2: { intros i j H. rewrite (before_other n r i j rank) by lia.
+        destruct (before r i j); simpl; lra. }
       rewrite !sum_const, Rabs_pos_eq; pose proof (pos_INR (length (pairs n))); nra.
 Qed.
 
@@ -538,8 +534,8 @@ Proof.
   destruct two_items as [U V]. fold up in U. fold down in V.
   specialize (safe [down; up] [up; up] [1; 0]%nat).
   assert (replaced 2 2 [down; up] [up; up]) as close.
-  { exists [], [up], down, up. do 3 (split; [reflexivity|]).
-    split; constructor; try assumption; constructor; assumption || constructor. }
+  { exists [], [up], down, up.
+    do 3 (split; [reflexivity|]). auto. }
   specialize (safe close). unfold drawn, exponential_mechanism in safe.
   replace (rankings 2) with [[1; 0]; [0; 1]]%nat in safe by reflexivity.
   destruct (in_dec _ _ _) as [_|out]; [|apply out; left; reflexivity]. cbn [sum] in safe.
