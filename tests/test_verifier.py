@@ -183,6 +183,7 @@ PROOFS = {
     },
     "is no certificate": {
         "a pair without sharp": RIGHT | {"pairs": [[0, 1, 0], [1, 0, 0]]},
+        "a size that is a number": RIGHT | {"size": 1},
         "a pair of more": altered(RIGHT, "pairs", 0, to=[0, 1, 0, 1, 5]),
         "an order of more": BIT | {"order": [[0, 1, 2]]},
     },
@@ -226,6 +227,7 @@ GAP = ["1"], ["subtract", 0, 1], ["divide", 1, 2]  # 1 / (x - 1)
 NOTHING = [["1"], ["exp", 0], ["subtract", 1, 1], ["divide", 0, 2], ["0"], ["multiply", 3, 4]]
 APART = ["low"], ["high"], ["subtract", 0, 1], ["subtract", 1, 0], ["multiply", 2, 3]
 OTHER_END = ["low"], ["0"], ["high"], ["subtract", 1, 2], ["multiply", 0, 3]
+NOT_LAST = ["low"], ["-1"], ["high"], ["multiply", 0, -2]
 SUM = *at_both(*ROOT)[:-1], ["add", 3, 7]
 NO_CHANGE = "the ball is wrong, or no change of sign is seen"
 BALLS = {
@@ -249,6 +251,10 @@ BALLS = {
         "the number as a constant": alone(["1.0"]),
         "the number as its digits": alone(["1234567"], centre="1234567"),
         "an end where there is none": alone(["low"]),
+    },
+    "a step is not there": {
+        "another product than is looked at": alone(*NOT_LAST, centre="0.7", root=True),
+        "a step named by a text": alone(["1"], ["exp", "0"], centre="2.71828182846"),
     },
     "an unknown step": {
         "a step that is not explained": alone(["1"], ["sqrt", 0]),

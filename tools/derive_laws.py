@@ -1,9 +1,8 @@
 """Derive what certificates of kind "laws" list from their words: `derive_laws.py certificates`.
 
-The claim decides which mechanism, relation, size, power of t and loss must be there, by a table in
-`proofs/FORMAT.md`.  From these come all ordered pairs of data sets with their bounds, and the law
-of each data set.  Verifiers see that the inequalities of a certificate hold; this program sees that
-they are those of the claim.  It imports nothing of the book.
+By the table of FORMAT.md a claim has a mechanism, relation, size, power of t and loss.  From these
+come all ordered pairs of data sets, their bounds, and each law.  Verifiers see that inequalities
+hold; this program, which imports nothing of the book, sees that they are those of the claim.
 """
 
 import json
@@ -17,14 +16,12 @@ from math import comb, prod
 from operator import add, mul, sub
 from pathlib import Path
 
-FORMAT = Path(__file__).resolve().parents[1] / "proofs" / "FORMAT.md"
+HERE = Path(__file__).resolve().parent
+FORMAT = [HERE / "FORMAT.md", HERE.parent / "proofs" / "FORMAT.md"]
 
 
 class Polynomial(dict):
     """In t and 1/t: of each power the coefficient, if that is not 0."""
-
-    def __add__(self, other):
-        return total([self, other])
 
     def __mul__(self, other):
         return total({i + j: c * d for i, c in self.items()} for j, d in other.items())
@@ -42,10 +39,6 @@ def t(power, times=1):
     return Polynomial({power: times})
 
 
-def read(coefficients):
-    return total(t(k, c) for k, c in enumerate(coefficients))
-
-
 def same(law, other):
     """Whether two laws, as weights of outcomes, give every outcome the same chance for every t."""
     one, two, none = total(law.values()), total(other.values()), Polynomial()
@@ -60,21 +53,10 @@ def need(holds, words):
 # ------------------------------------------------------------------ data sets
 
 
-def bits(length):
-    return product((0, 1), repeat=length)
-
-
-def rankings(n):
-    return permutations(range(n))
-
-
-def pairs(n):
-    return combinations(range(n), 2)
-
-
 def answers(ranking, asked=None):
     """Of each pair of items: 1 if the first one has the smaller place, else 0."""
-    return tuple(int(ranking[i] < ranking[j]) for i, j in asked or pairs(len(ranking)))
+    asked = asked or combinations(range(len(ranking)), 2)
+    return tuple(int(ranking[i] < ranking[j]) for i, j in asked)
 
 
 def away(a, b):
@@ -91,11 +73,11 @@ def kendall(a, b):
 
 def sheets(n, *other):
     """The winners of all pairs of items; or what else there may be for a pair."""
-    return product(*((*pair, *other) for pair in pairs(n)))
+    return product(*((*pair, *other) for pair in combinations(range(n), 2)))
 
 
-def wins(n, winners):
-    return tuple(winners.count(item) for item in range(n))
+def wins(n, lists):
+    return [tuple(winners.count(item) for item in range(n)) for winners in lists]
 
 
 def one_changed(x, y):
@@ -106,22 +88,21 @@ def one_changed(x, y):
 # ------------------------------------------------------------------ mechanisms: weights of outcomes
 # from a data set, the size, all data sets and the listed outcomes
 
-GAP = t(0) + t(-1, -1)  # 1 - 1/t
-
 
 def coins(right):
     """Reports of bits, each right with odds t : 1."""
-    return {r: t(len(right) - distance(r, right)) for r in bits(len(right))}
+    every = product((0, 1), repeat=len(right))
+    return {r: t(len(right) - distance(r, right)) for r in every}
 
 
 def two_responses(data, *_):
     odds, more, adaptive, bit = data
-    asked = [r == bit if adaptive else bit for r in (0, 1)]
-    return {(r, s): t(odds * (r == bit) + more * (s == asked[r])) for r, s in bits(2)}
+    both, asked = product((0, 1), repeat=2), [r == bit if adaptive else bit for r in (0, 1)]
+    return {(r, s): t(odds * (r == bit) + more * (s == asked[r])) for r, s in both}
 
 
 def random_pairs(data, size, *_):
-    drawn = combinations(pairs(len(data)), size["L"])
+    drawn = combinations(combinations(range(len(data)), 2), size["L"])
     return {(q, r): w for q in drawn for r, w in coins(answers(data, q)).items()}
 
 
@@ -132,20 +113,17 @@ def pair_or_parity(data, *_):
 
 
 def order_of_items(data, size, *_):
-    places = {
-        items: [data[item] for item in items] for items in combinations(range(size["n"]), size["k"])
-    }
-    right = {items: tuple(map(sorted(there).index, there)) for items, there in places.items()}
-    return {
-        (items, r): t(r == order) for items, order in right.items() for r in rankings(size["k"])
-    }
+    every, orders = combinations(range(size["n"]), size["k"]), [*permutations(range(size["k"]))]
+    drawn = {items: [data[item] for item in items] for items in every}
+    right = {items: tuple(map(sorted(places).index, places)) for items, places in drawn.items()}
+    return {(items, r): t(r == right[items]) for items in right for r in orders}
 
 
 def hypercube(data, *_):
     """A corner on the side of the answers with odds t : 1; half of a tied one is on each side."""
     signs = [2 * bit - 1 for bit in answers(data)]
     sides = {z: sum(map(mul, z, signs)) for z in product((-1, 1), repeat=len(signs))}
-    return {z: t(side >= 0) + t(side > 0) for z, side in sides.items()}
+    return {z: total([t(side >= 0), t(side > 0)]) for z, side in sides.items()}
 
 
 def noisy(counts, _, every, *__):
@@ -159,9 +137,9 @@ def net_wins(file):
     return [tuple((k == won) - (k == lost) for k in range(3)) for won, lost in file] or [(0, 0, 0)]
 
 
-def plane(centre=(0, 0, 0), reach=12):
-    """Whole vectors near a centre and with its sum."""
-    moves = product(range(-reach, reach + 1), repeat=2)
+def near(centre=(0, 0, 0)):
+    """Whole vectors about a centre and with its sum."""
+    moves = product(range(-12, 13), repeat=2)
     return tuple(tuple(map(add, centre, (x, y, -x - y))) for x, y in moves)
 
 
@@ -176,15 +154,16 @@ def leveled(level, centres_of, data, every, listed):
     """Weight t^-level around a centre, each as likely; () is every vector that is not listed."""
     centres, vectors = centres_of(data), tuple(filter(None, listed))
     every = tuple(sorted({c for x in every for c in centres_of(x)}))
-    lost = losses(level, every, plane(every[0]))
+    lost = losses(level, every, near(every[0]))
     need(losses(level, every, vectors) == lost, "an outcome is missing")
     law = {o: GAP * GAP * total(t(-level(away(o, c))) for c in centres) for o in vectors}
     # level 0 has one vector; from the second on each has as many more as the one before (Ehrhart)
-    one, two = (sum(level(o) == k for o in plane()) for k in (1, 2))
-    whole = GAP * GAP + t(-1, one) * GAP + t(-2, two - one)
-    return law | {(): t(0, len(centres)) * whole + t(0, -1) * total(law.values())}
+    one, two = (sum(level(o) == k for o in near()) for k in (1, 2))
+    whole = total([GAP * GAP, t(-1, one) * GAP, t(-2, two - one)])
+    return law | {(): total([t(0, len(centres)) * whole, t(0, -1) * total(law.values())])}
 
 
+GAP, CUT = Polynomial({0: 1, -1: -1}), Polynomial({1: 2, 0: -1})  # 1 - 1/t and 2t - 1
 MECHANISMS = {
     "randomized response": lambda data, *_: coins(data),
     "randomized response on all pairs": lambda data, *_: coins(answers(data)),
@@ -194,14 +173,14 @@ MECHANISMS = {
     "order of k random items": order_of_items,
     "hypercube, ties split": hypercube,
     "exponential mechanism, Kendall distance": lambda data, size, *_: {
-        r: t(-sum(kendall(r, vote) for vote in data)) for r in rankings(size["n"])
+        r: t(-sum(kendall(r, vote) for vote in data)) for r in permutations(range(size["n"]))
     },
     "discrete Laplace noise": noisy,
     "discrete Laplace noise, by design": lambda data, _, every, __: noisy(
         data[2], _, [counts for *_, counts in every]
     ),
     "Laplace noise on a bit, cut at one half": lambda data, *_: {
-        r: t(1, 2) + t(0, -1) if r == data else t(0) for r in bits(1)
+        (r,): CUT if (r,) == data else t(0) for r in (0, 1)
     },
     "zonotope level noise": lambda data, _, *more: leveled(  # three items
         lambda v: (max(max(v), -min(v)) + 1) // 2, lambda sheet: [sheet], data, *more
@@ -215,7 +194,7 @@ MECHANISMS = {
 # that is e^epsilon and the size, the bound of each ordered pair of data sets
 
 
-def near(data, bound, related=lambda *two: True):
+def pairs(data, bound, related=lambda *two: True):
     """All ordered pairs that are related; the bound is a power of t, or a function of the two."""
     every = [two for two in permutations(data, 2) if related(*two)]
     return {two: t(bound(*two) if callable(bound) else bound) for two in every}
@@ -225,52 +204,45 @@ def edges(e, n):
     """One comparison becomes another: of the same pair, or of one that was not compared."""
     data = [[(at, won) for at, won in enumerate(s) if won is not None] for s in sheets(n, None)]
     changed = [two for two in permutations(data, 2) if one_changed(*two)]
-    return {tuple(wins(n, [won for _, won in one]) for one in two): t(e) for two in changed}
+    return {tuple(wins(n, [[won for _, won in x] for x in two])): t(e) for two in changed}
 
 
 def designs(_, n, L):
     """0: some comparisons of any pairs; 1: every pair once; 2: every pair once or not at all."""
     every = comb(n, 2)
-    data = {
-        (0, many, wins(n, some))
-        for many in range(1, L + 1)
-        for some in product(range(n), repeat=many)
-    }
-    data |= {(1, every, wins(n, sheet)) for sheet in sheets(n)}
-    data |= {(2, every, wins(n, sheet)) for sheet in sheets(n, None)}
-    powers = n**2 // 2, every + n**2 // 4
-    return near(data, lambda x, y: (2 * x[1], *powers)[x[0]], lambda x, y: x[:2] == y[:2])
+    cases = [(0, k, product(range(n), repeat=k), 2 * k) for k in range(1, L + 1)]
+    cases += [(1, every, sheets(n), n**2 // 2), (2, every, sheets(n, None), every + n**2 // 4)]
+    data = [([(kind, k, x) for x in wins(n, some)], bound) for kind, k, some, bound in cases]
+    return {two: t(bound) for some, bound in data for two in permutations(some, 2)}
 
 
 def files(e, n, L, answers):
-    every = [multisets(permutations(range(n), 2), k) for k in range(answers + 1)]
-    return near(chain(*every), e)
+    kept = [multisets(permutations(range(n), 2), k) for k in range(answers + 1)]
+    return pairs(chain(*kept), e)
 
 
 RELATIONS = {
-    "any answers": lambda e, L: near(bits(L), L * e),
-    "any answers, by distance": lambda _, k: near(bits(k), distance),
-    "one comparison of a ranking": lambda e, n: near(
-        rankings(n), e, lambda x, y: kendall(x, y) == 1
+    "any answers": lambda e, L: pairs(product((0, 1), repeat=L), L * e),
+    "any answers, by distance": lambda _, k: pairs(product((0, 1), repeat=k), distance),
+    "one comparison of a ranking": lambda e, n: pairs(
+        permutations(range(n)), e, lambda x, y: kendall(x, y) == 1
     ),
-    "rankings": lambda e, n, **_: near(rankings(n), e),
-    "rankings, by distance": lambda _, n: near(rankings(n), kendall),
-    "one ranking of m": lambda e, n, m: near(multisets(rankings(n), m), e, one_changed),
-    "the answer": lambda _, levels: near(
+    "rankings": lambda e, n, **_: pairs(permutations(range(n)), e),
+    "rankings, by distance": lambda _, n: pairs(permutations(range(n)), kendall),
+    "one ranking of m": lambda e, n, m: pairs(multisets(permutations(range(n)), m), e, one_changed),
+    "the answer": lambda _, levels: pairs(
         product(*[range(1, levels + 1)] * 2, (0, 1), (0, 1)),
         lambda x, y: x[0] + x[1],
         lambda x, y: x[:3] == y[:3],
     ),
-    "one bit": lambda _, L: dict.fromkeys(permutations(bits(L), 2), t(1, 2) + t(0, -1)),
-    "vectors, by l1 distance": lambda _, d, high: near(
+    "one bit": lambda _, L: dict.fromkeys(permutations([(0,), (1,)]), CUT),
+    "vectors, by l1 distance": lambda _, d, high: pairs(
         product(range(high + 1), repeat=d), distance
     ),
     "edge neighbours": edges,
-    "one person": lambda e, n, L, m: near(
-        [wins(n, some) for some in product(range(n), repeat=L)], e
-    ),
+    "one person": lambda e, n, L, m: pairs(wins(n, product(range(n), repeat=L)), e),
     "one person, by design": designs,
-    "one sheet": lambda e, n: near([wins(n, sheet) for sheet in sheets(n)], e),
+    "one sheet": lambda e, n: pairs(wins(n, sheets(n)), e),
     "one file": files,
 }
 ORDERS = {"one bit": [[[0, 1], [-1, 2]], [[-1, 2], [0, 0, 1]]]}  # t < 2t - 1 < t^2
@@ -280,7 +252,7 @@ ORDERS = {"one bit": [[[0, 1], [-1, 2]], [[-1, 2], [0, 0, 1]]]}  # t < 2t - 1 < 
 
 def claims():
     """Mechanism, relation, size, power and loss of each claim."""
-    text = FORMAT.read_text(encoding="utf-8")
+    (text, *_) = (path.read_text(encoding="utf-8") for path in FORMAT if path.exists())
     for claim, row in re.findall(r"^\| ([A-Z][A-Z0-9-]+) \| (.*) \|$", text, re.M):
         mechanism, relation, size, power, loss, _ = row.split(" | ")
         size = {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", size)}
@@ -289,6 +261,10 @@ def claims():
 
 def label(found):
     return tuple(map(label, found)) if isinstance(found, list) else found
+
+
+def read(coefficients):
+    return total(t(k, c) for k, c in enumerate(coefficients))
 
 
 def check(one, known):
@@ -316,13 +292,11 @@ def check(one, known):
 
 
 def main(folder):
-    every = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.json"))
-    ]
-    laws, bad, known = [one for one in every if one["kind"] == "laws"], [], dict(claims())
+    texts = [path.read_text(encoding="utf-8") for path in sorted(Path(folder).glob("*.json"))]
+    laws, bad = [one for one in map(json.loads, texts) if one["kind"] == "laws"], []
     for one in laws:
         try:
-            check(one, known)
+            check(one, dict(claims()))
         except ValueError as words:
             bad.append(f"{one['claim']}: {words}")
         except Exception as error:

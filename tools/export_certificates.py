@@ -29,15 +29,13 @@ Proof. exact (exactly {name} {times} {name}_checked ltac:(vm_cast_no_check (eq_r
 
 
 def exported(one):
-    size = ", ".join(f"{key} = {value}" for key, value in one["size"].items())
     plain = {key: json.dumps(one[key]).replace(",", ";") for key in ("bounds", "laws")}
     pairs = [f"({x}, {y}, {b}, {['false', 'true'][sharp]})" for x, y, b, sharp in one["pairs"]]
-    rows = {"order": [f"({low}, {high})" for low, high in one["order"]], "pairs": pairs}
-    fields = one | plain | {key: "; ".join(row) for key, row in rows.items()} | {"size": size}
+    plain |= {"pairs": "; ".join(pairs), "order": "; ".join(f"({i}, {j})" for i, j in one["order"])}
     power, times = one["power"], (len(one["bounds"][0]) - 1) // one["power"]
     exactly = one["bounds"] == [[0] * times * power + [1]] and any(row[3] for row in one["pairs"])
     text = CHECKED + EXACTLY if exactly else CHECKED
-    return text.format(**fields, name=one["claim"].replace("-", "_"), times=times)
+    return text.format(**one | plain, name=one["claim"].replace("-", "_"), times=times)
 
 
 def main(folder, out):

@@ -84,33 +84,36 @@ def printed(where: Path, compiles: list[str], asked: dict[str, str]) -> dict[str
 
 def statements(where: Path, compiles: list[str], theorems: list[str]) -> dict[str, Any]:
     """Of each theorem its statement, its control and its axioms; and the definitions in them."""
-    asked = {}
-    for name in theorems:
-        control, says = f"{name}_control", f"constr:(@{name}_says)"
+    asked, stems = {}, {}
+    for name, text in printed(where, compiles, {one: f"Check {one}." for one in theorems}).items():
+        stem, says_so, _ = text.split()[2].partition("_says")
+        if not says_so:
+            raise Refused(f"{name} does not say T_says: {text}")
+        stems[name] = stem
+        says, control = f"constr:(@{stem}_says)", f"{stem}_control"
         asked[name] = f"Goal True. let P := type of {name} in says {says} P. Abort. Check {name}."
         asked[control] = f"Goal True. falsified {name} {says} {control}. Abort. Check {control}."
-        asked |= {f"@{one}": f"Print Assumptions {one}." for one in (name, control)}
+        both = f"both_{len(asked)}"
+        asked[f"@{name}"] = f"Definition {both} := conj {name} {control}. Print Assumptions {both}."
     said = printed(where, compiles, asked)
     ours = re.compile(rf"\b(?:{'|'.join(path.stem for path in where.glob('*.vo'))})(?:\.[\w']+)+")
     definitions: dict[str, str] = {}
-    while todo := {f"{name}_says" for name in theorems}.union(
+    while todo := {f"{stem}_says" for stem in stems.values()}.union(
         *map(ours.findall, definitions.values())
     ) - {*definitions}:
         found = printed(where, compiles, {name: f"Print {name}." for name in sorted(todo)})
         ends = r"\n     : |\n\nArguments"  # its type, and how its arguments are written
         definitions |= {name: re.split(ends, text)[0] for name, text in found.items()}
     told = {}
-    for name in theorems:
-        uses = [f"{name}_says"]
+    for name, stem in stems.items():
+        uses = [f"{stem}_says"]
         for one in uses:  # which grows
             uses += [x for x in dict.fromkeys(ours.findall(definitions[one])) if x not in uses]
-        both = said[f"@{name}"] + "\n" + said[f"@{name}_control"]
-        axioms = {*re.findall(r"(?m)^(?!Axioms:|Closed under)(\S+)", both)}
+        axioms = {*re.findall(r"(?m)^(?!Axioms:|Closed under)(\S+)", said[f"@{name}"])}
         if axioms - AXIOMS:
             raise Refused(f"{name} rests on {', '.join(sorted(axioms - AXIOMS))}")
-        told[name] = {"axioms": sorted(axioms), "uses": uses}
-        for key, one in (("type", name), ("control", f"{name}_control")):
-            told[name][key] = " ".join(said[one].split()).partition(" : ")[2]
+        shown = [" ".join(said[one].split()) for one in (name, f"{stem}_control")]
+        told[name] = {"shown": shown, "axioms": sorted(axioms), "uses": uses}
     return {"theorems": told, "definitions": dict(sorted(definitions.items()))}
 
 
@@ -135,12 +138,12 @@ def checked(
         while group := order.get_ready():
             [*pool.map(lambda name: run(where, *compiles, *OURS, f"{name}.v"), group)]
             order.done(*group)
-    ledger = load_ledger(root / "book" / "claims.yml").values()
-    theorems = sorted({claim.formal["theorem"] for claim in ledger if claim.formal})
-    now = statements(where, compiles, theorems)
-    ours = (f"Ranking.{name}" for name in needs)
-    told = run(where, *checks, "-silent", "-o", *OURS, *ours)
-    if assumed := re.findall(r"Ranking\.\S+", told):
+        ours = (f"Ranking.{name}" for name in needs)
+        again = pool.submit(run, where, *checks, "-silent", "-o", *OURS, *ours)
+        ledger = load_ledger(root / "book" / "claims.yml").values()
+        theorems = sorted({claim.formal["theorem"] for claim in ledger if claim.formal})
+        now = statements(where, compiles, theorems)
+    if assumed := re.findall(r"Ranking\.\S+", again.result()):
         raise Refused(f"assumed without a proof: {', '.join(assumed)}")
     name = re.search(r"(Coq|Rocq)\D+([\d.]*\d)", run(where, *compiles, "--version"))
     version = " ".join(name.groups())

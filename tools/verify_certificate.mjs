@@ -49,7 +49,6 @@ export async function digest(value) {
 // ---- polynomials in t: coefficients, that of 1 first, without a zero at the end
 
 const abs = a => (a < 0n ? -a : a);
-const gcd = (a, b) => { while (b) [a, b] = [b, a % b]; return abs(a); };
 const sum = numbers => numbers.reduce((a, b) => a + b, 0n);
 const trimmed = p => p.slice(0, p.findLastIndex(Boolean) + 1);
 const minus = (p, q) => plus(p, q.map(c => -c));
@@ -66,13 +65,13 @@ function times(p, q) {
   return trimmed(found);
 }
 
-function rest(p, q) { // of a division, times something positive
-  while (p.length >= q.length) {
-    const [top, from] = [q.at(-1) < 0n ? -p.at(-1) : p.at(-1), p.length - q.length];
-    p = trimmed(p.map((c, k) => c * abs(q.at(-1)) - top * (q[k - from] ?? 0n)));
+function rest(p, q) { // of a division, times |top of q| once for each step of it
+  const [top, size] = [q.at(-1), abs(q.at(-1))];
+  for (let from = p.length - q.length; from >= 0; from--) {
+    const factor = top < 0n ? -p[q.length - 1 + from] : p[q.length - 1 + from];
+    p = p.map((c, k) => c * size - factor * (q[k - from] ?? 0n));
   }
-  const factor = p.reduce(gcd, 0n);
-  return p.map(c => c / factor);
+  return trimmed(p);
 }
 
 // Has the sign of p where t is a little more than 1.
@@ -82,7 +81,14 @@ const besideOne = p => sum(p) || besideOne(derivative(p));
 // one of the last in the chain, too, the greatest common divisor, with a multiplicity one less.
 function roots(p) {
   const chain = [p, derivative(p)];
-  while (chain.at(-1).length) chain.push(minus([], rest(...chain.slice(-2))));
+  let [g, h] = [1n, 1n];
+  while (chain.at(-1).length) { // subresultants: what g h^k divides, so that numbers stay short
+    const [a, b] = chain.slice(-2);
+    const k = BigInt(a.length - b.length);
+    chain.push(rest(a, b).map(c => -c / (g * h ** k)));
+    g = abs(b.at(-1));
+    h = g ** k / h ** (k - 1n);
+  }
   chain.pop();
   const changes = values => values.filter((c, k) => k && (c < 0n) !== (values[k - 1] < 0n)).length;
   const all = changes(chain.map(besideOne)) - changes(chain.map(q => q.at(-1)));
@@ -105,6 +111,7 @@ function checkLaws({ mechanism, relation, size, power, bounds, order, laws, pair
   need(named && Object.keys(size).every(one => isText(one, /^[a-z]+$/i)), "a name is no name");
   const polynomials = [...bounds, ...laws.flat()];
   const rows = pairs.every(row => row.length === 4) && order.every(row => row.length === 2);
+  need(size instanceof Object && !Array.isArray(size), "is no certificate: of no size");
   need(rows && polynomials.every(Array.isArray), "is no certificate: a list has another length");
   const lists = [Object.values(size), [datasets, outcomes].flat(Infinity), order.flat()];
   const numbers = [power, ...lists, pairs.flat(), polynomials.flat()].flat();
@@ -227,6 +234,8 @@ function checkBall(number, bounds, one) {
   const right = typeof precision === "bigint" && precision >= 20n && precision <= 100n;
   need(right, "the precision is out of bounds");
   need(steps.length <= MOST, "there are too many steps");
+  const earlier = (at, k) => typeof at === "bigint" && at >= 0n && at < k;
+  need(steps.every(([, ...at], k) => at.every(one => earlier(one, k))), "a step is not there");
   const [middle, half] = [centre, radius].map(decimal);
   const [low, high] = [middle - half, middle + half];
   need(half * 10n ** 9n <= abs(middle), "the ball is too wide");

@@ -137,6 +137,8 @@ def ball(number, bounds, one):
     need(all(re.fullmatch(DECIMAL, text) for text in (centre, radius)), "the ball is no number")
     need(type(precision) is int and 20 <= precision <= 100, "the precision is out of bounds")
     need(len(steps) <= MANY, "there are too many steps")
+    places = [(at, k) for k, (_, *earlier) in enumerate(steps) for at in earlier]
+    need(all(type(at) is int and 0 <= at < k for at, k in places), "a step is not there")
     exact, context = Context(prec=200, traps=[Inexact]), Context(prec=precision)
     middle, half = Decimal(centre), Decimal(radius)
     low, high = exact.subtract(middle, half), exact.add(middle, half)
