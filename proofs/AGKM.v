@@ -10,6 +10,8 @@
    drawn. *)
 Require Import Reals Lra Lia List Bool.
 From Ranking Require Import Privacy Selection.
+From Ranking Require XSC.
+Import XSC(ranking, pairs, in_pairs).
 Import ListNotations.
 Open Scope R_scope.
 
@@ -17,13 +19,6 @@ Open Scope R_scope.
 
 (* The place of each item; items and places are 0, ..., n - 1. *)
 Definition places := nat -> nat.
-Definition ranking (n : nat) (r : places) : Prop :=
-  (forall i, (i < n)%nat -> (r i < n)%nat) /\
-  (forall i j, (i < n)%nat -> (j < n)%nat -> r i = r j -> i = j).
-
-(* All (i, j) with i < j < n. *)
-Fixpoint pairs (n : nat) : list (nat * nat) :=
-  match n with 0%nat => [] | S m => pairs m ++ map (fun i => (i, m)) (seq 0 m) end.
 Definition choose2 (n : nat) : R := INR n * (INR n - 1) / 2.
 
 Definition bit (b : bool) : R := if b then 1 else 0.
@@ -49,14 +44,6 @@ Definition replaced (n m : nat) (x y : list places) : Prop := exists a b r s,
   x = a ++ r :: b /\ y = a ++ s :: b /\ length x = m /\
   Forall (ranking n) x /\ Forall (ranking n) y.
 
-Lemma pairs_in : forall n i j, In (i, j) (pairs n) <-> (i < j < n)%nat.
-Proof.
-  induction n as [|n IH]; intros i j; simpl; [lia|]. rewrite in_app_iff, IH, in_map_iff. split.
-  - intros [H|[k [E K]]]; [lia|]. injection E as -> ->. apply in_seq in K. lia.
-  - intros H. destruct (Nat.eq_dec j n) as [->|]; [|left; lia]. right. exists i.
-    split; [reflexivity|apply in_seq; lia].
-Qed.
-
 Lemma pairs_length : forall n, INR (length (pairs n)) = choose2 n.
 Proof.
   unfold choose2. induction n as [|n IH]; [simpl; lra|]. simpl pairs.
@@ -65,11 +52,11 @@ Qed.
 
 Lemma pairs_le : forall n f g, (forall i j, (i < j < n)%nat -> f (i, j) <= g (i, j)) ->
   sum f (pairs n) <= sum g (pairs n).
-Proof. intros n f g H. apply sum_le_in. intros [i j] K. apply pairs_in in K. auto. Qed.
+Proof. intros n f g H. apply sum_le_in. intros [i j] K. apply in_pairs in K. auto. Qed.
 
 Lemma pairs_ext : forall n f g, (forall i j, (i < j < n)%nat -> f (i, j) = g (i, j)) ->
   sum f (pairs n) = sum g (pairs n).
-Proof. intros n f g H. apply sum_ext_in. intros [i j] K. apply pairs_in in K. auto. Qed.
+Proof. intros n f g H. apply sum_ext_in. intros [i j] K. apply in_pairs in K. auto. Qed.
 
 (* A square of numbers: both sides of its diagonal, and the diagonal. *)
 Lemma square_sum : forall n (f : nat -> nat -> R), range_sum n (fun i => range_sum n (f i))
@@ -246,7 +233,7 @@ Proof.
   - intros W fine E noisy w M ws ns err best rank. rewrite Rmult_1_l.
     set (f := fun (ij : nat * nat) (a : W) => let '(i, j) := ij in Rabs (noisy a i j - w i j)).
     destruct (mean_sum W fine E _ f (pairs n) e M) as [F B].
-    { intros [i j] H. apply err, pairs_in, H. } rewrite pairs_length in B.
+    { intros [i j] H. apply err, in_pairs, H. } rewrite pairs_length in B.
     set (errors := fun a => sum (fun ij => f ij a) (pairs n)) in *.
     pose proof (Rmult_le_pos _ _ apos (score_nonneg n w best ws)) as pos.
     replace ((alpha + 1) * choose2 n * e) with ((alpha + 1) * (choose2 n * e)) by ring.
@@ -534,9 +521,8 @@ Proof.
   destruct two_items as [U V]. fold up in U. fold down in V.
   specialize (safe [down; up] [up; up] [1; 0]%nat).
   assert (replaced 2 2 [down; up] [up; up]) as close.
-  { exists [], [up], down, up.
-    do 3 (split; [reflexivity|]). auto. }
-  specialize (safe close). unfold drawn, exponential_mechanism in safe.
+  { exists [], [up], down, up. do 3 (split; [reflexivity|]). auto. } specialize (safe close).
+  unfold drawn, exponential_mechanism in safe.
   replace (rankings 2) with [[1; 0]; [0; 1]]%nat in safe by reflexivity.
   destruct (in_dec _ _ _) as [_|out]; [|apply out; left; reflexivity]. cbn [sum] in safe.
   replace (epsilon / (k * (choose2 2 / INR 2))) with (epsilon + ln 2) in safe

@@ -15,6 +15,7 @@
    of |noise| is its scale. *)
 Require Import Reals Lra Lia List Bool Permutation.
 From Ranking Require Import Privacy Selection AGKM.
+Import XSC(ranking, pairs).
 Import ListNotations.
 Open Scope R_scope.
 
@@ -60,10 +61,11 @@ Proof.
     range_sum n (below c y) <= Rmax 0 (Rmin y (INR n - INR c + y))) as H
     by (unfold Rmax, Rmin in H; repeat destruct (Rle_dec _ _) in H; lra).
   induction n as [|n [IH JH]]; [unfold range_sum; simpl; split; apply Rmax_l|].
-  rewrite !range_sum_S, S_INR. unfold above at 2, below at 2. unfold Rmax, Rmin in *.
+  rewrite !range_sum_S, S_INR. unfold above at 2, below at 2.
   destruct (Nat.ltb_spec c n) as [L|L], (Nat.ltb_spec n c) as [K|K]; try lia;
     try (apply le_INR in L; rewrite ?S_INR in L); try (apply le_INR in K; rewrite ?S_INR in K);
-    split; repeat destruct (Rle_dec _ _); lra.
+    split; [clear JH|clear IH|clear JH|clear IH|clear JH|clear IH]; unfold Rmax, Rmin in *;
+    repeat destruct (Rle_dec _ _); lra.
 Qed.
 
 (* The distance between the order s of numbers x and a ranking p. *)
@@ -207,8 +209,9 @@ Qed.
 (* ------------------------------------------------------------------ one ranking is replaced *)
 
 (* A mean rank is the mean of the ranks. *)
-Lemma mean_rank_people : forall n people i, Forall (ranking n) people -> (i < n)%nat ->
-  mean_rank n (fraction people) i = sum (fun r => INR (r i)) people / INR (length people).
+Lemma mean_rank_people : forall n (people : list places) i, Forall (ranking n) people ->
+  (i < n)%nat -> mean_rank n (fraction people) i
+  = sum (fun r => INR (r i)) people / INR (length people).
 Proof.
   intros n people i rank I. unfold mean_rank, fraction, range_sum, Rdiv.
   rewrite (sum_ext _ (fun j => / INR (length people) * sum (fun r => bit (before r j i)) people)).
@@ -238,7 +241,8 @@ Proof.
     assert (0 < / INR m) by (apply Rinv_0_lt_compat, M). rewrite Rabs_mult, Rabs_pos_eq by lra.
     apply Rmult_le_compat_l; [lra|]. unfold far. rewrite <- (Rabs_Ropp (INR (s i) - _)).
     apply Rabs_triang.
-  - rewrite (places_sum n r far Rr), (places_sum n s far Rs), <- middle_sum. right. unfold far. ring.
+  - rewrite (places_sum n r far Rr), (places_sum n s far Rs), <- middle_sum. right. unfold far.
+    ring.
 Qed.
 
 (* One ranking replaced.  Independent Laplace noise of scale floor(n^2/2) / (epsilon m) on the
