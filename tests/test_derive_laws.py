@@ -5,22 +5,20 @@ Each forgery differs from a right certificate in one thing, which no other check
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from dpbook.book.ledger.claims import load_ledger
+from tests.book.browsing import ROOT
+from tests.test_verifier import FORGERIES, altered
 
-ROOT = Path(__file__).resolve().parents[1]
 TOOL = ROOT / "tools" / "derive_laws.py"
-SPEC = importlib.util.spec_from_file_location(TOOL.stem, TOOL)
-derive = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(derive)
+derive = importlib.import_module("derive_laws")
 KNOWN = dict(derive.claims())
 
 
@@ -30,7 +28,7 @@ def right(claim, listed=()):
     wanted = {
         two: p for two, p in derive.RELATIONS[relation](power, **size).items() if len({*two}) > 1
     }
-    every, bounds = sorted({x for x, _ in wanted}), []
+    every = sorted({x for x, _ in wanted})
     bounds = [p for at, p in enumerate(wanted.values()) if p not in [*wanted.values()][:at]]
     laws = [derive.MECHANISMS[mechanism](x, size, every, listed) for x in every]
     low = min(k for law in laws for weight in law.values() for k in weight)
@@ -49,50 +47,22 @@ def plain(polynomial, low=0):
     return [polynomial.get(k, 0) for k in range(low, max(polynomial) + 1)]
 
 
-def altered(certificate, *path, to):
-    copy = place = json.loads(json.dumps(certificate))
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = to
-    return copy
-
-
 ONE, GROUP, USER = right("XSC-RR"), right("BOOK-GROUP"), right("XSC-USER")
 BIT = right("BOOK-LAPLACE-BIT")
 BIT |= {"bounds": [[-1, 2], [0, 1], [0, 0, 1]], "order": [[1, 0], [0, 2]]}
 NEAR = [o for o in derive.near((1, 1, 1)) if max(abs(x - 1) for x in o) < 4]
 SHEETS = right("BOOK-KNORM", [*NEAR, ()])
-FAR = [[0, 5, 0, 1], [5, 0, 0, 1]]
-FORGED = {
-    "not a claim of the table": {"a claim without a row": ONE | {"claim": "XSC-RT"}},
-    "the claim has": {
-        "randomised response at 3 epsilon, called 3 epsilon": ONE | {"power": 3},
-        "more answers than there are": GROUP | {"size": {"k": 4}},
-        "another mechanism": ONE | {"mechanism": "discrete Laplace noise"},
-        "other neighbours": ONE | {"relation": "any answers, by distance"},
-    },
-    "the law of": {
-        "one digit": altered(GROUP, "laws", 7, 7, 3, to=2),
-        "a data set by another name": altered(ONE, "datasets", to=[[1], [0]]),
-        "a report by another name": altered(ONE, "outcomes", to=[[1], [0]]),
-        "a report that is not there": altered(ONE, "outcomes", 0, to=[2]),
-    },
-    "other pairs or bounds": {
-        "two pairs left out": GROUP | {"pairs": GROUP["pairs"][:-2]},
-        "two pairs of all": GROUP | {"pairs": [[0, 1, 0, 1], [1, 0, 0, 1]]},
-        "the bound of pairs farther away": altered(GROUP, "pairs", 0, 2, to=1),
-        "rankings that are not near": USER | {"pairs": [*USER["pairs"], *FAR]},
-    },
-    "another order": {"an order left out": BIT | {"order": []}},
-    "is not exactly": {"one pair alone is sharp": altered(BIT, "pairs", 0, 3, to=0)},
-    "is not attained": {"no pair is sharp": ONE | {"pairs": [[0, 1, 0, 0], [1, 0, 0, 0]]}},
-}
-CASES = [(words, what) for words, group in FORGED.items() for what in group]
+CASES = [
+    (words, what, forged)
+    for words, group in FORGERIES["derived"].items()
+    for what, forged in group.items()
+]
 
 
-@pytest.mark.parametrize(("words", "what"), CASES)
-def test_one_check_sees_what_is_forged(words, what, monkeypatch):
-    forged = json.loads(json.dumps(FORGED[words][what]))
+@pytest.mark.parametrize(("words", "what", "forged"), CASES)
+def test_one_check_sees_what_is_forged(words, what, forged, monkeypatch):
+    one = {"ONE": ONE, "GROUP": GROUP, "USER": USER, "BIT": BIT}[forged["of"]]
+    forged = altered(one, {path: to for path, to in forged.items() if path != "of"})
     with pytest.raises(ValueError, match=words):
         derive.check(forged, KNOWN)
     need = derive.need
@@ -135,7 +105,7 @@ def test_it_runs_alone(tmp_path):
     folder = written(tmp_path, {"kind": "balls"}, ONE, GROUP, USER, BIT, SHEETS)
     run = ran(tmp_path, sys.executable, "-I", "-O", TOOL, folder)
     assert (run.stdout, run.returncode) == ("5 certificates derived again\n", 0)
-    written(tmp_path, altered(ONE, "laws", 0, 0, to=[2]))
+    written(tmp_path, altered(ONE, {"laws.0.0": [2]}))
     run = ran(tmp_path, sys.executable, "-I", "-O", TOOL, folder)
     assert (run.stdout, run.returncode) == ("XSC-RR: the law of (0,) is another\n", 1)
 
@@ -155,7 +125,7 @@ def test_the_kernel_refuses_what_is_false(tmp_path):
     assert compiled("Privacy.v", "Certificates.v") == [0, 0]
     assert accepted(BIT) and accepted(ONE)
     assert "_exactly" in (tmp_path / "Exported.v").read_text()
-    assert not accepted(altered(ONE, "laws", to=[[[1], [0, 0, 0, 1]], [[0, 0, 0, 1], [1]]]))
-    assert not accepted(altered(BIT, "pairs", 0, 3, to=0)), "it is sharp"
-    assert not accepted(altered(ONE, "laws", to=[[[-1], [0, -1]], [[0, -1], [-1]]])), "below 0"
+    assert not accepted(ONE | {"laws": [[[1], [0, 0, 0, 1]], [[0, 0, 0, 1], [1]]]})
+    assert not accepted(altered(BIT, {"pairs.0.3": 0})), "it is sharp"
+    assert not accepted(ONE | {"laws": [[[-1], [0, -1]], [[0, -1], [-1]]]}), "below 0"
     assert not accepted(BIT | {"order": [[0, 1], [0, 2]]}), "the other way round"

@@ -1,6 +1,5 @@
 """What is collected is checked again: certificates by programs of their own, parts by numbers."""
 
-import copy
 import json
 from fractions import Fraction
 
@@ -12,6 +11,7 @@ from dpbook.book.ledger import check as claims
 from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.run import build, collect, numbers
 from dpbook.privacy import certify_mechanism, randomized_response_distribution
+from tests.test_verifier import altered
 
 CLAIM = {
     **{"id": "XSC-RR", "paper": "BOOK", "where": "here", "kind": "privacy", "rests_on": []},
@@ -55,39 +55,23 @@ def collected(root, bundle):
     return collect.collect(root / "_build", root)
 
 
-def named_anew(record, certificate):
-    record["certificate"] = claims.digest(certificate)
-
-
-DAMAGES = {
-    "a pair is left out": (
-        lambda record, certificate: certificate["pairs"].pop(),
-        "not the certificate that the record names",
-    ),
-    "its digest is written anew": (
-        lambda record, certificate: named_anew(record, certificate | {"pairs": []}),
-        "not the certificate that the record names",
-    ),
-    "one way only, with a digest": (
-        lambda record, certificate: (
-            certificate["pairs"].pop(),
-            named_anew(record, certificate),
-        ),
-        "a pair is compared one way only",
-    ),
-    "another law, as private": (
-        lambda record, certificate: (
-            certificate["laws"].reverse(),
-            named_anew(record, certificate),
-        ),
-        "the law of (0,) is another",
-    ),
-    "no certificate": (
-        lambda record, certificate: record.pop("certificate") and certificate.clear(),
+NOT_NAMED = "not the certificate that the record names"
+ONE_WAY, OTHER_LAW = {"pairs": [[0, 1, 0, 1]]}, {"laws": [[[1], [0, 1]], [[0, 1], [1]]]}
+DAMAGES = [  # of a record and its certificate
+    (lambda record, one: (record, one | ONE_WAY), NOT_NAMED),
+    (lambda record, one: (record | {"certificate": claims.digest({})}, one), NOT_NAMED),
+    (lambda record, one: named(record, one | ONE_WAY), "a pair is compared one way only"),
+    (lambda record, one: named(record, one | OTHER_LAW), "the law of (0,) is another"),
+    (lambda record, one: (record, None), "is no certificate"),
+    (
+        lambda record, one: (altered(record, {"certificate": None}), None),
         "is of evidence all-epsilon and has no certificate",
     ),
-    "no file": (lambda record, certificate: certificate.clear(), "is no certificate"),
-}
+]
+
+
+def named(record, certificate):
+    return record | {"certificate": claims.digest(certificate)}, certificate
 
 
 def test_what_is_right_is_collected(tiny_book, shown):
@@ -104,12 +88,10 @@ def test_a_raw_value_never_reaches_a_page(tiny_book, shown):
     assert [*collect.bare(path)] == ["page: shows a raw value: array([1])"]
 
 
-@pytest.mark.parametrize("what", DAMAGES)
-def test_a_damaged_certificate_is_found_by_the_build(tiny_book, shown, what):
-    damage, words = DAMAGES[what]
-    bundle = copy.deepcopy(shown)
-    damage(*(bundle[kind] for kind in MIMES))
-    (line,) = collected(tiny_book, {kind: one for kind, one in bundle.items() if one})
+@pytest.mark.parametrize(("damage", "words"), DAMAGES)
+def test_a_damaged_certificate_is_found_by_the_build(tiny_book, shown, damage, words):
+    record, one = damage(*(shown[kind] for kind in MIMES))
+    (line,) = collected(tiny_book, dict(zip(MIMES, (record, one), strict=True)))
     assert line.startswith(f"XSC-RR: {words}")
     assert collect.collect(tiny_book / "_build", tiny_book, pages=["02-two"]) == []
 
@@ -134,34 +116,23 @@ def test_the_scope_says_what_the_certificate_is_of(tiny_book, shown, scope, miss
     assert ("'upper bound'" in said) is ("upper bound" not in scope)
 
 
-def altered(record, *path, to):
-    """The record with one thing changed, as if the rest had said so."""
-    changed = copy.deepcopy(record)
-    place = changed
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = to
-    return changed
-
-
-PARTS = ("measured", 0, "parts", 0)
 AGAINST = "the part 'reports that tell more' of {} passes or fails against its own numbers"
 
 
 @pytest.mark.parametrize(
     ("path", "to", "words"),
     [
-        ((*PARTS, "value"), 1e9, AGAINST.format("printed")),
-        ((*PARTS, "limit"), -5, AGAINST.format("printed")),
-        ((*PARTS, "sign"), "<", AGAINST.format("printed")),
-        (("measured", 1, "parts", 0, "slack"), 3, AGAINST.format("half the noise")),
-        (("measured", 0, "passes"), False, "printed passes or fails against its parts"),
-        (("measured", 1, "passes"), True, "half the noise passes or fails against its parts"),
-        (("repaired",), True, "repaired is True, but what was measured says None"),
+        ("measured.0.parts.0.value", 1e9, AGAINST.format("printed")),
+        ("measured.0.parts.0.limit", -5, AGAINST.format("printed")),
+        ("measured.0.parts.0.sign", "<", AGAINST.format("printed")),
+        ("measured.1.parts.0.slack", 3, AGAINST.format("half the noise")),
+        ("measured.0.passes", False, "printed passes or fails against its parts"),
+        ("measured.1.passes", True, "half the noise passes or fails against its parts"),
+        ("repaired", True, "repaired is True, but what was measured says None"),
     ],
 )
 def test_what_a_record_says_of_itself_follows_from_its_numbers(tiny_book, shown, path, to, words):
-    record = altered(shown[claims.RECORD_MIME], *path, to=to)
+    record = altered(shown[claims.RECORD_MIME], {path: to})
     claim = load_ledger(tiny_book / "book/claims.yml")["XSC-RR"]
     assert words in claims.record_problems(record, claim)
 
@@ -193,9 +164,9 @@ def test_the_certificate_of_another_claim_is_not_as_kept(tiny_book, shown):
     path = tiny_book / "_build/executed/notebooks/01-one.ipynb"
     assert collected(tiny_book, shown) == []
     before = numbers.gathered([path])
-    other = shown | {kind: copy.deepcopy(shown[kind]) for kind in MIMES}
-    other[claims.CERTIFICATE_MIME]["laws"] = [[[0, 2], [2]], [[2], [0, 2]]]
-    named_anew(*(other[kind] for kind in MIMES))
+    record, one = (shown[kind] for kind in MIMES)
+    twice = named(record, one | {"laws": [[[0, 2], [2]], [[2], [0, 2]]]})
+    other = shown | dict(zip(MIMES, twice, strict=True))
     assert collected(tiny_book, other) == []
     after, name = numbers.gathered([path]), ("01-one", "claim XSC-RR")
     assert [at for at in before if numbers.difference(before[at], after[at])] == [name]
