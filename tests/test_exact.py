@@ -47,6 +47,12 @@ def hypercube(truth):
     return ExactDistribution({z: share * part for z, part in zip(corners, parts, strict=True)})
 
 
+def accepted(folder, found):
+    """Whether the program accepts a certificate that a record names."""
+    named = proved("cases", found, mechanism="anything", relation="anything", n=4)
+    return asked(folder, {"ONE": ("", named.certificate, {"evidence": "all-epsilon"})}) == (0, {})
+
+
 @given(coefficients, coefficients, st.integers(-3, 3))
 def test_polynomials_compute_like_their_values(a, b, x):
     def value(p):
@@ -98,9 +104,10 @@ def test_an_output_may_be_joined_and_processed():
     assert both.weights == {2: t * t, 1: t + t, 0: one}
 
 
-def test_the_exponential_mechanism_is_private_at_every_epsilon():
+def test_the_exponential_mechanism_is_private_at_every_epsilon(tmp_path):
     found = certify_mechanism(ranking, FLIPS)
     assert found.proved and found.cases == 2 * len(FLIPS) * 24
+    assert accepted(tmp_path, found)
     half = certify_mechanism(lambda y: ranking(y, 1), FLIPS)
     assert not half.proved and tuple(sorted(half.pair)) in FLIPS and half.certificate is None
 
@@ -135,17 +142,6 @@ def test_sides_that_meet_without_crossing_are_refused():
     sides = [ExactDistribution({0: side, 1: total - side}) for side in (p, q)]
     with pytest.raises(ValueError, match="meet without crossing"):
         certify_mechanism(sides.__getitem__, [(0, 1)])
-
-
-def accepted(folder, found):
-    """Whether the program accepts a certificate that a record names."""
-    named = proved("cases", found, mechanism="anything", relation="anything", n=4)
-    return asked(folder, {"ONE": ("", named.certificate, {"evidence": "all-epsilon"})}) == (0, {})
-
-
-def test_a_certificate_is_checked_again(tmp_path):
-    found = certify_mechanism(ranking, FLIPS[:9])
-    assert accepted(tmp_path, found)
 
 
 def test_labels_are_the_data_sets_and_the_outcomes():
