@@ -28,7 +28,6 @@ from dpbook.book.run.sweep import kept_result, plan, sweep
 from dpbook.book.sphinx.nodes import grouped
 
 ROOT = Path(__file__).resolve().parents[1]
-COUNTED = "runs planned claims contradictions not_applicable failed not_finite longest".split()
 _SHOWN = ("text/", "application/papermill.record/text/plain")
 # \inf is a formula, "information" a word
 _WORD = re.compile(r"(?<![\w\\])(nan|inf|infinity)(?!\w)", re.IGNORECASE)
@@ -81,7 +80,7 @@ def look(executed: Path) -> dict[str, Any]:
     return {"not_finite": sorted(found)}
 
 
-def judge(page: str, results: list[Any]) -> tuple[dict[str, int], list[str], list[tuple[str, str]]]:
+def judge(page: str, results: list[Any]) -> tuple[Counter[str], list[str], list[tuple[str, bool]]]:
     """Counts of a page, a line for what should not be, and how each statistical check came out."""
     ledger, row = load_ledger(ROOT / "book" / "claims.yml"), Counter(planned=len(results))
     lines, checks = [], []
@@ -96,22 +95,20 @@ def judge(page: str, results: list[Any]) -> tuple[dict[str, int], list[str], lis
         at = " ".join([page, *(f"{name}={value}" for name, value in given.items())])
         lines += [f"{at}: {k.replace('_', ' ')}: {words}" for k in kinds for words in kinds[k]]
         row.update({kind: len(words) for kind, words in kinds.items()}, runs=1)
-        row["longest"] = max(row["longest"], round(one.get("longest", 0.0)))
         for record in one["records"]:
-            row["claims" if record["applies"] else "not_applicable"] += 1
+            row["claims"] += record["applies"]
             if record["applies"] and record["evidence"] == "statistical":
                 mine = [words for words in wrong if words.startswith(f"{record['id']} ")]
                 controls = all("control" in words or "no control" in words for words in mine)
                 checks.append((record["id"], bool(mine) and not controls))
-    return {key: row[key] for key in COUNTED}, lines, checks
+    return row, lines, checks
 
 
-def runs_told(pages: Iterable[dict[str, int]]) -> str:
+def runs_told(pages: Iterable[Counter[str]]) -> str:
     """What the book says of the runs."""
-    total: Counter[str] = Counter()
-    for row in pages:
-        total.update(row)
-    n = {name: grouped(count) for name, count in total.items()}
+    total = sum(pages, Counter())
+    names = "runs planned claims contradictions failed not_finite".split()
+    n = {name: grouped(total[name]) for name in names}
     return (
         f"{n['runs']} of {n['planned']} planned runs were made; of their {n['claims']} checks of "
         f"a claim {n['contradictions']} contradicted the ledger, {n['failed']} runs failed, and "

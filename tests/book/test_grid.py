@@ -12,6 +12,7 @@ from dpbook.book.pages import Parameter, find_pages, load_profile, validate
 from tests.book.browsing import ROOT
 
 grid = importlib.import_module("grid")
+PAGE = "34-how-much-epsilon"
 
 
 @pytest.mark.parametrize(
@@ -80,28 +81,18 @@ def measured(subject, name, passes):
 
 
 def result(problem=False, **more):
-    page = "34-how-much-epsilon"
     record = {
         **{"id": "BOOK-SMALLEST-EPSILON", "holds": not problem, "repaired": None, "applies": True},
-        **{
-            "why": None,
-            "verdict": "true",
-            "evidence": "statistical",
-            "report": {},
-            "control": True,
-        },
+        **{"why": None, "verdict": "true", "evidence": "statistical"},
+        **{"report": {}, "control": True, "notebook": PAGE, "parameters": {}},
         "measured": [measured("printed", "", not problem), measured("control", "more", problem)],
-        **{"notebook": page, "parameters": {}},
     }
-    return {"error": None, "records": [record], "longest": 1.0, "not_finite": []} | more
-
-
-PAGE = "34-how-much-epsilon"
+    return {"error": None, "records": [record], "not_finite": []} | more
 
 
 def test_what_goes_wrong_is_told_with_its_setting():
     own = result(not_finite=[["a", "loss inf"], ["b", "nan"]])
-    more = result(not_finite=[["a", "loss inf"], ["a", "loss NaN"], ["c", "inf"]], longest=130.2)
+    more = result(not_finite=[["a", "loss inf"], ["a", "loss NaN"], ["c", "inf"]])
     failed = result(error="cell 3:\nValueError: no")
     runs = [({}, own), ({"k": 1}, more), ({"k": 2}, failed), ({"seed": 3}, None)]
     row, lines, _ = grid.judge(PAGE, runs)
@@ -111,7 +102,7 @@ def test_what_goes_wrong_is_told_with_its_setting():
         f"{PAGE} k=1: not finite: inf",
         f"{PAGE} k=2: failed: ValueError: no",
     ], "an infinity in cell a is the page's own"
-    assert (row["runs"], row["planned"], row["failed"], row["longest"]) == (3, 4, 1, 130)
+    assert (row["runs"], row["planned"], row["failed"]) == (3, 4, 1)
     assert grid.runs_told([row, row]).startswith("6 of 8 planned runs")
 
 

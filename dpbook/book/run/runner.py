@@ -63,12 +63,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a page went: its job, seconds, the error in words if it failed, its longest cell."""
+    """How a page went: its job, seconds, and the error in words if it failed."""
 
     job: Job
     seconds: float
     error: str | None = None
-    longest: float = 0.0
 
 
 class _Manager(AsyncKernelManager):
@@ -99,19 +98,14 @@ def execute(job: Job, timeout: float, stopped: threading.Event, here: dict[str, 
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
-    place, begun, longest = "", 0.0, 0.0
+    place = ""
 
     def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
-        nonlocal place, begun
-        begun = time.perf_counter()
+        nonlocal place
         if stopped.is_set():  # while the kernel was starting
             raise InterruptedError
         number = numbers.get(cell.id, cell_index)
         place = f"cell {number} (counted from 0) of {job.page.name}.ipynb:\n"
-
-    def end(**_: Any) -> None:
-        nonlocal longest
-        longest = max(longest, time.perf_counter() - begun)
 
     try:
         notebook = papermill.execute_notebook(
@@ -126,7 +120,6 @@ def execute(job: Job, timeout: float, stopped: threading.Event, here: dict[str, 
             record_timing=False,
             timeout_func=lambda cell: max(1.0, timeout - (time.perf_counter() - start)),
             on_cell_start=begin,
-            on_cell_executed=end,
             kernel_manager_class=_Manager,
         )
         _tidy(notebook)
@@ -146,7 +139,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, here: dict[str, 
         stamp = {"key": job.key, "parameters": job.parameters, "environment": here}
         notebook.metadata["dpbook"] = stamp
         write_whole(job.target, nbformat.writes(notebook))
-    return Outcome(job, seconds, error, longest)
+    return Outcome(job, seconds, error)
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:

@@ -39,10 +39,10 @@ from dpbook.book.run.collect import ledger_problems, records_in
 from dpbook.book.run.keys import page_keys
 from dpbook.book.run.runner import Job, Outcome, progress_line, run_pages
 
-# seconds, those of the longest cell, error (None if there is none), records, what `look` adds
+# seconds, error (None if there is none), records, what `look` adds
 Result = dict[str, Any]
 Look = Callable[[Path], dict[str, Any]]
-_NOTHING: Result = {"seconds": 0.0, "longest": 0.0, "records": []}
+_NOTHING: Result = {"seconds": 0.0, "records": []}
 _SHOWN = ("verdict", "evidence", "applies", "holds", "repaired", "control")
 
 
@@ -194,8 +194,7 @@ def run_one(task: Task, root: str, timeout: float) -> Result:
 
 def _result(outcome: Outcome) -> Result:
     records = [] if outcome.error else list(records_in(outcome.job.target))
-    times = {"seconds": round(outcome.seconds, 3), "longest": round(outcome.longest, 3)}
-    return times | {"error": outcome.error, "records": records}
+    return {"seconds": round(outcome.seconds, 3), "error": outcome.error, "records": records}
 
 
 def _report(root: Path, out: Path, results: Sequence[tuple[Task, Result]]) -> int:
