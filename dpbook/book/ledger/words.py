@@ -157,7 +157,9 @@ def findings(record: Record, claim: Claim, problems: Sequence[str]) -> list[str]
         elif claim.rebuilt:
             outcome = outcome.replace(printed, "The statement as rebuilt here")
     beyond = f"Beyond these settings: {claim.beyond}" if claim.beyond else ""
-    sentences = (outcome, failure_words(claim), tried_words(record.get("tried", {})), beyond)
+    certified = f"Certified for every ε: {claim.scope}." if claim.formal and claim.scope else ""
+    tried = tried_words(record.get("tried", {}))
+    sentences = (outcome, failure_words(claim), tried, certified, beyond)
     return [*filter(None, sentences)]
 
 
@@ -199,7 +201,7 @@ def card_html(
     linked = f'<a href="{escape(href)}">{name}</a>' if href else name
     certified = f' data-certificate="{name}"' * ("certificate" in record)
     first, *more = findings(record, claim, problems)
-    tried = [one for one in more if one.startswith("Tried for ")]
+    tried = [one for one in more if one.startswith(("Tried for ", "Certified for "))]
     more = [one for one in more if one not in tried]
     said = escape(" ".join([first, *tried, *controls_words(record)]))
     html = [
