@@ -106,9 +106,8 @@ def written(folder, cases):
         if key := how.pop("twice", None):
             text = text.replace(f'"{key}": ', f'"{key}": [], "{key}": ', 1)
         record = {"id": name, "certificate": hashlib.sha256(plain.encode()).hexdigest()}
-        if numbers := content.get("numbers", {}):
-            report = {key: float(ball["centre"]) for key, ball in numbers.items()}
-            record["report"] = {key: 1.0 if x in (2, -1) else x for key, x in report.items()}
+        numbers = content.get("numbers", {})
+        record["report"] = {key: float(ball["centre"]) for key, ball in numbers.items()}
         record["bounds"] = {key: ends_of(ball) for key, ball in numbers.items()}
         if not how.pop("named", True):
             del record["certificate"]

@@ -13,9 +13,11 @@ from dpbook.book.run.keys import digest
 from dpbook.book.sphinx import nodes
 from tests.book.browsing import ROOT
 from tests.book.entries import FORMAL, entry, write_ledger
+from tests.test_verifier import FORGERIES
 
 proofs = importlib.import_module("proofs")
 TOY = """(* Not Admitted: a Parameter of a comment. *)
+Require Eqdep.
 Section All.
 Variable m : nat.
 Definition small_says (c : nat) : Prop := forall n, n <= m -> n <= c.
@@ -28,21 +30,6 @@ Proof.
   destruct c; [inversion K | red in L; repeat apply le_S_n in L; inversion L].
 Qed.
 """
-AXIOM = "pose proof (Eqdep.Eq_rect_eq.eq_rect_eq nat 0). repeat intro"
-LOOP = "Unset Guard Checking.\nFixpoint a (n : nat) : False := a n.\nSet Guard Checking.\nSection"
-REFUSED = [
-    ("n <= m -> n <= c", "n <> 0 -> n <= m -> n <= c", "other digest, definitions;"),
-    ("small : small_says 1 1", "small : 0 = 0 -> small_says 1 1", "does not say"),
-    ("small : small_says 1 1", "small : forall n, n <= 1 -> n <= 1", "does not say"),
-    (" 1 1.\nProof. repeat intro; assumption.", " 1 1 \\/ True.\nProof. auto.", "does not say Toy"),
-    ("small_control", "small_twin", "small_control was not found"),
-    ("c < 1 -> ~ small_says 1 c", "c < 0 -> ~ small_says 1 c", "No applicable tactic"),
-    ("repeat intro; assumption. Qed", "admit. Admitted", "without a proof: admit, Admitted"),
-    ("Section", "Axiom a : False.\nSection", "without a proof: Axiom"),
-    ("Section", "Hypothesis a : False.\nSection", "without a proof: Hypothesis"),
-    ("repeat intro", AXIOM, "small rests on Eqdep.Eq_rect_eq.eq_rect_eq"),
-    ("Section", LOOP, "assumed without a proof: Ranking.Toy.a"),
-]
 
 
 def test_every_theorem_of_the_ledger_is_on_record():
@@ -90,11 +77,9 @@ def test_what_is_on_record_is_what_a_reader_sees(toy, capsys):
         assert words in html
 
 
-@pytest.mark.parametrize(("before", "after", "words"), REFUSED)
+@pytest.mark.parametrize(("before", "after", "words"), FORGERIES["theorems"])
 def test_a_theorem_that_says_less_is_refused(toy, capsys, before, after, words):
     assert before in TOY
-    text = TOY.replace(before, after, 1)
-    text = "Require Eqdep.\n" * (after == AXIOM) + text
-    (toy / "proofs" / "Toy.v").write_text(text)
+    (toy / "proofs" / "Toy.v").write_text(TOY.replace(before, after, 1))
     assert proofs.main(toy) == 1
     assert words in " ".join(capsys.readouterr().err.split())
