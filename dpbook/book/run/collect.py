@@ -126,7 +126,7 @@ def refused(out: Path) -> list[str]:
 
 
 def unsaid(folder: Path, ledger: Mapping[str, Claim]) -> Iterator[str]:
-    """What a certificate for every epsilon says, and not the scope, which is on the badge."""
+    """What a certificate for every epsilon says, and not the scope, which is in the result box."""
     for path in sorted(folder.glob("*.json")):
         one = json.loads(path.read_text(encoding="utf-8"))
         if one["kind"] == "laws" and (claim := ledger.get(path.stem)):
