@@ -4,7 +4,7 @@
 
    Proved: both are laws; both are epsilon-private at the rate epsilon / (2 H), where 2 H is the
    most that one outcome gains on another between neighbours (Dong, Durfee and Rogers 2020; the
-   sensitivity of the scores will do for H); at a larger rate, for all epsilon, neither is.  The mean
+   sensitivity of the scores will do for H); at a larger rate neither is, for all epsilon.  The mean
    score of the exponential mechanism is short of the best by at most (log of the number of
    outcomes) / rate.
 
