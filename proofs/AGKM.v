@@ -360,8 +360,8 @@ Theorem noisy_pairs : noisy_pairs_says 1.
 Proof.
   intros n m epsilon b M bpos. destruct (fractions_sensitivity n m M) as [most [x [y [close E]]]].
   assert (0 < INR m) as mpos by (apply lt_0_INR; lia). rewrite Rmult_1_l. split.
-  - intros safe. unfold laplace in safe. pose proof (vector_noise_least _ _ _ _ _ b epsilon x
-      y (laplace_unit_positive b bpos) bpos close safe) as L. rewrite E in L.
+  - intros safe. pose proof (vector_noise_least _ _ b epsilon _ _ (laplace_unit_positive b bpos)
+      bpos (safe x y _ close)) as L. rewrite E in L.
     apply Rmult_le_compat_r with (r := INR m) in L; [|lra].
     replace (choose2 n / INR m * INR m) with (choose2 n) in L by (field; lra). assumption.
   - intros enough u v o near.
