@@ -383,54 +383,38 @@ Lemma rate_enough : forall epsilon H, 0 <= epsilon -> 0 < H ->
   0 <= epsilon / (2 * H) /\ epsilon / (2 * H) * (2 * H) <= epsilon.
 Proof. intros. apply rate_at_least; lra. Qed.
 
-(* Two outcomes that are level, or of which one is ahead by 2. *)
-Lemma flip_fails : forall k, 0 < k < 2 -> ~ chosen permute_and_flip k 1.
+(* Two outcomes that are level, or of which one is ahead by 2; where 2 epsilon / k is epsilon +
+   log 2. *)
+Lemma less_fails : forall m, m = permute_and_flip \/ m = exponential_mechanism ->
+  forall k, 0 < k < 2 -> exists epsilon, 0 <= epsilon /\ ~ chosen m k epsilon.
 Proof.
-  intros k K flip. destruct (flip bool bool Bool.bool_dec (fun x y => x = false /\ y = true)
-    (fun x o => if x then if o then 1 else -1 else 0) [true; false] 1) as [_ safe].
-  - discriminate. - repeat constructor; simpl; intuition discriminate. - lra.
-  - intros x y [|] [|] [-> ->] _ _; lra.
-  - specialize (safe false true false (conj eq_refl eq_refl)). unfold permute_and_flip in safe.
-    cbn -[INR] in safe. rewrite Rmax_left in safe by lra. rewrite Rmax_left in safe by lra.
-    set (b := 1 / (k * 1)) in safe. replace (b * (0 - 0)) with 0 in safe by ring.
-    replace (b * (1 - 1)) with 0 in safe by ring.
-    replace (b * (-1 - 1)) with (- (2 * b)) in safe by ring. rewrite exp_0 in safe.
-    assert (1 < 2 * b) as more.
-    { apply Rmult_lt_reg_r with k; [lra|]. unfold b.
-      replace (2 * (1 / (k * 1)) * k) with 2 by (field; lra). lra. }
-    assert (exp (1 + - (2 * b)) < exp 0) as less by (apply exp_increasing; lra).
-    rewrite exp_plus, exp_0 in less. simpl in safe. lra.
-Qed.
-
-(* Where 2 epsilon / k is epsilon + log 2. *)
-Lemma exponential_fails : forall k, 0 < k < 2 -> exists epsilon, 0 <= epsilon /\
-  ~ chosen exponential_mechanism k epsilon.
-Proof.
-  intros k K. assert (0 < 2 / k - 1) as below by (apply Rmult_lt_reg_r with k; [lra|];
-    field_simplify; lra).
-  assert (0 < ln 2) as l2 by (rewrite <- ln_1; apply ln_increasing; lra).
+  intros m kind k K. assert (0 < ln 2) as l2 by (rewrite <- ln_1; apply ln_increasing; lra).
+  assert (0 < 2 / k - 1) by (apply Rmult_lt_reg_r with k; [lra|]; field_simplify; lra).
   set (e := ln 2 / (2 / k - 1)). assert (0 < e) as pos by (apply Rdiv_lt_0_compat; assumption).
-  exists e. split; [lra|]. intros draw. destruct (draw bool bool Bool.bool_dec
-    (fun x y => x = false /\ y = true)
+  exists e. split; [lra|]. intros choice.
+  destruct (choice bool bool Bool.bool_dec (fun x y => x = false /\ y = true)
     (fun x o => if x then if o then 0 else -2 else 0) [true; false] 1) as [_ safe].
   - discriminate. - repeat constructor; simpl; intuition discriminate. - lra.
   - intros x y [|] [|] [-> ->] _ _; lra.
-  - specialize (safe false true false (conj eq_refl eq_refl)). cbn in safe.
-    replace (e / (k * 1) * -2) with (- (e + ln 2)) in safe by (unfold e; field; lra).
-    rewrite !Rmult_0_r, exp_0, exp_Ropp, exp_plus, exp_ln in safe by lra. pose proof (exp_pos e).
-    replace (1 / (1 + (1 + 0))) with (1 / 2) in safe by field.
-    replace (exp e * (/ (exp e * 2) / (1 + (/ (exp e * 2) + 0))))
-      with (exp e / (2 * exp e + 1)) in safe by (field; lra).
-    apply Rmult_le_compat_r with (r := 2 * exp e + 1) in safe; [|lra].
-    unfold Rdiv in safe. rewrite (Rmult_assoc (exp e)), Rinv_l in safe; lra.
+  - specialize (safe false true false (conj eq_refl eq_refl)). set (b := e / (k * 1)) in safe.
+    assert (exp (b * -2) = / (exp e * 2)) as E.
+    { replace (b * -2) with (- (e + ln 2)) by (unfold b, e; field; lra).
+      rewrite exp_Ropp, exp_plus, exp_ln by lra. reflexivity. }
+    pose proof (exp_pos e). assert (exp e * / (exp e * 2) = 1 / 2) by (field; lra).
+    destruct kind as [-> | ->].
+    + unfold permute_and_flip in safe. cbn -[INR] in safe. rewrite !Rmax_left in safe by lra.
+      rewrite !Rminus_0_r, E, !Rmult_0_r, exp_0 in safe. simpl in safe. lra.
+    + cbn in safe. rewrite !Rmult_0_r, exp_0, E in safe. set (t := / (exp e * 2)) in *.
+      assert (0 < t) by (apply Rinv_0_lt_compat; lra).
+      apply Rmult_le_compat_r with (r := 1 + t) in safe; [|lra].
+      replace (exp e * (t / (1 + (t + 0))) * (1 + t)) with (exp e * t) in safe by (field; lra). lra.
 Qed.
 
 Theorem half_range : half_range_says 2.
 Proof.
   intros m kind k K. split; intros all.
-  - apply Rnot_lt_le. intros less. destruct kind as [-> | ->].
-    + apply (flip_fails k); [lra|]. apply all. lra.
-    + destruct (exponential_fails k) as [e [pos fails]]; [lra|]. apply fails, all, pos.
+  - apply Rnot_lt_le. intros less. destruct (less_fails m kind k) as [e [pos fails]]; [lra|].
+    apply fails, all, pos.
   - intros epsilon pos D O dec near score outcomes H some once Hpos gain.
     destruct (rate_at_least k epsilon H all pos Hpos) as [rate enough].
     destruct kind as [-> | ->]; split; intros; auto using flip_law, exponential_law;
