@@ -35,6 +35,7 @@ Definition shares (n : nat) (w : table) : Prop := forall i j, (i < n)%nat -> (j 
 
 Lemma shares_paired : forall n w, shares n w -> paired n w.
 Proof. intros n w W i j I J D. apply W; assumption. Qed.
+
 Definition score (n : nat) (w : table) (r : places) : R :=
   sum (fun '(i, j) => if before r i j then w j i else w i j) (pairs n).
 
@@ -121,14 +122,15 @@ End People.
 
 (* Fact 2.  The error of a score is at most k times the sum of the errors of the pairs i < j,
    for all tables with w_ij + w_ji = 1, in [0, 1] or not: with k = 1, where the paper has k = 2;
-   for some shares it is that sum, with errors of any size up to 1, for each n and each ranking.
-   For tables without w_ij + w_ji = 1 the sum over all ordered pairs is a bound. *)
+   for some it is that sum, with errors of any size, and for shares up to 1, for each n and each
+   ranking.  For tables without w_ij + w_ji = 1 the sum over all ordered pairs is a bound. *)
 Definition fact_two_says (k : R) : Prop := forall n r,
   (forall w v, paired n w -> paired n v -> Rabs (score n w r - score n v r)
     <= k * sum (fun '(i, j) => Rabs (w i j - v i j)) (pairs n)) /\
   (forall w v, Rabs (score n w r - score n v r)
     <= sum (fun '(i, j) => Rabs (w i j - v i j) + Rabs (w j i - v j i)) (pairs n)) /\
-  (forall e, ranking n r -> 0 <= e <= 1 -> exists w v, shares n w /\ shares n v /\
+  (forall e, ranking n r -> 0 <= e -> exists w v,
+    shares n w /\ paired n v /\ (e <= 1 -> shares n v) /\
     (forall i j, (i < j < n)%nat -> Rabs (w i j - v i j) = e) /\
     Rabs (score n w r - score n v r) = choose2 n * e).
 
@@ -150,7 +152,7 @@ Proof.
     apply pairs_le. intros i j H. pose proof (Rabs_pos (w i j - v i j)).
     pose proof (Rabs_pos (w j i - v j i)). destruct (before r i j); lra.
   - intros e rank He. exists (fun i j => bit (before r i j)).
-    exists (fun i j => if before r i j then 1 - e else e). repeat split; intros;
+    exists (fun i j => if before r i j then 1 - e else e). unfold paired. repeat split; intros;
       try (rewrite (before_other n r i j) by assumption); try (destruct (before r i j); simpl; lra).
     + destruct (before r i j); simpl; [|rewrite Rabs_minus_sym]; rewrite Rabs_pos_eq; lra.
     + unfold score. rewrite <- sum_minus, <- pairs_length, <- sum_const, <- (Rabs_Ropp (sum _ _)).
@@ -166,8 +168,8 @@ Proof. split; split; intros; lia. Qed.
 Theorem fact_two_control : forall k, k < 1 -> ~ fact_two_says k.
 Proof.
   intros k H says. destruct (says 2%nat (fun i => i)) as [bound [_ attained]].
-  destruct (attained 1 (proj1 two_items) ltac:(lra)) as [w [v [W [V [E F]]]]].
-  specialize (bound w v (shares_paired _ _ W) (shares_paired _ _ V)).
+  destruct (attained 1 (proj1 two_items) ltac:(lra)) as [w [v [W [V [_ [E F]]]]]].
+  specialize (bound w v (shares_paired _ _ W) V).
   rewrite F in bound. simpl in bound. rewrite E in bound by lia.
   unfold choose2 in bound. simpl in bound. lra.
 Qed.
