@@ -28,8 +28,14 @@ Definition kendall (n : nat) (r s : places) : R :=
 
 (* w i j is the share for i before j; a ranking pays w j i for putting i before j. *)
 Definition table := nat -> nat -> R.
+Definition paired (n : nat) (w : table) : Prop := forall i j, (i < n)%nat -> (j < n)%nat ->
+  i <> j -> w i j + w j i = 1.
 Definition shares (n : nat) (w : table) : Prop := forall i j, (i < n)%nat -> (j < n)%nat ->
   i <> j -> 0 <= w i j <= 1 /\ w i j + w j i = 1.
+
+Lemma shares_paired : forall n w, shares n w -> paired n w.
+Proof. intros n w W i j I J D. apply W; assumption. Qed.
+
 Definition score (n : nat) (w : table) (r : places) : R :=
   sum (fun '(i, j) => if before r i j then w j i else w i j) (pairs n).
 
@@ -115,23 +121,26 @@ End People.
 (* ------------------------------------------------------------------ Fact 2 *)
 
 (* Fact 2.  The error of a score is at most k times the sum of the errors of the pairs i < j,
-   for all tables with w_ij + w_ji = 1: with k = 1, where the paper has k = 2; for some tables
-   it is that sum, with errors of any size, for each n and each ranking.  For tables without
-   w_ij + w_ji = 1 the sum over all ordered pairs is a bound. *)
+   for all tables with w_ij + w_ji = 1, in [0, 1] or not: with k = 1, where the paper has k = 2;
+   for some it is that sum, with errors of any size, and for shares up to 1, for each n and each
+   ranking.  For tables without w_ij + w_ji = 1 the sum over all ordered pairs is a bound. *)
 Definition fact_two_says (k : R) : Prop := forall n r,
-  (forall w v, shares n w -> shares n v -> Rabs (score n w r - score n v r)
+  (forall w v, paired n w -> paired n v -> Rabs (score n w r - score n v r)
     <= k * sum (fun '(i, j) => Rabs (w i j - v i j)) (pairs n)) /\
   (forall w v, Rabs (score n w r - score n v r)
     <= sum (fun '(i, j) => Rabs (w i j - v i j) + Rabs (w j i - v j i)) (pairs n)) /\
-  (forall e, ranking n r -> 0 <= e <= 1 -> exists w v, shares n w /\ shares n v /\
+  (forall e, ranking n r -> 0 <= e -> exists w v,
+    shares n w /\ paired n v /\ (e <= 1 -> shares n v) /\
     (forall i j, (i < j < n)%nat -> Rabs (w i j - v i j) = e) /\
     Rabs (score n w r - score n v r) = choose2 n * e).
 
-Lemma score_moves : forall n r w v, shares n w -> shares n v ->
+Lemma score_moves : forall n r w v, paired n w -> paired n v ->
   Rabs (score n w r - score n v r) <= sum (fun '(i, j) => Rabs (w i j - v i j)) (pairs n).
 Proof.
   intros n r w v W V. unfold score. rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|].
-  apply pairs_le. intros i j H. destruct (W i j), (V i j); try lia. destruct (before r i j); [|lra].
+  apply pairs_le. intros i j H. destruct (before r i j); [|lra].
+  pose proof (W i j ltac:(lia) ltac:(lia) ltac:(lia)).
+  pose proof (V i j ltac:(lia) ltac:(lia) ltac:(lia)).
   replace (w j i - v j i) with (- (w i j - v i j)) by lra. rewrite Rabs_Ropp. lra.
 Qed.
 
@@ -143,7 +152,7 @@ Proof.
     apply pairs_le. intros i j H. pose proof (Rabs_pos (w i j - v i j)).
     pose proof (Rabs_pos (w j i - v j i)). destruct (before r i j); lra.
   - intros e rank He. exists (fun i j => bit (before r i j)).
-    exists (fun i j => if before r i j then 1 - e else e). repeat split; intros;
+    exists (fun i j => if before r i j then 1 - e else e). unfold paired. repeat split; intros;
       try (rewrite (before_other n r i j) by assumption); try (destruct (before r i j); simpl; lra).
     + destruct (before r i j); simpl; [|rewrite Rabs_minus_sym]; rewrite Rabs_pos_eq; lra.
     + unfold score. rewrite <- sum_minus, <- pairs_length, <- sum_const, <- (Rabs_Ropp (sum _ _)).
@@ -159,8 +168,9 @@ Proof. split; split; intros; lia. Qed.
 Theorem fact_two_control : forall k, k < 1 -> ~ fact_two_says k.
 Proof.
   intros k H says. destruct (says 2%nat (fun i => i)) as [bound [_ attained]].
-  destruct (attained 1 (proj1 two_items) ltac:(lra)) as [w [v [W [V [E F]]]]].
-  specialize (bound w v W V). rewrite F in bound. simpl in bound. rewrite E in bound by lia.
+  destruct (attained 1 (proj1 two_items) ltac:(lra)) as [w [v [W [V [_ [E F]]]]]].
+  specialize (bound w v (shares_paired _ _ W) V).
+  rewrite F in bound. simpl in bound. rewrite E in bound by lia.
   unfold choose2 in bound. simpl in bound. lra.
 Qed.
 
@@ -199,25 +209,29 @@ Proof.
     pose proof (Rmult_le_compat_l d _ _ D B). lra.
 Qed.
 
-(* An algorithm draws a ranking for a table.  Its mean score is at most alpha times the best one. *)
-Definition approximation (n : nat) (alpha : R) (rankings : list places)
+(* An algorithm draws a ranking for a table that fits.  Its mean score is at most alpha times the
+   best one. *)
+Definition approximation (n : nat) (alpha : R) (fits : table -> Prop) (rankings : list places)
   (A : table -> places -> R) : Prop :=
-  forall w, shares n w -> finite_law rankings (A w) /\ forall best, ranking n best ->
+  forall w, fits w -> finite_law rankings (A w) /\ forall best, ranking n best ->
   sum (fun s => A w s * score n w s) rankings <= alpha * score n w best.
 
 (* Theorem 1 (Reduction I).  An algorithm of ratio alpha that runs on noisy entries of mean
    error e each has ratio alpha and additive error k (alpha + 1) n(n-1)/2 e for every n and
-   every noise: with k = 1.  What it draws is as private as the noisy entries. *)
-Definition reduction_one_says (k : R) : Prop := forall n alpha e rankings A, 0 <= alpha ->
-  approximation n alpha rankings A ->
+   every noise: with k = 1.  What it draws is as private as the noisy entries.  The noisy tables
+   have w_ij + w_ji = 1 and fit the algorithm: added Laplace noise, which leaves [0, 1], does if
+   the best ranking is found (alpha = 1); if the algorithm wants shares, entries are clipped. *)
+Definition reduction_one_says (k : R) : Prop := forall n alpha e (fits : table -> Prop)
+  rankings A, 0 <= alpha ->
+  (forall w, fits w -> paired n w) -> approximation n alpha fits rankings A ->
   (forall W fine E (noisy : W -> table) w, mean fine E -> shares n w ->
-    (forall a, shares n (noisy a)) ->
+    (forall a, fits (noisy a)) ->
     (forall i j, (i < j < n)%nat -> fine (fun a => Rabs (noisy a i j - w i j)) /\
       E (fun a => Rabs (noisy a i j - w i j)) <= e) ->
     forall best, ranking n best -> E (fun a => sum (fun s => A (noisy a) s * score n w s) rankings)
       <= alpha * score n w best + k * ((alpha + 1) * choose2 n * e)) /\
   (forall D W near epsilon (p : D -> W -> R) total (noisy : W -> table) (draw : D -> places -> R),
-    weighing total -> (forall a, shares n (noisy a)) -> (forall x a, 0 <= p x a) ->
+    weighing total -> (forall a, fits (noisy a)) -> (forall x a, 0 <= p x a) ->
     (forall x s, total (fun a => p x a * A (noisy a) s) (draw x s)) -> private near epsilon p ->
     private near epsilon draw).
 
@@ -229,7 +243,7 @@ Qed.
 
 Theorem reduction_one : reduction_one_says 1.
 Proof.
-  intros n alpha e rankings A apos approx. split.
+  intros n alpha e fits rankings A apos twice approx. split.
   - intros W fine E noisy w M ws ns err best rank. rewrite Rmult_1_l.
     set (f := fun (ij : nat * nat) (a : W) => let '(i, j) := ij in Rabs (noisy a i j - w i j)).
     destruct (mean_sum W fine E _ f (pairs n) e M) as [F B].
@@ -242,7 +256,8 @@ Proof.
     + apply sum_nonneg. intros s _. apply Rmult_le_pos; [apply Apos|apply score_nonneg, ws].
     + assert (forall s, - errors a <= score n (noisy a) s - score n w s <= errors a) as fact
         by (intros; assert (Rabs (score n (noisy a) s - score n w s) <= errors a) as G
-        by (apply score_moves; auto); unfold Rabs in G; destruct (Rcase_abs _); lra).
+        by (apply score_moves; auto using shares_paired); unfold Rabs in G;
+        destruct (Rcase_abs _); lra).
       specialize (ratio best rank). destruct (fact best) as [_ above].
       apply Rle_trans with (sum (fun s => A (noisy a) s * score n (noisy a) s + errors a
         * A (noisy a) s) rankings).
@@ -347,8 +362,8 @@ Theorem noisy_pairs : noisy_pairs_says 1.
 Proof.
   intros n m epsilon b M bpos. destruct (fractions_sensitivity n m M) as [most [x [y [close E]]]].
   assert (0 < INR m) as mpos by (apply lt_0_INR; lia). rewrite Rmult_1_l. split.
-  - intros safe. unfold laplace in safe. pose proof (vector_noise_least _ _ _ _ _ b epsilon x
-      y (laplace_unit_positive b bpos) bpos close safe) as L. rewrite E in L.
+  - intros safe. pose proof (vector_noise_least _ _ b epsilon _ _ (laplace_unit_positive b bpos)
+      bpos (safe x y _ close)) as L. rewrite E in L.
     apply Rmult_le_compat_r with (r := INR m) in L; [|lra].
     replace (choose2 n / INR m * INR m) with (choose2 n) in L by (field; lra). assumption.
   - intros enough u v o near.
@@ -483,7 +498,7 @@ Proof.
     destruct (replaced_some _ _ _ _ close) as [_ [X [Y [RX RY]]]].
     apply Rle_trans with (2 := fractions_move _ _ _ _ close). rewrite <- Rabs_Ropp.
     rewrite Ropp_minus_distr. unfold Rminus. rewrite Ropp_involutive, Rplus_comm.
-    apply score_moves; apply fraction_shares; assumption.
+    apply score_moves; apply shares_paired, fraction_shares; assumption.
   - intros people rank L. split; [apply exponential_law; assumption|]. intros best B.
     pose proof (people_some m people M L) as P. destruct (rankings_all n best B) as [l [I E]].
     pose proof (exponential_error _ dec_places _ (rankings n)

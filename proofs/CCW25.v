@@ -14,9 +14,10 @@ Open Scope R_scope.
 (* ------------------------------------------------------------------ Part 1: noisy counts *)
 
 (* S is what the statistic f moves in l1, and noise on f is epsilon-private if and only if its scale
-   is at least S / epsilon: Laplace noise, and discrete Laplace noise, where f has whole values. *)
+   is at least S / epsilon: Laplace noise, and discrete Laplace noise, whose outcomes are vectors of
+   whole numbers, as those of f are: f x itself loses most. *)
 Definition calibrated {D} (n : nat) (near : D -> D -> Prop) (f : D -> nat -> R) (S : R) : Prop :=
-  sensitivity n near f S /\ forall epsilon b, 0 < epsilon -> 0 < b ->
+  sensitivity n near f S /\ whole f /\ forall epsilon b, 0 < epsilon -> 0 < b ->
     (private near epsilon (fun x => laplace n b (f x)) <-> S / epsilon <= b) /\
     (private near epsilon (fun x => discrete_laplace n b (f x)) <-> S / epsilon <= b).
 
@@ -27,14 +28,19 @@ Proof.
   - apply Rmult_le_reg_r with b; lra. Qed.
 
 Lemma sensitivity_calibrates : forall D n (near : D -> D -> Prop) f S,
-  sensitivity n near f S -> calibrated n near f S.
+  whole f -> sensitivity n near f S -> calibrated n near f S.
 Proof.
-  intros D n near f S sens. split; [assumption|]. intros epsilon b epos bpos.
-  assert (forall unit, 0 < unit -> (private near epsilon (fun x => vector_noise unit n b (f x)) <->
-    S / epsilon <= b)) as K; [|split; apply K; auto using laplace_unit_positive,
-    discrete_unit_positive]. destruct sens as [below [x [y [close reached]]]]. intros unit upos.
+  intros D n near f S W sens. split; [assumption|]. split; [assumption|].
+  intros epsilon b epos bpos.
+  assert (forall O (as_reals : O -> nat -> R) unit, (forall x, exists o, f x = as_reals o) ->
+    0 < unit -> (private near epsilon (fun x o => vector_noise unit n b (f x) (as_reals o))
+      <-> S / epsilon <= b)) as K.
+  2: { split; [apply (K _ (fun o => o)); eauto using laplace_unit_positive|].
+    apply K; auto using discrete_unit_positive. }
+  destruct sens as [below [x [y [close reached]]]]. intros O as_reals unit out upos.
   rewrite over_le by assumption. split.
-  - intros safe. pose proof (vector_noise_least _ _ _ _ _ _ _ x y upos bpos close safe). lra.
+  - intros safe. destruct (out x) as [o E]. specialize (safe x y o close). cbv beta in safe.
+    rewrite <- E in safe. apply vector_noise_least in safe; lra.
   - intros H u v o uv. eapply Rle_trans; [apply (vector_noise_private unit n b (f u) (f v)); auto|].
     apply Rmult_le_compat_r; [apply Rmult_le_pos; [apply pow_le; lra|left; apply exp_pos]|].
     apply exp_le, over_le; [assumption|]. apply Rle_trans with S; [auto|lra]. Qed.
@@ -46,7 +52,7 @@ Ltac other_constant K E := pose proof (sensitivity_unique _ _ _ _ _ _ (proj1 K) 
 Definition alg2_says (c : R) : Prop := forall n, (2 <= n)%nat -> calibrated n (edge n) wins c.
 
 Theorem alg2 : alg2_says 2.
-Proof. intros n H. apply sensitivity_calibrates, edge_sensitivity, H. Qed.
+Proof. intros n H. apply sensitivity_calibrates, edge_sensitivity, H. apply wins_whole. Qed.
 
 Theorem alg2_control : forall c, c <> 2 -> ~ alg2_says c.
 Proof. intros c ne H. other_constant (H 2%nat ltac:(lia)) (edge_sensitivity 2 ltac:(lia)). Qed.
@@ -57,7 +63,9 @@ Definition alg3_says (c : R) : Prop := forall n L m, (2 <= n)%nat ->
   calibrated n (replaced m (pile n L)) (total wins) (c * INR L).
 
 Theorem alg3 : alg3_says 2.
-Proof. intros n L m H. apply sensitivity_calibrates, pile_sensitivity, H. Qed.
+Proof.
+  intros n L m H. apply sensitivity_calibrates, pile_sensitivity, H.
+  apply total_whole, wins_whole. Qed.
 
 Theorem alg3_control : forall c, c <> 2 -> ~ alg3_says c.
 Proof.
@@ -70,7 +78,7 @@ Corollary alg3_printed : forall n L m epsilon, (2 <= n)%nat -> (1 <= L)%nat -> 0
 Proof.
   intros n L m epsilon H K pos. pose proof (lt_0_INR L ltac:(lia)) as P.
   assert (0 < INR L / epsilon) as Q by (apply Rdiv_lt_0_compat; assumption).
-  rewrite (proj1 (proj2 (alg3 n L m H) epsilon _ pos Q)). unfold Rdiv in *. lra. Qed.
+  rewrite (proj1 (proj2 (proj2 (alg3 n L m H)) epsilon _ pos Q)). unfold Rdiv in *. lra. Qed.
 
 (* CLAIM CCW25-SENS-IND.  L comparisons of a person move each count by at most L, but all counts
    together by c L, with c = 2, and this sets the noise.  If each person answers each pair once, it
@@ -84,8 +92,8 @@ Definition sens_ind_says (c : R) : Prop := forall n L m, (2 <= n)%nat ->
 Theorem sens_ind : sens_ind_says 2.
 Proof.
   intros n L m H. pose proof (pile_one_count n L m).
-  repeat split; auto; apply sensitivity_calibrates; auto using pile_sensitivity, once_sensitivity,
-    skip_sensitivity. Qed.
+  split; [assumption|]. refine (conj _ (conj _ _)); apply sensitivity_calibrates; auto using
+    pile_sensitivity, once_sensitivity, skip_sensitivity, total_whole, wins_whole, score_whole. Qed.
 
 Theorem sens_ind_control : forall c, c <> 2 -> ~ sens_ind_says c.
 Proof.

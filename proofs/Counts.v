@@ -2,7 +2,7 @@
    every number n of items and L of comparisons, with data that reach it.  Claim BOOK-SENS-COUNTS.
 
    Not in it: the norms l2 and l-infinity, but for the largest move of one count by a person. *)
-Require Import Reals Lra Lia ZArith List Bool Permutation.
+Require Import Reals Lra Lia ZArith List Bool Permutation FunctionalExtensionality.
 From Ranking Require Import Privacy.
 Import ListNotations.
 Open Scope R_scope.
@@ -22,6 +22,9 @@ Lemma l1_of_difference : forall n u v u' v',
   (forall i, u i - v i = u' i - v' i) -> l1 n u v = l1 n u' v'.
 Proof. intros. apply sum_ext. intros. rewrite H. reflexivity. Qed.
 
+(* Statistics of whole numbers. *)
+Definition whole {D} (f : D -> nat -> R) : Prop := forall x, exists z, f x = reals z.
+
 (* ------------------------------------------------------------------ one person of many *)
 
 Section Persons.
@@ -29,6 +32,12 @@ Context {P : Type}.
 
 (* The sum over all people of what each of them adds to entry i. *)
 Definition total (f : P -> nat -> R) (x : list P) (i : nat) : R := sum (fun p => f p i) x.
+
+Lemma total_whole : forall f, whole f -> whole (total f).
+Proof.
+  intros f H x. induction x as [|p x [z IH]]; [exists (fun _ => 0%Z); reflexivity|].
+  destruct (H p) as [k K]. exists (fun i => (k i + z i)%Z). extensionality i. unfold reals.
+  rewrite plus_IZR. change (f p i + total f x i = reals k i + reals z i). congruence. Qed.
 
 (* What one person said is replaced, beside m others whose data stay; ok says what one may say. *)
 Definition replaced (m : nat) (ok : P -> Prop) (x y : list P) : Prop :=
@@ -75,6 +84,11 @@ Definition pair_of (g : game) : nat * nat := (min (fst g) (snd g), max (fst g) (
 
 Definition won (g : game) (i : nat) : R := if Nat.eqb (fst g) i then 1 else 0.
 Definition wins : list game -> nat -> R := total won.
+
+Lemma wins_whole : whole wins.
+Proof.
+  apply total_whole. intros g. exists (fun i => if Nat.eqb (fst g) i then 1%Z else 0%Z).
+  extensionality i. unfold won, reals. destruct (Nat.eqb _ i); reflexivity. Qed.
 
 (* Edge neighbours (CCW25-ADJ-EDGE): every pair is compared at most once; one comparison is turned
    round, or gives way to one of a pair that was not compared. *)
@@ -174,6 +188,12 @@ Proof.
 Definition sheet : Type := nat -> nat -> bool.
 Definition bit (b : bool) : R := if b then 1 else 0.
 Definition score (n : nat) (s : sheet) (i : nat) : R := range_sum n (fun j => bit (s i j)).
+
+Lemma score_whole : forall n, whole (score n).
+Proof.
+  intros n s. apply (total_whole (fun j i => bit (s i j))). intros j.
+  exists (fun i => if s i j then 1%Z else 0%Z). extensionality i. unfold reals.
+  destruct (s i j); reflexivity. Qed.
 
 (* Each pair is answered once, or at most once; or all answers follow from places in a ranking. *)
 Definition partial (s : sheet) : Prop :=

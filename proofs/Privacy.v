@@ -175,8 +175,8 @@ Qed.
 Section Privacy.
 Context {D O : Type} (near : D -> D -> Prop).
 
-(* Events, and post-processing: [kernel o] is the chance that outcome o ends in the event, 0 or 1 for
-   an event of outcomes, anything between where the release is worked on at random. *)
+(* Events, and post-processing: [kernel o] is the chance that outcome o ends in the event, 0 or 1
+   for an event of outcomes, anything between where the release is worked on at random. *)
 Theorem private_events : forall epsilon (p : D -> O -> R) total, weighing total ->
   (forall x o, 0 <= p x o) -> private near epsilon p ->
   forall (kernel : O -> R), (forall o, 0 <= kernel o) -> forall x y s t, near x y ->
@@ -204,7 +204,8 @@ Theorem private_composition : forall Q e1 e2 (p : D -> O -> R) (q : O -> D -> Q 
   private near (e1 + e2) (fun x both => p x (fst both) * q (fst both) x (snd both)).
 Proof.
   intros Q e1 e2 p q ppos qpos ps qs x y [o r] close. simpl. rewrite exp_plus.
-  replace (exp e1 * exp e2 * (p y o * q o y r)) with ((exp e1 * p y o) * (exp e2 * q o y r)) by ring.
+  replace (exp e1 * exp e2 * (p y o * q o y r)) with ((exp e1 * p y o) * (exp e2 * q o y r))
+    by ring.
   apply Rmult_le_compat; auto. apply qs. assumption.
 Qed.
 
@@ -403,14 +404,16 @@ Qed.
 End GaugeNoise.
 
 (* The weight of the vector x under independent noise around u: Laplace with density
-   exp(-|x - u| / b) / (2 b) in each entry; and discrete Laplace, on whole numbers, with
-   exp(-|x - u| / b) (e^(1/b) - 1) / (e^(1/b) + 1). *)
+   exp(-|x - u| / b) / (2 b) in each entry; and discrete Laplace, where x is of whole numbers (and u
+   should be), with exp(-|x - u| / b) (e^(1/b) - 1) / (e^(1/b) + 1). *)
 Definition laplace_unit (b : R) : R := / (2 * b).
 Definition discrete_unit (b : R) : R := (exp (1 / b) - 1) / (exp (1 / b) + 1).
 Definition vector_noise (unit : R) (n : nat) (b : R) : (nat -> R) -> (nat -> R) -> R :=
   gauge_noise (l1 n) (unit ^ n) b.
 Definition laplace (n : nat) (b : R) := vector_noise (laplace_unit b) n b.
-Definition discrete_laplace (n : nat) (b : R) := vector_noise (discrete_unit b) n b.
+Definition reals (z : nat -> Z) (i : nat) : R := IZR (z i).
+Definition discrete_laplace (n : nat) (b : R) (u : nat -> R) (z : nat -> Z) : R :=
+  vector_noise (discrete_unit b) n b u (reals z).
 
 Lemma laplace_unit_positive : forall b, 0 < b -> 0 < laplace_unit b.
 Proof. intros. apply Rinv_0_lt_compat. lra. Qed.
@@ -429,7 +432,8 @@ Proof.
   intros unit n b u x. unfold vector_noise, gauge_noise, l1, range_sum.
   generalize 0%nat as k. induction n as [|n IH]; intros k; simpl.
   - replace (- 0 / b) with 0 by (unfold Rdiv; ring). rewrite exp_0. ring.
-  - rewrite <- IH. replace (- (Rabs (x k - u k) + sum (fun i => Rabs (x i - u i)) (seq (S k) n)) / b)
+  - rewrite <- IH.
+    replace (- (Rabs (x k - u k) + sum (fun i => Rabs (x i - u i)) (seq (S k) n)) / b)
       with (- Rabs (x k - u k) / b + - sum (fun i => Rabs (x i - u i)) (seq (S k) n) / b)
       by (unfold Rdiv; ring). rewrite exp_plus. ring.
 Qed.
@@ -452,22 +456,21 @@ Proof.
   rewrite <- exp_plus. f_equal. f_equal. field. lra.
 Qed.
 
-(* Hence noise of a scale below (what the counts can move) / epsilon is not private: *)
-Corollary vector_noise_least : forall D (near : D -> D -> Prop) (f : D -> nat -> R) unit n b
-  epsilon x y, 0 < unit -> 0 < b -> near x y ->
-  private near epsilon (fun d => vector_noise unit n b (f d)) -> l1 n (f x) (f y) <= epsilon * b.
+(* Hence noise of a scale below (what the counts can move) / epsilon is not private, where the
+   outcome u can come out: *)
+Corollary vector_noise_least : forall unit n b epsilon u v, 0 < unit -> 0 < b ->
+  vector_noise unit n b u u <= exp epsilon * vector_noise unit n b v u -> l1 n u v <= epsilon * b.
 Proof.
-  intros D near f unit n b epsilon x y upos bpos close safe.
-  specialize (safe x y (f x) close). simpl in safe.
-  rewrite (vector_noise_attained unit n b (f x) (f y) bpos) in safe.
-  assert (0 < vector_noise unit n b (f y) (f x)) as pos.
+  intros unit n b epsilon u v upos bpos safe.
+  rewrite (vector_noise_attained unit n b u v bpos) in safe.
+  assert (0 < vector_noise unit n b v u) as pos.
   { unfold vector_noise, gauge_noise. apply Rmult_lt_0_compat; [apply pow_lt; auto|apply exp_pos]. }
   apply Rmult_le_reg_r in safe; [|assumption].
-  assert (l1 n (f x) (f y) / b <= epsilon) as K.
-  { destruct (Rle_or_lt (l1 n (f x) (f y) / b) epsilon) as [H|H]; [assumption|].
+  assert (l1 n u v / b <= epsilon) as K.
+  { destruct (Rle_or_lt (l1 n u v / b) epsilon) as [H|H]; [assumption|].
     apply exp_increasing in H. lra. }
   apply Rmult_le_compat_r with (r := b) in K; [|lra].
-  replace (l1 n (f x) (f y) / b * b) with (l1 n (f x) (f y)) in K by (field; lra). assumption.
+  replace (l1 n u v / b * b) with (l1 n u v) in K by (field; lra). assumption.
 Qed.
 
 (* And noise of the scale (the most that the counts can move) / epsilon is private. *)

@@ -2,7 +2,7 @@
 
    K-norm noise (Hardt and Talwar 2010): the noise x, whose sum is 0, has the weight
    exp(-epsilon level(x)), where the level is a gauge, perhaps rounded up.  Outcomes are vectors of
-   any real numbers; vectors of whole numbers are among them, and so are those that lose most.
+   whole numbers; the counts of the data are among them, and lose most.
    Claim BOOK-KNORM: it loses exactly epsilon, for one comparison, sheets with every pair, rankings.
    Claim BOOK-RELEASE: so does a release that keeps at most L answers of each person, at random.
 
@@ -67,13 +67,13 @@ Hypothesis g_subadditive : subadditive g.
 (* The weight of the outcome o falls with the level of the noise o - centre, rounded up or not; it
    is 0 if the sum of the noise is not 0. *)
 Definition cost (x : nat -> R) : R := if up then ceiling (g x) else g x.
-Definition shaped (centre o : nat -> R) : R :=
+Definition shaped (centre : nat -> R) (z : nat -> Z) : R := let o := reals z in
   if Req_EM_T (range_sum n (move o centre)) 0
   then gauge_noise (fun o c => cost (move o c)) unit b centre o else 0.
 
 Lemma shaped_nonneg : forall c o, 0 <= shaped c o.
 Proof.
-  intros. unfold shaped, gauge_noise. pose proof (exp_pos (- cost (move o c) / b)).
+  intros. unfold shaped, gauge_noise. pose proof (exp_pos (- cost (move (reals o) c) / b)).
   destruct (Req_EM_T _ _); nra.
 Qed.
 
@@ -81,27 +81,28 @@ Qed.
 Theorem shaped_private : forall d u v, (up = true -> d = 1) -> range_sum n (move u v) = 0 ->
   g (move u v) <= d -> forall o, shaped u o <= exp (d / b) * shaped v o.
 Proof.
-  intros d u v one flat most o. destruct g_subadditive as [_ triangle].
+  intros d u v one flat most z. destruct g_subadditive as [_ triangle].
   assert (forall x, move x v = plus (move x u) (move u v)) as via
     by (intros; extensionality i; unfold move, plus; ring).
-  assert (range_sum n (move o v) = range_sum n (move o u)) as same.
-  { rewrite (via o). unfold range_sum, plus in *. rewrite sum_plus, flat. ring. }
-  unfold shaped. rewrite same. destruct (Req_EM_T _ _); [|lra].
+  assert (forall o, range_sum n (move o v) = range_sum n (move o u)) as same.
+  { intros o. rewrite (via o). unfold range_sum, plus in *. rewrite sum_plus, flat. ring. }
+  unfold shaped. cbv zeta. rewrite same. destruct (Req_EM_T _ _); [|lra].
   apply (gauge_noise_private (fun o c => cost (move o c))); auto. intros x. rewrite (via x).
   unfold cost. pose proof (triangle (move x u) (move u v)). destruct up; [|lra].
   rewrite one in * by reflexivity. apply ceiling_step. lra.
 Qed.
 
 (* And a move of level d, seen from where it starts. *)
-Theorem shaped_attained : forall d u v, (up = true -> d = 1) -> range_sum n (move u v) = 0 ->
-  g (move u v) = d -> 0 < shaped v u /\ shaped u u = exp (d / b) * shaped v u.
+Theorem shaped_attained : forall d u v z, u = reals z -> (up = true -> d = 1) ->
+  range_sum n (move u v) = 0 -> g (move u v) = d ->
+  0 < shaped v z /\ shaped u z = exp (d / b) * shaped v z.
 Proof.
-  intros d u v one flat most. destruct g_subadditive as [zero _].
+  intros d u v z E one flat most. destruct g_subadditive as [zero _].
   assert (move u u = fun _ => 0) as here by (extensionality i; apply Rminus_eq_0).
   assert (cost (move u u) = 0 /\ cost (move u v) = d) as [none all].
   { unfold cost. rewrite here, zero, most. destruct up; [rewrite one by reflexivity|auto].
     rewrite (ceiling_whole 0), (ceiling_whole 1). auto. }
-  unfold shaped, gauge_noise. rewrite flat, none, all, here.
+  unfold shaped, gauge_noise. cbv zeta. rewrite <- E, flat, none, all, here.
   replace (range_sum n (fun _ => 0)) with 0 by (symmetry; apply sum_zero).
   destruct (Req_EM_T 0 0) as [_|no]; [|contradiction]. pose proof (exp_pos (- d / b)).
   split; [nra|].
@@ -110,15 +111,15 @@ Proof.
 Qed.
 
 Theorem shaped_loses : forall D (near : D -> D -> Prop) (f : D -> nat -> R) d,
-  (up = true -> d = 1) ->
+  whole f -> (up = true -> d = 1) ->
   (forall x y, near x y -> range_sum n (move (f x) (f y)) = 0 /\ g (move (f x) (f y)) <= d) ->
   (exists x y, near x y /\ d <= g (move (f x) (f y))) ->
   loses near (fun x => shaped (f x)) (d / b).
 Proof.
-  intros D near f d one below (x & y & close & most). apply loses_exactly.
+  intros D near f d W one below (x & y & close & most). apply loses_exactly.
   - intros. apply shaped_nonneg.
   - intros x' y' o H. destruct (below x' y' H). apply shaped_private; assumption.
-  - destruct (below x y close). exists x, y, (f x). split; [exact close|].
+  - destruct (below x y close), (W x) as [z E]. exists x, y, z. split; [exact close|].
     apply shaped_attained; auto using Rle_antisym.
 Qed.
 
@@ -286,7 +287,7 @@ Proof. intros P ok r H. apply Forall_forall. intros a K. apply repeat_spec in K.
 (* One comparison, flipped or exchanged. *)
 Lemma edge_loses : loses (edge n) (fun x => shaped n unit (root n) true b (wins x)) (1 / b).
 Proof.
-  apply shaped_loses; auto using root_subadditive.
+  apply shaped_loses; auto using root_subadditive, wins_whole.
   - intros x y H. destruct (edge_games n x y H) as (g & h & rest & (G & _) & (G' & _) & X & Y).
     replace (move (wins x) (wins y)) with (move (won g) (won h))
       by (extensionality i; symmetry; apply total_moves with rest; assumption).
@@ -305,12 +306,12 @@ Proof.
 Qed.
 
 (* The zonotope level where each move is a gain, and some move gives the first item n - 1. *)
-Lemma zonotope_loses : forall D (near : D -> D -> Prop) f,
+Lemma zonotope_loses : forall D (near : D -> D -> Prop) f, whole f ->
   (forall x y, near x y -> forall S, Rabs (part n S (move (f x) (f y))) <= met n S) ->
   (exists x y, near x y /\ move (f x) (f y) 0%nat = INR n - 1) ->
   loses near (fun x => shaped n unit (zonotope n) true b (f x)) (1 / b).
 Proof.
-  intros D near f gains (x & y & close & most). apply le_INR in two as large.
+  intros D near f W gains (x & y & close & most). apply le_INR in two as large.
   apply shaped_loses; auto using zonotope_subadditive.
   - intros x' y' H. split; [apply nothing_gained, gains, H|]. apply zonotope_le; [lra|].
     intros S _. rewrite Rmult_1_l. eapply Rle_trans; [apply Rle_abs|apply gains, H].
@@ -327,6 +328,7 @@ Proof.
   intros ok kind. assert (forall s, ok s -> decided s) as dec by (intros; destruct kind; subst; auto
     using ranking_decided). assert (ok up /\ ok down) as [okup okdown] by (destruct kind; subst;
     auto using ranking_decided, up_ranking, down_ranking). apply zonotope_loses.
+  - apply total_whole, score_whole.
   - intros x y (p & q & rest & P & Q & _ & _ & X & Y) S. apply dec in P as [P0 P1], Q as [Q0 Q1].
     apply gain with (z := fun i j => bit (p i j) - bit (q i j)); [| |intros; apply bits].
     + intros i _. unfold move. rewrite (total_moves (score n) p q rest x y i X Y).
@@ -454,6 +456,12 @@ Definition neighbours (replace : bool) (x y : list (list game)) : Prop :=
 
 (* Wins minus losses, and the release. *)
 Definition net_wins : list game -> nat -> R := total (fun g i => won g i - won (swap g) i).
+Lemma net_wins_whole : whole net_wins.
+Proof.
+  apply total_whole. intros g. exists (fun i => (if Nat.eqb (fst g) i then 1 else 0)
+    - if Nat.eqb (snd g) i then 1 else 0)%Z. extensionality i. unfold won, reals, swap. simpl.
+  destruct (Nat.eqb _ i), (Nat.eqb _ i); simpl; ring.
+Qed.
 Definition release {O} (kept : list game -> list (list game * R))
   (noise : (nat -> R) -> O -> R) (x : list (list game)) : O -> R :=
   drawn kept net_wins noise x (fun _ => 0).
@@ -549,10 +557,10 @@ Proof.
     apply (shaped_private n unit (root n) false b upos pos (root_subadditive n)); [discriminate| |];
       rewrite shift; [apply move_flat|apply reach_move]; auto.
   - destruct worst_move as (A & most). set (a := repeat _ L) in *. destruct (reply_ok a A) as [B T].
-    exists [a], [reply a], (net_wins a). rewrite !sure by assumption.
+    destruct (net_wins_whole a) as [z E]. exists [a], [reply a], z. rewrite !sure by assumption.
     split; [exists [], [], a, (reply a); auto|].
     apply (shaped_attained n unit (root n) false b upos pos (root_subadditive n));
-      [discriminate| |]; auto using move_flat, Rle_antisym, reach_move.
+      [exact E|discriminate| |]; auto using move_flat, Rle_antisym, reach_move.
 Qed.
 
 End Release.

@@ -32,6 +32,8 @@ Qed.
    event under two neighbours have at most the ratio e^epsilon, however events are weighed: by sums,
    series, or whatever else is monotone and homogeneous. *)
 Definition post_processing_says (c : R) : Prop :=
+  (forall O (outcomes : list O), weighing (fun f s => sum f outcomes = s)) /\
+  (forall O (outcome : nat -> O), weighing (fun f s => infinite_sum (fun k => f (outcome k)) s)) /\
   forall D O (near : D -> D -> Prop) epsilon (p : D -> O -> R),
   (forall x o, 0 <= p x o) -> private near epsilon p ->
   (forall Q outcomes (after : list Q) (kernel : O -> Q -> R),
@@ -43,6 +45,7 @@ Definition post_processing_says (c : R) : Prop :=
     s <= exp (c * epsilon) * t.
 Theorem post_processing : post_processing_says 1.
 Proof.
+  split; [exact finite_weighing|split; [exact countable_weighing|]].
   intros D O near e p pos safe. rewrite Rmult_1_l. split.
   - intros Q outcomes after kernel law klaw q. split; [split|].
     + intros r. apply sum_nonneg. intros o _. apply Rmult_le_pos; [apply pos|apply klaw].
@@ -55,7 +58,7 @@ Qed.
 
 Theorem post_processing_control : forall c, c < 1 -> ~ post_processing_says c.
 Proof.
-  intros c less H. destruct (H bool bool any 1 (answer 1)
+  intros c less [_ [_ H]]. destruct (H bool bool any 1 (answer 1)
     (fun a o => Rlt_le _ _ (answer_positive 1 a o)) (answer_private 1 ltac:(lra))) as [_ K].
   specialize (K _ (fun o => if o then 1 else 0) (finite_weighing _ [true; false])
     ltac:(intros []; lra) true false _ _ I eq_refl eq_refl). simpl in K.

@@ -4,12 +4,12 @@
 
    Proved: both are laws; both are epsilon-private at the rate epsilon / (2 H), where 2 H is the
    most that one outcome gains on another between neighbours (Dong, Durfee and Rogers 2020; the
-   sensitivity of the scores will do for H); at a larger rate permute-and-flip is not.  The mean
+   sensitivity of the scores will do for H); at a larger rate neither is, for all epsilon.  The mean
    score of the exponential mechanism is short of the best by at most (log of the number of
    outcomes) / rate.
 
-   Not in it: how the random numbers are drawn; the exponential mechanism at a larger rate; that
-   permute-and-flip is the largest of scores with exponential noise (Ding et al. 2021). *)
+   Not in it: how the random numbers are drawn; that permute-and-flip is the largest of scores with
+   exponential noise (Ding et al. 2021). *)
 Require Import Reals Lra Lia List Permutation.
 From Ranking Require Import Privacy.
 Import ListNotations.
@@ -365,44 +365,70 @@ Definition chosen (m : selection) (k epsilon : R) : Prop :=
   (forall x, finite_law outcomes (m O dec (epsilon / (k * H)) outcomes (score x))) /\
   private near epsilon (fun x => m O dec (epsilon / (k * H)) outcomes (score x)).
 
-(* CLAIM BOOK-HALF-RANGE.  This is so for k = 2, and for no smaller k: permute-and-flip fails. *)
-Definition half_range_says (k : R) : Prop := forall epsilon, 0 <= epsilon ->
-  chosen permute_and_flip k epsilon /\ chosen exponential_mechanism k epsilon.
+(* CLAIM BOOK-HALF-RANGE.  With k in the place of 2 this is so for all epsilon if and only if k is
+   at least c = 2, for each of the two mechanisms. *)
+Definition half_range_says (c : R) : Prop :=
+  forall m, m = permute_and_flip \/ m = exponential_mechanism ->
+  forall k, 0 < k -> ((forall epsilon, 0 <= epsilon -> chosen m k epsilon) <-> c <= k).
 
+Lemma rate_at_least : forall k epsilon H, 2 <= k -> 0 <= epsilon -> 0 < H ->
+  0 <= epsilon / (k * H) /\ epsilon / (k * H) * (2 * H) <= epsilon.
+Proof.
+  intros k epsilon H K pos Hpos. assert (0 < k * H) by (apply Rmult_lt_0_compat; lra). split.
+  - apply Rmult_le_pos; [assumption|left; apply Rinv_0_lt_compat; assumption].
+  - apply Rmult_le_reg_r with k; [lra|].
+    replace (epsilon / (k * H) * (2 * H) * k) with (epsilon * 2) by (field; lra). nra.
+Qed.
 Lemma rate_enough : forall epsilon H, 0 <= epsilon -> 0 < H ->
   0 <= epsilon / (2 * H) /\ epsilon / (2 * H) * (2 * H) <= epsilon.
+Proof. intros. apply rate_at_least; lra. Qed.
+
+(* Two outcomes that are level, or of which one is ahead by 2; where 2 epsilon / k is epsilon +
+   log 2. *)
+Lemma less_fails : forall m, m = permute_and_flip \/ m = exponential_mechanism ->
+  forall k, 0 < k < 2 -> exists epsilon, 0 <= epsilon /\ ~ chosen m k epsilon.
 Proof.
-  intros. split; [|right; field; lra].
-  apply Rmult_le_pos; [assumption|left; apply Rinv_0_lt_compat; lra].
+  intros m kind k K. assert (0 < ln 2) as l2 by (rewrite <- ln_1; apply ln_increasing; lra).
+  assert (0 < 2 / k - 1) by (apply Rmult_lt_reg_r with k; [lra|]; field_simplify; lra).
+  set (e := ln 2 / (2 / k - 1)). assert (0 < e) as pos by (apply Rdiv_lt_0_compat; assumption).
+  exists e. split; [lra|]. intros choice.
+  destruct (choice bool bool Bool.bool_dec (fun x y => x = false /\ y = true)
+    (fun x o => if x then if o then 0 else -2 else 0) [true; false] 1) as [_ safe].
+  - discriminate. - repeat constructor; simpl; intuition discriminate. - lra.
+  - intros x y [|] [|] [-> ->] _ _; lra.
+  - specialize (safe false true false (conj eq_refl eq_refl)). set (b := e / (k * 1)) in safe.
+    assert (exp (b * -2) = / (exp e * 2)) as E.
+    { replace (b * -2) with (- (e + ln 2)) by (unfold b, e; field; lra).
+      rewrite exp_Ropp, exp_plus, exp_ln by lra. reflexivity. }
+    pose proof (exp_pos e). assert (exp e * / (exp e * 2) = 1 / 2) by (field; lra).
+    destruct kind as [-> | ->].
+    + unfold permute_and_flip in safe. cbn -[INR] in safe. rewrite !Rmax_left in safe by lra.
+      rewrite !Rminus_0_r, E, !Rmult_0_r, exp_0 in safe. simpl in safe. lra.
+    + cbn in safe. rewrite !Rmult_0_r, exp_0, E in safe. set (t := / (exp e * 2)) in *.
+      assert (0 < t) by (apply Rinv_0_lt_compat; lra).
+      apply Rmult_le_compat_r with (r := 1 + t) in safe; [|lra].
+      replace (exp e * (t / (1 + (t + 0))) * (1 + t)) with (exp e * t) in safe by (field; lra). lra.
 Qed.
 
 Theorem half_range : half_range_says 2.
 Proof.
-  intros epsilon pos. split; intros D O dec near score outcomes H some once Hpos gain;
-    destruct (rate_enough epsilon H pos Hpos) as [rate enough]; split.
-  - intros. apply flip_law; assumption. - apply (flip_private _ _ _ _ (2 * H)); assumption.
-  - intros. apply exponential_law; assumption.
-  - apply (exponential_private _ _ _ _ (2 * H)); assumption.
+  intros m kind k K. split; intros all.
+  - apply Rnot_lt_le. intros less. destruct (less_fails m kind k) as [e [pos fails]]; [lra|].
+    apply fails, all, pos.
+  - intros epsilon pos D O dec near score outcomes H some once Hpos gain.
+    destruct (rate_at_least k epsilon H all pos Hpos) as [rate enough].
+    destruct kind as [-> | ->]; split; intros; auto using flip_law, exponential_law;
+      [apply (flip_private _ _ _ _ (2 * H))|apply (exponential_private _ _ _ _ (2 * H))];
+      assumption.
 Qed.
 
-(* Two outcomes that are level, or of which one is ahead by 2. *)
-Theorem half_range_control : forall k, 0 < k < 2 -> ~ half_range_says k.
+(* Of permute-and-flip alone. *)
+Theorem half_range_control : forall c, 0 < c -> c <> 2 -> ~ half_range_says c.
 Proof.
-  intros k K says. destruct (says 1 ltac:(lra)) as [flip _].
-  destruct (flip bool bool Bool.bool_dec (fun x y => x = false /\ y = true)
-    (fun x o => if x then if o then 1 else -1 else 0) [true; false] 1) as [_ safe].
-  - discriminate. - repeat constructor; simpl; intuition discriminate. - lra.
-  - intros x y [|] [|] [-> ->] _ _; lra.
-  - specialize (safe false true false (conj eq_refl eq_refl)). unfold permute_and_flip in safe.
-    cbn -[INR] in safe. rewrite Rmax_left in safe by lra. rewrite Rmax_left in safe by lra.
-    set (b := 1 / (k * 1)) in safe. replace (b * (0 - 0)) with 0 in safe by ring.
-    replace (b * (1 - 1)) with 0 in safe by ring.
-    replace (b * (-1 - 1)) with (- (2 * b)) in safe by ring. rewrite exp_0 in safe.
-    assert (1 < 2 * b) as more.
-    { apply Rmult_lt_reg_r with k; [lra|]. unfold b.
-      replace (2 * (1 / (k * 1)) * k) with 2 by (field; lra). lra. }
-    assert (exp (1 + - (2 * b)) < exp 0) as less by (apply exp_increasing; lra).
-    rewrite exp_plus, exp_0 in less. simpl in safe. lra.
+  intros c pos other H. specialize (H _ (or_introl eq_refl)).
+  pose proof (half_range _ (or_introl eq_refl)) as K. apply other, Rle_antisym.
+  - apply (H 2 ltac:(lra)), (K 2 ltac:(lra)). lra.
+  - apply (K c pos), (H c pos). lra.
 Qed.
 
 (* A sensitivity will do for H: scores that move by H at most gain 2 H on each other at most. *)

@@ -139,14 +139,17 @@ Proof.
   rewrite <- exp_plus in C. destruct (Rle_or_lt (4 * surprise (- T - T) / lambda) (epsilon + 2 * d /
     gamma)) as [L|L]; [unfold Rdiv in *; nra|apply exp_increasing in L; lra]. Qed.
 
-(* CLAIM BOOK-MLE-TIGHT, with a ridge of at least the noise, and c = 4.  The loss of edge neighbours
-   is c/lambda, exactly, as a supremum over n: c/epsilon is the smallest scale for all n. *)
-Definition tight_says (c : R) : Prop := forall gamma lambda epsilon,
-  0 < lambda -> lambda <= gamma ->
+(* CLAIM BOOK-MLE-TIGHT, with c = 4.  For every n and ridge a flip loses (c/2)/lambda, exactly, and
+   an exchange at most the bound of [mle_tight_says].  With a ridge of at least the noise the loss
+   of edge neighbours is c/lambda, exactly, as a supremum over n: c/epsilon is the smallest scale
+   for all n. *)
+Definition tight_says (c : R) : Prop := mle_tight_says (c / 2) /\
+  forall gamma lambda epsilon, 0 < lambda -> lambda <= gamma ->
   ((forall n, private (edge n) epsilon (mle n gamma lambda)) <-> c / lambda <= epsilon).
 
 Theorem tight : tight_says 4.
 Proof.
+  split; [replace (4 / 2) with 2 by field; apply mle_tight|].
   intros gamma lambda epsilon lpos more. split; [apply exchange_needs; lra|]. intros enough n.
   destruct n as [|[|n]].
   - intros x y theta close. destruct (edge_games _ _ _ close) as [g [_ [_ [[V _] _]]]]. lia.
@@ -156,5 +159,5 @@ Proof.
 
 Theorem tight_control : forall c, c <> 4 -> ~ tight_says c.
 Proof.
-  intros c ne H. apply ne. assert (c / 1 = 4 / 1); [|lra]. apply same_threshold. intros e.
-  rewrite <- (H 1 1 e), <- (tight 1 1 e) by lra. reflexivity. Qed.
+  intros c ne [_ H]. apply ne. assert (c / 1 = 4 / 1); [|lra]. apply same_threshold. intros e.
+  destruct tight as [_ T]. rewrite <- (H 1 1 e), <- (T 1 1 e) by lra. reflexivity. Qed.

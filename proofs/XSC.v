@@ -103,26 +103,30 @@ Qed.
 (* CLAIM XSC-RR-BEST. Randomised response at epsilon is epsilon-private, and every report loses all
    of epsilon, one way or the other; every epsilon-private report on one bit, with any number of
    outcomes, is made from its report alone, at random (Kairouz, Oh and Viswanath), so that no use of
-   it is better than one of randomised response.  The report b is turned into o with the chance
-   (e^epsilon p_b(o) - p_(not b)(o)) / (e^epsilon - 1). *)
+   it is better than one of randomised response.  For epsilon > 0 the report b is turned into o with
+   the chance (e^epsilon p_b(o) - p_(not b)(o)) / (e^epsilon - 1). *)
 Definition best_says (c : R) : Prop := forall epsilon, 0 <= epsilon ->
   let rr := answer (c * epsilon) in
   private any epsilon rr /\ (forall r, rr r r = exp epsilon * rr (negb r) r) /\
   forall O (outcomes : list O) (p : bool -> O -> R), (forall a, finite_law outcomes (p a)) ->
     private any epsilon p ->
     exists kernel : bool -> O -> R, (forall b, finite_law outcomes (kernel b)) /\
+    (0 < epsilon -> forall b o,
+      kernel b o = (exp epsilon * p b o - p (negb b) o) / (exp epsilon - 1)) /\
     forall a o, p a o = rr a true * kernel true o + rr a false * kernel false o.
 Theorem best : best_says 1.
 Proof.
   intros e nonneg rr. unfold rr. rewrite Rmult_1_l. split; [apply answer_private; assumption|].
   split; [apply answer_kept_exactly|]. intros O outcomes p law safe. destruct nonneg as [pos|<-].
   - pose proof (exp_increasing 0 e pos) as more. rewrite exp_0 in more.
-    exists (fun b o => / (exp e - 1) * (exp e * p b o - p (negb b) o)). split; [split|].
+    exists (fun b o => / (exp e - 1) * (exp e * p b o - p (negb b) o)).
+    split; [split|split; [intros; apply Rmult_comm|]].
     + intros o. pose proof (safe (negb b) b o I).
       apply Rmult_le_pos; [left; apply Rinv_0_lt_compat|]; lra.
     + rewrite sum_scale, sum_minus, sum_scale, (proj2 (law b)), (proj2 (law (negb b))). field. lra.
     + intros a o. unfold answer. destruct a; simpl; field; lra.
-  - exists p. split; [assumption|]. intros a o. pose proof (safe true false o I).
+  - exists p. split; [assumption|]. split; [intros; lra|].
+    intros a o. pose proof (safe true false o I).
     pose proof (safe false true o I). unfold answer. rewrite exp_0 in *. destruct a; simpl; lra.
 Qed.
 
@@ -131,7 +135,7 @@ Theorem best_control : forall c, 0 <= c -> c <> 1 -> ~ best_says c.
 Proof.
   intros c pos other H. destruct (H 1 ltac:(lra)) as [safe [_ make]]. rewrite Rmult_1_r in *.
   pose proof (loses_most _ _ _ _ _ (answer_loses c true pos) (fun o => safe true false o I)).
-  destruct (make bool _ (answer 1) (answer_law 1) (answer_private 1 ltac:(lra))) as [k [law K]].
+  destruct (make bool _ (answer 1) (answer_law 1) (answer_private 1 ltac:(lra))) as [k [law [_ K]]].
   assert (1 <= c); [|lra]. apply (loses_most _ _ _ _ _ (answer_loses 1 true ltac:(lra))).
   intros o. rewrite !K. pose proof (answer_private c pos true false true I).
   pose proof (answer_private c pos true false false I). pose proof (proj1 (law true) o).
