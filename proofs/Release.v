@@ -17,12 +17,12 @@ Open Scope R_scope.
 (* ------------------------------------------------------------------ common *)
 
 (* It is private for exactly the epsilons from this one. *)
-Definition loses {D O} (near : D -> D -> Prop) (p : D -> O -> R) (loss : R) : Prop :=
+Definition private_from {D O} (near : D -> D -> Prop) (p : D -> O -> R) (loss : R) : Prop :=
   forall e, private near e p <-> loss <= e.
 
 Lemma loses_exactly : forall D O (near : D -> D -> Prop) (p : D -> O -> R) loss,
   (forall x o, 0 <= p x o) -> private near loss p ->
-  (exists x y o, near x y /\ 0 < p y o /\ p x o = exp loss * p y o) -> loses near p loss.
+  (exists x y o, near x y /\ 0 < p y o /\ p x o = exp loss * p y o) -> private_from near p loss.
 Proof.
   intros D O near p loss nonneg safe (x & y & o & close & pos & equal) e. split; intros H.
   - specialize (H x y o close). rewrite equal in H. apply Rmult_le_reg_r in H; [|exact pos].
@@ -114,7 +114,7 @@ Theorem shaped_loses : forall D (near : D -> D -> Prop) (f : D -> nat -> R) d,
   whole f -> (up = true -> d = 1) ->
   (forall x y, near x y -> range_sum n (move (f x) (f y)) = 0 /\ g (move (f x) (f y)) <= d) ->
   (exists x y, near x y /\ d <= g (move (f x) (f y))) ->
-  loses near (fun x => shaped (f x)) (d / b).
+  private_from near (fun x => shaped (f x)) (d / b).
 Proof.
   intros D near f d W one below (x & y & close & most). apply loses_exactly.
   - intros. apply shaped_nonneg.
@@ -285,7 +285,7 @@ Lemma same_people : forall P (ok : P -> Prop) r, ok r -> Forall ok (repeat r m).
 Proof. intros P ok r H. apply Forall_forall. intros a K. apply repeat_spec in K. congruence. Qed.
 
 (* One comparison, flipped or exchanged. *)
-Lemma edge_loses : loses (edge n) (fun x => shaped n unit (root n) true b (wins x)) (1 / b).
+Lemma edge_loses : private_from (edge n) (fun x => shaped n unit (root n) true b (wins x)) (1 / b).
 Proof.
   apply shaped_loses; auto using root_subadditive, wins_whole.
   - intros x y H. destruct (edge_games n x y H) as (g & h & rest & (G & _) & (G' & _) & X & Y).
@@ -309,7 +309,7 @@ Qed.
 Lemma zonotope_loses : forall D (near : D -> D -> Prop) f, whole f ->
   (forall x y, near x y -> forall S, Rabs (part n S (move (f x) (f y))) <= met n S) ->
   (exists x y, near x y /\ move (f x) (f y) 0%nat = INR n - 1) ->
-  loses near (fun x => shaped n unit (zonotope n) true b (f x)) (1 / b).
+  private_from near (fun x => shaped n unit (zonotope n) true b (f x)) (1 / b).
 Proof.
   intros D near f W gains (x & y & close & most). apply le_INR in two as large.
   apply shaped_loses; auto using zonotope_subadditive.
@@ -323,7 +323,8 @@ Qed.
 
 (* Every pair once, or a ranking, replaced. *)
 Lemma sheet_loses : forall ok, ok = decided \/ ok = ranking ->
-  loses (replaced m ok) (fun x => shaped n unit (zonotope n) true b (total (score n) x)) (1 / b).
+  private_from (replaced m ok)
+    (fun x => shaped n unit (zonotope n) true b (total (score n) x)) (1 / b).
 Proof.
   intros ok kind. assert (forall s, ok s -> decided s) as dec by (intros; destruct kind; subst; auto
     using ranking_decided). assert (ok up /\ ok down) as [okup okdown] by (destruct kind; subst;
@@ -349,9 +350,9 @@ End Units.
 Definition knorm_says (c : R) : Prop := forall (n m : nat) (unit epsilon : R),
   (2 <= n)%nat -> 0 < unit -> 0 < epsilon ->
   let noisy (level : (nat -> R) -> R) := shaped n unit level true (/ (c * epsilon)) in
-  loses (edge n) (fun x => noisy (root n) (wins x)) epsilon /\
+  private_from (edge n) (fun x => noisy (root n) (wins x)) epsilon /\
   (forall ok, ok = decided \/ ok = ranking ->
-    loses (replaced m ok) (fun x => noisy (zonotope n) (total (score n) x)) epsilon).
+    private_from (replaced m ok) (fun x => noisy (zonotope n) (total (score n) x)) epsilon).
 
 Theorem knorm : knorm_says 1.
 Proof.
@@ -532,7 +533,7 @@ Qed.
 
 (* The release with K-norm noise of the root level, of any scale b. *)
 Theorem release_loses : forall unit b kept, 0 < unit -> 0 < b -> keeping n L kept ->
-  loses (neighbours replace) (release kept (shaped n unit (root n) false b))
+  private_from (neighbours replace) (release kept (shaped n unit (root n) false b))
     (reach / b).
 Proof.
   intros unit b kept upos pos rule.
@@ -586,7 +587,7 @@ Definition released_says (c : R) : Prop :=
   forall (n L : nat) (replace : bool) unit epsilon kept,
   (2 <= n)%nat -> (1 <= L)%nat -> 0 < unit -> 0 < epsilon -> keeping n L kept ->
   let r := if replace then 2 else 1 in
-  loses (neighbours replace)
+  private_from (neighbours replace)
     (release kept (shaped n unit (root n) false (c * (r * INR L) / epsilon))) epsilon.
 
 Theorem released : released_says 1.

@@ -30,8 +30,11 @@ STATES = {
     "not-judged": ("–", "not judged"),
 }
 #: Levels of evidence whose name in the ledger is not the one that a reader sees.
-EVIDENCE = {"all-epsilon": "proved for every ε", "consistency": "consistency of formulas"}
-EVIDENCE["formal"] = "proved by a kernel"
+EVIDENCE = {
+    "formal": "proved by a kernel",
+    "all-epsilon": "proved for every ε",
+    "consistency": "consistency of formulas",
+}
 #: What a badge adds where a privacy guarantee is broken.
 PRIVACY_MARK = "⚠ privacy guarantee broken"
 #: Headings of the errata, by what hangs on what failed.

@@ -90,8 +90,8 @@ def around(env: BuildEnvironment, claim: Claim) -> str:
 
 def theorem(env: BuildEnvironment, claim: Claim) -> str:
     """What ``make proofs`` recorded of the theorem of a claim, folded; empty if there is none."""
-    record = read_json(env, Path(env.srcdir, "book", "trust", "proofs.json"))
-    if not claim.formal or not record:
+    path = Path(env.srcdir, "book", "trust", "proofs.json")
+    if not claim.formal or not (record := read_json(env, path)):
         return ""
     name = claim.formal["theorem"]
     uri = "../" * env.docname.count("/") + f"downloads/proofs/{name.partition('.')[0]}.v"
