@@ -1,10 +1,9 @@
 """Page 39: the best (epsilon, delta)-private release from one tournament, enclosed from both sides.
 
-As in `dpbook.optimum`, neighbours differ in one bit, and some optimum treats all items alike, as
-the average over all renamings keeps epsilon, delta and risk. One unknown q for each orbit of
-tournaments under the renamings that fix the first outcome is its probability; one for each orbit of
-*flips* (tournament and bit) its excess s >= q - e^epsilon q', s >= 0. Other outcomes are read after
-the renaming that makes them the first. All excesses at a flip may add up to delta.
+As in `dpbook.optimum`, neighbours differ in one bit, and an average over all renamings keeps
+epsilon, delta and risk. So there is one unknown q for each orbit of tournaments under the renamings
+that fix the first outcome, its probability, and one for each orbit of *flips* (tournament and bit),
+its excess s >= q - e^epsilon q', s >= 0. The excesses of all outcomes add up to at most delta.
 """
 
 from __future__ import annotations
