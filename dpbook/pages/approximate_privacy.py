@@ -61,7 +61,7 @@ def tournaments(n_items: int, k: int | None = None, *, advantage: float) -> Tour
         fixing, told = [a + b for a, b in parts], [(i, j) for i, j in pairs if i < k <= j]
 
     def renamed(names: ArrayLike) -> tuple[Ints, Ints]:  # every tournament, and every flip
-        image, ends = relabel(names).astype(np.int64), np.sort(np.asarray(names)[pairs], axis=1)
+        image, ends = relabel(names).astype(np.intp), np.sort(np.asarray(names)[pairs], axis=1)
         bits = [pairs.index((i, j)) for i, j in ends.tolist()]
         return image, (image[:, None] * len(pairs) + bits).ravel()
 
