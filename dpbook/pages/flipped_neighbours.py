@@ -10,20 +10,19 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from dpbook import _validation as check
 from dpbook._typing import Array
 from dpbook.mechanisms.responses import positive_epsilon
-from dpbook.models import btl_probabilities
 
 _STEP = 0.2  # of the trapezoidal rule
 
 
-def reported(theta: ArrayLike, epsilon: float) -> Array:
-    """Probability of the report "i over j", (n, n)."""
-    win = btl_probabilities(theta)
+def reported(gap: ArrayLike, epsilon: float) -> Array:
+    """Probability that a report prefers the item that is ahead by so many log-odds, (...)."""
+    win = expit(check.number_array("gap", gap))
     return np.asarray(0.5 + np.tanh(positive_epsilon(epsilon) / 2) * (win - 0.5))
 
 
@@ -38,9 +37,10 @@ def swap_error(
     raise the error, and lets the integrand decay. What it may lower is added to the upper end, what
     the trapezoidal rule may add is taken from the lower one. Rounding is not bounded.
     """
-    sent, extra = reported(theta, epsilon), check.positive("extra", extra)
-    m, others = check.integer("people", people, 1), np.delete(np.arange(len(sent)), [i, j])
-    own, q, r = sent[i, j], sent[i, others], sent[j, others]
+    at, extra = check.item_vector("theta", theta), check.positive("extra", extra)
+    m, others = check.integer("people", people, 1), np.delete(at, [i, j])
+    gaps = at[i] - at[j], at[i] - others, at[j] - others
+    own, q, r = (reported(gap, epsilon) for gap in gaps)
     both, neither = np.sqrt(q * r), np.sqrt((1 - q) * (1 - r))
     share, turn = both / (both + neither), np.log(q * (1 - r) / (r * (1 - q)))
     log_affinity = m * (np.log(4 * own * (1 - own)) / 2 + 2 * np.log(both + neither).sum())
@@ -62,19 +62,25 @@ def swap_bound(theta: ArrayLike, people: int, epsilon: float, *, reach: int = 4)
     return sum(swap_error(theta, i, j, people, epsilon)[0] for i, j in near) * 2 / (n * (n - 1))
 
 
-def kemeny_constant(spacing: float, people: int, epsilon: float, *, most: int = 1000) -> float:
+def order_constant(
+    spacing: float, people: int, epsilon: float, *, known: bool = False, most: int = 1000
+) -> float:
     """C: on items at least ``spacing`` apart Kemeny's order of the reports errs by at most 2 C / n.
 
     The least log(Z) / a over a, s > 0, where Z is the sum over v of exp(a v - c_1 - ... - c_v), and
     exp(-c_d) the mean of exp(-s X), X the sum of the reports, +1 or -1, on a pair d places apart.
     Every a and s are valid, so the minimiser need not be exact. From v = ``most`` on, a geometric
-    series bounds the terms.
+    series bounds the terms. With ``known`` strengths, equally spaced, C belongs to their likeliest
+    assignment, and exp(-c_d) to the affinity of a pair d places apart, put one place apart in the
+    wrong order: cos(psi_d + psi_1) for a report, sin(2 psi_d) the mean of X.
     """
-    q = reported(-check.positive("spacing", spacing) * np.arange(most + 1.0), epsilon)[0, 1:]
+    q = reported(check.positive("spacing", spacing) * np.arange(1.0, most + 1), epsilon)
+    angle = np.arcsin(2 * q - 1) / 2
+    far = -people * np.log(np.cos(angle + angle[0]))
 
     def constant(x: Array) -> float:
         a, s = np.exp(x)
-        cost = -people * np.log(q * np.exp(-s) + (1 - q) * np.exp(s))
+        cost = far if known else -people * np.log(q * np.exp(-s) + (1 - q) * np.exp(s))
         if cost[0] <= 0 or cost[-1] <= a:
             return 1e9
         terms = a * np.arange(most + 1) - np.append(0, np.cumsum(cost))
