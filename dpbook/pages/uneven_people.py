@@ -72,7 +72,7 @@ def least_worst(spread: float) -> tuple[float, float]:
     Examples
     --------
     >>> [round(number, 4) for number in least_worst(2.0)]
-    [1.3157, 1.0421]
+    [1.3246, 1.0431]
     """
     high = check.positive("spread", spread)
     if high == 1:
