@@ -81,7 +81,7 @@ def crossing(
     return Fraction(above, grid), Fraction(below, grid)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _ones(people: int, agree: int, k: int, j: int) -> list[int]:
     """Coefficients of (k x + j)^agree (j x + k)^rest, read off at a large power of 256."""
     width = (people + 1) * (k + j).bit_length() // 8 + 1
