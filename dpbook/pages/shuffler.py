@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import comb
 
 from dpbook import _validation as check
 
@@ -17,13 +16,7 @@ Odds = int | Fraction
 
 
 def shuffled_delta(people: int, agree: int, odds: Odds, factor: Odds) -> Fraction:
-    """Least delta of the number of ones: one bit turns from 1 to 0, ``agree`` of the others are 1.
-
-    Examples
-    --------
-    >>> shuffled_delta(1, 0, 3, 2)  # alone: 3/4 - 2 * 1/4
-    Fraction(1, 4)
-    """
+    """Least delta of the number of ones: a bit turns from 1 to 0, ``agree`` of the others are 1."""
     check.integer("people", people, 1)
     check.integer("agree", agree, 0, people - 1)
     k, j = _ratio("odds", odds)
@@ -39,28 +32,25 @@ def blanket_delta(people: int, odds: Odds, factor: Odds) -> Fraction:
     """The same where the others' true answers are known, but not who gave a random one.
 
     Of the other bits Bin(people - 1, 2 / (K + 1)) are fair coins, which alone hide the turned bit.
-
-    Examples
-    --------
-    >>> blanket_delta(1, 3, 2)
-    Fraction(1, 4)
     """
     check.integer("people", people, 1)
     k, j = _ratio("odds", odds)
     e, d = _ratio("factor", factor)
     if e * j >= k * d:  # pure privacy
         return Fraction(0)
-    ways = _ones(people - 1, people - 1, j, k - j)
-    total, at, tail = 0, 1, 0  # tail: ways of so many ones or more among the coins
+    ways = _coins(people - 1, k - j, j)
+    total, at = 0, 1
+    tail, edge = 0, 1  # ways of at least so many ones among the coins, and of one fewer exactly
     for coins in range(people):
         # more likely before the turn from so many ones on
         least = (e * k - d * j) * (coins + 1) // ((e + d) * (k - j)) + 1
-        tail = 2 * tail + comb(coins - 1, at - 1) if coins else 0
+        if coins:
+            tail, edge = 2 * tail + edge, edge * coins // (coins - at + 1)
         for passed in range(at, least):
-            tail -= comb(coins, passed)
+            edge = edge * (coins - passed + 1) // passed
+            tail -= edge
         at = least
-        before = tail + comb(coins, at - 1)
-        apart = (k * d - e * j) * before - (e * k - d * j) * tail
+        apart = (k * d - e * j) * (tail + edge) - (e * k - d * j) * tail
         total += ways[coins] * max(0, apart)
     return Fraction(total, d * (k + j) ** people)
 
@@ -90,6 +80,15 @@ def _ones(people: int, agree: int, k: int, j: int) -> list[int]:
     digits = value.to_bytes((people + 1) * width, "little")
     starts = range(0, len(digits), width)
     return [int.from_bytes(digits[at : at + width], "little") for at in starts]
+
+
+@lru_cache(maxsize=16)
+def _coins(people: int, k: int, j: int) -> list[int]:
+    """Coefficients of (k + j x)^people."""
+    ways = [1]
+    for s in range(people):
+        ways.append(ways[-1] * (people - s) // (s + 1))
+    return [many * j**s * k ** (people - s) for s, many in enumerate(ways)]
 
 
 def _ratio(name: str, value: Odds) -> tuple[int, int]:
