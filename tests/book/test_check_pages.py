@@ -81,6 +81,15 @@ BAD = {
         "<style>[data-theme=dark] p {background: #222; color: #444}</style><p>Dim</p>",
         "axe: color-contrast (dark, 1280 px): 1, first: p",
     ),
+    "token": (
+        "<style>[data-theme=dark] .k {background: #222; color: #444}</style>"
+        '<pre><span class="k">if</span> <span class="n">x</span> <span class="k">or</span></pre>',
+        "axe: color-contrast (dark, 1280 px): 1, first: .k",
+    ),
+    "second": (
+        '<pre><span class="k">if</span> <span class="k" style="color: #aaa">or</span></pre>',
+        "axe: color-contrast (light, 1280 px): 1, first: span",
+    ),
     "named": (
         '<button aria-label="Toggle">Show the code</button>',
         "axe: label-content-name-mismatch (light, 390 px): 1",

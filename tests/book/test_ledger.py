@@ -50,6 +50,7 @@ def test_the_ledger_is_read_in_order(project):
         (erratum("empty", repair=" "), "repair is ' ', must be a text"),
         (erratum("empty", reproducer="dpbook run 01-one"), "must be a text in Python"),
         (erratum("proof-repaired", failed="luck"), "failed is 'luck', must be one of statement,"),
+        (entry("X", verdict="conjecture", paper="XSC"), "paper is 'XSC', must be one of BOOK"),
         (erratum("shape-only"), "must be absent: such a verdict leaves no erratum"),
         (entry("X", beyond=...), "needs beyond, a text"),
         (entry("X", formal="Toy.small"), "must be a mapping of theorem, scope, says, without"),

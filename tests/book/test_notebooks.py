@@ -442,3 +442,36 @@ def test_page(rule, path):
     page = json.loads(path.read_text(encoding="utf-8"))
     faults = [*rule(path.stem, page)]
     assert not faults, f"{path.name}: " + "; ".join(faults)
+
+
+#: What a result beyond the papers may be, and on which verdict and evidence each kind rests.
+KINDS = {
+    "Theorem": ({"holds"}, {"proof", "all-epsilon"}),
+    "Certified computation": ({"holds"}, {"certified", "exact"}),
+    "Conjecture": ({"conjecture"}, {"certified", "exact", "statistical"}),
+}
+
+
+def kinds(page, ledger):
+    """One line for every result that does not say its kind, or says one that it is not."""
+    for name, title in re.findall(r"\{claim\} ([\w-]+)\n(?::title: ([^\n]*))?", page):
+        claim, kind = ledger[name], title.partition(":")[0]
+        verdicts, levels = KINDS.get(kind, ((), ()))
+        if claim.verdict not in verdicts or claim.evidence not in levels:
+            yield f"{name}: {kind or 'no kind'}, but {claim.verdict} ({claim.evidence})"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path.stem > "38"])
+def test_every_result_beyond_the_papers_says_its_kind(path):
+    words = prose(json.loads(path.read_text(encoding="utf-8")))
+    ledger = load_ledger(ROOT / "book" / "claims.yml")
+    assert [*kinds(words, ledger)] == []
+    assert "{claim} BOOK-" in words and "looked up" in words.lower()
+
+
+@pytest.mark.parametrize("title", ["", ":title: A result", ":title: Conjecture: a bound"])
+def test_a_result_of_another_kind_is_refused(title):
+    claim = "{claim} BOOK-KNORM-GAIN\n"  # holds, by a proof
+    ledger = load_ledger(ROOT / "book" / "claims.yml")
+    assert [*kinds(claim + ":title: Theorem: a bound\n", ledger)] == []
+    assert len([*kinds(f"{claim}{title}\n", ledger)]) == 1

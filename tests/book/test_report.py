@@ -196,5 +196,5 @@ def test_every_state_has_a_colour():
     colours = CSS[: CSS.index("The badge beside a theorem")]
     assert {state for state in report.STATES if f".claim-{state}" in colours} == {*report.STATES}
     plain = re.search(r"([^}]*)\{[^}]*var\(--claim-plain\)", colours)
-    named = ("definition", "pending", "not-judged", "undecided")
+    named = ("definition", "conjecture", "pending", "not-judged", "undecided")
     assert plain and plain[1].replace(",", " ").split() == [f".claim-{name}" for name in named]

@@ -15,7 +15,8 @@ from dpbook.book.ledger.words import STATES
 
 #: Every state of a claim, the gravest for what rests on it first; nowhere else is this order.
 WORST_FIRST = (
-    *("refuted", "false-repaired", "unproved", "empty", "undecided", "not-judged", "pending"),
+    *("refuted", "false-repaired", "unproved", "empty", "undecided"),
+    *("conjecture", "not-judged", "pending"),
     *("shape-only", "proof-repaired", "slip", "holds-loosely", "holds", "definition"),
 )
 #: The states in which a printed statement gives no support: false, unproved or without content.

@@ -25,6 +25,7 @@ STATES = {
     "false-repaired": ("↻", "false as printed, corrected"),
     "refuted": ("✗", "refuted"),
     "shape-only": ("~", "rate checked, constant open"),
+    "conjecture": ("≟", "conjecture"),
     "definition": ("≡", "definition"),
     "pending": ("…", "pending"),
     "not-judged": ("–", "not judged"),
@@ -79,6 +80,7 @@ _FINDINGS = {
     "false-repaired": "The statement as printed fails this test, and the corrected one passes it.",
     "refuted": "The statement as printed fails this test, and we know no correction.",
     "shape-only": "The rate passes this test; we claim nothing about constants.",
+    "conjecture": "What we computed agrees with this conjecture, which nobody has proved here.",
     "definition": "This is a definition, so there is nothing to test.",
 }
 
