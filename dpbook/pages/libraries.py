@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from functools import reduce
+from functools import cache, reduce
 from importlib.resources import files
 from itertools import permutations, product
 from typing import Any
@@ -44,33 +44,28 @@ def law(row: Row, scores: Any = (2, 1, 0)) -> Array:
     if name == "order":
         return np.array([row["keep"], *[(1 - row["keep"]) / 5] * 5])
     if name == "mallows":  # 0, 1, 1, 2, 2, 3 of three pairs are wrong
-        weights = np.exp(-row["rate"] * np.array([0, 1, 1, 2, 2, 3]))
-        return np.asarray(weights / weights.sum())
+        return exponential_pmf(np.array([0, -1, -1, -2, -2, -3]), 0.5, row["rate"])
     if name == "answer":
         kept = 1 / (1 + math.exp(-row["each"]))
         return np.array([kept, 1 - kept])
     x = np.arange(-200, 201)
     log = -np.abs(x) / row["scale"] if name == "laplace" else -(x**2) / (2 * row["sd"] ** 2)
-    weights = np.exp(log)
-    return np.asarray(weights / weights.sum())
+    return exponential_pmf(log, 0.5, 1)
 
 
 def drawn_law(row: Row) -> Array:
     """The law of the values that a row of draws lists; the ends hold all that lies beyond."""
-    pmf = law(row)
     if row["law"] not in ("laplace", "gauss"):
-        return pmf
-    low, high = (200 + row["values"][end] for end in (0, -1))
-    inner = pmf[low + 1 : high]
-    return np.array([pmf[: low + 1].sum(), *inner, pmf[high:].sum()])
+        return law(row)
+    end = row["values"][-1]
+    return np.bincount(np.clip(np.arange(-200, 201), -end, end) + end, law(row)).astype(float)
 
 
 def apart(row: Row) -> tuple[float, float]:
     """Distance in l1 of the drawn frequencies from the law, and the limit that it may reach.
 
-    N draws of k values are beyond it with probability at most ``MISSED``, (2^k - 2)
-    exp(-N limit^2 / 2); of a law that is twice as far, below it with the same one at most
-    (Weissman, Ordentlich, Seroussi, Verdu and Weinberger 2003).
+    N draws of k values exceed it with probability at most ``MISSED``, (2^k - 2) exp(-N limit^2 / 2)
+    (Weissman and others 2003), and draws of a law that is twice as far miss it with no larger one.
     """
     counts, pmf = np.asarray(row["says"]), drawn_law(row)
     room = math.log((2.0**pmf.size - 2) / MISSED)
@@ -89,19 +84,23 @@ def moves(unit: str, most: int = 6) -> Iterator[tuple[Array, Array]]:
         yield from ((counts @ wins, counts @ wins + one) for one in wins)
 
 
+@cache
+def selection_loss(name: str, scale: float, unit: str) -> float:
+    """Largest loss of a choice among three items over all `moves` of one answer or ranking."""
+    row = {"law": name, "scale": scale}
+    return max(privacy_loss(*(law(row, scores) for scores in pair)) for pair in moves(unit))
+
+
 def exact(row: Row) -> float:
     """The loss of a row that promises delta = 0, else the least delta at the epsilon promised."""
     epsilon, delta = row["says"]
-    if row["law"] in ("flip", "weights", "top2"):
-        pairs = ((law(row, a), law(row, b)) for a, b in moves(row["unit"]))
-        return max(max(privacy_loss(p, q), privacy_loss(q, p)) for p, q in pairs)
+    if "unit" in row:
+        return selection_loss(row["law"], row["scale"], row["unit"])
     if delta == 0 and row["law"] in ("answer", "laplace"):
         each = row.get("each") or np.abs(row["shift"]).sum() / row["scale"]
         return float(each * row.get("count", 1))
-    if delta == 0:  # reports of an order: all laws are the same up to the names
-        p = law(row)
-        return float(np.log(p.max() / p.min()))
-    return delta_at(row, epsilon)
+    # Reports of an order have the same law for every true order, up to the names.
+    return delta_at(row, epsilon) if delta else float(np.ptp(np.log(law(row))))
 
 
 def delta_at(row: Row, epsilon: float) -> float:
@@ -121,10 +120,11 @@ def delta_at(row: Row, epsilon: float) -> float:
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
+@cache
 def rho(name: str, scale: float) -> float:
     """Largest Renyi divergence of neighbours, one answer apart, over its order up to 32."""
     row, a = {"law": name, "scale": scale}, np.array([1.01, 1.5, 2, 3, 4, 8, 16, 32])[:, None]
-    logs = [[np.log(law(row, scores)) for scores in pair] for pair in moves("answer", 3)]
-    both = [(p, q) for pair in logs for p, q in permutations(pair)]
+    logs = ([np.log(law(row, scores)) for scores in pair] for pair in moves("answer", 3))
+    both = [two for pair in logs for two in permutations(pair)]
     sums = [logsumexp(a * p + (1 - a) * q, axis=1) for p, q in both]
     return float((np.array(sums) / (a[:, 0] - 1) / a[:, 0]).max())
