@@ -47,8 +47,7 @@ bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targ
 # These need other versions than the rest, and so a folder of their own.
 _build/libraries/.made: benchmarks/libraries.lock
 	$(PYTHON) -m venv --clear _build/libraries
-	_build/libraries/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-	    --only-binary :all: -r benchmarks/libraries.lock
+	$(subst $(VENV),_build/libraries,$(INSTALL)) -r benchmarks/libraries.lock
 	@touch $@
 
 libraries: _build/libraries/.made  ## what OpenDP, diffprivlib and dp-accounting say, for page 42
