@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 RECORD = Path(__file__).resolve().parents[1] / "dpbook" / "data" / "libraries.json"
-DRAWS = 50_000  # fixed before any draw was looked at, with the error 1e-9 of the page's test
+DRAWS = 50_000  # fixed before the record was drawn, with the error 1e-9 of the page's test
 SEED = 42
 WINS = [2, 1, 0]  # three items that met once
 EACH = math.log(3)  # an answer that is kept with probability 3/4
