@@ -98,7 +98,7 @@ def largest_sums(places: Places, *forms: tuple[int, ArrayLike]) -> list[int]:
 
 def least(places: Places, gains: ArrayLike, sums: Sequence[int], odds: Fraction) -> Fraction:
     """What no report is below, from bounds of the largest sums at these gains."""
-    y, size = odds - 1, factorial(places.n)
+    y, size = Fraction(odds) - 1, factorial(places.n)
     told = max(s * (y / (size + y * k)) ** 2 for k, s in enumerate(sums, 1))
     return Fraction(int(places.size @ np.asarray(gains))) ** 2 / told
 
@@ -112,7 +112,7 @@ def mean_square(
     None if no estimate is unbiased.
     """
     chosen = np.asarray(sets)
-    y, count = odds - 1, len(places.size)
+    y, count = Fraction(odds) - 1, len(places.size)
     rows = [[Fraction(0)] * count + [Fraction(int(s))] for s in places.size]
     for part, k, w in zip(places.sums(chosen), np.abs(chosen).sum(axis=1), weights, strict=True):
         scale = Fraction(w) / sum(weights) * (y / (factorial(places.n) + y * int(k))) ** 2
