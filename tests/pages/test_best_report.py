@@ -9,9 +9,11 @@ import pytest
 
 from dpbook.pages.best_report import Places, best_report, largest_sums, least, mean_square
 
+
 def sign_vectors(n):
     pairs = list(combinations(range(n), 2))
     return np.array([[np.sign(r[j] - r[i]) for i, j in pairs] for r in permutations(range(n))])
+
 
 def by_least_squares(n, sets, weights, odds):
     """The same mean square from the whole channel, every renaming and reversal listed."""
@@ -34,6 +36,7 @@ def by_least_squares(n, sets, weights, odds):
     inverse = np.linalg.pinv(told, 1e-10)
     return np.trace(signs.T @ inverse @ signs)
 
+
 @pytest.mark.parametrize(("n", "odds", "seed"), [(3, 3, 0), (3, 9, 1), (4, 5, 2), (4, 40, 3)])
 def test_mean_square_is_that_of_the_best_estimate(n, odds, seed):
     rng = np.random.default_rng(seed)
@@ -43,8 +46,10 @@ def test_mean_square_is_that_of_the_best_estimate(n, odds, seed):
     found = mean_square(places, sets, [2, 3], Fraction(odds))
     assert float(found) == pytest.approx(by_least_squares(n, sets, [2, 3], odds), rel=1e-8)
 
+
 def test_circles_alone_tell_no_order():
     assert mean_square(Places(3), [[1, -1, 1]], [1], Fraction(5)) is None  # the even rankings
+
 
 def test_largest_sums_over_all_subsets():
     places, gains = Places(3), np.array([3, 2])
@@ -57,6 +62,7 @@ def test_largest_sums_over_all_subsets():
     assert largest_sums(places, (1, gains)) == best
     assert len(places.every_set[0]) == 5
 
+
 @pytest.mark.parametrize("odds", [7, 9, 11])
 def test_three_items_between_two_answers_and_all_orders(odds):
     y = odds - 1
@@ -67,6 +73,7 @@ def test_three_items_between_two_answers_and_all_orders(odds):
     high = mean_square(places, sets, weights, Fraction(odds))
     assert float(low) == pytest.approx(((8 * a + b) / 3) ** 2, rel=1e-5)
     assert float(high) == pytest.approx(float(low), rel=1e-5)
+
 
 def test_all_orders_of_four_items():
     gains = Places(4).two_gains(1, 1)
