@@ -18,9 +18,8 @@ def sign_vectors(n):
 def by_least_squares(n, sets, weights, odds):
     """The same mean square from the whole channel, every renaming and reversal listed."""
     every = list(permutations(range(n)))
-    place = {r: k for k, r in enumerate(every)}
+    place, columns = {r: k for k, r in enumerate(every)}, []
     half = [r for r in every if r[0] < r[1]]
-    columns = []
     for chosen, weight in zip(sets, weights, strict=True):
         back_of = {1: tuple, -1: lambda r: tuple(n - 1 - a for a in r)}
         members = [back_of[s](r) for r, s in zip(half, chosen.tolist(), strict=True) if s]
