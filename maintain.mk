@@ -2,7 +2,7 @@
 
 CODE := dpbook tests notebooks noxfile.py $(wildcard tools benchmarks)
 
-.PHONY: lint proofs check-pages live-check mutants grid twice matrix bench certificate release-files
+.PHONY: lint proofs check-pages live-check mutants grid twice matrix bench libraries certificate release-files
 
 lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/ruff check $(CODE)
@@ -43,6 +43,15 @@ $(VENV)/.bench: $(VENV)/.made benchmarks/requirements.lock
 
 bench: $(VENV)/.bench  ## speed of the estimators against their peers, with targets
 	$(BIN)/python -m benchmarks.run --output _build/bench.json
+
+# These need other versions than the rest, and so a folder of their own.
+_build/libraries/.made: benchmarks/libraries.lock
+	$(PYTHON) -m venv --clear _build/libraries
+	$(subst $(VENV),_build/libraries,$(INSTALL)) -r benchmarks/libraries.lock
+	@touch $@
+
+libraries: _build/libraries/.made  ## what OpenDP, diffprivlib and dp-accounting say, for page 42
+	_build/libraries/bin/python -m benchmarks.libraries
 
 certificate: book  ## what this build found, where and when, to publish with it
 	$(BIN)/dpbook certificate

@@ -444,10 +444,12 @@ def test_page(rule, path):
     assert not faults, f"{path.name}: " + "; ".join(faults)
 
 
-#: What a result beyond the papers may be, and on which verdict and evidence each kind rests.
+#: What a result beyond the papers may be, and on which verdict and evidence each kind rests. Only
+#: where a library shows nothing but draws, a test takes the place of a computation.
 KINDS = {
     "Theorem": ({"holds"}, {"proof", "all-epsilon"}),
     "Certified computation": ({"holds"}, {"certified", "exact"}),
+    "Test with stated errors": ({"holds"}, {"statistical"}),
     "Conjecture": ({"conjecture"}, {"certified", "exact", "statistical"}),
 }
 
