@@ -27,6 +27,7 @@ OTHER_NOISE: dict[str, str] = {
     "35-your-own-data": "the noise of the command before, in a table beside that of today",
     "04-noisy-counts": "negative controls as a reader may write them, for the recorder",
     "37-reward-model": "on a sum of answers with features, which no ranker releases",
+    "38-where-the-estimate-breaks": "its theorems speak of the noise itself, beside the wins",
     "17-randomized-response": "noise on single bits, whose variance the page measures",
 }
 

@@ -28,7 +28,13 @@ from dpbook import optimum
 from dpbook import privacy as p
 from dpbook import rankers as r
 from dpbook import simulation as s
-from dpbook.pages import debiased_estimation, edge_experiments, how_much_epsilon, score_attack
+from dpbook.pages import (
+    debiased_estimation,
+    edge_experiments,
+    flipped_neighbours,
+    how_much_epsilon,
+    score_attack,
+)
 from dpbook.pages import lower_bounds_by_reduction as reduction
 from dpbook.privacy import Edge, Person, WholeRanking
 from dpbook.rank import rank
@@ -223,6 +229,7 @@ CASES: dict[str, list[Case]] = {
     "pair_errors": [one(lambda q: s.pair_errors(LOCAL, q, 9), CHANCES)],
     # below, what belongs to pages and says that it takes (..., n)
     "laplacian": [one(debiased_estimation.laplacian, SHARES)],
+    "report_probability": [one(lambda g: flipped_neighbours.report_probability(g, 1), SCORES)],
     "OneShotSpectral.release": [one(SPECTRAL.release, FIRST, NOISE, alone=(0,))],
     "goals_met": [one(lambda x: np.moveaxis(how_much_epsilon.goals_met(x, 1), 0, -1), PLACES)],
     "signs_to_ranking": [one(reduction.signs_to_ranking, SIGNS, 2)],

@@ -20,7 +20,7 @@ from dpbook.mechanisms.responses import positive_epsilon
 _STEP = 0.2  # of the trapezoidal rule
 
 
-def reported(gap: ArrayLike, epsilon: float) -> Array:
+def report_probability(gap: ArrayLike, epsilon: float) -> Array:
     """Probability that a report prefers the item that is ahead by so many log-odds, (...)."""
     win = expit(check.number_array("gap", gap))
     return np.asarray(0.5 + np.tanh(positive_epsilon(epsilon) / 2) * (win - 0.5))
@@ -40,7 +40,7 @@ def swap_error(
     at, extra = check.item_vector("theta", theta), check.positive("extra", extra)
     m, others = check.integer("people", people, 1), np.delete(at, [i, j])
     gaps = at[i] - at[j], at[i] - others, at[j] - others
-    own, q, r = (reported(gap, epsilon) for gap in gaps)
+    own, q, r = (report_probability(gap, epsilon) for gap in gaps)
     both, neither = np.sqrt(q * r), np.sqrt((1 - q) * (1 - r))
     share, turn = both / (both + neither), np.log(q * (1 - r) / (r * (1 - q)))
     log_affinity = m * (np.log(4 * own * (1 - own)) / 2 + 2 * np.log(both + neither).sum())
@@ -74,7 +74,7 @@ def order_constant(
     assignment, and exp(-c_d) to the affinity of a pair d places apart, put one place apart in the
     wrong order: cos(psi_d + psi_1) for a report, sin(2 psi_d) the mean of X.
     """
-    q = reported(check.positive("spacing", spacing) * np.arange(1.0, most + 1), epsilon)
+    q = report_probability(check.positive("spacing", spacing) * np.arange(1.0, most + 1), epsilon)
     angle = np.arcsin(2 * q - 1) / 2
     far = -people * np.log(np.cos(angle + angle[0]))
 

@@ -42,7 +42,8 @@ class PerturbedMle(StandardNoise):
     -----
     CCW25, Algorithm 1 and (3.2), logistic link; objective perturbation (Chaudhuri, Monteleoni,
     Sarwate 2011). **Privacy.** At the scale of `private`, (epsilon, 0)-DP for an exact minimiser;
-    the solver is iterative. A tie, half a win for each side, moves the score by less than a win,
+    the solver is iterative. `loss` allows that a pair meets more than once; where it meets at most
+    once, that is a bound for few items, and exact as their number grows. A tie, half a win for each side, moves the score by less than a win,
     with the same curvature: it spends no more.
     Idealised sampler (floating point): for study, unsafe for a release.
 
@@ -160,9 +161,11 @@ class PerturbedMle(StandardNoise):
         """The supremum over all data and outputs, or bounds on it.
 
         A flip leaves the Hessian as it is and moves the score by 2 in l1, attained far out where
-        the ridge fixes all signs. An exchange is as bad from three items on: j beat i, a little
-        stronger, and this goes; i beats an item far above once more than many times. L comparisons
-        take L pairs i, j; with fewer items several share one, which moves the determinant less.
+        the ridge fixes all signs. An exchange is as bad from three items on if a pair may meet more
+        than once: j beat i, a little stronger, and this goes; i beats an item far above once more
+        than many times. Where each pair meets at most once, what comes out is an upper bound for
+        few items and the supremum over their number. L comparisons take L pairs i, j; with fewer
+        items several share one, which moves the determinant less.
         """
         scale, gamma, n = self.scale, self.gamma, self.unit.n_items
         if not scale:

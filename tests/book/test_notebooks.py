@@ -456,7 +456,7 @@ KINDS = {
 
 def kinds(page, ledger):
     """One line for every result that does not say its kind, or says one that it is not."""
-    for name, title in re.findall(r"\{claim\} ([\w-]+)\n(?::title: ([^\n]*))?", page):
+    for name, title in re.findall(r"\{claim\} (BOOK-[\w-]+)\n(?::title: ([^\n]*))?", page):
         claim, kind = ledger[name], title.partition(":")[0]
         verdicts, levels = KINDS.get(kind, ((), ()))
         if claim.verdict not in verdicts or claim.evidence not in levels:

@@ -6,7 +6,7 @@ from math import comb, exp, log
 import numpy as np
 import pytest
 
-from dpbook.pages.flipped_neighbours import order_constant, reported, swap_bound, swap_error
+from dpbook.pages.flipped_neighbours import order_constant, report_probability, swap_bound, swap_error
 
 
 def right(gap, epsilon):
@@ -31,7 +31,7 @@ def listed(theta, i, j, people, epsilon):
 
 
 def test_report_is_the_answer_or_its_opposite():
-    assert reported(0.7, 1.3) == pytest.approx(right(0.7, 1.3))
+    assert report_probability(0.7, 1.3) == pytest.approx(right(0.7, 1.3))
 
 
 @pytest.mark.parametrize(
