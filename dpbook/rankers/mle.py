@@ -43,8 +43,8 @@ class PerturbedMle(StandardNoise):
     CCW25, Algorithm 1 and (3.2), logistic link; objective perturbation (Chaudhuri, Monteleoni,
     Sarwate 2011). **Privacy.** At the scale of `private`, (epsilon, 0)-DP for an exact minimiser;
     the solver is iterative. `loss` allows that a pair meets more than once; where it meets at most
-    once, that is a bound for few items, and exact as their number grows. A tie, half a win for each side, moves the score by less than a win,
-    with the same curvature: it spends no more.
+    once, that is a bound for few items, and exact as their number grows. A tie, half a win for each
+    side, moves the score by less than a win, with the same curvature: it spends no more.
     Idealised sampler (floating point): for study, unsafe for a release.
 
     Examples

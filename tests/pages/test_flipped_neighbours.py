@@ -6,7 +6,12 @@ from math import comb, exp, log
 import numpy as np
 import pytest
 
-from dpbook.pages.flipped_neighbours import order_constant, report_probability, swap_bound, swap_error
+from dpbook.pages.flipped_neighbours import (
+    order_constant,
+    report_probability,
+    swap_bound,
+    swap_error,
+)
 
 
 def right(gap, epsilon):
