@@ -171,7 +171,8 @@ AXE = """
 })()
 """
 # Axe reads every element. Of the coloured pieces of code one of each kind stays an element, and
-# what draws a formula, which screen readers skip, becomes one empty box of its size.
+# what draws a formula, which screen readers skip, becomes one empty box of its size. A colour that
+# fades would be read halfway.
 THIN = """
 (() => {
   const seen = new Set(), again = [];
@@ -184,6 +185,8 @@ THIN = """
   const drawn = [...document.querySelectorAll("mjx-math[aria-hidden=true]")];
   const boxes = drawn.map(math => math.getBoundingClientRect());
   again.forEach(token => token.replaceWith(token.textContent));
+  const still = document.head.appendChild(document.createElement("style"));
+  still.textContent = "*, *::before, *::after { transition: none !important; }";
   drawn.forEach((math, at) => {
     math.replaceChildren();
     const [width, height] = [boxes[at].width + "px", boxes[at].height + "px"];
