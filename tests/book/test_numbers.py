@@ -219,4 +219,5 @@ def test_the_book_keeps_both_profiles_and_what_is_written():
     for at, value in numbers.texts(ROOT).items():
         assert kept[0].get(at) == value, f"{at}: `dpbook lock` keeps what was changed"
     folder = ROOT / numbers.FOLDER
-    assert sum(path.stat().st_size for path in folder.glob("*")) <= 150_000
+    pages = len([*(ROOT / "notebooks").glob("*.ipynb")])
+    assert sum(path.stat().st_size for path in folder.glob("*")) <= 4000 * pages
