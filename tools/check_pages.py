@@ -120,9 +120,6 @@ REACH = r"""
   folded.forEach(block => { block.open = false; });
   const look = e => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth,
     s.outlineColor, s.boxShadow, s.borderColor, s.backgroundColor, s.textDecorationLine].join(); };
-  // Transitions would show the old look for a while.
-  const still = document.head.appendChild(document.createElement("style"));
-  still.textContent = "*, *::before, *::after { transition: none !important; }";
   const seen = new Set();
   const dull = [];
   for (const control of document.querySelectorAll("a[href], button, summary, select, input")) {
@@ -135,7 +132,6 @@ REACH = r"""
     if (document.activeElement === control && look(control) === before) dull.push(control);
   }
   document.activeElement?.blur();
-  still.remove();
   say(dull, "controls show no focus");
   return problems;
 })()
@@ -171,8 +167,7 @@ AXE = """
 })()
 """
 # Axe reads every element. Of the coloured pieces of code one of each kind stays an element, and
-# what draws a formula, which screen readers skip, becomes one empty box of its size. A colour that
-# fades would be read halfway.
+# what draws a formula, which screen readers skip, becomes one empty box of its size.
 THIN = """
 (() => {
   const seen = new Set(), again = [];
@@ -185,8 +180,6 @@ THIN = """
   const drawn = [...document.querySelectorAll("mjx-math[aria-hidden=true]")];
   const boxes = drawn.map(math => math.getBoundingClientRect());
   again.forEach(token => token.replaceWith(token.textContent));
-  const still = document.head.appendChild(document.createElement("style"));
-  still.textContent = "*, *::before, *::after { transition: none !important; }";
   drawn.forEach((math, at) => {
     math.replaceChildren();
     const [width, height] = [boxes[at].width + "px", boxes[at].height + "px"];
@@ -194,6 +187,8 @@ THIN = """
   });
 })()
 """
+# Transitions would show the old look for a while, after a change of theme or of focus.
+STILL = "*, *::before, *::after { transition: none !important; }"
 SET_THEME = "theme => { const d = document.documentElement.dataset; d.mode = d.theme = theme; }"
 # Top left corner, fonts there, and two frames drawn since.
 SETTLE = """
@@ -235,6 +230,7 @@ def check_page(page: Page, origin: str, name: str, screens: Path | None) -> list
         page.evaluate(SETTLE)
 
     page.goto(f"{origin}/{name}")
+    page.add_style_tag(content=STILL)
     problems: list[str] = []
     for theme in ("light", "dark"):
         show(theme, WIDTH)
