@@ -10,7 +10,6 @@ lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/mypy
 	@said=$$($(BIN)/lint-imports --no-cache) || { echo "$$said"; exit 1; }; echo "$$said" | tail -n 2
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
-	$(BIN)/python tools/prose.py notebooks/*.ipynb book/*.md README.md
 
 proofs: $(VENV)/.made  ## the theorems of proofs/, by Rocq, and by its checker again (five minutes)
 	$(BIN)/python tools/proofs.py $(ARGS)

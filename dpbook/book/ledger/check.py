@@ -15,7 +15,6 @@ from IPython.display import display
 from dpbook.book.ledger import words
 from dpbook.book.ledger.claims import Claim, find_ledger, load_ledger
 from dpbook.book.ledger.findings import Finding, follows
-from dpbook.book.ledger.strength import score
 
 #: The type under which a record lies in the outputs of a notebook.
 RECORD_MIME = "application/vnd.dpbook.claim+json"
@@ -52,7 +51,6 @@ def check(
     report: Mapping[str, Any] | None = None,
     balls: Mapping[str, Any] | None = None,
     tried: Mapping[str, Any] | None = None,
-    vary: bool | Sequence[Any] = True,
     applies: Any = True,
     why: str | None = None,
 ) -> None:
@@ -87,9 +85,6 @@ def check(
         certificate.
     tried : mapping of str to array or list of str, optional
         The settings of this check by name; of numbers the smallest and the largest are kept.
-    vary : bool or sequence of int or str, optional
-        Whether the statement is also changed a little, to see whether the test notices; of a tuple
-        or a mapping, the places that state something. False where a test takes long, too.
     applies : bool, optional
         False when the parameters of the page leave the claim's hypotheses: nothing is tested then.
     why : str, optional
@@ -136,9 +131,6 @@ def check(
         record["certificate"] = digest(bundle[CERTIFICATE_MIME])
     if tried and applies:
         record["tried"] = {name: _ends(values) for name, values in tried.items()}
-    if measured and measured[asserted]["passes"]:
-        strength = score(test, subjects[asserted][2], measured[asserted]["parts"], vary)
-        record |= {"score": strength} if strength["mutants"] else {}
     card = words.card_text(record, claim, record_problems(record, claim))
     display({"text/plain": card, RECORD_MIME: record} | bundle, raw=True)
 

@@ -63,7 +63,6 @@ class Claim:
     consequence_of: str | None = None  # the claim whose mistake this one only carries on
     scope: str | None = None  # the sizes that a certificate speaks of
     formal: Mapping[str, Any] | None = None  # the theorem that a kernel checks, see `make proofs`
-    spares: str | None = None  # why its test passes some statements near the true one
     beyond: str | None = None  # what was found outside the settings of the check
     rebuilt: str | None = None  # whether our copy has lost the formula, so that it was rebuilt
     same_as: str | None = None  # the claim whose check decides this one, too

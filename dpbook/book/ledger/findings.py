@@ -11,14 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: One thing that a test looked at, as JSON: ``what``, in words with its unit, whether it
 #: ``passes``, ``sign``, ``value`` and ``limit`` of the entry with the least room, the ``slack``,
 #: how many ``entries`` were compared and, where stated, the ``error``, a bound on the chance that
-#: luck alone decides it wrongly.  A part that would pass with its sign turned as well is ``level``.
+#: luck alone decides it wrongly.
 Part = Mapping[str, Any]
+Floats = NDArray[np.float64]
 
 _BEYOND = {"≤": np.positive, "<": np.positive, "≥": np.negative, ">": np.negative, "=": np.abs}
+#: Entries whose excess differs by less than this share of their size are told as equal.
+_ROUNDING = 1e-9
 _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
 
 
@@ -132,15 +136,25 @@ def _compared(
     found, wanted = (array.ravel().astype(float) for array in both)
     with np.errstate(invalid="ignore"):
         over = np.where(found == wanted, 0.0, _BEYOND[sign](found - wanted))
-    at = int(over.argmax())
+    at = _farthest(over, found, wanted, sign, slack)
     if error is not None and not 0 < error < 1:
         raise ValueError(f"{what}: error is {error!r}, allowed is a chance between 0 and 1")
     part: dict[str, Any] = {"what": what, "passes": None, "sign": sign, "value": _plain(found[at])}
     part |= {"limit": _plain(wanted[at]), "slack": _plain(slack), "entries": over.size}
     part["passes"] = follows(part)
-    if sign != "=" and bool((over >= -slack).all()):
-        part["level"] = True
     return Finding((part if error is None else part | {"error": error},))
+
+
+def _farthest(over: Floats, found: Floats, wanted: Floats, sign: str, slack: float) -> int:
+    """The first of the entries that go farthest beyond, those equal but for rounding included.
+
+    Which of several equal entries has the largest last bit is a matter of the processor.
+    """
+    sizes = np.maximum(np.abs(found), np.abs(wanted))
+    rounding = _ROUNDING * np.where(np.isfinite(sizes), sizes, 0.0)
+    fails = over >= slack if sign in ("<", ">") else over > slack
+    alike = (fails == fails.any()) & (over >= over.max() - np.maximum(slack, rounding))
+    return int(np.flatnonzero(alike)[0])
 
 
 def _shown(number: float | int, digits: int) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dpbook.book.ledger import strength
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.findings import part_words
 
@@ -57,6 +56,8 @@ CHAPTERS = SEVERITY_HEADINGS | {
     "holds-loosely": "True, and a constant could be sharper",
     "slip": "Slips of wording, whose meaning is clear",
 }
+#: The columns of `compared`, and whether numbers stand in them.
+_COMPARED = [("part", False), ("entries", True), ("slack", True), ("error", True)]
 _ROLES = {"printed": "As stated", "repaired": "Corrected"}
 _FAILED = {
     "holds-loosely": "What could be sharper",
@@ -234,11 +235,8 @@ def card_html(
             numbers.append(f'<dt title="{hint}">{label}</dt><dd>{number}</dd>')
     html += ["<dl>", *numbers, "</dl>"] if numbers else []
     if record["measured"]:
-        shown = table_html(strength.HEADS, strength.table(record), caption="what was compared")
-        spared = claim.spares and record.get("score", {}).get("spared")
-        words = (strength.words(record), spared and f"Why it passes some: {claim.spares}")
-        said = "".join(f"<p>{escape(one[0].upper() + one[1:])}</p>" for one in words if one)
-        tables.append(_folded("<summary>how strict this check is", shown, said))
+        shown = table_html(_COMPARED, compared(record), caption="what was compared")
+        tables.append(_folded("<summary>how strict this check is", shown))
     around = f"<p>{around}</p>" * bool(around)
     return "\n".join([*html, *tables, *filter(None, [around]), "</details>", "</div>"])
 
@@ -254,8 +252,19 @@ def controls_words(record: Record) -> list[str]:
     return [f"{caught} of {len(passed)} {noun} caught."]
 
 
-def _folded(summary: str, table: str, words: str = "\n") -> str:
-    return f"<details>{summary}</summary>{words}{table}</details>"
+def compared(record: Record) -> list[list[str]]:
+    """How strictly each part of the asserted statement compares: a row for each."""
+    asserted = record["measured"][record["repaired"] is not None]
+    rows = []
+    for part in asserted["parts"]:
+        numbers = (part.get("slack"), part.get("error"))
+        shown = ("–" if number is None else f"{number:.3g}" for number in numbers)
+        rows.append([part["what"], str(part.get("entries", "–")), *shown])
+    return rows
+
+
+def _folded(summary: str, table: str) -> str:
+    return f"<details>{summary}</summary>\n{table}</details>"
 
 
 def table_html(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from dpbook.book.files import write_whole
-from dpbook.book.ledger import strength
 from dpbook.book.ledger.check import (
     CERTIFICATE_MIME,
     CERTIFIED_FOR_ALL,
@@ -21,7 +20,6 @@ from dpbook.book.ledger.check import (
     record_problems,
 )
 from dpbook.book.ledger.claims import Claim, load_ledger
-from dpbook.book.ledger.texts import charges, unbound_numbers
 from dpbook.book.pages import executed_pages, named_parameters, outputs, read_notebook
 
 #: Check certificates again, derive what they list, and write them for Rocq; none imports ours.
@@ -30,7 +28,7 @@ VERIFIER, DERIVER, EXPORTER = (
     for name in ("verify_certificate", "derive_laws", "export_certificates")
 )
 #: What only some records have.
-_OPTIONAL = ("bounds", "certificate", "tried", "score")
+_OPTIONAL = ("bounds", "certificate", "tried")
 
 
 def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[str]:
@@ -61,15 +59,11 @@ def collect(out: Path, root: Path, pages: Sequence[str] | None = None) -> list[s
     own = named_parameters(root) if mine else {}
     for record in mine:
         if record["id"] in ledger and record["parameters"] in own.get(record["notebook"], ()):
-            told = strength.problems(record, ledger[record["id"]])
             if not record["applies"]:
-                told = iter([f"is not tested at the page's own parameters ({record['why']})"])
-            found += [f"{record['id']} ({record['notebook']}): {words}" for words in told]
-    texts = [*(root / "notebooks").glob("*.ipynb"), *(root / "book").rglob("*.md")]
-    held = [path for path in sorted(texts) if pages is None or path.stem in pages]
-    found += [problem for path in held for problem in charges(path, ledger)]
+                words = f"is not tested at the page's own parameters ({record['why']})"
+                found.append(f"{record['id']} ({record['notebook']}): {words}")
     found += [raw for path in executed if pages is None or path.stem in pages for raw in bare(path)]
-    return found + unbound_numbers(root, mine, pages)
+    return found
 
 
 def records_in(executed: Path) -> Iterator[dict[str, Any]]:

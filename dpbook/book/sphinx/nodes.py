@@ -17,7 +17,6 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book.files import ABOUT
-from dpbook.book.ledger import strength
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.claims import Claim, load_ledger
 from dpbook.book.ledger.supports import around_html, users
@@ -243,6 +242,5 @@ class ClaimsDirective(SphinxDirective):
             return [nodes.Text(f"{claim.notebook} ({words})" if claim.checked else planned)]
         page = record["notebook"]
         uri = place_uri(self.env, f"notebooks/{page}", f"claim-{claim.id}")
-        score = strength.words(record)
-        told = [f" ({words})"] * (words != "checked") + [f" {score}"] * bool(score)
+        told = [f" ({words})"] * (words != "checked")
         return [link_to(page, uri), *map(nodes.Text, told)]
